@@ -1,0 +1,46 @@
+# What comes from outside, each behind one target of ours:
+# ruleengine_onnx, ruleengine_luajit, ruleengine_cli; doctest, benchmark.
+# Archives where Debian ships them and RULEENGINE_STATIC asks for them.
+
+# ruleengine_archive(<target> <name> [system libraries...])
+function(ruleengine_archive target name)
+  add_library(${target} INTERFACE)
+  if(RULEENGINE_STATIC)
+    find_library(${target}_FILE NAMES lib${name}.a REQUIRED)
+  else()
+    find_library(${target}_FILE NAMES ${name} REQUIRED)
+  endif()
+  target_link_libraries(${target} INTERFACE ${${target}_FILE} ${ARGN})
+endfunction()
+
+if(NOT RULEENGINE_ONNX)
+  execute_process(COMMAND ${CMAKE_SOURCE_DIR}/cmake/setup.sh onnx-path
+                  OUTPUT_VARIABLE RULEENGINE_ONNX
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+if(NOT EXISTS ${RULEENGINE_ONNX}/lib)
+  message(FATAL_ERROR "The ONNX library is not at '${RULEENGINE_ONNX}'; "
+                      "cmake/setup.sh dependencies builds it.")
+endif()
+
+ruleengine_archive(ruleengine_luajit luajit-5.1 m dl)
+find_path(LUAJIT_INCLUDE luajit-2.1/lua.h REQUIRED)
+target_include_directories(ruleengine_luajit SYSTEM INTERFACE
+  ${LUAJIT_INCLUDE}/luajit-2.1)
+
+set(Protobuf_USE_STATIC_LIBS ${RULEENGINE_STATIC})
+find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(ONNX 1.23.2 CONFIG REQUIRED PATHS ${RULEENGINE_ONNX}
+             NO_DEFAULT_PATH)
+add_library(ruleengine_onnx INTERFACE)
+target_link_libraries(ruleengine_onnx INTERFACE ONNX::onnx)
+
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+add_library(ruleengine_cli INTERFACE)
+target_link_libraries(ruleengine_cli INTERFACE
+  CLI11::CLI11 nlohmann_json::nlohmann_json)
+
+find_package(doctest REQUIRED)
+find_package(benchmark QUIET)

@@ -1,0 +1,115 @@
+# One target per folder. A folder's *.cc make a library named after its path
+# (core/ir -> core_ir), its *_test.cc one doctest program (core_ir_test). A
+# folder without a .cc is an interface, so the tree always configures.
+
+set_property(GLOBAL PROPERTY RULEENGINE_TESTS "")
+
+add_library(doctest_main OBJECT EXCLUDE_FROM_ALL cmake/doctest_main.cc)
+target_link_libraries(doctest_main PUBLIC doctest::doctest ruleengine_options)
+
+add_library(ruleengine_fmt_code STATIC EXCLUDE_FROM_ALL cmake/fmt.cc)
+target_compile_options(ruleengine_fmt_code PRIVATE -ffunction-sections)
+target_link_libraries(ruleengine_options INTERFACE ruleengine_fmt_code)
+
+function(ruleengine_targets result)
+  string(REPLACE "/" "_" names "${ARGN}")
+  set(${result} ${names} PARENT_SCOPE)
+endfunction()
+
+# A doctest program that `ctest` and `./test` know; it runs at the root.
+function(ruleengine_test name sources)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${ARGN} doctest_main doctest::doctest
+                        ruleengine_options Threads::Threads)
+  target_compile_definitions(${name} PRIVATE
+    RULEENGINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_property(GLOBAL APPEND PROPERTY RULEENGINE_TESTS ${name})
+endfunction()
+
+# ruleengine_folder(<folder> [OPTIONAL] [DEPS folder...] [LIBS target...]
+#                   [PROGRAM name])
+# OPTIONAL: nothing where the folder is absent. PROGRAM: main.cc of the folder
+# becomes that program, at the top of the build folder.
+function(ruleengine_folder folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL" "PROGRAM" "DEPS;LIBS")
+  ruleengine_targets(target ${folder})
+  ruleengine_targets(deps ${arg_DEPS})
+  if(arg_OPTIONAL AND NOT IS_DIRECTORY ${CMAKE_SOURCE_DIR}/${folder})
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    target_link_libraries(${target} PUBLIC ${deps} ruleengine_options
+                          PRIVATE ${arg_LIBS})
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE ${deps} ruleengine_options)
+  endif()
+  if(tests)
+    ruleengine_test(${target}_test "${tests}" ${target} ${arg_LIBS})
+  endif()
+  if(arg_PROGRAM AND EXISTS ${CMAKE_SOURCE_DIR}/${folder}/main.cc)
+    add_executable(${arg_PROGRAM} ${folder}/main.cc)
+    target_link_libraries(${arg_PROGRAM} PRIVATE ${target} ${arg_LIBS})
+    set_target_properties(${arg_PROGRAM} PROPERTIES
+                          RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+  endif()
+endfunction()
+
+# tests/<dir>/*.cc: what crosses modules, one program tests_<dir>_test each.
+function(ruleengine_cross_tests)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "DEPS;LIBS")
+  ruleengine_targets(deps ${arg_DEPS})
+  file(GLOB dirs LIST_DIRECTORIES true CONFIGURE_DEPENDS
+       ${CMAKE_SOURCE_DIR}/tests/*)
+  foreach(dir ${dirs})
+    get_filename_component(name ${dir} NAME)
+    file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.cc)
+    set(tests ${sources})
+    list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+    if(tests AND NOT name STREQUAL bench)
+      ruleengine_test(tests_${name}_test "${sources}" ${deps} ${arg_LIBS})
+    endif()
+  endforeach()
+endfunction()
+
+# tests/bench/*.cc: Google Benchmark, built only when asked for.
+function(ruleengine_bench)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "DEPS")
+  ruleengine_targets(deps ${arg_DEPS})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/bench/*.cc)
+  if(sources AND benchmark_FOUND)
+    add_executable(bench EXCLUDE_FROM_ALL ${sources})
+    target_link_libraries(bench PRIVATE ${deps} ruleengine_onnx
+                          benchmark::benchmark_main ruleengine_options)
+  endif()
+endfunction()
+
+# core/ir answers questions about ops from a table made at build time, since
+# the ONNX library's own registry takes 30 ms of every start to fill.
+function(ruleengine_op_facts)
+  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/core/ir/op_facts.cc)
+    return()
+  endif()
+  add_executable(op_facts_generator EXCLUDE_FROM_ALL
+                 cmake/op_facts_generator.cc)
+  target_link_libraries(op_facts_generator PRIVATE ruleengine_onnx
+                        ruleengine_options)
+  set(table ${CMAKE_BINARY_DIR}/generated/core/ir/op_facts_table.inc)
+  add_custom_command(OUTPUT ${table} COMMAND op_facts_generator ${table}
+                     DEPENDS op_facts_generator VERBATIM)
+  target_sources(core_ir PRIVATE ${table})
+endfunction()
+
+# The programs that ./test runs, one name per line.
+function(ruleengine_write_test_list)
+  get_property(tests GLOBAL PROPERTY RULEENGINE_TESTS)
+  list(JOIN tests "\n" text)
+  file(CONFIGURE OUTPUT tests.txt CONTENT "${text}\n" @ONLY)
+  add_custom_target(unit_tests DEPENDS ${tests})
+endfunction()

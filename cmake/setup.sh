@@ -1,0 +1,173 @@
+#!/bin/sh
+# The one set-up behind ./ruleengine and ./test. Every step is skipped when its
+# result is there, so a second call costs nothing worth telling.
+#
+#   setup.sh program              what it takes to run build/ruleengine
+#   setup.sh build PRESET TARGET  the same, then any targets of a preset
+#   setup.sh dependencies         Debian packages and the ONNX library
+#   setup.sh python               a Python with tests/requirements.txt; its path
+#   setup.sh onnx-path            where the ONNX library belongs
+#
+# Downloads and builds of other people's code live in RULEENGINE_CACHE
+# (~/.cache/ruleengine), ours in build/ and build-PRESET/. All chatter goes to
+# stderr or a log; stdout is for paths.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+cache=${RULEENGINE_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/ruleengine}
+python=/usr/bin/python3
+packages="g++ cmake ninja-build ccache pkg-config python3-venv
+  libluajit-5.1-dev libprotobuf-dev protobuf-compiler libprotozero-dev
+  libfmt-dev doctest-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev
+  zlib1g-dev"
+
+. "$root/cmake/progress.sh"
+
+# --- Debian packages -------------------------------------------------------
+
+missing_packages() {
+  for package in $packages; do
+    case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>&1) in
+      installed) ;;
+      *) printf '%s ' "$package" ;;
+    esac
+  done
+}
+
+apt() {
+  DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 "$@"
+}
+
+need_packages() {
+  # One query for all is the quick way; the slow one names the missing.
+  # shellcheck disable=SC2086
+  if dpkg-query -W -f '${db:Status-Status}\n' $packages 2>&1 |
+      grep -qvx installed; then
+    missing=$(missing_packages)
+  else
+    return 0
+  fi
+  command -v apt-get >/dev/null ||
+    fail "needs Debian's packages ($missing), and there is no apt-get here"
+  [ "$(id -u)" = 0 ] ||
+    fail "needs root once, or this done by hand: apt-get install $missing"
+  step "updating the package lists" apt update ||
+    warn "apt-get update failed; going on with the lists that are here"
+  # shellcheck disable=SC2086
+  step "installing $(echo $missing | wc -w) Debian packages" \
+    apt install -y --no-install-recommends $missing && return 0
+  for package in $missing; do
+    apt-cache show "$package" >/dev/null 2>&1 ||
+      warn "Debian package $package: apt-get knows no such package"
+  done
+  fail "could not install: $missing(Debian 12 'bookworm' has them all)"
+}
+
+# --- The ONNX library ------------------------------------------------------
+
+# The compiler and protobuf are part of the key: an archive built against
+# another protobuf links and then crashes.
+onnx_path() {
+  key=$({ cat "$root/cmake/onnx.sh"; g++ -dumpfullversion -dumpmachine
+          dpkg-query -W -f '${Version}' libprotobuf-dev; } | sha256sum |
+        cut -c1-12)
+  echo "$cache/onnx-1.23.2-$key"
+}
+
+need_onnx() {
+  onnx=$(onnx_path)
+  [ -e "$onnx/lib/libonnx.a" ] && return 0
+  mkdir -p "$cache"
+  lock "$cache/lock"
+  if [ ! -e "$onnx/lib/libonnx.a" ]; then
+    step "building the ONNX library (once, some minutes)" \
+      "$root/cmake/onnx.sh" "$onnx" "$cache/onnx-build" ||
+      fail "the ONNX library could not be fetched or built"
+  fi
+  unlock
+}
+
+need_dependencies() {
+  need_packages
+  need_onnx
+}
+
+# --- Python for the tests --------------------------------------------------
+
+need_python() {
+  key=$({ cat "$root/tests/requirements.txt"; $python --version; } |
+        sha256sum | cut -c1-12)
+  venv=$cache/python-$key
+  [ -e "$venv/complete" ] && return 0
+  mkdir -p "$cache"
+  lock "$cache/lock"
+  if [ ! -e "$venv/complete" ]; then
+    rm -rf "$venv"
+    step "installing the Python packages of the tests" python_environment ||
+      fail "the packages of tests/requirements.txt could not be installed"
+    touch "$venv/complete"
+  fi
+  unlock
+}
+
+python_environment() {
+  $python -m venv "$venv" &&
+    "$venv/bin/python" -m pip install --disable-pip-version-check \
+      --only-binary :all: -r "$root/tests/requirements.txt"
+}
+
+# --- Our own code ----------------------------------------------------------
+
+folder_of() {
+  if [ "$1" = release ]; then echo "$root/build"; else echo "$root/build-$1"; fi
+}
+
+# A build folder that was configured elsewhere (the clone was moved or copied)
+# is worthless and says so in its own CMakeCache.txt.
+configure() {
+  wanted="$root $onnx"
+  if [ -e "$build/CMakeCache.txt" ] &&
+      ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" \
+        "$build/CMakeCache.txt"; then
+    rm -rf "$build"
+  fi
+  if [ ! -e "$build/build.ninja" ] || [ ! -e "$build/.configured" ] ||
+      [ "$root/CMakePresets.json" -nt "$build/.configured" ] ||
+      [ "$(cat "$build/.configured")" != "$wanted" ]; then
+    (cd "$root" && cmake --preset "$1" -DRULEENGINE_ONNX="$onnx") || return 1
+    echo "$wanted" >"$build/.configured"
+  fi
+}
+
+# need_build PRESET TARGET...
+need_build() {
+  preset=$1
+  shift
+  build=$(folder_of "$preset")
+  mkdir -p "$build"
+  lock "$build/.lock"
+  # Another process may have done it all while this one waited.
+  if [ "$*" != ruleengine ] || [ "$preset" != release ] || ! fresh; then
+    # Older than the build, so that what is edited meanwhile counts as newer.
+    echo "$root" >"$build/.stamp.new"
+    step "configuring ($preset)" configure "$preset" ||
+      fail "CMake could not configure ${build##*/}"
+    # shellcheck disable=SC2086
+    step "building ($preset)" cmake --build "$build" --target "$@" \
+      -- ${RULEENGINE_NINJA:-} ||
+      fail "the build failed"
+    case " $* " in
+      *" ruleengine "*) mv "$build/.stamp.new" "$build/.stamp" ;;
+    esac
+  fi
+  unlock
+}
+
+. "$root/cmake/fresh.sh"
+case ${1:-} in
+  program) need_dependencies; need_build release ruleengine ;;
+  build) shift; need_dependencies; need_build "$@" ;;
+  dependencies) need_dependencies ;;
+  python) need_packages; need_python; echo "$venv/bin/python" ;;
+  onnx-path) onnx_path ;;
+  *) sed -n '2,/^set/{/^#/p}' "$0" >&2; exit 2 ;;
+esac
