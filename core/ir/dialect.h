@@ -1,0 +1,241 @@
+// The ops outside the standard that the engine makes and reads itself, as rows
+// of the same table as the standard's. Their meaning: docs/dialect.md.
+// Constant data for op_facts.cc alone, which joins it to the generated rows;
+// everybody else asks op_facts.h.
+#ifndef RULEENGINE_CORE_IR_DIALECT_H_
+#define RULEENGINE_CORE_IR_DIALECT_H_
+
+#include <climits>
+
+#include "core/ir/op_facts.h"
+
+namespace ruleengine::ir::dialect {
+
+constexpr FormalValue in(std::string_view name, std::string_view type = "T") {
+  return {name, Arity::kSingle, type};
+}
+constexpr FormalValue opt(std::string_view name, std::string_view type = "T") {
+  return {name, Arity::kOptional, type};
+}
+
+constexpr FormalAttribute attr(std::string_view name, AttributeKind kind) {
+  return {.name = name, .kind = kind};
+}
+constexpr FormalAttribute need(std::string_view name, AttributeKind kind) {
+  return {.name = name, .kind = kind, .required = true};
+}
+constexpr FormalAttribute with(std::string_view name, int value) {
+  return {.name = name,
+          .kind = AttributeKind::kInt,
+          .has_default = true,
+          .default_int = value};
+}
+constexpr FormalAttribute with(std::string_view name, float value) {
+  return {.name = name,
+          .kind = AttributeKind::kFloat,
+          .has_default = true,
+          .default_float = value};
+}
+constexpr FormalAttribute with(std::string_view name,
+                               std::span<const std::int64_t> value) {
+  return {.name = name,
+          .kind = AttributeKind::kInts,
+          .has_default = true,
+          .default_ints = value};
+}
+
+// As the standard counts: at least up to the last that must be there.
+constexpr int least(std::span<const FormalValue> formals) {
+  int count = 0;
+  for (std::size_t i = 0; i < formals.size(); ++i) {
+    if (formals[i].arity == Arity::kSingle) count = static_cast<int>(i) + 1;
+  }
+  return count;
+}
+constexpr int most(std::span<const FormalValue> formals) {
+  if (!formals.empty() && formals.back().arity == Arity::kVariadic) {
+    return INT_MAX;
+  }
+  return static_cast<int>(formals.size());
+}
+constexpr OpFacts row(std::string_view domain, std::string_view type,
+                      std::span<const FormalValue> inputs,
+                      std::span<const FormalValue> outputs,
+                      std::span<const FormalAttribute> attributes) {
+  return {domain,        type,          1,       false,   least(inputs),
+          most(inputs),  least(outputs), most(outputs), inputs, outputs,
+          attributes};
+}
+
+constexpr AttributeKind kInt = AttributeKind::kInt;
+constexpr AttributeKind kInts = AttributeKind::kInts;
+constexpr AttributeKind kFloat = AttributeKind::kFloat;
+constexpr std::string_view kInt64 = "tensor(int64)";
+constexpr std::int64_t kNoShift[] = {0, 0};
+constexpr std::int64_t kLastAxis[] = {-1};
+
+constexpr FormalValue kX[] = {in("X")};
+constexpr FormalValue kY[] = {in("Y")};
+constexpr FormalValue kOutput[] = {in("output")};
+constexpr FormalValue kQkv[] = {in("q"), in("k"), in("v")};
+
+// --- ruleengine ------------------------------------------------------------
+
+// What comes after bias_v is an extra positional argument of the source
+// module, which a rule has to see in order to leave the node alone.
+constexpr FormalValue kMultiheadIn[] = {
+    in("query"),
+    in("key"),
+    in("value"),
+    opt("in_proj_weight"),
+    opt("in_proj_bias"),
+    in("out_proj_weight"),
+    opt("out_proj_bias"),
+    opt("attn_mask", "M"),
+    opt("key_padding_mask", "tensor(bool)"),
+    opt("q_proj_weight"),
+    opt("k_proj_weight"),
+    opt("v_proj_weight"),
+    opt("bias_k"),
+    opt("bias_v"),
+    {"extra", Arity::kVariadic, "E"}};
+constexpr FormalValue kMultiheadOut[] = {in("Y"), opt("weights")};
+constexpr FormalAttribute kMultihead[] = {
+    with("add_zero_attn", 0),  with("batch_first", 0), with("dropout", 0.0f),
+    need("embed_dim", kInt),   attr("kdim", kInt),     with("need_weights", 1),
+    need("num_heads", kInt),   attr("vdim", kInt)};
+
+constexpr FormalValue kShiftedIn[] = {
+    in("x"),         in("qkv_weight"), in("proj_weight"),
+    in("relative_position_bias"),      opt("qkv_bias"),
+    opt("proj_bias"), opt("logit_scale")};
+constexpr FormalAttribute kShifted[] = {
+    with("attention_dropout", 0.0f), with("dropout", 0.0f),
+    need("num_heads", kInt), with("shift_size", kNoShift),
+    need("window_size", kInts)};
+
+constexpr FormalValue kBiasIn[] = {in("table"), in("index", kInt64)};
+constexpr FormalAttribute kWindow[] = {need("window_size", kInts)};
+
+constexpr FormalValue kPartitionIn[] = {in("x")};
+constexpr FormalValue kPartitionOut[] = {in("windows"),
+                                         in("spatial", kInt64)};
+constexpr FormalAttribute kPartition[] = {with("shift_size", kNoShift),
+                                          need("window_size", kInts)};
+
+constexpr FormalValue kSwinIn[] = {in("Q"),
+                                   in("K"),
+                                   in("V"),
+                                   in("table"),
+                                   in("index", kInt64),
+                                   in("spatial", kInt64)};
+constexpr FormalAttribute kSwin[] = {
+    with("attention_dropout", 0.0f), need("head_dim", kInt),
+    need("num_heads", kInt), need("window_size", kInts)};
+
+constexpr FormalValue kProjectionIn[] = {in("query"), in("key"), in("value"),
+                                         in("weight"), opt("bias")};
+constexpr FormalAttribute kProjection[] = {need("head_dim", kInt),
+                                           need("num_heads", kInt)};
+
+constexpr FormalValue kReverseIn[] = {in("windows"), in("spatial", kInt64)};
+
+constexpr FormalValue kSdpaIn[] = {in("Q"), in("K"), in("V"),
+                                   opt("attn_mask", "M")};
+constexpr FormalAttribute kSdpa[] = {
+    with("dropout_p", 0.0f), need("head_dim", kInt), with("is_causal", 0),
+    need("num_heads", kInt), attr("scale", kFloat),  with("softcap", 0.0f)};
+
+constexpr FormalValue kForwardIn[] = {in("q"), in("k"), in("v"),
+                                      opt("attention_mask")};
+constexpr FormalAttribute kForward[] = {with("is_causal", 0),
+                                        need("sm_scale", kFloat)};
+
+constexpr FormalValue kLinearIn[] = {in("x"), in("weight"), opt("bias")};
+
+// --- aten ------------------------------------------------------------------
+
+constexpr FormalValue kAtenSdpaIn[] = {in("q"), in("k"), in("v"),
+                                       opt("attn_mask", "M")};
+constexpr FormalAttribute kAtenSdpa[] = {
+    with("dropout_p", 0.0f), with("enable_gqa", 0), with("is_causal", 0),
+    attr("scale", kFloat)};
+
+// --- tensor_cast: collectives, norms, markers ------------------------------
+
+// rank_group may be missing in the wild: then the world's size is unknown.
+constexpr FormalAttribute kReduce[] = {attr("rank", kInt),
+                                       attr("rank_group", kInts)};
+constexpr FormalAttribute kScatter[] = {
+    need("dim", kInt), attr("rank", kInt), attr("rank_group", kInts)};
+constexpr FormalValue kNormIn[] = {in("x"), opt("weight")};
+constexpr FormalValue kAddNormIn[] = {in("x"), in("residual"), opt("weight")};
+constexpr FormalValue kAddNorm2Out[] = {in("Y"), in("sum")};
+constexpr FormalAttribute kNorm[] = {with("epsilon", 1e-6f)};
+constexpr FormalAttribute kRegion[] = {attr("region_id", kInt)};
+
+// --- tensor_cast: quantization ---------------------------------------------
+
+constexpr FormalAttribute kToInt8[] = {with("out_dtype", 3)};
+constexpr FormalAttribute kDynamic[] = {with("dims", kLastAxis),
+                                        with("out_dtype", 3)};
+constexpr FormalAttribute kToFloat[] = {with("out_dtype", 1)};
+constexpr FormalAttribute kGroup[] = {with("group_size", 32)};
+constexpr FormalAttribute kGroupToFloat[] = {with("group_size", 32),
+                                             with("out_dtype", 1)};
+constexpr FormalValue kQuantizeIn[] = {in("x"), in("scale", "S"),
+                                       opt("offset", "O")};
+constexpr FormalValue kQuantizeOut[] = {in("q", "Q")};
+constexpr FormalValue kSymmetricOut[] = {in("q", "Q"), in("scale", "S")};
+constexpr FormalValue kAsymmetricOut[] = {in("q", "Q"), in("scale", "S"),
+                                          in("offset", "O")};
+constexpr FormalValue kStaticIn[] = {
+    in("x"),
+    in("w", "W"),
+    in("w_scale", "S"),
+    opt("w_offset", "O"),
+    opt("x_scale", "S2"),
+    opt("x_offset", "O2"),
+    opt("bias", "B")};
+constexpr FormalValue kScaledIn[] = {in("x"), in("w", "W"), in("x_scale", "S"),
+                                     in("w_scale", "S2"), opt("bias", "B")};
+constexpr FormalValue kScaledOut[] = {in("Y", "R")};
+
+// Sorted by domain and type, and behind every standard domain.
+constexpr std::string_view kAten = "aten";
+constexpr std::string_view kOwn = "ruleengine";
+constexpr std::string_view kCast = "tensor_cast";
+constexpr OpFacts kOps[] = {
+    row(kAten, "scaled_dot_product_attention", kAtenSdpaIn, kOutput, kAtenSdpa),
+    row(kOwn, "AttentionForward", kForwardIn, kOutput, kForward),
+    row(kOwn, "Linear", kLinearIn, kY, {}),
+    row(kOwn, "MHAInProjection", kProjectionIn, kQkv, kProjection),
+    row(kOwn, "MultiheadAttention", kMultiheadIn, kMultiheadOut, kMultihead),
+    row(kOwn, "RelativePositionBias", kBiasIn, kOutput, kWindow),
+    row(kOwn, "ScaledDotProductAttention", kSdpaIn, kY, kSdpa),
+    row(kOwn, "ShiftedWindowAttention", kShiftedIn, kY, kShifted),
+    row(kOwn, "SwinAttention", kSwinIn, kY, kSwin),
+    row(kOwn, "SwinWindowPartition", kPartitionIn, kPartitionOut, kPartition),
+    row(kOwn, "SwinWindowReverse", kReverseIn, kY, kWindow),
+    row(kCast, "_internal_copy_region", kX, kY, {}),
+    row(kCast, "_internal_mark_region_begin", kX, kY, kRegion),
+    row(kCast, "_internal_mark_region_end", kX, kY, kRegion),
+    row(kCast, "add_rms_norm", kAddNormIn, kY, kNorm),
+    row(kCast, "add_rms_norm2", kAddNormIn, kAddNorm2Out, kNorm),
+    row(kCast, "all_gather", kX, kY, kScatter),
+    row(kCast, "all_reduce", kX, kY, kReduce),
+    row(kCast, "dynamic_quantize_asymmetric", kX, kAsymmetricOut, kDynamic),
+    row(kCast, "dynamic_quantize_mxfp4", kX, kSymmetricOut, kGroup),
+    row(kCast, "dynamic_quantize_symmetric", kX, kSymmetricOut, kDynamic),
+    row(kCast, "fp8_linear", kScaledIn, kScaledOut, kToFloat),
+    row(kCast, "mxfp4_linear", kScaledIn, kScaledOut, kGroupToFloat),
+    row(kCast, "quantize", kQuantizeIn, kQuantizeOut, kToInt8),
+    row(kCast, "reduce_scatter", kX, kY, kScatter),
+    row(kCast, "rms_norm", kNormIn, kY, kNorm),
+    row(kCast, "static_quant_linear", kStaticIn, kScaledOut, kToFloat),
+    row(kCast, "static_quant_linear_int4", kStaticIn, kScaledOut, kToFloat),
+};
+
+}  // namespace ruleengine::ir::dialect
+
+#endif  // RULEENGINE_CORE_IR_DIALECT_H_

@@ -1,0 +1,83 @@
+// What is known of each op without asking the ONNX library: formal inputs,
+// outputs and attributes with their defaults, for every version of every op of
+// "" and ai.onnx.ml (a table made from the library's schemas at build time,
+// since its registry takes 30 ms to fill) and of our own dialect. All data is
+// constant and lives as long as the program; any thread may ask; an op that is
+// not known is nullptr. Domain "ai.onnx" means "" everywhere.
+#ifndef RULEENGINE_CORE_IR_OP_FACTS_H_
+#define RULEENGINE_CORE_IR_OP_FACTS_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/ir/attribute.h"
+
+namespace ruleengine::ir {
+
+enum class Arity : std::uint8_t { kSingle, kOptional, kVariadic };
+
+struct FormalValue {
+  std::string_view name;
+  Arity arity = Arity::kSingle;
+  // A type constraint ("T": the same type wherever it stands again in this op)
+  // or a type ("tensor(int64)").
+  std::string_view type;
+};
+
+// Only the default of the attribute's own kind means anything, and only where
+// has_default; the value of a tensor default is not carried.
+struct FormalAttribute {
+  std::string_view name;
+  AttributeKind kind = AttributeKind::kUndefined;
+  bool required = false;
+  bool has_default = false;
+  float default_float = 0;
+  std::int64_t default_int = 0;
+  std::string_view default_string;
+  std::span<const std::int64_t> default_ints;
+  std::span<const float> default_floats;
+  std::span<const std::string_view> default_strings;
+};
+
+struct OpFacts {
+  std::string_view domain;
+  std::string_view type;
+  int since_version = 0;
+  bool deprecated = false;
+  int min_inputs = 0;
+  int max_inputs = 0;  // INT_MAX when variadic
+  int min_outputs = 0;
+  int max_outputs = 0;
+  std::span<const FormalValue> inputs;
+  std::span<const FormalValue> outputs;
+  std::span<const FormalAttribute> attributes;  // sorted by name
+
+  const FormalAttribute* attribute(std::string_view name) const;
+  // The formal that stands at a place; a last variadic one goes on for ever.
+  const FormalValue* input(std::size_t place) const;
+  const FormalValue* output(std::size_t place) const;
+};
+
+// The version in force at `opset`: the newest with since_version <= opset.
+const OpFacts* find_op(std::string_view domain, std::string_view type,
+                       int opset);
+const OpFacts* newest_op(std::string_view domain, std::string_view type);
+
+// Sorted by domain, type, since_version.
+std::span<const OpFacts> all_ops();
+
+bool known_domain(std::string_view domain);
+int newest_opset(std::string_view domain);  // 0 for an unknown domain
+
+// "Did you mean": types of that domain that look alike, best first, at most 3.
+std::vector<std::string_view> similar_ops(std::string_view domain,
+                                          std::string_view type);
+
+// Whether the inputs may be given in any order.
+bool is_commutative(std::string_view domain, std::string_view type);
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_OP_FACTS_H_
