@@ -1,0 +1,90 @@
+// Rule files: loads rules, packs and libs and makes what a rule file says into
+// plain data: names, options, pattern, examples and references to its callbacks
+// in the Sandbox's registry. Everything that can be wrong with a rule file is
+// found here, with file and line (RULES.md, "Refused at load"). LoadedRules
+// live as long as the RuleSet that made them; so does the Sandbox.
+#ifndef RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
+#define RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bindings/lua/sandbox.h"
+#include "core/base/result.h"
+#include "core/pattern/pattern.h"
+#include "core/rewrite/rule.h"
+
+namespace ruleengine::lua {
+
+using OptionValue = std::variant<bool, double, std::string>;
+
+// A reference in the Lua registry; 0: the key is not in the file.
+using FunctionRef = int;
+
+struct Example {
+  std::string title;
+  std::string before;        // graph text
+  std::optional<std::string> after;     // node list
+  std::optional<std::string> rejected;  // the reason
+  std::optional<std::string> warned;    // a substring of a warning
+  std::string file;          // where `before` came from, if from a file
+  int line = 0;
+  std::map<std::string, OptionValue> options;  // of this example alone
+};
+
+struct LoadedRule {
+  std::string name;       // file's stem, or the key
+  std::string qualified;  // "<folder>/<name>", the pack's folder
+  std::string file;       // as given by the user
+  std::string doc;
+  rewrite::Phase phase = rewrite::Phase::kConversion;
+  std::vector<std::string> after;
+  std::map<std::string, OptionValue> options;  // with --set applied
+  std::vector<std::pair<std::string, std::string>> meta;
+  bool changes_meaning = false;
+  int line = 0;  // of the `rule` call
+
+  std::optional<pattern::Pattern> pattern;  // none: only a `pass`
+  // The names of `match`'s parameters after `op`, in order.
+  std::vector<std::string> parameters;
+  FunctionRef where = 0, rewrite = 0, together = 0, when = 0, pass = 0;
+  std::vector<Example> examples;
+};
+
+struct SetOption {
+  std::string rule, option, value;  // --set RULE.OPTION=VALUE
+};
+
+class RuleSet {
+ public:
+  // Loads every file (a rule or a pack) and folder (its own *.lua) once; a rule
+  // reached twice counts once. Deterministic order: by phase, then `after`,
+  // then as the pack or command line lists them... the order of files on the
+  // command line has no meaning, so sorted by qualified name.
+  static Result<std::unique_ptr<RuleSet>> load(
+      const std::vector<std::string>& paths,
+      const std::vector<SetOption>& options, const SandboxLimits& limits);
+  ~RuleSet();
+
+  Sandbox& sandbox() const;
+  const std::vector<std::unique_ptr<LoadedRule>>& rules() const;
+  // Load-time warnings (a pattern that another one always takes first).
+  const std::vector<std::string>& warnings() const;
+
+ private:
+  struct Impl;
+  explicit RuleSet(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// The rules as the driver sees them (bindings/lua/rule.cc); they refer to
+// `set`, which must outlive them.
+std::vector<std::unique_ptr<rewrite::Rule>> make_rules(RuleSet& set);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_RULE_FILE_H_

@@ -1,0 +1,68 @@
+// Sandbox: one LuaJIT state that runs rule code and nothing else. Interpreted,
+// under a count hook with a deadline, in an allocator with a cap; the globals
+// are a fresh, frozen set of pure functions for every rule file. No call from
+// rule code can pass the limits: pcall, xpcall and coroutines re-raise a spent
+// budget, string patterns are bounded, and no C function works without bound.
+// Owns its lua_State. One sandbox, one thread.
+#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_H_
+#define RULEENGINE_BINDINGS_LUA_SANDBOX_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+
+struct lua_State;
+
+namespace ruleengine::lua {
+
+struct SandboxLimits {
+  double load_seconds = 2;       // one rule file
+  double callback_seconds = 5;   // one callback
+  std::size_t load_bytes = std::size_t{256} << 20;
+  std::size_t total_bytes = std::size_t{1024} << 20;
+};
+
+class Sandbox {
+ public:
+  static Result<std::unique_ptr<Sandbox>> create(const SandboxLimits& limits);
+  ~Sandbox();
+
+  lua_State* state() const;
+
+  // Compiles text (never bytecode) into a function left on the stack, with a
+  // fresh environment whose globals are the sandbox's words plus those of the
+  // table at `words_index` (0: none). `chunk` is the file name in messages.
+  Status compile(std::string_view text, const std::string& chunk,
+                 int words_index);
+
+  // Calls the function below its `arguments` on the stack under the limits of
+  // a load or of a callback. On success `results` values are left. On failure
+  // the stack is as before the function was pushed and the Diagnostic is kRule
+  // ("file:line" in `where`) or kLimit (time or memory, naming `what`).
+  enum class Budget { kLoad, kCallback };
+  Status call(int arguments, int results, Budget budget, std::string_view what);
+
+  // Bytes in use and the most there were.
+  std::size_t bytes() const;
+  std::size_t peak_bytes() const;
+
+  // The sandbox that owns a state; for C functions called from it.
+  static Sandbox& of(lua_State* state);
+
+  // Runs `body` under the error protection of Lua's C API: for host code that
+  // uses the API outside call(). A Lua error (memory) becomes a Diagnostic.
+  Status protect(const std::function<void(lua_State*)>& body);
+
+ private:
+  struct Impl;
+  explicit Sandbox(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_H_

@@ -1,0 +1,49 @@
+// The one form of every error and warning: what is wrong, where, what was
+// expected, what was found, and a hint. A Diagnostic is a plain value; its kind
+// is the exit code of the command line. Safe on any thread.
+#ifndef RULEENGINE_CORE_BASE_DIAGNOSTIC_H_
+#define RULEENGINE_CORE_BASE_DIAGNOSTIC_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace ruleengine {
+
+// Values are the process exit codes.
+enum class ErrorKind {
+  kAnswerIsNo = 1,
+  kUsage = 2,
+  kModel = 3,
+  kRule = 4,
+  kLimit = 5,
+  kVerify = 6,
+  kWrite = 7,
+};
+
+struct Diagnostic {
+  ErrorKind kind = ErrorKind::kModel;
+  std::string what;      // one clause, no full stop
+  std::string where;     // "file.lua:12", "model.onnx: node 'Add_3'"; may be ""
+  std::string expected;  // "" when there is nothing to compare
+  std::string found;
+  std::string hint;
+
+  // Several lines, the empty parts left out:
+  //   error: WHAT
+  //     where:    ...
+  //     expected: ...
+  //     found:    ...
+  //     hint:     ...
+  // No newline at the end. Control characters from models and rules are
+  // escaped, so that hostile names cannot forge a line.
+  std::string text() const;
+};
+
+// `text` with control characters (but not valid UTF-8) as \xNN, cut after
+// `limit` bytes with "...".
+std::string printable(std::string_view text, std::size_t limit = 200);
+
+}  // namespace ruleengine
+
+#endif  // RULEENGINE_CORE_BASE_DIAGNOSTIC_H_

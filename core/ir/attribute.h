@@ -1,0 +1,62 @@
+// Attributes of nodes. An Attribute is a small immutable view: names and data
+// lie in the mapped file or in the Model's arena. Kinds that the engine never
+// looks into (sparse tensors, type protos) are kept as their encoded
+// AttributeProto in `proto`, which is also what an unchanged attribute is saved
+// from.
+#ifndef RULEENGINE_CORE_IR_ATTRIBUTE_H_
+#define RULEENGINE_CORE_IR_ATTRIBUTE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/base/id.h"
+#include "core/ir/tensor.h"
+
+namespace ruleengine::ir {
+
+using BlockId = Id<struct BlockTag>;
+
+// ONNX's numbers (AttributeProto.AttributeType).
+enum class AttributeKind : std::uint8_t {
+  kUndefined = 0,
+  kFloat = 1,
+  kInt = 2,
+  kString = 3,
+  kTensor = 4,
+  kGraph = 5,
+  kFloats = 6,
+  kInts = 7,
+  kStrings = 8,
+  kTensors = 9,
+  kGraphs = 10,
+  kSparseTensor = 11,
+  kSparseTensors = 12,
+  kTypeProto = 13,
+  kTypeProtos = 14,
+};
+
+struct Attribute {
+  std::string_view name;
+  AttributeKind kind = AttributeKind::kUndefined;
+  float f = 0;
+  std::int64_t i = 0;
+  std::string_view s;
+  std::span<const float> floats;
+  std::span<const std::int64_t> ints;
+  std::span<const std::string_view> strings;
+  std::span<const Tensor* const> tensors;  // one for kTensor
+  std::span<const BlockId> blocks;         // one for kGraph
+  // In a function body: the attribute of the call that stands here.
+  std::string_view ref;
+  std::span<const std::byte> proto;
+};
+
+// Same kind and value; names and `proto` are not compared, floats by bits,
+// graphs by identity.
+bool same_value(const Attribute& a, const Attribute& b, ExternalData* external);
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_ATTRIBUTE_H_

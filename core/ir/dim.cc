@@ -1,0 +1,115 @@
+#include "core/ir/dim.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "core/ir/polynomial.h"
+
+namespace ruleengine::ir {
+
+using dim_internal::Atom;
+using dim_internal::AtomKind;
+using dim_internal::Polynomial;
+using dim_internal::Store;
+
+struct DimTable::Impl : Store {};
+
+DimTable::DimTable() : impl_(std::make_unique<Impl>()) {}
+DimTable::~DimTable() = default;
+DimTable::DimTable(DimTable&&) noexcept = default;
+DimTable& DimTable::operator=(DimTable&&) noexcept = default;
+
+Dim DimTable::fresh() {
+  return impl_->intern_atom({AtomKind::kFresh, {}, {}, ++impl_->fresh_count});
+}
+
+bool DimTable::is_fresh(Dim d) const {
+  return !d.known() && impl_->has_fresh(d);
+}
+
+Dim DimTable::add(Dim a, Dim b) {
+  if (a == Dim(0)) return b;
+  if (b == Dim(0)) return a;
+  const auto sum = dim_internal::add(impl_->polynomial(a),
+                                     impl_->polynomial(b));
+  return sum ? impl_->intern(*sum) : impl_->unsayable('+', a, b);
+}
+
+Dim DimTable::neg(Dim a) { return mul(a, Dim(-1)); }
+
+Dim DimTable::sub(Dim a, Dim b) { return a == b ? Dim(0) : add(a, neg(b)); }
+
+Dim DimTable::mul(Dim a, Dim b) {
+  if (a == Dim(1)) return b;
+  if (b == Dim(1)) return a;
+  const auto product = dim_internal::mul(impl_->polynomial(a),
+                                         impl_->polynomial(b));
+  return product ? impl_->intern(*product) : impl_->unsayable('*', a, b);
+}
+
+std::optional<Dim> DimTable::exact_div(Dim a, Dim b) {
+  if (b == Dim(0)) return std::nullopt;
+  if (a == b) return Dim(1);
+  if (b == Dim(1)) return a;
+  const auto quotient = dim_internal::exact_div(impl_->polynomial(a),
+                                                impl_->polynomial(b));
+  if (!quotient) return std::nullopt;
+  return impl_->intern(*quotient);
+}
+
+namespace {
+
+std::int64_t floor_of(std::int64_t a, std::int64_t b) {
+  const std::int64_t q = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+}  // namespace
+
+Dim DimTable::floor_div(Dim a, Dim b) {
+  if (b == Dim(0)) return impl_->unsayable('/', a, b);
+  if (const auto exact = exact_div(a, b)) return *exact;
+  if (a.known() && b.known()) return Dim(floor_of(a.size(), b.size()));
+  if (b.known() && b.size() < 0) return floor_div(neg(a), neg(b));
+  // a = b*q + r gives q + floor(r / b), whatever r is.
+  const auto [q, r] = dim_internal::split(impl_->polynomial(a),
+                                          impl_->polynomial(b));
+  const Dim whole = impl_->intern(q);
+  const Dim rest = impl_->intern(r);
+  if (rest != a) return add(whole, floor_div(rest, b));
+  return impl_->floor_div_atom(*this, a, b);
+}
+
+Dim DimTable::ceil_div(Dim a, Dim b) {
+  if (b.known() && b.size() > 0) {
+    return floor_div(add(a, Dim(b.size() - 1)), b);
+  }
+  return neg(floor_div(neg(a), b));
+}
+
+Dim DimTable::min(Dim a, Dim b) {
+  return impl_->extremum(*this, AtomKind::kMin, a, b);
+}
+
+Dim DimTable::max(Dim a, Dim b) {
+  return impl_->extremum(*this, AtomKind::kMax, a, b);
+}
+
+bool DimTable::nonnegative(Dim a) const { return impl_->nonnegative(a, 0); }
+
+bool DimTable::provably_different(Dim a, Dim b) const {
+  if (a == b) return false;
+  if (a.known() && b.known()) return true;
+  const auto difference = dim_internal::add(
+      impl_->polynomial(a), dim_internal::negate(impl_->polynomial(b)));
+  return difference && impl_->never_zero(*difference);
+}
+
+std::string DimTable::text(Dim d) const { return impl_->text(d, 0); }
+
+Dim DimTable::symbol(std::string_view name) {
+  if (const auto parsed = impl_->parse(*this, name)) return *parsed;
+  return impl_->named(name);
+}
+
+}  // namespace ruleengine::ir

@@ -1,0 +1,83 @@
+// Symbolic dimensions. A Dim is a 64-bit value: a known size, or an expression
+// in a DimTable. Expressions are kept as canonical polynomials with integer
+// coefficients over atoms (named symbols, fresh unknowns, floor divisions,
+// maxima), so two Dims are equal as expressions exactly when they are equal as
+// values: "B*S", "S*B" and "(2*B*S)/2" are one Dim. The table belongs to one
+// Model and is not thread-safe; Dims are plain values.
+#ifndef RULEENGINE_CORE_IR_DIM_H_
+#define RULEENGINE_CORE_IR_DIM_H_
+
+#include <compare>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ruleengine::ir {
+
+// A size (>= 0), or a symbolic expression. Values inside shape arithmetic may
+// be negative known integers too (a -1 of Reshape): Dim holds any integer
+// above kLowest.
+class Dim {
+ public:
+  constexpr Dim() = default;  // 0
+  constexpr explicit Dim(std::int64_t size) : raw_(size) {}
+  static constexpr Dim expression(std::uint32_t id) {
+    return Dim(kLowest - static_cast<std::int64_t>(id));
+  }
+
+  constexpr bool known() const { return raw_ > kLowest; }
+  constexpr std::int64_t size() const { return raw_; }  // when known
+  constexpr std::uint32_t id() const {                  // when not known
+    return static_cast<std::uint32_t>(kLowest - raw_);
+  }
+  constexpr auto operator<=>(const Dim&) const = default;
+
+ private:
+  static constexpr std::int64_t kLowest = -(std::int64_t{1} << 62);
+  std::int64_t raw_ = 0;
+};
+
+class DimTable {
+ public:
+  DimTable();
+  ~DimTable();
+  DimTable(DimTable&&) noexcept;
+  DimTable& operator=(DimTable&&) noexcept;
+
+  // The symbol of this name (ONNX dim_param). Names that read as expressions
+  // of + - * and integers over identifiers ("past + 1", "2*seq", as exporters
+  // write them) become those expressions.
+  Dim symbol(std::string_view name);
+  // An unknown dimension, equal to itself only. text() calls it "?N".
+  Dim fresh();
+  bool is_fresh(Dim d) const;  // is, or contains, a fresh unknown
+
+  Dim add(Dim a, Dim b);
+  Dim sub(Dim a, Dim b);
+  Dim mul(Dim a, Dim b);
+  Dim neg(Dim a);
+  // a / b when b divides a as polynomials; none when it does not or b is 0.
+  std::optional<Dim> exact_div(Dim a, Dim b);
+  Dim floor_div(Dim a, Dim b);  // an atom when it cannot be said otherwise
+  Dim ceil_div(Dim a, Dim b);
+  Dim min(Dim a, Dim b);
+  Dim max(Dim a, Dim b);
+
+  // Atoms that stand for sizes are >= 0. True when `a` is provably so.
+  bool nonnegative(Dim a) const;
+  // True when the two are provably different for every size of the atoms.
+  bool provably_different(Dim a, Dim b) const;
+
+  // "12", "B", "B*S + 1"; deterministic.
+  std::string text(Dim d) const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_DIM_H_

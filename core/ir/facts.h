@@ -1,0 +1,50 @@
+// Facts: what is known about values beyond the graph's own lines: their
+// inferred types and the constants they fold to. The matcher, rules and checks
+// ask through this interface; core/analysis implements it lazily and
+// incrementally. Answers stay valid until the value's producer (or anything
+// above it) is edited; pointers live as long as the Model.
+#ifndef RULEENGINE_CORE_IR_FACTS_H_
+#define RULEENGINE_CORE_IR_FACTS_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/ir/graph.h"
+
+namespace ruleengine::ir {
+
+class Facts {
+ public:
+  virtual ~Facts() = default;
+
+  // The declared type merged with the inferred one; nullptr when nothing is
+  // known. Unknown axes of a known rank are fresh Dims.
+  virtual const Type* type(ValueId value) = 0;
+
+  // Is `value` constant: an initializer, a Constant node, or something that
+  // folds from constants? Cheap: large data is not read and not computed.
+  virtual bool is_constant(ValueId value) = 0;
+
+  // The constant itself; nullptr when not constant, or when it is too large to
+  // fold by computing (stored tensors are never too large).
+  virtual const Tensor* constant(ValueId value) = 0;
+
+  // Elements of a small integer tensor as dimensions, symbolic ones included:
+  // for Concat(Shape(x)[0], [-1], [64]) gives {B, -1, 64}. Empty optional when
+  // it is not known element by element. A scalar has one element.
+  virtual std::optional<std::span<const Dim>> dims_of(ValueId value) = 0;
+
+  // Forget what was inferred about outputs of `node`, and of everything below
+  // that was derived from it.
+  virtual void invalidate(NodeId node) = 0;
+
+  // Contradictions between declared and inferred types met so far, as text;
+  // each once.
+  virtual std::vector<std::string> take_warnings() = 0;
+};
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_FACTS_H_

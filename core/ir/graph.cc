@@ -1,0 +1,245 @@
+#include "core/ir/graph.h"
+
+#include <cassert>
+
+#include "core/ir/model.h"
+
+namespace ruleengine::ir {
+
+Graph::Graph(Model& model) : model_(&model) {
+  blocks_.emplace_back();  // the main block
+}
+
+void Graph::reserve(std::size_t nodes, std::size_t values,
+                    std::size_t operands) {
+  nodes_.reserve(nodes);
+  values_.reserve(values);
+  operands_.reserve(operands);
+  outputs_.reserve(values);
+}
+
+const Attribute* Graph::attribute(NodeId id, std::string_view name) const {
+  for (const Attribute& a : node(id).attributes) {
+    if (a.name == name) return &a;
+  }
+  return nullptr;
+}
+
+std::string_view Graph::name(ValueId id) const {
+  const Name name = value(id).name;
+  return name ? model_->names.text(name) : std::string_view();
+}
+
+const Op& Graph::op(NodeId id) const { return model_->ops[node(id).op]; }
+
+const Tensor* Graph::direct_constant(ValueId id) const {
+  if (!id) return nullptr;
+  const Value& v = value(id);
+  if (v.kind == ValueKind::kInitializer) return v.tensor;
+  if (v.kind != ValueKind::kNodeOutput || !v.producer) return nullptr;
+  if (!op(v.producer).standard("Constant")) return nullptr;
+  const Attribute* data = attribute(v.producer, "value");
+  if (data == nullptr || data->tensors.empty()) return nullptr;
+  return data->tensors[0];
+}
+
+std::string Graph::describe(NodeId id) const {
+  const Node& n = node(id);
+  std::string out = op(id).text() + " node ";
+  if (!n.name.empty()) return out + "'" + std::string(n.name) + "'";
+  for (ValueId v : outputs(id)) {
+    if (v) return out + "of output '" + std::string(name(v)) + "'";
+  }
+  return out + "without outputs";
+}
+
+BlockId Graph::add_block(NodeId owner, BlockId parent, std::string_view name) {
+  const BlockId id(blocks_.size());
+  Block& block = blocks_.emplace_back();
+  block.owner = owner;
+  block.parent = parent;
+  block.name = name;
+  return id;
+}
+
+ValueId Graph::add_value(Name name, BlockId block, ValueKind kind) {
+  const ValueId id(values_.size());
+  Value& v = values_.emplace_back();
+  v.name = name;
+  v.block = block;
+  v.kind = kind;
+  return id;
+}
+
+void Graph::pop_value() {
+  assert(values_.back().use_count == 0);
+  values_.pop_back();
+}
+
+NodeId Graph::add_node(OpId op, BlockId block, std::string_view name,
+                       std::span<const ValueId> inputs,
+                       std::span<const ValueId> outputs,
+                       std::span<const Attribute> attributes) {
+  const NodeId id(nodes_.size());
+  Node& n = nodes_.emplace_back();
+  n.op = op;
+  n.block = block;
+  n.name = name;
+  n.attributes = attributes;
+  n.first_operand = static_cast<std::uint32_t>(operands_.size());
+  n.operand_count = static_cast<std::uint32_t>(inputs.size());
+  n.first_output = static_cast<std::uint32_t>(outputs_.size());
+  n.output_count = static_cast<std::uint32_t>(outputs.size());
+  for (ValueId v : inputs) {
+    const OperandId slot(operands_.size());
+    operands_.push_back({ValueId(), id, OperandId(), OperandId()});
+    link_last(slot, v);
+  }
+  for (ValueId v : outputs) {
+    outputs_.push_back(ValueId());
+    set_output(id, outputs_.size() - 1 - n.first_output, v);
+  }
+  blocks_[block.index()].nodes.push_back(id);
+  ++live_nodes_;
+  return id;
+}
+
+void Graph::pop_node() {
+  const NodeId id(nodes_.size() - 1);
+  const Node n = nodes_.back();
+  assert(!n.removed);
+  for (std::uint32_t i = n.operand_count; i-- > 0;) {
+    unlink(OperandId(n.first_operand + i));
+  }
+  for (std::uint32_t i = n.output_count; i-- > 0;) {
+    set_output(id, i, ValueId());
+  }
+  operands_.resize(n.first_operand);
+  outputs_.resize(n.first_output);
+  blocks_[n.block.index()].nodes.pop_back();
+  nodes_.pop_back();
+  --live_nodes_;
+}
+
+void Graph::link_last(OperandId slot, ValueId value) {
+  Operand& use = operands_[slot.index()];
+  use.value = value;
+  use.next = OperandId();
+  use.previous = OperandId();
+  if (!value) return;
+  Value& v = values_[value.index()];
+  use.previous = v.last_use;
+  if (v.last_use) {
+    operands_[v.last_use.index()].next = slot;
+  } else {
+    v.first_use = slot;
+  }
+  v.last_use = slot;
+  ++v.use_count;
+}
+
+void Graph::set_operand(OperandId slot, ValueId value) {
+  unlink(slot);
+  link_last(slot, value);
+}
+
+void Graph::unlink(OperandId slot) {
+  const Operand& use = operands_[slot.index()];
+  if (!use.value) return;
+  Value& v = values_[use.value.index()];
+  if (use.previous) {
+    operands_[use.previous.index()].next = use.next;
+  } else {
+    v.first_use = use.next;
+  }
+  if (use.next) {
+    operands_[use.next.index()].previous = use.previous;
+  } else {
+    v.last_use = use.previous;
+  }
+  --v.use_count;
+}
+
+void Graph::relink(OperandId slot) {
+  const Operand& use = operands_[slot.index()];
+  if (!use.value) return;
+  Value& v = values_[use.value.index()];
+  if (use.previous) {
+    operands_[use.previous.index()].next = slot;
+  } else {
+    v.first_use = slot;
+  }
+  if (use.next) {
+    operands_[use.next.index()].previous = slot;
+  } else {
+    v.last_use = slot;
+  }
+  ++v.use_count;
+}
+
+void Graph::remove_node(NodeId id) {
+  Node& n = nodes_[id.index()];
+  assert(!n.removed);
+  for (std::uint32_t i = 0; i < n.operand_count; ++i) {
+    unlink(OperandId(n.first_operand + i));
+  }
+  n.removed = true;
+  --live_nodes_;
+  for (ValueId v : outputs(id)) {
+    if (v) values_[v.index()].removed = true;
+  }
+}
+
+void Graph::restore_node(NodeId id) {
+  Node& n = nodes_[id.index()];
+  assert(n.removed);
+  n.removed = false;
+  ++live_nodes_;
+  for (std::uint32_t i = n.operand_count; i-- > 0;) {
+    relink(OperandId(n.first_operand + i));
+  }
+  for (ValueId v : outputs(id)) {
+    if (v) values_[v.index()].removed = false;
+  }
+}
+
+void Graph::set_output(NodeId id, std::size_t i, ValueId value) {
+  ValueId& slot = outputs_[nodes_[id.index()].first_output + i];
+  if (slot) {
+    Value& old = values_[slot.index()];
+    old.producer = NodeId();
+    old.kind = ValueKind::kUndefined;
+  }
+  slot = value;
+  if (!value) return;
+  Value& v = values_[value.index()];
+  v.kind = ValueKind::kNodeOutput;
+  v.producer = id;
+  v.output_index = static_cast<std::uint32_t>(i);
+}
+
+void Graph::set_block_output(BlockId block, std::size_t i, ValueId value) {
+  ValueId& slot = blocks_[block.index()].outputs[i];
+  if (slot) --values_[slot.index()].block_output_count;
+  slot = value;
+  if (slot) ++values_[slot.index()].block_output_count;
+}
+
+void Graph::add_block_input(BlockId block, ValueId value) {
+  blocks_[block.index()].inputs.push_back(value);
+  values_[value.index()].kind = ValueKind::kInput;
+}
+
+void Graph::add_block_output(BlockId block, ValueId value) {
+  blocks_[block.index()].outputs.push_back(ValueId());
+  set_block_output(block, blocks_[block.index()].outputs.size() - 1, value);
+}
+
+void Graph::add_initializer(ValueId value, const Tensor* tensor) {
+  Value& v = values_[value.index()];
+  blocks_[v.block.index()].initializers.push_back(value);
+  v.tensor = tensor;
+  if (v.kind != ValueKind::kInput) v.kind = ValueKind::kInitializer;
+}
+
+}  // namespace ruleengine::ir

@@ -1,0 +1,226 @@
+// Graph: the body of a model or of a model-local function, with the bodies of
+// its If, Loop and Scan nodes. Nodes, values and operands are 32-bit ids into
+// dense arrays; every use of a value is linked both ways. A Graph keeps no
+// textual order: order is computed (core/analysis/order.h). Subgraphs are
+// Blocks of the same Graph, so a value captured from outside simply has one
+// more user.
+//
+// The mutators here are the primitives of core/rewrite's Edit, which journals
+// and undoes them in reverse order; loaders call them directly. Ids are never
+// reused; removed nodes stay as tombstones. Not thread-safe.
+#ifndef RULEENGINE_CORE_IR_GRAPH_H_
+#define RULEENGINE_CORE_IR_GRAPH_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/id.h"
+#include "core/ir/attribute.h"
+#include "core/ir/op.h"
+#include "core/ir/tensor.h"
+#include "core/ir/type.h"
+
+namespace ruleengine::ir {
+
+using NodeId = Id<struct NodeTag>;
+using ValueId = Id<struct ValueTag>;
+using OperandId = Id<struct OperandTag>;
+
+class Model;
+
+// One input slot of one node. Slots of a node are consecutive. Users of a
+// value form a doubly linked list in the order in which they were made.
+struct Operand {
+  ValueId value;  // invalid: an absent optional input
+  NodeId user;
+  OperandId next, previous;  // other uses of the same value
+};
+
+// One entry of a node's metadata_props.
+struct Metadata {
+  std::string_view key, value;
+};
+
+struct Node {
+  OpId op;
+  BlockId block;
+  std::string_view name;
+  std::uint32_t first_operand = 0;
+  std::uint32_t operand_count = 0;
+  std::uint32_t first_output = 0;  // into Graph's output list
+  std::uint32_t output_count = 0;
+  std::span<const Attribute> attributes;
+  // The encoded NodeProto, saved verbatim while nothing of the node changed;
+  // empty for new and changed nodes.
+  std::span<const std::byte> proto;
+  // Fields of the NodeProto that are not modelled (doc_string,
+  // unknown): their encoding, carried over when `proto` was dropped.
+  std::span<const std::byte> extra;
+  // metadata_props; parsed at load, written when `proto` was dropped.
+  std::span<const Metadata> metadata;
+  // Topological key: along every edge it does not fall, except where an edit
+  // brought a node in; a hint for cycle checks, never trusted alone.
+  std::uint64_t rank = 0;
+  bool removed = false;
+};
+
+enum class ValueKind : std::uint8_t {
+  kNodeOutput,
+  kInput,        // of a block: graph input, Loop/Scan body input
+  kInitializer,  // constant: an initializer that is not also an input
+  kUndefined,    // named by a node, defined by nobody (loader reports it)
+};
+
+struct Value {
+  Name name;
+  BlockId block;  // where it is defined
+  ValueKind kind = ValueKind::kUndefined;
+  bool removed = false;
+  NodeId producer;                 // kNodeOutput
+  std::uint32_t output_index = 0;  // among the producer's outputs
+  OperandId first_use, last_use;
+  std::uint32_t use_count = 0;
+  std::uint32_t block_output_count = 0;  // times it is an output of a block
+  // Initializer, or default of an overridable input; else nullptr.
+  const Tensor* tensor = nullptr;
+  // Declared by the file (input, output, value_info) or set by an edit;
+  // nullptr when nothing is declared. core/analysis merges it with inference.
+  const Type* declared = nullptr;
+};
+
+// A GraphProto: the main graph, a function's body, or a subgraph attribute.
+struct Block {
+  NodeId owner;      // the node whose attribute it is; invalid for block 0
+  BlockId parent;    // the block of `owner`
+  std::string_view name;
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  std::vector<NodeId> nodes;           // in file order, then in order of making
+  std::vector<ValueId> initializers;   // likewise
+  std::span<const std::byte> proto;    // the encoded GraphProto
+  bool changed = false;                // anything inside differs from `proto`
+};
+
+class Graph {
+ public:
+  explicit Graph(Model& model);
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  Model& model() const { return *model_; }
+  static constexpr BlockId main_block() { return BlockId(0u); }
+
+  // --- reading -------------------------------------------------------------
+  std::size_t node_count() const { return nodes_.size(); }  // with tombstones
+  std::size_t live_node_count() const { return live_nodes_; }
+  std::size_t value_count() const { return values_.size(); }
+  std::size_t block_count() const { return blocks_.size(); }
+
+  const Node& node(NodeId id) const { return nodes_[id.index()]; }
+  const Value& value(ValueId id) const { return values_[id.index()]; }
+  const Block& block(BlockId id) const { return blocks_[id.index()]; }
+  const Operand& operand(OperandId id) const { return operands_[id.index()]; }
+
+  std::span<const Operand> inputs(NodeId id) const {
+    const Node& n = nodes_[id.index()];
+    return {operands_.data() + n.first_operand, n.operand_count};
+  }
+  // Input `i`, invalid when absent or beyond the end.
+  ValueId input(NodeId id, std::size_t i) const {
+    const Node& n = nodes_[id.index()];
+    if (i >= n.operand_count) return ValueId();
+    return operands_[n.first_operand + i].value;
+  }
+  std::span<const ValueId> outputs(NodeId id) const {
+    const Node& n = nodes_[id.index()];
+    return {outputs_.data() + n.first_output, n.output_count};
+  }
+  ValueId output(NodeId id, std::size_t i = 0) const {
+    const Node& n = nodes_[id.index()];
+    if (i >= n.output_count) return ValueId();
+    return outputs_[n.first_output + i];
+  }
+  // nullptr when the node has no attribute of that name.
+  const Attribute* attribute(NodeId id, std::string_view name) const;
+  NodeId producer(ValueId id) const {
+    return id ? values_[id.index()].producer : NodeId();
+  }
+  // The uses, counting each block output as one.
+  std::uint32_t reader_count(ValueId id) const {
+    const Value& v = values_[id.index()];
+    return v.use_count + v.block_output_count;
+  }
+  // Walks the uses of a value: for (OperandId u = g.first_use(v); u;
+  // u = g.next_use(u)).
+  OperandId first_use(ValueId id) const {
+    return values_[id.index()].first_use;
+  }
+  OperandId next_use(OperandId id) const { return operands_[id.index()].next; }
+  std::uint32_t operand_index(OperandId id) const {  // position in its node
+    return id.index() -
+           nodes_[operands_[id.index()].user.index()].first_operand;
+  }
+
+  std::string_view name(ValueId id) const;  // text of the value's name
+  const Op& op(NodeId id) const;            // domain, type, overload
+  // The constant tensor of an initializer (not an overridable input) or of a
+  // Constant node's value; nullptr otherwise. No folding: see Facts.
+  const Tensor* direct_constant(ValueId id) const;
+  // "Add_3" or, for unnamed nodes, "of output 'y'"; for diagnostics.
+  std::string describe(NodeId id) const;
+
+  // --- building and primitives of an edit ----------------------------------
+  BlockId add_block(NodeId owner, BlockId parent, std::string_view name);
+  ValueId add_value(Name name, BlockId block, ValueKind kind);
+  // Appends a node with these inputs (invalid = absent); outputs are existing
+  // values of kind kUndefined or kNodeOutput without producer.
+  NodeId add_node(OpId op, BlockId block, std::string_view name,
+                  std::span<const ValueId> inputs,
+                  std::span<const ValueId> outputs,
+                  std::span<const Attribute> attributes);
+  void pop_node();   // undoes the latest add_node
+  void pop_value();  // undoes the latest add_value (no uses left)
+
+  void set_operand(OperandId slot, ValueId value);  // links at the tail
+  // Unlinks `slot` but remembers its neighbours; relink undoes it exactly, when
+  // called in reverse order.
+  void unlink(OperandId slot);
+  void relink(OperandId slot);
+
+  // Takes the node out: operands unlinked, outputs orphaned; restore undoes it
+  // exactly, when called in reverse order.
+  void remove_node(NodeId id);
+  void restore_node(NodeId id);
+
+  void set_block_output(BlockId block, std::size_t i, ValueId value);
+  // For loaders: appends to the interface of a block.
+  void add_block_input(BlockId block, ValueId value);
+  void add_block_output(BlockId block, ValueId value);
+  void add_initializer(ValueId value, const Tensor* tensor);
+
+  Node& mutable_node(NodeId id) { return nodes_[id.index()]; }
+  Value& mutable_value(ValueId id) { return values_[id.index()]; }
+  Block& mutable_block(BlockId id) { return blocks_[id.index()]; }
+  // Gives output slot `i` of a node another value (the old one is orphaned).
+  void set_output(NodeId id, std::size_t i, ValueId value);
+
+  void reserve(std::size_t nodes, std::size_t values, std::size_t operands);
+
+ private:
+  void link_last(OperandId slot, ValueId value);
+
+  Model* model_;
+  std::vector<Node> nodes_;
+  std::vector<Value> values_;
+  std::vector<Operand> operands_;
+  std::vector<ValueId> outputs_;
+  std::vector<Block> blocks_;
+  std::size_t live_nodes_ = 0;
+};
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_GRAPH_H_

@@ -1,0 +1,58 @@
+// Ops: (domain, type, overload) interned per Model as dense OpIds. The standard
+// domain is "" ("ai.onnx" is normalized to it).
+#ifndef RULEENGINE_CORE_IR_OP_H_
+#define RULEENGINE_CORE_IR_OP_H_
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/arena.h"
+#include "core/base/id.h"
+
+namespace ruleengine::ir {
+
+using OpId = Id<struct OpTag>;
+
+struct Op {
+  std::string_view domain;
+  std::string_view type;
+  std::string_view overload;
+
+  bool is(std::string_view d, std::string_view t) const {
+    return type == t && domain == d;
+  }
+  bool standard(std::string_view t) const { return domain.empty() && type == t; }
+  // "Add", "com.microsoft::Gelu".
+  std::string text() const;
+};
+
+class OpTable {
+ public:
+  OpId intern(std::string_view domain, std::string_view type,
+              std::string_view overload = {});
+  OpId find(std::string_view domain, std::string_view type,
+            std::string_view overload = {}) const;
+  const Op& operator[](OpId id) const { return ops_[id.index()]; }
+  std::size_t size() const { return ops_.size(); }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const Op& op) const;
+  };
+  struct Equal {
+    bool operator()(const Op& a, const Op& b) const {
+      return a.type == b.type && a.domain == b.domain &&
+             a.overload == b.overload;
+    }
+  };
+
+  Arena arena_;
+  std::vector<Op> ops_;
+  std::unordered_map<Op, OpId, Hash, Equal> ids_;
+};
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_OP_H_

@@ -1,0 +1,105 @@
+// Tensors: constants of a model, never copied. A Tensor says where its bytes
+// are: in the mapped model file (raw bytes, or protobuf's packed fields), in
+// an external file that nobody has opened yet, in an arena, or nowhere yet
+// because it is an expression over other tensors (Lazy), computed when read
+// and streamed at save. A Tensor lives in the arena of its Model and is
+// immutable. Reading is thread-compatible.
+#ifndef RULEENGINE_CORE_IR_TENSOR_H_
+#define RULEENGINE_CORE_IR_TENSOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/data_type.h"
+
+namespace ruleengine::ir {
+
+enum class Storage : std::uint8_t {
+  kRaw,       // `bytes`: little-endian elements, as in raw_data
+  kTyped,     // `bytes`: body of a packed typed field of TensorProto
+              // (float_data, int32_data, ...), `dtype` says which; unpacked
+              // files are repacked into the arena at load
+  kStrings,   // `strings`
+  kExternal,  // `external`
+  kLazy,      // `lazy`
+};
+
+struct ExternalRef {
+  std::string_view location;  // as the file says it
+  std::int64_t offset = 0;
+  std::int64_t length = -1;  // -1: to be computed from dtype and dims
+};
+
+struct Tensor;
+
+// A deferred result: the concatenation of `parts` along `axis`, each part
+// with its last two axes swapped first when `transpose` is set. One part
+// without axis meaning (axis 0) is a plain transposed or renamed view.
+struct LazyPart {
+  const Tensor* tensor = nullptr;
+  bool transpose = false;  // rank 2 only
+};
+struct Lazy {
+  std::span<const LazyPart> parts;
+  std::int64_t axis = 0;
+};
+
+struct Tensor {
+  DataType dtype = DataType::kUndefined;
+  Storage storage = Storage::kRaw;
+  std::span<const std::int64_t> dims;
+  std::span<const std::byte> bytes;
+  std::span<const std::string_view> strings;
+  ExternalRef external;
+  const Lazy* lazy = nullptr;
+  // The encoded TensorProto this was read from, for verbatim save; empty for
+  // tensors made by rules.
+  std::span<const std::byte> proto;
+
+  std::int64_t element_count() const;  // 1 for a scalar; dims were checked
+  std::int64_t byte_size() const;      // of the raw encoding, bits rounded up
+};
+
+// Opens external data of one model. Implemented by core/io; the spans it
+// returns stay valid as long as the model does.
+class ExternalData {
+ public:
+  virtual ~ExternalData() = default;
+  virtual Result<std::span<const std::byte>> read(const ExternalRef& ref,
+                                                  std::int64_t length) = 0;
+};
+
+// The raw little-endian bytes of `tensor`. Stored ones come as a view;
+// decoded (kTyped) and computed (kLazy) ones are put into `scratch`.
+Result<std::span<const std::byte>> raw_bytes(const Tensor& tensor,
+                                             ExternalData* external,
+                                             std::vector<std::byte>& scratch);
+
+// Hands the raw bytes to `sink` piece by piece, in order; memory stays below
+// about the largest single part of a lazy tensor.
+using ByteSink = std::function<Status(std::span<const std::byte>)>;
+Status stream_bytes(const Tensor& tensor, ExternalData* external,
+                    const ByteSink& sink);
+
+// All elements, converted. None when the type is not numeric, the data cannot
+// be read, or there are more than `limit` elements. bool counts as 0/1;
+// float16, bfloat16 and float8 are widened.
+std::optional<std::vector<std::int64_t>> to_ints(const Tensor& tensor,
+                                                 ExternalData* external,
+                                                 std::int64_t limit);
+std::optional<std::vector<double>> to_doubles(const Tensor& tensor,
+                                              ExternalData* external,
+                                              std::int64_t limit);
+
+// Equal dtype, dims and bits.
+bool equal_bits(const Tensor& a, const Tensor& b, ExternalData* external);
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_TENSOR_H_

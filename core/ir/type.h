@@ -1,0 +1,31 @@
+// Types of values. Tensor types carry an element type and, when the rank is
+// known, one Dim an axis. Other ONNX types (sequence, optional, map, sparse)
+// are kept as their encoded TypeProto and only compared for equality. Types
+// live in the arena of their Model and are immutable.
+#ifndef RULEENGINE_CORE_IR_TYPE_H_
+#define RULEENGINE_CORE_IR_TYPE_H_
+
+#include <cstddef>
+#include <span>
+
+#include "core/ir/data_type.h"
+#include "core/ir/dim.h"
+
+namespace ruleengine::ir {
+
+enum class TypeKind : std::uint8_t { kTensor, kOther };
+
+struct Type {
+  TypeKind kind = TypeKind::kTensor;
+  DataType elem = DataType::kUndefined;  // of a tensor
+  bool has_shape = false;                // of a tensor: the rank is known
+  std::span<const Dim> dims;
+  std::span<const std::byte> other;  // encoded TypeProto when kOther
+
+  bool is_tensor() const { return kind == TypeKind::kTensor; }
+  std::size_t rank() const { return dims.size(); }
+};
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_TYPE_H_

@@ -1,0 +1,65 @@
+// Machine: runs a Program over one Graph. Holds the registers, the trail and the
+// program's ops resolved in the graph's model; asks Facts for types and
+// constants only where a rule tests them. One machine, one thread; the graph may
+// be edited between calls.
+#ifndef RULEENGINE_CORE_MATCH_MACHINE_H_
+#define RULEENGINE_CORE_MATCH_MACHINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/ir/facts.h"
+#include "core/ir/graph.h"
+#include "core/match/match.h"
+#include "core/match/program.h"
+
+namespace ruleengine::match {
+
+// Which rules may match; indexed by rule. Empty: all.
+using RuleMask = std::vector<bool>;
+
+class Machine {
+ public:
+  Machine(const Program& program, ir::Graph& graph, ir::Facts& facts);
+  ~Machine();
+
+  // The first fit of every rule whose first result is produced by `root`,
+  // ascending by rule. Steps are bounded: a root that needs more than the
+  // limit gives no match of the rule in question and sets exhausted().
+  void run(ir::NodeId root, const RuleMask& mask, std::vector<Match>& out);
+
+  // True when run() may give anything at all for this node's op.
+  bool may_match(ir::NodeId root) const;
+
+  // The rule (index) and root whose search was cut, the first one, if any.
+  struct Exhausted {
+    std::uint32_t rule;
+    ir::NodeId root;
+  };
+  std::optional<Exhausted> exhausted() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// How far `rule` gets at `root`: a Match when it fits, else the deepest Miss.
+// Slow and obvious: runs the oracle with a recorder.
+struct Attempt {
+  std::optional<Match> match;
+  std::optional<Miss> miss;
+};
+Attempt explain(const pattern::Pattern& pattern, ir::Graph& graph,
+                ir::Facts& facts, ir::NodeId root);
+
+// The obvious matcher: the meaning in pattern.h, as code. Never fast.
+std::optional<Match> naive_match(const pattern::Pattern& pattern,
+                                 ir::Graph& graph, ir::Facts& facts,
+                                 ir::NodeId root);
+
+}  // namespace ruleengine::match
+
+#endif  // RULEENGINE_CORE_MATCH_MACHINE_H_

@@ -1,0 +1,60 @@
+// Match: one complete fit of one pattern in one graph. A plain value: ids and
+// pointers into the graph, valid until the graph is edited.
+#ifndef RULEENGINE_CORE_MATCH_MATCH_H_
+#define RULEENGINE_CORE_MATCH_MATCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/ir/graph.h"
+#include "core/pattern/pattern.h"
+
+namespace ruleengine::match {
+
+// What one variable stands for.
+struct Bound {
+  enum class Kind : std::uint8_t {
+    kNothing,    // not on the path taken, or an absent input
+    kValue,      // `value`; `transposed`: the constant whose transpose it is
+    kNode,       // `node`
+    kDim,        // `dim`
+    kAttribute,  // `attribute` (with the schema's default filled in)
+    kList,       // `list`
+  };
+  Kind kind = Kind::kNothing;
+  bool transposed = false;
+  ir::ValueId value;
+  ir::NodeId node;
+  ir::Dim dim;
+  const ir::Attribute* attribute = nullptr;
+  std::vector<Bound> list;
+
+  bool operator==(const Bound&) const = default;
+};
+
+struct Match {
+  std::uint32_t rule = 0;  // index of the pattern in the program
+  ir::NodeId root;         // the node of the first result
+  std::vector<Bound> bound;           // by VariableId
+  std::vector<ir::NodeId> nodes;      // by NodePatternId; invalid: not taken
+  std::vector<ir::NodeId> consumed;   // ascending, each once
+  std::vector<ir::ValueId> results;   // the values to be replaced
+
+  bool operator==(const Match&) const = default;
+};
+
+// How far an attempt got, for explain: the deepest failing test.
+struct Miss {
+  std::uint32_t rule = 0;
+  ir::NodeId root;         // where the attempt started
+  std::uint32_t depth = 0;  // node patterns that fitted before it failed
+  ir::NodeId node;         // the node (or else the value) at fault
+  ir::ValueId value;
+  int line = 0;            // of the rule file
+  std::string test;        // "op of input 1", "shape of q", "readers of p"
+  std::string expected, found;
+};
+
+}  // namespace ruleengine::match
+
+#endif  // RULEENGINE_CORE_MATCH_MATCH_H_

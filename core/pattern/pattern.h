@@ -1,0 +1,239 @@
+// Pattern: what one rule looks for, as an immutable DAG of terms. A term stands
+// for a value of the graph; a node pattern for a node. Terms and node patterns
+// are interned: building the same one twice gives the same id, so a shared
+// subpattern is one node however often it is named, and alternatives are
+// branches, never products. Patterns know nothing of Lua, of models or of each
+// other; any number of threads may read one.
+//
+// Meaning (core/match implements it twice, fast and obviously):
+// - Matching starts at a node that could be the producer of the first result and
+//   goes depth first, node before inputs, inputs and alternatives left to right;
+//   the first complete fit wins. Commutative inputs try the written order first.
+// - A later result, and a condition that stands alone, is found among the readers
+//   of what is bound already, in graph order (ascending NodeId). Nodes of
+//   different results are different nodes.
+// - Consumed are the matched node patterns that are not under `context`. A
+//   consumed node's outputs that are not results may be read only by consumed
+//   nodes, and may not be outputs of a block.
+#ifndef RULEENGINE_CORE_PATTERN_PATTERN_H_
+#define RULEENGINE_CORE_PATTERN_PATTERN_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/id.h"
+#include "core/base/result.h"
+#include "core/ir/data_type.h"
+
+namespace ruleengine::pattern {
+
+using TermId = Id<struct TermTag>;
+using NodePatternId = Id<struct NodePatternTag>;
+using VariableId = Id<struct VariableTag>;
+using FactId = Id<struct FactTag>;
+
+enum class VariableKind : std::uint8_t {
+  kUnused,  // declared, nowhere used yet
+  kValue,   // binds a value
+  kScalar,  // binds an attribute's value, or a dimension; one namespace, so
+            // that num_heads = H and shape "B H S D" speak of the same H
+  kList,    // a tail of inputs; or kValue/kNode inside `many`: a list, nearest
+            // to the bottom of the chain first
+  kNode,    // a tag: binds a node
+};
+
+struct Variable {
+  std::string name;
+  VariableKind kind = VariableKind::kUnused;
+  bool repeated = false;  // used inside a `many` step: arrives as a list
+  int line = 0;           // of the rule file
+};
+
+enum class TermKind : std::uint8_t {
+  kVariable,   // `variable`
+  kAny,        // any present value
+  kAbsent,     // an input that is not there
+  kOutput,     // output `output` of `node`
+  kNumbers,    // a constant equal to `numbers` within tolerance. `scalar`: one
+               // element of any shape with product 1, else that many elements
+               // in a 1-D constant
+  kEither,     // `alternatives`, in order
+  kMany,       // `step` upon step from `base`; inside the step, kHole
+  kHole,       // where the chain goes on below
+  kTranspose,  // a 2-D constant whose transpose is `base` (a kVariable)
+  kContext,    // `base` must be there, is not consumed
+  kNever,      // `base` must not be there
+  kRest,       // the remaining inputs of a node, bound to `variable` (may be
+               // invalid: ignored); only as the last input
+};
+
+struct Alternative {
+  TermId term;                 // kAbsent is allowed: `maybe(x)`
+  std::vector<FactId> facts;   // stated in this alternative alone
+  std::vector<TermId> conditions;  // contexts/nevers that stand alone in it
+};
+
+struct Term {
+  TermKind kind = TermKind::kAny;
+  VariableId variable;
+  NodePatternId node;
+  std::uint32_t output = 0;
+  std::vector<double> numbers;
+  bool scalar = true;
+  std::vector<Alternative> alternatives;
+  TermId base, step;
+  int line = 0;  // not part of identity
+};
+
+// An attribute test. Attributes are read at the newest opset, with defaults.
+struct AttributePattern {
+  enum class Kind : std::uint8_t {
+    kInt, kFloat, kString, kInts, kFloats, kStrings,
+    kVariable,  // binds or equals
+    kAny,
+  };
+  std::string name;
+  Kind kind = Kind::kAny;
+  std::int64_t i = 0;
+  double f = 0;  // compared with relative tolerance 1e-6
+  std::string s;
+  std::vector<std::int64_t> ints;
+  std::vector<double> floats;
+  std::vector<std::string> strings;
+  VariableId variable;
+};
+
+struct NodePattern {
+  std::string domain, type;
+  std::vector<TermId> inputs;     // trailing absent ones left out
+  bool open_inputs = false;       // further inputs may follow
+  std::vector<AttributePattern> attributes;  // sorted by name
+  bool open_attributes = false;   // unmentioned ones may differ from default
+  std::uint32_t output_count = 1;
+  bool open_outputs = false;      // unmentioned outputs may be read
+  // Assignments of the written inputs to input slots that are tried, in order;
+  // empty: the identity, and the swap for commutative ops.
+  std::vector<std::vector<std::uint32_t>> permutations;
+  std::vector<VariableId> tags;   // not part of identity
+  int line = 0;
+};
+
+// A condition on the value of a term. A variable that is absent fulfils all.
+struct Fact {
+  enum class Kind : std::uint8_t {
+    kShape,  // dims as in `dims`, the rank equal (`ellipsis`: at least)
+    kFits,   // broadcasts to `dims`: 1 or equal from the right, rank at most
+    kRank,   // rank == number
+    kDim,    // axis `number` (may be negative) is dims[0]
+    kType,   // element type is one of `types`
+    kConst,  // folds to a constant; with dims, of that shape
+  };
+  struct DimPattern {
+    enum class Kind : std::uint8_t { kLetter, kNumber, kAny };
+    Kind kind = Kind::kAny;
+    VariableId letter;
+    std::int64_t number = 0;
+  };
+  Kind kind = Kind::kShape;
+  TermId subject;
+  bool has_dims = false;  // kConst without a shape has none
+  bool ellipsis = false;  // "..." in front
+  std::vector<DimPattern> dims;
+  std::int64_t number = 0;
+  std::vector<ir::DataType> types;
+  int line = 0;
+};
+
+class Pattern {
+ public:
+  const std::vector<Variable>& variables() const { return variables_; }
+  const std::vector<Term>& terms() const { return terms_; }
+  const std::vector<NodePattern>& nodes() const { return nodes_; }
+  const std::vector<Fact>& facts() const { return facts_; }
+
+  const Variable& operator[](VariableId id) const {
+    return variables_[id.index()];
+  }
+  const Term& operator[](TermId id) const { return terms_[id.index()]; }
+  const NodePattern& operator[](NodePatternId id) const {
+    return nodes_[id.index()];
+  }
+  const Fact& operator[](FactId id) const { return facts_[id.index()]; }
+
+  // What `match` returned, in order; these values are replaced.
+  const std::vector<TermId>& results() const { return results_; }
+  // Facts stated outside alternatives.
+  const std::vector<FactId>& global_facts() const { return global_facts_; }
+  // Contexts and nevers that stand alone outside alternatives.
+  const std::vector<TermId>& conditions() const { return conditions_; }
+
+  // The pattern in words, one line a term, for dumps and tests; deterministic.
+  std::string text() const;
+
+ private:
+  friend class Builder;
+  std::vector<Variable> variables_;
+  std::vector<Term> terms_;
+  std::vector<NodePattern> nodes_;
+  std::vector<Fact> facts_;
+  std::vector<TermId> results_;
+  std::vector<FactId> global_facts_;
+  std::vector<TermId> conditions_;
+};
+
+// Builds and checks one Pattern. Calls that name an impossible thing (an
+// unknown op of a known domain, an attribute that the op lacks, too many inputs)
+// return a Diagnostic of kind kRule without position: the caller adds file and
+// line.
+class Builder {
+ public:
+  // The variable of this name, made on first use. A name that is used as two
+  // kinds is an error at finish().
+  VariableId variable(std::string_view name, int line);
+
+  TermId value(VariableId variable, int line);  // kVariable
+  TermId any();
+  TermId absent();
+  TermId numbers(std::vector<double> numbers, bool scalar);
+  TermId either(std::vector<Alternative> alternatives, int line);
+  TermId many(TermId step, TermId base, int line);
+  TermId hole();  // the innermost chain's; steps are built one at a time
+  TermId transpose(TermId variable_term, int line);
+  TermId context(TermId base, int line);
+  TermId never(TermId base, int line);
+  TermId rest(VariableId variable, int line);  // variable may be invalid
+
+  // Checks op, arity, attribute names and kinds against the newest schema.
+  Result<NodePatternId> node(NodePattern node);
+  TermId output(NodePatternId node, std::uint32_t index);
+  Status tag(NodePatternId node, VariableId tag, int line);
+  FactId fact(Fact fact);
+
+  // Results, facts and conditions at top level; then finish() checks that
+  // everything is sound: a term that no result reaches, a name bound twice as
+  // different kinds, a pattern that can never match (contradicting facts, an
+  // alternative behind one that always fits), results without a common
+  // value, a result that is a bare variable, `rest` not last, holes outside
+  // `many`. Each Diagnostic says which line.
+  void result(TermId term);
+  void global_fact(FactId fact);
+  void condition(TermId term);
+  Result<Pattern> finish();
+
+  // Which variables some path leaves unbound although others bind them, and
+  // which no path binds: for checks of what `where` and `rewrite` read.
+  const Pattern& draft() const { return pattern_; }
+
+ private:
+  Pattern pattern_;
+};
+
+// For each variable: bound on no path, on some, or on every path.
+enum class Binding : std::uint8_t { kNever, kSometimes, kAlways };
+std::vector<Binding> bindings(const Pattern& pattern);
+
+}  // namespace ruleengine::pattern
+
+#endif  // RULEENGINE_CORE_PATTERN_PATTERN_H_

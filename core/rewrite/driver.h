@@ -1,0 +1,78 @@
+// Driver: runs rules over a Model to the fixed point: phases in order, one
+// worklist per phase, the whole repeated while anything changes. Incremental:
+// after an edit only its neighbourhood is looked at again. Same model, same
+// rules: same result. The Model belongs to the caller; on an error it is in a
+// consistent but unspecified state and must not be saved.
+#ifndef RULEENGINE_CORE_REWRITE_DRIVER_H_
+#define RULEENGINE_CORE_REWRITE_DRIVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/facts.h"
+#include "core/ir/model.h"
+#include "core/rewrite/rule.h"
+
+namespace ruleengine::rewrite {
+
+struct Limits {
+  std::uint64_t rewrites = 1'000'000;
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
+struct Rejected {
+  std::string node, reason, value;
+};
+
+struct RuleReport {
+  std::string name, file;
+  Phase phase = Phase::kCanonical;
+  std::uint64_t matches = 0, rewrites = 0;
+  std::vector<Rejected> rejected;  // at the fixed point: what still stands
+  double seconds = 0;
+};
+
+struct Report {
+  std::vector<RuleReport> rules;
+  std::vector<Warning> warnings;  // once per rule, node and reason
+  double match_seconds = 0, rewrite_seconds = 0;
+};
+
+struct Options {
+  Limits limits;
+  // Makes the Facts of one graph (core/analysis; injected, so that tests can
+  // do without).
+  std::function<std::unique_ptr<ir::Facts>(ir::Graph&)> facts;
+  // Function bodies that rules must not look into ("domain::name" of ops the
+  // engine itself defines).
+  std::function<bool(const ir::Function&)> skip_function;
+  // Called now and then with work done and known so far; may be empty.
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress;
+};
+
+// Runs to the fixed point. A limit hit, a rule that feeds itself or two that
+// undo each other: Diagnostic kLimit naming the culprits.
+Result<Report> run(ir::Model& model, std::span<Rule* const> rules,
+                   const Options& options);
+
+// Where each rule would fire, nothing changed: matches that pass `where`.
+struct Found {
+  std::string rule;
+  std::vector<ir::NodeId> nodes;  // consumed; of the main graph
+  const ir::Graph* graph = nullptr;
+  ir::NodeId root;
+  std::optional<Rejection> rejection;  // `where` said no
+};
+Result<std::vector<Found>> find_matches(ir::Model& model,
+                                        std::span<Rule* const> rules,
+                                        const Options& options);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_DRIVER_H_

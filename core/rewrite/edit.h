@@ -1,0 +1,106 @@
+// Edit: one transaction on one Graph. Everything a rule builds or changes goes
+// through an Edit, which applies it at once and journals how to undo it, in
+// reverse, exactly. commit() checks the whole (types kept, no cycle, outputs
+// kept) and keeps it, or undoes it with a reason; dropping an Edit undoes it.
+// One Edit at a time per Graph; not thread-safe.
+#ifndef RULEENGINE_CORE_REWRITE_EDIT_H_
+#define RULEENGINE_CORE_REWRITE_EDIT_H_
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/facts.h"
+#include "core/ir/graph.h"
+
+namespace ruleengine::rewrite {
+
+// Why a match was not rewritten; not an error.
+struct Rejection {
+  std::string reason;  // "the scale is not a constant"
+  std::string value;   // the culprit: "'k' float[2,B,8]"; may be ""
+};
+
+// Where new nodes come from; written into the saved model's metadata as
+// ruleengine.rule ("attention/compose_...") and ruleengine.from.
+struct Provenance {
+  std::string_view rule;                 // pack/rule
+  std::span<const ir::NodeId> from;      // nodes the match consumed
+  std::vector<std::pair<std::string, std::string>> meta;  // the rule's own
+};
+
+struct NodeSpec {
+  std::string_view domain, type;
+  std::vector<ir::ValueId> inputs;        // invalid: absent
+  std::vector<ir::Attribute> attributes;  // views valid in the model's arena
+  std::uint32_t output_count = 1;
+  // Start from this node's unmodelled fields and metadata (m.norm:with(...)).
+  ir::NodeId like;
+};
+
+class Edit {
+ public:
+  Edit(ir::Graph& graph, ir::Facts& facts, Provenance provenance);
+  ~Edit();  // undoes what was not committed
+
+  ir::Graph& graph() const;
+  ir::Facts& facts() const;
+
+  // The block new nodes go to: that of the root.
+  void set_block(ir::BlockId block);
+
+  // Builds a node in newest-opset form: written at the model's own opset, or
+  // rejected. A node that already stands in a visible block with the same op,
+  // inputs and attributes is handed back instead; what folds from constants
+  // folds (large ones lazily). Imports the domain. Wrong arity or attributes
+  // are errors of the rule (Diagnostic kRule without position).
+  using Built = std::variant<std::vector<ir::ValueId>, Rejection>;
+  Result<Built> build(const NodeSpec& spec);
+
+  // A constant value (hidden initializer until used by a saved node); equal
+  // small constants are one value.
+  ir::ValueId constant(const ir::Tensor* tensor, std::string_view name_hint);
+  // The transpose of a 2-D constant, lazily.
+  ir::ValueId transposed(ir::ValueId constant);
+
+  // Moves all readers of `old_value` (block outputs included) to `new_value`;
+  // checked at commit. A block output keeps its name: the producer of the new
+  // value takes it when free, else an Identity carries it.
+  void replace(ir::ValueId old_value, ir::ValueId new_value);
+  // One input slot of one node.
+  void replace_input(ir::NodeId node, std::uint32_t input,
+                     ir::ValueId new_value);
+  void set_attribute(ir::NodeId node, const ir::Attribute& attribute);
+
+  // Removes what nothing reads any more, starting from the nodes in `roots`
+  // and going up; initializers that lost their last reader go too.
+  void remove_dead(std::span<const ir::NodeId> roots);
+
+  // Checks and keeps. On a rejection everything was undone.
+  std::optional<Rejection> commit();
+  void undo();
+
+  // After commit: what changed, for rematching: new nodes, nodes whose inputs
+  // changed, nodes whose outputs lost readers; ascending, each once.
+  std::span<const ir::NodeId> touched() const;
+  std::span<const ir::NodeId> added() const;
+  std::size_t removed_count() const;
+
+ private:
+  struct Journal;
+  std::unique_ptr<Journal> journal_;
+};
+
+// Names a value for a reader: "'scores' float[2,H,S,T]".
+std::string describe(const ir::Graph& graph, ir::Facts& facts,
+                     ir::ValueId value);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_EDIT_H_
