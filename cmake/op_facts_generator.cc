@@ -55,8 +55,8 @@ class Pool {
     auto [it, added] =
         names_.emplace(text, prefix_ + std::to_string(names_.size()));
     if (added) {
-      arrays_ += "constexpr " + type_ + " " + it->second + "[] = {\n" + text +
-                 "};\n";
+      arrays_ +=
+          "constexpr " + type_ + " " + it->second + "[] = {\n" + text + "};\n";
     }
     return it->second;
   }
@@ -124,13 +124,12 @@ std::string default_value(const AttributeProto& value, Pools& pools) {
 }
 
 std::string attribute_list(const OpSchema& schema, Pools& pools) {
-  std::map<std::string, OpSchema::Attribute> sorted(
-      schema.attributes().begin(), schema.attributes().end());
+  std::map<std::string, OpSchema::Attribute> sorted(schema.attributes().begin(),
+                                                    schema.attributes().end());
   std::vector<std::string> rows;
   for (const auto& [name, attribute] : sorted) {
-    std::string row =
-        "{.name = " + quoted(name) + ", .kind = AttributeKind{" +
-        std::to_string(static_cast<int>(attribute.type)) + "}";
+    std::string row = "{.name = " + quoted(name) + ", .kind = AttributeKind{" +
+                      std::to_string(static_cast<int>(attribute.type)) + "}";
     if (attribute.required) row += ", .required = true";
     if (attribute.default_value.has_type()) {
       row += ", .has_default = true";

@@ -4,6 +4,7 @@
 #
 #   setup.sh program              what it takes to run build/ruleengine
 #   setup.sh build PRESET TARGET  the same, then any targets of a preset
+#   setup.sh configure PRESET     up to CMake's own part
 #   setup.sh dependencies         Debian packages and the ONNX library
 #   setup.sh python               a Python with tests/requirements.txt; its path
 #   setup.sh onnx-path            where the ONNX library belongs
@@ -136,6 +137,18 @@ configure() {
     (cd "$root" && cmake --preset "$1" -DRULEENGINE_ONNX="$onnx") || return 1
     echo "$wanted" >"$build/.configured"
   fi
+  # An added file reconfigures too, so a configured folder knows every test.
+  cmake --build "$build" --target build.ninja
+}
+
+need_configure() {
+  preset=$1
+  build=$(folder_of "$preset")
+  mkdir -p "$build"
+  lock "$build/.lock"
+  step "configuring ($preset)" configure "$preset" ||
+    fail "CMake could not configure ${build##*/}"
+  unlock
 }
 
 # need_build PRESET TARGET...
@@ -166,6 +179,7 @@ need_build() {
 case ${1:-} in
   program) need_dependencies; need_build release ruleengine ;;
   build) shift; need_dependencies; need_build "$@" ;;
+  configure) need_dependencies; need_configure "$2" ;;
   dependencies) need_dependencies ;;
   python) need_packages; need_python; echo "$venv/bin/python" ;;
   onnx-path) onnx_path ;;

@@ -62,9 +62,10 @@ constexpr OpFacts row(std::string_view domain, std::string_view type,
                       std::span<const FormalValue> inputs,
                       std::span<const FormalValue> outputs,
                       std::span<const FormalAttribute> attributes) {
-  return {domain,        type,          1,       false,   least(inputs),
-          most(inputs),  least(outputs), most(outputs), inputs, outputs,
-          attributes};
+  return {domain,         type,          1,
+          false,          least(inputs), most(inputs),
+          least(outputs), most(outputs), inputs,
+          outputs,        attributes};
 }
 
 constexpr AttributeKind kInt = AttributeKind::kInt;
@@ -83,32 +84,32 @@ constexpr FormalValue kQkv[] = {in("q"), in("k"), in("v")};
 
 // What comes after bias_v is an extra positional argument of the source
 // module, which a rule has to see in order to leave the node alone.
-constexpr FormalValue kMultiheadIn[] = {
-    in("query"),
-    in("key"),
-    in("value"),
-    opt("in_proj_weight"),
-    opt("in_proj_bias"),
-    in("out_proj_weight"),
-    opt("out_proj_bias"),
-    opt("attn_mask", "M"),
-    opt("key_padding_mask", "tensor(bool)"),
-    opt("q_proj_weight"),
-    opt("k_proj_weight"),
-    opt("v_proj_weight"),
-    opt("bias_k"),
-    opt("bias_v"),
-    {"extra", Arity::kVariadic, "E"}};
+constexpr FormalValue kMultiheadIn[] = {in("query"),
+                                        in("key"),
+                                        in("value"),
+                                        opt("in_proj_weight"),
+                                        opt("in_proj_bias"),
+                                        in("out_proj_weight"),
+                                        opt("out_proj_bias"),
+                                        opt("attn_mask", "M"),
+                                        opt("key_padding_mask", "tensor(bool)"),
+                                        opt("q_proj_weight"),
+                                        opt("k_proj_weight"),
+                                        opt("v_proj_weight"),
+                                        opt("bias_k"),
+                                        opt("bias_v"),
+                                        {"extra", Arity::kVariadic, "E"}};
 constexpr FormalValue kMultiheadOut[] = {in("Y"), opt("weights")};
 constexpr FormalAttribute kMultihead[] = {
-    with("add_zero_attn", 0),  with("batch_first", 0), with("dropout", 0.0f),
-    need("embed_dim", kInt),   attr("kdim", kInt),     with("need_weights", 1),
-    need("num_heads", kInt),   attr("vdim", kInt)};
+    with("add_zero_attn", 0), with("batch_first", 0), with("dropout", 0.0f),
+    need("embed_dim", kInt),  attr("kdim", kInt),     with("need_weights", 1),
+    need("num_heads", kInt),  attr("vdim", kInt)};
 
 constexpr FormalValue kShiftedIn[] = {
-    in("x"),         in("qkv_weight"), in("proj_weight"),
-    in("relative_position_bias"),      opt("qkv_bias"),
-    opt("proj_bias"), opt("logit_scale")};
+    in("x"),           in("qkv_weight"),
+    in("proj_weight"), in("relative_position_bias"),
+    opt("qkv_bias"),   opt("proj_bias"),
+    opt("logit_scale")};
 constexpr FormalAttribute kShifted[] = {
     with("attention_dropout", 0.0f), with("dropout", 0.0f),
     need("num_heads", kInt), with("shift_size", kNoShift),
@@ -118,8 +119,7 @@ constexpr FormalValue kBiasIn[] = {in("table"), in("index", kInt64)};
 constexpr FormalAttribute kWindow[] = {need("window_size", kInts)};
 
 constexpr FormalValue kPartitionIn[] = {in("x")};
-constexpr FormalValue kPartitionOut[] = {in("windows"),
-                                         in("spatial", kInt64)};
+constexpr FormalValue kPartitionOut[] = {in("windows"), in("spatial", kInt64)};
 constexpr FormalAttribute kPartition[] = {with("shift_size", kNoShift),
                                           need("window_size", kInts)};
 
@@ -166,8 +166,8 @@ constexpr FormalAttribute kAtenSdpa[] = {
 // rank_group may be missing in the wild: then the world's size is unknown.
 constexpr FormalAttribute kReduce[] = {attr("rank", kInt),
                                        attr("rank_group", kInts)};
-constexpr FormalAttribute kScatter[] = {
-    need("dim", kInt), attr("rank", kInt), attr("rank_group", kInts)};
+constexpr FormalAttribute kScatter[] = {need("dim", kInt), attr("rank", kInt),
+                                        attr("rank_group", kInts)};
 constexpr FormalValue kNormIn[] = {in("x"), opt("weight")};
 constexpr FormalValue kAddNormIn[] = {in("x"), in("residual"), opt("weight")};
 constexpr FormalValue kAddNorm2Out[] = {in("Y"), in("sum")};
@@ -189,14 +189,13 @@ constexpr FormalValue kQuantizeOut[] = {in("q", "Q")};
 constexpr FormalValue kSymmetricOut[] = {in("q", "Q"), in("scale", "S")};
 constexpr FormalValue kAsymmetricOut[] = {in("q", "Q"), in("scale", "S"),
                                           in("offset", "O")};
-constexpr FormalValue kStaticIn[] = {
-    in("x"),
-    in("w", "W"),
-    in("w_scale", "S"),
-    opt("w_offset", "O"),
-    opt("x_scale", "S2"),
-    opt("x_offset", "O2"),
-    opt("bias", "B")};
+constexpr FormalValue kStaticIn[] = {in("x"),
+                                     in("w", "W"),
+                                     in("w_scale", "S"),
+                                     opt("w_offset", "O"),
+                                     opt("x_scale", "S2"),
+                                     opt("x_offset", "O2"),
+                                     opt("bias", "B")};
 constexpr FormalValue kScaledIn[] = {in("x"), in("w", "W"), in("x_scale", "S"),
                                      in("w_scale", "S2"), opt("bias", "B")};
 constexpr FormalValue kScaledOut[] = {in("Y", "R")};

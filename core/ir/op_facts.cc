@@ -131,8 +131,8 @@ bool begins_with(std::string_view text, std::string_view head) {
 }  // namespace
 
 const FormalAttribute* OpFacts::attribute(std::string_view name) const {
-  auto it = std::ranges::lower_bound(attributes, name, {},
-                                     &FormalAttribute::name);
+  auto it =
+      std::ranges::lower_bound(attributes, name, {}, &FormalAttribute::name);
   return it != attributes.end() && it->name == name ? &*it : nullptr;
 }
 
@@ -194,10 +194,9 @@ std::vector<std::string_view> similar_ops(std::string_view domain,
 
 bool is_commutative(std::string_view domain, std::string_view type) {
   static constexpr std::string_view kTypes[] = {
-      "Add", "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "Max",
-      "Mean", "Min", "Mul", "Or", "Sum", "Xor"};
-  return normalized(domain).empty() &&
-         std::ranges::binary_search(kTypes, type);
+      "Add",  "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "Max",
+      "Mean", "Min", "Mul",        "Or",        "Sum",        "Xor"};
+  return normalized(domain).empty() && std::ranges::binary_search(kTypes, type);
 }
 
 }  // namespace ruleengine::ir

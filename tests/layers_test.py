@@ -1,0 +1,216 @@
+"""The folder graph is the architecture: no include goes against an arrow.
+
+The arrows are the block "folder/  what it is  : what it may include" of
+docs/architecture.md. Beyond them: protobuf types stay in core/io/*.cc and in
+one file of core/analysis, CUDA in */cuda/, Lua's C API in bindings/lua, and
+CMake's lines say what the block says.
+"""
+
+import pathlib
+import re
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "architecture.md"
+
+# Stands in until the page is written.
+BLOCK = """
+    core/      knows ONNX as a graph
+      base/      ids, arena, span, result, diagnostic, names  : (std only)
+      ir/        graph, value, node, type, shape, op facts    : base
+      text/      ONNX text <-> graph                          : base ir
+      io/        ONNX bytes <-> graph                         : base ir
+      analysis/  uses, order, inference, folding, cost        : base ir
+      verify/    graph invariants                             : base ir analysis
+      pattern/   immutable pattern DAG                        : base ir
+      match/     program, machine, naive, overlap             : base ir pattern
+      rewrite/   rule, edit, driver, report   : base ir analysis verify pattern match
+    bindings/  ways in
+    runtime/   runs a graph: plan, executor                   : base ir analysis
+    kernels/   one op per file behind runtime/kernel.h: cpu/  : base ir runtime
+"""
+
+SOURCES = ("core", "bindings", "runtime", "kernels")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+PROTOBUF = re.compile(r"^(google/protobuf/|onnx/)|\.pb\.h$")
+CUDA = re.compile(r"^(cuda|cublas|cudnn|cufft|curand|cusparse|nccl|nvrtc|nvtx)"
+                  r"[\w./-]*\.h(pp)?$|\.cuh$")
+LUA = re.compile(r"^(luajit-[\d.]+/)?(lua|lauxlib|lualib|luajit|luaconf)\.h(pp)?$")
+
+
+def read_arrows(text):
+    """{folder: folders it may include, itself among them} of a block."""
+    arrows, parents = {}, []
+    for line in text.splitlines():
+        found = re.match(r"^( +)(\w+)/ +\S.*$", line)
+        if not found:
+            continue
+        depth, name = len(found.group(1)), found.group(2)
+        parents = [p for p in parents if p[0] < depth] + [(depth, name)]
+        folder = "/".join(name for _, name in parents)
+        targets = re.search(r"\s:\s+(\(std only\)|[\w ]+)$", line)
+        if targets:
+            names = targets.group(1).replace("(std only)", "").split()
+            arrows[folder] = {folder} | {
+                n if n in ("runtime", "kernels") else f"core/{n}"
+                for n in names}
+    return arrows
+
+
+def load_arrows():
+    return read_arrows(PAGE.read_text() if PAGE.exists() else BLOCK)
+
+
+def folder_of(path, arrows):
+    """The folder of the block that a path lies in: the longest that fits."""
+    parts = path.split("/")[:-1]
+    for length in range(len(parts), 0, -1):
+        folder = "/".join(parts[:length])
+        if folder in arrows:
+            return folder
+    return None
+
+
+def arrow_violation(path, target, arrows):
+    folder, goal = folder_of(path, arrows), folder_of(target, arrows)
+    if folder is None:
+        # Adapters and cross-module tests use any folder.
+        return None
+    allowed = set(arrows[folder])
+    if path.endswith("_test.cc"):
+        allowed.add("core/text")  # tests write their graphs as text
+    if goal in allowed:
+        return None
+    where = goal or target.split("/")[0]
+    return f"{folder} may not include {where} ({target})"
+
+
+def outside_violation(path, name):
+    """What is wrong with a library's header, wherever the arrows point."""
+    if PROTOBUF.search(name):
+        if not re.match(r"core/(io|analysis)/[^/]+\.cc$", path):
+            return f"protobuf outside core/io/*.cc and core/analysis ({name})"
+    if CUDA.search(name) and "/cuda/" not in path:
+        return f"CUDA outside a cuda folder ({name})"
+    if LUA.search(name) and not path.startswith("bindings/lua/"):
+        return f"Lua's C API outside bindings/lua ({name})"
+    if name.startswith("protozero/") and not path.startswith("core/io/"):
+        return f"protozero outside core/io ({name})"
+    return None
+
+
+def violations(files, arrows):
+    """files: {path from the root: text}. One line for each bad include."""
+    out, protobuf_users = [], set()
+    for path, text in sorted(files.items()):
+        for found in INCLUDE.finditer(text):
+            quote, name = found.groups()
+            wrong = outside_violation(path, name)
+            if PROTOBUF.search(name) and path.startswith("core/analysis/"):
+                protobuf_users.add(path)
+            if not wrong and name.startswith(tuple(s + "/" for s in SOURCES)):
+                wrong = arrow_violation(path, name, arrows)
+            elif not wrong and quote == '"' and not PROTOBUF.search(name):
+                if f"{path.rpartition('/')[0]}/{name}" in files:
+                    wrong = f'write "{name}" as a path from the root'
+            if wrong:
+                line = text.count("\n", 0, found.start()) + 1
+                out.append(f"{path}:{line}: {wrong}")
+        if "lua_State" in text and not path.startswith("bindings/lua/"):
+            out.append(f"{path}: lua_State outside bindings/lua")
+    for path in sorted(protobuf_users)[1:]:
+        out.append(f"{path}: a second file of core/analysis with protobuf")
+    return out
+
+
+def tree():
+    return {str(path.relative_to(ROOT)): path.read_text(errors="replace")
+            for top in SOURCES for path in (ROOT / top).rglob("*")
+            if path.suffix in (".h", ".cc", ".cu", ".cuh", ".c", ".hpp", ".inc")}
+
+
+class LayersTest(unittest.TestCase):
+    def test_the_tree_keeps_to_the_arrows(self):
+        self.assertEqual(violations(tree(), load_arrows()), [])
+
+    def test_the_block_is_whole_and_has_no_cycle(self):
+        arrows = load_arrows()
+        self.assertGreaterEqual(set(arrows), {
+            f"core/{n}" for n in ("base ir text io analysis verify pattern "
+                                  "match rewrite").split()})
+        done = set()
+        while len(done) < len(arrows):
+            ready = {f for f in arrows if f not in done
+                     and arrows[f] - {f} <= done}
+            self.assertTrue(ready, f"a cycle among {set(arrows) - done}")
+            done |= ready
+
+    def test_cmake_says_what_the_block_says(self):
+        text = (ROOT / "CMakeLists.txt").read_text()
+        arrows = load_arrows()
+        said = {}
+        for call in re.findall(r"ruleengine_folder\(([^)]*)\)", text):
+            words = call.split()
+            deps = words[words.index("DEPS") + 1:] if "DEPS" in words else []
+            said[words[0]] = {d for d in deps if d in arrows} | {words[0]}
+        for folder, allowed in arrows.items():
+            self.assertEqual(said.get(folder), allowed, folder)
+
+
+class BrokenTreesTest(unittest.TestCase):
+    """Each law broken once, to see that it is enforced."""
+
+    def check(self, path, text, *expected):
+        files = {"core/ir/graph.h": "", "core/analysis/a.cc":
+                 "#include <onnx/onnx_pb.h>\n", path: text}
+        found = violations(files, read_arrows(BLOCK))
+        self.assertEqual(len(found), len(expected), found)
+        for line, part in zip(found, expected):
+            self.assertIn(part, line)
+
+    def test_good(self):
+        self.check("core/match/m.cc", '#include "core/pattern/p.h"\n'
+                   '#include "core/match/m.h"\n#include <vector>\n')
+        self.check("core/io/read.cc", "#include <onnx/onnx_pb.h>\n"
+                   "#include <protozero/pbf_reader.hpp>\n")
+        self.check("runtime/cuda/a.cc", "#include <cuda_runtime.h>\n"
+                   '#include "core/analysis/cost.h"\n')
+        self.check("bindings/lua/a.cc", "#include <lua.hpp>\nlua_State* s;\n"
+                   '#include "core/io/load.h"\n')
+        self.check("core/ir/graph_test.cc", '#include "core/text/parse.h"\n')
+
+    def test_upward(self):
+        self.check("core/ir/x.h", '#include "core/match/m.h"\n',
+                   "core/ir/x.h:1: core/ir may not include core/match")
+        self.check("core/base/x.cc", '\n# include "core/ir/graph.h"\n',
+                   "core/base/x.cc:2")
+        self.check("core/ir/x.cc", '#include "core/text/parse.h"\n',
+                   "core/text")
+
+    def test_sideways_and_out(self):
+        self.check("core/io/x.cc", '#include "core/text/t.h"\n', "core/text")
+        self.check("core/rewrite/x.cc", "#include <bindings/lua/l.h>\n",
+                   "may not include bindings")
+        self.check("core/analysis/x.cc", '#include "runtime/plan.h"\n',
+                   "runtime")
+
+    def test_protobuf(self):
+        self.check("core/ir/x.cc", "#include <onnx/onnx_pb.h>\n", "protobuf")
+        self.check("core/io/x.h", "#include <google/protobuf/message.h>\n",
+                   "protobuf")
+        self.check("core/analysis/b.cc", '#include "onnx/defs/schema.h"\n',
+                   "second file")
+
+    def test_libraries(self):
+        self.check("core/rewrite/x.h", "#include <luajit-2.1/lua.h>\n", "Lua")
+        self.check("bindings/cli/x.cc", "struct lua_State;\n", "lua_State")
+        self.check("runtime/x.cc", "#include <cudnn.h>\n", "CUDA")
+        self.check("core/text/x.cc", "#include <protozero/types.hpp>\n",
+                   "protozero")
+
+    def test_relative(self):
+        self.check("core/ir/x.cc", '#include "graph.h"\n', "from the root")
+
+
+if __name__ == "__main__":
+    unittest.main()
