@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <numeric>
+
+#include "core/ir/polynomial.h"
+
+namespace ruleengine::ir::dim_internal {
+
+Polynomial Store::polynomial(Dim d) const {
+  if (!d.known()) return *expressions_[d.id()];
+  if (d.size() == 0) return {};
+  return {{{d.size(), {}}}};
+}
+
+Dim Store::intern(const Polynomial& p) {
+  if (p.is_constant() && Dim(p.constant()).known()) return Dim(p.constant());
+  const auto [at, added] = expression_ids_.try_emplace(
+      p, static_cast<std::uint32_t>(expressions_.size()));
+  if (added) expressions_.push_back(&at->first);
+  return Dim::expression(at->second);
+}
+
+Dim Store::intern_atom(const Atom& atom) {
+  const auto [at, added] =
+      atom_ids_.try_emplace(atom, static_cast<std::uint32_t>(atoms_.size()));
+  if (!added) return atom_facts_[at->second].dim;
+  AtomFacts facts;
+  facts.fresh = atom.kind == AtomKind::kFresh;
+  for (Dim d : atom.arguments) {
+    facts.fresh = facts.fresh || has_fresh(d);
+    facts.depth = std::max(facts.depth, depth(d) + 1);
+    facts.size += size(d);
+  }
+  facts.dim = intern({{{1, {{{at->second, 1}}, 1}}}});
+  atoms_.push_back(&at->first);
+  atom_facts_.push_back(facts);
+  return facts.dim;
+}
+
+Dim Store::unsayable(char operation, Dim a, Dim b) {
+  const auto [at, added] = unsayable_.try_emplace({operation, a, b});
+  if (added) {
+    at->second = intern_atom({AtomKind::kFresh, {}, {}, ++fresh_count});
+  }
+  return at->second;
+}
+
+std::optional<Atom> Store::single_atom(Dim d) const {
+  if (d.known()) return std::nullopt;
+  const Polynomial& p = *expressions_[d.id()];
+  if (p.terms.size() != 1 || p.terms[0].coefficient != 1 ||
+      p.terms[0].monomial.degree != 1) {
+    return std::nullopt;
+  }
+  return *atoms_[p.terms[0].monomial.factors[0].atom];
+}
+
+int Store::depth(Dim d) const {
+  if (d.known()) return 0;
+  int deepest = 0;
+  for (const Term& t : expressions_[d.id()]->terms) {
+    for (const Factor& f : t.monomial.factors) {
+      deepest = std::max(deepest, atom_facts_[f.atom].depth);
+    }
+  }
+  return deepest;
+}
+
+std::size_t Store::size(Dim d) const {
+  if (d.known()) return 1;
+  std::size_t total = 0;
+  for (const Term& t : expressions_[d.id()]->terms) {
+    for (const Factor& f : t.monomial.factors) {
+      total += atom_facts_[f.atom].size;
+    }
+  }
+  return total;
+}
+
+bool Store::fits(const std::vector<Dim>& arguments) const {
+  std::size_t total = 1;
+  for (Dim d : arguments) {
+    if (depth(d) >= kMaxDepth) return false;
+    total += size(d);
+  }
+  return total <= kMaxSize;
+}
+
+bool Store::has_fresh(Dim d) const {
+  if (d.known()) return false;
+  for (const Term& t : expressions_[d.id()]->terms) {
+    for (const Factor& f : t.monomial.factors) {
+      if (atom_facts_[f.atom].fresh) return true;
+    }
+  }
+  return false;
+}
+
+// `a` has no multiple of `b` in it any more.
+Dim Store::floor_div_atom(DimTable& table, Dim a, Dim b) {
+  if (b.known()) {
+    const Polynomial p = polynomial(a);
+    std::int64_t common = b.size();
+    for (const Term& t : p.terms) {
+      common = std::gcd(common, t.coefficient);
+    }
+    if (common > 1) {
+      const Dim c(common);
+      return table.floor_div(*table.exact_div(a, c), Dim(b.size() / common));
+    }
+    const auto inner = single_atom(a);
+    if (inner && inner->kind == AtomKind::kFloorDiv &&
+        inner->arguments[1].known() && inner->arguments[1].size() > 0) {
+      const Dim both = table.mul(inner->arguments[1], b);
+      return table.floor_div(inner->arguments[0], both);
+    }
+  }
+  if (!fits({a, b})) return unsayable('/', a, b);
+  return intern_atom({AtomKind::kFloorDiv, {}, {a, b}, 0});
+}
+
+Dim Store::extremum(DimTable& table, AtomKind kind, Dim a, Dim b) {
+  const bool is_max = kind == AtomKind::kMax;
+  if (a.known() && b.known()) return is_max ? std::max(a, b) : std::min(a, b);
+  std::vector<Dim> all;
+  for (Dim d : {a, b}) {
+    const auto atom = single_atom(d);
+    if (atom && atom->kind == kind) {
+      all.insert(all.end(), atom->arguments.begin(), atom->arguments.end());
+    } else {
+      all.push_back(d);
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  std::vector<Dim> kept;
+  for (Dim d : all) {
+    const auto beats = [&](Dim x, Dim y) {
+      return nonnegative(is_max ? table.sub(x, y) : table.sub(y, x), 0);
+    };
+    if (std::any_of(kept.begin(), kept.end(),
+                    [&](Dim k) { return beats(k, d); })) {
+      continue;
+    }
+    std::erase_if(kept, [&](Dim k) { return beats(d, k); });
+    kept.push_back(d);
+  }
+  if (kept.size() == 1) return kept[0];
+  if (kept.size() > 8 || !fits(kept)) {
+    return unsayable(is_max ? 'M' : 'm', a, b);
+  }
+  return intern_atom({kind, {}, kept, 0});
+}
+
+bool Store::nonnegative(Dim d, int level) const {
+  if (d.known()) return d.size() >= 0;
+  if (level > kMaxDepth) return false;
+  const auto atom_nonnegative = [&](std::uint32_t id) {
+    const Atom& atom = *atoms_[id];
+    const auto is_so = [&](Dim x) { return nonnegative(x, level + 1); };
+    switch (atom.kind) {
+      case AtomKind::kSymbol:
+      case AtomKind::kFresh:
+        return true;
+      case AtomKind::kFloorDiv:
+      case AtomKind::kMin:
+        return std::all_of(atom.arguments.begin(), atom.arguments.end(), is_so);
+      case AtomKind::kMax:
+        return std::any_of(atom.arguments.begin(), atom.arguments.end(), is_so);
+    }
+    return false;
+  };
+  for (const Term& t : expressions_[d.id()]->terms) {
+    if (t.coefficient < 0) return false;
+    for (const Factor& f : t.monomial.factors) {
+      if (f.exponent % 2 != 0 && !atom_nonnegative(f.atom)) return false;
+    }
+  }
+  return true;
+}
+
+bool Store::never_zero(const Polynomial& p) const {
+  const std::int64_t constant = p.constant();
+  if (constant == 0) return false;
+  // Every other term a multiple of what the constant is no multiple of.
+  std::int64_t common = 0;
+  for (const Term& t : p.terms) {
+    if (t.monomial.degree > 0) common = std::gcd(common, t.coefficient);
+  }
+  if (common != 0 && constant % common != 0) return true;
+  // All of one sign. Terms without a sign fail.
+  Polynomial positive = constant > 0 ? p : negate(p);
+  for (const Term& t : positive.terms) {
+    if (t.coefficient < 0) return false;
+    for (const Factor& f : t.monomial.factors) {
+      if (f.exponent % 2 != 0 && !nonnegative(atom_facts_[f.atom].dim, 0)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace ruleengine::ir::dim_internal

@@ -1,0 +1,139 @@
+#include "core/ir/dim.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+namespace ruleengine::ir {
+namespace {
+
+struct Fixture {
+  DimTable t;
+  Dim B = t.symbol("B"), S = t.symbol("S"), two = Dim(2);
+};
+
+TEST_CASE_FIXTURE(Fixture, "equal expressions are one Dim") {
+  CHECK(t.mul(B, S) == t.mul(S, B));
+  const Dim twice = t.mul(two, t.mul(B, S));
+  CHECK(t.exact_div(twice, two) == t.mul(B, S));
+  CHECK(t.sub(t.add(B, S), S) == B);
+  CHECK(t.sub(B, B) == Dim(0));
+  CHECK(t.mul(B, Dim(0)) == Dim(0));
+  CHECK(B != S);
+  CHECK(t.symbol("B") == B);
+  CHECK(t.fresh() != t.fresh());
+}
+
+TEST_CASE_FIXTURE(Fixture, "names that are expressions") {
+  CHECK(t.symbol("B + 1") == t.add(B, Dim(1)));
+  CHECK(t.symbol("2*B*S") == t.mul(two, t.mul(S, B)));
+  CHECK(t.symbol("((S**2)//S)") == S);
+  CHECK(t.symbol("((S//10)) - 1") ==
+        t.sub(t.floor_div(S, Dim(10)), Dim(1)));
+  CHECK(t.symbol("Max(1, S)") == t.max(S, Dim(1)));
+  CHECK(t.symbol("S/2") != t.floor_div(S, two));
+  CHECK(t.symbol("4*S/2") == t.mul(two, S));
+  CHECK(t.symbol("12") == Dim(12));
+  CHECK(t.symbol("-S + B") == t.sub(B, S));
+}
+
+TEST_CASE_FIXTURE(Fixture, "names that are none") {
+  for (const char* name :
+       {"batch size", "batch-size", "Concatonnx::MatMul_270_dim_0", "a+", "(",
+        "", "1x", "S//0", "))", "x**-1", "Concatkey.3_dim_0", "`", "max("}) {
+    CAPTURE(name);
+    CHECK(t.text(t.symbol(name)) == name);
+    CHECK(t.symbol(name) == t.symbol(name));
+  }
+  CHECK(t.text(t.symbol(std::string(300, '('))) == std::string(300, '('));
+  const std::string deep = std::string(100, '(') + "S" + std::string(100, ')');
+  CHECK(t.text(t.symbol(deep)) == deep);
+}
+
+TEST_CASE_FIXTURE(Fixture, "text reads back as the same Dim") {
+  const Dim odd = t.symbol("batch size");
+  const Dim q = t.floor_div(t.add(S, Dim(3)), Dim(2));
+  for (Dim d : {B, t.mul(B, S), t.add(t.mul(B, S), Dim(1)), t.sub(Dim(1), S),
+                t.floor_div(S, two), t.mul(two, t.floor_div(S, Dim(3))), q,
+                t.mul(q, B), t.max(B, S), t.min(t.max(B, S), Dim(4)),
+                t.mul(odd, S), t.mul(S, t.mul(S, S)), t.neg(t.mul(B, S)),
+                t.floor_div(t.floor_div(B, S), t.add(S, two)),
+                t.neg(t.floor_div(t.neg(S), B)), odd}) {
+    CAPTURE(t.text(d));
+    CHECK(t.symbol(t.text(d)) == d);
+  }
+  CHECK(t.text(t.add(Dim(1), t.mul(S, B))) == "B*S + 1");
+  CHECK(t.text(t.sub(S, B)) == "-B + S");
+}
+
+TEST_CASE_FIXTURE(Fixture, "exact division") {
+  const Dim sum = t.add(B, S);
+  CHECK(t.exact_div(t.mul(sum, t.sub(B, S)), sum) == t.sub(B, S));
+  CHECK(t.exact_div(t.mul(t.mul(sum, sum), Dim(6)), t.mul(sum, two)) ==
+        t.mul(Dim(3), sum));
+  CHECK_FALSE(t.exact_div(B, two));
+  CHECK_FALSE(t.exact_div(B, S));
+  CHECK_FALSE(t.exact_div(t.add(sum, Dim(1)), sum));
+  CHECK_FALSE(t.exact_div(B, Dim(0)));
+  CHECK(t.exact_div(Dim(0), B) == Dim(0));
+  CHECK(t.exact_div(Dim(-6), Dim(2)) == Dim(-3));
+}
+
+TEST_CASE_FIXTURE(Fixture, "floor division") {
+  CHECK(t.floor_div(Dim(-7), two) == Dim(-4));
+  CHECK(t.ceil_div(Dim(7), two) == Dim(4));
+  CHECK(t.floor_div(t.add(t.mul(two, S), Dim(1)), two) == S);
+  CHECK(t.floor_div(t.add(S, Dim(4)), two) ==
+        t.add(t.floor_div(S, two), two));
+  CHECK(t.floor_div(t.mul(two, S), Dim(4)) == t.floor_div(S, two));
+  CHECK(t.floor_div(t.floor_div(S, Dim(5)), two) == t.floor_div(S, Dim(10)));
+  CHECK(t.floor_div(S, Dim(-2)) == t.floor_div(t.neg(S), two));
+  CHECK(t.floor_div(t.mul(B, S), S) == B);
+  CHECK(t.floor_div(S, Dim(0)) == t.floor_div(S, Dim(0)));
+}
+
+TEST_CASE_FIXTURE(Fixture, "minimum and maximum") {
+  CHECK(t.max(S, t.add(S, Dim(1))) == t.add(S, Dim(1)));
+  CHECK(t.min(S, t.add(S, B)) == S);
+  CHECK(t.max(S, Dim(0)) == S);
+  CHECK(t.max(S, Dim(-1)) == S);
+  CHECK(t.max(t.max(B, S), two) == t.max(two, t.max(S, B)));
+  CHECK(t.max(Dim(3), Dim(5)) == Dim(5));
+}
+
+TEST_CASE_FIXTURE(Fixture, "proofs") {
+  CHECK(t.nonnegative(t.mul(B, S)));
+  CHECK_FALSE(t.nonnegative(t.sub(S, Dim(1))));
+  CHECK(t.provably_different(S, t.add(S, Dim(1))));
+  CHECK(t.provably_different(t.mul(Dim(4), B), Dim(6)));
+  CHECK_FALSE(t.provably_different(t.mul(Dim(4), B), Dim(8)));
+  CHECK_FALSE(t.provably_different(B, S));
+  CHECK_FALSE(t.provably_different(B, B));
+  CHECK(t.is_fresh(t.add(t.fresh(), S)));
+  CHECK_FALSE(t.is_fresh(S));
+}
+
+TEST_CASE_FIXTURE(Fixture, "nothing overflows or grows without bound") {
+  const Dim big(std::numeric_limits<std::int64_t>::max());
+  CHECK(t.is_fresh(t.mul(big, two)));
+  CHECK(t.mul(big, two) == t.mul(big, two));
+  CHECK(t.is_fresh(t.add(t.mul(big, S), t.mul(big, S))));
+  CHECK(t.add(t.neg(big), big) == Dim(0));
+  Dim sum(0), power = S, nested = S, extremum = S, doubled = S;
+  for (int i = 0; i < 500; ++i) {
+    const Dim x = t.symbol("x" + std::to_string(i));
+    sum = t.add(sum, x);
+    power = t.mul(power, S);
+    nested = t.floor_div(t.add(nested, Dim(1)), t.add(x, Dim(1)));
+    extremum = t.max(extremum, x);
+    doubled = t.floor_div(t.add(doubled, Dim(1)), t.add(doubled, x));
+  }
+  CHECK(t.text(sum).size() < 2000);
+  CHECK(t.text(power).size() < 2000);
+  CHECK(t.text(nested).size() < 2000);
+  CHECK(t.text(doubled).size() < 20000);
+  CHECK(t.text(extremum).size() < 2000);
+}
+
+}  // namespace
+}  // namespace ruleengine::ir

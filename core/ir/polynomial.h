@@ -1,0 +1,131 @@
+// What DimTable is made of: polynomials with integer coefficients over atoms,
+// and the store that interns both. Internal to core/ir's dim*.cc and
+// polynomial*.cc. Arithmetic answers none on overflow or when the result has
+// too many terms; the caller then invents an unknown. Not thread-safe.
+#ifndef RULEENGINE_CORE_IR_POLYNOMIAL_H_
+#define RULEENGINE_CORE_IR_POLYNOMIAL_H_
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/ir/dim.h"
+
+namespace ruleengine::ir::dim_internal {
+
+constexpr std::size_t kMaxTerms = 64;
+constexpr std::uint32_t kMaxDegree = 32;
+constexpr int kMaxDepth = 16;        // of brackets and of atoms in atoms
+constexpr std::size_t kMaxSize = 256;  // atoms written out in one atom
+
+struct Factor {
+  std::uint32_t atom = 0;
+  std::uint32_t exponent = 1;
+  auto operator<=>(const Factor&) const = default;
+};
+
+struct Monomial {
+  std::vector<Factor> factors;  // by atom
+  std::uint32_t degree = 0;
+  bool operator==(const Monomial&) const = default;
+  // Graded lexicographic: a monomial order, so long division ends.
+  std::strong_ordering operator<=>(const Monomial& other) const;
+};
+
+struct Term {
+  std::int64_t coefficient = 0;
+  Monomial monomial;
+  auto operator<=>(const Term&) const = default;
+};
+
+// Highest monomial first, no zero coefficients.
+struct Polynomial {
+  std::vector<Term> terms;
+  bool is_constant() const {
+    return terms.empty() || (terms.size() == 1 && terms[0].monomial.degree == 0);
+  }
+  std::int64_t constant() const {  // the term without atoms
+    return !terms.empty() && terms.back().monomial.degree == 0
+               ? terms.back().coefficient
+               : 0;
+  }
+  auto operator<=>(const Polynomial&) const = default;
+};
+
+using MaybePolynomial = std::optional<Polynomial>;
+
+MaybePolynomial add(const Polynomial& a, const Polynomial& b);
+Polynomial negate(const Polynomial& a);
+MaybePolynomial mul(const Polynomial& a, const Polynomial& b);
+MaybePolynomial exact_div(const Polynomial& a, const Polynomial& b);
+// {q, r} with a = b*q + r, term by term for a `b` of one term (0 <= r's
+// coefficients < b's); {0, a} otherwise.
+std::pair<Polynomial, Polynomial> split(const Polynomial& a,
+                                        const Polynomial& b);
+
+enum class AtomKind : std::uint8_t { kSymbol, kFresh, kFloorDiv, kMin, kMax };
+
+struct Atom {
+  AtomKind kind = AtomKind::kSymbol;
+  std::string name;            // kSymbol
+  std::vector<Dim> arguments;  // {a, b} of kFloorDiv; sorted of kMin, kMax
+  std::uint64_t number = 0;    // kFresh
+  auto operator<=>(const Atom&) const = default;
+};
+
+class Store {
+ public:
+  Polynomial polynomial(Dim d) const;
+  Dim intern(const Polynomial& p);
+  Dim intern_atom(const Atom& atom);
+  Dim named(std::string_view name) {
+    return intern_atom({AtomKind::kSymbol, std::string(name), {}, 0});
+  }
+  // The same unknown for the same operation, when its result is too large to
+  // say.
+  Dim unsayable(char operation, Dim a, Dim b);
+  Dim floor_div_atom(DimTable& table, Dim a, Dim b);
+  Dim extremum(DimTable& table, AtomKind kind, Dim a, Dim b);
+
+  bool has_fresh(Dim d) const;
+  bool nonnegative(Dim d, int depth) const;
+  bool never_zero(const Polynomial& p) const;
+  std::string text(Dim d, int level) const;
+  // None when `text` is not an expression (then it is a plain name).
+  std::optional<Dim> parse(DimTable& table, std::string_view text);
+
+  std::uint64_t fresh_count = 0;
+
+ private:
+  struct AtomFacts {
+    Dim dim;
+    bool fresh = false;
+    int depth = 0;
+    std::size_t size = 1;  // atoms in its text
+  };
+  std::optional<Atom> single_atom(Dim d) const;
+  int depth(Dim d) const;
+  std::size_t size(Dim d) const;
+  // Room left for an atom over these.
+  bool fits(const std::vector<Dim>& arguments) const;
+  std::string atom_text(std::uint32_t atom, bool alone) const;
+  std::string term_text(const Monomial& m, std::int64_t magnitude,
+                        bool alone) const;
+
+  std::vector<const Polynomial*> expressions_;  // keys of expression_ids_
+  std::map<Polynomial, std::uint32_t> expression_ids_;
+  std::vector<const Atom*> atoms_;
+  std::vector<AtomFacts> atom_facts_;
+  std::map<Atom, std::uint32_t> atom_ids_;
+  std::map<std::tuple<char, Dim, Dim>, Dim> unsayable_;
+};
+
+}  // namespace ruleengine::ir::dim_internal
+
+#endif  // RULEENGINE_CORE_IR_POLYNOMIAL_H_
