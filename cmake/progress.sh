@@ -4,7 +4,7 @@
 # second on no terminal stays silent. On failure the log's end follows.
 
 warn() { printf 'ruleengine: warning: %s\n' "$*" >&2; }
-fail() { printf 'ruleengine: error: %s\n' "$*" >&2; exit 7; }
+fail() { printf 'ruleengine: error: %s\n' "$*" >&2; exit 69; }
 
 lock() {
   exec 9>"$1"
@@ -19,8 +19,9 @@ step() {
   shift
   log=$(mktemp "${TMPDIR:-/tmp}/ruleengine-setup.XXXXXX")
   begun=$(date +%s)
-  # The lock is not the children's to hold.
-  "$@" >"$log" 2>&1 9>&- &
+  # The child holds the lock as well: should this script be killed, nobody else
+  # builds in the same folder before the orphan is done.
+  "$@" >"$log" 2>&1 &
   child=$!
   trap 'kill "$child" 2>/dev/null; rm -f "$log"; exit 130' INT TERM HUP
   watch_step

@@ -34,19 +34,25 @@ missing_packages() {
   done
 }
 
+# Whatever a package starts must not hold our lock for ever.
 apt() {
-  DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600 "$@"
+  DEBIAN_FRONTEND=noninteractive \
+    apt-get -q -o DPkg::Lock::Timeout=600 "$@" 9>&-
 }
 
 need_packages() {
   # One query for all is the quick way; the slow one names the missing.
   # shellcheck disable=SC2086
-  if dpkg-query -W -f '${db:Status-Status}\n' $packages 2>&1 |
-      grep -qvx installed; then
-    missing=$(missing_packages)
-  else
-    return 0
-  fi
+  dpkg-query -W -f '${db:Status-Status}\n' $packages 2>&1 |
+    grep -qvx installed || return 0
+  mkdir -p "$cache"
+  lock "$cache/lock"
+  missing=$(missing_packages)
+  [ -z "$missing" ] || install_packages
+  unlock
+}
+
+install_packages() {
   command -v apt-get >/dev/null ||
     fail "needs Debian's packages ($missing), and there is no apt-get here"
   [ "$(id -u)" = 0 ] ||
@@ -129,7 +135,7 @@ configure() {
   if [ -e "$build/CMakeCache.txt" ] &&
       ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" \
         "$build/CMakeCache.txt"; then
-    rm -rf "$build"
+    find "$build" -mindepth 1 ! -name .lock -delete
   fi
   if [ ! -e "$build/build.ninja" ] || [ ! -e "$build/.configured" ] ||
       [ "$root/CMakePresets.json" -nt "$build/.configured" ] ||
@@ -160,10 +166,10 @@ need_build() {
   lock "$build/.lock"
   # Another process may have done it all while this one waited.
   if [ "$*" != ruleengine ] || [ "$preset" != release ] || ! fresh; then
-    # Older than the build, so that what is edited meanwhile counts as newer.
-    echo "$root" >"$build/.stamp.new"
     step "configuring ($preset)" configure "$preset" ||
       fail "CMake could not configure ${build##*/}"
+    # Older than the build, so that what is edited meanwhile counts as newer.
+    echo "$root" >"$build/.stamp.new"
     # shellcheck disable=SC2086
     step "building ($preset)" cmake --build "$build" --target "$@" \
       -- ${RULEENGINE_NINJA:-} ||
