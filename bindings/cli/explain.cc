@@ -1,0 +1,136 @@
+// `ruleengine explain RULE MODEL [NODE]`: for each rule, where it fires, why
+// `where` or `rewrite` turned a match down, or how far the pattern got: at NODE,
+// or at the node where it got furthest.
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "core/match/machine.h"
+
+namespace ruleengine::cli {
+namespace {
+
+struct Nearest {
+  match::Miss miss;
+  const ir::Graph* graph = nullptr;
+};
+
+// The node of that name, or the producer of the value of that name.
+std::optional<ir::NodeId> find_node(const ir::Graph& graph,
+                                    const std::string& name) {
+  std::optional<ir::NodeId> by_value;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId id(i);
+    if (graph.node(id).removed) continue;
+    if (graph.node(id).name == name) return id;
+    for (ir::ValueId value : graph.outputs(id)) {
+      if (value && graph.name(value) == name) by_value = id;
+    }
+  }
+  return by_value;
+}
+
+void print_miss(const lua::LoadedRule& rule, const Nearest& nearest) {
+  const match::Miss& miss = nearest.miss;
+  fmt::print("{}: does not match\n", rule.name);
+  fmt::print("  tried at:  {}\n", printable(nearest.graph->describe(miss.root)));
+  fmt::print("  got:       {} of {} nodes of the pattern\n", miss.depth,
+             rule.pattern->nodes().size());
+  if (miss.node) {
+    fmt::print("  failed at: {}\n",
+               printable(nearest.graph->describe(miss.node)));
+  } else if (miss.value) {
+    fmt::print("  failed at: value '{}'\n",
+               printable(nearest.graph->name(miss.value)));
+  }
+  fmt::print("  test:      {} ({}:{})\n", printable(miss.test),
+             printable(rule.file), miss.line);
+  fmt::print("  expected:  {}\n", printable(miss.expected));
+  fmt::print("  found:     {}\n", printable(miss.found));
+}
+
+void print_found(const rewrite::Found& found) {
+  fmt::print("{}: {} at {}\n", found.rule,
+             found.rejection ? "turned down" : "fires",
+             printable(found.graph->describe(found.root)));
+  if (!found.rejection) return;
+  fmt::print("  reason:    {}\n", printable(found.rejection->reason));
+  if (found.rejection->value.empty()) return;
+  fmt::print("  value:     {}\n", printable(found.rejection->value));
+}
+
+// The deepest miss over all nodes, or at `only`.
+std::optional<Nearest> nearest_miss(const lua::LoadedRule& rule,
+                                    ir::Graph& graph, ir::Facts& facts,
+                                    std::optional<ir::NodeId> only) {
+  std::optional<Nearest> best;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId id(i);
+    if (graph.node(id).removed || (only && *only != id)) continue;
+    auto attempt = match::explain(*rule.pattern, graph, facts, id);
+    if (!attempt.miss) continue;
+    if (!best || attempt.miss->depth > best->miss.depth) {
+      best = Nearest{*attempt.miss, &graph};
+    }
+  }
+  return best;
+}
+
+Status explain_rule(const lua::LoadedRule& rule, rewrite::Rule* handle,
+                    ir::Model& model, const Options& options) {
+  const rewrite::Options engine = engine_options(options);
+  std::optional<ir::NodeId> only;
+  if (!options.node.empty()) {
+    only = find_node(model.graph, options.node);
+    if (!only) {
+      return Diagnostic{ErrorKind::kUsage, "the model has no such node",
+                        model.path, "the name of a node or of a value",
+                        options.node, "`ruleengine report` lists them"};
+    }
+  }
+  auto found = rewrite::find_matches(model, {&handle, 1}, engine);
+  if (!found) return found.error();
+  bool any = false;
+  for (const rewrite::Found& f : *found) {
+    if (only && (f.root != *only || f.graph != &model.graph)) continue;
+    print_found(f);
+    any = true;
+  }
+  if (any || !rule.pattern) return {};
+  auto facts = engine.facts(model.graph);
+  const auto nearest = nearest_miss(rule, model.graph, *facts, only);
+  if (nearest) {
+    print_miss(rule, *nearest);
+  } else {
+    fmt::print("{}: no node of the model could be its root\n", rule.name);
+  }
+  return {};
+}
+
+}  // namespace
+
+int explain(const Options& options) {
+  auto paths = sort_paths(options.paths, Wants::kBoth);
+  if (!paths) return fail(paths.error());
+  auto rules = load_rules(paths->rules, options);
+  if (!rules) return fail(rules.error());
+  for (const std::string& path : paths->models) {
+    auto model = load_model(path);
+    if (!model) return fail(model.error());
+    if (auto status = run_first(**model, options); !status) {
+      return fail(status.error());
+    }
+    for (std::size_t i = 0; i < rules->pointers.size(); ++i) {
+      auto status = explain_rule(*rules->set->rules()[i], rules->pointers[i],
+                                 **model, options);
+      if (!status) return fail(status.error());
+    }
+  }
+  return 0;
+}
+
+}  // namespace ruleengine::cli

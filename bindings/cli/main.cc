@@ -1,0 +1,161 @@
+// The command line: parses arguments into Options and calls one verb.
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "core/base/version.h"
+#include "core/io/load.h"
+
+namespace ruleengine::cli {
+namespace {
+
+using Verb = int (*)(const Options&);
+
+CLI::App* add_verb(CLI::App& app, const char* name, const char* what,
+                   const char* example) {
+  CLI::App* verb = app.add_subcommand(name, what);
+  verb->footer(fmt::format("Example:\n  {}", example));
+  return verb;
+}
+
+void add_paths(CLI::App* verb, Options& o, const char* what) {
+  verb->add_option("paths", o.paths, what)->required();
+}
+
+// What every verb that loads rules takes.
+void add_rule_options(CLI::App* verb, Options& o) {
+  verb->add_option("--set", o.sets, "set an option of a rule; repeatable")
+      ->type_name("RULE.OPTION=VALUE")
+      ->allow_extra_args(false);
+  verb->add_option("--limit-callback", o.limit_callback,
+                   "seconds for one callback of a rule; 5")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--limit-load", o.limit_load,
+                   "seconds for loading one rule file; 2")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--limit-memory", o.limit_memory,
+                   "MiB of memory for rule code; 1024")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
+}
+
+void add_run(CLI::App& app, Options& o) {
+  CLI::App* run = add_verb(app, "run", "rewrite models with rules",
+                           "ruleengine run rules/*.lua model.onnx -o out.onnx");
+  add_paths(run, o, "rules (*.lua, folders) and models (*.onnx, *.onnxtxt)");
+  run->add_option("-o", o.output,
+                  "the result; NAME.rewritten.onnx beside the model, or a "
+                  "folder when there are several models");
+  run->add_option("--target", o.target, "auto, portable, onnx or ort");
+  run->add_option("--opset", o.opset, "raise the result's opset to this");
+  run->add_option("--report", o.report, "write a report as JSON");
+  run->add_option("--verify", o.verify, "compare model and result by running")
+      ->expected(0, 1)
+      ->default_str("model");
+  run->add_flag("--share-data", o.share_data,
+                "refer to the model's external data instead of copying it");
+  run->add_flag("--dry-run", o.dry_run, "do everything but write the result");
+  run->add_option("--limit-rewrites", o.limit_rewrites, "1000000");
+  run->add_option("--limit-time", o.limit_time, "seconds for the whole run")
+      ->check(CLI::PositiveNumber);
+  add_rule_options(run, o);
+  run->add_option("--jobs", o.jobs, "models side by side; 1")
+      ->check(CLI::Range(1, 256));
+  run->add_flag("-q", o.quiet, "only warnings and errors");
+  run->add_flag("-v", o.verbose, "a row for every rule");
+}
+
+void add_questions(CLI::App& app, Options& o) {
+  CLI::App* match =
+      add_verb(app, "match", "show where each rule would fire; write nothing",
+               "ruleengine match rules/attention.lua model.onnx");
+  add_paths(match, o, "rules and models");
+  match->add_option("--first", o.first, "rules to run before");
+  match->add_flag("--json", o.json, "as JSON");
+  add_rule_options(match, o);
+
+  CLI::App* explain = add_verb(
+      app, "explain", "say how far a rule gets in a model, and what stops it",
+      "ruleengine explain my_rule.lua model.onnx --first rules/canonical.lua");
+  explain->add_option("rule", o.paths, "a rule, a model and perhaps a node")
+      ->required()
+      ->expected(2, 3);
+  explain->add_option("--first", o.first, "rules to run before");
+  add_rule_options(explain, o);
+
+  CLI::App* test = add_verb(app, "test", "run the examples of rules",
+                            "ruleengine test rules/attention.lua");
+  add_paths(test, o, "rules");
+  test->add_flag("--json", o.json, "as JSON");
+  test->add_flag("-q", o.quiet, "only what is not ok");
+  add_rule_options(test, o);
+}
+
+void add_views(CLI::App& app, Options& o) {
+  CLI::App* report = add_verb(app, "report", "a model as a table of nodes",
+                              "ruleengine report model.onnx");
+  add_paths(report, o, "models");
+  CLI::App* print = add_verb(app, "print", "a model as ONNX text",
+                             "ruleengine print model.onnx");
+  add_paths(print, o, "models");
+  print->add_flag("--weights", o.weights, "large constants in full");
+}
+
+Verb verb_of(const CLI::App& app) {
+  const std::string name = app.get_subcommands().front()->get_name();
+  if (name == "run") return run;
+  if (name == "match") return match;
+  if (name == "explain") return explain;
+  if (name == "test") return test;
+  if (name == "report") return report;
+  return print;
+}
+
+// `explain RULE MODEL NODE`: the third word is a node, whatever it looks like.
+void split_node(const CLI::App& app, Options& o) {
+  if (app.get_subcommands().front()->get_name() != "explain") return;
+  if (o.paths.size() < 3) return;
+  o.node = o.paths.back();
+  o.paths.pop_back();
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App app("Rewrites ONNX models with rules written in Lua.",
+               "ruleengine");
+  app.set_version_flag("--version", fmt::format("ruleengine {}", kVersion));
+  app.require_subcommand(1);
+  app.footer("`ruleengine VERB --help` says more, with an example.");
+  Options options;
+  add_run(app, options);
+  add_questions(app, options);
+  add_views(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return fail({ErrorKind::kUsage, error.what(), "", "", "",
+                 "ruleengine --help"});
+  }
+  split_node(app, options);
+  io::guard_mapping_faults();
+  return verb_of(app)(options);
+}
+
+}  // namespace
+}  // namespace ruleengine::cli
+
+int main(int argc, char** argv) {
+  using namespace ruleengine;
+  try {
+    return cli::parse_and_run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return cli::fail({ErrorKind::kLimit, "out of memory", "", "", "", ""});
+  } catch (const std::exception& error) {
+    return cli::fail({ErrorKind::kLimit, "internal error", "", "", error.what(),
+                      "this is a bug of ruleengine; please report it"});
+  }
+}

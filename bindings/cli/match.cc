@@ -1,0 +1,84 @@
+// `ruleengine match`: where each rule would fire, as a table or as JSON; nothing
+// is written.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+
+namespace ruleengine::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const std::string& model, const rewrite::Found& found) {
+  Json nodes = Json::array();
+  for (ir::NodeId id : found.nodes) {
+    nodes.push_back(printable(found.graph->describe(id)));
+  }
+  Json json = {{"model", printable(model)},
+               {"rule", found.rule},
+               {"node", printable(found.graph->describe(found.root))},
+               {"fires", !found.rejection.has_value()},
+               {"nodes", std::move(nodes)}};
+  if (found.rejection) {
+    json["reason"] = printable(found.rejection->reason);
+    json["value"] = printable(found.rejection->value);
+  }
+  return json;
+}
+
+std::vector<std::string> to_row(const rewrite::Found& found) {
+  std::string verdict = "fires";
+  if (found.rejection) {
+    verdict = "rejected: " + found.rejection->reason;
+    if (!found.rejection->value.empty()) {
+      verdict += " (" + found.rejection->value + ")";
+    }
+  }
+  return {found.rule, found.graph->describe(found.root),
+          std::to_string(found.nodes.size()), verdict};
+}
+
+Status match_one(const std::string& path, Rules& rules, const Options& options,
+                 Json& json) {
+  auto model = load_model(path);
+  if (!model) return model.error();
+  if (auto status = run_first(**model, options); !status) return status;
+  auto found =
+      rewrite::find_matches(**model, rules.pointers, engine_options(options));
+  if (!found) return found.error();
+  if (options.json) {
+    for (const auto& f : *found) json.push_back(to_json(path, f));
+    return {};
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"rule", "node", "nodes", "verdict"}};
+  for (const auto& f : *found) rows.push_back(to_row(f));
+  fmt::print("{}: {} {}\n", printable(path), found->size(),
+             found->size() == 1 ? "match" : "matches");
+  if (!found->empty()) fmt::print("{}", table(rows));
+  return {};
+}
+
+}  // namespace
+
+int match(const Options& options) {
+  auto paths = sort_paths(options.paths, Wants::kBoth);
+  if (!paths) return fail(paths.error());
+  auto rules = load_rules(paths->rules, options);
+  if (!rules) return fail(rules.error());
+  Json json = Json::array();
+  for (const std::string& path : paths->models) {
+    if (auto status = match_one(path, *rules, options, json); !status) {
+      return fail(status.error());
+    }
+  }
+  if (options.json) fmt::print("{}\n", json.dump(2));
+  return 0;
+}
+
+}  // namespace ruleengine::cli

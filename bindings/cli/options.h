@@ -1,0 +1,38 @@
+// The options of every verb, as the command line gives them. Parsing fills one
+// Options; the verbs read it and never look at argv.
+#ifndef RULEENGINE_BINDINGS_CLI_OPTIONS_H_
+#define RULEENGINE_BINDINGS_CLI_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ruleengine::cli {
+
+struct Options {
+  std::vector<std::string> paths;  // rules and models, in any order
+  std::string output;
+  std::vector<std::string> sets;   // RULE.OPTION=VALUE
+  std::string target = "auto";
+  std::int64_t opset = 0;          // 0: not given
+  std::string report;
+  std::string verify;              // "", "model" or "local"
+  bool share_data = false;
+  bool dry_run = false;
+  std::uint64_t limit_rewrites = 1'000'000;
+  double limit_time = 0;           // seconds; 0: none
+  double limit_callback = 5;
+  double limit_load = 2;
+  std::uint64_t limit_memory = 1024;  // MiB
+  int jobs = 1;
+  bool quiet = false;
+  bool verbose = false;
+  bool json = false;               // match, test
+  std::string node;                // explain
+  std::vector<std::string> first;  // explain, match: rules to run before
+  bool weights = false;            // print
+};
+
+}  // namespace ruleengine::cli
+
+#endif  // RULEENGINE_BINDINGS_CLI_OPTIONS_H_

@@ -1,0 +1,23 @@
+// `ruleengine print MODEL`: the model as ONNX text.
+
+#include <fmt/format.h>
+
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "core/text/print.h"
+
+namespace ruleengine::cli {
+
+int print(const Options& options) {
+  auto paths = sort_paths(options.paths, Wants::kModels);
+  if (!paths) return fail(paths.error());
+  for (const std::string& path : paths->models) {
+    auto model = load_model(path);
+    if (!model) return fail(model.error());
+    fmt::print("{}\n", text::print(**model, {.weights = options.weights}));
+  }
+  return 0;
+}
+
+}  // namespace ruleengine::cli

@@ -1,0 +1,205 @@
+// `ruleengine run`: bytes become a graph, a program compiled from rules finds
+// matches in it, each match becomes an edit, and the graph becomes bytes again.
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "bindings/cli/run_report.h"
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "core/io/save.h"
+#include "core/rewrite/portable.h"
+#include "core/text/print.h"
+#include "core/verify/verify.h"
+
+namespace ruleengine::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start_)
+        .count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
+};
+
+Diagnostic usage(std::string what, std::string found, std::string hint) {
+  return {ErrorKind::kUsage, std::move(what), "", "", std::move(found),
+          std::move(hint)};
+}
+
+// Options whose meaning comes with later parts of the engine say so.
+Status check_options(const Options& options) {
+  if (!options.verify.empty()) {
+    return usage("--verify is not there yet", "", "it needs the executor");
+  }
+  if (options.opset != 0) {
+    return usage("--opset is not there yet", std::to_string(options.opset),
+                 "it comes with the target onnx");
+  }
+  if (options.target == "onnx" || options.target == "ort") {
+    return usage("this target is not there yet", options.target,
+                 "use --target portable, which any ONNX runtime runs");
+  }
+  if (options.target != "auto" && options.target != "portable") {
+    Diagnostic d = usage("there is no such target", options.target, "");
+    d.expected = "auto, portable, onnx or ort";
+    return d;
+  }
+  return {};
+}
+
+std::string output_path(const std::string& model, const Options& options,
+                        bool several) {
+  const fs::path in(model);
+  const std::string name = in.stem().string() + ".rewritten.onnx";
+  if (options.output.empty()) return (in.parent_path() / name).string();
+  if (several) return (fs::path(options.output) / name).string();
+  return options.output;
+}
+
+Status write(const ir::Model& model, const std::string& path,
+             const Options& options) {
+  if (!is_text_model(path)) {
+    return io::save(model, path, {.share_data = options.share_data});
+  }
+  return io::write_file(path, text::print(model, {.weights = true}));
+}
+
+Result<RunReport> rewrite_model(const std::string& path,
+                                const std::string& output,
+                                const std::vector<std::string>& rule_paths,
+                                const Options& options) {
+  RunReport report;
+  report.model = path;
+  auto rules = load_rules(rule_paths, options);
+  if (!rules) return rules.error();
+  for (const auto& message : rules->set->warnings()) warn(message);
+
+  const Stopwatch load;
+  auto model = load_model(path);
+  if (!model) return model.error();
+  report.load_seconds = load.seconds();
+  report.ops_before = count_ops(**model);
+
+  Progress progress(fs::path(path).filename().string(), !options.quiet);
+  rewrite::Options engine = engine_options(options);
+  engine.progress = progress.callback();
+  auto done = rewrite::run(**model, rules->pointers, engine);
+  if (!done) return done.error();
+  report.engine = std::move(*done);
+  report.ops_after = count_ops(**model);
+
+  if (auto status = rewrite::write_portable(**model); !status) {
+    return status.error();
+  }
+  if (auto status = verify::check_model(**model); !status) {
+    return status.error();
+  }
+  if (options.dry_run) return report;
+  const Stopwatch save;
+  if (auto status = write(**model, output, options); !status) {
+    return status.error();
+  }
+  report.save_seconds = save.seconds();
+  report.output = output;
+  return report;
+}
+
+// What one model came to; printed as soon as it is done.
+struct Outcome {
+  int code = 0;
+  nlohmann::ordered_json json;
+};
+
+Outcome run_one(const std::string& path, const Paths& paths,
+                const Options& options) {
+  const std::string output =
+      output_path(path, options, paths.models.size() > 1);
+  auto report = rewrite_model(path, output, paths.rules, options);
+  if (!report) return {fail(report.error()), nullptr};
+  for (const auto& warning : report->engine.warnings) warn(warning.message);
+  if (!options.quiet) say(summary(*report, options.verbose));
+  return {0, options.report.empty() ? nullptr : to_json(*report)};
+}
+
+std::vector<Outcome> run_all(const Paths& paths, const Options& options) {
+  std::vector<Outcome> outcomes(paths.models.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < paths.models.size();) {
+      outcomes[i] = run_one(paths.models[i], paths, options);
+    }
+  };
+  const auto jobs = std::min<std::size_t>(
+      static_cast<std::size_t>(std::max(1, options.jobs)),
+      paths.models.size());
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < jobs; ++i) threads.emplace_back(work);
+  work();
+  return outcomes;
+}
+
+Status prepare_output(const Paths& paths, const Options& options) {
+  if (paths.models.size() < 2) return {};
+  std::map<std::string, std::string> taken;
+  for (const std::string& model : paths.models) {
+    const std::string output = output_path(model, options, true);
+    if (auto [it, is_new] = taken.emplace(output, model); !is_new) {
+      return usage("two models would be written to one file",
+                   it->second + " and " + model, "run them one by one with -o");
+    }
+  }
+  if (options.output.empty() || options.dry_run) return {};
+  std::error_code error;
+  fs::create_directories(options.output, error);
+  if (!error) return {};
+  return Diagnostic{ErrorKind::kWrite, "the output folder cannot be made",
+                    options.output, "", error.message(), ""};
+}
+
+Status write_report(const std::vector<Outcome>& outcomes,
+                    const Options& options) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Outcome& outcome : outcomes) json.push_back(outcome.json);
+  const auto& shown = outcomes.size() == 1 ? json[0] : json;
+  return io::write_file(options.report, shown.dump(2) + "\n");
+}
+
+}  // namespace
+
+int run(const Options& options) {
+  if (auto status = check_options(options); !status) {
+    return fail(status.error());
+  }
+  auto paths = sort_paths(options.paths, Wants::kBoth);
+  if (!paths) return fail(paths.error());
+  if (auto status = prepare_output(*paths, options); !status) {
+    return fail(status.error());
+  }
+  const std::vector<Outcome> outcomes = run_all(*paths, options);
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.code != 0) return outcome.code;
+  }
+  if (!options.report.empty()) {
+    if (auto status = write_report(outcomes, options); !status) {
+      return fail(status.error());
+    }
+  }
+  return 0;
+}
+
+}  // namespace ruleengine::cli

@@ -1,0 +1,150 @@
+#include "bindings/cli/session.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "core/analysis/inference.h"
+#include "core/io/load.h"
+#include "core/rewrite/portable.h"
+#include "core/text/parse.h"
+
+namespace ruleengine::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Diagnostic usage(std::string what, std::string hint) {
+  return {ErrorKind::kUsage, std::move(what), "", "", "", std::move(hint)};
+}
+
+Diagnostic unreadable(const std::string& path, std::string why) {
+  return {ErrorKind::kModel, "the model cannot be read", path, "",
+          std::move(why), ""};
+}
+
+Result<std::unique_ptr<ir::Model>> load_text(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) {
+    return unreadable(path, error ? error.message() : "not a regular file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return unreadable(path, "reading failed");
+  return text::parse_model(text.str(), path);
+}
+
+// RULE.OPTION=VALUE, cut at the first dot and equals sign.
+Result<lua::SetOption> parse_set(const std::string& text) {
+  const auto dot = text.find('.');
+  const auto equals = text.find('=', dot == std::string::npos ? 0 : dot);
+  if (dot == std::string::npos || equals == std::string::npos) {
+    Diagnostic d = usage("--set is not understood",
+                         "for instance --set merge_linear.loose_scales=true");
+    d.expected = "RULE.OPTION=VALUE";
+    d.found = text;
+    return d;
+  }
+  return lua::SetOption{text.substr(0, dot),
+                        text.substr(dot + 1, equals - dot - 1),
+                        text.substr(equals + 1)};
+}
+
+}  // namespace
+
+bool is_text_model(const std::string& path) {
+  return fs::path(path).extension() == ".onnxtxt";
+}
+
+Result<Paths> sort_paths(const std::vector<std::string>& paths, Wants wants) {
+  Paths out;
+  for (const std::string& path : paths) {
+    const std::string extension = fs::path(path).extension();
+    std::error_code error;
+    if (extension == ".lua" || fs::is_directory(path, error)) {
+      out.rules.push_back(path);
+    } else if (extension == ".onnx" || extension == ".onnxtxt") {
+      out.models.push_back(path);
+    } else {
+      Diagnostic d = usage("neither a rule nor a model", "");
+      d.where = path;
+      d.expected = "a rule (*.lua, a folder) or a model (*.onnx, *.onnxtxt)";
+      return d;
+    }
+  }
+  const char* hint = "ruleengine run rules/*.lua model.onnx";
+  if (wants != Wants::kModels && out.rules.empty()) {
+    return usage("no rules were given", hint);
+  }
+  if (wants != Wants::kRules && out.models.empty()) {
+    return usage("no model was given", hint);
+  }
+  if (wants == Wants::kModels && !out.rules.empty()) {
+    return usage("this verb takes models only: " + out.rules[0], "");
+  }
+  if (wants == Wants::kRules && !out.models.empty()) {
+    return usage("this verb takes rules only: " + out.models[0], "");
+  }
+  return out;
+}
+
+Result<std::unique_ptr<ir::Model>> load_model(const std::string& path) {
+  return is_text_model(path) ? load_text(path) : io::load(path, {});
+}
+
+Result<Rules> load_rules(const std::vector<std::string>& paths,
+                         const Options& options) {
+  std::vector<lua::SetOption> sets;
+  for (const std::string& text : options.sets) {
+    auto set = parse_set(text);
+    if (!set) return set.error();
+    sets.push_back(std::move(*set));
+  }
+  lua::SandboxLimits limits;
+  limits.load_seconds = options.limit_load;
+  limits.callback_seconds = options.limit_callback;
+  limits.total_bytes = std::size_t{options.limit_memory} << 20;
+  limits.load_bytes = std::min(limits.load_bytes, limits.total_bytes);
+  auto set = lua::RuleSet::load(paths, sets, limits);
+  if (!set) return set.error();
+  Rules rules;
+  rules.set = std::move(*set);
+  rules.owned = lua::make_rules(*rules.set);
+  for (const auto& rule : rules.owned) rules.pointers.push_back(rule.get());
+  return rules;
+}
+
+rewrite::Options engine_options(const Options& options) {
+  rewrite::Options engine;
+  engine.limits.rewrites = options.limit_rewrites;
+  if (options.limit_time > 0) engine.limits.seconds = options.limit_time;
+  engine.facts = [](ir::Graph& graph) { return analysis::make_facts(graph); };
+  engine.skip_function = rewrite::is_dialect_function;
+  return engine;
+}
+
+Status run_first(ir::Model& model, const Options& options) {
+  if (options.first.empty()) return {};
+  auto rules = load_rules(options.first, options);
+  if (!rules) return rules.error();
+  auto report = rewrite::run(model, rules->pointers, engine_options(options));
+  return report ? Status() : Status(report.error());
+}
+
+std::map<std::string, std::uint64_t> count_ops(const ir::Model& model) {
+  std::vector<std::uint64_t> by_op(model.ops.size());
+  for (std::size_t i = 0; i < model.graph.node_count(); ++i) {
+    const ir::Node& node = model.graph.node(ir::NodeId(i));
+    if (!node.removed) ++by_op[node.op.index()];
+  }
+  std::map<std::string, std::uint64_t> counts;
+  for (std::size_t i = 0; i < by_op.size(); ++i) {
+    const ir::Op& op = model.ops[ir::OpId(i)];
+    if (by_op[i] == 0) continue;
+    counts[ir::Op{op.domain, op.type, {}}.text()] += by_op[i];
+  }
+  return counts;
+}
+
+}  // namespace ruleengine::cli

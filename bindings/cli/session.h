@@ -1,0 +1,51 @@
+// What the verbs share: sorting paths into rules and models, loading either,
+// and the engine's options. Nothing here prints.
+#ifndef RULEENGINE_BINDINGS_CLI_SESSION_H_
+#define RULEENGINE_BINDINGS_CLI_SESSION_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/cli/options.h"
+#include "bindings/lua/rule_file.h"
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "core/rewrite/driver.h"
+
+namespace ruleengine::cli {
+
+struct Paths {
+  std::vector<std::string> rules, models;
+};
+
+enum class Wants { kRules, kModels, kBoth };
+// By what they are: *.lua and folders are rules, *.onnx and *.onnxtxt models.
+// Missing or surplus ones are usage errors.
+Result<Paths> sort_paths(const std::vector<std::string>& paths, Wants wants);
+
+bool is_text_model(const std::string& path);  // *.onnxtxt
+Result<std::unique_ptr<ir::Model>> load_model(const std::string& path);
+
+// A rule set and its rules as the driver takes them.
+struct Rules {
+  std::unique_ptr<lua::RuleSet> set;
+  std::vector<std::unique_ptr<rewrite::Rule>> owned;
+  std::vector<rewrite::Rule*> pointers;
+};
+Result<Rules> load_rules(const std::vector<std::string>& paths,
+                         const Options& options);
+
+rewrite::Options engine_options(const Options& options);
+
+// Runs `options.first` over the model, for verbs that look at what is left.
+Status run_first(ir::Model& model, const Options& options);
+
+// "Add" or "com.microsoft::Gelu" -> how many, subgraphs included, function
+// bodies not.
+std::map<std::string, std::uint64_t> count_ops(const ir::Model& model);
+
+}  // namespace ruleengine::cli
+
+#endif  // RULEENGINE_BINDINGS_CLI_SESSION_H_

@@ -1,0 +1,120 @@
+#include "bindings/cli/terminal.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+
+namespace ruleengine::cli {
+namespace {
+
+bool is_terminal() {
+  static const bool terminal = isatty(STDERR_FILENO) == 1;
+  return terminal;
+}
+
+bool is_coloured() {
+  static const bool coloured =
+      is_terminal() && std::getenv("NO_COLOR") == nullptr;
+  return coloured;
+}
+
+// The first word of `text` ("error:", "warning:") in colour.
+std::string highlighted(const std::string& text, const char* colour) {
+  const auto end = text.find(':');
+  if (!is_coloured() || end == std::string::npos) return text;
+  return fmt::format("\x1b[1;{}m{}\x1b[0m{}", colour, text.substr(0, end + 1),
+                     text.substr(end + 1));
+}
+
+// One write per line, so that lines of several threads do not mix.
+void write_line(std::string line) {
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+bool is_number(const std::string& cell) {
+  return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell[0]));
+}
+
+// Columns on a terminal, near enough: bytes that are not UTF-8 continuations.
+std::size_t width(const std::string& cell) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      cell, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+int fail(const Diagnostic& error) {
+  write_line(highlighted(error.text(), "31"));
+  return static_cast<int>(error.kind);
+}
+
+void warn(const std::string& message) {
+  write_line(highlighted("warning: " + printable(message, 2000), "33"));
+}
+
+void say(const std::string& line) { write_line(line); }
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::vector<std::string>> cells;
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    auto& out = cells.emplace_back();
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out.push_back(printable(row[i]));
+      if (i == widths.size()) widths.push_back(0);
+      widths[i] = std::max(widths[i], width(out[i]));
+    }
+  }
+  std::string text;
+  for (std::size_t r = 0; r < cells.size(); ++r) {
+    std::string line;
+    for (std::size_t i = 0; i < cells[r].size(); ++i) {
+      const std::string pad(widths[i] - width(cells[r][i]), ' ');
+      const bool right = r > 0 && is_number(cells[r][i]);
+      if (i > 0) line += "  ";
+      line += right ? pad + cells[r][i] : cells[r][i] + pad;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  }
+  return text;
+}
+
+Progress::Progress(std::string label, bool enabled)
+    : label_(std::move(label)),
+      enabled_(enabled && is_terminal()),
+      start_(std::chrono::steady_clock::now()),
+      last_(start_) {}
+
+Progress::~Progress() {
+  if (drawn_) std::fputs("\r\x1b[K", stderr);
+}
+
+std::function<void(std::uint64_t, std::uint64_t)> Progress::callback() {
+  if (!enabled_) return {};
+  return [this](std::uint64_t done, std::uint64_t total) { draw(done, total); };
+}
+
+void Progress::draw(std::uint64_t done, std::uint64_t total) {
+  using std::chrono::milliseconds;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - start_ < milliseconds(500) || now - last_ < milliseconds(50)) {
+    return;
+  }
+  last_ = now;
+  drawn_ = true;
+  constexpr std::uint64_t kWidth = 30;
+  const std::uint64_t filled =
+      total == 0 ? 0 : std::min(done, total) * kWidth / total;
+  fmt::print(stderr, "\r{} [{}{}] {}/{}\x1b[K", label_,
+             std::string(filled, '#'), std::string(kWidth - filled, '.'), done,
+             total);
+  std::fflush(stderr);
+}
+
+}  // namespace ruleengine::cli

@@ -1,0 +1,45 @@
+// What a person sees: diagnostics, warnings, tables and the progress bar, all on
+// stderr, coloured on a terminal only (and never with NO_COLOR set). Thread-safe
+// by line: with --jobs several models write at once.
+#ifndef RULEENGINE_BINDINGS_CLI_TERMINAL_H_
+#define RULEENGINE_BINDINGS_CLI_TERMINAL_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+
+namespace ruleengine::cli {
+
+// Prints the diagnostic and returns its exit code.
+int fail(const Diagnostic& error);
+void warn(const std::string& message);
+void say(const std::string& line);  // to stderr
+
+// Columns aligned, the first row is the head; numbers to the right. Cells are
+// made printable.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+// A bar that appears after half a second, on a terminal only; erased when it
+// is destroyed.
+class Progress {
+ public:
+  Progress(std::string label, bool enabled);
+  ~Progress();
+  std::function<void(std::uint64_t, std::uint64_t)> callback();
+
+ private:
+  void draw(std::uint64_t done, std::uint64_t total);
+
+  std::string label_;
+  bool enabled_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point start_, last_;
+};
+
+}  // namespace ruleengine::cli
+
+#endif  // RULEENGINE_BINDINGS_CLI_TERMINAL_H_

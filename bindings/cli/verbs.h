@@ -1,0 +1,19 @@
+// The verbs of the command line. Each takes parsed options, does one thing and
+// returns the exit code; diagnostics go to stderr, results to stdout.
+#ifndef RULEENGINE_BINDINGS_CLI_VERBS_H_
+#define RULEENGINE_BINDINGS_CLI_VERBS_H_
+
+#include "bindings/cli/options.h"
+
+namespace ruleengine::cli {
+
+int run(const Options& options);      // rewrite models
+int match(const Options& options);    // where would each rule fire
+int explain(const Options& options);  // how far a rule gets, and why not
+int test(const Options& options);     // the examples of rules
+int report(const Options& options);   // a model as a table
+int print(const Options& options);    // a model as ONNX text
+
+}  // namespace ruleengine::cli
+
+#endif  // RULEENGINE_BINDINGS_CLI_VERBS_H_

@@ -1,0 +1,63 @@
+--- Compose the textbook attention subgraph into one node.
+local attention = lib "attention"
+
+return rule {
+  doc = [[
+    softmax(s q k^T + mask) v   =>   ScaledDotProductAttention(q, k, v, mask, scale = s)
+
+    The scale multiplies or divides the scores, or q and k; several multiply. Masks are added, any number
+    of them, or chosen by Where before that. Dropout is carried as dropout_p. Key and value heads that are
+    repeated by Expand stay as few as they are.]],
+  phase = "attention",
+
+  match = function(op, q, k, v, scale, q_scale, k_scale, keep, hide, fill, mask, ratio, training)
+    q:shape "B H S D"
+    v:shape "B _ T E"
+    keep:fits "B H S T"
+    hide:fits "B H S T"
+    mask:fits "B H S T"
+
+    local keys = attention.transposed(op, attention.repeated(op, k, "D"), "split")
+    keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "B H D T"
+    local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys)
+    scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
+    scores = either(op.Where(keep, scores, fill), op.Where(hide, fill, scores), scores)
+    scores = many(function(s) return op.Add(s, mask) end, scores)
+    local p = attention.probabilities(op, scores, ratio, training)
+    return op.MatMul(p, attention.repeated(op, v, "E"))
+  end,
+
+  where = function(m)
+    m.factor = attention.factor(m.scale, m.divided)
+      * attention.factor(m.q_scale, m.q_divided)
+      * attention.factor(m.k_scale, m.k_divided)
+    if m.fill then
+      m.filled = need(m.fill:scalar(), "the fill of the mask is not a constant", m.fill)
+      need(m.filled < -1e30, "the fill of the mask is too small to be a mask", m.fill)
+    end
+    if m.training then
+      need(m.training:scalar() == 0, "dropout may be training", m.training)
+    end
+    if m.dropout then
+      m.dropped = m.ratio and need(m.ratio:scalar(), "the dropout ratio is not a constant", m.ratio) or 0.5
+    end
+  end,
+
+  rewrite = function(op, m)
+    local k = m.split and op.Transpose{m.k, perm = {0, 2, 1, 3}} or m.k
+    local mask
+    if m.keep or m.hide then
+      local keep = m.keep or op.Not(m.hide)
+      if m.filled == -math.huge and #m.mask == 0 then
+        mask = keep
+      else
+        mask = op.Where(keep, 0, m.fill)
+      end
+    end
+    for _, added in ipairs(m.mask) do
+      mask = mask and op.Add(mask, added) or added
+    end
+    return op.ruleengine.ScaledDotProductAttention{m.q, k, m.v, mask,
+      num_heads = m.H, head_dim = m.E, scale = m.factor, dropout_p = m.dropped}
+  end,
+}

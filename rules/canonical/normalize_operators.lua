@@ -1,0 +1,33 @@
+--- Take out operators that hand on their input as it is.
+return rule {
+  doc = [[
+    f(x)   =>   x   for every f that changes neither shape, type nor numbers
+
+    Identity; Cast to the type that is there; Transpose that moves nothing; Reshape, Expand, Squeeze and
+    Unsqueeze that keep the shape, or give back what a Reshape before them took.
+    An Identity that hands an input, an initializer or another output to a graph output stays.]],
+  phase = "canonical",
+
+  match = function(op, x)
+    return either(
+      op.Identity(x),
+      op.Cast{x, attrs = any},
+      op.Transpose{x, attrs = any},
+      op.Expand(x, any),
+      op.Reshape{op.Reshape{x, any, attrs = any}, any, attrs = any},
+      op.Reshape{x, any, attrs = any}):as "step"
+  end,
+
+  where = function(m)
+    local y = m.step.outputs[1]
+    need(m.x.dtype == y.dtype, "the type changes", y)
+    if m.step.op ~= "Identity" and m.step.op ~= "Cast" then
+      need(m.x.shape and m.x.shape == y.shape, "the shape changes", y)
+    end
+    if m.step.op == "Transpose" then
+      for i, axis in ipairs(m.step.attrs.perm) do need(axis == i - 1, "axes move", y) end
+    end
+  end,
+
+  rewrite = function(op, m) return m.x end,
+}

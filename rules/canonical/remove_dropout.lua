@@ -1,0 +1,33 @@
+--- Take out Dropout, which does nothing at inference.
+return rule {
+  doc = [[
+    Dropout(x)   =>   x   when it is not training and nobody reads its mask]],
+  phase = "canonical",
+
+  match = function(op, x, ratio, training)
+    return op.Dropout(x, maybe(ratio), maybe(training))
+  end,
+
+  where = function(m)
+    if m.training then
+      need(m.training:scalar() == 0, "it may be training", m.training)
+    end
+  end,
+
+  rewrite = function(op, m) return m.x end,
+
+  examples = {
+    { "between two nodes", [[
+        (float[2,3] x) => (float[2,3] y) <float r = {0.5}> {
+          a = Relu(x)
+          d = Dropout(a, r)
+          y = Neg(d)
+        }]],
+      "a = Relu(x) y = Neg(a)" },
+    { "training", [[
+        (float[2,3] x) => (float[2,3] y) <float r = {0.5}, bool t = {1}> {
+          y = Dropout(x, r, t)
+        }]],
+      rejected = "it may be training" },
+  },
+}

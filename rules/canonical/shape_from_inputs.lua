@@ -1,0 +1,24 @@
+--- Read sizes from the graph's inputs instead of from values computed on the way.
+return rule {
+  doc = [[
+    Shape(x)   =>   the same sizes, each a number or read from a graph input
+
+    Frees values in the middle of a model from readers that only ask how large they are.]],
+  phase = "canonical",
+
+  match = function(op, x)
+    return op.Shape{x, attrs = any}:as "shape"
+  end,
+
+  where = function(m)
+    need(m.x.producer, "it is an input already", m.x)
+  end,
+
+  rewrite = function(op, m)
+    local parts = {}
+    for i, dim in ipairs(m.shape.outputs[1]:dims() or need(false, "a size is unknown", m.x)) do
+      parts[i] = dim
+    end
+    return op.Concat{parts, axis = 0}
+  end,
+}

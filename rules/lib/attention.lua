@@ -1,0 +1,46 @@
+--- Fragments of attention: functions from patterns to a pattern.
+local attention = {}
+
+--- x c, x / c (tagged `divided`), or x: by a constant of one element.
+function attention.scaled(op, x, c, divided)
+  local function by_one_number(p)
+    return function() c:const(); c:fits "1"; return p end
+  end
+  return either(by_one_number(op.Mul(x, c)), by_one_number(op.Div(x, c):as(divided)), x)
+end
+
+--- The factor that `scaled` applied: c, 1 / c or 1.
+function attention.factor(c, divided)
+  if not c then return 1 end
+  local factor = need(c:scalar(), "the scale is not a constant", c)
+  return divided and 1 / need(factor ~= 0 and factor, "the scale divides by zero", c) or factor
+end
+
+--- The transpose of the last two axes of k, in one step of its own or as part
+--- of the head split (tagged `split`, then k is [B,T,H,D]).
+function attention.transposed(op, k, split)
+  return either(
+    op.Transpose{k, perm = {0, 1, 3, 2}},
+    op.Transpose{k, perm = {0, 2, 3, 1}}:as(split))
+end
+
+--- Heads of x repeated G -> H by Unsqueeze, Expand, Reshape; or x as it is.
+--- Letters: x is [B,G,T,width].
+function attention.repeated(op, x, width)
+  return either(
+    function()
+      local wide = op.Expand(op.Unsqueeze(x, {2}), any):shape("B G _ T " .. width)
+      return op.Reshape(wide, any):shape("B H T " .. width)
+    end,
+    x)
+end
+
+--- softmax with what exporters put around it: a guard against rows that are
+--- masked as a whole, and dropout.
+function attention.probabilities(op, scores, ratio, training)
+  local p = op.Softmax{scores, axis = -1}
+  p = either(op.Where(op.IsNaN(p), 0, p), p)
+  return maybe(op.Dropout{p, maybe(ratio), maybe(training)}:as "dropout", p)
+end
+
+return attention
