@@ -19,8 +19,10 @@
 #define RULEENGINE_CORE_PATTERN_PATTERN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/id.h"
@@ -61,7 +63,7 @@ enum class TermKind : std::uint8_t {
                // in a 1-D constant
   kEither,     // `alternatives`, in order
   kMany,       // `step` upon step from `base`; inside the step, kHole
-  kHole,       // where the chain goes on below
+  kHole,       // where the chain goes on below; `output` numbers nested ones
   kTranspose,  // a 2-D constant whose transpose is `base` (a kVariable)
   kContext,    // `base` must be there, is not consumed
   kNever,      // `base` must not be there
@@ -183,6 +185,9 @@ class Pattern {
   std::vector<TermId> conditions_;
 };
 
+// A pattern of more terms is refused.
+inline constexpr std::size_t kMaxTerms = 20'000;
+
 // Builds and checks one Pattern. Calls that name an impossible thing (an
 // unknown op of a known domain, an attribute that the op lacks, too many inputs)
 // return a Diagnostic of kind kRule without position: the caller adds file and
@@ -199,7 +204,9 @@ class Builder {
   TermId numbers(std::vector<double> numbers, bool scalar);
   TermId either(std::vector<Alternative> alternatives, int line);
   TermId many(TermId step, TermId base, int line);
-  TermId hole();  // the innermost chain's; steps are built one at a time
+  // Where the chain that is built now goes on below. Call it once a chain,
+  // before its step is built; the next many() takes it. Chains nest.
+  TermId hole();
   TermId transpose(TermId variable_term, int line);
   TermId context(TermId base, int line);
   TermId never(TermId base, int line);
@@ -221,13 +228,27 @@ class Builder {
   void global_fact(FactId fact);
   void condition(TermId term);
   Result<Pattern> finish();
+  // The rule file's line that the latest error is about; 0 when not known.
+  int error_line() const { return error_line_; }
 
   // Which variables some path leaves unbound although others bind them, and
   // which no path binds: for checks of what `where` and `rewrite` read.
   const Pattern& draft() const { return pattern_; }
 
  private:
+  TermId intern(Term term);
+  void use(VariableId variable, VariableKind kind, int line);
+  Diagnostic fail(int line, Diagnostic problem);
+  void remember(int line, Diagnostic problem);  // the first one, for finish()
+
   Pattern pattern_;
+  std::unordered_map<std::string, TermId> term_ids_;
+  std::unordered_map<std::string, NodePatternId> node_ids_;
+  std::unordered_map<std::string, VariableId> variable_ids_;
+  std::unordered_map<std::string, FactId> fact_ids_;
+  std::uint32_t open_chains_ = 0;  // holes that no many() has taken yet
+  std::optional<Diagnostic> first_error_;
+  int first_error_line_ = 0, error_line_ = 0;
 };
 
 // For each variable: bound on no path, on some, or on every path.

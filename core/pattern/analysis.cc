@@ -1,0 +1,156 @@
+#include <algorithm>
+
+#include "core/pattern/check.h"
+
+namespace ruleengine::pattern {
+namespace {
+
+// Walks the terms from the results down: every term is finished before its
+// parts, whose ids are smaller.
+class Walker {
+ public:
+  explicit Walker(const Pattern& pattern) : pattern_(pattern) {
+    out_.terms.resize(pattern.terms().size());
+    out_.nodes.resize(pattern.nodes().size());
+    out_.variables.assign(pattern.variables().size(), kUnreached);
+  }
+
+  Analysis run() {
+    find_free_holes();
+    Reach top;
+    top.depth = 0;
+    top.positive = top.consumed = true;
+    for (TermId result : pattern_.results()) enter(result, top);
+    for (TermId condition : pattern_.conditions()) enter(condition, top);
+    for (std::size_t i = pattern_.terms().size(); i-- > 0;) {
+      if (out_.terms[i].depth != kUnreached) expand(TermId(i));
+    }
+    for (FactId fact : pattern_.global_facts()) {
+      letters(pattern_[fact], kUnreached);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void find_free_holes() {
+    out_.free_holes.assign(pattern_.terms().size(), 0);
+    for (std::size_t i = 0; i < pattern_.terms().size(); ++i) {
+      const Term& term = pattern_.terms()[i];
+      std::uint32_t free = 0;
+      if (term.kind == TermKind::kHole) {
+        free = term.output < kMaxChainNesting ? 1u << term.output : 0;
+      } else if (term.kind == TermKind::kMany) {
+        free = (out_.free_holes[term.step.index()] &
+                ~(term.output < kMaxChainNesting ? 1u << term.output : 0)) |
+               out_.free_holes[term.base.index()];
+      } else {
+        for_each_part(pattern_, TermId(i), [&](TermId part) {
+          free |= out_.free_holes[part.index()];
+        });
+      }
+      out_.free_holes[i] = free;
+    }
+  }
+
+  void merge(Reach& to, const Reach& way, std::uint32_t free_holes) {
+    if (to.depth != kUnreached) {
+      for (std::uint32_t hole = 0; hole < kMaxChainNesting; ++hole) {
+        if ((free_holes >> hole & 1) != 0 &&
+            to.chains[hole] != way.chains[hole]) {
+          to.entangled = true;
+        }
+      }
+    }
+    if (way.depth < to.depth) {
+      to.depth = way.depth;
+      to.chains = way.chains;
+    }
+    to.positive |= way.positive;
+    to.consumed |= way.consumed;
+    ++to.ways;
+  }
+
+  void enter(TermId term, const Reach& way) {
+    merge(out_.terms[term.index()], way, out_.free_holes[term.index()]);
+  }
+
+  void use(VariableId variable, std::uint32_t depth) {
+    if (!variable) return;
+    std::uint32_t& known = out_.variables[variable.index()];
+    known = std::min(known, depth);
+  }
+
+  // The letters of a fact stand where its subject stands.
+  void letters(const Fact& fact, std::uint32_t depth) {
+    depth = std::min(depth, out_.terms[fact.subject.index()].depth);
+    if (depth == kUnreached) return;
+    for (const Fact::DimPattern& dim : fact.dims) use(dim.letter, depth);
+  }
+
+  void expand(TermId id) {
+    const Term& term = pattern_[id];
+    Reach way = out_.terms[id.index()];
+    way.ways = 0;
+    use(term.variable, way.depth);
+    switch (term.kind) {
+      case TermKind::kOutput:
+        expand_node(term.node, way);
+        return;
+      case TermKind::kEither:
+        for (const Alternative& a : term.alternatives) {
+          for (FactId fact : a.facts) letters(pattern_[fact], way.depth);
+        }
+        break;
+      case TermKind::kMany: {
+        enter(term.base, way);
+        Reach step = way;
+        ++step.depth;
+        if (term.output < kMaxChainNesting) {
+          step.chains[term.output] = static_cast<std::uint8_t>(step.depth);
+        }
+        enter(term.step, step);
+        return;
+      }
+      case TermKind::kNever:
+        way.positive = way.consumed = false;
+        break;
+      case TermKind::kContext:
+        way.consumed = false;
+        break;
+      default:
+        break;
+    }
+    for_each_part(pattern_, id, [&](TermId part) { enter(part, way); });
+  }
+
+  void expand_node(NodePatternId id, const Reach& way) {
+    const NodePattern& node = pattern_[id];
+    const bool first = out_.nodes[id.index()].depth == kUnreached;
+    merge(out_.nodes[id.index()], way, 0);
+    for (VariableId tag : node.tags) use(tag, way.depth);
+    for (const AttributePattern& a : node.attributes) use(a.variable, way.depth);
+    for (TermId input : node.inputs) {
+      const std::uint32_t ways = out_.terms[input.index()].ways;
+      enter(input, way);
+      // A second output of one node does not name its inputs again.
+      if (!first) out_.terms[input.index()].ways = ways;
+    }
+  }
+
+  const Pattern& pattern_;
+  Analysis out_;
+};
+
+}  // namespace
+
+Analysis analyze(const Pattern& pattern) { return Walker(pattern).run(); }
+
+void mark_repeated(std::vector<Variable>& variables,
+                   const Analysis& analysis) {
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const std::uint32_t depth = analysis.variables[i];
+    variables[i].repeated = depth != kUnreached && depth > 0;
+  }
+}
+
+}  // namespace ruleengine::pattern

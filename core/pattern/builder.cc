@@ -1,0 +1,351 @@
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/pattern/check.h"
+#include "core/pattern/pattern.h"
+
+namespace ruleengine::pattern {
+namespace {
+
+// Keys of interning: every part behind its length or of fixed width, so that
+// two different terms never share one.
+class Key {
+ public:
+  Key& add(std::uint64_t number) {
+    for (int shift = 0; shift < 64; shift += 8) {
+      text_.push_back(static_cast<char>(number >> shift));
+    }
+    return *this;
+  }
+  Key& add(std::int64_t number) {
+    return add(static_cast<std::uint64_t>(number));
+  }
+  Key& add(std::uint32_t number) { return add(std::uint64_t{number}); }
+  Key& add(bool flag) { return add(std::uint64_t{flag}); }
+  Key& add(double number) { return add(std::bit_cast<std::uint64_t>(number)); }
+  Key& add(std::string_view text) {
+    add(std::uint64_t{text.size()});
+    text_.append(text);
+    return *this;
+  }
+  Key& add(const std::string& text) { return add(std::string_view(text)); }
+  template <typename Tag>
+  Key& add(Id<Tag> id) {
+    return add(std::uint64_t{id.index()});
+  }
+  template <typename T>
+  Key& add(const std::vector<T>& list) {
+    add(std::uint64_t{list.size()});
+    for (const T& item : list) add(item);
+    return *this;
+  }
+  Key& add(const Alternative& alternative) {
+    return add(alternative.term)
+        .add(alternative.facts)
+        .add(alternative.conditions);
+  }
+  Key& add(const AttributePattern& a) {
+    return add(a.name)
+        .add(static_cast<std::uint64_t>(a.kind))
+        .add(a.i)
+        .add(a.f)
+        .add(a.s)
+        .add(a.ints)
+        .add(a.floats)
+        .add(a.strings)
+        .add(a.variable);
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string key_of(const Term& term) {
+  return Key()
+      .add(static_cast<std::uint64_t>(term.kind))
+      .add(term.variable)
+      .add(term.node)
+      .add(term.output)
+      .add(term.numbers)
+      .add(term.scalar)
+      .add(term.alternatives)
+      .add(term.base)
+      .add(term.step)
+      .take();
+}
+
+std::string key_of(const NodePattern& node) {
+  return Key()
+      .add(node.domain)
+      .add(node.type)
+      .add(node.inputs)
+      .add(node.open_inputs)
+      .add(node.attributes)
+      .add(node.open_attributes)
+      .add(node.output_count)
+      .add(node.open_outputs)
+      .add(node.permutations)
+      .take();
+}
+
+std::string key_of(const Fact& fact) {
+  Key key;
+  key.add(static_cast<std::uint64_t>(fact.kind)).add(fact.subject);
+  key.add(fact.has_dims).add(fact.ellipsis).add(fact.number);
+  for (const Fact::DimPattern& dim : fact.dims) {
+    key.add(static_cast<std::uint64_t>(dim.kind));
+    key.add(dim.letter).add(dim.number);
+  }
+  for (ir::DataType type : fact.types) {
+    key.add(static_cast<std::int64_t>(type));
+  }
+  return key.take();
+}
+
+std::string_view kind_text(VariableKind kind) {
+  switch (kind) {
+    case VariableKind::kUnused: return "nothing";
+    case VariableKind::kValue: return "a value";
+    case VariableKind::kScalar: return "an attribute or a dimension";
+    case VariableKind::kList: return "a tail of inputs";
+    case VariableKind::kNode: return "a node";
+  }
+  return "?";
+}
+
+}  // namespace
+
+Diagnostic Builder::fail(int line, Diagnostic problem) {
+  error_line_ = line;
+  if (problem.where.empty() && line > 0) {
+    problem.where = "line " + std::to_string(line);
+  }
+  return problem;
+}
+
+void Builder::remember(int line, Diagnostic problem) {
+  if (first_error_) return;
+  first_error_ = std::move(problem);
+  first_error_line_ = line;
+}
+
+TermId Builder::intern(Term term) {
+  const auto [at, is_new] =
+      term_ids_.try_emplace(key_of(term), TermId(pattern_.terms_.size()));
+  if (is_new) pattern_.terms_.push_back(std::move(term));
+  return at->second;
+}
+
+void Builder::use(VariableId id, VariableKind kind, int line) {
+  Variable& variable = pattern_.variables_[id.index()];
+  if (variable.kind == VariableKind::kUnused) {
+    variable.kind = kind;
+  } else if (variable.kind != kind) {
+    Diagnostic problem = rule_error("'" + variable.name +
+                                    "' stands for two different things");
+    problem.expected = kind_text(variable.kind);
+    problem.found = kind_text(kind);
+    remember(line, std::move(problem));
+  }
+}
+
+VariableId Builder::variable(std::string_view name, int line) {
+  const auto [at, is_new] = variable_ids_.try_emplace(
+      std::string(name), VariableId(pattern_.variables_.size()));
+  if (is_new) {
+    Variable variable;
+    variable.name = name;
+    variable.line = line;
+    pattern_.variables_.push_back(std::move(variable));
+  }
+  return at->second;
+}
+
+TermId Builder::value(VariableId variable, int line) {
+  use(variable, VariableKind::kValue, line);
+  Term term;
+  term.kind = TermKind::kVariable;
+  term.variable = variable;
+  term.line = line;
+  return intern(std::move(term));
+}
+
+TermId Builder::any() {
+  Term term;
+  term.kind = TermKind::kAny;
+  return intern(std::move(term));
+}
+
+TermId Builder::absent() {
+  Term term;
+  term.kind = TermKind::kAbsent;
+  return intern(std::move(term));
+}
+
+TermId Builder::numbers(std::vector<double> numbers, bool scalar) {
+  Term term;
+  term.kind = TermKind::kNumbers;
+  term.numbers = std::move(numbers);
+  term.scalar = scalar;
+  return intern(std::move(term));
+}
+
+TermId Builder::either(std::vector<Alternative> alternatives, int line) {
+  Term term;
+  term.kind = TermKind::kEither;
+  term.alternatives = std::move(alternatives);
+  term.line = line;
+  return intern(std::move(term));
+}
+
+TermId Builder::many(TermId step, TermId base, int line) {
+  if (open_chains_ > 0) --open_chains_;
+  Term term;
+  term.kind = TermKind::kMany;
+  term.step = step;
+  term.base = base;
+  term.output = open_chains_;  // which hole is its own
+  term.line = line;
+  return intern(std::move(term));
+}
+
+TermId Builder::hole() {
+  Term term;
+  term.kind = TermKind::kHole;
+  term.output = open_chains_++;
+  return intern(std::move(term));
+}
+
+TermId Builder::transpose(TermId variable_term, int line) {
+  Term term;
+  term.kind = TermKind::kTranspose;
+  term.base = variable_term;
+  term.line = line;
+  if (pattern_[variable_term].kind != TermKind::kVariable) {
+    Diagnostic problem = rule_error("only a variable can be transposed");
+    problem.hint = "`w.T` is the constant whose transpose stands there";
+    remember(line, std::move(problem));
+  }
+  return intern(std::move(term));
+}
+
+TermId Builder::context(TermId base, int line) {
+  Term term;
+  term.kind = TermKind::kContext;
+  term.base = base;
+  term.line = line;
+  return intern(std::move(term));
+}
+
+TermId Builder::never(TermId base, int line) {
+  Term term;
+  term.kind = TermKind::kNever;
+  term.base = base;
+  term.line = line;
+  return intern(std::move(term));
+}
+
+TermId Builder::rest(VariableId variable, int line) {
+  if (variable) use(variable, VariableKind::kList, line);
+  Term term;
+  term.kind = TermKind::kRest;
+  term.variable = variable;
+  term.line = line;
+  return intern(std::move(term));
+}
+
+Result<NodePatternId> Builder::node(NodePattern node) {
+  const int line = node.line;
+  if (node.domain == "ai.onnx") node.domain.clear();
+  while (!node.inputs.empty() &&
+         pattern_[node.inputs.back()].kind == TermKind::kAbsent &&
+         !node.open_inputs) {
+    node.inputs.pop_back();
+  }
+  std::ranges::sort(node.attributes, {}, &AttributePattern::name);
+  if (Status status = check_node(pattern_, node); !status) {
+    return fail(line, status.error());
+  }
+  for (const AttributePattern& attribute : node.attributes) {
+    if (attribute.kind == AttributePattern::Kind::kVariable) {
+      use(attribute.variable, VariableKind::kScalar, line);
+    }
+  }
+  std::vector<VariableId> tags = std::exchange(node.tags, {});
+  const auto [at, is_new] = node_ids_.try_emplace(
+      key_of(node), NodePatternId(pattern_.nodes_.size()));
+  if (is_new) pattern_.nodes_.push_back(std::move(node));
+  for (VariableId t : tags) {
+    if (Status status = tag(at->second, t, line); !status) {
+      return status.error();
+    }
+  }
+  return at->second;
+}
+
+TermId Builder::output(NodePatternId node, std::uint32_t index) {
+  Term term;
+  term.kind = TermKind::kOutput;
+  term.node = node;
+  term.output = index;
+  term.line = pattern_[node].line;
+  if (index >= pattern_[node].output_count) {
+    Diagnostic problem = rule_error("no such output");
+    problem.expected = "an output below " +
+                       std::to_string(pattern_[node].output_count);
+    problem.found = "output " + std::to_string(index);
+    remember(term.line, std::move(problem));
+  }
+  return intern(std::move(term));
+}
+
+Status Builder::tag(NodePatternId node, VariableId tag, int line) {
+  Variable& variable = pattern_.variables_[tag.index()];
+  if (variable.kind != VariableKind::kUnused &&
+      variable.kind != VariableKind::kNode) {
+    Diagnostic problem = rule_error("'" + variable.name +
+                                    "' cannot name a node");
+    problem.found =
+        "it stands for " + std::string(kind_text(variable.kind));
+    return fail(line, std::move(problem));
+  }
+  variable.kind = VariableKind::kNode;
+  std::vector<VariableId>& tags = pattern_.nodes_[node.index()].tags;
+  if (std::ranges::find(tags, tag) == tags.end()) tags.push_back(tag);
+  return {};
+}
+
+FactId Builder::fact(Fact fact) {
+  for (const Fact::DimPattern& dim : fact.dims) {
+    if (dim.kind == Fact::DimPattern::Kind::kLetter) {
+      use(dim.letter, VariableKind::kScalar, fact.line);
+    }
+  }
+  // The same fact stated twice is one fact, so that the alternatives that hold
+  // it are interned too.
+  const auto [at, is_new] =
+      fact_ids_.try_emplace(key_of(fact), FactId(pattern_.facts_.size()));
+  if (is_new) pattern_.facts_.push_back(std::move(fact));
+  return at->second;
+}
+
+void Builder::result(TermId term) { pattern_.results_.push_back(term); }
+
+void Builder::global_fact(FactId fact) {
+  pattern_.global_facts_.push_back(fact);
+}
+
+void Builder::condition(TermId term) { pattern_.conditions_.push_back(term); }
+
+Result<Pattern> Builder::finish() {
+  if (first_error_) return fail(first_error_line_, *first_error_);
+  Problem problem = check(pattern_);
+  if (problem.found) return fail(problem.line, std::move(problem.diagnostic));
+  mark_repeated(pattern_.variables_, analyze(pattern_));
+  return std::move(pattern_);
+}
+
+}  // namespace ruleengine::pattern

@@ -1,0 +1,310 @@
+#include "core/pattern/check.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace ruleengine::pattern {
+
+Problem problem_at(int line, Diagnostic diagnostic) {
+  return {true, line, std::move(diagnostic)};
+}
+
+namespace {
+
+std::string node_text(const NodePattern& node) {
+  return node.domain.empty() ? node.type : node.domain + "::" + node.type;
+}
+
+Problem check_size(const Pattern& pattern) {
+  if (pattern.results().empty()) {
+    return problem_at(0, rule_error("`match` returns nothing"));
+  }
+  if (pattern.terms().size() <= kMaxTerms) return {};
+  Diagnostic problem = rule_error("the pattern is too large");
+  problem.expected = "at most " + std::to_string(kMaxTerms) + " terms";
+  problem.found = std::to_string(pattern.terms().size());
+  problem.hint = "`many` says chains of any length";
+  return problem_at(0, std::move(problem));
+}
+
+Problem check_reached(const Pattern& pattern, const Analysis& analysis) {
+  for (std::size_t i = 0; i < pattern.nodes().size(); ++i) {
+    if (analysis.nodes[i].depth != kUnreached) continue;
+    const NodePattern& node = pattern.nodes()[i];
+    Diagnostic problem =
+        rule_error("this " + node_text(node) + " is not part of the pattern");
+    problem.hint = "no result of `match` reaches it; `context(...)` alone on a "
+                   "line makes it a condition";
+    return problem_at(node.line, std::move(problem));
+  }
+  return {};
+}
+
+// --- Results ---------------------------------------------------------------
+
+// Terms that can stand for a value without any node of their own.
+std::vector<bool> bare_terms(const Pattern& pattern) {
+  std::vector<bool> bare(pattern.terms().size());
+  for (std::size_t i = 0; i < bare.size(); ++i) {
+    const Term& term = pattern.terms()[i];
+    switch (term.kind) {
+      case TermKind::kOutput:
+        break;
+      case TermKind::kEither:
+        for (const Alternative& a : term.alternatives) {
+          if (bare[a.term.index()]) bare[i] = true;
+        }
+        break;
+      case TermKind::kMany:
+      case TermKind::kContext:
+        bare[i] = bare[term.base.index()];
+        break;
+      default:
+        bare[i] = true;
+    }
+  }
+  return bare;
+}
+
+Problem check_results(const Pattern& pattern) {
+  const std::vector<bool> bare = bare_terms(pattern);
+  for (TermId result : pattern.results()) {
+    const Term& term = pattern[result];
+    if (bare[result.index()]) {
+      Diagnostic problem =
+          rule_error("a result of `match` can be a bare variable");
+      problem.expected = "a node on every branch, since results are replaced";
+      return problem_at(term.line, std::move(problem));
+    }
+    if (term.kind == TermKind::kContext) {
+      return problem_at(term.line,
+                        rule_error("a result of `match` is a context"));
+    }
+  }
+  for (std::size_t i = 0; i < pattern.results().size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (pattern.results()[i] != pattern.results()[j]) continue;
+      Diagnostic problem = rule_error("`match` returns the same value twice");
+      problem.hint = "the same pattern written twice is one node";
+      return problem_at(pattern[pattern.results()[i]].line,
+                        std::move(problem));
+    }
+  }
+  for (TermId condition : pattern.conditions()) {
+    const Term& term = pattern[condition];
+    const bool right =
+        term.kind == TermKind::kContext || term.kind == TermKind::kNever;
+    if (right && !bare[term.base.index()]) continue;
+    Diagnostic problem = rule_error("a condition that names no node");
+    problem.expected = "context(op...) or never(op...)";
+    return problem_at(term.line, std::move(problem));
+  }
+  return {};
+}
+
+// --- Terms where they cannot stand -----------------------------------------
+
+bool is_input_only(TermKind kind) {
+  return kind == TermKind::kAbsent || kind == TermKind::kRest ||
+         kind == TermKind::kNever;
+}
+
+Problem misplaced(const Term& term) {
+  switch (term.kind) {
+    case TermKind::kRest:
+      return problem_at(term.line,
+                        rule_error("`rest` is not the last input of a node"));
+    case TermKind::kNever:
+      return problem_at(term.line,
+                        rule_error("`never` is not an input or a condition"));
+    default:
+      return problem_at(term.line,
+                        rule_error("an absent input where a value must be"));
+  }
+}
+
+Problem check_places_of(const Pattern& pattern, const Term& term) {
+  switch (term.kind) {
+    case TermKind::kMany:
+      for (TermId part : {term.step, term.base}) {
+        if (is_input_only(pattern[part].kind)) return misplaced(pattern[part]);
+      }
+      return {};
+    case TermKind::kContext:
+    case TermKind::kNever:
+      if (is_input_only(pattern[term.base].kind)) {
+        return misplaced(pattern[term.base]);
+      }
+      return {};
+    case TermKind::kEither:
+      if (term.alternatives.empty()) {
+        return problem_at(term.line, rule_error("`either` of nothing"));
+      }
+      for (const Alternative& a : term.alternatives) {
+        const Term& one = pattern[a.term];
+        if (one.kind == TermKind::kRest || one.kind == TermKind::kNever) {
+          return misplaced(one);
+        }
+      }
+      return {};
+    default:
+      return {};
+  }
+}
+
+Problem check_places(const Pattern& pattern) {
+  for (TermId result : pattern.results()) {
+    if (is_input_only(pattern[result].kind)) {
+      return misplaced(pattern[result]);
+    }
+  }
+  for (const Term& term : pattern.terms()) {
+    Problem problem = check_places_of(pattern, term);
+    if (problem.found) return problem;
+  }
+  return {};
+}
+
+// --- Chains ----------------------------------------------------------------
+
+// For each term: does every way of matching it pass the hole of number
+// `hole`, below at least one node?
+struct Passing {
+  bool passes = false;    // the hole is bound on every way
+  bool directly = false;  // on some way without a node in between
+};
+
+std::vector<Passing> passing(const Pattern& pattern, std::uint32_t hole) {
+  std::vector<Passing> out(pattern.terms().size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Term& term = pattern.terms()[i];
+    Passing& p = out[i];
+    switch (term.kind) {
+      case TermKind::kHole:
+        p.passes = p.directly = term.output == hole;
+        break;
+      case TermKind::kOutput:
+        for (TermId input : pattern[term.node].inputs) {
+          p.passes |= out[input.index()].passes;
+        }
+        break;
+      case TermKind::kEither:
+        p.passes = true;
+        for (const Alternative& a : term.alternatives) {
+          p.passes &= out[a.term.index()].passes;
+          p.directly |= out[a.term.index()].directly;
+        }
+        break;
+      case TermKind::kMany:
+      case TermKind::kContext:
+        p = out[term.base.index()];
+        break;
+      default:
+        break;
+    }
+  }
+  return out;
+}
+
+Problem check_chain(const Pattern& pattern, const Term& chain,
+                    std::vector<std::vector<Passing>>& known) {
+  if (chain.output >= kMaxChainNesting) {
+    return problem_at(chain.line, rule_error("chains nested too deeply"));
+  }
+  if (known[chain.output].empty()) {
+    known[chain.output] = passing(pattern, chain.output);
+  }
+  const Passing step = known[chain.output][chain.step.index()];
+  if (step.passes && !step.directly) return {};
+  Diagnostic problem = rule_error("a step of `many` that leads nowhere");
+  problem.expected = "on every branch a node, and below it what the step is "
+                     "handed";
+  problem.found = step.passes ? "a branch that is the handed value itself"
+                              : "a branch without the handed value";
+  return problem_at(chain.line, std::move(problem));
+}
+
+Problem check_chains(const Pattern& pattern, const Analysis& analysis) {
+  std::vector<std::vector<Passing>> known(kMaxChainNesting);
+  for (std::size_t i = 0; i < pattern.terms().size(); ++i) {
+    const Term& term = pattern.terms()[i];
+    if (term.kind == TermKind::kMany) {
+      Problem problem = check_chain(pattern, term, known);
+      if (problem.found) return problem;
+    }
+    const Reach& reach = analysis.terms[i];
+    if (reach.depth == kUnreached) continue;
+    bool outside = term.kind == TermKind::kHole &&
+                   term.output >= kMaxChainNesting;
+    for (std::uint32_t hole = 0; hole < kMaxChainNesting; ++hole) {
+      const bool free = (analysis.free_holes[i] >> hole & 1) != 0;
+      outside |= free && reach.chains[hole] == 0;
+    }
+    if (outside || reach.entangled) {
+      return problem_at(
+          term.line,
+          rule_error("what `many` hands to its step is used outside of it"));
+    }
+  }
+  return {};
+}
+
+// --- Alternatives that are never reached -----------------------------------
+
+// How often each variable is named by terms, in all.
+std::vector<std::uint32_t> variable_uses(const Pattern& pattern,
+                                         const Analysis& analysis) {
+  std::vector<std::uint32_t> uses(pattern.variables().size(), 0);
+  for (std::size_t i = 0; i < pattern.terms().size(); ++i) {
+    const Term& term = pattern.terms()[i];
+    if (term.kind == TermKind::kVariable) {
+      uses[term.variable.index()] += analysis.terms[i].ways;
+    }
+  }
+  return uses;
+}
+
+Problem check_alternatives(const Pattern& pattern, const Analysis& analysis) {
+  const std::vector<std::uint32_t> uses = variable_uses(pattern, analysis);
+  for (const Term& term : pattern.terms()) {
+    for (std::size_t i = 0; i + 1 < term.alternatives.size(); ++i) {
+      const Alternative& a = term.alternatives[i];
+      const Term& one = pattern[a.term];
+      if (!a.facts.empty() || !a.conditions.empty()) continue;
+      bool all = one.kind == TermKind::kAny;
+      all |= one.kind == TermKind::kVariable &&
+             uses[one.variable.index()] == 1;
+      for (std::size_t j = i + 1; j < term.alternatives.size(); ++j) {
+        all |= term.alternatives[j].term == a.term;
+      }
+      if (!all) continue;
+      Diagnostic problem =
+          rule_error("an alternative that is never reached");
+      problem.found = "alternative " + std::to_string(i + 1) +
+                      " fits whatever a later one fits";
+      problem.hint = "alternatives are tried in order; write it last";
+      return problem_at(term.line, std::move(problem));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Problem check(const Pattern& pattern) {
+  Problem problem = check_size(pattern);
+  if (problem.found) return problem;
+  const Analysis analysis = analyze(pattern);
+  problem = check_places(pattern);
+  if (!problem.found) problem = check_results(pattern);
+  if (!problem.found) problem = check_chains(pattern, analysis);
+  if (!problem.found) problem = check_reached(pattern, analysis);
+  if (!problem.found) problem = check_alternatives(pattern, analysis);
+  if (!problem.found) problem = check_facts(pattern, analysis);
+  if (!problem.found) problem = check_tags(pattern, analysis);
+  if (!problem.found) problem = check_sharing(pattern);
+  return problem;
+}
+
+}  // namespace ruleengine::pattern

@@ -1,0 +1,98 @@
+// The checks behind Builder, and what is known of a finished pattern's terms:
+// how deep inside chains they stand, what is consumed, what is bound. Everything
+// runs over ids in order (a term's parts have smaller ids than the term), so
+// that no pattern, however deep, drives recursion. Pure functions; any thread.
+#ifndef RULEENGINE_CORE_PATTERN_CHECK_H_
+#define RULEENGINE_CORE_PATTERN_CHECK_H_
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/pattern/pattern.h"
+
+namespace ruleengine::pattern {
+
+inline constexpr std::uint32_t kUnreached =
+    std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::uint32_t kMaxChainNesting = 8;
+
+// How a term or a node pattern is reached from results and conditions.
+struct Reach {
+  // Chains whose step stands around it, on the way with the fewest: what is
+  // bound at depth 0 is bound once a match, at depth 1 once a step, and so on.
+  std::uint32_t depth = kUnreached;
+  bool positive = false;  // on some way without `never`
+  bool consumed = false;  // on some way without `context` or `never`
+  std::uint32_t ways = 0;  // places that name it
+  // By number of the hole: the depth of the chain's step. 0: not inside.
+  std::array<std::uint8_t, kMaxChainNesting> chains{};
+  bool entangled = false;  // two ways disagree about `chains`
+};
+
+struct Analysis {
+  std::vector<Reach> terms, nodes;
+  std::vector<std::uint32_t> variables;  // depth; kUnreached when unused
+  std::vector<std::uint32_t> free_holes;  // by term: a bit for each hole in it
+};
+Analysis analyze(const Pattern& pattern);
+
+// By term, then by variable: bound on every way of matching the term. An empty
+// list binds nothing.
+std::vector<std::vector<bool>> always_bound(const Pattern& pattern);
+
+// Variables used inside steps alone arrive as lists.
+void mark_repeated(std::vector<Variable>& variables, const Analysis& analysis);
+
+// The terms directly below `term`, in order of matching, conditions of
+// alternatives last.
+void for_each_part(const Pattern& pattern, TermId term, const auto& visit) {
+  const Term& t = pattern[term];
+  switch (t.kind) {
+    case TermKind::kOutput:
+      for (TermId input : pattern[t.node].inputs) visit(input);
+      break;
+    case TermKind::kEither:
+      for (const Alternative& a : t.alternatives) visit(a.term);
+      for (const Alternative& a : t.alternatives) {
+        for (TermId condition : a.conditions) visit(condition);
+      }
+      break;
+    case TermKind::kMany:
+      visit(t.step);
+      visit(t.base);
+      break;
+    case TermKind::kTranspose:
+    case TermKind::kContext:
+    case TermKind::kNever:
+      visit(t.base);
+      break;
+    default:
+      break;
+  }
+}
+
+Diagnostic rule_error(std::string what);
+
+// Op, number of inputs and outputs, attributes; numbers take the kind that the
+// schema wants.
+Status check_node(const Pattern& pattern, NodePattern& node);
+
+struct Problem {
+  bool found = false;
+  int line = 0;
+  Diagnostic diagnostic;
+};
+// What Builder::finish() promises.
+Problem check(const Pattern& pattern);
+Problem check_facts(const Pattern& pattern, const Analysis& analysis);
+Problem check_tags(const Pattern& pattern, const Analysis& analysis);
+Problem check_sharing(const Pattern& pattern);
+Problem problem_at(int line, Diagnostic diagnostic);
+
+}  // namespace ruleengine::pattern
+
+#endif  // RULEENGINE_CORE_PATTERN_CHECK_H_

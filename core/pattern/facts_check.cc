@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/pattern/check.h"
+
+// Facts that cannot hold: about nothing, or against each other.
+namespace ruleengine::pattern {
+namespace {
+
+// What facts say together about one subject.
+struct Known {
+  std::optional<std::int64_t> rank;
+  std::int64_t least_rank = 0;
+  std::optional<std::vector<ir::DataType>> types;
+  std::map<std::int64_t, std::int64_t> sizes;  // by axis from the front
+};
+
+bool fixes_rank(const Fact& fact) {
+  if (fact.ellipsis) return false;
+  return fact.kind == Fact::Kind::kShape || fact.kind == Fact::Kind::kRank ||
+         (fact.kind == Fact::Kind::kConst && fact.has_dims);
+}
+
+bool add_rank(Known& known, const Fact& fact) {
+  const auto dims = static_cast<std::int64_t>(fact.dims.size());
+  if (fixes_rank(fact)) {
+    const std::int64_t rank =
+        fact.kind == Fact::Kind::kRank ? fact.number : dims;
+    if (rank < 0 || (known.rank && *known.rank != rank)) return false;
+    known.rank = rank;
+  } else if (fact.kind == Fact::Kind::kShape ||
+             fact.kind == Fact::Kind::kConst) {
+    known.least_rank = std::max(known.least_rank, dims);
+  } else if (fact.kind == Fact::Kind::kDim) {
+    const std::int64_t need =
+        fact.number >= 0 ? fact.number + 1 : -fact.number;
+    known.least_rank = std::max(known.least_rank, need);
+  }
+  return !known.rank || *known.rank >= known.least_rank;
+}
+
+bool add_types(Known& known, const Fact& fact) {
+  if (fact.kind != Fact::Kind::kType) return true;
+  if (!known.types) {
+    known.types = fact.types;
+  } else {
+    std::erase_if(*known.types, [&](ir::DataType type) {
+      return std::ranges::find(fact.types, type) == fact.types.end();
+    });
+  }
+  return !known.types->empty();
+}
+
+bool add_size(Known& known, std::int64_t axis, const Fact::DimPattern& dim) {
+  if (dim.kind != Fact::DimPattern::Kind::kNumber) return true;
+  const auto [at, is_new] = known.sizes.try_emplace(axis, dim.number);
+  return is_new || at->second == dim.number;
+}
+
+bool add_sizes(Known& known, const Fact& fact) {
+  if (fact.kind == Fact::Kind::kDim) {
+    return fact.number < 0 || fact.dims.empty() ||
+           add_size(known, fact.number, fact.dims[0]);
+  }
+  if (fact.kind == Fact::Kind::kFits || fact.ellipsis) return true;
+  for (std::size_t i = 0; i < fact.dims.size(); ++i) {
+    if (!add_size(known, static_cast<std::int64_t>(i), fact.dims[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool add(Known& known, const Fact& fact) {
+  return add_rank(known, fact) && add_types(known, fact) &&
+         add_sizes(known, fact);
+}
+
+Problem contradiction(const Fact& fact) {
+  Diagnostic problem =
+      rule_error("a fact that contradicts another of the same value");
+  problem.hint = "the pattern can never match";
+  return problem_at(fact.line, std::move(problem));
+}
+
+Problem check_subject(const Pattern& pattern, const Analysis& analysis,
+                      const Fact& fact) {
+  const TermKind kind = pattern[fact.subject].kind;
+  const bool bindable =
+      kind == TermKind::kVariable || kind == TermKind::kOutput ||
+      kind == TermKind::kEither || kind == TermKind::kMany ||
+      kind == TermKind::kHole || kind == TermKind::kContext ||
+      kind == TermKind::kTranspose;
+  Diagnostic problem;
+  if (!bindable) {
+    problem = rule_error("a fact about something without a name");
+    problem.hint = "any \"x\" makes a variable without a parameter";
+  } else if (analysis.terms[fact.subject.index()].depth == kUnreached) {
+    problem = rule_error("a fact about what is not part of the pattern");
+  } else {
+    return {};
+  }
+  return problem_at(fact.line, std::move(problem));
+}
+
+using KnownBySubject = std::map<TermId, Known>;
+
+Problem add_all(const Pattern& pattern, const Analysis& analysis,
+                const std::vector<FactId>& facts, KnownBySubject& known) {
+  for (FactId id : facts) {
+    const Fact& fact = pattern[id];
+    Problem problem = check_subject(pattern, analysis, fact);
+    if (problem.found) return problem;
+    if (!add(known[fact.subject], fact)) return contradiction(fact);
+  }
+  return {};
+}
+
+}  // namespace
+
+Problem check_facts(const Pattern& pattern, const Analysis& analysis) {
+  KnownBySubject global;
+  Problem problem =
+      add_all(pattern, analysis, pattern.global_facts(), global);
+  if (problem.found) return problem;
+  for (const Term& term : pattern.terms()) {
+    for (const Alternative& alternative : term.alternatives) {
+      if (alternative.facts.empty()) continue;
+      KnownBySubject here;
+      for (FactId id : alternative.facts) {
+        const TermId subject = pattern[id].subject;
+        const auto at = global.find(subject);
+        if (at != global.end()) here.insert(*at);
+      }
+      problem = add_all(pattern, analysis, alternative.facts, here);
+      if (problem.found) return problem;
+    }
+  }
+  return {};
+}
+
+}  // namespace ruleengine::pattern

@@ -1,0 +1,216 @@
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <string>
+
+#include "core/ir/op_facts.h"
+#include "core/pattern/check.h"
+
+namespace ruleengine::pattern {
+namespace {
+
+using ir::AttributeKind;
+using ir::FormalAttribute;
+using ir::OpFacts;
+using Kind = AttributePattern::Kind;
+
+std::string op_text(const NodePattern& node) {
+  return node.domain.empty() ? node.type : node.domain + "::" + node.type;
+}
+
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string out;
+  for (std::string_view name : names) {
+    if (!out.empty()) out += ", ";
+    out += name;
+  }
+  return out;
+}
+
+Status unknown_op(const NodePattern& node) {
+  Diagnostic problem = rule_error("no op '" + op_text(node) + "'");
+  const auto similar = ir::similar_ops(node.domain, node.type);
+  if (!similar.empty()) problem.hint = "did you mean " + joined(similar) + "?";
+  return problem;
+}
+
+std::string_view kind_name(AttributeKind kind) {
+  switch (kind) {
+    case AttributeKind::kFloat: return "a number";
+    case AttributeKind::kInt: return "an integer";
+    case AttributeKind::kString: return "a string";
+    case AttributeKind::kFloats: return "a list of numbers";
+    case AttributeKind::kInts: return "a list of integers";
+    case AttributeKind::kStrings: return "a list of strings";
+    default: return "something that a pattern can only name";
+  }
+}
+
+std::string_view kind_name(Kind kind) {
+  switch (kind) {
+    case Kind::kFloat: return "a number";
+    case Kind::kInt: return "an integer";
+    case Kind::kString: return "a string";
+    case Kind::kFloats: return "a list of numbers";
+    case Kind::kInts: return "a list of integers";
+    case Kind::kStrings: return "a list of strings";
+    default: return "a variable";
+  }
+}
+
+bool integral(double number) {
+  return std::trunc(number) == number && std::abs(number) < 9.0e15;
+}
+
+bool is_empty_list(const AttributePattern& a) {
+  return (a.kind == Kind::kInts && a.ints.empty()) ||
+         (a.kind == Kind::kFloats && a.floats.empty()) ||
+         (a.kind == Kind::kStrings && a.strings.empty());
+}
+
+// 1 stands for 1.0 and 1.0 for 1, alone and in lists; {} for any empty list.
+void adapt(AttributePattern& a, AttributeKind wanted) {
+  if (a.kind == Kind::kInt && wanted == AttributeKind::kFloat) {
+    a.kind = Kind::kFloat;
+    a.f = static_cast<double>(a.i);
+    a.i = 0;
+  } else if (a.kind == Kind::kFloat && wanted == AttributeKind::kInt &&
+             integral(a.f)) {
+    a.kind = Kind::kInt;
+    a.i = static_cast<std::int64_t>(a.f);
+    a.f = 0;
+  } else if (a.kind == Kind::kInts && wanted == AttributeKind::kFloats) {
+    a.kind = Kind::kFloats;
+    a.floats.assign(a.ints.begin(), a.ints.end());
+    a.ints.clear();
+  } else if (a.kind == Kind::kFloats && wanted == AttributeKind::kInts &&
+             std::ranges::all_of(a.floats, integral)) {
+    a.kind = Kind::kInts;
+    for (double f : a.floats) a.ints.push_back(static_cast<std::int64_t>(f));
+    a.floats.clear();
+  } else if (is_empty_list(a)) {
+    if (wanted == AttributeKind::kInts) a.kind = Kind::kInts;
+    if (wanted == AttributeKind::kFloats) a.kind = Kind::kFloats;
+    if (wanted == AttributeKind::kStrings) a.kind = Kind::kStrings;
+  }
+}
+
+bool fits(Kind kind, AttributeKind wanted) {
+  switch (kind) {
+    case Kind::kInt: return wanted == AttributeKind::kInt;
+    case Kind::kFloat: return wanted == AttributeKind::kFloat;
+    case Kind::kString: return wanted == AttributeKind::kString;
+    case Kind::kInts: return wanted == AttributeKind::kInts;
+    case Kind::kFloats: return wanted == AttributeKind::kFloats;
+    case Kind::kStrings: return wanted == AttributeKind::kStrings;
+    case Kind::kVariable:
+    case Kind::kAny: return true;
+  }
+  return false;
+}
+
+Status check_attribute(const NodePattern& node, AttributePattern& attribute,
+                       const OpFacts& facts) {
+  const FormalAttribute* formal = facts.attribute(attribute.name);
+  if (formal == nullptr) {
+    Diagnostic problem = rule_error(op_text(node) + " has no attribute '" +
+                                    attribute.name + "'");
+    std::vector<std::string_view> names;
+    for (const FormalAttribute& a : facts.attributes) names.push_back(a.name);
+    problem.hint = names.empty() ? "it has none"
+                                 : "its attributes are " + joined(names);
+    return problem;
+  }
+  adapt(attribute, formal->kind);
+  if (fits(attribute.kind, formal->kind)) return {};
+  Diagnostic problem = rule_error("attribute '" + attribute.name + "' of " +
+                                  op_text(node) + " is of another kind");
+  problem.expected = kind_name(formal->kind);
+  problem.found = kind_name(attribute.kind);
+  return problem;
+}
+
+Status check_counts(const Pattern& pattern, const NodePattern& node,
+                    const OpFacts& facts) {
+  int written = static_cast<int>(node.inputs.size());
+  const bool rest = !node.inputs.empty() &&
+                    pattern[node.inputs.back()].kind == TermKind::kRest;
+  if (rest) --written;
+  const bool open = rest || node.open_inputs;
+  if (written > facts.max_inputs || (!open && written < facts.min_inputs)) {
+    Diagnostic problem =
+        rule_error("wrong number of inputs of " + op_text(node));
+    problem.expected = std::to_string(facts.min_inputs);
+    if (facts.max_inputs == INT_MAX) {
+      problem.expected += " or more";
+    } else if (facts.max_inputs != facts.min_inputs) {
+      problem.expected += " to " + std::to_string(facts.max_inputs);
+    }
+    problem.found = std::to_string(written);
+    return problem;
+  }
+  if (static_cast<std::int64_t>(node.output_count) > facts.max_outputs) {
+    Diagnostic problem = rule_error("too many outputs of " + op_text(node));
+    problem.expected = "at most " + std::to_string(facts.max_outputs);
+    problem.found = std::to_string(node.output_count);
+    return problem;
+  }
+  return {};
+}
+
+Status check_places(const Pattern& pattern, const NodePattern& node) {
+  for (std::size_t i = 0; i + 1 < node.inputs.size(); ++i) {
+    if (pattern[node.inputs[i]].kind == TermKind::kRest) {
+      return rule_error("`rest` is not the last input of " + op_text(node));
+    }
+  }
+  for (const auto& permutation : node.permutations) {
+    std::vector<std::uint32_t> sorted = permutation;
+    std::ranges::sort(sorted);
+    const bool twice =
+        std::ranges::adjacent_find(sorted) != sorted.end();
+    if (twice || permutation.size() > node.inputs.size() ||
+        (!sorted.empty() && sorted.back() >= 64)) {
+      Diagnostic problem = rule_error("a permutation of " + op_text(node) +
+                                      " does not fit its inputs");
+      problem.expected = "a different place for each written input";
+      return problem;
+    }
+  }
+  for (std::size_t i = 1; i < node.attributes.size(); ++i) {
+    if (node.attributes[i].name == node.attributes[i - 1].name) {
+      return rule_error("attribute '" + node.attributes[i].name + "' of " +
+                        op_text(node) + " is given twice");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Diagnostic rule_error(std::string what) {
+  Diagnostic problem;
+  problem.kind = ErrorKind::kRule;
+  problem.what = std::move(what);
+  return problem;
+}
+
+Status check_node(const Pattern& pattern, NodePattern& node) {
+  if (node.type.empty()) return rule_error("an op without a name");
+  if (Status status = check_places(pattern, node); !status) return status;
+  const OpFacts* facts = ir::newest_op(node.domain, node.type);
+  if (facts == nullptr) {
+    if (ir::known_domain(node.domain)) return unknown_op(node);
+    return {};
+  }
+  if (Status status = check_counts(pattern, node, *facts); !status) {
+    return status;
+  }
+  for (AttributePattern& attribute : node.attributes) {
+    Status status = check_attribute(node, attribute, *facts);
+    if (!status) return status;
+  }
+  return {};
+}
+
+}  // namespace ruleengine::pattern

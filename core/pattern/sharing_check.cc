@@ -1,0 +1,270 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/pattern/check.h"
+
+// The checks that look at ways through the pattern: a tag bound twice on one
+// way, results and conditions that nothing ties to the rest.
+namespace ruleengine::pattern {
+namespace {
+
+// One choice of one `either`: what stands below it stands on no way together
+// with what stands below another choice of the same.
+struct Choice {
+  TermId either;
+  std::uint32_t alternative;
+  auto operator<=>(const Choice&) const = default;
+};
+using Choices = std::vector<Choice>;  // sorted
+
+void keep_common(Choices& into, const Choices& from) {
+  Choices common;
+  std::ranges::set_intersection(into, from, std::back_inserter(common));
+  into = std::move(common);
+}
+
+// For each node pattern the choices that every way to it makes.
+class ForcedChoices {
+ public:
+  explicit ForcedChoices(const Pattern& pattern)
+      : pattern_(pattern),
+        terms_(pattern.terms().size()),
+        reached_(pattern.terms().size()),
+        nodes_(pattern.nodes().size()),
+        node_reached_(pattern.nodes().size()) {
+    for (TermId r : pattern.results()) enter(r, {});
+    for (TermId c : pattern.conditions()) enter(c, {});
+    for (std::size_t i = terms_.size(); i-- > 0;) {
+      if (reached_[i]) expand(TermId(i));
+    }
+  }
+
+  bool exclusive(NodePatternId a, NodePatternId b) const {
+    for (const Choice& one : nodes_[a.index()]) {
+      for (const Choice& two : nodes_[b.index()]) {
+        if (one.either == two.either && one.alternative != two.alternative) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  void enter(TermId id, const Choices& way) {
+    if (reached_[id.index()]) {
+      keep_common(terms_[id.index()], way);
+    } else {
+      terms_[id.index()] = way;
+      reached_[id.index()] = true;
+    }
+  }
+
+  void expand(TermId id) {
+    const Term& term = pattern_[id];
+    const Choices way = terms_[id.index()];
+    if (term.kind == TermKind::kEither) {
+      for (std::uint32_t i = 0; i < term.alternatives.size(); ++i) {
+        Choices chosen = way;
+        const Choice choice{id, i};
+        chosen.insert(std::ranges::upper_bound(chosen, choice), choice);
+        enter(term.alternatives[i].term, chosen);
+        for (TermId c : term.alternatives[i].conditions) enter(c, chosen);
+      }
+      return;
+    }
+    if (term.kind == TermKind::kOutput) {
+      const std::size_t n = term.node.index();
+      if (node_reached_[n]) {
+        keep_common(nodes_[n], way);
+      } else {
+        nodes_[n] = way;
+        node_reached_[n] = true;
+      }
+    }
+    for_each_part(pattern_, id, [&](TermId part) { enter(part, way); });
+  }
+
+  const Pattern& pattern_;
+  std::vector<Choices> terms_;
+  std::vector<bool> reached_;
+  std::vector<Choices> nodes_;
+  std::vector<bool> node_reached_;
+};
+
+// --- Results and conditions hang together ----------------------------------
+
+class Sharing {
+ public:
+  Sharing(const Pattern& pattern, const std::vector<std::vector<bool>>& always)
+      : pattern_(pattern),
+        bound_(pattern.terms().size()),
+        variables_(pattern.variables().size()),
+        always_(always) {}
+
+  // What is bound on every way once `root` fits.
+  void bind(TermId root) {
+    std::vector<TermId> todo{root};
+    while (!todo.empty()) {
+      const TermId id = todo.back();
+      todo.pop_back();
+      if (bound_[id.index()]) continue;
+      bound_[id.index()] = true;
+      bind_parts(id, todo);
+    }
+  }
+
+  // The terms whose value can be found from what is bound, going up from
+  // inputs to the nodes that read them.
+  std::vector<bool> climbable() const {
+    std::vector<bool> out(pattern_.terms().size());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = bound_[i] || climbable(pattern_.terms()[i], out);
+    }
+    return out;
+  }
+
+ private:
+  void bind_parts(TermId id, std::vector<TermId>& todo) {
+    const Term& term = pattern_[id];
+    switch (term.kind) {
+      case TermKind::kVariable:
+        variables_[term.variable.index()] = true;
+        break;
+      case TermKind::kOutput:
+        bind_inputs(pattern_[term.node], todo);
+        break;
+      case TermKind::kEither:
+        bind_common(id);
+        break;
+      case TermKind::kMany:
+      case TermKind::kContext:
+        todo.push_back(term.base);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void bind_inputs(const NodePattern& node, std::vector<TermId>& todo) {
+    std::size_t certain = node.inputs.size();
+    for (const auto& permutation : node.permutations) {
+      certain = std::min(certain, permutation.size());
+    }
+    todo.insert(todo.end(), node.inputs.begin(),
+                node.inputs.begin() + static_cast<std::ptrdiff_t>(certain));
+  }
+
+  // Variables that every alternative binds.
+  void bind_common(TermId either) {
+    const std::vector<bool>& always = always_[either.index()];
+    for (std::size_t v = 0; v < always.size(); ++v) {
+      if (always[v]) variables_[v] = true;
+    }
+  }
+
+  bool climbable(const Term& term, const std::vector<bool>& known) const {
+    switch (term.kind) {
+      case TermKind::kVariable:
+        return variables_[term.variable.index()];
+      case TermKind::kOutput:
+        return std::ranges::any_of(
+            pattern_[term.node].inputs,
+            [&](TermId input) { return known[input.index()]; });
+      case TermKind::kEither:
+        return std::ranges::all_of(
+            term.alternatives, [&](const Alternative& a) {
+              return known[a.term.index()] ||
+                     pattern_[a.term].kind == TermKind::kAbsent;
+            });
+      case TermKind::kHole:
+        return true;  // as far as the base of its chain is
+      case TermKind::kMany:
+        return known[term.base.index()] && known[term.step.index()];
+      case TermKind::kContext:
+      case TermKind::kNever:
+        return known[term.base.index()];
+      default:
+        return false;
+    }
+  }
+
+  const Pattern& pattern_;
+  std::vector<bool> bound_;
+  std::vector<bool> variables_;
+  const std::vector<std::vector<bool>>& always_;
+};
+
+Problem untied(int line, std::string what) {
+  Diagnostic problem = rule_error(std::move(what));
+  problem.expected = "a node above a value that the results before it bind";
+  return problem_at(line, std::move(problem));
+}
+
+}  // namespace
+
+Problem check_tags(const Pattern& pattern, const Analysis& analysis) {
+  std::vector<std::vector<NodePatternId>> tagged(pattern.variables().size());
+  bool any = false;
+  for (std::size_t i = 0; i < pattern.nodes().size(); ++i) {
+    if (analysis.nodes[i].depth == kUnreached) continue;
+    for (VariableId tag : pattern.nodes()[i].tags) {
+      tagged[tag.index()].push_back(NodePatternId(i));
+      any |= tagged[tag.index()].size() > 1;
+    }
+  }
+  if (!any) return {};
+  const ForcedChoices ways(pattern);
+  for (std::size_t v = 0; v < tagged.size(); ++v) {
+    for (std::size_t i = 0; i < tagged[v].size(); ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        if (ways.exclusive(tagged[v][i], tagged[v][j])) continue;
+        Diagnostic problem = rule_error("'" + pattern.variables()[v].name +
+                                        "' names two nodes on one path");
+        problem.found = "also the node of line " +
+                        std::to_string(pattern[tagged[v][j]].line);
+        return problem_at(pattern[tagged[v][i]].line, std::move(problem));
+      }
+    }
+  }
+  return {};
+}
+
+Problem check_sharing(const Pattern& pattern) {
+  const std::vector<std::vector<bool>> always = always_bound(pattern);
+  Sharing all(pattern, always);
+  for (std::size_t i = 0; i < pattern.results().size(); ++i) {
+    const TermId result = pattern.results()[i];
+    if (i > 0 && !all.climbable()[result.index()]) {
+      return untied(pattern[result].line,
+                    "results of `match` without a common value");
+    }
+    all.bind(result);
+  }
+  for (TermId condition : pattern.conditions()) {
+    if (!all.climbable()[condition.index()]) {
+      return untied(pattern[condition].line,
+                    "a condition that names nothing of the match");
+    }
+    if (pattern[condition].kind == TermKind::kContext) {
+      all.bind(pattern[condition].base);
+    }
+  }
+  for (const Term& term : pattern.terms()) {
+    for (const Alternative& a : term.alternatives) {
+      if (a.conditions.empty()) continue;
+      Sharing here = all;
+      here.bind(a.term);
+      for (TermId condition : a.conditions) {
+        if (!here.climbable()[condition.index()]) {
+          return untied(pattern[condition].line,
+                        "a condition that names nothing of the match");
+        }
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace ruleengine::pattern
