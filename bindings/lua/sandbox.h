@@ -4,6 +4,11 @@
 // rule code can pass the limits: pcall, xpcall and coroutines re-raise a spent
 // budget, string patterns are bounded, and no C function works without bound.
 // Owns its lua_State. One sandbox, one thread.
+//
+// Lua errors and C++: LuaJIT raises errors through the platform's unwinder on
+// the machines we build for, so destructors run when an error passes a C++
+// frame (sandbox_test.cc holds it to that). Two things stay forbidden: an error
+// through a noexcept function, and `catch (...)` around Lua's API.
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_H_
 #define RULEENGINE_BINDINGS_LUA_SANDBOX_H_
 
@@ -43,6 +48,7 @@ class Sandbox {
   // a load or of a callback. On success `results` values are left. On failure
   // the stack is as before the function was pushed and the Diagnostic is kRule
   // ("file:line" in `where`) or kLimit (time or memory, naming `what`).
+  // Inside another call the limits are those of the outermost one.
   enum class Budget { kLoad, kCallback };
   Status call(int arguments, int results, Budget budget, std::string_view what);
 
@@ -55,7 +61,33 @@ class Sandbox {
 
   // Runs `body` under the error protection of Lua's C API: for host code that
   // uses the API outside call(). A Lua error (memory) becomes a Diagnostic.
+  // `body` gets a frame of its own: what it leaves on the stack is dropped.
   Status protect(const std::function<void(lua_State*)>& body);
+
+  // --- for C functions that rule code calls ---
+
+  // Raises `error` as a Lua error at the line of rule code that runs now; when
+  // nothing catches it, call() returns it with `where` filled in (unless it is
+  // already). Never returns; an int so that a C function can return it.
+  static int fail(lua_State* state, Diagnostic error);
+  // The same for one clause.
+  static int fail(lua_State* state, std::string what);
+
+  // Ends the whole call quietly, past every pcall of rule code; call() then
+  // fails and stopped() is true until the next one. Never returns.
+  static int stop(lua_State* state);
+  bool stopped() const;
+
+  // Accounts for `work` bytes or steps done in C++ and ends the call when its
+  // time is up. Whatever loops over what rule code chose calls it.
+  static void charge(lua_State* state, std::size_t work);
+
+  // "file:line" of the rule code that runs now; "" outside of any.
+  static std::string here(lua_State* state);
+  // "file:line" of a Lua function's first line.
+  std::string place_of(int function_index);
+  // The number in "file:line"; 0 without one.
+  static int line_of(std::string_view place);
 
  private:
   struct Impl;
