@@ -1,0 +1,229 @@
+#include "core/verify/verify.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/analysis/order.h"
+
+namespace ruleengine::verify {
+namespace {
+
+using ir::BlockId;
+using ir::Graph;
+using ir::NodeId;
+using ir::OperandId;
+using ir::ValueId;
+
+Diagnostic broken(std::string what, std::string where) {
+  return {ErrorKind::kModel, "internal error: " + std::move(what),
+          std::move(where), "", "",
+          "this is a bug of ruleengine; please report it"};
+}
+
+std::string value_text(const Graph& graph, ValueId id) {
+  return "value '" + std::string(graph.name(id)) + "'";
+}
+
+// Is `value` defined, in `block` or a block around it?
+bool visible(const Graph& graph, ValueId value, BlockId block) {
+  const BlockId home = graph.value(value).block;
+  while (block && block != home) block = graph.block(block).parent;
+  return block == home;
+}
+
+bool defined(const Graph& graph, ValueId id) {
+  const ir::Value& v = graph.value(id);
+  if (v.removed || v.kind == ir::ValueKind::kUndefined) return false;
+  return v.kind != ir::ValueKind::kNodeOutput ||
+         (v.producer && !graph.node(v.producer).removed);
+}
+
+Status check_inputs(const Graph& graph, NodeId id) {
+  for (const ir::Operand& use : graph.inputs(id)) {
+    if (use.user != id) {
+      return broken("an input slot names another node", graph.describe(id));
+    }
+    if (!use.value) continue;
+    if (!defined(graph, use.value)) {
+      return broken("an input is a value that nothing defines: " +
+                        value_text(graph, use.value),
+                    graph.describe(id));
+    }
+    if (!visible(graph, use.value, graph.node(id).block)) {
+      return broken("an input is not visible from the node's block: " +
+                        value_text(graph, use.value),
+                    graph.describe(id));
+    }
+  }
+  return {};
+}
+
+Status check_outputs(const Graph& graph, NodeId id) {
+  std::uint32_t index = 0;
+  for (ValueId output : graph.outputs(id)) {
+    const std::uint32_t at = index++;
+    if (!output) continue;
+    const ir::Value& v = graph.value(output);
+    if (v.producer != id || v.output_index != at ||
+        v.kind != ir::ValueKind::kNodeOutput) {
+      return broken("an output does not know its producer: " +
+                        value_text(graph, output),
+                    graph.describe(id));
+    }
+    if (v.block != graph.node(id).block) {
+      return broken("an output lies in another block: " +
+                        value_text(graph, output),
+                    graph.describe(id));
+    }
+  }
+  return {};
+}
+
+Status check_uses(const Graph& graph, ValueId id) {
+  std::uint32_t count = 0;
+  OperandId previous;
+  for (OperandId use = graph.first_use(id); use; use = graph.next_use(use)) {
+    const ir::Operand& slot = graph.operand(use);
+    if (slot.value != id || slot.previous != previous ||
+        graph.node(slot.user).removed) {
+      return broken("a use list is broken", value_text(graph, id));
+    }
+    previous = use;
+    ++count;
+  }
+  const ir::Value& v = graph.value(id);
+  if (count != v.use_count || previous != v.last_use) {
+    return broken("a use list is broken", value_text(graph, id));
+  }
+  return {};
+}
+
+Status check_block(const Graph& graph, BlockId id) {
+  const ir::Block& block = graph.block(id);
+  if (block.owner && graph.node(block.owner).removed) return {};
+  for (ValueId output : block.outputs) {
+    if (!output || !defined(graph, output)) {
+      return broken("a block output is a value that nothing defines",
+                    output ? value_text(graph, output) : "");
+    }
+    if (!visible(graph, output, id)) {
+      return broken("a block output is not visible from the block",
+                    value_text(graph, output));
+    }
+  }
+  for (ValueId initializer : block.initializers) {
+    if (graph.value(initializer).tensor == nullptr) {
+      return broken("an initializer has no data",
+                    value_text(graph, initializer));
+    }
+  }
+  return {};
+}
+
+// Each name is defined once in a block. Values that were taken out keep theirs.
+Status check_names(const Graph& graph) {
+  std::vector<std::pair<std::pair<BlockId, Name>, ValueId>> names;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const ValueId id(i);
+    const ir::Value& v = graph.value(id);
+    const bool used = graph.reader_count(id) > 0;
+    if (v.name && defined(graph, id) && used) {
+      names.push_back({{v.block, v.name}, id});
+    }
+  }
+  std::sort(names.begin(), names.end());
+  const auto twice = std::adjacent_find(
+      names.begin(), names.end(),
+      [](const auto& a, const auto& b) { return a.first == b.first; });
+  if (twice == names.end()) return {};
+  return broken("two values have one name", value_text(graph, twice->second));
+}
+
+template <typename Check, typename Id>
+Status check_each(std::size_t count, const Graph& graph, Check check, Id) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (auto status = check(graph, Id(i)); !status) return status;
+  }
+  return {};
+}
+
+Status check_node(const Graph& graph, NodeId id) {
+  if (graph.node(id).removed) return {};
+  if (auto status = check_inputs(graph, id); !status) return status;
+  return check_outputs(graph, id);
+}
+
+std::int64_t imported(const std::vector<ir::OpsetImport>& imports,
+                      std::string_view domain) {
+  for (const ir::OpsetImport& import : imports) {
+    if (import.domain == domain) return import.version;
+  }
+  return 0;
+}
+
+using Functions = std::unordered_map<std::uint32_t, const ir::Function*>;
+
+// Domains and calls of one body.
+Status check_ops(const Graph& graph, const std::vector<ir::OpsetImport>& imports,
+                 const Functions& functions) {
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const NodeId id(i);
+    const ir::Node& node = graph.node(id);
+    if (node.removed) continue;
+    const ir::Op& op = graph.op(id);
+    const auto function = functions.find(node.op.index());
+    if (function == functions.end()) {
+      if (imported(imports, op.domain) != 0) continue;
+      return broken("the domain '" + std::string(op.domain) +
+                        "' is not imported",
+                    graph.describe(id));
+    }
+    if (node.operand_count > function->second->inputs.size() ||
+        node.output_count > function->second->outputs.size()) {
+      return broken("a call has more inputs or outputs than its function",
+                    graph.describe(id));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_graph(const Graph& graph) {
+  auto status = check_each(graph.node_count(), graph, check_node, NodeId());
+  if (!status) return status;
+  status = check_each(graph.value_count(), graph, check_uses, ValueId());
+  if (!status) return status;
+  status = check_each(graph.block_count(), graph, check_block, BlockId());
+  if (!status) return status;
+  if (status = check_names(graph); !status) return status;
+  const auto order = analysis::topological_order(graph);
+  return order ? Status() : Status(order.error());
+}
+
+Status check_model(const ir::Model& model) {
+  Functions functions;
+  for (const auto& f : model.functions) {
+    const ir::OpId op = model.ops.find(f->domain, f->name, f->overload);
+    if (!f->removed && op) functions.emplace(op.index(), f.get());
+  }
+  if (auto status = check_graph(model.graph); !status) return status;
+  if (auto status = check_ops(model.graph, model.opset_imports, functions);
+      !status) {
+    return status;
+  }
+  for (const auto& f : model.functions) {
+    if (f->removed) continue;
+    if (auto status = check_graph(f->body); !status) return status;
+    if (auto status = check_ops(f->body, f->opset_imports, functions);
+        !status) {
+      return status;
+    }
+  }
+  return {};
+}
+
+}  // namespace ruleengine::verify
