@@ -1,0 +1,65 @@
+#include "core/io/context.h"
+
+#include <cstring>
+#include <utility>
+
+namespace ruleengine::io {
+
+std::string quoted(std::string_view name) {
+  return "'" + printable(name) + "'";
+}
+
+std::string Context::text(const Place& place) const {
+  std::string out;
+  for (const Place* p = &place; p != nullptr; p = p->up) {
+    if (p->kind.empty()) continue;
+    std::string part(p->kind);
+    if (!p->name.empty()) part += " " + quoted(p->name);
+    out = out.empty() ? part : part + ", " + out;
+  }
+  if (model.path.empty()) return out;
+  return printable(model.path) + (out.empty() ? "" : ": " + out);
+}
+
+bool Context::fail(const Place& place, std::string what, std::string expected,
+                   std::string found, std::string hint) {
+  if (error) return false;
+  error = Diagnostic{ErrorKind::kModel,   std::move(what),
+                     text(place),         std::move(expected),
+                     std::move(found),    std::move(hint)};
+  return false;
+}
+
+bool Context::finished(const Place& place, const Cursor& cursor) {
+  if (cursor.error() == WireError::kNone) return true;
+  Cursor::Explanation why = cursor.explain();
+  const std::byte* begin = source_.data();
+  std::string hint;
+  if (cursor.at() >= begin && cursor.at() <= begin + source_.size()) {
+    hint = "at byte " + std::to_string(cursor.at() - begin) + " of " +
+           std::to_string(source_.size());
+  }
+  return fail(place, std::move(why.what), std::move(why.expected),
+              std::move(why.found), std::move(hint));
+}
+
+Bytes Context::merged(Bytes before, Bytes more) {
+  if (before.empty()) return more;
+  if (more.empty()) return before;
+  const std::span<std::byte> whole =
+      model.arena.array<std::byte>(before.size() + more.size());
+  std::memcpy(whole.data(), before.data(), before.size());
+  std::memcpy(whole.data() + before.size(), more.data(), more.size());
+  return whole;
+}
+
+bool Context::note_external(Bytes tensor) {
+  const std::byte* begin = source_.data();
+  if (tensor.data() < begin || tensor.data() >= begin + source_.size()) {
+    return false;
+  }
+  external->note_use(tensor);
+  return true;
+}
+
+}  // namespace ruleengine::io

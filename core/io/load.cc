@@ -1,0 +1,114 @@
+#include "core/io/load.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "core/io/external.h"
+#include "core/io/mapping.h"
+#include "core/io/read_model.h"
+
+namespace ruleengine::io {
+namespace {
+
+Diagnostic fault(const std::string& path, std::string what,
+                 std::string expected = {}, std::string found = {},
+                 std::string hint = {}) {
+  return {ErrorKind::kModel,   std::move(what),  printable(path),
+          std::move(expected), std::move(found), std::move(hint)};
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+Result<std::shared_ptr<FileSource>> open_source(const std::string& path) {
+  if (path.find('\0') != std::string::npos) {
+    return fault(path, "the path of the model contains a NUL byte");
+  }
+  OpenFile file;
+  file.descriptor = Descriptor(
+      ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  struct stat info;
+  if (!file.descriptor.valid() ||
+      ::fstat(file.descriptor.get(), &info) != 0) {
+    return fault(path, std::string("cannot open the model: ") +
+                           std::strerror(errno));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return fault(path, "the model is not a regular file", "a file of ONNX "
+                 "bytes", S_ISDIR(info.st_mode) ? "a folder" : "a device");
+  }
+  if (info.st_size == 0) return fault(path, "the model is empty");
+  file.id = {info.st_dev, info.st_ino};
+  file.size = static_cast<std::uint64_t>(info.st_size);
+  Result<std::unique_ptr<Mapping>> mapping =
+      Mapping::map(file.descriptor.get(), file.size);
+  if (!mapping) return fault(path, mapping.error().what);
+  return std::make_shared<FileSource>(std::move(file), std::move(*mapping));
+}
+
+Result<std::unique_ptr<ir::Model>> read(const std::string& path,
+                                        std::shared_ptr<FileSource> source,
+                                        const std::string* directory) {
+  auto model = std::make_unique<ir::Model>();
+  model->path = path;
+  model->source = source;
+  std::unique_ptr<ExternalFiles> external;
+  if (directory != nullptr) {
+    auto opened = ExternalFiles::open(*directory);
+    if (!opened) return opened.error();
+    external = std::move(*opened);
+  }
+  Context context(*model, source->bytes());
+  context.external = external.get();
+  const bool ok = read_model(context);
+  if (source->faulted()) {
+    return fault(path, "the model was cut short while it was read");
+  }
+  if (!ok) return *std::move(context.error);
+  if (external && external->any_use()) {
+    external->sort_uses();
+    model->external = std::move(external);
+  }
+  return model;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ir::Model>> load(const std::string& path,
+                                        const LoadOptions&) {
+  auto source = open_source(path);
+  if (!source) return source.error();
+  const std::string folder = folder_of(path);
+  return read(path, std::move(*source), &folder);
+}
+
+Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
+                                              const LoadOptions& options) {
+  if (bytes.empty()) return fault("", "the model is empty");
+  const bool has_folder = !options.directory.empty();
+  return read("", std::make_shared<FileSource>(std::move(bytes)),
+              has_folder ? &options.directory : nullptr);
+}
+
+Status check_intact(const ir::Model& model) {
+  const auto* source = dynamic_cast<const FileSource*>(model.source.get());
+  const auto* external =
+      dynamic_cast<const ExternalFiles*>(model.external.get());
+  if (source != nullptr && source->faulted()) {
+    return fault(model.path, "the model was cut short while it was in use");
+  }
+  if (external != nullptr && external->faulted()) {
+    return fault(model.path,
+                 "external data was cut short while it was in use");
+  }
+  return {};
+}
+
+}  // namespace ruleengine::io

@@ -1,0 +1,65 @@
+// Mapping: a file mapped read-only, and the guard for what mapping brings: a
+// file that is cut short while it is mapped raises SIGBUS on access. Once
+// guard_mapping_faults() (load.h) was called, such an access reads zeros instead and
+// the mapping remembers it; load, save and check_intact() then report it. All
+// thread-safe; the handler passes on faults that are not ours.
+#ifndef RULEENGINE_CORE_IO_MAPPING_H_
+#define RULEENGINE_CORE_IO_MAPPING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/io/confined.h"
+#include "core/io/descriptor.h"
+#include "core/io/wire.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::io {
+
+class Mapping {
+ public:
+  // Maps the first `size` bytes; the descriptor may be closed afterwards.
+  static Result<std::unique_ptr<Mapping>> map(int fd, std::uint64_t size);
+  ~Mapping();
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  Bytes bytes() const { return {data_, size_}; }
+  // Something of it was gone when it was looked at.
+  bool faulted() const;
+
+ private:
+  Mapping(std::byte* data, std::size_t size);
+
+  std::byte* data_;
+  std::size_t size_;
+  std::size_t slot_;  // in the guard's table; or none
+};
+
+// The source of a loaded model: a mapped file, or a buffer (no descriptor).
+class FileSource : public ir::Source {
+ public:
+  FileSource(OpenFile file, std::unique_ptr<Mapping> mapping)
+      : file_(std::move(file)), mapping_(std::move(mapping)) {}
+  explicit FileSource(std::string buffer) : buffer_(std::move(buffer)) {}
+
+  Bytes bytes() const override {
+    return mapping_ ? mapping_->bytes() : as_bytes(buffer_);
+  }
+  bool is_file() const { return file_.descriptor.valid(); }
+  int descriptor() const { return file_.descriptor.get(); }
+  FileId id() const { return file_.id; }
+  bool faulted() const { return mapping_ && mapping_->faulted(); }
+
+ private:
+  OpenFile file_;
+  std::unique_ptr<Mapping> mapping_;
+  std::string buffer_;
+};
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_MAPPING_H_
