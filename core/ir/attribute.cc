@@ -1,0 +1,53 @@
+#include "core/ir/attribute.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace ruleengine::ir {
+namespace {
+
+bool same_float(float a, float b) {
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
+}
+
+}  // namespace
+
+bool same_value(const Attribute& a, const Attribute& b,
+                ExternalData* external) {
+  if (a.kind != b.kind || a.ref != b.ref) return false;
+  if (!a.ref.empty()) return true;
+  switch (a.kind) {
+    case AttributeKind::kUndefined:
+      return true;
+    case AttributeKind::kFloat:
+      return same_float(a.f, b.f);
+    case AttributeKind::kInt:
+      return a.i == b.i;
+    case AttributeKind::kString:
+      return a.s == b.s;
+    case AttributeKind::kFloats:
+      return std::ranges::equal(a.floats, b.floats, same_float);
+    case AttributeKind::kInts:
+      return std::ranges::equal(a.ints, b.ints);
+    case AttributeKind::kStrings:
+      return std::ranges::equal(a.strings, b.strings);
+    case AttributeKind::kTensor:
+    case AttributeKind::kTensors:
+      return std::ranges::equal(a.tensors, b.tensors,
+                                [&](const Tensor* x, const Tensor* y) {
+                                  return equal_bits(*x, *y, external);
+                                });
+    case AttributeKind::kGraph:
+    case AttributeKind::kGraphs:
+      return std::ranges::equal(a.blocks, b.blocks);
+    // Kept as they were encoded, and compared so.
+    case AttributeKind::kSparseTensor:
+    case AttributeKind::kSparseTensors:
+    case AttributeKind::kTypeProto:
+    case AttributeKind::kTypeProtos:
+      return std::ranges::equal(a.proto, b.proto);
+  }
+  return false;
+}
+
+}  // namespace ruleengine::ir

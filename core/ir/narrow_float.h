@@ -1,0 +1,22 @@
+// Floating point types of 16 bits and less: their bits as a number, and a
+// number as the nearest bits (half to even; beyond the largest: infinity where
+// the type has one, else the largest, as ONNX's Cast saturates). Pure
+// functions, safe on any thread.
+#ifndef RULEENGINE_CORE_IR_NARROW_FLOAT_H_
+#define RULEENGINE_CORE_IR_NARROW_FLOAT_H_
+
+#include <cstdint>
+
+#include "core/ir/data_type.h"
+
+namespace ruleengine::ir {
+
+// float16, bfloat16, float8*, float4e2m1.
+bool is_narrow_float(DataType type);
+
+double widen(DataType type, std::uint32_t bits);
+std::uint32_t narrow(DataType type, double value);
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_NARROW_FLOAT_H_

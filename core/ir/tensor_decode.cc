@@ -1,0 +1,115 @@
+#include "core/ir/tensor_decode.h"
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace ruleengine::ir::tensor_internal {
+namespace {
+
+// The varint at `at`, which moves behind it; none when it runs over the end or
+// over 10 bytes.
+std::optional<std::uint64_t> varint(const std::byte*& at,
+                                    const std::byte* end) {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; at != end && shift < 70; shift += 7) {
+    const auto byte = static_cast<std::uint8_t>(*at++);
+    value |= std::uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return value;
+  }
+  return std::nullopt;
+}
+
+// The elements lie in float_data or double_data: as in raw data.
+bool is_fixed(DataType type) {
+  return type == DataType::kFloat || type == DataType::kDouble ||
+         type == DataType::kComplex64 || type == DataType::kComplex128;
+}
+
+std::string bytes_text(std::size_t n) { return std::to_string(n) + " bytes"; }
+
+// One varint for each `width` bytes of `to`.
+bool decode(Bytes from, std::size_t width, bool is_bool,
+            std::span<std::byte> to) {
+  const std::byte* at = from.data();
+  const std::byte* const end = at + from.size();
+  for (std::size_t i = 0; i < to.size(); i += width) {
+    std::optional<std::uint64_t> value = varint(at, end);
+    if (!value) return false;
+    if (is_bool) value = *value != 0 ? 1 : 0;
+    std::memcpy(to.data() + i, &*value, width);
+  }
+  return at == end;
+}
+
+}  // namespace
+
+Diagnostic bad_tensor(std::string what, std::string expected,
+                      std::string found) {
+  Diagnostic d;
+  d.what = std::move(what);
+  d.expected = std::move(expected);
+  d.found = std::move(found);
+  return d;
+}
+
+Result<Bytes> stored_bytes(const Tensor& tensor, ExternalData* external,
+                           std::vector<std::byte>& scratch) {
+  if (bit_width(tensor.dtype) == 0) {
+    return bad_tensor("a tensor without numbers has no raw bytes", {},
+                      std::string(data_type_name(tensor.dtype)));
+  }
+  const auto size = static_cast<std::size_t>(tensor.byte_size());
+  Bytes bytes = tensor.bytes;
+  if (tensor.storage == Storage::kExternal) {
+    if (external == nullptr) {
+      return bad_tensor("external data cannot be read here", {},
+                        printable(tensor.external.location));
+    }
+    auto read = external->read(tensor.external, tensor.byte_size());
+    if (!read) return read.error();
+    bytes = *read;
+  } else if (tensor.storage == Storage::kTyped && !is_fixed(tensor.dtype)) {
+    // A varint is a byte at least: nothing is allocated for a lie.
+    const auto bits = static_cast<std::size_t>(bit_width(tensor.dtype));
+    const std::size_t width = bits < 8 ? 1 : bits / 8;
+    const bool enough = tensor.bytes.size() >= size / width;
+    if (enough) scratch.resize(size);
+    if (!enough || !decode(tensor.bytes, width, tensor.dtype == DataType::kBool,
+                           scratch)) {
+      return bad_tensor("the data of a tensor does not fit its shape",
+                        std::to_string(size / width) + " packed integers",
+                        "other data of " + bytes_text(tensor.bytes.size()));
+    }
+    bytes = scratch;
+  }
+  if (bytes.size() != size) {
+    return bad_tensor("the data of a tensor does not fit its shape",
+                      bytes_text(size), bytes_text(bytes.size()));
+  }
+  return bytes;
+}
+
+void unpack_bits(int bits, Bytes packed, std::span<std::byte> elements) {
+  const auto width = static_cast<unsigned>(bits);
+  const unsigned in_byte = 8 / width;
+  const auto mask = static_cast<std::byte>((1u << width) - 1);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const auto shift = static_cast<unsigned>(i % in_byte) * width;
+    elements[i] = (packed[i / in_byte] >> shift) & mask;
+  }
+}
+
+void pack_bits(int bits, Bytes elements, std::span<std::byte> packed) {
+  const auto width = static_cast<unsigned>(bits);
+  const unsigned in_byte = 8 / width;
+  const auto mask = static_cast<std::byte>((1u << width) - 1);
+  for (std::byte& b : packed) b = std::byte{0};
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const auto shift = static_cast<unsigned>(i % in_byte) * width;
+    packed[i / in_byte] |= (elements[i] & mask) << shift;
+  }
+}
+
+}  // namespace ruleengine::ir::tensor_internal

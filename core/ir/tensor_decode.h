@@ -1,0 +1,72 @@
+// How the bytes of a tensor are reached, between core/ir's tensor*.cc: stored
+// bytes as they lie, protobuf's varints decoded, lazy tensors read by range.
+// Not thread-safe. Failures are Diagnostics without a place: the callers know
+// the tensor's name.
+#ifndef RULEENGINE_CORE_IR_TENSOR_DECODE_H_
+#define RULEENGINE_CORE_IR_TENSOR_DECODE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ir/tensor.h"
+
+namespace ruleengine::ir::tensor_internal {
+
+using Bytes = std::span<const std::byte>;
+
+// A lazy tensor deeper than this is refused, not followed.
+constexpr int kMaxDepth = 200;
+
+Diagnostic bad_tensor(std::string what, std::string expected = {},
+                      std::string found = {});
+
+// Raw bytes of a tensor that is not lazy.
+Result<Bytes> stored_bytes(const Tensor& tensor, ExternalData* external,
+                           std::vector<std::byte>& scratch);
+
+// Reads any range of the raw bytes of a lazy tensor. What its leaves hold is
+// viewed where it can be, decoded once where not. Elements smaller than a byte
+// are read as one byte each.
+class LazyReader {
+ public:
+  explicit LazyReader(ExternalData* external) : external_(external) {}
+
+  // Checks the shapes of all parts and opens every leaf.
+  Status open(const Tensor& tensor) { return open(tensor, 0); }
+  // Bytes [offset, offset + to.size()) of an opened tensor.
+  void read(const Tensor& tensor, std::size_t offset,
+            std::span<std::byte> to) const {
+    read(tensor, false, offset, to);
+  }
+
+ private:
+  struct Leaf {
+    Bytes bytes;
+    std::vector<std::byte> scratch;
+  };
+
+  Status open(const Tensor& tensor, int depth);
+  Status open_leaf(const Tensor& tensor);
+  void read(const Tensor& tensor, bool transposed, std::size_t offset,
+            std::span<std::byte> to) const;
+
+  ExternalData* external_;
+  std::unordered_map<const Tensor*, Leaf> leaves_;  // only looked up
+  std::unordered_map<const Tensor*, int> opened_;   // depth it was checked at
+};
+
+// Bytes of one element as LazyReader counts.
+std::size_t element_size(DataType type);
+
+// From and to the packed form of types smaller than a byte: the first element
+// in the lowest bits.
+void unpack_bits(int bits, Bytes packed, std::span<std::byte> elements);
+void pack_bits(int bits, Bytes elements, std::span<std::byte> packed);
+
+}  // namespace ruleengine::ir::tensor_internal
+
+#endif  // RULEENGINE_CORE_IR_TENSOR_DECODE_H_

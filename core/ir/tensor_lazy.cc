@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "core/ir/tensor_decode.h"
+
+namespace ruleengine::ir::tensor_internal {
+namespace {
+
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 46;
+
+using Dims = std::span<const std::int64_t>;
+
+std::size_t product(Dims dims) {
+  std::size_t n = 1;
+  for (std::int64_t d : dims) n *= static_cast<std::size_t>(d);
+  return n;
+}
+
+std::string dims_text(Dims dims) {
+  std::string out = "[";
+  for (std::int64_t d : dims) {
+    if (out.size() > 1) out += ",";
+    out += std::to_string(d);
+  }
+  return out + "]";
+}
+
+// Axis `i` of a part as it is concatenated.
+std::int64_t part_dim(const LazyPart& part, std::size_t i) {
+  return part.tensor->dims[part.transpose ? 1 - i : i];
+}
+
+Status misfit(const Tensor& whole, const Tensor& part) {
+  return bad_tensor(
+      "the parts of a joined constant do not fit together",
+      std::string(data_type_name(whole.dtype)) + dims_text(whole.dims),
+      std::string(data_type_name(part.dtype)) + dims_text(part.dims));
+}
+
+Status check_parts(const Tensor& tensor) {
+  const Lazy& lazy = *tensor.lazy;
+  const auto axis = static_cast<std::size_t>(lazy.axis);
+  const std::size_t rank = tensor.dims.size();
+  std::int64_t along = 0;
+  for (const LazyPart& part : lazy.parts) {
+    const Tensor& p = *part.tensor;
+    if (p.dtype != tensor.dtype || (part.transpose && p.dims.size() != 2) ||
+        axis >= std::max<std::size_t>(rank, 1)) {
+      return misfit(tensor, p);
+    }
+    if (lazy.parts.size() == 1 && !part.transpose) {  // a view, of any rank
+      return std::ranges::equal(p.dims, tensor.dims) ? Status()
+                                                     : misfit(tensor, p);
+    }
+    if (p.dims.size() != rank || rank == 0) return misfit(tensor, p);
+    for (std::size_t i = 0; i < rank; ++i) {
+      const std::int64_t d = part_dim(part, i);
+      if (i != axis && d != tensor.dims[i]) return misfit(tensor, p);
+      if (i == axis && __builtin_add_overflow(along, d, &along)) {
+        return misfit(tensor, p);
+      }
+    }
+  }
+  if (!lazy.parts.empty() && along == tensor.dims[axis]) return {};
+  return bad_tensor(
+      "the parts of a joined constant do not fill it", dims_text(tensor.dims),
+      std::to_string(along) + " along axis " + std::to_string(axis));
+}
+
+// How often the parts take turns: once when they lie one behind the other.
+std::size_t runs(const Tensor& tensor, bool transposed) {
+  const auto axis = static_cast<std::size_t>(tensor.lazy->axis);
+  if (!transposed) return product(tensor.dims.first(axis));
+  return axis == 0 ? static_cast<std::size_t>(tensor.dims[1]) : 1;
+}
+
+Diagnostic too_large(std::string what, std::int64_t limit) {
+  Diagnostic d =
+      bad_tensor(std::move(what), "at most " + std::to_string(limit));
+  d.kind = ErrorKind::kLimit;
+  return d;
+}
+
+// A [rows, columns] matrix of elements of `size` bytes.
+struct Matrix {
+  Bytes bytes;
+  std::size_t rows, columns, size;
+
+  const std::byte* at(std::size_t row, std::size_t column) const {
+    return bytes.data() + (row * columns + column) * size;
+  }
+};
+
+// Bytes [skip, skip + to.size()) of one row of the transpose.
+void read_part(const Matrix& m, std::size_t row, std::size_t skip,
+               std::span<std::byte> to) {
+  for (std::size_t done = 0; done < to.size();) {
+    const std::size_t within = (skip + done) % m.size;
+    const std::size_t n = std::min(m.size - within, to.size() - done);
+    std::memcpy(to.data() + done, m.at((skip + done) / m.size, row) + within,
+                n);
+    done += n;
+  }
+}
+
+// Bytes [offset, ...) of the transpose. Whole rows of it are made several at a
+// time, since a line of cache that one of them reads holds the elements of the
+// next ones too.
+void read_transposed(const Matrix& m, std::size_t offset,
+                     std::span<std::byte> to) {
+  constexpr std::size_t kTogether = 16;
+  const std::size_t row_bytes = m.rows * m.size;  // of the result
+  for (std::size_t done = 0; done < to.size();) {
+    const std::size_t row = (offset + done) / row_bytes;
+    const std::size_t skip = (offset + done) % row_bytes;
+    const std::size_t left = to.size() - done;
+    if (skip != 0 || left < row_bytes) {
+      const std::size_t n = std::min(left, row_bytes - skip);
+      read_part(m, row, skip, to.subspan(done, n));
+      done += n;
+      continue;
+    }
+    const std::size_t together = std::min(kTogether, left / row_bytes);
+    for (std::size_t c = 0; c < m.rows; ++c) {
+      std::byte* out = to.data() + done + c * m.size;
+      for (std::size_t r = 0; r < together; ++r) {
+        std::memcpy(out + r * row_bytes, m.at(c, row + r), m.size);
+      }
+    }
+    done += together * row_bytes;
+  }
+}
+
+}  // namespace
+
+std::size_t element_size(DataType type) {
+  return static_cast<std::size_t>(std::max(1, bit_width(type) / 8));
+}
+
+Status LazyReader::open_leaf(const Tensor& tensor) {
+  if (leaves_.contains(&tensor)) return {};
+  Leaf& leaf = leaves_[&tensor];
+  auto bytes = stored_bytes(tensor, external_, leaf.scratch);
+  if (!bytes) return bytes.error();
+  leaf.bytes = *bytes;
+  const int bits = bit_width(tensor.dtype);
+  if (bits >= 8) return {};
+  std::vector<std::byte> elements(
+      static_cast<std::size_t>(tensor.element_count()));
+  unpack_bits(bits, leaf.bytes, elements);
+  leaf.scratch = std::move(elements);
+  leaf.bytes = leaf.scratch;
+  return {};
+}
+
+Status LazyReader::open(const Tensor& tensor, int depth) {
+  if (tensor.storage != Storage::kLazy) return open_leaf(tensor);
+  if (depth > kMaxDepth) {
+    return too_large("a joined constant is nested too deep", kMaxDepth);
+  }
+  // Shared parts are looked at once more only where they hang deeper.
+  const auto [at, fresh] = opened_.try_emplace(&tensor, depth);
+  if (!fresh && at->second >= depth) return {};
+  at->second = depth;
+  // Parts may be shared, so the whole can be larger than any memory.
+  if (tensor.byte_size() > kMaxBytes) {
+    return too_large("a joined constant is too large", kMaxBytes);
+  }
+  if (const Status fits = check_parts(tensor); !fits) return fits;
+  for (const LazyPart& part : tensor.lazy->parts) {
+    if (const Status s = open(*part.tensor, depth + 1); !s) return s;
+  }
+  return {};
+}
+
+// The transpose of a concatenation is the concatenation of the transposes
+// along the other axis, so the way down only carries a flag.
+void LazyReader::read(const Tensor& tensor, bool transposed, std::size_t offset,
+                      std::span<std::byte> to) const {
+  const std::size_t size = element_size(tensor.dtype);
+  if (tensor.storage != Storage::kLazy) {
+    const Bytes bytes = leaves_.at(&tensor).bytes;
+    if (transposed) {
+      const Matrix m{bytes, static_cast<std::size_t>(tensor.dims[0]),
+                     static_cast<std::size_t>(tensor.dims[1]), size};
+      return read_transposed(m, offset, to);
+    }
+    std::memcpy(to.data(), bytes.data() + offset, to.size());
+    return;
+  }
+  // For every index before the axis, a run of each part.
+  const std::size_t outer = runs(tensor, transposed);
+  const std::size_t stride = product(tensor.dims) * size / outer;
+  std::size_t index = offset / stride;
+  std::size_t within = offset % stride;
+  for (std::size_t done = 0; done < to.size(); ++index, within = 0) {
+    for (const LazyPart& part : tensor.lazy->parts) {
+      const std::size_t run = product(part.tensor->dims) * size / outer;
+      const std::size_t n =
+          within >= run ? 0 : std::min(run - within, to.size() - done);
+      if (n != 0) {
+        read(*part.tensor, part.transpose != transposed, index * run + within,
+             to.subspan(done, n));
+      }
+      done += n;
+      within -= std::min(within, run);
+    }
+  }
+}
+
+}  // namespace ruleengine::ir::tensor_internal
