@@ -1,0 +1,69 @@
+// Upgrade: nodes of older opsets read as if written at the newest one, and
+// newest forms written at an older one. What moved over time are mostly
+// attributes that became inputs (axes, split, ratio, min and max, pads, ...), and
+// Softmax, which before 13 flattened from its axis on. Reading makes hidden
+// constants: initializers without a name that belong to no block's list, so
+// that they are saved only when an edit names and uses them. One Upgrades per
+// Graph; not thread-safe.
+#ifndef RULEENGINE_CORE_IR_UPGRADE_H_
+#define RULEENGINE_CORE_IR_UPGRADE_H_
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/facts.h"
+#include "core/ir/graph.h"
+
+namespace ruleengine::ir {
+
+// A node as the newest opset would have it. `readable` is false for a form
+// that the newest opset cannot say.
+struct NewestForm {
+  std::vector<ValueId> inputs;
+  std::vector<Attribute> attributes;
+  bool readable = true;
+};
+
+class Upgrades {
+ public:
+  // `opset`: the version of the standard domain that the graph's body imports.
+  Upgrades(Graph& graph, std::int64_t opset);
+
+  // False when nodes of this op read as they stand. Cheap.
+  bool needed(OpId op) const;
+  // `form` is overwritten. Facts give ranks and element types where needed.
+  void view(NodeId node, Facts& facts, NewestForm& form);
+
+ private:
+  ValueId hidden(NodeId node, int input, const Tensor& tensor,
+                 const void* data);
+
+  Graph* graph_;
+  std::int64_t opset_;
+  // The hidden constant of a node's input slot, and the attribute data that
+  // it was made from (an edit may replace the attribute).
+  std::map<std::pair<NodeId, int>, std::pair<ValueId, const void*>> hidden_;
+  // By OpId; grows with the op table. 0: unknown yet, 1: no, 2: yes.
+  mutable std::vector<std::uint8_t> needed_;
+};
+
+// The same node written at `opset`: inputs and attributes. A Diagnostic (kind
+// kRule, no position) when that opset cannot say it, or when an input that it
+// wants as an attribute is not constant.
+struct OlderForm {
+  std::vector<ValueId> inputs;
+  std::vector<Attribute> attributes;
+};
+Result<OlderForm> to_opset(const Graph& graph, std::string_view domain,
+                           std::string_view type,
+                           std::vector<ValueId> inputs,
+                           std::vector<Attribute> attributes,
+                           std::int64_t opset, Facts& facts);
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_UPGRADE_H_

@@ -1,0 +1,68 @@
+// Which attributes of the standard domain became inputs, when and where. Pure
+// data; internal to core/ir/upgrade*.cc.
+#ifndef RULEENGINE_CORE_IR_UPGRADE_TABLE_H_
+#define RULEENGINE_CORE_IR_UPGRADE_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace ruleengine::ir {
+
+// How the attribute's value reads as a tensor.
+enum class MovedAs : std::uint8_t {
+  kInts,    // int64[n] from ints
+  kInt,     // int64[1] from int
+  kFloat,   // a scalar of type float
+  kScalar,  // a scalar of the type of input 0
+};
+
+struct Moved {
+  std::string_view type;       // op
+  std::string_view attribute;  // name of the attribute before `since`
+  int since;                   // the opset from which it is an input
+  int input;
+  MovedAs as;
+};
+
+inline constexpr std::array kMoved = {
+    Moved{"Clip", "max", 11, 2, MovedAs::kScalar},
+    Moved{"Clip", "min", 11, 1, MovedAs::kScalar},
+    Moved{"Dropout", "ratio", 12, 1, MovedAs::kFloat},
+    Moved{"Pad", "pads", 11, 1, MovedAs::kInts},
+    Moved{"Pad", "value", 11, 2, MovedAs::kScalar},
+    Moved{"ReduceL1", "axes", 18, 1, MovedAs::kInts},
+    Moved{"ReduceL2", "axes", 18, 1, MovedAs::kInts},
+    Moved{"ReduceLogSum", "axes", 18, 1, MovedAs::kInts},
+    Moved{"ReduceLogSumExp", "axes", 18, 1, MovedAs::kInts},
+    Moved{"ReduceMax", "axes", 18, 1, MovedAs::kInts},
+    Moved{"ReduceMean", "axes", 18, 1, MovedAs::kInts},
+    Moved{"ReduceMin", "axes", 18, 1, MovedAs::kInts},
+    Moved{"ReduceProd", "axes", 18, 1, MovedAs::kInts},
+    Moved{"ReduceSum", "axes", 13, 1, MovedAs::kInts},
+    Moved{"ReduceSumSquare", "axes", 18, 1, MovedAs::kInts},
+    Moved{"Reshape", "shape", 5, 1, MovedAs::kInts},
+    Moved{"Slice", "axes", 10, 3, MovedAs::kInts},
+    Moved{"Slice", "ends", 10, 2, MovedAs::kInts},
+    Moved{"Slice", "starts", 10, 1, MovedAs::kInts},
+    Moved{"Split", "split", 13, 1, MovedAs::kInts},
+    Moved{"Squeeze", "axes", 13, 1, MovedAs::kInts},
+    Moved{"TopK", "k", 10, 1, MovedAs::kInt},
+    Moved{"Unsqueeze", "axes", 13, 1, MovedAs::kInts},
+};
+
+// Softmax, LogSoftmax and Hardmax work on the axis alone from here on; before,
+// on everything from the axis (default 1) to the end.
+inline constexpr int kSoftmaxOnAxis = 13;
+inline constexpr std::array<std::string_view, 3> kSoftmaxLike = {
+    "Softmax", "LogSoftmax", "Hardmax"};
+
+// Before 7 these broadcast only when told so by attributes.
+inline constexpr int kBroadcasts = 7;
+inline constexpr std::array<std::string_view, 12> kOnceExplicit = {
+    "Add", "And", "Div",   "Equal", "Gemm", "Greater",
+    "Less", "Mul", "Or", "Pow",   "Sub",   "Xor"};
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_UPGRADE_TABLE_H_
