@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -56,6 +57,10 @@ class Rule {
   // Names of rules of the same phase that come first.
   virtual const std::vector<std::string>& after() const = 0;
   virtual bool groups() const = 0;  // has `together`
+  // `meta`: metadata of every new node; goes into the Edit's Provenance.
+  virtual std::vector<std::pair<std::string, std::string>> meta() const {
+    return {};
+  }
 
   // nullptr for a rule that is only a `pass`.
   virtual const pattern::Pattern* pattern() const = 0;
