@@ -27,6 +27,14 @@ bool DimTable::is_fresh(Dim d) const {
   return !d.known() && impl_->has_fresh(d);
 }
 
+std::vector<Dim> DimTable::leaves(Dim d) const {
+  std::vector<Dim> out;
+  impl_->add_leaves(d, out);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
 Dim DimTable::add(Dim a, Dim b) {
   if (a == Dim(0)) return b;
   if (b == Dim(0)) return a;

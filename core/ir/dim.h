@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ruleengine::ir {
 
@@ -64,6 +65,9 @@ class DimTable {
   Dim ceil_div(Dim a, Dim b);
   Dim min(Dim a, Dim b);
   Dim max(Dim a, Dim b);
+
+  // The named symbols and fresh unknowns that `d` is made of, each once.
+  std::vector<Dim> leaves(Dim d) const;
 
   // Atoms that stand for sizes are >= 0. True when `a` is provably so.
   bool nonnegative(Dim a) const;

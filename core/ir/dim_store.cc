@@ -95,6 +95,18 @@ bool Store::has_fresh(Dim d) const {
   return false;
 }
 
+// Atoms are bounded in depth, so this recursion is.
+void Store::add_leaves(Dim d, std::vector<Dim>& out) const {
+  if (d.known()) return;
+  for (const Term& t : expressions_[d.id()]->terms) {
+    for (const Factor& f : t.monomial.factors) {
+      const Atom& atom = *atoms_[f.atom];
+      if (atom.arguments.empty()) out.push_back(atom_facts_[f.atom].dim);
+      for (Dim inner : atom.arguments) add_leaves(inner, out);
+    }
+  }
+}
+
 // `a` has no multiple of `b` in it any more.
 Dim Store::floor_div_atom(DimTable& table, Dim a, Dim b) {
   if (b.known()) {

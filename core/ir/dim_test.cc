@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace ruleengine::ir {
@@ -111,6 +112,12 @@ TEST_CASE_FIXTURE(Fixture, "proofs") {
   CHECK_FALSE(t.provably_different(B, B));
   CHECK(t.is_fresh(t.add(t.fresh(), S)));
   CHECK_FALSE(t.is_fresh(S));
+}
+
+TEST_CASE_FIXTURE(Fixture, "leaves") {
+  const Dim d = t.add(t.mul(B, t.floor_div(S, t.add(B, Dim(2)))), Dim(3));
+  CHECK(t.leaves(d) == std::vector<Dim>{std::min(B, S), std::max(B, S)});
+  CHECK(t.leaves(Dim(3)).empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "nothing overflows or grows without bound") {

@@ -94,6 +94,7 @@ class Store {
   Dim extremum(DimTable& table, AtomKind kind, Dim a, Dim b);
 
   bool has_fresh(Dim d) const;
+  void add_leaves(Dim d, std::vector<Dim>& out) const;
   bool nonnegative(Dim d, int depth) const;
   bool never_zero(const Polynomial& p) const;
   std::string text(Dim d, int level) const;

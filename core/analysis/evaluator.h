@@ -1,0 +1,34 @@
+// Evaluator: computes a node whose inputs are constants. The analysis brings a
+// small one for shape arithmetic and computed scales; an executor may implement
+// the interface for everything. Results live in the arena of the graph's Model.
+// One thread at a time per Model.
+#ifndef RULEENGINE_CORE_ANALYSIS_EVALUATOR_H_
+#define RULEENGINE_CORE_ANALYSIS_EVALUATOR_H_
+
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+#include "core/ir/tensor.h"
+
+namespace ruleengine::analysis {
+
+class Evaluator {
+ public:
+  virtual ~Evaluator() = default;
+
+  // By op and attributes alone, so cheap; evaluate may still refuse.
+  virtual bool can_evaluate(const ir::Graph& graph, ir::NodeId node) const = 0;
+
+  // One tensor an output (nullptr: not wanted), or why not: a result over the
+  // size limit, an index out of range, a type it does not know. `inputs` holds
+  // one entry a slot, nullptr where the slot is empty.
+  virtual Result<std::vector<const ir::Tensor*>> evaluate(
+      ir::Graph& graph, ir::NodeId node,
+      std::span<const ir::Tensor* const> inputs) = 0;
+};
+
+}  // namespace ruleengine::analysis
+
+#endif  // RULEENGINE_CORE_ANALYSIS_EVALUATOR_H_

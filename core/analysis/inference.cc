@@ -1,0 +1,54 @@
+#include "core/analysis/inference.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/analysis/solver.h"
+
+namespace ruleengine::analysis {
+
+Inference::Inference(ir::Graph& graph, InferenceOptions options)
+    : solver_(std::make_unique<Solver>(graph, options)) {}
+
+Inference::~Inference() = default;
+
+const ir::Type* Inference::type(ir::ValueId value) {
+  return value ? solver_->answer(value, Ask::kType).type : nullptr;
+}
+
+bool Inference::is_constant(ir::ValueId value) {
+  if (!value) return false;
+  switch (solver_->answer(value, Ask::kOrigin).origin) {
+    case Origin::kRuntime:
+      return false;
+    case Origin::kConstant:
+      return true;
+    case Origin::kShape:
+      return constant(value) != nullptr;
+  }
+  return false;
+}
+
+const ir::Tensor* Inference::constant(ir::ValueId value) {
+  return value ? solver_->answer(value, Ask::kConstant).constant : nullptr;
+}
+
+std::optional<std::span<const ir::Dim>> Inference::dims_of(
+    ir::ValueId value) {
+  if (!value) return std::nullopt;
+  const Memo& memo = solver_->answer(value, Ask::kElements);
+  if (memo.elements == nullptr) return std::nullopt;
+  const auto all = memo.element_span();
+  if (std::find(all.begin(), all.end(), kUnknown) != all.end()) {
+    return std::nullopt;
+  }
+  return all;
+}
+
+void Inference::invalidate(ir::NodeId node) { solver_->invalidate(node); }
+
+std::vector<std::string> Inference::take_warnings() {
+  return std::exchange(solver_->warnings, {});
+}
+
+}  // namespace ruleengine::analysis

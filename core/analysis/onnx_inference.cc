@@ -1,0 +1,259 @@
+#include "core/analysis/onnx_inference.h"
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include <onnx/defs/schema.h>
+#include <onnx/defs/shape_inference.h>
+#include <onnx/onnx_pb.h>
+
+#include "core/analysis/shapes.h"
+#include "core/analysis/solver.h"
+
+namespace ruleengine::analysis {
+namespace {
+
+using ir::AttributeKind;
+using ir::Dim;
+
+// Constants up to this size are shown to the library.
+constexpr std::int64_t kMaxBytes = 4096;
+
+// Dims as the library's dim_params, and back. Names of ours, since the text of
+// a Dim may be any name of the model's.
+class DimNames {
+ public:
+  explicit DimNames(ir::DimTable& dims) : dims_(dims) {}
+
+  void put(Dim d, onnx::TensorShapeProto::Dimension& to) {
+    if (d == kUnknown || (d.known() && d.size() < 0)) return;
+    if (d.known()) {
+      to.set_dim_value(d.size());
+    } else {
+      to.set_dim_param("d" + std::to_string(d.id()));
+    }
+  }
+  Dim get(const onnx::TensorShapeProto::Dimension& from) const {
+    if (from.has_dim_value()) {
+      return from.dim_value() >= 0 ? Dim(from.dim_value()) : kUnknown;
+    }
+    const std::string& name = from.dim_param();
+    if (name.size() < 2 || name[0] != 'd') return kUnknown;
+    std::uint32_t id = 0;
+    for (const char c : name.substr(1)) {
+      if (c < '0' || c > '9') return kUnknown;
+      id = id * 10 + static_cast<std::uint32_t>(c - '0');
+    }
+    return Dim::expression(id);
+  }
+  ir::DimTable& table() const { return dims_; }
+
+ private:
+  ir::DimTable& dims_;
+};
+
+bool put_type(const ir::Type* type, DimNames& names, onnx::TypeProto& to) {
+  if (type == nullptr) return false;
+  if (!type->is_tensor()) {
+    return to.ParseFromArray(type->other.data(),
+                             static_cast<int>(type->other.size()));
+  }
+  if (type->elem == ir::DataType::kUndefined) return false;
+  auto* tensor = to.mutable_tensor_type();
+  tensor->set_elem_type(static_cast<int>(type->elem));
+  if (type->has_shape) {
+    auto* shape = tensor->mutable_shape();
+    for (Dim d : type->dims) names.put(d, *shape->add_dim());
+  }
+  return true;
+}
+
+std::optional<onnx::TensorProto> tensor_proto(const NodeView& v,
+                                              const ir::Tensor* t) {
+  if (t == nullptr || t->byte_size() > kMaxBytes) return std::nullopt;
+  onnx::TensorProto out;
+  out.set_data_type(static_cast<int>(t->dtype));
+  for (std::int64_t d : t->dims) out.add_dims(d);
+  if (t->storage == ir::Storage::kStrings) {
+    for (std::string_view s : t->strings) out.add_string_data(std::string(s));
+    return out;
+  }
+  std::vector<std::byte> scratch;
+  const auto bytes =
+      ir::raw_bytes(*t, v.solver().model().external.get(), scratch);
+  if (!bytes.ok()) return std::nullopt;
+  out.set_raw_data(bytes->data(), bytes->size());
+  return out;
+}
+
+bool put_attribute(const NodeView& v, const ir::Attribute& a,
+                   onnx::AttributeProto& to) {
+  if (!a.proto.empty() && a.ref.empty()) {
+    // A body is left out: its types come from our own graph.
+    if (a.kind == AttributeKind::kGraph || a.kind == AttributeKind::kGraphs) {
+      return false;
+    }
+    if (a.proto.size() <= 1u << 20) {
+      return to.ParseFromArray(a.proto.data(),
+                               static_cast<int>(a.proto.size()));
+    }
+  }
+  to.set_type(static_cast<onnx::AttributeProto::AttributeType>(a.kind));
+  switch (a.kind) {
+    case AttributeKind::kFloat:
+      to.set_f(a.f);
+      return true;
+    case AttributeKind::kInt:
+      to.set_i(a.i);
+      return true;
+    case AttributeKind::kString:
+      to.set_s(std::string(a.s));
+      return true;
+    case AttributeKind::kFloats:
+      for (float f : a.floats) to.add_floats(f);
+      return true;
+    case AttributeKind::kInts:
+      for (std::int64_t i : a.ints) to.add_ints(i);
+      return true;
+    case AttributeKind::kStrings:
+      for (std::string_view s : a.strings) to.add_strings(std::string(s));
+      return true;
+    case AttributeKind::kTensor: {
+      if (a.tensors.empty()) return false;
+      auto t = tensor_proto(v, a.tensors[0]);
+      if (t) to.mutable_t()->Swap(&*t);
+      return t.has_value();
+    }
+    default:
+      return false;
+  }
+}
+
+// One node of ours, as the library's inference functions want to see it.
+class Context final : public onnx::InferenceContext {
+ public:
+  explicit Context(const NodeView& view)
+      : view_(view),
+        names_(view.dims()),
+        types_(view.input_count()),
+        data_(view.input_count()),
+        shapes_(view.input_count()),
+        outputs_(view.output_count()) {
+    for (std::size_t i = 0; i < view.input_count(); ++i) add_input(i);
+    for (const ir::Attribute& a :
+         view.graph().node(view.id()).attributes) {
+      const ir::Attribute* bound = view.attribute(a.name);
+      onnx::AttributeProto proto;
+      if (bound == nullptr || !put_attribute(view, *bound, proto)) continue;
+      proto.set_name(std::string(a.name));
+      attributes_[std::string(a.name)] = std::move(proto);
+    }
+  }
+
+  const onnx::AttributeProto* getAttribute(
+      const std::string& name) const override {
+    const auto at = attributes_.find(name);
+    return at == attributes_.end() ? nullptr : &at->second;
+  }
+  size_t getNumInputs() const override { return types_.size(); }
+  const onnx::TypeProto* getInputType(size_t i) const override {
+    return types_.at(i).get();
+  }
+  bool hasInput(size_t i) const override { return view_.has_input(i); }
+  const onnx::TensorProto* getInputData(size_t i) const override {
+    return data_.at(i).get();
+  }
+  size_t getNumOutputs() const override { return outputs_.size(); }
+  onnx::TypeProto* getOutputType(size_t i) override { return &outputs_.at(i); }
+  bool hasOutput(size_t i) override { return view_.has_output(i); }
+  onnx::GraphInferencer* getGraphAttributeInferencer(
+      const std::string&) override {
+    throw onnx::InferenceError("bodies are not inferred here");
+  }
+  const onnx::SparseTensorProto* getInputSparseData(size_t) const override {
+    return nullptr;
+  }
+  const onnx::TensorShapeProto* getSymbolicInput(size_t i) const override {
+    return shapes_.at(i).get();
+  }
+
+  bool take(Outputs to) const {
+    bool any = false;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+      any = take_one(outputs_[i], to[i]) || any;
+    }
+    return any;
+  }
+
+ private:
+  void add_input(std::size_t i) {
+    auto type = std::make_unique<onnx::TypeProto>();
+    if (put_type(view_.input(i), names_, *type)) types_[i] = std::move(type);
+    if (auto t = tensor_proto(view_, view_.constant(i))) {
+      data_[i] = std::make_unique<onnx::TensorProto>(*std::move(t));
+    }
+    if (const auto elements = view_.elements(i)) {
+      shapes_[i] = std::make_unique<onnx::TensorShapeProto>();
+      for (Dim d : *elements) names_.put(d, *shapes_[i]->add_dim());
+    }
+  }
+
+  bool take_one(const onnx::TypeProto& from, Inferred& to) const {
+    if (!from.has_tensor_type()) return take_other(from, to);
+    to.elem =
+        static_cast<ir::DataType>(from.tensor_type().elem_type());
+    if (!from.tensor_type().has_shape()) {
+      return to.elem != ir::DataType::kUndefined;
+    }
+    std::vector<Dim> dims;
+    for (const auto& d : from.tensor_type().shape().dim()) {
+      dims.push_back(names_.get(d));
+    }
+    to.set_dims(std::move(dims));
+    return true;
+  }
+
+  bool take_other(const onnx::TypeProto& from, Inferred& to) const {
+    if (from.value_case() == onnx::TypeProto::VALUE_NOT_SET) return false;
+    Arena& arena = view_.solver().model().arena;
+    const std::string bytes = from.SerializeAsString();
+    ir::Type type;
+    type.kind = ir::TypeKind::kOther;
+    type.other = std::as_bytes(std::span(
+        arena.copy(std::string_view(bytes))));
+    to.whole = arena.make<ir::Type>(type);
+    return true;
+  }
+
+  const NodeView& view_;
+  DimNames names_;
+  std::vector<std::unique_ptr<onnx::TypeProto>> types_;
+  std::vector<std::unique_ptr<onnx::TensorProto>> data_;
+  std::vector<std::unique_ptr<onnx::TensorShapeProto>> shapes_;
+  std::vector<onnx::TypeProto> outputs_;
+  std::map<std::string, onnx::AttributeProto> attributes_;
+};
+
+}  // namespace
+
+bool infer_by_schema(const NodeView& view, Outputs outputs) {
+  try {
+    const std::string domain(view.op().domain);
+    const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(
+        std::string(view.op().type), static_cast<int>(view.opset()), domain);
+    if (schema == nullptr || !schema->has_type_and_shape_inference_function()) {
+      return false;
+    }
+    Context context(view);
+    schema->GetTypeAndShapeInferenceFunction()(context);
+    return context.take(outputs);
+  } catch (const std::exception&) {
+    // The node is wrong, or not known well enough; the verifier judges nodes.
+    return false;
+  }
+}
+
+}  // namespace ruleengine::analysis

@@ -1,0 +1,81 @@
+#include "core/analysis/rule_helpers.h"
+
+#include <algorithm>
+
+#include "core/analysis/solver.h"
+
+namespace ruleengine::analysis {
+
+using ir::Dim;
+
+void copy_type(const NodeView& v, std::size_t i, Inferred& out) {
+  const ir::Type* t = v.input(i);
+  if (t == nullptr) return;
+  if (!t->is_tensor()) {
+    out.whole = t;
+    return;
+  }
+  out.elem = t->elem;
+  if (t->has_shape) out.set_dims(t->dims);
+}
+
+Dim broadcast_axis(const NodeView& v, Dim a, Dim b) {
+  if (a == kUnknown || b == kUnknown) {
+    const Dim other = a == kUnknown ? b : a;
+    // A size other than 1 wins whatever the unknown one is.
+    return other.known() && other.size() != 1 ? other : kUnknown;
+  }
+  if (const auto d = broadcast_dim(v.dims(), a, b)) return *d;
+  return a.known() && b.known() ? kUnknown : v.solver().pair_unknown(a, b);
+}
+
+std::vector<Dim> broadcast_shapes(const NodeView& v, std::span<const Dim> a,
+                                  std::span<const Dim> b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  std::vector<Dim> out(a.begin(), a.end());
+  const std::size_t skip = a.size() - b.size();
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    out[skip + i] = broadcast_axis(v, out[skip + i], b[i]);
+  }
+  return out;
+}
+
+void set_broadcast(const NodeView& v, std::size_t from, std::size_t to,
+                   Inferred& out) {
+  std::vector<Dim> shape;
+  for (std::size_t i = from; i < to; ++i) {
+    if (!v.ranked(i)) return;
+    shape = broadcast_shapes(v, shape, v.shape(i));
+  }
+  out.set_dims(std::move(shape));
+}
+
+void meet(const NodeView&, const ir::Type* a, const ir::Type* b,
+          Inferred& out) {
+  if (a == nullptr || b == nullptr) return;
+  if (!a->is_tensor() || !b->is_tensor()) {
+    if (same_type(*a, *b)) out.whole = a;
+    return;
+  }
+  out.elem = a->elem != ir::DataType::kUndefined ? a->elem : b->elem;
+  if (!a->has_shape || !b->has_shape || a->rank() != b->rank()) return;
+  out.set_dims(a->dims);
+  for (std::size_t i = 0; i < b->rank(); ++i) {
+    if (out.dims[i] != b->dims[i]) out.dims[i] = kUnknown;
+  }
+}
+
+std::optional<std::vector<std::size_t>> places_of_axes(
+    const std::vector<std::int64_t>& axes, std::size_t rank) {
+  std::vector<std::size_t> out;
+  for (std::int64_t axis : axes) {
+    const auto place = place_of_axis(axis, rank);
+    if (!place) return std::nullopt;
+    out.push_back(*place);
+  }
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+}  // namespace ruleengine::analysis

@@ -1,0 +1,278 @@
+// Types of the ops outside the standard that the engine makes and reads itself
+// (docs/dialect.md).
+#include "core/analysis/rule_helpers.h"
+
+namespace ruleengine::analysis {
+namespace {
+
+using ir::DataType;
+using ir::Dim;
+using Shape = std::vector<Dim>;
+
+bool like_first(const NodeView& v, Outputs out) {
+  for (Inferred& o : out) copy_type(v, 0, o);
+  return true;
+}
+
+// As like_first, but a file may declare one leading 1 more or less.
+bool like_first_loosely(const NodeView& v, Outputs out) {
+  like_first(v, out);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const ir::ValueId value = v.graph().output(v.id(), i);
+    const ir::Type* declared =
+        value ? v.graph().value(value).declared : nullptr;
+    if (declared != nullptr && declared->has_shape && out[i].ranked &&
+        (declared->rank() == out[i].dims.size() + 1 ||
+         declared->rank() + 1 == out[i].dims.size())) {
+      out[i].ranked = false;
+      out[i].dims.clear();
+    }
+  }
+  return true;
+}
+
+Dim count(std::int64_t n) { return n >= 0 ? Dim(n) : kUnknown; }
+
+Dim product(const NodeView& v, Dim a, Dim b) {
+  return a == kUnknown || b == kUnknown ? kUnknown : v.dims().mul(a, b);
+}
+
+// Outputs [B,S,E] and, where the layout says so, the weights [B,S,L].
+bool multihead_attention(const NodeView& v, Outputs out) {
+  if (!out.empty()) copy_type(v, 0, out[0]);
+  if (out.size() < 2) return true;
+  out[1].elem = v.elem(0);
+  if (!v.ranked(0) || !v.ranked(1) || v.rank(0) != 3 || v.rank(1) != 3) {
+    return true;
+  }
+  const std::size_t batch = v.attribute_int("batch_first", 0) != 0 ? 0 : 1;
+  const bool longer = v.has_input(12) || v.has_input(13) ||
+                      v.attribute_int("add_zero_attn", 0) != 0;
+  out[1].set_dims(Shape{v.shape(0)[batch], v.shape(0)[1 - batch],
+                        longer ? kUnknown : v.shape(1)[1 - batch]});
+  return true;
+}
+
+struct Window {
+  Dim height = kUnknown, width = kUnknown;
+};
+
+Window window(const NodeView& v) {
+  const auto size = v.attribute_ints("window_size");
+  if (!size || size->size() != 2 || (*size)[0] <= 0 || (*size)[1] <= 0) {
+    return {};
+  }
+  return {Dim((*size)[0]), Dim((*size)[1])};
+}
+
+bool relative_position_bias(const NodeView& v, Outputs out) {
+  const Window w = window(v);
+  const Dim n = product(v, w.height, w.width);
+  out[0].elem = v.elem(0);
+  const bool known = v.ranked(0) && v.rank(0) == 2;
+  out[0].set_dims(Shape{Dim(1), known ? v.shape(0)[1] : kUnknown, n, n});
+  return true;
+}
+
+bool window_partition(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (out.size() > 1) {
+    out[1].elem = DataType::kInt64;
+    out[1].set_dims(Shape{Dim(7)});
+  }
+  if (!v.ranked(0) || v.rank(0) != 4) return true;
+  const Window w = window(v);
+  if (w.height == kUnknown) return true;
+  ir::DimTable& dims = v.dims();
+  const auto x = v.shape(0);
+  const Dim windows = dims.mul(dims.ceil_div(x[1], w.height),
+                               dims.ceil_div(x[2], w.width));
+  out[0].set_dims(Shape{dims.mul(x[0], windows), dims.mul(w.height, w.width),
+                        x[3]});
+  return true;
+}
+
+bool swin_attention(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  const auto heads = v.attribute_int("num_heads", -1);
+  const auto size = v.attribute_int("head_dim", -1);
+  const bool known = v.ranked(0) && v.rank(0) == 4;
+  out[0].set_dims(Shape{known ? v.shape(0)[0] : kUnknown,
+                        known ? v.shape(0)[2] : kUnknown,
+                        product(v, count(heads), count(size))});
+  return true;
+}
+
+bool in_projection(const NodeView& v, Outputs out) {
+  const Dim heads = count(v.attribute_int("num_heads", -1));
+  const Dim size = count(v.attribute_int("head_dim", -1));
+  for (std::size_t i = 0; i < out.size() && i < 3; ++i) {
+    out[i].elem = v.elem(i);
+    const bool known = v.ranked(i) && v.rank(i) == 3;
+    out[i].set_dims(Shape{known ? v.shape(i)[0] : kUnknown, heads,
+                          known ? v.shape(i)[1] : kUnknown, size});
+  }
+  return true;
+}
+
+bool window_reverse(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  Shape dims(4, kUnknown);
+  if (v.ranked(0) && v.rank(0) == 3) dims[3] = v.shape(0)[2];
+  if (const auto spatial = v.elements(1); spatial && spatial->size() == 7) {
+    for (std::size_t i = 0; i < 3; ++i) dims[i] = (*spatial)[i];
+  }
+  out[0].set_dims(std::move(dims));
+  return true;
+}
+
+// Q's shape with V's last axis.
+bool dot_product_attention(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0) || v.rank(0) == 0) return true;
+  out[0].set_dims(v.shape(0));
+  const bool known = v.ranked(2) && v.rank(2) == v.rank(0);
+  out[0].dims.back() = known ? v.shape(2).back() : kUnknown;
+  return true;
+}
+
+bool linear(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0) || v.rank(0) == 0) return true;
+  out[0].set_dims(v.shape(0));
+  const bool known = v.ranked(1) && v.rank(1) == 2;
+  out[0].dims.back() = known ? v.shape(1)[0] : kUnknown;
+  return true;
+}
+
+std::optional<std::size_t> sharded_axis(const NodeView& v) {
+  return v.ranked(0) ? place_of_axis(v.attribute_int("dim", 0), v.rank(0))
+                     : std::nullopt;
+}
+
+Dim world(const NodeView& v) {
+  const auto group = v.attribute_ints("rank_group");
+  if (!group || group->empty()) return kUnknown;
+  return Dim(static_cast<std::int64_t>(group->size()));
+}
+
+bool reduce_scatter(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  if (const auto axis = sharded_axis(v)) {
+    Dim& d = out[0].dims[*axis];
+    const Dim ranks = world(v);
+    // Divisible, so the floor is the quotient.
+    d = ranks == kUnknown ? kUnknown : v.dims().floor_div(d, ranks);
+  }
+  return true;
+}
+
+bool all_gather(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  if (const auto axis = sharded_axis(v)) {
+    out[0].dims[*axis] = product(v, out[0].dims[*axis], world(v));
+  }
+  return true;
+}
+
+DataType out_dtype(const NodeView& v, DataType fallback) {
+  return static_cast<DataType>(
+      v.attribute_int("out_dtype", static_cast<std::int64_t>(fallback)));
+}
+
+bool quantize(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  out[0].elem = out_dtype(v, DataType::kInt8);
+  return true;
+}
+
+// q like x; scale (and offset) with the reduced axes kept as 1, or a scalar.
+bool dynamic_quantize(const NodeView& v, Outputs out) {
+  quantize(v, out);
+  for (std::size_t o = 1; o < out.size(); ++o) {
+    out[o].elem = o == 1 ? DataType::kFloat : DataType::kInt32;
+    const auto axes =
+        v.attribute_ints("dims").value_or(std::vector<std::int64_t>{-1});
+    if (axes.empty()) {
+      out[o].set_dims(Shape());
+    } else if (v.ranked(0)) {
+      const auto places = places_of_axes(axes, v.rank(0));
+      if (!places) continue;
+      out[o].set_dims(v.shape(0));
+      for (std::size_t p : *places) out[o].dims[p] = Dim(1);
+    }
+  }
+  return true;
+}
+
+bool dynamic_quantize_mxfp4(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  out[0].elem = DataType::kUint8;
+  if (out.size() < 2) return true;
+  out[1].elem = DataType::kFloat;
+  const auto group = v.attribute_int("group_size", 32);
+  if (!v.ranked(0) || v.rank(0) == 0 || group <= 0) return true;
+  out[1].set_dims(v.shape(0));
+  out[1].dims.back() = v.dims().floor_div(v.shape(0).back(), Dim(group));
+  return true;
+}
+
+bool quantized_linear(const NodeView& v, Outputs out) {
+  out[0].elem = out_dtype(v, DataType::kFloat);
+  if (!v.ranked(0) || v.rank(0) == 0) return true;
+  out[0].set_dims(v.shape(0));
+  const bool known = v.ranked(1) && v.rank(1) == 2;
+  out[0].dims.back() = known ? v.shape(1)[1] : kUnknown;
+  return true;
+}
+
+// No op of ours is without outputs, but a file may write it so.
+template <TypeFunction kRule>
+bool with_output(const NodeView& v, Outputs out) {
+  return out.empty() || kRule(v, out);
+}
+
+constexpr TypeRule row(std::string_view domain, std::string_view type,
+                       TypeFunction rule, std::uint32_t values = 0) {
+  return {domain, type, rule, values};
+}
+
+constexpr std::string_view kOwn = "ruleengine";
+constexpr std::string_view kCast = "tensor_cast";
+constexpr TypeRule kRules[] = {
+    row("aten", "scaled_dot_product_attention",
+        with_output<dot_product_attention>),
+    row(kOwn, "AttentionForward", like_first),
+    row(kOwn, "Linear", with_output<linear>),
+    row(kOwn, "MHAInProjection", in_projection),
+    row(kOwn, "MultiheadAttention", multihead_attention),
+    row(kOwn, "RelativePositionBias", with_output<relative_position_bias>),
+    row(kOwn, "ScaledDotProductAttention", with_output<dot_product_attention>),
+    row(kOwn, "ShiftedWindowAttention", like_first),
+    row(kOwn, "SwinAttention", with_output<swin_attention>),
+    row(kOwn, "SwinWindowPartition", with_output<window_partition>),
+    row(kOwn, "SwinWindowReverse", with_output<window_reverse>, 2),
+    row(kCast, "_internal_copy_region", like_first),
+    row(kCast, "_internal_mark_region_begin", like_first),
+    row(kCast, "_internal_mark_region_end", like_first),
+    row(kCast, "add_rms_norm", like_first),
+    row(kCast, "add_rms_norm2", like_first_loosely),
+    row(kCast, "all_gather", with_output<all_gather>),
+    row(kCast, "all_reduce", like_first_loosely),
+    row(kCast, "dynamic_quantize_asymmetric", with_output<dynamic_quantize>),
+    row(kCast, "dynamic_quantize_mxfp4", with_output<dynamic_quantize_mxfp4>),
+    row(kCast, "dynamic_quantize_symmetric", with_output<dynamic_quantize>),
+    row(kCast, "fp8_linear", with_output<quantized_linear>),
+    row(kCast, "mxfp4_linear", with_output<quantized_linear>),
+    row(kCast, "quantize", with_output<quantize>),
+    row(kCast, "reduce_scatter", with_output<reduce_scatter>),
+    row(kCast, "rms_norm", like_first),
+    row(kCast, "static_quant_linear", with_output<quantized_linear>),
+    row(kCast, "static_quant_linear_int4", with_output<quantized_linear>),
+};
+
+}  // namespace
+
+std::span<const TypeRule> dialect_rules() { return kRules; }
+
+}  // namespace ruleengine::analysis

@@ -1,0 +1,76 @@
+#include "core/analysis/slice_math.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ruleengine::analysis {
+
+using ir::Dim;
+using ir::DimTable;
+
+namespace {
+
+// Exporters write "to the end" as one of the largest integers.
+constexpr std::int64_t kEnd = std::numeric_limits<std::int32_t>::max();
+
+// A bound of a forward slice, as a place in [0, size].
+Dim place(DimTable& dims, Dim size, Dim bound) {
+  if (bound.known() && bound.size() >= kEnd) return size;
+  if (bound.known() && bound.size() <= -kEnd) return Dim(0);
+  if (bound.known() && bound.size() < 0) {
+    return dims.max(dims.add(size, bound), Dim(0));
+  }
+  if (dims.nonnegative(bound)) return dims.min(bound, size);
+  // Negative for every size: counted from the end.
+  if (dims.nonnegative(dims.sub(Dim(-1), bound))) {
+    return dims.max(dims.add(size, bound), Dim(0));
+  }
+  return kUnknown;
+}
+
+}  // namespace
+
+SliceRange slice_range(std::int64_t size, std::int64_t start, std::int64_t end,
+                       std::int64_t step) {
+  const std::int64_t low = step > 0 ? 0 : -1;
+  const std::int64_t high = step > 0 ? size : size - 1;
+  const auto clamp = [&](std::int64_t bound) {
+    // bound + size cannot overflow: bound < 0 <= size.
+    if (bound < 0) bound += size;
+    return std::clamp(bound, low, std::max(low, high));
+  };
+  SliceRange out;
+  out.start = clamp(start);
+  if (step < 0) out.start = std::max<std::int64_t>(out.start, 0);
+  const std::int64_t stop = clamp(end);
+  if (size == 0 || step == 0) return out;
+  if (step > 0 && stop > out.start) {
+    out.count = (stop - out.start - 1) / step + 1;
+  } else if (step < 0 && stop < out.start) {
+    // -(step) may overflow; divide with the signs as they are.
+    out.count = (stop - out.start + 1) / step + 1;
+  }
+  return out;
+}
+
+Dim slice_length(DimTable& dims, Dim size, Dim start, Dim end,
+                 std::int64_t step) {
+  if (step == 0 || start == kUnknown || end == kUnknown) return kUnknown;
+  if (size.known() && start.known() && end.known()) {
+    return Dim(slice_range(size.size(), start.size(), end.size(), step).count);
+  }
+  if (step < 0) {
+    const bool whole = (start == Dim(-1) || (start.known() &&
+                                             start.size() >= kEnd)) &&
+                       end.known() && end.size() <= -kEnd;
+    if (!whole) return kUnknown;
+    return step == -1 ? size : dims.ceil_div(size, Dim(-step));
+  }
+  const Dim from = place(dims, size, start);
+  const Dim to = place(dims, size, end);
+  if (from == kUnknown || to == kUnknown) return kUnknown;
+  const Dim length = dims.max(dims.sub(to, from), Dim(0));
+  return step == 1 ? length : dims.ceil_div(length, Dim(step));
+}
+
+}  // namespace ruleengine::analysis

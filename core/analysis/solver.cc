@@ -1,0 +1,259 @@
+// How questions are worked out: what each rests on, in which order, and what
+// an edit makes stale.
+#include "core/analysis/solver.h"
+
+#include <algorithm>
+
+namespace ruleengine::analysis {
+
+using ir::NodeId;
+using ir::OperandId;
+using ir::Value;
+using ir::ValueId;
+using ir::ValueKind;
+
+Solver::Solver(ir::Graph& graph, InferenceOptions options,
+               const CallContext* call)
+    : graph_(graph),
+      options_(options),
+      call_(call),
+      small_(options.fold_limit),
+      types_(graph.model().arena) {
+  if (call != nullptr) small_.set_opset(opset(""));
+}
+
+std::int64_t Solver::opset(std::string_view domain) const {
+  if (call_ == nullptr || call_->opsets == nullptr) {
+    return model().opset(domain);
+  }
+  for (const ir::OpsetImport& i : *call_->opsets) {
+    const std::string_view d = i.domain == "ai.onnx" ? "" : i.domain;
+    if (d == domain) return i.version;
+  }
+  return 0;
+}
+
+const Memo& Solver::answer(ValueId value, Ask ask) {
+  grow();
+  if (!marked_.empty()) refresh();
+  run({value, ask});
+  return memos_[value.index()];
+}
+
+const Memo& Solver::known(ValueId value) const {
+  static const Memo kNothing;
+  return value && value.index() < memos_.size() ? memos_[value.index()]
+                                                : kNothing;
+}
+
+bool Solver::done(ValueId value, Ask ask) const {
+  return known(value).state[static_cast<std::size_t>(ask)] == State::kDone;
+}
+
+State& Solver::state(const Query& q) {
+  return memos_[q.value.index()].state[static_cast<std::size_t>(q.ask)];
+}
+
+void Solver::grow() {
+  if (memos_.size() != graph_.value_count()) {
+    memos_.resize(graph_.value_count());
+  }
+}
+
+void Solver::need(ValueId value, Ask ask) {
+  if (!value) return;
+  const State s = state({value, ask});
+  // What is open lies below on the stack: a cycle, unknown from here.
+  if (s == State::kNever || s == State::kStale) stack_.push_back({value, ask});
+}
+
+void Solver::run(const Query& root) {
+  const std::size_t bottom = stack_.size();
+  need(root.value, root.ask);
+  // Whether the open questions had a stale answer, innermost last.
+  std::vector<bool> stale;
+  while (stack_.size() > bottom) {
+    const Query q = stack_.back();
+    State& s = state(q);
+    if (s == State::kDone) {
+      stack_.pop_back();
+      continue;
+    }
+    if (s != State::kOpen) {
+      stale.push_back(s == State::kStale);
+      s = State::kOpen;
+    }
+    if (prepare(q)) continue;
+    const bool was_stale = stale.back();
+    stale.pop_back();
+    stack_.pop_back();
+    const bool changed = compute(q);
+    state(q) = State::kDone;
+    if (was_stale && changed) mark_users(q.value);
+  }
+}
+
+bool Solver::prepare(const Query& q) {
+  const std::size_t before = stack_.size();
+  const Value& v = graph_.value(q.value);
+  const bool made = v.kind == ValueKind::kNodeOutput && v.producer;
+  switch (q.ask) {
+    case Ask::kType:
+      if (made) prepare_type(v.producer);
+      break;
+    case Ask::kOrigin:
+      if (made) prepare_origin(v.producer);
+      break;
+    case Ask::kConstant:
+      if (made) prepare_constant(q);
+      break;
+    case Ask::kElements:
+      prepare_elements(q);
+      break;
+  }
+  return stack_.size() > before;
+}
+
+void Solver::prepare_type(NodeId node) {
+  const std::size_t before = stack_.size();
+  for (const ir::Operand& o : graph_.inputs(node)) need(o.value, Ask::kType);
+  for (const ir::Attribute& a : graph_.node(node).attributes) {
+    for (ir::BlockId b : a.blocks) {
+      for (ValueId v : graph_.block(b).outputs) need(v, Ask::kType);
+    }
+  }
+  if (stack_.size() == before) prepare_values(node);
+}
+
+void Solver::prepare_values(NodeId node) {
+  const TypeRule* rule = rules_of(graph_.node(node).op).type;
+  const std::uint32_t mask = rule != nullptr ? rule->values : ~0u;
+  const auto inputs = graph_.inputs(node);
+  for (std::size_t i = 0; i < inputs.size() && i < 32; ++i) {
+    const ValueId v = inputs[i].value;
+    if (((mask >> i) & 1) == 0 || !v) continue;
+    if (followable(v)) {
+      need(v, Ask::kElements);
+      continue;
+    }
+    const ir::Type* t = known(v).type;
+    if (t == nullptr || !t->is_tensor() || !t->has_shape) continue;
+    const auto count = known_count(t->dims);
+    if (count && *count <= kMaxElements) need(v, Ask::kConstant);
+  }
+}
+
+void Solver::prepare_origin(NodeId node) {
+  if (!can_evaluate(node)) return;
+  const ir::Op& op = graph_.op(node);
+  if (op.standard("Shape") || op.standard("Size")) return;
+  for (const ir::Operand& o : graph_.inputs(node)) need(o.value, Ask::kOrigin);
+}
+
+void Solver::prepare_constant(const Query& q) {
+  need(q.value, Ask::kOrigin);
+  if (!done(q.value, Ask::kOrigin)) return;
+  const NodeId node = graph_.producer(q.value);
+  if (known(q.value).origin == Origin::kRuntime) return;
+  if (known(q.value).origin == Origin::kShape) {
+    need(q.value, Ask::kType);
+    if (!done(q.value, Ask::kType)) return;
+    if (followable(q.value)) {
+      need(q.value, Ask::kElements);
+      if (!done(q.value, Ask::kElements) || from_elements(q.value)) return;
+    }
+    const ir::Op& op = graph_.op(node);
+    if (op.standard("Shape") || op.standard("Size")) return;
+  }
+  for (const ir::Operand& o : graph_.inputs(node)) {
+    need(o.value, Ask::kConstant);
+  }
+}
+
+void Solver::prepare_elements(const Query& q) {
+  need(q.value, Ask::kType);
+  if (!done(q.value, Ask::kType) || !followable(q.value)) return;
+  need(q.value, Ask::kOrigin);
+  if (!done(q.value, Ask::kOrigin)) return;
+  if (known(q.value).origin == Origin::kConstant) {
+    need(q.value, Ask::kConstant);
+    return;
+  }
+  const NodeId node = graph_.producer(q.value);
+  if (!node) return;
+  const ElementRule* rule = rules_of(graph_.node(node).op).elements;
+  if (rule == nullptr) return;
+  const auto inputs = graph_.inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::size_t bit = std::min<std::size_t>(i, 31);
+    if ((rule->types >> bit) & 1) need(inputs[i].value, Ask::kType);
+    if ((rule->values >> bit) & 1) need(inputs[i].value, Ask::kElements);
+  }
+}
+
+// --- edits -------------------------------------------------------------------
+
+void Solver::invalidate(NodeId node) {
+  grow();
+  mark(node);
+}
+
+void Solver::mark(NodeId node) {
+  bool any = false;
+  for (ValueId v : graph_.outputs(node)) {
+    if (!v || v.index() >= memos_.size()) continue;
+    for (State& s : memos_[v.index()].state) {
+      if (s == State::kDone) s = State::kStale;
+      any = any || s == State::kStale;
+    }
+  }
+  if (any) marked_.push({graph_.node(node).rank, node.index()});
+}
+
+void Solver::mark_users(ValueId value) {
+  for (OperandId u = graph_.first_use(value); u; u = graph_.next_use(u)) {
+    mark(graph_.operand(u).user);
+  }
+  if (graph_.value(value).block_output_count > 0 && graph_.block_count() > 1) {
+    mark_block_owners(value);
+  }
+}
+
+void Solver::mark_block_owners(ValueId value) {
+  // Nearly always an output of the block it is defined in, once.
+  std::uint32_t left = graph_.value(value).block_output_count;
+  const auto look = [&](ir::BlockId id) {
+    const ir::Block& b = graph_.block(id);
+    const auto times = std::count(b.outputs.begin(), b.outputs.end(), value);
+    if (times == 0) return;
+    left -= static_cast<std::uint32_t>(times);
+    if (b.owner) mark(b.owner);
+  };
+  const ir::BlockId home = graph_.value(value).block;
+  look(home);
+  for (std::size_t i = 0; i < graph_.block_count() && left > 0; ++i) {
+    if (ir::BlockId(i) != home) look(ir::BlockId(i));
+  }
+}
+
+void Solver::refresh() {
+  // A graph with a cycle could go round for ever; after this many steps the
+  // rest is worked out when asked for.
+  std::size_t steps = 64 * (marked_.size() + memos_.size());
+  while (!marked_.empty() && steps-- > 0) {
+    const NodeId node(marked_.top().second);
+    marked_.pop();
+    if (node.index() >= graph_.node_count()) continue;
+    for (ValueId v : graph_.outputs(node)) {
+      if (!v || graph_.producer(v) != node) continue;
+      for (std::size_t a = 0; a < kAsks; ++a) {
+        if (memos_[v.index()].state[a] == State::kStale) {
+          run({v, static_cast<Ask>(a)});
+        }
+      }
+    }
+  }
+  while (!marked_.empty()) marked_.pop();
+}
+
+}  // namespace ruleengine::analysis

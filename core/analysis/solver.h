@@ -1,0 +1,136 @@
+// Solver: works out questions about values (memo.h) on demand, each once, with
+// an explicit stack, and again after edits while answers change. The engine
+// behind Inference; see there for the contract. Internal to core/analysis.
+#ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_H_
+#define RULEENGINE_CORE_ANALYSIS_SOLVER_H_
+
+#include <map>
+#include <memory>
+#include <queue>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/analysis/inference.h"
+#include "core/analysis/memo.h"
+#include "core/analysis/rules.h"
+#include "core/analysis/small_evaluator.h"
+#include "core/analysis/type_pool.h"
+
+namespace ruleengine::analysis {
+
+// What a model-local function's body is worked out with.
+struct CallContext {
+  std::span<const ir::Attribute> attributes;  // of the call
+  std::span<const ir::Attribute> defaults;    // of the function
+  std::vector<const ir::Type*> types;         // of the formal inputs
+  std::vector<std::vector<ir::Dim>> elements;
+  std::vector<const ir::Tensor*> constants;
+  const std::vector<ir::OpsetImport>* opsets = nullptr;
+  int depth = 0;
+};
+
+class Solver {
+ public:
+  Solver(ir::Graph& graph, InferenceOptions options,
+         const CallContext* call = nullptr);
+
+  // Works the question out, after what edits left to do.
+  const Memo& answer(ir::ValueId value, Ask ask);
+  void invalidate(ir::NodeId node);
+
+  // What is known already, for rules.
+  const Memo& known(ir::ValueId value) const;
+  bool done(ir::ValueId value, Ask ask) const;
+
+  ir::Graph& graph() const { return graph_; }
+  ir::Model& model() const { return graph_.model(); }
+  const InferenceOptions& options() const { return options_; }
+  const CallContext* call() const { return call_; }
+  std::int64_t opset(std::string_view domain) const;
+
+  // The unknown that a broadcast of these two gives: the same for all.
+  ir::Dim pair_unknown(ir::Dim a, ir::Dim b);
+
+  // The tensor's elements as Dims (at most kMaxElements), or none.
+  MaybeElements elements_of(const ir::Tensor& tensor) const;
+
+  // Function bodies are looked at anew for each call, up to a number of nodes
+  // in all: true when it is used up.
+  bool spend(std::size_t nodes);
+  void share_budget(const Solver& caller);
+  void take_budget(const Solver& body);
+  // An unknown that this Solver made up for an axis.
+  bool is_own_unknown(ir::Dim d) const;
+
+  std::vector<std::string> warnings;
+
+ private:
+  State& state(const Query& q);
+  void grow();
+  void run(const Query& root);
+  void refresh();
+  void mark(ir::NodeId node);
+  void mark_users(ir::ValueId value);
+  void mark_block_owners(ir::ValueId value);
+
+  // Pushes what `q` still needs; true when there was anything.
+  bool prepare(const Query& q);
+  void prepare_type(ir::NodeId node);
+  void prepare_values(ir::NodeId node);
+  void prepare_origin(ir::NodeId node);
+  void prepare_constant(const Query& q);
+  void prepare_elements(const Query& q);
+  void need(ir::ValueId value, Ask ask);
+
+  // True when the answer differs from the one before.
+  bool compute(const Query& q);
+  bool compute_type(ir::ValueId value);
+  bool compute_origin(ir::ValueId value);
+  bool compute_constant(ir::ValueId value);
+  bool compute_elements(ir::ValueId value);
+  bool set_type(ir::ValueId value, const Inferred* inferred);
+  const ir::Tensor* fold(ir::ValueId value);
+  const ir::Tensor* from_elements(ir::ValueId value);
+  std::vector<const ir::Tensor*> evaluate(ir::NodeId node);
+  std::vector<Inferred> infer(ir::NodeId node);
+  Origin origin_of_node(ir::NodeId node) const;
+
+  bool can_evaluate(ir::NodeId node) const;
+  bool followable(ir::ValueId value) const;
+  ir::Dim axis_unknown(ir::ValueId value, std::size_t axis);
+  const ir::Type* merge(ir::ValueId value, const Inferred& inferred);
+  ir::Dim merge_dim(ir::Dim declared, ir::Dim inferred, bool& clash);
+  bool anchored(ir::Dim d);
+  void warn(ir::ValueId value, const ir::Type& declared, const Inferred& found);
+
+  struct OpRules {
+    bool looked_up = false;
+    const TypeRule* type = nullptr;
+    const ElementRule* elements = nullptr;
+  };
+  const OpRules& rules_of(ir::OpId op);
+
+  ir::Graph& graph_;
+  InferenceOptions options_;
+  const CallContext* call_;
+  SmallEvaluator small_;
+  TypePool types_;
+  std::vector<Memo> memos_;
+  std::vector<Query> stack_;
+  std::vector<OpRules> op_rules_;
+  std::unordered_map<std::uint64_t, ir::Dim> axis_unknowns_;
+  std::map<std::pair<ir::Dim, ir::Dim>, ir::Dim> pair_unknowns_;
+  std::unordered_set<std::uint32_t> warned_;
+  std::vector<ir::Dim> anchors_;
+  std::size_t function_nodes_ = 0;
+  // Nodes to look at again, lowest rank first.
+  using Marked = std::pair<std::uint64_t, std::uint32_t>;
+  std::priority_queue<Marked, std::vector<Marked>, std::greater<>> marked_;
+};
+
+}  // namespace ruleengine::analysis
+
+#endif  // RULEENGINE_CORE_ANALYSIS_SOLVER_H_

@@ -1,0 +1,394 @@
+// The answers: types merged with declarations, origins, constants, elements.
+#include <algorithm>
+#include <utility>
+
+#include "core/analysis/functions.h"
+#include "core/analysis/onnx_inference.h"
+#include "core/analysis/solver.h"
+
+namespace ruleengine::analysis {
+
+using ir::Dim;
+using ir::NodeId;
+using ir::Tensor;
+using ir::Value;
+using ir::ValueId;
+using ir::ValueKind;
+
+bool Solver::compute(const Query& q) {
+  switch (q.ask) {
+    case Ask::kType:
+      return compute_type(q.value);
+    case Ask::kOrigin:
+      return compute_origin(q.value);
+    case Ask::kConstant:
+      return compute_constant(q.value);
+    case Ask::kElements:
+      return compute_elements(q.value);
+  }
+  return false;
+}
+
+// --- rules and evaluators ----------------------------------------------------
+
+const Solver::OpRules& Solver::rules_of(ir::OpId op) {
+  if (op_rules_.size() <= op.index()) op_rules_.resize(op.index() + 1);
+  OpRules& rules = op_rules_[op.index()];
+  if (!rules.looked_up) {
+    rules.looked_up = true;
+    if (options_.use_rules) rules.type = find_type_rule(model().ops[op]);
+    rules.elements = find_element_rule(model().ops[op]);
+  }
+  return rules;
+}
+
+bool Solver::can_evaluate(NodeId node) const {
+  return small_.can_evaluate(graph_, node) ||
+         (options_.evaluator != nullptr &&
+          options_.evaluator->can_evaluate(graph_, node));
+}
+
+bool Solver::followable(ValueId value) const {
+  const ir::Type* t = known(value).type;
+  if (t == nullptr || !t->is_tensor() || !t->has_shape || t->rank() > 1) {
+    return false;
+  }
+  if (t->elem != ir::DataType::kInt64 && t->elem != ir::DataType::kInt32 &&
+      t->elem != ir::DataType::kBool) {
+    return false;
+  }
+  const auto count = known_count(t->dims);
+  return count && *count <= kMaxElements;
+}
+
+// --- types -------------------------------------------------------------------
+
+std::vector<Inferred> Solver::infer(NodeId node) {
+  const NodeView view(*this, node);
+  std::vector<Inferred> out(view.output_count());
+  if (view.blocked()) return out;
+  const TypeRule* rule = rules_of(graph_.node(node).op).type;
+  if (rule != nullptr && rule->infer(view, out)) return out;
+  out.assign(out.size(), {});
+  if (view.op().domain.empty() || !infer_function(*this, view, out)) {
+    if (options_.use_schemas) infer_by_schema(view, out);
+  }
+  return out;
+}
+
+bool Solver::set_type(ValueId value, const Inferred* inferred) {
+  Memo& memo = memos_[value.index()];
+  const ir::Type* before = memo.type;
+  const Value& v = graph_.value(value);
+  if (v.tensor != nullptr && v.kind == ValueKind::kInitializer) {
+    std::vector<Dim> dims;
+    for (std::int64_t d : v.tensor->dims) dims.push_back(Dim(d));
+    memo.type = types_.intern(
+        {ir::TypeKind::kTensor, v.tensor->dtype, true, dims, {}});
+  } else if (inferred == nullptr) {
+    memo.type = v.declared;
+  } else {
+    memo.type = merge(value, *inferred);
+  }
+  if (before == memo.type) return false;
+  return before == nullptr || memo.type == nullptr ||
+         !same_type(*before, *memo.type);
+}
+
+bool Solver::compute_type(ValueId value) {
+  const Value& v = graph_.value(value);
+  if (v.kind != ValueKind::kNodeOutput || !v.producer) {
+    const ir::Type* bound = bound_input_type(*this, value);
+    const bool changed = set_type(value, nullptr);
+    if (bound != nullptr) memos_[value.index()].type = bound;
+    return changed;
+  }
+  const std::vector<Inferred> inferred = infer(v.producer);
+  const auto outputs = graph_.outputs(v.producer);
+  bool changed = false;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i]) continue;
+    State& s = state({outputs[i], Ask::kType});
+    if (outputs[i] == value) {
+      changed = set_type(value, &inferred[i]);
+    } else if (s == State::kNever || s == State::kStale) {
+      const bool was_stale = s == State::kStale;
+      s = State::kDone;
+      if (set_type(outputs[i], &inferred[i]) && was_stale) {
+        mark_users(outputs[i]);
+      }
+    }
+  }
+  return changed;
+}
+
+bool Solver::spend(std::size_t nodes) {
+  constexpr std::size_t kBudget = 1'000'000;
+  if (function_nodes_ + nodes > kBudget) return true;
+  function_nodes_ += nodes;
+  return false;
+}
+
+void Solver::share_budget(const Solver& caller) {
+  function_nodes_ = caller.function_nodes_;
+}
+
+void Solver::take_budget(const Solver& body) {
+  function_nodes_ = body.function_nodes_;
+}
+
+bool Solver::is_own_unknown(Dim d) const {
+  return std::any_of(axis_unknowns_.begin(), axis_unknowns_.end(),
+                     [&](const auto& entry) { return entry.second == d; });
+}
+
+Dim Solver::axis_unknown(ValueId value, std::size_t axis) {
+  const std::uint64_t key =
+      (static_cast<std::uint64_t>(value.index()) << 32) | axis;
+  const auto [at, added] = axis_unknowns_.try_emplace(key);
+  if (added) at->second = model().dims.fresh();
+  return at->second;
+}
+
+Dim Solver::pair_unknown(Dim a, Dim b) {
+  const auto [at, added] = pair_unknowns_.try_emplace(std::minmax(a, b));
+  if (added) at->second = model().dims.fresh();
+  return at->second;
+}
+
+// Symbols of the graph's inputs mean something everywhere; others that the
+// file declares (TorchScript invents one an axis) only fill gaps.
+bool Solver::anchored(Dim d) {
+  if (anchors_.empty()) {
+    for (ValueId v : graph_.block(ir::Graph::main_block()).inputs) {
+      const ir::Type* t = graph_.value(v).declared;
+      if (t == nullptr) continue;
+      for (Dim axis : t->dims) {
+        const auto leaves = model().dims.leaves(axis);
+        anchors_.insert(anchors_.end(), leaves.begin(), leaves.end());
+      }
+    }
+    anchors_.push_back(Dim(0));  // found, if there was none
+    std::sort(anchors_.begin(), anchors_.end());
+  }
+  const auto leaves = model().dims.leaves(d);
+  return std::all_of(leaves.begin(), leaves.end(), [&](Dim leaf) {
+    return std::binary_search(anchors_.begin(), anchors_.end(), leaf);
+  });
+}
+
+Dim Solver::merge_dim(Dim declared, Dim inferred, bool& clash) {
+  ir::DimTable& dims = model().dims;
+  if (inferred == kUnknown || declared == inferred) return declared;
+  if (dims.provably_different(declared, inferred)) {
+    clash = true;
+    return declared;
+  }
+  if (declared.known()) return declared;
+  if (inferred.known() || dims.is_fresh(declared)) return inferred;
+  if (dims.is_fresh(inferred) || anchored(declared)) return declared;
+  return inferred;
+}
+
+const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
+  const ir::Type* declared = graph_.value(value).declared;
+  if (inferred.whole != nullptr) {
+    return declared != nullptr ? declared : inferred.whole;
+  }
+  if (declared != nullptr && !declared->is_tensor()) return declared;
+  ir::Type out;
+  out.elem = inferred.elem;
+  out.has_shape = inferred.ranked;
+  std::vector<Dim> dims = inferred.dims;
+  bool clash = false;
+  if (declared != nullptr) {
+    const bool says_elem = declared->elem != ir::DataType::kUndefined;
+    clash = says_elem && out.elem != ir::DataType::kUndefined &&
+            out.elem != declared->elem;
+    if (says_elem) out.elem = declared->elem;
+    if (declared->has_shape) {
+      const bool ranks_agree = inferred.ranked && dims.size() == declared->rank();
+      clash = clash || (inferred.ranked && !ranks_agree);
+      if (!ranks_agree) dims.assign(declared->rank(), kUnknown);
+      out.has_shape = true;
+      for (std::size_t i = 0; i < dims.size(); ++i) {
+        dims[i] = merge_dim(declared->dims[i], dims[i], clash);
+      }
+    }
+    if (clash) warn(value, *declared, inferred);
+  }
+  if (out.elem == ir::DataType::kUndefined && !out.has_shape) return declared;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == kUnknown) dims[i] = axis_unknown(value, i);
+  }
+  out.dims = dims;
+  if (declared != nullptr && same_type(*declared, out)) return declared;
+  return types_.intern(out);
+}
+
+void Solver::warn(ValueId value, const ir::Type& declared,
+                  const Inferred& found) {
+  if (!warned_.insert(value.index()).second) return;
+  const ir::DimTable& dims = model().dims;
+  std::vector<Dim> axes = found.dims;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] == kUnknown) axes[i] = axis_unknown(value, i);
+  }
+  ir::Type inferred;
+  inferred.elem = found.elem;
+  inferred.has_shape = found.ranked;
+  inferred.dims = axes;
+  warnings.push_back("value '" + printable(graph_.name(value)) +
+                     "' is declared as " + type_text(dims, declared) +
+                     " but inferred as " + type_text(dims, inferred) +
+                     "; the declaration is kept");
+}
+
+// --- origins and constants ---------------------------------------------------
+
+bool Solver::compute_origin(ValueId value) {
+  const Value& v = graph_.value(value);
+  Origin origin = Origin::kRuntime;
+  if (v.kind == ValueKind::kInitializer ||
+      bound_input_constant(*this, value) != nullptr) {
+    origin = Origin::kConstant;
+  } else if (v.kind == ValueKind::kNodeOutput && v.producer) {
+    origin = origin_of_node(v.producer);
+  }
+  return std::exchange(memos_[value.index()].origin, origin) != origin;
+}
+
+Origin Solver::origin_of_node(NodeId node) const {
+  if (!can_evaluate(node)) return Origin::kRuntime;
+  const ir::Op& op = graph_.op(node);
+  if (op.standard("Shape") || op.standard("Size")) return Origin::kShape;
+  Origin origin = Origin::kConstant;
+  for (const ir::Operand& o : graph_.inputs(node)) {
+    if (!o.value) continue;
+    const Origin in = done(o.value, Ask::kOrigin) ? known(o.value).origin
+                                                  : Origin::kRuntime;
+    if (in == Origin::kRuntime) return in;
+    if (in == Origin::kShape) origin = in;
+  }
+  return origin;
+}
+
+bool Solver::compute_constant(ValueId value) {
+  const Tensor* before = memos_[value.index()].constant;
+  const Tensor* now = fold(value);
+  memos_[value.index()].constant = now;
+  if (now == before) return false;
+  if (now == nullptr || before == nullptr) return true;
+  if (now->storage == ir::Storage::kRaw &&
+      before->storage == ir::Storage::kRaw &&
+      ir::equal_bits(*now, *before, model().external.get())) {
+    memos_[value.index()].constant = before;
+    return false;
+  }
+  return true;
+}
+
+const Tensor* Solver::fold(ValueId value) {
+  const Value& v = graph_.value(value);
+  if (v.kind == ValueKind::kInitializer) return v.tensor;
+  if (const Tensor* bound = bound_input_constant(*this, value)) return bound;
+  if (v.kind != ValueKind::kNodeOutput || !v.producer) return nullptr;
+  if (known(value).origin == Origin::kRuntime) return nullptr;
+  if (known(value).origin == Origin::kShape) {
+    if (const Tensor* t = from_elements(value)) return t;
+  }
+  const std::vector<const Tensor*> results = evaluate(v.producer);
+  return v.output_index < results.size() ? results[v.output_index] : nullptr;
+}
+
+const Tensor* Solver::from_elements(ValueId value) {
+  const Memo& memo = known(value);
+  if (memo.elements == nullptr || !done(value, Ask::kElements)) return nullptr;
+  std::vector<std::int64_t> ints;
+  for (Dim d : memo.element_span()) {
+    if (!d.known()) return nullptr;
+    ints.push_back(d.size());
+  }
+  std::vector<std::int64_t> dims(memo.type->rank(), memo.element_count);
+  return small_.make_ints(model().arena, memo.type->elem, dims, ints);
+}
+
+std::vector<const Tensor*> Solver::evaluate(NodeId node) {
+  std::vector<const Tensor*> inputs;
+  for (const ir::Operand& o : graph_.inputs(node)) {
+    const Tensor* t = nullptr;
+    if (o.value) {
+      t = done(o.value, Ask::kConstant) ? known(o.value).constant : nullptr;
+      if (t == nullptr) return {};
+    }
+    inputs.push_back(t);
+  }
+  if (small_.can_evaluate(graph_, node)) {
+    auto result = small_.evaluate(graph_, node, inputs);
+    if (result.ok()) return *std::move(result);
+  }
+  if (options_.evaluator != nullptr &&
+      options_.evaluator->can_evaluate(graph_, node)) {
+    auto result = options_.evaluator->evaluate(graph_, node, inputs);
+    if (result.ok()) return *std::move(result);
+  }
+  return {};
+}
+
+// --- elements ----------------------------------------------------------------
+
+MaybeElements Solver::elements_of(const Tensor& tensor) const {
+  if (tensor.dims.size() > 1) return std::nullopt;
+  const auto ints =
+      ir::to_ints(tensor, model().external.get(), kMaxElements);
+  if (!ints) return std::nullopt;
+  std::vector<Dim> out;
+  for (std::int64_t i : *ints) {
+    out.push_back(Dim(i).known() ? Dim(i) : kUnknown);
+  }
+  return out;
+}
+
+bool Solver::compute_elements(ValueId value) {
+  MaybeElements found;
+  const Value& v = graph_.value(value);
+  if (followable(value)) {
+    if (known(value).origin == Origin::kConstant) {
+      const Tensor* t = known(value).constant;
+      if (t == nullptr) t = v.tensor;
+      if (t != nullptr) found = elements_of(*t);
+    } else if (v.kind == ValueKind::kNodeOutput && v.producer) {
+      const ElementRule* rule = rules_of(graph_.node(v.producer).op).elements;
+      const NodeView view(*this, v.producer);
+      if (rule != nullptr && !view.blocked()) {
+        found = rule->follow(view, v.output_index);
+      }
+    } else {
+      found = bound_input_elements(*this, value);
+    }
+  }
+  const auto count = followable(value) ? known_count(known(value).type->dims)
+                                       : std::nullopt;
+  if (found && static_cast<std::int64_t>(found->size()) != count) {
+    found.reset();
+  }
+  Memo& memo = memos_[value.index()];
+  const bool same =
+      found ? memo.elements != nullptr &&
+                  std::equal(found->begin(), found->end(),
+                             memo.element_span().begin(),
+                             memo.element_span().end())
+            : memo.elements == nullptr;
+  if (same) return false;
+  memo.elements = nullptr;
+  memo.element_count = 0;
+  if (found) {
+    std::span<Dim> kept = model().arena.array<Dim>(found->size() + 1);
+    std::copy(found->begin(), found->end(), kept.begin());
+    memo.elements = kept.data();
+    memo.element_count = static_cast<std::uint8_t>(found->size());
+  }
+  return true;
+}
+
+}  // namespace ruleengine::analysis
