@@ -204,6 +204,9 @@ class Graph {
   Node& mutable_node(NodeId id) { return nodes_[id.index()]; }
   Value& mutable_value(ValueId id) { return values_[id.index()]; }
   Block& mutable_block(BlockId id) { return blocks_[id.index()]; }
+  // For undoing set_operand: an unlinked slot may be given its old neighbours
+  // back before relink.
+  Operand& mutable_operand(OperandId id) { return operands_[id.index()]; }
   // Gives output slot `i` of a node another value (the old one is orphaned).
   void set_output(NodeId id, std::size_t i, ValueId value);
 

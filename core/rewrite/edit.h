@@ -21,6 +21,8 @@
 
 namespace ruleengine::rewrite {
 
+class Workspace;
+
 // Why a match was not rewritten; not an error.
 struct Rejection {
   std::string reason;  // "the scale is not a constant"
@@ -30,8 +32,8 @@ struct Rejection {
 // Where new nodes come from; written into the saved model's metadata as
 // ruleengine.rule ("attention/compose_...") and ruleengine.from.
 struct Provenance {
-  std::string_view rule;                 // pack/rule
-  std::span<const ir::NodeId> from;      // nodes the match consumed
+  std::string_view rule;             // pack/rule
+  std::span<const ir::NodeId> from;  // nodes the match consumed
   std::vector<std::pair<std::string, std::string>> meta;  // the rule's own
 };
 
@@ -46,14 +48,21 @@ struct NodeSpec {
 
 class Edit {
  public:
-  Edit(ir::Graph& graph, ir::Facts& facts, Provenance provenance);
+  // `workspace` (core/rewrite/workspace.h) carries constants from one Edit to
+  // the next and outlives it; nullptr: this Edit has its own.
+  Edit(ir::Graph& graph, ir::Facts& facts, Provenance provenance,
+       Workspace* workspace = nullptr);
   ~Edit();  // undoes what was not committed
+  Edit(const Edit&) = delete;
+  Edit& operator=(const Edit&) = delete;
 
   ir::Graph& graph() const;
   ir::Facts& facts() const;
 
   // The block new nodes go to: that of the root.
   void set_block(ir::BlockId block);
+  // The least topological key of new nodes: that of the first result replaced.
+  void set_rank(std::uint64_t rank);
 
   // Builds a node in newest-opset form: written at the model's own opset, or
   // rejected. A node that already stands in a visible block with the same op,
@@ -69,31 +78,36 @@ class Edit {
   // The transpose of a 2-D constant, lazily.
   ir::ValueId transposed(ir::ValueId constant);
 
-  // Moves all readers of `old_value` (block outputs included) to `new_value`;
-  // checked at commit. A block output keeps its name: the producer of the new
-  // value takes it when free, else an Identity carries it.
+  // Moves the readers of `old_value` (block outputs included) to `new_value`,
+  // but for nodes of this edit and the producer of `new_value`, which were
+  // built upon it; checked at commit. A block output keeps its name: the
+  // producer of the new value takes it when free, else an Identity carries it.
+  // A new node takes the name of the value it replaces when that dies.
   void replace(ir::ValueId old_value, ir::ValueId new_value);
   // One input slot of one node.
   void replace_input(ir::NodeId node, std::uint32_t input,
                      ir::ValueId new_value);
   void set_attribute(ir::NodeId node, const ir::Attribute& attribute);
 
-  // Removes what nothing reads any more, starting from the nodes in `roots`
-  // and going up; initializers that lost their last reader go too.
+  // Removes what nothing reads any more, starting from the nodes in `roots`,
+  // those of this edit and those that lost a reader, and going up; initializers
+  // that lost their last reader go too.
   void remove_dead(std::span<const ir::NodeId> roots);
 
   // Checks and keeps. On a rejection everything was undone.
   std::optional<Rejection> commit();
   void undo();
 
+  // False after a commit that found nothing changed and left no trace.
+  bool changed() const;
   // After commit: what changed, for rematching: new nodes, nodes whose inputs
-  // changed, nodes whose outputs lost readers; ascending, each once.
+  // changed, nodes whose outputs lost or won readers; ascending, each once.
   std::span<const ir::NodeId> touched() const;
   std::span<const ir::NodeId> added() const;
   std::size_t removed_count() const;
 
  private:
-  struct Journal;
+  struct Journal;  // core/rewrite/state.h
   std::unique_ptr<Journal> journal_;
 };
 

@@ -1,0 +1,164 @@
+// Checks of a whole edit before it is kept.
+#include <algorithm>
+
+#include "core/analysis/shapes.h"
+#include "core/rewrite/state.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::DataType;
+using ir::Type;
+
+bool same_rank(const Type& a, const Type& b) {
+  return !a.has_shape || !b.has_shape || a.rank() == b.rank();
+}
+
+bool may_be_same_shape(const ir::DimTable& dims, const Type& a, const Type& b) {
+  if (!a.has_shape || !b.has_shape) return true;
+  for (std::size_t i = 0; i < a.rank(); ++i) {
+    if (dims.provably_different(a.dims[i], b.dims[i])) return false;
+  }
+  return true;
+}
+
+bool same_elem(const Type& a, const Type& b) {
+  if (a.kind != b.kind) return false;
+  if (!a.is_tensor()) return std::ranges::equal(a.other, b.other);
+  return a.elem == DataType::kUndefined || b.elem == DataType::kUndefined ||
+         a.elem == b.elem;
+}
+
+// Does `fresh` say less than `old`?
+bool says_less(const ir::DimTable& dims, const Type* fresh, const Type& old) {
+  if (fresh == nullptr) return true;
+  if (!old.is_tensor()) return false;
+  if (fresh->elem == DataType::kUndefined && old.elem != fresh->elem) {
+    return true;
+  }
+  if (!old.has_shape) return false;
+  if (!fresh->has_shape) return true;
+  for (std::size_t i = 0; i < old.rank(); ++i) {
+    if (dims.is_fresh(fresh->dims[i]) && !dims.is_fresh(old.dims[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+class Checker {
+ public:
+  explicit Checker(EditState& state)
+      : state_(state), graph_(state.graph), dims_(graph_.model().dims) {}
+
+  std::optional<Rejection> check() {
+    if (state_.failure) return state_.failure;
+    for (const Replacement& r : state_.replacements) {
+      if (auto rejection = check_type(r)) return rejection;
+    }
+    if (closes_cycle(state_)) {
+      return Rejection{"the result would depend on itself", culprit()};
+    }
+    return std::nullopt;
+  }
+
+  // Does the edit leave anything that was not there before?
+  bool has_effect() const {
+    const auto lives = [&](ir::NodeId n) { return !graph_.node(n).removed; };
+    if (std::ranges::any_of(state_.added, lives)) return true;
+    if (std::ranges::any_of(state_.moved, lives)) return true;
+    if (!state_.outputs.empty()) return true;
+    return std::ranges::any_of(state_.removed,
+                               [&](ir::NodeId n) { return !state_.is_new(n); });
+  }
+
+ private:
+  std::optional<Rejection> check_type(const Replacement& r) {
+    if (graph_.value(r.new_value).removed) return std::nullopt;
+    const Type* fresh = state_.facts.type(r.new_value);
+    if (r.type != nullptr && fresh != nullptr) {
+      const char* reason = nullptr;
+      if (!same_elem(*r.type, *fresh)) {
+        reason = "the result has another type";
+      } else if (!same_rank(*r.type, *fresh) ||
+                 !may_be_same_shape(dims_, *r.type, *fresh)) {
+        reason = "the result has another shape";
+      }
+      if (reason != nullptr) return mismatch(reason, r, *fresh);
+    }
+    pass_on_type(r, fresh);
+    return std::nullopt;
+  }
+
+  Rejection mismatch(const char* reason, const Replacement& r,
+                     const Type& fresh) const {
+    const std::string_view name = graph_.name(r.old_value);
+    return {reason, "'" + printable(name) + "' expected " +
+                        analysis::type_text(dims_, *r.type) + ", found " +
+                        analysis::type_text(dims_, fresh)};
+  }
+
+  // What was known or declared of the old value holds for the new one.
+  void pass_on_type(const Replacement& r, const Type* fresh) {
+    if (r.type == nullptr) return;
+    const ir::Value& v = graph_.value(r.new_value);
+    if (v.kind != ir::ValueKind::kNodeOutput) return;
+    const Type* declared = graph_.value(r.old_value).declared;
+    const bool is_output = v.block_output_count > 0;
+    if (is_output && declared != nullptr) {
+      if (v.declared != declared)
+        state_.log.set_declared(r.new_value, declared);
+      return;
+    }
+    if (v.declared != nullptr) return;
+    if (state_.is_new(r.new_value) && declared != nullptr) {
+      state_.log.set_declared(r.new_value, declared);
+    } else if (says_less(dims_, fresh, *r.type)) {
+      state_.log.set_declared(r.new_value, r.type);
+    }
+  }
+
+  std::string culprit() const {
+    for (const Replacement& r : state_.replacements) {
+      if (!graph_.value(r.new_value).removed) {
+        return describe(graph_, state_.facts, r.new_value);
+      }
+    }
+    return {};
+  }
+
+  EditState& state_;
+  ir::Graph& graph_;
+  const ir::DimTable& dims_;
+};
+
+void list_touched(EditState& state) {
+  auto& all = state.touched;
+  for (const auto* part : {&state.added, &state.moved, &state.readers}) {
+    all.insert(all.end(), part->begin(), part->end());
+  }
+  std::ranges::sort(all);
+  const auto repeated = std::ranges::unique(all);
+  all.erase(repeated.begin(), repeated.end());
+}
+
+}  // namespace
+
+std::optional<Rejection> Edit::commit() {
+  EditState& s = *journal_;
+  if (s.done) return std::nullopt;
+  Checker checker(s);
+  std::optional<Rejection> rejection = checker.check();
+  if (rejection || !checker.has_effect()) {
+    s.undo();
+    return rejection;
+  }
+  settle_names(s);
+  keep(s);
+  list_touched(s);
+  s.changed = true;
+  s.done = true;
+  return std::nullopt;
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,158 @@
+#include "core/rewrite/edit.h"
+
+#include <algorithm>
+
+#include "core/analysis/shapes.h"
+#include "core/rewrite/state.h"
+
+namespace ruleengine::rewrite {
+
+void EditState::reject(std::string reason, ir::ValueId culprit) {
+  if (failure) return;
+  failure = Rejection{std::move(reason),
+                      culprit ? describe(graph, facts, culprit) : ""};
+}
+
+ir::NodeId EditState::add_node(ir::OpId op, ir::BlockId at,
+                               std::span<const ir::ValueId> inputs,
+                               std::uint32_t output_count,
+                               std::span<const ir::Attribute> attributes) {
+  std::uint64_t key = rank;
+  for (ir::ValueId v : inputs) {
+    if (const ir::NodeId p = graph.producer(v)) {
+      key = std::max(key, graph.node(p).rank);
+    }
+    win_reader(v);
+  }
+  added.push_back(log.add_node(op, at, inputs, output_count, attributes, key));
+  return added.back();
+}
+
+void EditState::set_operand(ir::OperandId slot, ir::ValueId value) {
+  const ir::Operand before = graph.operand(slot);
+  log.set_operand(slot, value);
+  slots.push_back(slot);
+  moved.push_back(before.user);
+  lose_reader(before.value);
+  win_reader(value);
+}
+
+void EditState::lose_reader(ir::ValueId value) {
+  if (!value) return;
+  lost.push_back(value);
+  if (const ir::NodeId p = graph.producer(value)) readers.push_back(p);
+}
+
+void EditState::adopt(ir::ValueId value) {
+  const ir::Value& v = graph.value(value);
+  if (v.kind != ir::ValueKind::kInitializer) return;
+  if (v.removed) {
+    log.revive_initializer(value);
+  } else if (v.name) {
+    return;
+  }
+  const auto mine = [&](const auto& stem) { return stem.first == value; };
+  if (std::ranges::any_of(stems, mine)) return;
+  stems.emplace_back(value, "");
+  adopted.push_back(value);
+}
+
+void EditState::win_reader(ir::ValueId value) {
+  if (!value) return;
+  adopt(value);
+  if (const ir::NodeId p = graph.producer(value)) readers.push_back(p);
+}
+
+void EditState::undo() {
+  log.undo_to(0);
+  added.clear();
+  removed.clear();
+  touched.clear();
+  changed = false;
+  done = true;
+}
+
+Edit::Edit(ir::Graph& graph, ir::Facts& facts, Provenance provenance,
+           Workspace* workspace)
+    : journal_(std::make_unique<Journal>(graph, facts, std::move(provenance),
+                                         workspace)) {}
+
+Edit::~Edit() { undo(); }
+
+ir::Graph& Edit::graph() const { return journal_->graph; }
+ir::Facts& Edit::facts() const { return journal_->facts; }
+
+void Edit::set_block(ir::BlockId block) { journal_->block = block; }
+void Edit::set_rank(std::uint64_t rank) { journal_->rank = rank; }
+
+void Edit::replace(ir::ValueId old_value, ir::ValueId new_value) {
+  replace_value(*journal_, old_value, new_value);
+}
+
+void Edit::replace_input(ir::NodeId node, std::uint32_t input,
+                         ir::ValueId new_value) {
+  EditState& s = *journal_;
+  const ir::Node& n = s.graph.node(node);
+  if (input >= n.operand_count) {
+    s.reject("the node has no input " + std::to_string(input), {});
+    return;
+  }
+  const ir::OperandId slot(n.first_operand + input);
+  if (s.graph.operand(slot).value == new_value) return;
+  if (new_value &&
+      !encloses(s.graph, s.graph.value(new_value).block, n.block)) {
+    s.reject("the value is not visible to its reader", new_value);
+    return;
+  }
+  s.set_operand(slot, new_value);
+}
+
+void Edit::set_attribute(ir::NodeId node, const ir::Attribute& attribute) {
+  EditState& s = *journal_;
+  const auto before = s.graph.node(node).attributes;
+  const auto it =
+      std::ranges::find(before, attribute.name, &ir::Attribute::name);
+  if (it != before.end() && ir::same_value(*it, attribute, nullptr)) return;
+  std::vector<ir::Attribute> all(before.begin(), before.end());
+  if (it == before.end()) {
+    all.push_back(attribute);
+  } else {
+    all[static_cast<std::size_t>(it - before.begin())] = attribute;
+  }
+  s.log.set_attributes(
+      node, s.graph.model().arena.copy(std::span<const ir::Attribute>(all)));
+  s.moved.push_back(node);
+}
+
+void Edit::remove_dead(std::span<const ir::NodeId> roots) {
+  rewrite::remove_dead(*journal_, roots);
+}
+
+void Edit::undo() {
+  if (!journal_->done) journal_->undo();
+}
+
+bool Edit::changed() const { return journal_->changed; }
+
+std::span<const ir::NodeId> Edit::touched() const { return journal_->touched; }
+std::span<const ir::NodeId> Edit::added() const { return journal_->added; }
+std::size_t Edit::removed_count() const { return journal_->removed.size(); }
+
+std::string describe(const ir::Graph& graph, ir::Facts& facts,
+                     ir::ValueId value) {
+  if (!value) return "an absent value";
+  std::string out;
+  const ir::NodeId producer = graph.producer(value);
+  if (!graph.name(value).empty()) {
+    out = "'" + printable(graph.name(value)) + "'";
+  } else if (producer) {
+    out = "the result of a new " + graph.op(producer).text();
+  } else {
+    out = "a new constant";
+  }
+  const ir::Type* type = facts.type(value);
+  if (type == nullptr) return out + " of unknown type";
+  return out + " " + analysis::type_text(graph.model().dims, *type);
+}
+
+}  // namespace ruleengine::rewrite

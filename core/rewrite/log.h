@@ -1,0 +1,90 @@
+// Log: the primitives of an edit on one Graph, each applied at once and written
+// down with what it takes to undo it. undo_to() goes back in reverse, exactly:
+// use lists keep their order and ids that were given out are taken back (values
+// that Facts may have remembered as constants stay behind as tombstones). Every
+// primitive tells Facts what to forget. Internal to core/rewrite; borrows the
+// graph and the facts; not thread-safe; nothing here fails.
+#ifndef RULEENGINE_CORE_REWRITE_LOG_H_
+#define RULEENGINE_CORE_REWRITE_LOG_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ir/facts.h"
+#include "core/ir/graph.h"
+
+namespace ruleengine::rewrite {
+
+class Log {
+ public:
+  Log(ir::Graph& graph, ir::Facts& facts) : graph_(graph), facts_(facts) {}
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  std::size_t size() const { return entries_.size(); }
+  void undo_to(std::size_t size);
+
+  // A node with fresh, unnamed outputs.
+  ir::NodeId add_node(ir::OpId op, ir::BlockId block,
+                      std::span<const ir::ValueId> inputs,
+                      std::uint32_t output_count,
+                      std::span<const ir::Attribute> attributes,
+                      std::uint64_t rank);
+  ir::ValueId add_initializer(ir::BlockId block, const ir::Tensor* tensor);
+  // The latest node, whose outputs fold to `tensors`, becomes initializers.
+  void fold_last(std::span<const ir::Tensor* const> tensors);
+
+  void set_operand(ir::OperandId slot, ir::ValueId value);
+  void set_block_output(ir::BlockId block, std::uint32_t i, ir::ValueId value);
+  void remove_node(ir::NodeId node);
+  // Marks it removed; it leaves its block's list when the graph is compacted.
+  void drop_initializer(ir::ValueId value);
+  void revive_initializer(ir::ValueId value);
+
+  // These remember the whole node or value as it was.
+  void set_attributes(ir::NodeId node, std::span<const ir::Attribute> all);
+  void set_rank(ir::NodeId node, std::uint64_t rank);
+  void set_name(ir::ValueId value, Name name);
+  void set_declared(ir::ValueId value, const ir::Type* type);
+
+ private:
+  enum class Step : std::uint8_t {
+    kNode,
+    kValue,
+    kInitializer,
+    kOperand,
+    kBlockOutput,
+    kRemove,
+    kDrop,
+    kRevive,
+    kAttributes,
+    kRank,
+    kName,
+    kDeclared,
+  };
+  struct Entry {
+    Step step;
+    std::uint32_t id = 0;     // of the node, value, slot or block
+    std::uint32_t index = 0;  // of the block output
+  };
+
+  void undo(const Entry& entry);
+  void undo_value(ir::ValueId value);
+  void undo_initializer(ir::ValueId value);
+  void forget_producer(ir::ValueId value);
+
+  ir::Graph& graph_;
+  ir::Facts& facts_;
+  std::vector<Entry> entries_;
+  std::vector<ir::Operand> operands_;
+  std::vector<ir::ValueId> values_;
+  std::vector<std::span<const ir::Attribute>> attributes_;
+  std::vector<std::uint64_t> ranks_;
+  std::vector<Name> names_;
+  std::vector<const ir::Type*> types_;
+};
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_LOG_H_

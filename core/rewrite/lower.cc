@@ -1,0 +1,45 @@
+#include "core/rewrite/lower.h"
+
+#include "core/ir/op_facts.h"
+#include "core/ir/upgrade.h"
+#include "core/rewrite/schema.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+// What the older op does not know and what says nothing.
+void drop_news(const ir::OpFacts& newest, const ir::OpFacts& own,
+               std::vector<ir::Attribute>& all) {
+  std::erase_if(all, [&](const ir::Attribute& a) {
+    const ir::FormalAttribute* formal = newest.attribute(a.name);
+    return own.attribute(a.name) == nullptr && formal != nullptr &&
+           !formal->required && is_default(*formal, a);
+  });
+}
+
+}  // namespace
+
+std::optional<Rejection> lower(EditState& state, NodeSpec& spec) {
+  const ir::OpFacts* newest = ir::newest_op(spec.domain, spec.type);
+  const std::int64_t opset = state.workspace->opset(spec.domain);
+  if (newest == nullptr || opset == 0) return std::nullopt;
+  const auto version = static_cast<int>(opset);
+  const ir::OpFacts* own = ir::find_op(spec.domain, spec.type, version);
+  if (own == nullptr) {
+    return Rejection{std::string(spec.type) + " is not in the model's opset",
+                     "opset " + std::to_string(opset)};
+  }
+  if (own != newest) {
+    drop_news(*newest, *own, spec.attributes);
+    auto older = ir::to_opset(state.graph, spec.domain, spec.type,
+                              std::move(spec.inputs),
+                              std::move(spec.attributes), opset, state.facts);
+    if (!older) return Rejection{older.error().what, older.error().found};
+    spec.inputs = std::move(older->inputs);
+    spec.attributes = std::move(older->attributes);
+  }
+  drop_defaults(*own, spec.attributes);
+  return std::nullopt;
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,154 @@
+// Moving readers from one value to another, block outputs included.
+#include <algorithm>
+
+#include "core/rewrite/state.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::BlockId;
+using ir::NodeId;
+using ir::OperandId;
+using ir::ValueId;
+using ir::ValueKind;
+
+class Mover {
+ public:
+  Mover(EditState& state, ValueId from, ValueId to)
+      : state_(state), graph_(state.graph), from_(from), to_(to) {}
+
+  void run() {
+    if (from_ == to_) return;
+    if (!to_) {
+      if (graph_.reader_count(from_) == 0) return;
+      state_.reject("a value that is read was replaced by nothing", from_);
+      return;
+    }
+    if (!encloses(graph_, graph_.value(to_).block, graph_.value(from_).block)) {
+      state_.reject("the new value is not visible to all readers", to_);
+      return;
+    }
+    state_.replacements.push_back({from_, to_, state_.facts.type(from_)});
+    move_outputs();
+    if (stays_) return;
+    move_readers();
+    if (state_.is_new(to_) && !heir_of(to_)) {
+      state_.heirs.push_back({to_, from_, name_of(from_), false});
+    }
+  }
+
+ private:
+  bool is_identity_of(NodeId node, ValueId input) const {
+    return node && graph_.op(node).standard("Identity") &&
+           graph_.input(node, 0) == input;
+  }
+
+  void move_readers() {
+    std::vector<OperandId> slots;
+    const NodeId maker = graph_.producer(to_);
+    for (OperandId u = graph_.first_use(from_); u; u = graph_.next_use(u)) {
+      const NodeId user = graph_.operand(u).user;
+      if (user != maker && !state_.is_new(user)) slots.push_back(u);
+    }
+    for (OperandId u : slots) state_.set_operand(u, to_);
+  }
+
+  // Blocks whose outputs name `from_`: its own, seldom an inner one.
+  std::vector<std::pair<BlockId, std::uint32_t>> output_slots() const {
+    std::vector<std::pair<BlockId, std::uint32_t>> out;
+    std::uint32_t left = graph_.value(from_).block_output_count;
+    const auto look = [&](BlockId b) {
+      const auto& outputs = graph_.block(b).outputs;
+      for (std::uint32_t i = 0; i < outputs.size() && left > 0; ++i) {
+        if (outputs[i] != from_) continue;
+        out.emplace_back(b, i);
+        --left;
+      }
+    };
+    const BlockId own = graph_.value(from_).block;
+    look(own);
+    for (std::size_t i = 0; i < graph_.block_count() && left > 0; ++i) {
+      if (BlockId(i) != own) look(BlockId(i));
+    }
+    return out;
+  }
+
+  void move_outputs() {
+    // The name of an input or an initializer is not to be given away.
+    if (graph_.value(from_).kind != ValueKind::kNodeOutput) return;
+    const auto slots = output_slots();
+    if (slots.empty()) return;
+    const bool direct = std::ranges::all_of(
+        slots, [&](const auto& slot) { return can_carry(slot.first); });
+    ValueId carrier = to_;
+    if (!direct) {
+      // The Identity that a rule would have removed is the one that is needed.
+      if (is_identity_of(graph_.producer(from_), to_)) return keep_identity();
+      carrier = add_identity(slots[0].first);
+    }
+    state_.heirs.push_back({carrier, from_, name_of(from_), true});
+    for (const auto& [block, i] : slots) {
+      state_.log.set_block_output(block, i, carrier);
+      state_.outputs.push_back(block);
+    }
+    state_.lose_reader(from_);
+    state_.win_reader(carrier);
+  }
+
+  // May the new value take the name of an output of `block`?
+  bool can_carry(BlockId block) const {
+    const ir::Value& v = graph_.value(to_);
+    return v.kind == ValueKind::kNodeOutput && v.block == block &&
+           v.block_output_count == 0 && !heir_of(to_, true);
+  }
+
+  void keep_identity() {
+    const NodeId identity = graph_.producer(from_);
+    state_.replacements.pop_back();
+    // Its other readers may look through it all the same.
+    std::vector<OperandId> slots;
+    for (OperandId u = graph_.first_use(from_); u; u = graph_.next_use(u)) {
+      if (graph_.operand(u).user != identity) slots.push_back(u);
+    }
+    for (OperandId u : slots) state_.set_operand(u, to_);
+    stays_ = true;
+  }
+
+  ValueId add_identity(BlockId block) {
+    const ir::OpId op = graph_.model().ops.intern("", "Identity");
+    const ValueId inputs[] = {to_};
+    const NodeId node = state_.add_node(op, block, inputs, 1, {});
+    const ValueId carrier = graph_.output(node);
+    state_.replacements.push_back(
+        {from_, carrier, state_.replacements.back().type});
+    return carrier;
+  }
+
+  const Heir* heir_of(ValueId value, bool output_only = false) const {
+    for (const Heir& h : state_.heirs) {
+      if (h.value == value && (h.is_output || !output_only)) return &h;
+    }
+    return nullptr;
+  }
+
+  // The name that `value` has or is to have.
+  Name name_of(ValueId value) const {
+    const Heir* heir = heir_of(value, true);
+    if (heir == nullptr) heir = heir_of(value);
+    return heir == nullptr ? graph_.value(value).name : heir->name;
+  }
+
+  EditState& state_;
+  ir::Graph& graph_;
+  ValueId from_, to_;
+  bool stays_ = false;
+};
+
+}  // namespace
+
+void replace_value(EditState& state, ValueId old_value, ValueId new_value) {
+  if (state.failure) return;
+  Mover(state, old_value, new_value).run();
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,117 @@
+// EditState: what an Edit knows between its first call and its commit. Internal
+// to core/rewrite; edit.cc, build.cc, replace.cc and commit.cc work on it. All
+// changes of the graph go through `log`.
+#ifndef RULEENGINE_CORE_REWRITE_STATE_H_
+#define RULEENGINE_CORE_REWRITE_STATE_H_
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ir/model.h"
+#include "core/rewrite/edit.h"
+#include "core/rewrite/log.h"
+#include "core/rewrite/workspace.h"
+
+namespace ruleengine::rewrite {
+
+// A value that goes for another; the types must agree.
+struct Replacement {
+  ir::ValueId old_value, new_value;
+  const ir::Type* type = nullptr;  // of the old one, when it was replaced
+};
+
+// `value` is to bear the name of `from`: always for a block output, else if
+// `from` dies.
+struct Heir {
+  ir::ValueId value, from;
+  Name name;
+  bool is_output = false;
+};
+
+struct EditState {
+  EditState(ir::Graph& g, ir::Facts& f, Provenance p, Workspace* w)
+      : graph(g),
+        facts(f),
+        provenance(std::move(p)),
+        own(w == nullptr ? std::make_unique<Workspace>(g) : nullptr),
+        workspace(w == nullptr ? own.get() : w),
+        log(g, f),
+        first_node(g.node_count()),
+        first_value(g.value_count()) {}
+
+  ir::Graph& graph;
+  ir::Facts& facts;
+  Provenance provenance;
+  std::unique_ptr<Workspace> own;
+  Workspace* workspace;
+  Log log;
+  ir::BlockId block = ir::Graph::main_block();
+  std::uint64_t rank = 0;
+
+  // Nodes and values from here on are this edit's.
+  const std::size_t first_node, first_value;
+  std::vector<ir::NodeId> added;
+  std::vector<ir::NodeId> removed;
+  std::vector<ir::NodeId> moved;     // other inputs or attributes
+  std::vector<ir::NodeId> readers;   // outputs lost or won readers
+  std::vector<ir::ValueId> lost;     // values that lost a reader
+  std::vector<ir::OperandId> slots;  // that read another value now
+  std::vector<ir::BlockId> outputs;  // blocks with another output
+  // Initializers that stood in no block's list and are read now: hidden ones
+  // of core/ir/upgrade.h, and such as an earlier edit had dropped.
+  std::vector<ir::ValueId> adopted;
+  std::vector<Replacement> replacements;
+  std::vector<Heir> heirs;
+  std::vector<std::pair<ir::ValueId, std::string>> stems;  // for constants
+  std::vector<std::pair<ir::NodeId, ir::NodeId>> likes;    // new, model
+  std::optional<Rejection> failure;  // met where none could be returned
+  bool done = false;
+  bool changed = false;
+  std::vector<ir::NodeId> touched;
+
+  bool is_new(ir::NodeId node) const {
+    return node && node.index() >= first_node;
+  }
+  bool is_new(ir::ValueId value) const {
+    return value && value.index() >= first_value;
+  }
+  bool is_adopted(ir::ValueId value) const {
+    return std::ranges::find(adopted, value) != adopted.end();
+  }
+  bool in_function() const { return workspace->function() != nullptr; }
+  void reject(std::string reason, ir::ValueId culprit);
+  ir::NodeId add_node(ir::OpId op, ir::BlockId at,
+                      std::span<const ir::ValueId> inputs,
+                      std::uint32_t output_count,
+                      std::span<const ir::Attribute> attributes);
+  void set_operand(ir::OperandId slot, ir::ValueId value);
+  void lose_reader(ir::ValueId value);
+  void win_reader(ir::ValueId value);
+  void adopt(ir::ValueId value);
+  void undo();
+};
+
+struct Edit::Journal : EditState {
+  using EditState::EditState;
+};
+
+// replace.cc
+void replace_value(EditState& state, ir::ValueId old_value,
+                   ir::ValueId new_value);
+// dead.cc
+void remove_dead(EditState& state, std::span<const ir::NodeId> roots);
+// cycle.cc: true when the edit closed a cycle. Mends Node::rank, through the
+// log, where edges came to run against it.
+bool closes_cycle(EditState& state);
+// keep.cc: what only a kept edit does: names, provenance, imports, marks of
+// change.
+void settle_names(EditState& state);
+void keep(EditState& state);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_STATE_H_

@@ -1,0 +1,125 @@
+#include "core/rewrite/workspace.h"
+
+#include <algorithm>
+
+namespace ruleengine::rewrite {
+namespace {
+
+// Beyond this many bytes a constant is not compared with others.
+constexpr std::size_t kSmall = 256;
+
+std::string_view normalized(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
+// Type, dimensions and bytes as one key; empty for what is not compared.
+std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external) {
+  if (tensor.storage == ir::Storage::kStrings ||
+      tensor.storage == ir::Storage::kExternal) {
+    return {};
+  }
+  if (tensor.byte_size() > static_cast<std::int64_t>(kSmall)) return {};
+  std::vector<std::byte> scratch;
+  auto bytes = ir::raw_bytes(tensor, external, scratch);
+  if (!bytes) return {};
+  std::string key = std::to_string(static_cast<int>(tensor.dtype));
+  for (std::int64_t d : tensor.dims) key += "," + std::to_string(d);
+  key += ":";
+  key.append(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  return key;
+}
+
+}  // namespace
+
+Workspace::Workspace(ir::Graph& graph) : graph_(graph) {
+  ir::Model& model = graph.model();
+  if (&graph == &model.graph) return;
+  for (const auto& f : model.functions) {
+    if (&f->body == &graph) function_ = f.get();
+  }
+}
+
+std::int64_t Workspace::opset(std::string_view domain) const {
+  if (function_ == nullptr) return graph_.model().opset(domain);
+  for (const ir::OpsetImport& i : function_->opset_imports) {
+    if (normalized(i.domain) == normalized(domain)) return i.version;
+  }
+  return 0;
+}
+
+void Workspace::import_opset(std::string_view domain, std::int64_t version) {
+  domain = normalized(domain);
+  graph_.model().import_opset(domain, version);
+  if (function_ == nullptr || opset(domain) != 0) return;
+  function_->opset_imports.push_back({std::string(domain), version});
+}
+
+bool Workspace::stands(ir::ValueId value) const {
+  return value.index() < graph_.value_count() && !graph_.value(value).removed;
+}
+
+ir::ValueId Workspace::find_constant(const ir::Tensor& tensor) const {
+  ir::ExternalData* external = graph_.model().external.get();
+  const std::string key = key_of(tensor, external);
+  if (key.empty()) return {};
+  const auto it = constants_.find(key);
+  if (it == constants_.end() || !stands(it->second)) return {};
+  // An undone edit may have given the id to something else since.
+  const ir::Tensor* found = graph_.direct_constant(it->second);
+  const bool same = found != nullptr && key_of(*found, external) == key;
+  return same ? it->second : ir::ValueId();
+}
+
+void Workspace::add_constant(const ir::Tensor& tensor, ir::ValueId value) {
+  std::string key = key_of(tensor, graph_.model().external.get());
+  if (!key.empty()) constants_[std::move(key)] = value;
+}
+
+ir::ValueId Workspace::find_transposed(ir::ValueId of) const {
+  const auto it = transposed_.find(of);
+  if (it == transposed_.end() || !stands(it->second) || !stands(of)) return {};
+  const ir::Tensor* from = graph_.direct_constant(of);
+  const ir::Tensor* to = graph_.direct_constant(it->second);
+  const auto is_transpose = [](const ir::Tensor* t, const ir::Tensor* source) {
+    return t != nullptr && t->storage == ir::Storage::kLazy &&
+           t->lazy->parts.size() == 1 && t->lazy->parts[0].transpose &&
+           t->lazy->parts[0].tensor == source;
+  };
+  if (!is_transpose(to, from) && !is_transpose(from, to)) return {};
+  return it->second;
+}
+
+void Workspace::add_transposed(ir::ValueId of, ir::ValueId value) {
+  transposed_[of] = value;
+  transposed_[value] = of;
+}
+
+void Workspace::clear_marks() {
+  marks_.resize(graph_.node_count(), epoch_);
+  ++epoch_;
+}
+
+bool Workspace::mark(ir::NodeId node) {
+  std::uint32_t& m = marks_[node.index()];
+  if (m == epoch_) return false;
+  m = epoch_;
+  return true;
+}
+
+bool Workspace::marked(ir::NodeId node) const {
+  return marks_[node.index()] == epoch_;
+}
+
+void compact_initializers(ir::Graph& graph) {
+  for (std::size_t i = 0; i < graph.block_count(); ++i) {
+    auto& list = graph.mutable_block(ir::BlockId(i)).initializers;
+    std::erase_if(list, [&](ir::ValueId v) { return graph.value(v).removed; });
+  }
+}
+
+bool encloses(const ir::Graph& graph, ir::BlockId outer, ir::BlockId inner) {
+  while (inner && inner != outer) inner = graph.block(inner).parent;
+  return inner == outer;
+}
+
+}  // namespace ruleengine::rewrite

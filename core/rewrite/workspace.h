@@ -1,0 +1,58 @@
+// Workspace: what outlives the single Edit on one Graph: which function body it
+// is, the constants that edits made (equal small ones are one value), and
+// scratch marks for searches. The driver keeps one per graph; an Edit without
+// one makes its own. Borrows the graph; not thread-safe.
+#ifndef RULEENGINE_CORE_REWRITE_WORKSPACE_H_
+#define RULEENGINE_CORE_REWRITE_WORKSPACE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/ir/model.h"
+
+namespace ruleengine::rewrite {
+
+class Workspace {
+ public:
+  explicit Workspace(ir::Graph& graph);
+
+  // nullptr for the model's main graph.
+  ir::Function* function() const { return function_; }
+  // The version imported for `domain` where this graph stands, 0 if none.
+  std::int64_t opset(std::string_view domain) const;
+  void import_opset(std::string_view domain, std::int64_t version);
+
+  // The constant that stands for `tensor` already, invalid if none does.
+  ir::ValueId find_constant(const ir::Tensor& tensor) const;
+  void add_constant(const ir::Tensor& tensor, ir::ValueId value);
+  ir::ValueId find_transposed(ir::ValueId of) const;
+  void add_transposed(ir::ValueId of, ir::ValueId value);
+
+  // A fresh set of nodes; marking is O(1) and so is starting anew.
+  void clear_marks();
+  bool mark(ir::NodeId node);  // false when it was marked already
+  bool marked(ir::NodeId node) const;
+
+ private:
+  bool stands(ir::ValueId value) const;
+
+  ir::Graph& graph_;
+  ir::Function* function_ = nullptr;
+  std::unordered_map<std::string, ir::ValueId> constants_;
+  std::unordered_map<ir::ValueId, ir::ValueId> transposed_;
+  std::vector<std::uint32_t> marks_;
+  std::uint32_t epoch_ = 0;
+};
+
+// Takes what edits dropped out of the blocks' lists of initializers.
+void compact_initializers(ir::Graph& graph);
+
+// `outer` is `inner` or one of the blocks around it.
+bool encloses(const ir::Graph& graph, ir::BlockId outer, ir::BlockId inner);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_WORKSPACE_H_
