@@ -1,0 +1,51 @@
+// Words: the language of `match`. Runs the function once, with handles for its
+// parameters, and makes what it describes into a pattern: op.X(...), either,
+// maybe, many, context, never, any, rest, and the facts stated on handles.
+// Handles are userdata of one run of one `match`; anywhere else they say so.
+// Owned by the RuleSet; one sandbox, one thread. Everything may raise Lua errors
+// (through Sandbox::fail) and is called under protection.
+#ifndef RULEENGINE_BINDINGS_LUA_WORDS_H_
+#define RULEENGINE_BINDINGS_LUA_WORDS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/pattern/pattern.h"
+
+struct lua_State;
+
+namespace ruleengine::lua {
+
+struct WordsSession;
+
+class Words {
+ public:
+  Words();
+  ~Words();
+
+  // Adds the words to the table on top of the stack; once for each state.
+  void install(lua_State* state);
+
+  struct Built {
+    pattern::Pattern pattern;
+    std::vector<std::string> parameters;  // after `op`
+  };
+  // Runs the function at `match`, a rule of `file`.
+  Built build(lua_State* state, int match, const std::string& file);
+
+  // The run that goes on; nullptr between runs.
+  WordsSession* session() { return session_.get(); }
+
+ private:
+  std::unique_ptr<WordsSession> session_;
+  std::uint32_t runs_ = 0;
+};
+
+// Whether a text can stand behind `m.`: a name of Lua that is no keyword.
+bool is_lua_name(std::string_view text);
+bool is_lua_keyword(std::string_view text);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_WORDS_H_
