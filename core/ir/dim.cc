@@ -35,6 +35,14 @@ std::vector<Dim> DimTable::leaves(Dim d) const {
   return out;
 }
 
+std::vector<DimTable::Product> DimTable::products(Dim d) const {
+  return impl_->products(d);
+}
+
+std::vector<Dim> DimTable::minimum_of(Dim d) const {
+  return impl_->arguments_of(d, AtomKind::kMin);
+}
+
 Dim DimTable::add(Dim a, Dim b) {
   if (a == Dim(0)) return b;
   if (b == Dim(0)) return a;

@@ -69,6 +69,18 @@ class DimTable {
   // The named symbols and fresh unknowns that `d` is made of, each once.
   std::vector<Dim> leaves(Dim d) const;
 
+  // `d` as a sum of products of atoms: 2*B*S + 1 is {2, {B, S}} and {1, {}}.
+  // Each atom is a Dim of its own; powers repeat it.
+  struct Product {
+    std::int64_t coefficient = 0;
+    std::vector<Dim> atoms;
+  };
+  std::vector<Product> products(Dim d) const;
+
+  // What `d` is the smallest of, when it is a min(...) that could not be
+  // decided; else empty.
+  std::vector<Dim> minimum_of(Dim d) const;
+
   // Atoms that stand for sizes are >= 0. True when `a` is provably so.
   bool nonnegative(Dim a) const;
   // True when the two are provably different for every size of the atoms.

@@ -95,6 +95,11 @@ bool Store::has_fresh(Dim d) const {
   return false;
 }
 
+std::vector<Dim> Store::arguments_of(Dim d, AtomKind kind) const {
+  const auto atom = single_atom(d);
+  return atom && atom->kind == kind ? atom->arguments : std::vector<Dim>();
+}
+
 // Atoms are bounded in depth, so this recursion is.
 void Store::add_leaves(Dim d, std::vector<Dim>& out) const {
   if (d.known()) return;
@@ -105,6 +110,20 @@ void Store::add_leaves(Dim d, std::vector<Dim>& out) const {
       for (Dim inner : atom.arguments) add_leaves(inner, out);
     }
   }
+}
+
+std::vector<DimTable::Product> Store::products(Dim d) const {
+  std::vector<DimTable::Product> out;
+  const Polynomial p = polynomial(d);
+  for (const Term& t : p.terms) {
+    DimTable::Product& product = out.emplace_back();
+    product.coefficient = t.coefficient;
+    for (const Factor& f : t.monomial.factors) {
+      product.atoms.insert(product.atoms.end(), f.exponent,
+                           atom_facts_[f.atom].dim);
+    }
+  }
+  return out;
 }
 
 // `a` has no multiple of `b` in it any more.

@@ -94,7 +94,9 @@ class Store {
   Dim extremum(DimTable& table, AtomKind kind, Dim a, Dim b);
 
   bool has_fresh(Dim d) const;
+  std::vector<Dim> arguments_of(Dim d, AtomKind kind) const;
   void add_leaves(Dim d, std::vector<Dim>& out) const;
+  std::vector<DimTable::Product> products(Dim d) const;
   bool nonnegative(Dim d, int depth) const;
   bool never_zero(const Polynomial& p) const;
   std::string text(Dim d, int level) const;

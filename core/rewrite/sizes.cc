@@ -1,0 +1,185 @@
+#include "core/rewrite/sizes.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ir/model.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::Dim;
+using ir::ValueId;
+
+// An axis of a graph input.
+struct Place {
+  ValueId input;
+  std::int64_t axis = 0;
+};
+
+// Consecutive dimensions that come from one value: numbers, axes of one input,
+// or one computed size.
+struct Piece {
+  std::vector<std::int64_t> numbers;  // or axes of `input`
+  ValueId input;
+  std::optional<Dim> computed;
+};
+
+class Sizes {
+ public:
+  explicit Sizes(Edit& edit) : edit_(edit) {}
+
+  Result<Edit::Built> vector(std::span<const Dim> dims);
+
+ private:
+  std::optional<Place> find(Dim dim);
+  std::vector<Piece> cut(std::span<const Dim> dims);
+  // Values, or none after `built_` was set to the rejection or error.
+  std::optional<ValueId> piece(const Piece& piece);
+  std::optional<ValueId> axes(ValueId input, std::vector<std::int64_t> axes);
+  std::optional<ValueId> computed(Dim dim);
+  std::optional<ValueId> product(const ir::DimTable::Product& product);
+  std::optional<ValueId> node(std::string_view type,
+                              std::vector<ValueId> inputs,
+                              std::vector<ir::Attribute> attributes = {});
+  ValueId numbers(const std::vector<std::int64_t>& numbers);
+
+  Edit& edit_;
+  Result<Edit::Built> failed_ = Edit::Built(Rejection{});
+};
+
+std::optional<Place> Sizes::find(Dim dim) {
+  const ir::Graph& graph = edit_.graph();
+  for (ValueId input : graph.block(ir::Graph::main_block()).inputs) {
+    const ir::Type* type = edit_.facts().type(input);
+    if (type == nullptr || !type->has_shape) continue;
+    for (std::size_t axis = 0; axis < type->rank(); ++axis) {
+      if (type->dims[axis] == dim) {
+        return Place{input, static_cast<std::int64_t>(axis)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Piece> Sizes::cut(std::span<const Dim> dims) {
+  std::vector<Piece> pieces;
+  for (Dim dim : dims) {
+    Piece next;
+    if (dim.known()) {
+      next.numbers = {dim.size()};
+    } else if (const auto place = find(dim)) {
+      next.numbers = {place->axis};
+      next.input = place->input;
+    } else {
+      next.computed = dim;
+    }
+    const bool joins = !pieces.empty() && !next.computed &&
+                       !pieces.back().computed &&
+                       pieces.back().input == next.input;
+    if (joins) {
+      pieces.back().numbers.push_back(next.numbers[0]);
+    } else {
+      pieces.push_back(std::move(next));
+    }
+  }
+  return pieces;
+}
+
+ValueId Sizes::numbers(const std::vector<std::int64_t>& numbers) {
+  Arena& arena = edit_.graph().model().arena;
+  const auto size = static_cast<std::int64_t>(numbers.size());
+  ir::Tensor tensor;
+  tensor.dtype = ir::DataType::kInt64;
+  tensor.dims = arena.copy(std::span<const std::int64_t>(&size, 1));
+  tensor.bytes =
+      std::as_bytes(arena.copy(std::span<const std::int64_t>(numbers)));
+  return edit_.constant(arena.make<ir::Tensor>(tensor), "sizes");
+}
+
+std::optional<ValueId> Sizes::node(std::string_view type,
+                                   std::vector<ValueId> inputs,
+                                   std::vector<ir::Attribute> attributes) {
+  NodeSpec spec;
+  spec.type = type;
+  spec.inputs = std::move(inputs);
+  spec.attributes = std::move(attributes);
+  auto built = edit_.build(spec);
+  if (built && std::holds_alternative<std::vector<ValueId>>(*built)) {
+    return std::get<std::vector<ValueId>>(*built)[0];
+  }
+  failed_ = std::move(built);
+  return std::nullopt;
+}
+
+std::optional<ValueId> Sizes::axes(ValueId input,
+                                   std::vector<std::int64_t> axes) {
+  const auto shape = node("Shape", {input});
+  if (!shape) return std::nullopt;
+  return node("Gather", {*shape, numbers(axes)});
+}
+
+std::optional<ValueId> Sizes::product(const ir::DimTable::Product& product) {
+  std::optional<ValueId> value;
+  if (product.coefficient != 1 || product.atoms.empty()) {
+    value = numbers({product.coefficient});
+  }
+  for (Dim atom : product.atoms) {
+    const auto place = find(atom);
+    if (!place) {
+      failed_ = Edit::Built(
+          Rejection{"a size cannot be computed from the graph's inputs",
+                    edit_.graph().model().dims.text(atom)});
+      return std::nullopt;
+    }
+    const auto factor = axes(place->input, {place->axis});
+    if (!factor) return std::nullopt;
+    value = value ? node("Mul", {*value, *factor}) : factor;
+    if (!value) return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<ValueId> Sizes::computed(Dim dim) {
+  std::optional<ValueId> sum;
+  for (const auto& term : edit_.graph().model().dims.products(dim)) {
+    const auto value = product(term);
+    if (!value) return std::nullopt;
+    sum = sum ? node("Add", {*sum, *value}) : value;
+    if (!sum) return std::nullopt;
+  }
+  return sum;
+}
+
+std::optional<ValueId> Sizes::piece(const Piece& piece) {
+  if (piece.computed) return computed(*piece.computed);
+  if (piece.input) return axes(piece.input, piece.numbers);
+  return numbers(piece.numbers);
+}
+
+Result<Edit::Built> Sizes::vector(std::span<const Dim> dims) {
+  std::vector<ValueId> values;
+  for (const Piece& next : cut(dims)) {
+    const auto value = piece(next);
+    if (!value) return std::move(failed_);
+    values.push_back(*value);
+  }
+  if (values.empty()) values.push_back(numbers({}));
+  if (values.size() == 1) return Edit::Built(std::move(values));
+  ir::Attribute axis;
+  axis.name = "axis";
+  axis.kind = ir::AttributeKind::kInt;
+  const auto joined = node("Concat", std::move(values), {axis});
+  if (!joined) return std::move(failed_);
+  return Edit::Built(std::vector<ValueId>{*joined});
+}
+
+}  // namespace
+
+Result<Edit::Built> build_sizes(Edit& edit, std::span<const ir::Dim> dims) {
+  return Sizes(edit).vector(dims);
+}
+
+}  // namespace ruleengine::rewrite
