@@ -1,0 +1,241 @@
+#include "bindings/lua/build_inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "bindings/lua/attribute_value.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// Far more than any node has; what rule code writes as a place is bounded.
+constexpr std::size_t kMaxInputs = 100'000;
+
+// Inputs that are lists of int64 by nature, whatever the schema's letter.
+bool is_index_list(std::string_view name) {
+  static constexpr auto kNames = std::to_array<std::string_view>(
+      {"axes", "ends", "pads", "repeats", "shape", "sizes", "split", "starts",
+       "steps"});
+  return std::ranges::binary_search(kNames, name);
+}
+
+ir::DataType fixed_type(std::string_view formal) {
+  constexpr std::string_view kHead = "tensor(";
+  if (!formal.starts_with(kHead)) return ir::DataType::kUndefined;
+  formal.remove_prefix(kHead.size());
+  formal.remove_suffix(1);
+  return ir::data_type_from_name(formal);
+}
+
+}  // namespace
+
+bool BuildInputs::add(int index) {
+  if (lua_istable(state_, index)) return add_list(index);
+  return add_one(index);
+}
+
+bool BuildInputs::add_one(int index) {
+  if (inputs_.size() >= kMaxInputs) {
+    fail(rt_, op_ + " gets too many inputs");
+    return false;
+  }
+  if (lua_isnoneornil(state_, index)) {
+    inputs_.emplace_back();
+    return true;
+  }
+  const Handle* handle = to_handle(rt_, state_, index);
+  if (handle != nullptr && handle->kind == HandleKind::kValue) {
+    if (!check_alive(rt_, *handle)) return false;
+    add_value(handle->transposed
+                  ? rt_.session.edit->transposed(handle->value())
+                  : handle->value());
+    return true;
+  }
+  if (handle != nullptr && handle->kind == HandleKind::kNode) {
+    fail(rt_, op_ + " gets a node as an input", "a value",
+         "a node", "n.outputs[1] is its first value");
+    return false;
+  }
+  const bool number = lua_type(state_, index) == LUA_TNUMBER ||
+                      lua_isboolean(state_, index) ||
+                      (handle != nullptr && handle->kind == HandleKind::kDim);
+  if (!number) {
+    fail(rt_, op_ + " gets something that is no input",
+         "values, numbers, lists of values, nil", kind_of(state_, index));
+    return false;
+  }
+  const auto read = read_number(rt_, state_, index, op_);
+  if (!read) return false;
+  inputs_.push_back({.is_number = true,
+                     .scalar = true,
+                     .first = numbers_.size(),
+                     .count = 1});
+  numbers_.push_back(*read);
+  return true;
+}
+
+// A list of values is spread; a list of numbers is one constant.
+bool BuildInputs::add_list(int index) {
+  const std::size_t count = lua_objlen(state_, index);
+  lua_rawgeti(state_, index, 1);
+  const Handle* first = to_handle(rt_, state_, -1);
+  const bool numbers =
+      lua_type(state_, -1) == LUA_TNUMBER ||
+      (first != nullptr && first->kind == HandleKind::kDim) ||
+      is_shape(rt_, state_, index);
+  lua_pop(state_, 1);
+  if (numbers) return add_numbers(index, count);
+  if (count == 0 && !is_list(rt_, state_, index)) {
+    // A list that rule code wrote itself: no numbers where a list of numbers
+    // is wanted, no values elsewhere.
+    const ir::FormalValue* at = formal(inputs_.size());
+    if (at != nullptr && is_index_list(at->name)) {
+      return add_numbers(index, 0);
+    }
+  }
+  luaL_checkstack(state_, 2, "inputs");
+  for (std::size_t i = 1; i <= count; ++i) {
+    lua_rawgeti(state_, index, static_cast<int>(i));
+    const bool good = add_one(lua_gettop(state_));
+    lua_pop(state_, 1);
+    if (!good) return false;
+  }
+  return true;
+}
+
+bool BuildInputs::add_numbers(int index, std::size_t count) {
+  Input input{.is_number = true, .first = numbers_.size(), .count = count};
+  Sandbox::charge(state_, count);
+  for (std::size_t i = 1; i <= count; ++i) {
+    lua_rawgeti(state_, index, static_cast<int>(i));
+    const auto read =
+        read_number(rt_, state_, lua_gettop(state_), "a constant of " + op_);
+    lua_pop(state_, 1);
+    if (!read) return false;
+    numbers_.push_back(*read);
+  }
+  inputs_.push_back(input);
+  return true;
+}
+
+bool BuildInputs::add_array(int index) {
+  std::size_t last = 0;
+  for (lua_pushnil(state_); lua_next(state_, index) != 0;
+       lua_pop(state_, 1)) {
+    if (lua_type(state_, -2) != LUA_TNUMBER) continue;
+    const double key = lua_tonumber(state_, -2);
+    if (key < 1 || key > kMaxInputs) {
+      fail(rt_, op_ + " has no such input", "places from 1",
+           std::to_string(key));
+      return false;
+    }
+    last = std::max(last, static_cast<std::size_t>(key));
+  }
+  for (std::size_t i = 1; i <= last; ++i) {
+    lua_rawgeti(state_, index, static_cast<int>(i));
+    const bool good = add(lua_gettop(state_));
+    lua_pop(state_, 1);
+    if (!good) return false;
+  }
+  return true;
+}
+
+const ir::FormalValue* BuildInputs::formal(std::size_t place) const {
+  return facts_ == nullptr ? nullptr : facts_->input(place);
+}
+
+ir::DataType BuildInputs::type_of(const Input& input) const {
+  if (!input.value) return ir::DataType::kUndefined;
+  const ir::Type* type = rt_.session.facts->type(input.value);
+  return type != nullptr && type->is_tensor() ? type->elem
+                                              : ir::DataType::kUndefined;
+}
+
+// The type that the schema says, that of an input which shares its letter, or
+// that of any input at all.
+ir::DataType BuildInputs::wanted_type(std::size_t place) const {
+  const ir::FormalValue* at = formal(place);
+  if (at != nullptr) {
+    const ir::DataType fixed = fixed_type(at->type);
+    if (fixed != ir::DataType::kUndefined) return fixed;
+    if (is_index_list(at->name)) return ir::DataType::kInt64;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (!inputs_[i].value || formal(i) == nullptr) continue;
+      if (formal(i)->type != at->type) continue;
+      const ir::DataType shared = type_of(inputs_[i]);
+      if (shared != ir::DataType::kUndefined) return shared;
+    }
+    if (at->type == "Tind") return ir::DataType::kInt64;
+  }
+  for (const Input& input : inputs_) {
+    const ir::DataType other = type_of(input);
+    if (ir::is_float(other) || ir::is_integer(other)) return other;
+  }
+  return ir::DataType::kUndefined;
+}
+
+bool BuildInputs::make_constant(std::size_t place) {
+  Input& input = inputs_[place];
+  const ir::DataType type = wanted_type(place);
+  if (type == ir::DataType::kUndefined) {
+    reject(rt_, "no type is known for the number that is " +
+                    place_name(place));
+    return false;
+  }
+  const ir::FormalValue* at = formal(place);
+  const bool scalar =
+      input.scalar && !(at != nullptr && is_index_list(at->name));
+  const std::span<const double> numbers =
+      std::span(numbers_).subspan(input.first, input.count);
+  const ir::Tensor* tensor = make_tensor(rt_, type, numbers, scalar);
+  if (tensor == nullptr) return false;
+  const std::string_view hint = at != nullptr ? at->name : "constant";
+  input.value = rt_.session.edit->constant(tensor, hint);
+  return true;
+}
+
+std::string BuildInputs::place_name(std::size_t place) const {
+  const ir::FormalValue* at = formal(place);
+  if (at == nullptr) {
+    return "input " + std::to_string(place + 1) + " of " + op_;
+  }
+  return "input '" + std::string(at->name) + "' of " + op_;
+}
+
+// Nil where something must be is the branch that was not taken.
+bool BuildInputs::check_required() {
+  if (facts_ == nullptr) return true;
+  const auto least = static_cast<std::size_t>(facts_->min_inputs);
+  for (std::size_t i = 0; i < std::max(least, inputs_.size()); ++i) {
+    const ir::FormalValue* at = formal(i);
+    if (at == nullptr) break;  // too many: the Edit's own message
+    const bool there = i < inputs_.size() && inputs_[i].value;
+    if (there || at->arity == ir::Arity::kOptional) continue;
+    if (i >= least && i >= inputs_.size()) break;
+    std::string names;
+    for (std::string_view name : rt_.session.not_taken) {
+      if (!names.empty()) names += ", ";
+      names += "m." + std::string(name);
+    }
+    fail(rt_, place_name(i) + " is required", "a value", "nil",
+         names.empty() ? std::string()
+                       : "nil in this match, since their branch was not "
+                         "taken: " + names);
+    return false;
+  }
+  return true;
+}
+
+bool BuildInputs::finish(std::vector<ir::ValueId>& out) {
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].is_number && !make_constant(i)) return false;
+  }
+  while (!inputs_.empty() && !inputs_.back().value) inputs_.pop_back();
+  if (!check_required()) return false;
+  out.clear();
+  for (const Input& input : inputs_) out.push_back(input.value);
+  return true;
+}
+
+}  // namespace ruleengine::lua

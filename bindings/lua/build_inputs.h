@@ -1,0 +1,60 @@
+// The inputs of a node to be built, as rule code gives them: values, absent
+// ones, lists of values that are spread, and numbers, which become constants
+// once the types of the other inputs say which. Internal to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_BUILD_INPUTS_H_
+#define RULEENGINE_BINDINGS_LUA_BUILD_INPUTS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings/lua/handle.h"
+#include "core/ir/op_facts.h"
+
+namespace ruleengine::lua {
+
+class BuildInputs {
+ public:
+  // `facts` is nullptr for an op that is not known; `op` names it in errors.
+  BuildInputs(Runtime& rt, lua_State* state, const ir::OpFacts* facts,
+              std::string op)
+      : rt_(rt), state_(state), facts_(facts), op_(std::move(op)) {}
+
+  // Appends what stands at stack index `index`. False after fail()/reject().
+  bool add(int index);
+  // The array part of the table at `index`; holes are absent inputs.
+  bool add_array(int index);
+  void add_value(ir::ValueId value) { inputs_.push_back({.value = value}); }
+  std::size_t size() const { return inputs_.size(); }
+
+  // Makes the constants and checks that what must be there is.
+  bool finish(std::vector<ir::ValueId>& out);
+
+ private:
+  struct Input {
+    ir::ValueId value;  // invalid: absent, or `numbers`
+    bool is_number = false, scalar = false;
+    std::size_t first = 0, count = 0;  // of numbers_
+  };
+
+  bool add_one(int index);
+  bool add_list(int index);
+  bool add_numbers(int index, std::size_t count);
+  const ir::FormalValue* formal(std::size_t place) const;
+  ir::DataType wanted_type(std::size_t place) const;
+  ir::DataType type_of(const Input& input) const;
+  bool make_constant(std::size_t place);
+  bool check_required();
+  std::string place_name(std::size_t place) const;
+
+  Runtime& rt_;
+  lua_State* state_;
+  const ir::OpFacts* facts_;
+  std::string op_;
+  std::vector<Input> inputs_;
+  std::vector<double> numbers_;
+};
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_BUILD_INPUTS_H_

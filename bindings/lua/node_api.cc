@@ -1,0 +1,321 @@
+#include "bindings/lua/node_api.h"
+
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "bindings/lua/attribute_value.h"
+#include "bindings/lua/build.h"
+#include "bindings/lua/node_reading.h"
+#include "bindings/lua/suggest.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::lua {
+namespace {
+
+const Handle* self(Runtime& rt, lua_State* state) {
+  return check_handle(rt, state, 1, HandleKind::kNode, "the node");
+}
+
+const ir::OpFacts* newest(const Runtime& rt, ir::NodeId node) {
+  const ir::Op& op = rt.session.graph->op(node);
+  return ir::newest_op(op.domain, op.type);
+}
+
+void push_values(Runtime& rt, lua_State* state,
+                 std::span<const ir::ValueId> values) {
+  push_list(rt, state, static_cast<int>(values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    push_value(rt, state, values[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+// --- n.inputs -------------------------------------------------------------------
+
+// A table of the inputs; its place 0 keeps the node, for the names.
+void push_inputs(Runtime& rt, lua_State* state, ir::NodeId node) {
+  const std::span<const ir::ValueId> inputs = read_node(rt, node).inputs;
+  lua_createtable(state, static_cast<int>(inputs.size()) + 1, 0);
+  push_node(rt, state, node);
+  lua_rawseti(state, -2, 0);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    push_value(rt, state, inputs[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.inputs_metatable);
+  lua_setmetatable(state, -2);
+}
+
+int no_such_input(Runtime& rt, const ir::OpFacts& facts,
+                  std::string_view name) {
+  std::vector<std::string> known;
+  for (const ir::FormalValue& formal : facts.inputs) {
+    known.emplace_back(formal.name);
+  }
+  return fail(rt,
+              std::string(facts.type) + " has no input '" +
+                  printable(name, 60) + "'",
+              {}, {}, suggestion(name, known));
+}
+
+// n.inputs.w_scale: places are answered by the table itself.
+int inputs_index(Runtime& rt, lua_State* state) {
+  const auto name = string_at(state, 2);
+  if (!name) return lua_pushnil(state), 1;
+  lua_rawgeti(state, 1, 0);
+  const Handle* node = check_handle(rt, state, -1, HandleKind::kNode, "inputs");
+  if (node == nullptr) return kFailed;
+  const ir::OpFacts* facts = newest(rt, node->node());
+  if (facts == nullptr) {
+    return fail(rt, "the inputs of an unknown op have no names", "a place",
+                "'" + printable(*name, 60) + "'");
+  }
+  for (std::size_t i = 0; i < facts->inputs.size(); ++i) {
+    if (facts->inputs[i].name != *name) continue;
+    lua_rawgeti(state, 1, static_cast<int>(i) + 1);
+    return 1;
+  }
+  return no_such_input(rt, *facts, *name);
+}
+
+// --- n.attrs --------------------------------------------------------------------
+
+// An opaque attribute's handle points to it, so it must outlive the reading.
+void push_kept_attribute(Runtime& rt, lua_State* state,
+                         const ir::Attribute& attribute) {
+  push_attribute(rt, state, attribute);
+  const Handle* handle = to_handle(rt, state, -1);
+  if (handle == nullptr) return;
+  lua_pop(state, 1);
+  Arena& arena = rt.session.graph->model().arena;
+  push_attribute(rt, state, *arena.make<ir::Attribute>(attribute));
+}
+
+int attributes_index(Runtime& rt, lua_State* state) {
+  const Handle* handle =
+      check_handle(rt, state, 1, HandleKind::kAttributes, "attrs");
+  if (handle == nullptr) return kFailed;
+  const auto name = string_at(state, 2);
+  if (!name) {
+    return fail(rt, "attributes have names", "attrs.axis", kind_of(state, 2));
+  }
+  if (const auto* found = read_node(rt, handle->node()).attribute(*name)) {
+    push_kept_attribute(rt, state, *found);
+    return 1;
+  }
+  const ir::OpFacts* facts = newest(rt, handle->node());
+  if (facts == nullptr) return lua_pushnil(state), 1;
+  const ir::FormalAttribute* formal = facts->attribute(*name);
+  if (formal != nullptr) {
+    push_default(rt, state, *formal);
+    return 1;
+  }
+  std::vector<std::string> known;
+  for (const ir::FormalAttribute& a : facts->attributes) {
+    known.emplace_back(a.name);
+  }
+  return fail(rt,
+              std::string(facts->type) + " has no attribute '" +
+                  printable(*name, 60) + "'",
+              {}, {}, suggestion(*name, known));
+}
+
+// --- Nodes ----------------------------------------------------------------------
+
+// n:replace_input(old, new): in every place where the node reads `old`.
+int replace_input(Runtime& rt, lua_State* state) {
+  const Handle* node = self(rt, state);
+  if (node == nullptr) return kFailed;
+  const Handle* from =
+      check_handle(rt, state, 2, HandleKind::kValue, "the old input");
+  if (from == nullptr) return kFailed;
+  const Handle* to =
+      check_handle(rt, state, 3, HandleKind::kValue, "the new input");
+  if (to == nullptr) return kFailed;
+  rewrite::Edit* edit = rt.session.edit;
+  if (edit == nullptr) {
+    return fail(rt, ":replace_input works only in `rewrite` and `pass`");
+  }
+  const ir::ValueId value =
+      to->transposed ? edit->transposed(to->value()) : to->value();
+  bool found = false;
+  const ir::Graph& graph = *rt.session.graph;
+  for (std::size_t i = 0; i < graph.inputs(node->node()).size(); ++i) {
+    if (graph.input(node->node(), i) != from->value()) continue;
+    edit->replace_input(node->node(), static_cast<std::uint32_t>(i), value);
+    found = true;
+  }
+  if (!found) {
+    return fail(rt, "the node does not read the old input",
+                graph.describe(node->node()) + " as a reader",
+                rewrite::describe(graph, *rt.session.facts, from->value()));
+  }
+  rt.session.changed = rt.session.changed || value != from->value();
+  return 0;
+}
+
+enum NodeField { kOp, kDomain, kName, kInputs, kOutputs, kAttrs };
+
+int node_index(Runtime& rt, lua_State* state) {
+  const std::optional<int> field = find_field(rt, state, HandleKind::kNode);
+  if (!field) return kFailed;
+  if (*field == kMethod) return 1;
+  const Handle* node = self(rt, state);
+  if (node == nullptr) return kFailed;
+  const ir::Graph& graph = *rt.session.graph;
+  switch (*field) {
+    case kOp:
+      push(state, graph.op(node->node()).type);
+      break;
+    case kDomain:
+      push(state, graph.op(node->node()).domain);
+      break;
+    case kName:
+      push(state, graph.node(node->node()).name);
+      break;
+    case kInputs:
+      push_inputs(rt, state, node->node());
+      break;
+    case kOutputs:
+      push_values(rt, state, graph.outputs(node->node()));
+      break;
+    case kAttrs:
+      push_handle(rt, state,
+                  {.kind = HandleKind::kAttributes, .id = node->id});
+      break;
+  }
+  return 1;
+}
+
+int node_equal(Runtime& rt, lua_State* state) {
+  const Handle* a = to_handle(rt, state, 1);
+  const Handle* b = to_handle(rt, state, 2);
+  lua_pushboolean(state, static_cast<int>(a != nullptr && b != nullptr &&
+                                          a->kind == b->kind &&
+                                          a->id == b->id));
+  return 1;
+}
+
+int node_tostring(Runtime& rt, lua_State* state) {
+  const Handle* node = self(rt, state);
+  if (node == nullptr) return kFailed;
+  rt.scratch.text = rt.session.graph->describe(node->node());
+  push(state, rt.scratch.text);
+  return 1;
+}
+
+constexpr Field kNodeFields[] = {
+    {"op", kOp},
+    {"domain", kDomain},
+    {"name", kName},
+    {"inputs", kInputs},
+    {"outputs", kOutputs},
+    {"attrs", kAttrs},
+    {"with", kMethod, entry<build_with>},
+    {"replace_input", kMethod, entry<replace_input>},
+};
+
+// --- The graph ------------------------------------------------------------------
+
+struct Wanted {
+  std::optional<std::string_view> op, domain;
+};
+
+// graph:nodes(), graph:nodes "Softmax", graph:nodes{op = ..., domain = ...}
+bool read_wanted(Runtime& rt, lua_State* state, Wanted& out) {
+  if (lua_isnoneornil(state, 2)) return true;
+  if (const auto type = string_at(state, 2)) {
+    out.op = *type;
+    return true;
+  }
+  if (!lua_istable(state, 2)) {
+    fail(rt, ":nodes wants what to look for", "{op = \"Softmax\"}",
+         kind_of(state, 2));
+    return false;
+  }
+  for (lua_pushnil(state); lua_next(state, 2) != 0; lua_pop(state, 1)) {
+    const auto key = string_at(state, -2);
+    const auto value = string_at(state, -1);
+    if (!key || !value || (*key != "op" && *key != "domain")) {
+      fail(rt, ":nodes knows `op` and `domain`, both names",
+           "{op = \"Softmax\", domain = \"\"}",
+           key ? "'" + printable(*key, 60) + "'" : kind_of(state, -2));
+      return false;
+    }
+    (*key == "op" ? out.op : out.domain) = *value;
+  }
+  return true;
+}
+
+// All live nodes that fit, subgraphs included, in graph order.
+int nodes(Runtime& rt, lua_State* state) {
+  if (check_handle(rt, state, 1, HandleKind::kGraph, "what :nodes is asked of") ==
+      nullptr) {
+    return kFailed;
+  }
+  Wanted wanted;
+  if (!read_wanted(rt, state, wanted)) return kFailed;
+  if (wanted.domain == "ai.onnx") wanted.domain = "";
+  const ir::Graph& graph = *rt.session.graph;
+  Sandbox::charge(state, graph.node_count());
+  push_list(rt, state, 0);
+  int count = 0;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId id(i);
+    if (graph.node(id).removed) continue;
+    const ir::Op& op = graph.op(id);
+    if (wanted.op && op.type != *wanted.op) continue;
+    if (wanted.domain && op.domain != *wanted.domain) continue;
+    push_node(rt, state, id);
+    lua_rawseti(state, -2, ++count);
+  }
+  return 1;
+}
+
+enum GraphField { kGraphInputs, kGraphOutputs };
+
+int graph_index(Runtime& rt, lua_State* state) {
+  const std::optional<int> field = find_field(rt, state, HandleKind::kGraph);
+  if (!field) return kFailed;
+  if (*field == kMethod) return 1;
+  if (check_handle(rt, state, 1, HandleKind::kGraph, "the graph") == nullptr) {
+    return kFailed;
+  }
+  const ir::Block& main = rt.session.graph->block(ir::Graph::main_block());
+  push_values(rt, state, *field == kGraphInputs ? main.inputs : main.outputs);
+  return 1;
+}
+
+constexpr Field kGraphFields[] = {{"inputs", kGraphInputs},
+                                  {"outputs", kGraphOutputs},
+                                  {"nodes", kMethod, entry<nodes>}};
+
+int opaque_index(Runtime& rt, lua_State* state) {
+  return fail(rt, "the attribute cannot be looked into", {},
+              kind_of(state, 2));
+}
+
+}  // namespace
+
+void make_node_metatables(Runtime& rt, lua_State* state) {
+  constexpr HandleKind kKind = HandleKind::kNode;
+  make_metatable(rt, state, kKind, entry<node_index>, kNodeFields,
+                 std::size(kNodeFields));
+  set_metamethod(rt, state, kKind, "__eq", entry<node_equal>);
+  set_metamethod(rt, state, kKind, "__tostring", entry<node_tostring>);
+  make_metatable(rt, state, HandleKind::kAttributes, entry<attributes_index>,
+                 nullptr, 0);
+  make_metatable(rt, state, HandleKind::kAttribute, entry<opaque_index>,
+                 nullptr, 0);
+  make_metatable(rt, state, HandleKind::kGraph, entry<graph_index>,
+                 kGraphFields, std::size(kGraphFields));
+  lua_createtable(state, 0, 2);
+  push_function(state, rt, entry<inputs_index>);
+  lua_setfield(state, -2, "__index");
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+  rt.inputs_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,266 @@
+// LuaRule: a rule file as the driver sees it.
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "bindings/lua/callback.h"
+#include "bindings/lua/group_key.h"
+#include "bindings/lua/match_value.h"
+#include "bindings/lua/results.h"
+#include "bindings/lua/rule.h"
+#include "bindings/lua/rule_file.h"
+
+namespace ruleengine::lua {
+namespace {
+
+using rewrite::Rejection;
+
+class LuaCandidate : public rewrite::Candidate {
+ public:
+  LuaCandidate(Sandbox& sandbox, const match::Match& found)
+      : match(found), sandbox_(sandbox) {}
+  ~LuaCandidate() override {
+    if (computed != 0) {
+      luaL_unref(sandbox_.state(), LUA_REGISTRYINDEX, computed);
+    }
+  }
+  LuaCandidate(const LuaCandidate&) = delete;
+  LuaCandidate& operator=(const LuaCandidate&) = delete;
+
+  const std::string& key() const override { return key_; }
+  std::string& mutable_key() { return key_; }
+
+  match::Match match;
+  std::uint64_t epoch = 0;   // of the handles that `where` put onto m
+  FunctionRef computed = 0;  // what `where` put onto m
+
+ private:
+  Sandbox& sandbox_;
+  std::string key_;
+};
+
+class LuaRule : public rewrite::Rule {
+ public:
+  LuaRule(Sandbox& sandbox, const LoadedRule& rule)
+      : sandbox_(sandbox), rule_(rule) {
+    frame_.rule = &rule;
+    prepared_ = sandbox.protect([this](lua_State* state) { prepare(state); });
+  }
+
+  const std::string& name() const override { return rule_.name; }
+  const std::string& qualified() const override { return rule_.qualified; }
+  const std::string& file() const override { return rule_.file; }
+  rewrite::Phase phase() const override { return rule_.phase; }
+  const std::vector<std::string>& after() const override {
+    return rule_.after;
+  }
+  bool groups() const override { return rule_.together != 0; }
+  std::vector<std::pair<std::string, std::string>> meta() const override {
+    return rule_.meta;
+  }
+  const pattern::Pattern* pattern() const override {
+    return rule_.pattern ? &*rule_.pattern : nullptr;
+  }
+
+  Result<bool> enabled(ir::Graph& graph, ir::Facts& facts) override;
+  Result<Filtered> filter(const match::Match& match, ir::Graph& graph,
+                          ir::Facts& facts,
+                          std::vector<rewrite::Warning>& warnings) override;
+  Result<std::optional<Rejection>> apply(
+      std::span<rewrite::Candidate* const> candidates,
+      rewrite::Edit& edit) override;
+  Result<bool> pass(rewrite::Edit& edit) override;
+
+ private:
+  void prepare(lua_State* state);
+  Runtime& runtime() const { return Runtime::of(sandbox_.state()); }
+  Result<Ended> run_where();
+  Result<Ended> run_together(LuaCandidate& candidate);
+  Diagnostic at_root(Diagnostic error, const match::Match& match) const;
+
+  Sandbox& sandbox_;
+  const LoadedRule& rule_;
+  RuleFrame frame_;
+  Status prepared_;
+  Callback where_, rewrite_, together_, when_, pass_;
+};
+
+void LuaRule::prepare(lua_State* state) {
+  Runtime& rt = Runtime::of(state);
+  if (rule_.pattern) frame_.names = make_names(state, *rule_.pattern);
+  frame_.options = make_options(rt, state, rule_.options);
+  where_ = Callback::of(sandbox_, rule_, "where", rule_.where);
+  rewrite_ = Callback::of(sandbox_, rule_, "rewrite", rule_.rewrite);
+  together_ = Callback::of(sandbox_, rule_, "together", rule_.together);
+  when_ = Callback::of(sandbox_, rule_, "when", rule_.when);
+  pass_ = Callback::of(sandbox_, rule_, "pass", rule_.pass);
+}
+
+// Leaves the stack as it found it, whatever happens.
+class StackScope {
+ public:
+  explicit StackScope(lua_State* state)
+      : state_(state), top_(lua_gettop(state)) {}
+  ~StackScope() { lua_settop(state_, top_); }
+  StackScope(const StackScope&) = delete;
+  StackScope& operator=(const StackScope&) = delete;
+  int first() const { return top_ + 1; }
+
+ private:
+  lua_State* state_;
+  int top_;
+};
+
+// --- when ---------------------------------------------------------------------
+
+Result<bool> LuaRule::enabled(ir::Graph& graph, ir::Facts& facts) {
+  if (!prepared_) return prepared_.error();
+  if (!when_) return true;
+  Runtime& rt = runtime();
+  const StackScope stack(sandbox_.state());
+  const SessionScope scope(rt, {.stage = Stage::kWhen,
+                                .frame = &frame_,
+                                .graph = &graph,
+                                .facts = &facts});
+  auto ended = when_.call(sandbox_, 1, [&](lua_State* state) {
+    push_handle(rt, state, {.kind = HandleKind::kGraph});
+    lua_rawgeti(state, LUA_REGISTRYINDEX, frame_.options);
+  });
+  if (!ended) return ended.error();
+  if (*ended) return false;  // arithmetic on an unknown dimension
+  return lua_toboolean(sandbox_.state(), -1) != 0;
+}
+
+// --- where and together -------------------------------------------------------
+
+Result<Ended> LuaRule::run_where() {
+  if (!where_) return Ended();
+  Runtime& rt = runtime();
+  rt.session.stage = Stage::kWhere;
+  auto ended = where_.call(sandbox_, 0, [&rt](lua_State* state) {
+    push_match(rt, state, 0);
+  });
+  if (!ended || *ended) return ended;
+  return Ended(std::exchange(rt.session.refusal, {}));
+}
+
+Result<Ended> LuaRule::run_together(LuaCandidate& candidate) {
+  if (!together_) return Ended();
+  Runtime& rt = runtime();
+  const StackScope stack(sandbox_.state());
+  rt.session.stage = Stage::kTogether;
+  auto ended = together_.call(sandbox_, LUA_MULTRET, [&rt](lua_State* state) {
+    push_match(rt, state, 0);
+  });
+  if (!ended || *ended) return ended;
+  Status written = write_key(rt, sandbox_.state(), stack.first(),
+                             candidate.mutable_key());
+  if (!written) return at_root(std::move(written.error()), candidate.match);
+  return Ended();
+}
+
+Diagnostic LuaRule::at_root(Diagnostic error,
+                            const match::Match& match) const {
+  if (error.where.empty()) {
+    error.where = rule_.file + ":" + std::to_string(rule_.line);
+  }
+  const ir::Graph& graph = *runtime().session.graph;
+  error.where += ", at " + graph.describe(match.root);
+  return error;
+}
+
+Result<rewrite::Rule::Filtered> LuaRule::filter(
+    const match::Match& match, ir::Graph& graph, ir::Facts& facts,
+    std::vector<rewrite::Warning>& warnings) {
+  if (!prepared_) return prepared_.error();
+  auto candidate = std::make_unique<LuaCandidate>(sandbox_, match);
+  Runtime& rt = runtime();
+  const SessionScope scope(rt, {.stage = Stage::kWhere,
+                                .frame = &frame_,
+                                .graph = &graph,
+                                .facts = &facts,
+                                .warnings = &warnings});
+  candidate->epoch = scope.epoch();
+  rt.session.members.push_back({&candidate->match, &candidate->computed});
+  Result<Ended> ended = run_where();
+  if (ended && !*ended) ended = run_together(*candidate);
+  if (!ended) return ended.error();
+  if (*ended) return Filtered(std::move(**ended));
+  return Filtered(std::unique_ptr<rewrite::Candidate>(std::move(candidate)));
+}
+
+// --- rewrite ------------------------------------------------------------------
+
+Result<std::optional<Rejection>> LuaRule::apply(
+    std::span<rewrite::Candidate* const> candidates, rewrite::Edit& edit) {
+  Runtime& rt = runtime();
+  lua_State* state = sandbox_.state();
+  const StackScope stack(state);
+  const SessionScope scope(rt, {.stage = Stage::kRewrite,
+                                .frame = &frame_,
+                                .graph = &edit.graph(),
+                                .facts = &edit.facts(),
+                                .edit = &edit});
+  for (rewrite::Candidate* each : candidates) {
+    auto& candidate = static_cast<LuaCandidate&>(*each);
+    rt.session.members.push_back({&candidate.match, &candidate.computed});
+    rt.session.epochs.push_back(candidate.epoch);
+  }
+  std::ranges::sort(rt.session.epochs);  // the session's own stays last
+  const match::Match& first = *rt.session.members[0].match;
+  if (!rewrite_) {
+    return at_root({.kind = ErrorKind::kRule,
+                    .what = "the rule has no `rewrite`"}, first);
+  }
+  edit.set_block(edit.graph().node(first.root).block);
+  auto ended = rewrite_.call(sandbox_, LUA_MULTRET, [&](lua_State* inner) {
+    lua_rawgeti(inner, LUA_REGISTRYINDEX, rt.builders);
+    if (groups()) {
+      push_group(rt, inner);
+    } else {
+      push_match(rt, inner, 0);
+    }
+  });
+  if (!ended || *ended) return ended;
+  auto replaced = replace_results(rt, state, stack.first(), groups());
+  if (!replaced) return at_root(std::move(replaced.error()), first);
+  return replaced;
+}
+
+// --- pass ---------------------------------------------------------------------
+
+Result<bool> LuaRule::pass(rewrite::Edit& edit) {
+  if (!prepared_) return prepared_.error();
+  if (!pass_) return false;
+  Runtime& rt = runtime();
+  const StackScope stack(sandbox_.state());
+  const SessionScope scope(rt, {.stage = Stage::kPass,
+                                .frame = &frame_,
+                                .graph = &edit.graph(),
+                                .facts = &edit.facts(),
+                                .edit = &edit});
+  auto ended = pass_.call(sandbox_, 0, [&](lua_State* state) {
+    push_handle(rt, state, {.kind = HandleKind::kGraph});
+    lua_rawgeti(state, LUA_REGISTRYINDEX, rt.builders);
+    lua_rawgeti(state, LUA_REGISTRYINDEX, frame_.options);
+  });
+  if (!ended) return ended.error();
+  return !*ended && rt.session.changed;
+}
+
+}  // namespace
+
+std::unique_ptr<rewrite::Rule> make_rule(Sandbox& sandbox,
+                                         const LoadedRule& rule) {
+  return std::make_unique<LuaRule>(sandbox, rule);
+}
+
+std::vector<std::unique_ptr<rewrite::Rule>> make_rules(RuleSet& set) {
+  std::vector<std::unique_ptr<rewrite::Rule>> out;
+  for (const auto& rule : set.rules()) {
+    out.push_back(make_rule(set.sandbox(), *rule));
+  }
+  return out;
+}
+
+}  // namespace ruleengine::lua

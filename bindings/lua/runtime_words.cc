@@ -1,0 +1,147 @@
+#include "bindings/lua/runtime_words.h"
+
+#include <string>
+#include <utility>
+
+#include "bindings/lua/handle.h"
+#include "bindings/lua/match_value.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// What the rule is at: the root of the match it works on.
+ir::NodeId current_root(const Runtime& rt) {
+  if (rt.session.members.empty()) return {};
+  return rt.session.members[0].match->root;
+}
+
+bool check_stage(Runtime& rt, const char* word, bool where_only) {
+  const Stage stage = rt.session.stage;
+  const bool good = stage == Stage::kWhere ||
+                    (!where_only && (stage == Stage::kTogether ||
+                                     stage == Stage::kRewrite ||
+                                     stage == Stage::kPass));
+  if (good) return true;
+  fail(rt, std::string("`") + word + "` works only in " +
+               (where_only ? "`where`" : "`where` and `rewrite`"),
+       {}, {},
+       stage == Stage::kNone ? "`match` describes: say it as a fact or a "
+                               "pattern, or ask in `where`"
+                             : "");
+  return false;
+}
+
+// A value, node, dimension, number or text as the culprit of a rejection.
+bool describe_culprit(Runtime& rt, lua_State* state, int index,
+                      std::string& out) {
+  if (lua_isnoneornil(state, index)) return true;
+  if (lua_isstring(state, index) != 0) {
+    out = printable(lua_tostring(state, index));
+    return true;
+  }
+  const Handle* handle = to_handle(rt, state, index);
+  if (handle == nullptr) {
+    out = kind_of(state, index);
+    return true;
+  }
+  if (!check_alive(rt, *handle)) return false;
+  const ir::Graph& graph = *rt.session.graph;
+  switch (handle->kind) {
+    case HandleKind::kValue:
+      out = rewrite::describe(graph, *rt.session.facts, handle->value());
+      break;
+    case HandleKind::kNode:
+      out = graph.describe(handle->node());
+      break;
+    case HandleKind::kDim:
+      out = graph.model().dims.text(handle->dim);
+      break;
+    default:
+      out = handle_name(handle->kind);
+  }
+  return true;
+}
+
+// The reason at `index`; a rule that gives none is told so.
+bool read_reason(Runtime& rt, lua_State* state, int index, const char* word,
+                 std::string& out) {
+  const auto text = string_at(state, index);
+  if (!text) {
+    fail(rt, std::string("`") + word + "` wants a reason", "a string",
+         kind_of(state, index));
+    return false;
+  }
+  out = printable(*text, 500);
+  return true;
+}
+
+// need(v, reason, culprit): v, or the end of the match.
+int need(Runtime& rt, lua_State* state) {
+  if (!check_stage(rt, "need", false)) return kFailed;
+  if (lua_toboolean(state, 1) != 0) {
+    lua_settop(state, 1);
+    return 1;
+  }
+  std::string reason, culprit;
+  if (!read_reason(rt, state, 2, "need", reason) ||
+      !describe_culprit(rt, state, 3, culprit)) {
+    return kFailed;
+  }
+  return reject(rt, std::move(reason), std::move(culprit));
+}
+
+// The node a warning is about, and its label.
+bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node) {
+  node = current_root(rt);
+  const Handle* handle = to_handle(rt, state, index);
+  if (lua_isnoneornil(state, index)) return true;
+  if (handle == nullptr || (handle->kind != HandleKind::kNode &&
+                            handle->kind != HandleKind::kValue)) {
+    fail(rt, "`refuse` names a node", "m.TAG", kind_of(state, index));
+    return false;
+  }
+  if (!check_alive(rt, *handle)) return false;
+  if (handle->kind == HandleKind::kNode) {
+    node = handle->node();
+  } else if (ir::NodeId p = rt.session.graph->producer(handle->value())) {
+    node = p;
+  }
+  return true;
+}
+
+// refuse(cond, reason, m.TAG): warns and goes on.
+int refuse(Runtime& rt, lua_State* state) {
+  if (!check_stage(rt, "refuse", true)) return kFailed;
+  if (lua_toboolean(state, 1) == 0) return 0;
+  std::string reason;
+  ir::NodeId node;
+  if (!read_reason(rt, state, 2, "refuse", reason) ||
+      !warned_node(rt, state, 3, node)) {
+    return kFailed;
+  }
+  const std::string label = node_label(*rt.session.graph, node);
+  const std::string_view tag = tag_of(rt, node);
+  std::string message = "Skipping ";
+  if (!tag.empty()) message += std::string(tag) + " at ";
+  message += label + ": " + reason;
+  rt.session.warnings->push_back({.rule = rt.session.frame->rule->name,
+                                  .node = label,
+                                  .message = std::move(message)});
+  if (!rt.session.refusal) {
+    rt.session.refusal = {std::move(reason), rt.session.graph->describe(node)};
+  }
+  return 0;
+}
+
+}  // namespace
+
+void install_runtime_words(lua_State* state) {
+  Runtime& rt = Runtime::of(state);
+  push_function(state, rt, entry<need>);
+  lua_setfield(state, -2, "need");
+  push_function(state, rt, entry<refuse>);
+  lua_setfield(state, -2, "refuse");
+}
+
+}  // namespace ruleengine::lua
