@@ -136,7 +136,7 @@ bool Edit::changed() const { return journal_->changed; }
 
 std::span<const ir::NodeId> Edit::touched() const { return journal_->touched; }
 std::span<const ir::NodeId> Edit::added() const { return journal_->added; }
-std::size_t Edit::removed_count() const { return journal_->removed.size(); }
+std::span<const ir::NodeId> Edit::removed() const { return journal_->removed; }
 
 std::string describe(const ir::Graph& graph, ir::Facts& facts,
                      ir::ValueId value) {

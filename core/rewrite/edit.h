@@ -104,7 +104,8 @@ class Edit {
   // changed, nodes whose outputs lost or won readers; ascending, each once.
   std::span<const ir::NodeId> touched() const;
   std::span<const ir::NodeId> added() const;
-  std::size_t removed_count() const;
+  std::span<const ir::NodeId> removed() const;  // dead ones included
+  std::size_t removed_count() const { return removed().size(); }
 
  private:
   struct Journal;  // core/rewrite/state.h

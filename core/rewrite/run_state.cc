@@ -1,0 +1,132 @@
+#include "core/rewrite/run_state.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/verify/verify.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+constexpr std::uint64_t kTicksPerLook = 64;
+constexpr double kShowEvery = 0.05;
+
+}  // namespace
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void Standing::reject(std::uint32_t rule, std::string node,
+                      Rejection rejection) {
+  if (!seen.emplace(rule, node, rejection.reason, rejection.value).second) {
+    return;
+  }
+  rejected[rule].push_back({std::move(node), std::move(rejection.reason),
+                            std::move(rejection.value)});
+}
+
+RunState::RunState(ir::Model& m, std::span<Rule* const> r, const Options& o)
+    : model(m),
+      rules(r),
+      options(o),
+      rewrites_of(r.size(), 0),
+      seconds_of(r.size(), 0) {}
+
+Status RunState::tick(std::uint64_t left) {
+  ++done_;
+  if (++ticks_ % kTicksPerLook != 0) return {};
+  const Clock::time_point now = Clock::now();
+  const std::chrono::duration<double> spent = now - start_;
+  if (spent.count() > options.limits.seconds) {
+    Diagnostic d{.kind = ErrorKind::kLimit,
+                 .what = "the run took too long",
+                 .hint = "--limit-time allows more"};
+    d.expected = "at most " + std::to_string(options.limits.seconds) + " s";
+    return d;
+  }
+  const std::chrono::duration<double> unseen = now - shown_;
+  if (options.progress && unseen.count() >= kShowEvery) {
+    shown_ = now;
+    options.progress(done_, done_ + left);
+  }
+  return {};
+}
+
+Status RunState::count(std::uint32_t rule) {
+  ++version;
+  ++rewrites_of[rule];
+  if (++rewrites <= options.limits.rewrites) return {};
+  Diagnostic d{.kind = ErrorKind::kLimit,
+               .what = "the limit of " +
+                       std::to_string(options.limits.rewrites) +
+                       " rewrites was reached",
+               .hint = "--limit-rewrites allows more"};
+  const auto most = std::ranges::max_element(rewrites_of);
+  const Rule& busiest = *rules[std::size_t(most - rewrites_of.begin())];
+  d.where = busiest.file();
+  d.found = std::to_string(*most) + " by " + busiest.qualified();
+  return d;
+}
+
+Diagnostic RunState::circle(const GraphRun& run,
+                            const Lineage::Circle& circle) const {
+  std::string path;
+  for (std::uint32_t rule : circle.rules) {
+    path += rules[rule]->qualified() + " -> ";
+  }
+  path += rules[circle.rules[0]]->qualified();
+  Diagnostic d{.kind = ErrorKind::kLimit};
+  d.what = circle.rules.size() == 1
+               ? "rule " + rules[circle.rules[0]]->qualified() +
+                     " feeds itself for ever"
+               : "rules undo each other for ever";
+  d.where = rules[circle.rules[0]]->file() + ": " +
+            printable(run.graph.describe(circle.origin));
+  d.expected = "rewrites that come to an end";
+  d.found = path;
+  d.hint =
+      "a rewrite must not build what its own pattern, or the other "
+      "rule's, matches again";
+  return d;
+}
+
+Diagnostic RunState::exhausted(const GraphRun& run, std::uint32_t rule,
+                               ir::NodeId root) const {
+  Diagnostic d{.kind = ErrorKind::kLimit,
+               .what = "matching rule " + rules[rule]->qualified() +
+                       " takes too many steps"};
+  d.where = rules[rule]->file() + ": " + printable(run.graph.describe(root));
+  d.hint = "fewer alternatives, or tests that fail earlier";
+  return d;
+}
+
+std::string node_label(const ir::Graph& graph, ir::NodeId node) {
+  const std::string_view name = graph.node(node).name;
+  if (!name.empty()) return std::string(name);
+  for (ir::ValueId v : graph.outputs(node)) {
+    if (v && !graph.name(v).empty()) return std::string(graph.name(v));
+  }
+  return graph.describe(node);
+}
+
+Status check_at_end(GraphRun& run) {
+  compact_initializers(run.graph);
+  Status status = verify::check_graph(run.graph);
+  if (status) return status;
+  Diagnostic d = status.error();
+  d.kind = ErrorKind::kVerify;
+  d.what = "internal error after rewriting: " + d.what;
+  d.hint = "this is a bug of the engine; nothing was written";
+  return d;
+}
+
+Status check_after_edit([[maybe_unused]] GraphRun& run) {
+#ifdef RULEENGINE_CHECK_EDITS
+  return check_at_end(run);
+#else
+  return {};
+#endif
+}
+
+}  // namespace ruleengine::rewrite

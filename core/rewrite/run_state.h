@@ -1,0 +1,88 @@
+// What a run keeps: one GraphRun for each graph, and the RunState that they
+// share. Internal to core/rewrite. A failed step leaves its Diagnostic to the
+// caller; nothing here is thread-safe.
+#ifndef RULEENGINE_CORE_REWRITE_RUN_STATE_H_
+#define RULEENGINE_CORE_REWRITE_RUN_STATE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/rewrite/driver.h"
+#include "core/rewrite/lineage.h"
+#include "core/rewrite/stage.h"
+#include "core/rewrite/workspace.h"
+
+namespace ruleengine::rewrite {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start);
+
+// What stood at the last sweep of a stage over a graph.
+struct Standing {
+  std::vector<std::uint64_t> matches;           // by rule of the run
+  std::vector<std::vector<Rejected>> rejected;  // likewise
+  std::vector<Warning> warnings;
+  std::set<std::tuple<std::uint32_t, std::string, std::string, std::string>>
+      seen;
+
+  explicit Standing(std::size_t rules) : matches(rules), rejected(rules) {}
+  void reject(std::uint32_t rule, std::string node, Rejection rejection);
+};
+
+struct GraphRun {
+  GraphRun(ir::Graph& g, std::unique_ptr<ir::Facts> f)
+      : graph(g), facts(std::move(f)), workspace(g), lineage(g) {}
+
+  ir::Graph& graph;
+  std::unique_ptr<ir::Facts> facts;
+  Workspace workspace;
+  Lineage lineage;
+};
+
+class RunState {
+ public:
+  RunState(ir::Model& m, std::span<Rule* const> r, const Options& o);
+
+  ir::Model& model;
+  std::span<Rule* const> rules;
+  const Options& options;
+  std::vector<std::unique_ptr<GraphRun>> graphs;
+
+  std::uint64_t rewrites = 0;
+  std::uint64_t version = 0;  // grows with every change of any graph
+  std::vector<std::uint64_t> rewrites_of;  // by rule
+  std::vector<double> seconds_of;          // by rule
+  double match_seconds = 0;
+
+  // Time and work so far; an error when the time is over. Cheap.
+  Status tick(std::uint64_t left);
+  // A rewrite of `rule` was kept: limits.
+  Status count(std::uint32_t rule);
+  Diagnostic circle(const GraphRun& run, const Lineage::Circle& circle) const;
+  Diagnostic exhausted(const GraphRun& run, std::uint32_t rule,
+                       ir::NodeId root) const;
+
+ private:
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point shown_ = start_;
+  std::uint64_t ticks_ = 0;
+  std::uint64_t done_ = 0;
+};
+
+// A node as reports name it: its name, or that of its first output.
+std::string node_label(const ir::Graph& graph, ir::NodeId node);
+
+// Kept edits may be checked one by one; see RULEENGINE_CHECK_EDITS.
+Status check_after_edit(GraphRun& run);
+Status check_at_end(GraphRun& run);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_RUN_STATE_H_

@@ -1,0 +1,270 @@
+#include "core/rewrite/sweep.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/analysis/order.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+// After an edit, at most this many nodes below it are looked at again at once;
+// what lies farther is left to the next sweep.
+constexpr std::size_t kMaxBelow = 256;
+// Sweeps in which a `pass` may still find something to change.
+constexpr int kMaxPasses = 1000;
+
+// The least key among the producers of what is replaced.
+std::uint64_t rank_of(const ir::Graph& graph,
+                      std::span<const match::Match* const> matches) {
+  std::uint64_t rank = std::numeric_limits<std::uint64_t>::max();
+  for (const match::Match* m : matches) {
+    rank = std::min(rank, graph.node(m->root).rank);
+    for (ValueId v : m->results) {
+      const NodeId p = graph.producer(v);
+      if (p) rank = std::min(rank, graph.node(p).rank);
+    }
+  }
+  return rank;
+}
+
+std::vector<NodeId> consumed_by(std::span<const match::Match* const> matches) {
+  std::vector<NodeId> all;
+  for (const match::Match* m : matches) {
+    all.insert(all.end(), m->consumed.begin(), m->consumed.end());
+  }
+  std::ranges::sort(all);
+  const auto repeated = std::ranges::unique(all);
+  all.erase(repeated.begin(), repeated.end());
+  return all;
+}
+
+}  // namespace
+
+Sweep::Sweep(RunState& state, GraphRun& run, const Stage& stage)
+    : state_(state),
+      run_(run),
+      graph_(run.graph),
+      stage_(stage),
+      worklist_(run.graph) {}
+
+Status Sweep::run(Standing& standing) {
+  standing_ = &standing;
+  if (stage_.program) {
+    machine_ =
+        std::make_unique<match::Machine>(*stage_.program, graph_, *run_.facts);
+  }
+  const auto any = enable();
+  if (!any) return any.error();
+  if (!*any) return {};
+  for (int round = 0;; ++round) {
+    const auto passed = passes();
+    if (!passed) return passed.error();
+    const auto swept = once();
+    if (!swept) return swept.error();
+    if (!*passed && !*swept) return {};
+    if (*passed && round >= kMaxPasses) {
+      return Diagnostic{.kind = ErrorKind::kLimit,
+                        .what = "a pass changes the graph for ever",
+                        .where = state_.rules[stage_.all[0]]->file(),
+                        .expected = "a pass that comes to an end"};
+    }
+  }
+}
+
+Result<bool> Sweep::enable() {
+  std::vector<bool> on(state_.rules.size(), false);
+  bool any = false;
+  for (std::uint32_t rule : stage_.all) {
+    const auto enabled = state_.rules[rule]->enabled(graph_, *run_.facts);
+    if (!enabled) return enabled.error();
+    on[rule] = *enabled;
+    any |= *enabled;
+  }
+  for (std::uint32_t rule : stage_.matching) {
+    const bool groups = state_.rules[rule]->groups();
+    single_.push_back(on[rule] && !groups);
+    grouped_.push_back(on[rule] && groups);
+    any_single_ |= single_.back();
+    any_grouped_ |= grouped_.back();
+  }
+  passing_.clear();
+  for (std::uint32_t rule : stage_.all) {
+    if (on[rule]) passing_.push_back(rule);
+  }
+  return any;
+}
+
+Result<bool> Sweep::passes() {
+  bool changed = false;
+  for (std::uint32_t rule : passing_) {
+    Rule& r = *state_.rules[rule];
+    const Clock::time_point start = Clock::now();
+    Edit edit(graph_, *run_.facts,
+              {.rule = r.qualified(), .from = {}, .meta = r.meta()},
+              &run_.workspace);
+    const auto did = r.pass(edit);
+    if (!did) return did.error();
+    if (*did) {
+      const auto kept = settle(rule, edit, {}, {});
+      if (!kept) return kept.error();
+      changed |= *kept;
+    }
+    state_.seconds_of[rule] += seconds_since(start);
+  }
+  return changed;
+}
+
+Result<bool> Sweep::once() {
+  const std::uint64_t before = state_.version;
+  *standing_ = Standing(state_.rules.size());
+  if (!any_single_ && !any_grouped_) return false;
+  auto order = analysis::topological_order(graph_);
+  if (!order) return order.error();
+  std::uint64_t rank = 0;
+  for (NodeId n : *order) graph_.mutable_node(n).rank = rank++;
+  if (any_single_) {
+    worklist_.start(std::move(*order));
+    while (const NodeId root = worklist_.pop()) {
+      if (Status s = look(root); !s) return s.error();
+    }
+  }
+  if (any_grouped_) {
+    if (Status s = groups(); !s) return s.error();
+  }
+  return state_.version != before;
+}
+
+Status Sweep::match_at(NodeId root, const match::RuleMask& mask) {
+  found_.clear();
+  const Clock::time_point start = Clock::now();
+  machine_->run(root, mask, found_);
+  state_.match_seconds += seconds_since(start);
+  if (const auto cut = machine_->exhausted()) {
+    return state_.exhausted(run_, stage_.matching[cut->rule], cut->root);
+  }
+  return {};
+}
+
+Status Sweep::look(NodeId root) {
+  if (Status s = state_.tick(worklist_.left()); !s) return s;
+  if (!machine_->may_match(root)) return {};
+  if (Status s = match_at(root, single_); !s) return s;
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    const match::Match match = found_[i];
+    const std::uint32_t rule = rule_of(match);
+    const Clock::time_point start = Clock::now();
+    auto candidate = filter(match);
+    if (!candidate) return candidate.error();
+    Result<bool> changed = false;
+    if (*candidate) {
+      Candidate* const one = candidate->get();
+      const match::Match* const its = &match;
+      changed = apply(rule, {&one, 1}, {&its, 1});
+      if (!changed) return changed.error();
+    }
+    state_.seconds_of[rule] += seconds_since(start);
+    if (!*changed) continue;
+    // The other matches here are of a graph that was.
+    if (!graph_.node(root).removed) worklist_.push(root);
+    return {};
+  }
+  return {};
+}
+
+// nullptr when the rule said no.
+Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
+  const std::uint32_t rule = rule_of(match);
+  ++standing_->matches[rule];
+  auto filtered = state_.rules[rule]->filter(match, graph_, *run_.facts,
+                                             standing_->warnings);
+  if (!filtered) return filtered.error();
+  if (auto* rejection = std::get_if<Rejection>(&*filtered)) {
+    standing_->reject(rule, node_label(graph_, match.root),
+                      std::move(*rejection));
+    return std::unique_ptr<Candidate>();
+  }
+  return std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
+}
+
+Result<bool> Sweep::apply(std::uint32_t rule,
+                          std::span<Candidate* const> candidates,
+                          std::span<const match::Match* const> matches) {
+  Rule& r = *state_.rules[rule];
+  const std::vector<NodeId> consumed = consumed_by(matches);
+  const NodeId root = matches[0]->root;
+  const std::string label = node_label(graph_, root);
+  Edit edit(graph_, *run_.facts,
+            {.rule = r.qualified(), .from = consumed, .meta = r.meta()},
+            &run_.workspace);
+  edit.set_block(graph_.node(root).block);
+  edit.set_rank(rank_of(graph_, matches));
+  auto rejection = r.apply(candidates, edit);
+  if (!rejection) return rejection.error();
+  if (*rejection) {
+    standing_->reject(rule, label, std::move(**rejection));
+    return false;
+  }
+  return settle(rule, edit, root, consumed);
+}
+
+Result<bool> Sweep::settle(std::uint32_t rule, Edit& edit, NodeId root,
+                           std::span<const NodeId> consumed) {
+  const std::string label = root ? node_label(graph_, root) : std::string();
+  edit.remove_dead(consumed);
+  if (auto rejection = edit.commit()) {
+    standing_->reject(rule, label, std::move(*rejection));
+    return false;
+  }
+  if (!edit.changed()) return false;
+  if (Status s = state_.count(rule); !s) return s.error();
+  if (root) {
+    const auto circle =
+        run_.lineage.note({rule, root, consumed, edit.added(), edit.removed()});
+    if (circle) return state_.circle(run_, *circle);
+  }
+  touch(edit);
+  if (Status s = check_after_edit(run_); !s) return s.error();
+  return true;
+}
+
+// What the edit touched, and what a match could reach it from, is looked at
+// again.
+void Sweep::touch(const Edit& edit) {
+  touched_at_.resize(graph_.node_count(), 0);
+  for (NodeId n : edit.touched()) touched_at_[n.index()] = state_.version;
+  for (NodeId n : edit.removed()) touched_at_[n.index()] = state_.version;
+  if (!any_single_) return;
+  std::vector<NodeId> list;
+  run_.workspace.clear_marks();
+  const auto add = [&](NodeId n) {
+    if (run_.workspace.mark(n)) list.push_back(n);
+  };
+  for (NodeId n : edit.touched()) add(n);
+  const std::size_t most = list.size() + kMaxBelow;
+  const std::uint32_t reach = stage_.program->reach();
+  std::size_t level_end = list.size();
+  std::uint32_t depth = 1;
+  for (std::size_t i = 0; i < list.size() && list.size() < most; ++i) {
+    if (i == level_end) {
+      level_end = list.size();
+      ++depth;
+    }
+    if (reach != 0 && depth >= reach) break;
+    for (ValueId v : graph_.outputs(list[i])) {
+      if (!v) continue;
+      for (ir::OperandId u = graph_.first_use(v); u && list.size() < most;
+           u = graph_.next_use(u)) {
+        add(graph_.operand(u).user);
+      }
+    }
+  }
+  for (NodeId n : list) {
+    if (machine_->may_match(n)) worklist_.push(n);
+  }
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,76 @@
+// Sweep: one stage over one graph, until nothing changes any more. A sweep
+// looks at every node, and again at what edits touched; one that changed
+// nothing is the fixed point, and what it met is what stands. Internal to
+// core/rewrite.
+#ifndef RULEENGINE_CORE_REWRITE_SWEEP_H_
+#define RULEENGINE_CORE_REWRITE_SWEEP_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/match/machine.h"
+#include "core/rewrite/run_state.h"
+#include "core/rewrite/worklist.h"
+
+namespace ruleengine::rewrite {
+
+class Sweep {
+ public:
+  Sweep(RunState& state, GraphRun& run, const Stage& stage);
+
+  // To the fixed point; `standing` is what was left there.
+  Status run(Standing& standing);
+
+ private:
+  // One match on its way to a group.
+  struct Member {
+    match::Match match;
+    std::unique_ptr<Candidate> candidate;
+  };
+
+  Result<bool> enable();
+  Result<bool> passes();
+  Result<bool> once();
+  Status look(ir::NodeId root);
+  Result<std::unique_ptr<Candidate>> filter(const match::Match& match);
+  // True when the graph changed.
+  Result<bool> apply(std::uint32_t rule, std::span<Candidate* const> candidates,
+                     std::span<const match::Match* const> matches);
+  Result<bool> settle(std::uint32_t rule, Edit& edit, ir::NodeId root,
+                      std::span<const ir::NodeId> consumed);
+  void touch(const Edit& edit);
+  Status match_at(ir::NodeId root, const match::RuleMask& mask);
+
+  // groups.cc
+  Status groups();
+  Result<std::vector<std::vector<Member>>> collect();
+  Status apply_group(std::vector<Member> members, std::uint64_t since);
+  bool is_stale(const match::Match& match, std::uint64_t since) const;
+
+  std::uint32_t rule_of(const match::Match& match) const {
+    return stage_.matching[match.rule];
+  }
+
+  RunState& state_;
+  GraphRun& run_;
+  ir::Graph& graph_;
+  const Stage& stage_;
+  std::unique_ptr<match::Machine> machine_;
+  match::RuleMask single_, grouped_;
+  bool any_single_ = false, any_grouped_ = false;
+  std::vector<std::uint32_t> passing_;  // rules that take part
+  Worklist worklist_;
+  Standing* standing_ = nullptr;
+  std::vector<match::Match> found_;
+  // By node: the version of the run when an edit last touched it.
+  std::vector<std::uint64_t> touched_at_;
+};
+
+// Members that can be rewritten as one, in order: those that overlap with, or
+// depend on, another are left out.
+std::vector<bool> independent(GraphRun& run,
+                              std::span<const match::Match* const> members);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_SWEEP_H_
