@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "bindings/lua/attribute_value.h"
+#include "bindings/lua/value_api.h"
+#include "core/rewrite/sizes.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -65,13 +67,26 @@ bool BuildInputs::add_one(int index) {
          "values, numbers, lists of values, nil", kind_of(state_, index));
     return false;
   }
-  const auto read = read_number(rt_, state_, index, op_);
+  Input input{.is_number = true,
+              .scalar = true,
+              .first = numbers_.size(),
+              .count = 1};
+  if (!add_number(index, input)) return false;
+  inputs_.push_back(input);
+  return true;
+}
+
+bool BuildInputs::add_number(int index, Input& input) {
+  const Handle* handle = to_handle(rt_, state_, index);
+  if (handle != nullptr && handle->kind == HandleKind::kDim) {
+    if (!check_alive(rt_, *handle)) return false;
+    input.symbolic = true;
+    numbers_.push_back({.dim = handle->dim});
+    return true;
+  }
+  const auto read = read_number(rt_, state_, index, "a constant of " + op_);
   if (!read) return false;
-  inputs_.push_back({.is_number = true,
-                     .scalar = true,
-                     .first = numbers_.size(),
-                     .count = 1});
-  numbers_.push_back(*read);
+  numbers_.push_back({.number = *read});
   return true;
 }
 
@@ -109,11 +124,9 @@ bool BuildInputs::add_numbers(int index, std::size_t count) {
   Sandbox::charge(state_, count);
   for (std::size_t i = 1; i <= count; ++i) {
     lua_rawgeti(state_, index, static_cast<int>(i));
-    const auto read =
-        read_number(rt_, state_, lua_gettop(state_), "a constant of " + op_);
+    const bool good = add_number(lua_gettop(state_), input);
     lua_pop(state_, 1);
-    if (!read) return false;
-    numbers_.push_back(*read);
+    if (!good) return false;
   }
   inputs_.push_back(input);
   return true;
@@ -186,12 +199,53 @@ bool BuildInputs::make_constant(std::size_t place) {
   const ir::FormalValue* at = formal(place);
   const bool scalar =
       input.scalar && !(at != nullptr && is_index_list(at->name));
-  const std::span<const double> numbers =
-      std::span(numbers_).subspan(input.first, input.count);
+  if (input.symbolic) return make_sizes(place, scalar);
+  std::vector<double> numbers;
+  for (std::size_t i = 0; i < input.count; ++i) {
+    numbers.push_back(numbers_[input.first + i].number);
+  }
   const ir::Tensor* tensor = make_tensor(rt_, type, numbers, scalar);
   if (tensor == nullptr) return false;
   const std::string_view hint = at != nullptr ? at->name : "constant";
   input.value = rt_.session.edit->constant(tensor, hint);
+  return true;
+}
+
+// Dimensions known by name only, as int64 values computed at run time.
+bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
+  Input& input = inputs_[place];
+  const std::span<const Number> numbers =
+      std::span(numbers_).subspan(input.first, input.count);
+  if (scalar || wanted_type(place) != ir::DataType::kInt64) {
+    for (const Number& n : numbers) {
+      if (!n.dim.known()) reject_dim(rt_, place_name(place), n.dim);
+    }
+    return false;
+  }
+  std::vector<ir::Dim> dims;
+  for (const Number& n : numbers) {
+    if (!n.dim.known()) {
+      dims.push_back(n.dim);
+      continue;
+    }
+    const auto size = to_integer(n.number);
+    if (!size) {
+      fail(rt_, place_name(place) + " gets a number that is not whole",
+           "whole numbers", std::to_string(n.number));
+      return false;
+    }
+    dims.emplace_back(*size);
+  }
+  auto built = rewrite::build_sizes(*rt_.session.edit, dims);
+  if (!built) {
+    fail(rt_, std::move(built.error()));
+    return false;
+  }
+  if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
+    reject(rt_, std::move(rejection->reason), std::move(rejection->value));
+    return false;
+  }
+  input.value = std::get<std::vector<ir::ValueId>>(*built)[0];
   return true;
 }
 

@@ -1,6 +1,7 @@
 // The inputs of a node to be built, as rule code gives them: values, absent
 // ones, lists of values that are spread, and numbers, which become constants
-// once the types of the other inputs say which. Internal to bindings/lua.
+// once the types of the other inputs say which. A list with symbolic dimensions
+// is computed from the graph's inputs at run time. Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_BUILD_INPUTS_H_
 #define RULEENGINE_BINDINGS_LUA_BUILD_INPUTS_H_
 
@@ -32,18 +33,25 @@ class BuildInputs {
 
  private:
   struct Input {
-    ir::ValueId value;  // invalid: absent, or `numbers`
+    ir::ValueId value;  // invalid: absent, or numbers
     bool is_number = false, scalar = false;
+    bool symbolic = false;  // some number is a dimension known by name only
     std::size_t first = 0, count = 0;  // of numbers_
+  };
+  struct Number {
+    double number = 0;
+    ir::Dim dim;  // symbolic, else the number counts
   };
 
   bool add_one(int index);
   bool add_list(int index);
   bool add_numbers(int index, std::size_t count);
+  bool add_number(int index, Input& input);
   const ir::FormalValue* formal(std::size_t place) const;
   ir::DataType wanted_type(std::size_t place) const;
   ir::DataType type_of(const Input& input) const;
   bool make_constant(std::size_t place);
+  bool make_sizes(std::size_t place, bool scalar);
   bool check_required();
   std::string place_name(std::size_t place) const;
 
@@ -52,7 +60,7 @@ class BuildInputs {
   const ir::OpFacts* facts_;
   std::string op_;
   std::vector<Input> inputs_;
-  std::vector<double> numbers_;
+  std::vector<Number> numbers_;
 };
 
 }  // namespace ruleengine::lua

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bindings/lua/callback.h"
+#include "bindings/lua/candidate.h"
 #include "bindings/lua/group_key.h"
 #include "bindings/lua/match_value.h"
 #include "bindings/lua/results.h"
@@ -14,30 +15,6 @@ namespace ruleengine::lua {
 namespace {
 
 using rewrite::Rejection;
-
-class LuaCandidate : public rewrite::Candidate {
- public:
-  LuaCandidate(Sandbox& sandbox, const match::Match& found)
-      : match(found), sandbox_(sandbox) {}
-  ~LuaCandidate() override {
-    if (computed != 0) {
-      luaL_unref(sandbox_.state(), LUA_REGISTRYINDEX, computed);
-    }
-  }
-  LuaCandidate(const LuaCandidate&) = delete;
-  LuaCandidate& operator=(const LuaCandidate&) = delete;
-
-  const std::string& key() const override { return key_; }
-  std::string& mutable_key() { return key_; }
-
-  match::Match match;
-  std::uint64_t epoch = 0;   // of the handles that `where` put onto m
-  FunctionRef computed = 0;  // what `where` put onto m
-
- private:
-  Sandbox& sandbox_;
-  std::string key_;
-};
 
 class LuaRule : public rewrite::Rule {
  public:
