@@ -1,0 +1,289 @@
+#include "core/io/output.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+
+namespace ruleengine::io {
+namespace {
+
+constexpr std::size_t kBuffer = 256 * 1024;
+constexpr std::size_t kReadBuffer = 1024 * 1024;
+// Below this, looking for holes costs more than it saves.
+constexpr std::uint64_t kHoleSearch = 1024 * 1024;
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+}
+
+std::string temporary_name(const std::string& folder) {
+  static std::atomic<unsigned> counter{0};
+  return folder + ".ruleengine-" + std::to_string(::getpid()) + "-" +
+         std::to_string(counter++) + ".tmp";
+}
+
+bool cannot_copy_in_kernel(int error) {
+  return error == EXDEV || error == EINVAL || error == ENOSYS ||
+         error == EOPNOTSUPP || error == EPERM || error == EBADF ||
+         error == EIO;
+}
+
+}  // namespace
+
+std::optional<Existing> existing(const std::string& path) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) return std::nullopt;
+  return Existing{{info.st_dev, info.st_ino},
+                  S_ISREG(info.st_mode),
+                  static_cast<std::uint64_t>(info.st_size)};
+}
+
+OutputFile::OutputFile(const std::string& path)
+    : path_(path), folder_(folder_of(path)) {
+  buffer_.reserve(kBuffer);
+}
+
+Status OutputFile::fail(int error) const {
+  return Diagnostic{ErrorKind::kWrite,
+                    std::string("cannot write the result: ") +
+                        std::strerror(error),
+                    printable(path_), "", "", ""};
+}
+
+Result<std::unique_ptr<OutputFile>> OutputFile::create(
+    const std::string& path) {
+  std::unique_ptr<OutputFile> file(new OutputFile(path));
+  const std::optional<Existing> old = existing(path);
+  if (old && !old->regular) {
+    return Diagnostic{ErrorKind::kWrite,
+                      "the result cannot take the place of what is there",
+                      printable(path), "a regular file, or nothing",
+                      "a folder or a device", ""};
+  }
+  if (Status s = file->open(); !s) return s.error();
+  return file;
+}
+
+Status OutputFile::open() {
+  const bool bad = path_.empty() || path_.back() == '/' ||
+                   path_.find('\0') != std::string::npos;
+  if (bad) return fail(EINVAL);
+  int fd = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  // Without /proc there is no way to name it later.
+  if (fd >= 0 && ::access("/proc/self/fd", X_OK) != 0) {
+    ::close(fd);
+    fd = -1;
+  }
+  while (fd < 0) {
+    temporary_ = temporary_name(folder_);
+    fd = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
+                0666);
+    if (fd < 0 && errno != EEXIST) {
+      temporary_.clear();
+      return fail(errno);
+    }
+  }
+  file_ = Descriptor(fd);
+  return {};
+}
+
+OutputFile::~OutputFile() {
+  if (!committed_ && !temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+Status OutputFile::write(Bytes bytes) {
+  while (!bytes.empty()) {
+    if (buffer_.empty() && bytes.size() >= kBuffer) {
+      return write_at(bytes.data(), bytes.size());
+    }
+    const std::size_t room = kBuffer - buffer_.size();
+    const Bytes part = bytes.first(std::min(room, bytes.size()));
+    buffer_.insert(buffer_.end(), part.begin(), part.end());
+    bytes = bytes.subspan(part.size());
+    if (buffer_.size() == kBuffer) {
+      if (Status s = flush(); !s) return s;
+    }
+  }
+  return {};
+}
+
+Status OutputFile::flush() {
+  Status s = write_at(buffer_.data(), buffer_.size());
+  buffer_.clear();
+  return s;
+}
+
+Status OutputFile::write_at(const std::byte* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t n =
+        ::pwrite(file_.get(), data, size, static_cast<off_t>(at_));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return fail(n < 0 ? errno : ENOSPC);
+    at_ += static_cast<std::uint64_t>(n);
+    data += n;
+    size -= static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+Status OutputFile::pad(std::uint64_t to) {
+  if (Status s = flush(); !s) return s;
+  at_ = std::max(at_, to);  // a hole, until finish() sets the size
+  return {};
+}
+
+Status OutputFile::copy(int from, std::uint64_t offset, std::uint64_t size) {
+  if (Status s = flush(); !s) return s;
+  while (size > 0) {
+    std::uint64_t data = offset, end = offset + size;
+    if (size >= kHoleSearch) {
+      const off_t next = ::lseek(from, static_cast<off_t>(offset), SEEK_DATA);
+      if (next >= 0) {
+        data = std::min(static_cast<std::uint64_t>(next), end);
+        const off_t hole = ::lseek(from, static_cast<off_t>(data), SEEK_HOLE);
+        if (data < end && hole > next) {
+          end = std::min(static_cast<std::uint64_t>(hole), end);
+        }
+      } else if (errno == ENXIO) {
+        data = end;  // nothing but hole to the end of the file
+      }
+    }
+    at_ += data - offset;
+    if (Status s = copy_extent(from, data, end - data); !s) return s;
+    size -= end - offset;
+    offset = end;
+  }
+  return {};
+}
+
+Status OutputFile::copy_extent(int from, std::uint64_t offset,
+                               std::uint64_t size) {
+  while (size > 0 && kernel_copies_) {
+    auto in = static_cast<off_t>(offset), out = static_cast<off_t>(at_);
+    const std::size_t step = std::min<std::uint64_t>(size, 1u << 30);
+    const ssize_t n =
+        ::copy_file_range(from, &in, file_.get(), &out, step, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && cannot_copy_in_kernel(errno)) kernel_copies_ = false;
+    else if (n < 0) return fail(errno);
+    if (n <= 0) break;  // the slow way knows whether the file ended
+    at_ += static_cast<std::uint64_t>(n);
+    offset += static_cast<std::uint64_t>(n);
+    size -= static_cast<std::uint64_t>(n);
+  }
+  return copy_by_reading(from, offset, size);
+}
+
+Status OutputFile::copy_by_reading(int from, std::uint64_t offset,
+                                   std::uint64_t size) {
+  if (size == 0) return {};
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(size, kReadBuffer));
+  while (size > 0) {
+    const std::size_t step = std::min<std::uint64_t>(size, buffer.size());
+    const ssize_t n =
+        ::pread(from, buffer.data(), step, static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      return Diagnostic{ErrorKind::kModel,
+                        n < 0 ? std::string("cannot read the original: ") +
+                                    std::strerror(errno)
+                              : "the original was cut short meanwhile",
+                        "", "", "", ""};
+    }
+    const auto got = static_cast<std::size_t>(n);
+    if (Status s = write_at(buffer.data(), got); !s) return s;
+    offset += got;
+    size -= got;
+  }
+  return {};
+}
+
+Status OutputFile::finish(bool sync) {
+  if (Status s = flush(); !s) return s;
+  if (::ftruncate(file_.get(), static_cast<off_t>(at_)) != 0) {
+    return fail(errno);
+  }
+  if (sync && ::fsync(file_.get()) != 0) return fail(errno);
+  return {};
+}
+
+Status OutputFile::give_temporary_name() {
+  if (!temporary_.empty()) return {};
+  const std::string link = "/proc/self/fd/" + std::to_string(file_.get());
+  for (;;) {
+    const std::string name = temporary_name(folder_);
+    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(),
+                 AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return {};
+    }
+    if (errno != EEXIST) return fail(errno);
+  }
+}
+
+Status OutputFile::commit() {
+  if (Status s = give_temporary_name(); !s) return s;
+  // Exchanged, so that revert() can bring the old one back.
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
+                  RENAME_EXCHANGE) == 0) {
+    replaced_ = true;
+  } else if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    return fail(errno);
+  }
+  committed_ = true;
+  return {};
+}
+
+Status OutputFile::commit_new() {
+  if (Status s = give_temporary_name(); !s) return s;
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
+                  RENAME_NOREPLACE) != 0) {
+    return fail(errno);
+  }
+  committed_ = true;
+  return {};
+}
+
+void OutputFile::revert() {
+  if (!committed_) return;
+  if (replaced_) {
+    (void)::rename(temporary_.c_str(), path_.c_str());
+  } else {
+    ::unlink(path_.c_str());
+  }
+  replaced_ = false;
+}
+
+void OutputFile::release() {
+  if (replaced_) ::unlink(temporary_.c_str());
+  replaced_ = false;
+}
+
+FileSizeSignalBlock::FileSizeSignalBlock() {
+  sigset_t signals, old;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGXFSZ);
+  ::pthread_sigmask(SIG_BLOCK, &signals, &old);
+  was_blocked_ = sigismember(&old, SIGXFSZ) == 1;
+}
+
+FileSizeSignalBlock::~FileSizeSignalBlock() {
+  if (was_blocked_) return;
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGXFSZ);
+  const timespec now = {};
+  (void)::sigtimedwait(&signals, nullptr, &now);  // takes what is pending
+  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+}  // namespace ruleengine::io

@@ -1,0 +1,232 @@
+#include "core/io/save.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "core/io/copy_data.h"
+#include "core/io/data_plan.h"
+#include "core/io/emit.h"
+#include "core/io/external.h"
+#include "core/io/load.h"
+#include "core/io/mapping.h"
+#include "core/io/output.h"
+#include "core/io/write_model.h"
+
+namespace ruleengine::io {
+namespace {
+
+// protobuf's limit on a message.
+constexpr std::uint64_t kMaxMessage = INT_MAX;
+// From here on a system call is cheaper than copying through the buffer.
+constexpr std::uint64_t kStream = 128 * 1024;
+
+class Saver {
+ public:
+  Saver(const ir::Model& model, const std::string& path,
+        const SaveOptions& options)
+      : model_(model),
+        path_(path),
+        data_path_(path + ".data"),
+        options_(options),
+        source_(dynamic_cast<const FileSource*>(model.source.get())),
+        external_(dynamic_cast<ExternalFiles*>(model.external.get())),
+        source_bytes_(model.source ? model.source->bytes() : Bytes()) {}
+
+  Status run() {
+    if (Status s = check_paths(); !s) return s;
+    Result<std::unique_ptr<OutputFile>> out = OutputFile::create(path_);
+    if (!out) return out.error();
+    out_ = std::move(*out);
+    const bool as_it_is = !model_.changed && model_.source != nullptr;
+    if (!as_it_is) return save_changed();
+    if (external_ == nullptr || in_own_folder()) return save_unchanged();
+    Result<bool> beside = data_.copy_originals(*external_, folder_of(path_));
+    if (!beside) return beside.error();
+    return *beside ? save_unchanged() : save_changed();
+  }
+
+ private:
+  static std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+  }
+  static std::string file_of(const std::string& path) {
+    return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+  }
+
+  Diagnostic usage(std::string what, const std::string& where,
+                   std::string hint) const {
+    return {ErrorKind::kUsage, std::move(what), printable(where), "", "",
+            std::move(hint)};
+  }
+
+  bool in_own_folder() const {
+    const std::optional<Existing> folder = existing(folder_of(path_));
+    return folder && external_ != nullptr &&
+           folder->id == external_->folder_id();
+  }
+
+  bool is_original(const std::string& path) const {
+    const std::optional<Existing> old = existing(path);
+    if (!old) return false;
+    return (source_ != nullptr && source_->is_file() &&
+            source_->id() == old->id) ||
+           (external_ != nullptr && external_->owns(old->id));
+  }
+
+  Status check_paths() const {
+    if (is_original(path_)) {
+      return usage("the result would replace the model or its data", path_,
+                   "give the result another name with -o");
+    }
+    if (external_ != nullptr) {
+      if (Status s = check_data_path(); !s) return s;
+    }
+    if (options_.share_data && external_ != nullptr && !in_own_folder()) {
+      return usage("the result can share the model's data only in its folder",
+                   path_, "leave out --share-data, or write beside the model");
+    }
+    return {};
+  }
+
+  Status check_data_path() const {
+    if (!is_original(data_path_)) return {};
+    return usage("the data of the result would replace the model or its data",
+                 data_path_, "give the result another name with -o");
+  }
+
+  Status save_unchanged() {
+    if (Status s = copy_source({source_bytes_.data(), source_bytes_.size()});
+        !s) {
+      return s;
+    }
+    return commit();
+  }
+
+  Status save_changed() {
+    Rope rope(source_bytes_);
+    std::optional<DataPlan> plan;
+    if (Status s = build(rope, plan); !s) return s;
+    if (plan && !plan->empty()) {
+      if (Status s = data_.write(*plan, external_, model_, data_path_); !s) {
+        return s;
+      }
+    }
+    for (const Piece& piece : rope.pieces()) {
+      if (Status s = write(piece); !s) return s;
+    }
+    return commit();
+  }
+
+  // The model is written as a rope once to see what goes outside, and again
+  // when something does.
+  Status build(Rope& rope, std::optional<DataPlan>& plan) {
+    if (external_ != nullptr) {
+      plan.emplace(file_of(data_path_),
+                   options_.share_data ? DataPlan::Originals::kShare
+                                       : DataPlan::Originals::kCopy,
+                   false);
+    }
+    if (Status s = write_to(rope, plan); !s) return s;
+    const bool too_large = !plan && rope.size() > kMaxMessage &&
+                           source_bytes_.size() <= kMaxMessage;
+    if (too_large) {
+      if (Status s = check_data_path(); !s) return s;
+      plan.emplace(file_of(data_path_), DataPlan::Originals::kCopy, true);
+      Rope first(source_bytes_);
+      if (Status s = write_to(first, plan); !s) return s;
+    }
+    if (!plan) return {};
+    plan->finish();
+    rope = Rope(source_bytes_);
+    return write_to(rope, plan);
+  }
+
+  Status write_to(Rope& rope, std::optional<DataPlan>& plan) {
+    Emitter emitter(rope, plan ? &*plan : nullptr, external_);
+    return write_model(model_, emitter);
+  }
+
+  Status copy_source(Bytes bytes) {
+    if (source_ != nullptr && source_->is_file() && bytes.size() >= kStream) {
+      const auto at =
+          static_cast<std::uint64_t>(bytes.data() - source_bytes_.data());
+      return out_->copy(source_->descriptor(), at, bytes.size());
+    }
+    return out_->write(bytes);
+  }
+
+  Status write(const Piece& piece) {
+    if (piece.tensor != nullptr) {
+      return ir::stream_bytes(*piece.tensor, model_.external.get(),
+                              [&](Bytes b) { return out_->write(b); });
+    }
+    const Bytes bytes(piece.data, piece.size);
+    const std::less<> before;
+    const bool in_source =
+        !source_bytes_.empty() && !before(piece.data, source_bytes_.data()) &&
+        before(piece.data, source_bytes_.data() + source_bytes_.size());
+    return in_source ? copy_source(bytes) : out_->write(bytes);
+  }
+
+  Status commit() {
+    if (Status s = out_->finish(options_.sync); !s) return s;
+    if (Status s = check_intact(model_); !s) return s;
+    if (Status s = data_.commit(options_.sync); !s) return s;
+    if (Status s = out_->commit(); !s) {
+      data_.revert();
+      return s;
+    }
+    out_->release();
+    data_.release();
+    return {};
+  }
+
+  const ir::Model& model_;
+  const std::string path_, data_path_;
+  const SaveOptions options_;
+  const FileSource* source_;
+  ExternalFiles* external_;
+  Bytes source_bytes_;
+  std::unique_ptr<OutputFile> out_;
+  DataFiles data_;
+};
+
+}  // namespace
+
+Status save(const ir::Model& model, const std::string& path,
+            const SaveOptions& options) {
+  const FileSizeSignalBlock no_signal;
+  return Saver(model, path, options).run();
+}
+
+Result<std::string> serialize(const ir::Model& model) {
+  const Bytes source = model.source ? model.source->bytes() : Bytes();
+  if (!model.changed && model.source != nullptr) {
+    return std::string(as_text(source));
+  }
+  Rope rope(source);
+  Emitter emitter(rope, nullptr, nullptr);
+  if (Status s = write_model(model, emitter); !s) return s.error();
+  std::string out;
+  out.reserve(rope.size());
+  for (const Piece& piece : rope.pieces()) {
+    if (piece.tensor == nullptr) {
+      out.append(as_text({piece.data, piece.size}));
+      continue;
+    }
+    const Status s = ir::stream_bytes(
+        *piece.tensor, model.external.get(), [&](Bytes bytes) {
+          out.append(as_text(bytes));
+          return Status();
+        });
+    if (!s) return s.error();
+  }
+  return out;
+}
+
+}  // namespace ruleengine::io

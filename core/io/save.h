@@ -1,0 +1,45 @@
+// A graph back to ONNX bytes. The result appears whole or not at all: the data
+// file first, the model last, both by rename; on failure nothing is left and
+// what was there is intact. What did not change is streamed from the source.
+//
+// An unchanged model comes out byte for byte. Its external data is not touched
+// when the result lies in the model's own folder (the same bytes name the same
+// files). In another folder the data files are copied under the names that the
+// model gives them, as long as those are plain names that nothing else has
+// there; where they are not, the data goes into OUT.data and only the
+// references differ.
+//
+// A changed model with external data gets its own copy of what it still uses
+// in OUT.data, beside large new tensors; with share_data only the new ones. A
+// model without external data keeps everything inside, except that a result
+// over protobuf's 2 GiB, from a source below it, puts large initializers into
+// OUT.data. Any thread; the model must not change meanwhile.
+#ifndef RULEENGINE_CORE_IO_SAVE_H_
+#define RULEENGINE_CORE_IO_SAVE_H_
+
+#include <string>
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::io {
+
+struct SaveOptions {
+  // Refer to the model's own data files instead of copying them. Only where
+  // the result lies in the same folder (else kUsage).
+  bool share_data = false;
+  // Wait for the disk before taking the names.
+  bool sync = false;
+};
+
+// Kinds: kUsage when `path` is the model itself or one of its data files,
+// kWrite when it cannot be written, kModel when the source was cut short.
+Status save(const ir::Model& model, const std::string& path,
+            const SaveOptions& options = {});
+
+// The ModelProto in memory; external data stays where it is.
+Result<std::string> serialize(const ir::Model& model);
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_SAVE_H_
