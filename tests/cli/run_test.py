@@ -1,0 +1,402 @@
+"""`ruleengine run`: what goes in, what comes out, and every option."""
+
+import itertools
+import json
+import os
+import unittest
+
+import onnx
+
+from support import graphs, make, program
+
+BERT = program.ROOT / "examples" / "bert.onnx"
+
+
+class RunTest(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("cancel.lua", make.CANCEL)
+        self.write("never.lua", make.NEVER)
+        self.write("m.onnx", make.onnx_bytes(make.NEGATIONS))
+
+    def ops(self, name):
+        return [graphs.op(node)
+                for node in onnx.load(self.folder / name).graph.node]
+
+
+class Outputs(RunTest):
+    def test_beside_the_model(self):
+        self.run_ok("run", "cancel.lua", "m.onnx")
+        self.assertEqual(self.ops("m.rewritten.onnx"), ["Relu", "Exp"])
+
+    def test_beside_a_model_elsewhere(self):
+        self.write("deep/er/m.onnx", make.onnx_bytes(make.NEGATIONS))
+        self.run_ok("run", "cancel.lua", "deep/er/m.onnx")
+        self.assertEqual(self.ops("deep/er/m.rewritten.onnx"),
+                         ["Relu", "Exp"])
+
+    def test_named(self):
+        self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
+        self.assertEqual(self.ops("out.onnx"), ["Relu", "Exp"])
+        self.assertFalse((self.folder / "m.rewritten.onnx").exists())
+
+    def test_an_older_result_is_replaced(self):
+        self.write("out.onnx", b"old")
+        self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
+        self.assertEqual(self.ops("out.onnx"), ["Relu", "Exp"])
+
+    def test_nothing_else_is_left_behind(self):
+        self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
+        self.assertEqual(sorted(os.listdir(self.folder)),
+                         ["cancel.lua", "m.onnx", "never.lua", "out.onnx"])
+
+    def test_the_input_stays_as_it_is(self):
+        path = self.folder / "m.onnx"
+        before = path.read_bytes(), path.stat().st_mtime_ns
+        self.run_ok("run", "cancel.lua", "m.onnx")
+        self.assertEqual((path.read_bytes(), path.stat().st_mtime_ns), before)
+
+    def test_nothing_matched_is_byte_for_byte(self):
+        self.run_ok("run", "never.lua", "m.onnx", "-o", "out.onnx")
+        self.assertEqual((self.folder / "out.onnx").read_bytes(),
+                         (self.folder / "m.onnx").read_bytes())
+
+    def test_unknown_fields_and_odd_encodings_survive_when_nothing_matched(self):
+        # Field 1000 of the model, and a varint longer than it needs to be.
+        odd = (make.onnx_bytes(make.NEGATIONS) +
+               b"\xc2\x3e\x03abc" + b"\x28\x80\x80\x00")
+        self.write("odd.onnx", odd)
+        self.run_ok("run", "never.lua", "odd.onnx", "-o", "out.onnx")
+        self.assertEqual((self.folder / "out.onnx").read_bytes(), odd)
+
+    def test_unknown_fields_survive_a_rewrite(self):
+        self.write("odd.onnx",
+                   make.onnx_bytes(make.NEGATIONS) + b"\xc2\x3e\x03abc")
+        self.run_ok("run", "cancel.lua", "odd.onnx", "-o", "out.onnx")
+        self.assertIn(b"\xc2\x3e\x03abc",
+                      (self.folder / "out.onnx").read_bytes())
+
+    def test_the_order_of_arguments_means_nothing(self):
+        results = set()
+        for i, words in enumerate(itertools.permutations(
+                ["cancel.lua", "never.lua", "m.onnx"])):
+            self.run_ok("run", *words, "-o", f"{i}.onnx")
+            results.add((self.folder / f"{i}.onnx").read_bytes())
+        self.assertEqual(len(results), 1)
+
+    def test_two_runs_give_the_same_bytes(self):
+        for name in ("a.onnx", "b.onnx"):
+            self.run_ok("run", *program.packs(), BERT, "-o", name)
+        self.assertEqual((self.folder / "a.onnx").read_bytes(),
+                         (self.folder / "b.onnx").read_bytes())
+
+    def test_new_nodes_say_where_they_come_from(self):
+        self.run_ok("run", *program.packs(), BERT, "-o", "out.onnx")
+        rules = {p.value for node in onnx.load(
+                     self.folder / "out.onnx").graph.node
+                 for p in node.metadata_props if p.key == "ruleengine.rule"}
+        self.assertIn("attention/compose_scaled_dot_product_attention", rules)
+        self.assertFalse([r for r in rules if str(program.ROOT) in r])
+
+    def test_text_in_and_out(self):
+        self.write("m.onnxtxt", make.HEADER + make.NEGATIONS)
+        self.run_ok("run", "cancel.lua", "m.onnxtxt")
+        self.assertEqual(self.ops("m.rewritten.onnx"), ["Relu", "Exp"])
+        self.run_ok("run", "cancel.lua", "m.onnxtxt", "-o", "out.onnxtxt")
+        text = (self.folder / "out.onnxtxt").read_text()
+        self.assertEqual([n.op_type for n in make.model(text).graph.node],
+                         ["Relu", "Exp"])
+
+    def test_a_folder_of_rules_is_not_searched_deeper(self):
+        self.write("rules/cancel.lua", make.CANCEL)
+        self.write("rules/deeper/broken.lua", "this is not Lua")
+        self.run_ok("run", "rules", "m.onnx", "-o", "out.onnx")
+        self.assertEqual(self.ops("out.onnx"), ["Relu", "Exp"])
+
+    def test_a_rule_named_twice_counts_once(self):
+        self.run_ok("run", "cancel.lua", "./cancel.lua",
+                    self.folder / "cancel.lua", "m.onnx", "--report", "r.json")
+        report = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual(len(report["rules"]), 1)
+        self.assertEqual(report["rules"][0]["rewrites"], 1)
+
+
+class SeveralModels(RunTest):
+    def setUp(self):
+        super().setUp()
+        for name in "abcdef":
+            self.write(f"{name}.onnx", make.onnx_bytes(
+                make.NEGATIONS.replace("Relu", "Abs") if name in "bd"
+                else make.NEGATIONS))
+
+    MODELS = [f"{name}.onnx" for name in "abcdef"]
+
+    def test_into_a_folder(self):
+        self.run_ok("run", "cancel.lua", *self.MODELS, "-o", "out")
+        self.assertEqual(sorted(os.listdir(self.folder / "out")),
+                         [f"{n}.rewritten.onnx" for n in "abcdef"])
+        self.assertEqual(self.ops("out/b.rewritten.onnx"), ["Abs", "Exp"])
+
+    def test_beside_each(self):
+        self.run_ok("run", "cancel.lua", *self.MODELS)
+        self.assertEqual(self.ops("c.rewritten.onnx"), ["Relu", "Exp"])
+
+    def test_jobs_change_nothing(self):
+        self.run_ok("run", "cancel.lua", *self.MODELS, "-o", "one")
+        self.run_ok("run", "cancel.lua", *self.MODELS, "-o", "three",
+                    "--jobs", "3")
+        self.assertEqual(program.state(self.folder / "one"),
+                         program.state(self.folder / "three"))
+
+    def test_two_of_one_name(self):
+        self.write("more/a.onnx", make.onnx_bytes(make.NEGATIONS))
+        self.run_bad(2, "run", "cancel.lua", "a.onnx", "more/a.onnx", "-o",
+                     "out", says=["a.onnx", "more/a.onnx"])
+
+    def test_one_bad_model_is_one_diagnostic(self):
+        self.write("c.onnx", b"junk")
+        done = program.run("run", "cancel.lua", *self.MODELS, "-o", "out",
+                           cwd=self.folder)
+        self.assertEqual(done.code, 3)
+        self.assertEqual(len(done.diagnostics()), 1, done.err)
+        self.assertIn("c.onnx", done.err)
+        self.assertFalse((self.folder / "out/c.rewritten.onnx").exists())
+
+    def test_the_report_is_an_array(self):
+        self.run_ok("run", "cancel.lua", "a.onnx", "b.onnx", "-o", "out",
+                    "--report", "r.json")
+        report = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual([entry["model"] for entry in report],
+                         ["a.onnx", "b.onnx"])
+
+
+# The report's form: a type, a tuple of types, {key: form}, or [form] for a
+# list. Keys are exactly these.
+COUNTS = dict
+REPORT = {
+    "tool": str, "version": str, "model": str, "output": str, "target": str,
+    "nodes_before": int, "nodes_after": int,
+    "ops_before": COUNTS, "ops_after": COUNTS,
+    "rules": [{"name": str, "file": str, "phase": str, "matches": int,
+               "rewrites": int,
+               "rejected": [{"node": str, "reason": str, "value": str}],
+               "seconds": (int, float)}],
+    "warnings": [{"rule": str, "node": str, "message": str}],
+    "seconds": {key: (int, float)
+                for key in ("load", "match", "rewrite", "save")},
+    "peak_bytes": int,
+    "verified": type(None),
+}
+
+
+class Reports(RunTest):
+    def check_form(self, value, form, place="report"):
+        if isinstance(form, dict):
+            self.assertEqual(list(value), list(form), place)
+            for key, inner in form.items():
+                self.check_form(value[key], inner, f"{place}.{key}")
+        elif isinstance(form, list):
+            for i, entry in enumerate(value):
+                self.check_form(entry, form[0], f"{place}[{i}]")
+        else:
+            self.assertIsInstance(value, form, place)
+
+    def report(self, *arguments):
+        self.run_ok("run", *arguments, "--report", "r.json")
+        return json.loads((self.folder / "r.json").read_text())
+
+    def test_form(self):
+        self.check_form(self.report("cancel.lua", "never.lua", "m.onnx"),
+                        REPORT)
+
+    def test_numbers(self):
+        report = self.report("cancel.lua", "never.lua", "m.onnx", "-o",
+                             "out.onnx")
+        self.assertEqual(report["tool"], "ruleengine")
+        self.assertEqual((report["nodes_before"], report["nodes_after"]),
+                         (4, 2))
+        self.assertEqual(report["ops_before"], {"Relu": 1, "Neg": 2, "Exp": 1})
+        self.assertEqual(report["ops_after"], {"Relu": 1, "Exp": 1})
+        self.assertEqual(report["output"], "out.onnx")
+        self.assertEqual(report["target"], "portable")
+        by_name = {rule["name"]: rule for rule in report["rules"]}
+        self.assertEqual(by_name["cancel"]["rewrites"], 1)
+        self.assertEqual(by_name["never"]["matches"], 0)
+        self.assertGreater(report["peak_bytes"], 1 << 20)
+
+    def test_ops_of_another_domain(self):
+        report = self.report(*program.packs(), BERT, "-o", "out.onnx")
+        self.assertEqual(
+            report["ops_after"]["ruleengine::ScaledDotProductAttention"], 2)
+        self.check_form(report, REPORT)
+
+    def test_nodes_of_subgraphs_count(self):
+        self.write("if.onnx", make.onnx_bytes("""
+            branches (bool c, float[2] x) => (float[2] y) {
+              y = If(c) <then_branch = t () => (float[2] a) { a = Neg(x) },
+                         else_branch = e () => (float[2] b) { b = Exp(x) }>
+            }"""))
+        report = self.report("never.lua", "if.onnx")
+        self.assertEqual(report["nodes_before"], 3)
+        self.assertEqual(report["ops_before"], {"If": 1, "Neg": 1, "Exp": 1})
+
+    def test_rejections(self):
+        self.write("picky.lua", make.rule(more="""where = function(m)
+            need(false, "never good enough", m.x) end,"""))
+        report = self.report("picky.lua", "m.onnx")
+        self.check_form(report, REPORT)
+        (rejected,) = report["rules"][0]["rejected"]
+        self.assertEqual(rejected["reason"], "never good enough")
+
+    def test_with_dry_run(self):
+        report = self.report("cancel.lua", "m.onnx", "--dry-run")
+        self.assertEqual(report["nodes_after"], 2)
+        self.assertFalse((self.folder / "m.rewritten.onnx").exists())
+
+    def test_names_that_are_not_utf8(self):
+        model = make.model(make.NEGATIONS)
+        model.graph.node[2].name = "qqqq"
+        data = model.SerializeToString().replace(b"qqqq", b"\xff\xfe\n\x01")
+        self.write("odd.onnx", data)
+        self.write("picky.lua", make.rule(more="""where = function(m)
+            need(false, "no", m.x) end,"""))
+        done = program.run("run", "picky.lua", "odd.onnx", "--report",
+                           "r.json", cwd=self.folder)
+        self.assertIn(done.code, (0, 3))
+        if done.code == 0:
+            json.loads((self.folder / "r.json").read_text())
+
+    def test_cannot_be_written(self):
+        done = program.run("run", "cancel.lua", "m.onnx", "--report",
+                           "nowhere/r.json", cwd=self.folder)
+        self.assertEqual(done.code, 7)
+        self.assertEqual(len(done.diagnostics()), 1, done.err)
+
+
+class Options(RunTest):
+    OPTION = make.rule(more="""options = { loud = false, factor = 2.0,
+      word = "a" },
+      where = function(m)
+        need(m.options.loud, "not loud")
+        need(m.options.factor == 3, "another factor", m.options.factor)
+        need(m.options.word == "b=c.d", "another word", m.options.word)
+      end,""")
+
+    def test_set(self):
+        self.write("loud.lua", self.OPTION)
+        sets = ["--set", "loud.loud=true", "--set", "loud.factor=3",
+                "--set", "loud.word=b=c.d"]
+        self.run_ok("run", "loud.lua", "m.onnx", "-o", "on.onnx", *sets)
+        self.assertEqual(self.ops("on.onnx"), ["Relu", "Exp"])
+        self.run_ok("run", "loud.lua", "m.onnx", "-o", "off.onnx", *sets[:4])
+        self.assertEqual(len(self.ops("off.onnx")), 4)
+
+    def test_set_wrong(self):
+        self.write("loud.lua", self.OPTION)
+        for value, says in {
+                "nobody.loud=true": "nobody",
+                "loud.lound=true": "loud",
+                "loud.loud=maybe": "maybe",
+                "loud.factor=big": "big",
+                "loud": "RULE.OPTION=VALUE",
+                "loud.loud": "RULE.OPTION=VALUE",
+                "": "RULE.OPTION=VALUE"}.items():
+            with self.subTest(value):
+                self.run_bad(2, "run", "loud.lua", "m.onnx", "--set", value,
+                             says=says)
+
+    def test_set_suggests(self):
+        self.write("loud.lua", self.OPTION)
+        self.run_bad(2, "run", "loud.lua", "m.onnx", "--set",
+                     "loud.facter=3", says="factor")
+
+    def test_targets(self):
+        for target in ("auto", "portable"):
+            self.run_ok("run", "cancel.lua", "m.onnx", "--target", target)
+        for target in ("onnx", "ort"):
+            self.run_bad(2, "run", "cancel.lua", "m.onnx", "--target", target,
+                         "-o", "x.onnx", says="not there yet")
+        self.run_bad(2, "run", "cancel.lua", "m.onnx", "--target", "portabel",
+                     "-o", "x.onnx", says="portable")
+
+    def test_what_is_not_there_yet(self):
+        for words in (["--verify"], ["--verify=local"], ["--opset", "23"]):
+            with self.subTest(words):
+                self.run_bad(2, "run", "cancel.lua", "m.onnx", *words,
+                             says="not there yet")
+
+    def test_dry_run(self):
+        before = program.state(self.folder)
+        done = self.run_ok("run", "cancel.lua", "m.onnx", "--dry-run", "-o",
+                           "out.onnx")
+        self.assertEqual(program.state(self.folder), before)
+        self.assertIn("cancel", done.err)
+
+    def test_limit_rewrites(self):
+        self.run_ok("run", "cancel.lua", "m.onnx", "--limit-rewrites", "1",
+                    "-o", "out.onnx")
+        nodes = " ".join(f"v{i + 1} = Neg(v{i})" for i in range(20))
+        self.write("long.onnx", make.onnx_bytes(
+            f"long (float[2] v0) => (float[2] y) {{ {nodes} y = Exp(v20) }}"))
+        self.run_bad(5, "run", "cancel.lua", "long.onnx",
+                     "--limit-rewrites", "3", says=["cancel", "3"])
+
+    def test_limit_time(self):
+        self.write("slow.lua", make.rule(more="""where = function(m)
+            local n = 0
+            for i = 1, 2e6 do n = n + i % 7 end
+            need(false, "slow")
+          end,"""))
+        nodes = " ".join(f"v{i + 1} = Neg(v{i})" for i in range(600))
+        self.write("long.onnx", make.onnx_bytes(
+            f"long (float[2] v0) => (float[2] y) {{ {nodes} y = Exp(v600) }}"))
+        self.run_bad(5, "run", "slow.lua", "long.onnx", "--limit-time", "0.5",
+                     says="0.5", timeout=20)
+
+    def test_limit_callback_and_load(self):
+        self.write("spin.lua", make.rule(
+            more="where = function(m) while true do end end,"))
+        self.run_bad(5, "run", "spin.lua", "m.onnx", "--limit-callback",
+                     "0.2", says=["spin.lua", "0.2"], timeout=10)
+        self.write("load.lua", "while true do end")
+        self.run_bad(5, "run", "load.lua", "m.onnx", "--limit-load", "0.2",
+                     says=["load.lua", "0.2"], timeout=10)
+
+    def test_limit_memory(self):
+        self.write("big.lua", make.rule(more="""where = function(m)
+            local t = {}
+            for i = 1, 3e5 do t[i] = "s" .. i end
+          end,"""))
+        self.run_ok("run", "big.lua", "m.onnx", "-o", "out.onnx")
+        self.run_bad(5, "run", "big.lua", "m.onnx", "--limit-memory", "4",
+                     says="big.lua")
+
+    def test_quiet_and_verbose(self):
+        words = ["run", "cancel.lua", "never.lua", "m.onnx"]
+        self.assertEqual(self.run_ok(*words, "-q").err, "")
+        plain = self.run_ok(*words).err
+        for part in ("rule", "matches", "rewrites", "rejected", "time",
+                     "cancel"):
+            self.assertIn(part, plain)
+        self.assertNotIn("\nnever ", plain)
+        self.assertIn("\nnever ", "\n" + self.run_ok(*words, "-v").err)
+
+    def test_nothing_on_stdout(self):
+        self.assertEqual(self.run_ok("run", "cancel.lua", "m.onnx").out, "")
+
+    def test_warnings_are_lines(self):
+        self.write("warn.lua", make.rule(
+            match='op.Neg(op.Neg(x)):as "outer"',
+            more="""where = function(m)
+              refuse(true, "because it may", m.outer) end,"""))
+        for words in ([], ["-q"]):
+            done = self.run_ok("run", "warn.lua", "m.onnx", *words)
+            lines = [line for line in done.err.splitlines()
+                     if line.startswith("warning: ")]
+            self.assertEqual(len(lines), 1, done.err)
+            self.assertIn("because it may", lines[0])
+            self.assertIn("Skipping", lines[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,257 @@
+"""The verbs that look and ask: match, explain, test, report, print, --help."""
+
+import json
+import re
+import unittest
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from support import make, numbers, program
+
+VERBS = ["run", "match", "explain", "test", "report", "print"]
+BERT = program.ROOT / "examples" / "bert.onnx"
+
+
+class VerbsTest(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("cancel.lua", make.CANCEL)
+        self.write("never.lua", make.NEVER)
+        self.write("picky.lua", make.rule(more="""where = function(m)
+            need(m.x:dim(0) == 3, "the size is not 3", m.x:dim(0)) end,"""))
+        model = make.model(make.NEGATIONS)
+        for node in model.graph.node:
+            node.name = f"the_{node.output[0]}"
+        self.write("m.onnx", model.SerializeToString())
+
+    def asks(self, *arguments):
+        """The output of a verb that must not write anything."""
+        before = program.state(self.folder)
+        done = self.run_ok(*arguments)
+        self.assertEqual(program.state(self.folder), before)
+        return done.out
+
+
+class Help(VerbsTest):
+    def test_of_each_verb_has_an_example(self):
+        for verb in VERBS:
+            text = self.asks(verb, "--help")
+            self.assertIn("Example:\n", text, verb)
+            example = text.split("Example:\n")[1].split()
+            self.assertEqual(example[:2], ["ruleengine", verb])
+
+    def test_names_every_verb(self):
+        text = self.asks("--help")
+        for verb in VERBS:
+            self.assertRegex(text, rf"(?m)^\s+{verb}\s+\w")
+
+    def test_names_every_option_of_run(self):
+        text = self.asks("run", "--help")
+        for option in ("-o", "--set", "--target", "--opset", "--report",
+                       "--verify", "--share-data", "--dry-run",
+                       "--limit-rewrites", "--limit-time",
+                       "--limit-callback", "--limit-load", "--limit-memory",
+                       "--jobs", "-q", "-v", "--help"):
+            self.assertIn(option, text)
+
+    def test_version(self):
+        self.assertRegex(self.asks("--version"),
+                         r"^ruleengine \d+\.\d+\.\d+\n$")
+
+
+class Match(VerbsTest):
+    def test_table(self):
+        text = self.asks("match", "cancel.lua", "never.lua", "m.onnx")
+        self.assertRegex(text, r"(?m)^cancel\s+.*the_c.*\s+2\s+fires$")
+        self.assertNotIn("never", text)
+
+    def test_turned_down(self):
+        text = self.asks("match", "picky.lua", "m.onnx")
+        self.assertIn("rejected: the size is not 3 (2)", text)
+
+    def test_nothing(self):
+        self.assertIn("0 matches", self.asks("match", "never.lua", "m.onnx"))
+
+    def test_json(self):
+        found = json.loads(self.asks("match", "cancel.lua", "picky.lua",
+                                     "m.onnx", "--json"))
+        self.assertEqual([(f["rule"], f["fires"]) for f in found],
+                         [("cancel", True), ("picky", False)])
+        self.assertEqual(found[0]["model"], "m.onnx")
+        self.assertEqual(len(found[0]["nodes"]), 2)
+        self.assertEqual(found[1]["reason"], "the size is not 3")
+        self.assertEqual(found[1]["value"], "2")
+
+    def test_after_other_rules(self):
+        rule = program.ROOT / "rules/attention.lua"
+        text = self.asks("match", rule, BERT, "--first",
+                         program.ROOT / "rules/canonical.lua")
+        self.assertEqual(len(re.findall(
+            r"(?m)^compose_scaled_dot_product_attention\b.*fires$", text)), 2)
+
+    def test_errors(self):
+        self.run_bad(2, "match", "m.onnx")
+        self.run_bad(2, "match", "cancel.lua")
+        self.run_bad(3, "match", "cancel.lua", "nobody.onnx")
+        self.run_bad(4, "match", "nobody.lua", "m.onnx")
+
+
+class Explain(VerbsTest):
+    def test_where_it_fires(self):
+        text = self.asks("explain", "cancel.lua", "m.onnx")
+        self.assertRegex(text, r"cancel: fires at .*the_c")
+
+    def test_what_turned_it_down(self):
+        text = self.asks("explain", "picky.lua", "m.onnx")
+        self.assertIn("turned down", text)
+        self.assertIn("the size is not 3", text)
+
+    def test_the_nearest_miss(self):
+        self.write("near.lua", make.rule("op.Neg(op.Neg(op.Abs(x)))"))
+        text = self.asks("explain", "near.lua", "m.onnx")
+        self.assertIn("does not match", text)
+        self.assertRegex(text, r"tried at: .*the_c")
+        self.assertIn("near.lua:4", text)
+        self.assertRegex(text, r"expected: .*Abs")
+        self.assertRegex(text, r"found: .*Relu")
+
+    def test_at_a_node(self):
+        text = self.asks("explain", "cancel.lua", "m.onnx", "the_b")
+        self.assertRegex(text, r"expected: .*Neg")
+        self.assertRegex(text, r"found: .*Relu")
+        same = self.asks("explain", "cancel.lua", "m.onnx", "b")
+        self.assertEqual(text, same)
+
+    def test_closedness(self):
+        self.write("two.onnx", make.onnx_bytes("""
+            two (float[2,3] x) => (float[2,3] y, float[2,3] a)
+              { a = Neg(x) y = Neg(a) }"""))
+        text = self.asks("explain", "cancel.lua", "two.onnx")
+        self.assertIn("does not match", text)
+        self.assertRegex(text, r"(?i)read|output")
+
+    def test_no_root_at_all(self):
+        self.assertIn("no node", self.asks("explain", "never.lua", "m.onnx"))
+
+    def test_errors(self):
+        self.run_bad(2, "explain", "cancel.lua", "m.onnx", "nobody",
+                     says="nobody")
+        self.run_bad(2, "explain", "cancel.lua")
+        self.run_bad(4, "explain", "nobody.lua", "m.onnx")
+
+
+class Examples(VerbsTest):
+    def test_ok(self):
+        text = self.asks("test", "cancel.lua")
+        self.assertRegex(text, r"(?m)^ok\s+cancel: two$")
+        self.assertTrue(text.endswith("1 passed, 0 failed\n"), text)
+
+    def check(self, verdict, examples, **more):
+        self.write("bad.lua", make.rule(more=f"examples = {{ {examples} }},"
+                                        + more.get("more", "")))
+        before = program.state(self.folder)
+        done = program.run("test", "bad.lua", cwd=self.folder)
+        self.assertEqual(done.code, 1, done.out + done.err)
+        self.assertEqual(program.state(self.folder), before)
+        self.assertRegex(done.out, rf"(?m)^{verdict}\s+bad: t$")
+        self.assertTrue(done.out.endswith("0 passed, 1 failed\n"), done.out)
+
+    ONE = "[[ (float[2] x) => (float[2] y) { y = Neg(x) } ]]"
+    TWO = "[[ (float[2] x) => (float[2] y) { a = Neg(x) b = Neg(a) "
+    TWO += "y = Exp(b) } ]]"
+
+    def test_missing(self):
+        self.check("missing", f'{{ "t", {self.ONE}, "y = Abs(x)" }}')
+
+    def test_missing_rejection(self):
+        self.check("missing", f'{{ "t", {self.ONE}, rejected = "why" }}')
+
+    def test_noisy(self):
+        self.check("noisy", f'{{ "t", {self.TWO}, rejected = "why" }}')
+
+    def test_wrong(self):
+        self.check("wrong", f'{{ "t", {self.TWO}, "y = Abs(x)" }}')
+
+    def test_rejected(self):
+        self.write("picky.lua", make.rule(more=f"""where = function(m)
+            need(false, "never good", m.x) end,
+            examples = {{ {{ "t", {self.TWO}, rejected = "never good" }} }},
+            """))
+        self.assertIn("1 passed", self.asks("test", "picky.lua"))
+
+    def test_json(self):
+        (result,) = json.loads(self.asks("test", "cancel.lua", "--json"))
+        self.assertEqual((result["rule"], result["title"], result["verdict"]),
+                         ("cancel", "two", "ok"))
+
+    def test_an_example_that_does_not_parse(self):
+        self.write("bad.lua", make.rule(
+            more='examples = { { "t", "(float x => {", "y = x" } },'))
+        done = program.run("test", "bad.lua", cwd=self.folder)
+        self.assertEqual(done.code, 4, done.out)
+        self.assertRegex(done.err, r"bad\.lua:\d+")
+
+    def test_all_of_ours(self):
+        rules = [p for p in program.ROOT.glob("rules/**/*.lua")
+                 if "lib" not in p.parts]
+        text = self.asks("test", *rules)
+        self.assertTrue(text.endswith(" 0 failed\n"), text[-2000:])
+
+
+class Report(VerbsTest):
+    def test_the_graph_as_a_table(self):
+        lines = self.asks("report", "m.onnx").splitlines()
+        self.assertEqual(lines[0].split(), ["op", "name", "inputs", "outputs",
+                                            "attributes", "types"])
+        self.assertEqual([line.split()[0] for line in lines[1:5]],
+                         ["Relu", "Neg", "Neg", "Exp"])
+        self.assertRegex(lines[1], r"the_a\s+x\s+a\s+float\[2,3\]")
+
+    def test_counts(self):
+        text = self.asks("report", "m.onnx").split("\n\n")[1]
+        self.assertRegex(text, r"(?m)^Neg\s+2$")
+        self.assertRegex(text, r"(?m)^Exp\s+1$")
+
+    def test_attributes_and_inferred_shapes(self):
+        self.write("t.onnx", make.onnx_bytes(
+            "t (float[N,3] x) => (float[3,N] y) "
+            "{ a = Transpose<perm = [1,0]>(x) y = Exp(a) }"))
+        text = self.asks("report", "t.onnx")
+        self.assertRegex(text, r"perm = \[1, ?0\]")
+        self.assertRegex(text, r"(?m)^Transpose.*float\[3, ?N\]$")
+
+    def test_errors(self):
+        self.run_bad(2, "report", "cancel.lua")
+        self.run_bad(3, "report", "nobody.onnx")
+
+
+class Print(VerbsTest):
+    def test_text_that_onnx_reads(self):
+        model = make.model(self.asks("print", "m.onnx"))
+        self.assertEqual([n.op_type for n in model.graph.node],
+                         ["Relu", "Neg", "Neg", "Exp"])
+
+    def test_small_constants_stand_there(self):
+        model = make.model(make.NEGATIONS)
+        model.graph.initializer.append(
+            numpy_helper.from_array(np.float32([1.5, -2]), "w"))
+        self.write("w.onnx", model.SerializeToString())
+        again = make.model(self.asks("print", "w.onnx"))
+        np.testing.assert_array_equal(
+            numpy_helper.to_array(again.graph.initializer[0]), [1.5, -2])
+
+    def test_weights_in_full(self):
+        text = self.asks("print", BERT, "--weights")
+        self.assertGreater(len(text), len(self.asks("print", BERT)))
+        self.write("bert.onnxtxt", text)
+        self.run_ok("run", "never.lua", "bert.onnxtxt", "-o", "again.onnx")
+        with np.load(program.DATA / "models/bert.ts17_eager.npz") as saved:
+            feeds = {name: saved[name] for name in saved.files}
+        self.assertEqual(numbers.disagreements(
+            BERT, self.folder / "again.onnx", onnx.load(BERT), feeds), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,93 @@
+"""Whether two models compute the same, in ONNX Runtime without optimizations."""
+
+import numpy as np
+import onnxruntime
+
+
+def session(path):
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = (
+        onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4
+    return onnxruntime.InferenceSession(
+        str(path), options, providers=["CPUExecutionProvider"])
+
+
+def grown(model, saved):
+    """Every symbolic dimension one longer; None where there is none. A mask
+    over a cache and what is new grows with both."""
+    has_cache = any(name.startswith("past") for name in saved)
+    feeds, grew = {}, False
+    for value in model.graph.input:
+        if value.name not in saved:
+            continue
+        array, pad = saved[value.name], []
+        for axis, dim in enumerate(value.type.tensor_type.shape.dim):
+            both = has_cache and "mask" in value.name and axis == 1
+            pad.append((0, (2 if both else 1) if dim.dim_param else 0))
+        grew |= any(after for _, after in pad)
+        mode = "edge" if "mask" in value.name else "wrap"
+        feeds[value.name] = np.pad(array, pad, mode=mode) if pad else array
+    return feeds if grew else None
+
+
+def with_holes(saved):
+    """A mask that no right-padding explains; None where there is no mask."""
+    mask = saved.get("attention_mask")
+    if mask is None or mask.ndim != 2:
+        return None
+    holes = np.ones_like(mask)
+    holes[0, 0] = 0
+    holes[-1, mask.shape[1] // 2] = 0
+    return {**saved, "attention_mask": holes}
+
+
+def input_sets(model, saved):
+    sets = {"saved": saved, "grown": grown(model, saved),
+            "holes": with_holes(saved)}
+    return {name: feeds for name, feeds in sets.items() if feeds is not None}
+
+
+def difference(want, got, tolerance=1e-4):
+    """None, or in what the second array is not the first. Where the first is
+    NaN (a row that sees nothing), anything is accepted."""
+    want, got = np.asarray(want), np.asarray(got)
+    if want.shape != got.shape or want.dtype != got.dtype:
+        return f"{got.dtype}{got.shape}, was {want.dtype}{want.shape}"
+    if want.dtype.kind != "f":
+        return None if np.array_equal(want, got) else "other values"
+    seen = ~np.isnan(want)
+    if not seen.any():
+        return None
+    want, got = want[seen].astype(np.float64), got[seen].astype(np.float64)
+    error = np.max(np.abs(want - got)) / max(1.0, np.max(np.abs(want)))
+    return None if error <= tolerance else f"relative error {error:.2g}"
+
+
+def disagreements(original, result, model, saved):
+    """What ONNX Runtime says of `result` against `original`, on all inputs."""
+    before = session(original)
+    try:
+        after = session(result)
+    except Exception as error:  # pylint: disable=broad-except
+        return [f"the result does not load: {str(error)[:200]}"]
+    names = {value.name for value in before.get_inputs()}
+    found = []
+    for label, feeds in input_sets(model, saved).items():
+        feeds = {name: v for name, v in feeds.items() if name in names}
+        try:
+            want = before.run(None, feeds)
+        except Exception:  # pylint: disable=broad-except
+            if label == "saved":
+                raise
+            continue  # the original itself refuses these inputs
+        try:
+            got = after.run(None, feeds)
+        except Exception as error:  # pylint: disable=broad-except
+            found.append(f"{label}: does not run: {str(error)[:200]}")
+            continue
+        for value, x, y in zip(before.get_outputs(), want, got):
+            if (what := difference(x, y)) is not None:
+                found.append(f"{label}: {value.name}: {what}")
+    return found
