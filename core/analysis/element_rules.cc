@@ -1,12 +1,12 @@
-// Elements of small integer tensors through shape arithmetic. Every rule works
-// on rank 0 and 1 (a scalar has one element); the Solver checks the count
-// against the type and drops what does not fit.
+// Elements of small integer tensors, in row-major order, through shape
+// arithmetic. The Solver checks their count against the type.
 #include "core/analysis/rules.h"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 
+#include "core/analysis/index_math.h"
 #include "core/analysis/rule_helpers.h"
 #include "core/analysis/slice_math.h"
 
@@ -54,52 +54,100 @@ MaybeElements size(const NodeView& v, std::size_t) {
   return Elements{element_count(v.dims(), v.shape(0))};
 }
 
+// The shape of an input whose elements are known.
+Ints shape_of(const NodeView& v, std::size_t i) {
+  Ints out;
+  for (Dim d : v.shape(i)) out.push_back(d.size());
+  return out;
+}
+
+Elements picked(std::span<const Dim> from, const Ints& places) {
+  Elements out;
+  for (std::int64_t p : places) out.push_back(from[static_cast<std::size_t>(p)]);
+  return out;
+}
+
+bool too_many(std::span<const std::int64_t> dims) {
+  return !count_of(dims, kMaxElements);
+}
+
 MaybeElements gather(const NodeView& v, std::size_t) {
   const auto data = v.elements(0);
   const auto indices = v.ints(1);
   if (!data || !indices) return std::nullopt;
-  Elements out;
-  for (std::int64_t i : *indices) {
-    const auto at = place_of_axis(i, data->size());
-    if (!at) return std::nullopt;
-    out.push_back((*data)[*at]);
-  }
-  return out;
+  const Ints shape = shape_of(v, 0);
+  const auto axis = place_of_axis(v.attribute_int("axis", 0), shape.size());
+  if (!axis || data->size() * indices->size() > 4096) return std::nullopt;
+  const auto places = gathered_places(shape, *axis, *indices);
+  if (!places) return std::nullopt;
+  return picked(*data, *places);
 }
 
 MaybeElements slice(const NodeView& v, std::size_t) {
   const auto data = v.elements(0);
-  if (!data || v.rank(0) != 1) return std::nullopt;
+  if (!data) return std::nullopt;
   const bool old = v.opset() < 10;
   const auto starts = old ? v.attribute_ints("starts") : v.ints(1);
   const auto ends = old ? v.attribute_ints("ends") : v.ints(2);
-  const auto steps = !old && v.has_input(4)
-                         ? v.ints(4)
-                         : std::optional(std::vector<std::int64_t>{1});
-  if (!starts || !ends || !steps || starts->size() != 1 || ends->size() != 1 ||
-      steps->size() != 1 || (*steps)[0] == 0) {
+  const auto axes = v.ints_of("axes", 3);
+  const auto steps = v.ints_of("steps", 4);
+  const Ints shape = shape_of(v, 0);
+  if (!starts || !ends || !axes || !steps || ends->size() != starts->size() ||
+      (*axes && (*axes)->size() != starts->size()) ||
+      (*steps && (*steps)->size() != starts->size())) {
     return std::nullopt;
   }
-  const std::int64_t step = (*steps)[0];
-  const auto n = static_cast<std::int64_t>(data->size());
-  const SliceRange r = slice_range(n, (*starts)[0], (*ends)[0], step);
-  Elements out;
-  for (std::int64_t i = 0; i < r.count; ++i) {
-    out.push_back((*data)[static_cast<std::size_t>(r.start + i * step)]);
+  Ints first(shape.size(), 0), stride(shape.size(), 1), dims = shape;
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::int64_t axis =
+        *axes ? (**axes)[i] : static_cast<std::int64_t>(i);
+    const auto place = place_of_axis(axis, shape.size());
+    const std::int64_t step = *steps ? (**steps)[i] : 1;
+    if (!place || step == 0) return std::nullopt;
+    const SliceRange r =
+        slice_range(shape[*place], (*starts)[i], (*ends)[i], step);
+    first[*place] = r.start;
+    stride[*place] = r.count > 1 ? step : 1;
+    dims[*place] = r.count;
   }
-  return out;
+  return picked(*data, box_places(shape, first, stride, dims));
+}
+
+MaybeElements transpose(const NodeView& v, std::size_t) {
+  const auto data = v.elements(0);
+  if (!data) return std::nullopt;
+  const Ints shape = shape_of(v, 0);
+  Ints reversed;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    reversed.push_back(static_cast<std::int64_t>(i));
+  }
+  const auto places = transposed_places(
+      shape, v.attribute_ints("perm").value_or(reversed));
+  if (!places) return std::nullopt;
+  return picked(*data, *places);
 }
 
 MaybeElements concat(const NodeView& v, std::size_t) {
+  const ir::Type* type = v.output_type(0);
+  if (type == nullptr || !type->has_shape || type->rank() == 0) {
+    return std::nullopt;
+  }
+  const auto axis = place_of_axis(v.attribute_int("axis", 0), type->rank());
+  if (!axis || !known_count(type->dims.first(*axis))) return std::nullopt;
+  const std::int64_t outer = *known_count(type->dims.first(*axis));
+  if (outer > kMaxElements) return std::nullopt;
   Elements out;
-  for (std::size_t i = 0; i < v.input_count(); ++i) {
-    if (const auto part = v.elements(i)) {
-      out.insert(out.end(), part->begin(), part->end());
-      continue;
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::size_t i = 0; i < v.input_count(); ++i) {
+      const auto n = v.ranked(i) ? known_count(v.shape(i)) : std::nullopt;
+      if (!n || *n > kMaxElements) return std::nullopt;
+      const auto run = static_cast<std::size_t>(*n / outer);
+      const auto part = v.elements(i);
+      for (std::size_t k = 0; k < run; ++k) {
+        const std::size_t at = static_cast<std::size_t>(o) * run + k;
+        out.push_back(part && at < part->size() ? (*part)[at] : kUnknown);
+      }
     }
-    const auto n = v.ranked(i) ? known_count(v.shape(i)) : std::nullopt;
-    if (!n || *n > kMaxElements) return std::nullopt;
-    out.insert(out.end(), static_cast<std::size_t>(*n), kUnknown);
   }
   return out;
 }
@@ -107,56 +155,60 @@ MaybeElements concat(const NodeView& v, std::size_t) {
 MaybeElements split(const NodeView& v, std::size_t output) {
   const auto data = v.elements(0);
   if (!data || v.rank(0) != 1) return std::nullopt;
-  std::vector<std::int64_t> sizes;
-  if (const auto fixed = v.ints_of("split", 1)) {
-    if (*fixed) {
-      sizes = **fixed;
-    } else {
-      const auto n = static_cast<std::int64_t>(v.output_count());
-      const auto total = static_cast<std::int64_t>(data->size());
-      const std::int64_t each = (total + n - 1) / n;
-      sizes.assign(v.output_count(), each);
-      sizes.back() = total - each * (n - 1);
-    }
-  }
   std::int64_t at = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] < 0 ||
-        sizes[i] > static_cast<std::int64_t>(data->size()) - at) {
+  // The types know how it is divided.
+  for (std::size_t i = 0; i <= output; ++i) {
+    const ir::Type* t = v.output_type(i);
+    const auto n = t != nullptr && t->has_shape ? known_count(t->dims)
+                                                : std::nullopt;
+    if (!n || *n > static_cast<std::int64_t>(data->size()) - at) {
       return std::nullopt;
     }
     if (i == output) {
       const auto part = data->subspan(static_cast<std::size_t>(at),
-                                      static_cast<std::size_t>(sizes[i]));
+                                      static_cast<std::size_t>(*n));
       return Elements(part.begin(), part.end());
     }
-    at += sizes[i];
+    at += *n;
   }
   return std::nullopt;
 }
 
-// `f` over both inputs' elements, one of them repeated where it has one.
+// Places in input `i` for every element of the broadcast to `dims`.
+std::vector<std::size_t> spread(const NodeView& v, std::size_t i,
+                                const Ints& dims) {
+  std::vector<std::size_t> out;
+  for_each_broadcast(shape_of(v, i), dims,
+                     [&](std::size_t, std::size_t at) { out.push_back(at); });
+  return out;
+}
+
+// The broadcast of the inputs' shapes; none when one is not followed.
+std::optional<Ints> common_shape(const NodeView& v, std::size_t n) {
+  Ints dims;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!v.elements(i)) return std::nullopt;
+    const auto next = broadcast_dims(dims, shape_of(v, i));
+    if (!next || too_many(*next)) return std::nullopt;
+    dims = *next;
+  }
+  return dims;
+}
+
+// `f` over the elements of two inputs, broadcast.
 template <typename F>
 MaybeElements zip(const NodeView& v, std::size_t left, std::size_t right,
                   F f) {
-  const auto a = v.elements(left);
-  const auto b = v.elements(right);
-  if (!a || !b) return std::nullopt;
-  const std::size_t n = a->empty() || b->empty()
-                            ? 0
-                            : std::max(a->size(), b->size());
-  if ((a->size() != n && a->size() != 1) || (b->size() != n && b->size() != 1)) {
-    return std::nullopt;
-  }
+  const auto dims = common_shape(v, 2);
+  if (!dims) return std::nullopt;
+  const auto a = spread(v, left, *dims), b = spread(v, right, *dims);
   Elements out;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Dim x = (*a)[a->size() == 1 ? 0 : i];
-    const Dim y = (*b)[b->size() == 1 ? 0 : i];
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Dim x = (*v.elements(left))[a[i]], y = (*v.elements(right))[b[i]];
     out.push_back(x == kUnknown || y == kUnknown ? kUnknown : f(x, y));
   }
   return out;
 }
-
 
 MaybeElements add(const NodeView& v, std::size_t) {
   return zip(v, 0, 1, [&](Dim a, Dim b) { return v.dims().add(a, b); });
@@ -199,20 +251,23 @@ MaybeElements mod(const NodeView& v, std::size_t) {
 }
 
 MaybeElements fold_all(const NodeView& v, Dim (ir::DimTable::*f)(Dim, Dim)) {
-  auto out = copied(v, 0);
-  for (std::size_t i = 1; out && i < v.input_count(); ++i) {
-    const auto next = v.elements(i);
-    if (!next) return std::nullopt;
-    const std::size_t n = std::max(out->size(), next->size());
-    if (out->empty() || next->empty()) return std::nullopt;
-    if (out->size() == 1) out->resize(n, (*out)[0]);
-    if (out->size() != n || (next->size() != n && next->size() != 1)) {
-      return std::nullopt;
+  const auto dims = common_shape(v, v.input_count());
+  if (!dims || v.input_count() == 0) return std::nullopt;
+  MaybeElements out;
+  for (std::size_t i = 0; i < v.input_count(); ++i) {
+    const Elements next = [&] {
+      Elements e;
+      for (std::size_t p : spread(v, i, *dims)) e.push_back((*v.elements(i))[p]);
+      return e;
+    }();
+    if (!out) {
+      out = next;
+      continue;
     }
-    for (std::size_t k = 0; k < n; ++k) {
-      const Dim y = (*next)[next->size() == 1 ? 0 : k];
+    for (std::size_t k = 0; k < next.size(); ++k) {
       Dim& x = (*out)[k];
-      x = x == kUnknown || y == kUnknown ? kUnknown : (v.dims().*f)(x, y);
+      x = x == kUnknown || next[k] == kUnknown ? kUnknown
+                                               : (v.dims().*f)(x, next[k]);
     }
   }
   return out;
@@ -277,22 +332,18 @@ MaybeElements logical_not(const NodeView& v, std::size_t) {
 }
 
 MaybeElements where(const NodeView& v, std::size_t) {
-  const auto c = v.elements(0), x = v.elements(1), y = v.elements(2);
-  if (!c || !x || !y || c->empty() || x->empty() || y->empty()) {
-    return std::nullopt;
-  }
-  const std::size_t n = std::max({c->size(), x->size(), y->size()});
-  const auto at = [&](std::span<const Dim> s, std::size_t i) {
-    return s.size() == 1 ? s[0] : i < s.size() ? s[i] : kUnknown;
-  };
+  const auto dims = common_shape(v, 3);
+  if (!dims) return std::nullopt;
+  const auto c = spread(v, 0, *dims), x = spread(v, 1, *dims),
+             y = spread(v, 2, *dims);
   Elements out;
-  for (std::size_t i = 0; i < n; ++i) {
-    const Dim yes = at(*x, i), no = at(*y, i), which = at(*c, i);
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    const Dim which = (*v.elements(0))[c[i]];
+    const Dim yes = (*v.elements(1))[x[i]], no = (*v.elements(2))[y[i]];
     if (yes == no) {
       out.push_back(yes);
     } else {
-      out.push_back(!which.known() ? kUnknown
-                    : which == Dim(0) ? no : yes);
+      out.push_back(!which.known() ? kUnknown : which == Dim(0) ? no : yes);
     }
   }
   return out;
@@ -319,10 +370,22 @@ MaybeElements constant_of_shape(const NodeView& v, std::size_t) {
   return Elements(*n, Dim((*value)[0]));
 }
 
-MaybeElements repeat(const NodeView& v, std::size_t) {
+MaybeElements expand(const NodeView& v, std::size_t) {
+  const ir::Type* type = v.output_type(0);
+  if (!v.elements(0) || !wanted(v)) return std::nullopt;
+  Ints dims;
+  for (Dim d : type->dims) dims.push_back(d.size());
+  // The target may be smaller than the input along an axis.
+  if (broadcast_dims(shape_of(v, 0), dims) != dims) return std::nullopt;
+  Elements out;
+  for (std::size_t p : spread(v, 0, dims)) out.push_back((*v.elements(0))[p]);
+  return out;
+}
+
+MaybeElements tile(const NodeView& v, std::size_t) {
   const auto n = wanted(v);
   const auto in = v.elements(0);
-  if (!n || !in || in->empty()) return std::nullopt;
+  if (!n || !in || in->empty() || v.rank(0) != 1) return std::nullopt;
   Elements out;
   for (std::size_t i = 0; i < *n; ++i) out.push_back((*in)[i % in->size()]);
   return out;
@@ -370,7 +433,7 @@ constexpr ElementRule kRules[] = {
     {"ConstantOfShape", constant_of_shape},
     {"Div", div, 3},
     {"Equal", equal, 3},
-    {"Expand", repeat, 1},
+    {"Expand", expand, 1},
     {"Flatten", same, 1},
     {"Gather", gather, 3},
     {"Greater", ordered<true, false>, 3},
@@ -394,8 +457,8 @@ constexpr ElementRule kRules[] = {
     {"Split", split, 3},
     {"Squeeze", same, 1},
     {"Sub", sub, 3},
-    {"Tile", repeat, 1},
-    {"Transpose", same, 1},
+    {"Tile", tile, 1},
+    {"Transpose", transpose, 1},
     {"Unsqueeze", same, 1},
     {"Where", where, 7},
 };

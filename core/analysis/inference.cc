@@ -37,7 +37,7 @@ std::optional<std::span<const ir::Dim>> Inference::dims_of(
     ir::ValueId value) {
   if (!value) return std::nullopt;
   const Memo& memo = solver_->answer(value, Ask::kElements);
-  if (memo.elements == nullptr) return std::nullopt;
+  if (memo.elements == nullptr || memo.type->rank() > 1) return std::nullopt;
   const auto all = memo.element_span();
   if (std::find(all.begin(), all.end(), kUnknown) != all.end()) {
     return std::nullopt;

@@ -9,11 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "core/analysis/index_math.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::analysis {
 
-using Ints = std::vector<std::int64_t>;
 using Folded = std::optional<std::vector<const ir::Tensor*>>;
 
 // A node with the constants it is given.
@@ -37,12 +37,6 @@ struct Call {
                                              std::size_t i) const;
   std::optional<Ints> ints(std::size_t i) const;
 };
-
-// The product of `dims`, if none is negative and it is at most `limit`.
-std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims,
-                                     std::int64_t limit);
-// The same without a limit but that of 64 bits.
-std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims);
 
 // Numbers in a form to compute with: floats as doubles, everything else as
 // 64-bit integers (bool 0 or 1).
@@ -70,16 +64,6 @@ const ir::Tensor* make_tensor(ir::Model& model, ir::DataType dtype,
 const ir::Tensor* make_view(ir::Model& model, const ir::Tensor& t,
                             std::span<const std::int64_t> dims);
 
-// Index arithmetic of row-major shapes.
-Ints strides_of(std::span<const std::int64_t> dims);
-std::optional<Ints> broadcast_dims(std::span<const std::int64_t> a,
-                                   std::span<const std::int64_t> b);
-// Calls f(place in `target`, place in `dims`) for all elements of `target`, to
-// which `dims` broadcasts.
-template <typename F>
-void for_each_broadcast(std::span<const std::int64_t> dims,
-                        std::span<const std::int64_t> target, F f);
-
 using Kernel = Folded (*)(const Call&);
 struct KernelRow {
   std::string_view type;
@@ -89,33 +73,6 @@ std::span<const KernelRow> view_kernels();
 std::span<const KernelRow> move_kernels();
 std::span<const KernelRow> math_kernels();
 std::span<const KernelRow> generator_kernels();
-
-// --- implementation of the template -----------------------------------------
-
-template <typename F>
-void for_each_broadcast(std::span<const std::int64_t> dims,
-                        std::span<const std::int64_t> target, F f) {
-  const std::size_t rank = target.size();
-  const std::size_t skip = rank - dims.size();
-  Ints step(rank, 0);
-  const Ints own = strides_of(dims);
-  for (std::size_t i = skip; i < rank; ++i) {
-    step[i] = dims[i - skip] == 1 ? 0 : own[i - skip];
-  }
-  Ints at(rank, 0);
-  std::int64_t total = 1;
-  for (std::int64_t d : target) total *= d;
-  std::int64_t from = 0;
-  for (std::int64_t to = 0; to < total; ++to) {
-    f(static_cast<std::size_t>(to), static_cast<std::size_t>(from));
-    for (std::size_t i = rank; i-- > 0;) {
-      from += step[i];
-      if (++at[i] < target[i]) break;
-      from -= step[i] * target[i];
-      at[i] = 0;
-    }
-  }
-}
 
 }  // namespace ruleengine::analysis
 

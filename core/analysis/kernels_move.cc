@@ -76,38 +76,9 @@ Folded gather(const Call& call) {
   dims.insert(dims.end(), where->dims.begin(), where->dims.end());
   dims.insert(dims.end(), after.begin(), after.end());
   if (!count_of(dims, call.limit)) return std::nullopt;
-  const std::int64_t size = t->dims[*axis];
-  const std::int64_t inner = *count_of(after);
-  Ints places;
-  for (std::int64_t o = 0; o < *count_of(before); ++o) {
-    for (std::int64_t index : *indices) {
-      if (index < -size || index >= size) return std::nullopt;
-      const std::int64_t at = o * size + (index < 0 ? index + size : index);
-      for (std::int64_t i = 0; i < inner; ++i) places.push_back(at * inner + i);
-    }
-  }
-  return one(pick(call, t, dims, places));
-}
-
-// Places of the box that starts at `starts` and walks by `steps`.
-Ints box(std::span<const std::int64_t> shape, const Ints& starts,
-         const Ints& steps, const Ints& dims) {
-  const Ints strides = strides_of(shape);
-  Ints out;
-  const auto total = count_of(dims).value_or(0);
-  Ints at(dims.size(), 0);
-  for (std::int64_t n = 0; n < total; ++n) {
-    std::int64_t place = 0;
-    for (std::size_t i = 0; i < dims.size(); ++i) {
-      place += (starts[i] + at[i] * steps[i]) * strides[i];
-    }
-    out.push_back(place);
-    for (std::size_t i = dims.size(); i-- > 0;) {
-      if (++at[i] < dims[i]) break;
-      at[i] = 0;
-    }
-  }
-  return out;
+  const auto places = gathered_places(t->dims, *axis, *indices);
+  if (!places) return std::nullopt;
+  return one(pick(call, t, dims, *places));
 }
 
 Folded slice(const Call& call) {
@@ -139,7 +110,7 @@ Folded slice(const Call& call) {
     dims[*place] = r.count;
   }
   if (!count_of(dims, call.limit)) return std::nullopt;
-  return one(pick(call, t, dims, box(t->dims, first, stride, dims)));
+  return one(pick(call, t, dims, box_places(t->dims, first, stride, dims)));
 }
 
 std::optional<Ints> split_sizes(const Call& call, std::int64_t size) {
@@ -173,7 +144,7 @@ Folded split(const Call& call) {
     left -= size;
     Ints dims(t->dims.begin(), t->dims.end());
     dims[*axis] = size;
-    out.push_back(pick(call, t, dims, box(t->dims, first, steps, dims)));
+    out.push_back(pick(call, t, dims, box_places(t->dims, first, steps, dims)));
     if (out.back() == nullptr) return std::nullopt;
     first[*axis] += size;
   }

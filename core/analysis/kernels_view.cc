@@ -170,12 +170,6 @@ Folded transpose(const Call& call) {
   if (!all || perm.size() != rank || std::ranges::count(*all, false) > 0) {
     return std::nullopt;
   }
-  Ints dims, step;
-  const Ints strides = strides_of(t->dims);
-  for (std::int64_t axis : perm) {
-    dims.push_back(t->dims[*place_of_axis(axis, rank)]);
-    step.push_back(strides[*place_of_axis(axis, rank)]);
-  }
   if (std::ranges::is_sorted(perm)) return identity(call);
   const auto count = count_of(t->dims, call.limit);
   if (!count) {
@@ -185,21 +179,18 @@ Folded transpose(const Call& call) {
   }
   std::vector<std::byte> scratch;
   const auto bytes = read(call, *t, scratch);
-  if (!bytes) return std::nullopt;
+  const auto places = transposed_places(t->dims, perm);
+  if (!bytes || !places) return std::nullopt;
+  Ints dims;
+  for (std::int64_t axis : perm) {
+    dims.push_back(t->dims[*place_of_axis(axis, rank)]);
+  }
   const auto width = static_cast<std::size_t>(ir::bit_width(t->dtype) / 8);
-  const auto out = call.model().arena.array<std::byte>(
-      static_cast<std::size_t>(*count) * width);
-  Ints at(rank, 0);
-  std::int64_t from = 0;
-  for (std::size_t to = 0; to < static_cast<std::size_t>(*count); ++to) {
-    std::copy_n(bytes->begin() + from * static_cast<std::int64_t>(width),
-                width, out.begin() + static_cast<std::ptrdiff_t>(to * width));
-    for (std::size_t i = rank; i-- > 0;) {
-      from += step[i];
-      if (++at[i] < dims[i]) break;
-      from -= step[i] * dims[i];
-      at[i] = 0;
-    }
+  const auto out =
+      call.model().arena.array<std::byte>(places->size() * width);
+  for (std::size_t to = 0; to < places->size(); ++to) {
+    const auto from = static_cast<std::size_t>((*places)[to]);
+    std::copy_n(bytes->data() + from * width, width, out.data() + to * width);
   }
   return one(make_tensor(call.model(), t->dtype, dims, out));
 }
@@ -250,10 +241,10 @@ Folded concat(const Call& call) {
   const auto width = static_cast<std::int64_t>(ir::bit_width(type) / 8);
   const auto out = call.model().arena.array<std::byte>(
       static_cast<std::size_t>(*count * width));
-  const std::int64_t outer =
-      *count_of(std::span(*dims).first(axis));
+  if (*count == 0) return one(make_tensor(call.model(), type, *dims, out));
+  const std::int64_t outer = *count_of(std::span(*dims).first(axis));
   std::int64_t at = 0;
-  const std::int64_t row = outer > 0 ? *count * width / outer : 0;
+  const std::int64_t row = *count * width / outer;
   for (const ir::Tensor* t : call.inputs) {
     std::vector<std::byte> scratch;
     const auto bytes = read(call, *t, scratch);

@@ -262,10 +262,46 @@ bool pad(const NodeView& v, Outputs out) {
   return true;
 }
 
+// floor(d * scale); scales are floats, so a whole one is exact.
+Dim scaled(ir::DimTable& dims, Dim d, double scale) {
+  if (!(scale > 0) || scale > 1e6) return kUnknown;
+  if (scale == static_cast<double>(static_cast<std::int64_t>(scale))) {
+    return dims.mul(d, Dim(static_cast<std::int64_t>(scale)));
+  }
+  if (!d.known() || d.size() > (std::int64_t{1} << 40)) return kUnknown;
+  // As the standard says: the product of the size and a float.
+  return Dim(static_cast<std::int64_t>(
+      static_cast<float>(d.size()) * static_cast<float>(scale)));
+}
+
+bool resize(const NodeView& v, Outputs out) {
+  if (out.empty() || v.opset() < 11 || v.attribute("axes") != nullptr ||
+      v.attribute_string("keep_aspect_ratio_policy", "stretch") != "stretch") {
+    return false;
+  }
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0)) return true;
+  std::vector<Dim> dims(v.rank(0), kUnknown);
+  if (const auto sizes = v.elements(3);
+      sizes && sizes->size() == dims.size()) {
+    dims.assign(sizes->begin(), sizes->end());
+  } else if (const ir::Tensor* t = v.constant(2)) {
+    const auto scales =
+        ir::to_doubles(*t, v.graph().model().external.get(), kMaxElements);
+    if (!scales || scales->size() != dims.size()) return false;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      dims[i] = scaled(v.dims(), v.shape(0)[i], (*scales)[i]);
+    }
+  }
+  out[0].set_dims(std::move(dims));
+  return true;
+}
+
 constexpr TypeRule kRules[] = {
     {"", "Concat", concat},         {"", "Expand", expand, 2},
     {"", "Flatten", flatten},       {"", "Pad", pad, 2 | 8},
-    {"", "Reshape", reshape, 2},    {"", "Squeeze", squeeze, 2},
+    {"", "Reshape", reshape, 2},    {"", "Resize", resize, 4 | 8},
+    {"", "Squeeze", squeeze, 2},
     {"", "Tile", tile, 2},          {"", "Transpose", transpose},
     {"", "Unsqueeze", unsqueeze, 2},
 };

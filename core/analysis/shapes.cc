@@ -7,6 +7,16 @@ namespace ruleengine::analysis {
 using ir::Dim;
 using ir::DimTable;
 
+namespace {
+
+// b <= a, provably, for sizes.
+bool at_most(DimTable& dims, Dim b, Dim a) {
+  if (dims.nonnegative(dims.sub(a, b))) return true;
+  return dims.max(a, Dim(0)) == b;  // a size is not negative
+}
+
+}  // namespace
+
 std::optional<Dim> broadcast_dim(DimTable& dims, Dim a, Dim b) {
   if (a == b || b == Dim(1)) return a;
   if (a == Dim(1)) return b;
@@ -14,6 +24,10 @@ std::optional<Dim> broadcast_dim(DimTable& dims, Dim a, Dim b) {
   // A size other than 1 wins over a symbol, which then is 1 or the same.
   if (a.known()) return a;
   if (b.known()) return b;
+  // Valid only where they are equal or one is 1, so the larger wins: a mask cut
+  // to the sequence out of one made for the longest, min(S, 64) against S.
+  if (at_most(dims, b, a)) return a;
+  if (at_most(dims, a, b)) return b;
   if (dims.provably_different(a, Dim(1)) &&
       dims.provably_different(b, Dim(1)) && !dims.provably_different(a, b)) {
     return a;  // neither is 1, so they must be equal

@@ -21,11 +21,23 @@ Dim place(DimTable& dims, Dim size, Dim bound) {
     return dims.max(dims.add(size, bound), Dim(0));
   }
   if (dims.nonnegative(bound)) return dims.min(bound, size);
-  // Negative for every size: counted from the end.
-  if (dims.nonnegative(dims.sub(Dim(-1), bound))) {
+  // Negative for all sizes of at least 1: counted from the end.
+  if (dims.nonnegative(dims.neg(bound))) {
     return dims.max(dims.add(size, bound), Dim(0));
   }
   return kUnknown;
+}
+
+Dim forward_length(DimTable& dims, Dim size, Dim start, Dim end) {
+  const Dim wanted = dims.sub(end, start);
+  if (dims.nonnegative(start) && dims.nonnegative(wanted)) {
+    // Cut short by the size alone, so min(S, 64 - P) of [P : P + S].
+    return dims.min(wanted, dims.max(dims.sub(size, start), Dim(0)));
+  }
+  const Dim from = place(dims, size, start);
+  const Dim to = place(dims, size, end);
+  if (from == kUnknown || to == kUnknown) return kUnknown;
+  return dims.max(dims.sub(to, from), Dim(0));
 }
 
 }  // namespace
@@ -66,10 +78,8 @@ Dim slice_length(DimTable& dims, Dim size, Dim start, Dim end,
     if (!whole) return kUnknown;
     return step == -1 ? size : dims.ceil_div(size, Dim(-step));
   }
-  const Dim from = place(dims, size, start);
-  const Dim to = place(dims, size, end);
-  if (from == kUnknown || to == kUnknown) return kUnknown;
-  const Dim length = dims.max(dims.sub(to, from), Dim(0));
+  const Dim length = forward_length(dims, size, start, end);
+  if (length == kUnknown) return length;
   return step == 1 ? length : dims.ceil_div(length, Dim(step));
 }
 

@@ -181,14 +181,24 @@ void Solver::prepare_elements(const Query& q) {
   }
   const NodeId node = graph_.producer(q.value);
   if (!node) return;
+  const std::size_t before = stack_.size();
   const ElementRule* rule = rules_of(graph_.node(node).op).elements;
-  if (rule == nullptr) return;
   const auto inputs = graph_.inputs(node);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+  bool followed = rule != nullptr;
+  for (std::size_t i = 0; rule != nullptr && i < inputs.size(); ++i) {
     const std::size_t bit = std::min<std::size_t>(i, 31);
     if ((rule->types >> bit) & 1) need(inputs[i].value, Ask::kType);
-    if ((rule->values >> bit) & 1) need(inputs[i].value, Ask::kElements);
+    if (((rule->values >> bit) & 1) == 0) continue;
+    need(inputs[i].value, Ask::kElements);
+    followed = followed && (!inputs[i].value ||
+                            known(inputs[i].value).elements != nullptr);
   }
+  // Through what is not followed (floats), numbers may still be known.
+  if (stack_.size() > before || followed ||
+      known(q.value).origin != Origin::kShape) {
+    return;
+  }
+  for (const ir::Operand& o : inputs) need(o.value, Ask::kConstant);
 }
 
 // --- edits -------------------------------------------------------------------

@@ -50,7 +50,7 @@ bool Solver::can_evaluate(NodeId node) const {
 
 bool Solver::followable(ValueId value) const {
   const ir::Type* t = known(value).type;
-  if (t == nullptr || !t->is_tensor() || !t->has_shape || t->rank() > 1) {
+  if (t == nullptr || !t->is_tensor() || !t->has_shape || t->rank() > 8) {
     return false;
   }
   if (t->elem != ir::DataType::kInt64 && t->elem != ir::DataType::kInt32 &&
@@ -309,7 +309,8 @@ const Tensor* Solver::from_elements(ValueId value) {
     if (!d.known()) return nullptr;
     ints.push_back(d.size());
   }
-  std::vector<std::int64_t> dims(memo.type->rank(), memo.element_count);
+  std::vector<std::int64_t> dims;
+  for (Dim d : memo.type->dims) dims.push_back(d.size());
   return small_.make_ints(model().arena, memo.type->elem, dims, ints);
 }
 
@@ -338,7 +339,6 @@ std::vector<const Tensor*> Solver::evaluate(NodeId node) {
 // --- elements ----------------------------------------------------------------
 
 MaybeElements Solver::elements_of(const Tensor& tensor) const {
-  if (tensor.dims.size() > 1) return std::nullopt;
   const auto ints =
       ir::to_ints(tensor, model().external.get(), kMaxElements);
   if (!ints) return std::nullopt;
@@ -348,6 +348,15 @@ MaybeElements Solver::elements_of(const Tensor& tensor) const {
   }
   return out;
 }
+
+namespace {
+
+bool complete(const MaybeElements& elements) {
+  return elements && std::find(elements->begin(), elements->end(), kUnknown) ==
+                         elements->end();
+}
+
+}  // namespace
 
 bool Solver::compute_elements(ValueId value) {
   MaybeElements found;
@@ -362,6 +371,13 @@ bool Solver::compute_elements(ValueId value) {
       const NodeView view(*this, v.producer);
       if (rule != nullptr && !view.blocked()) {
         found = rule->follow(view, v.output_index);
+      }
+      if (known(value).origin == Origin::kShape && !complete(found)) {
+        const auto results = evaluate(v.producer);
+        if (v.output_index < results.size() &&
+            results[v.output_index] != nullptr) {
+          found = elements_of(*results[v.output_index]);
+        }
       }
     } else {
       found = bound_input_elements(*this, value);

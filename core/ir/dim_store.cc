@@ -184,29 +184,63 @@ Dim Store::extremum(DimTable& table, AtomKind kind, Dim a, Dim b) {
 
 bool Store::nonnegative(Dim d, int level) const {
   if (d.known()) return d.size() >= 0;
-  if (level > kMaxDepth) return false;
-  const auto atom_nonnegative = [&](std::uint32_t id) {
-    const Atom& atom = *atoms_[id];
-    const auto is_so = [&](Dim x) { return nonnegative(x, level + 1); };
-    switch (atom.kind) {
-      case AtomKind::kSymbol:
-      case AtomKind::kFresh:
-        return true;
-      case AtomKind::kFloorDiv:
-      case AtomKind::kMin:
-        return std::all_of(atom.arguments.begin(), atom.arguments.end(), is_so);
-      case AtomKind::kMax:
-        return std::any_of(atom.arguments.begin(), atom.arguments.end(), is_so);
+  return level <= kMaxDepth && nonnegative(*expressions_[d.id()], level);
+}
+
+bool Store::atom_nonnegative(std::uint32_t id, int level) const {
+  const Atom& atom = *atoms_[id];
+  const auto is_so = [&](Dim x) { return nonnegative(x, level + 1); };
+  switch (atom.kind) {
+    case AtomKind::kSymbol:
+    case AtomKind::kFresh:
+      return true;
+    case AtomKind::kFloorDiv:
+    case AtomKind::kMin:
+      return std::all_of(atom.arguments.begin(), atom.arguments.end(), is_so);
+    case AtomKind::kMax:
+      return std::any_of(atom.arguments.begin(), atom.arguments.end(), is_so);
+  }
+  return false;
+}
+
+bool Store::nonnegative(const Polynomial& p, int level) const {
+  const bool plainly =
+      std::all_of(p.terms.begin(), p.terms.end(), [&](const Term& t) {
+        return t.coefficient > 0 &&
+               std::all_of(t.monomial.factors.begin(),
+                           t.monomial.factors.end(), [&](const Factor& f) {
+                             return f.exponent % 2 == 0 ||
+                                    atom_nonnegative(f.atom, level);
+                           });
+      });
+  return plainly || bounded_below(p, level);
+}
+
+// With one atom replaced by something that makes `p` no larger: -min(a, b) by
+// -a or -b, max(a, b) by a or b, -(a // k) by -a.
+bool Store::bounded_below(const Polynomial& p, int level) const {
+  constexpr int kTries = 3;  // levels of replacements
+  if (level >= kTries) return false;
+  for (const Term& t : p.terms) {
+    if (t.monomial.degree != 1) continue;
+    const Atom& atom = *atoms_[t.monomial.factors[0].atom];
+    std::vector<Dim> bounds;
+    if (atom.kind == (t.coefficient < 0 ? AtomKind::kMin : AtomKind::kMax)) {
+      bounds = atom.arguments;
+    } else if (t.coefficient < 0 && atom.kind == AtomKind::kFloorDiv &&
+               nonnegative(atom.arguments[0], kMaxDepth) &&
+               atom.arguments[1].known() && atom.arguments[1].size() > 0) {
+      bounds = {atom.arguments[0]};
     }
-    return false;
-  };
-  for (const Term& t : expressions_[d.id()]->terms) {
-    if (t.coefficient < 0) return false;
-    for (const Factor& f : t.monomial.factors) {
-      if (f.exponent % 2 != 0 && !atom_nonnegative(f.atom)) return false;
+    const Polynomial without{{{-t.coefficient, t.monomial}}};
+    for (Dim bound : bounds) {
+      const auto rest = add(p, without);
+      const auto with = mul({{{t.coefficient, {}}}}, polynomial(bound));
+      const auto lower = rest && with ? add(*rest, *with) : std::nullopt;
+      if (lower && nonnegative(*lower, level + 1)) return true;
     }
   }
-  return true;
+  return false;
 }
 
 bool Store::never_zero(const Polynomial& p) const {
@@ -218,17 +252,10 @@ bool Store::never_zero(const Polynomial& p) const {
     if (t.monomial.degree > 0) common = std::gcd(common, t.coefficient);
   }
   if (common != 0 && constant % common != 0) return true;
-  // All of one sign. Terms without a sign fail.
-  Polynomial positive = constant > 0 ? p : negate(p);
-  for (const Term& t : positive.terms) {
-    if (t.coefficient < 0) return false;
-    for (const Factor& f : t.monomial.factors) {
-      if (f.exponent % 2 != 0 && !nonnegative(atom_facts_[f.atom].dim, 0)) {
-        return false;
-      }
-    }
-  }
-  return true;
+  // A multiple of |constant| away from 0 on its side.
+  Polynomial away = constant > 0 ? p : negate(p);
+  away.terms.pop_back();
+  return nonnegative(away, 0);
 }
 
 }  // namespace ruleengine::ir::dim_internal

@@ -100,11 +100,19 @@ TEST_CASE_FIXTURE(Fixture, "minimum and maximum") {
   CHECK(t.max(S, Dim(-1)) == S);
   CHECK(t.max(t.max(B, S), two) == t.max(two, t.max(S, B)));
   CHECK(t.max(Dim(3), Dim(5)) == Dim(5));
+  CHECK(t.minimum_of(t.min(S, Dim(7))).size() == 2);
+  CHECK(t.minimum_of(t.max(S, Dim(7))).empty());
+  CHECK(t.minimum_of(S).empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "proofs") {
   CHECK(t.nonnegative(t.mul(B, S)));
   CHECK_FALSE(t.nonnegative(t.sub(S, Dim(1))));
+  CHECK(t.nonnegative(t.sub(S, t.min(S, Dim(64)))));
+  CHECK(t.nonnegative(t.sub(t.max(S, B), B)));
+  CHECK(t.nonnegative(t.sub(S, t.floor_div(S, two))));
+  CHECK_FALSE(t.nonnegative(t.sub(t.min(S, Dim(64)), S)));
+  CHECK_FALSE(t.nonnegative(t.sub(B, t.floor_div(S, two))));
   CHECK(t.provably_different(S, t.add(S, Dim(1))));
   CHECK(t.provably_different(t.mul(Dim(4), B), Dim(6)));
   CHECK_FALSE(t.provably_different(t.mul(Dim(4), B), Dim(8)));

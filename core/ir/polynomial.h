@@ -99,6 +99,7 @@ class Store {
   std::vector<DimTable::Product> products(Dim d) const;
   bool nonnegative(Dim d, int depth) const;
   bool never_zero(const Polynomial& p) const;
+  bool nonnegative(const Polynomial& p, int level) const;
   std::string text(Dim d, int level) const;
   // None when `text` is not an expression (then it is a plain name).
   std::optional<Dim> parse(DimTable& table, std::string_view text);
@@ -112,6 +113,8 @@ class Store {
     int depth = 0;
     std::size_t size = 1;  // atoms in its text
   };
+  bool atom_nonnegative(std::uint32_t atom, int level) const;
+  bool bounded_below(const Polynomial& p, int level) const;
   std::optional<Atom> single_atom(Dim d) const;
   int depth(Dim d) const;
   std::size_t size(Dim d) const;
