@@ -1,0 +1,163 @@
+#include <string>
+#include <utility>
+
+#include "core/ir/model.h"
+#include "core/match/machine.h"
+#include "core/match/naive.h"
+
+// What the oracle says of the tests that failed, in the user's words.
+namespace ruleengine::match {
+
+using pattern::Fact;
+
+void Recorder::offer(Miss miss) {
+  if (!best_ || miss.depth > best_->depth) {
+    best_ = std::move(miss);
+    return;
+  }
+  const bool same = miss.depth == best_->depth && miss.test == best_->test &&
+                    miss.found == best_->found;
+  // The same test with another wish: an alternative.
+  if (same && (" or " + best_->expected + " or ")
+                      .find(" or " + miss.expected + " or ") ==
+                  std::string::npos) {
+    best_->expected += " or " + miss.expected;
+  }
+}
+
+bool Naive::fail(const std::function<Failure()>& failure) {
+  if (recorder_ == nullptr) return false;
+  Failure what = failure();
+  Miss miss;
+  miss.root = root_;
+  miss.depth = static_cast<std::uint32_t>(matched_.size());
+  miss.node = what.node;
+  miss.value = what.value;
+  miss.line = what.line;
+  miss.test = std::move(what.test);
+  miss.expected = std::move(what.expected);
+  miss.found = std::move(what.found);
+  recorder_->offer(std::move(miss));
+  return false;
+}
+
+std::string Naive::place(const Goal& goal) {
+  if (!goal.node) return "op of " + view_.graph().describe(root_);
+  return "input " + std::to_string(goal.index) + " of " +
+         view_.graph().describe(goal.node);
+}
+
+std::string Naive::value_text(ir::ValueId value) {
+  if (!value) return "nothing";
+  const ir::Graph& graph = view_.graph();
+  const std::string name = "'" + std::string(graph.name(value)) + "'";
+  std::string out;
+  if (const ir::NodeId node = graph.producer(value)) {
+    out = name + " of " + graph.describe(node);
+    const std::uint32_t index = graph.value(value).output_index;
+    if (index > 0) out += " (its output " + std::to_string(index) + ")";
+  } else if (graph.value(value).kind == ir::ValueKind::kInput) {
+    out = "input " + name;
+  } else {
+    out = "initializer " + name;
+  }
+  if (const auto number = judge_.number(value)) {
+    std::string text = std::to_string(number->value);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+    return out + " = " + text;
+  }
+  const ir::Type* type = view_.facts().type(value);
+  if (type == nullptr || !type->is_tensor()) return out;
+  out += " " + std::string(ir::data_type_name(type->elem));
+  if (!type->has_shape) return out;
+  out += "[";
+  for (std::size_t i = 0; i < type->dims.size(); ++i) {
+    if (i > 0) out += ",";
+    out += graph.model().dims.text(type->dims[i]);
+  }
+  return out + "]";
+}
+
+std::string Naive::fact_text(const Fact& fact) {
+  std::string out;
+  switch (fact.kind) {
+    case Fact::Kind::kShape: out = "shape"; break;
+    case Fact::Kind::kFits: out = "fits"; break;
+    case Fact::Kind::kRank:
+      return "rank " + std::to_string(fact.number);
+    case Fact::Kind::kDim:
+      out = "axis " + std::to_string(fact.number);
+      break;
+    case Fact::Kind::kType:
+      out = "type";
+      for (ir::DataType type : fact.types) {
+        out += " " + std::string(ir::data_type_name(type));
+      }
+      return out;
+    case Fact::Kind::kConst: out = "a constant"; break;
+  }
+  if (fact.ellipsis) out += " ...";
+  for (const Fact::DimPattern& dim : fact.dims) {
+    switch (dim.kind) {
+      case Fact::DimPattern::Kind::kAny: out += " _"; break;
+      case Fact::DimPattern::Kind::kNumber:
+        out += " " + std::to_string(dim.number);
+        break;
+      case Fact::DimPattern::Kind::kLetter: {
+        out += " " + pattern()[dim.letter].name;
+        const Bound* bound =
+            get(variable_frame(dim.letter, frames_[0].get()), kVariableSlot,
+                dim.letter.index());
+        if (bound != nullptr) {
+          out += "=" + (bound->kind == Bound::Kind::kDim
+                            ? view_.graph().model().dims.text(bound->dim)
+                            : attribute_text(bound->attribute));
+        }
+        break;
+      }
+    }
+  }
+  return out;
+}
+
+std::string Naive::attribute_text(const ir::Attribute* attribute) {
+  if (attribute == nullptr) return "nothing";
+  const auto list = [](const auto& items, auto&& text) {
+    std::string out = "[";
+    for (const auto& item : items) {
+      if (out.size() > 1) out += ", ";
+      out += text(item);
+    }
+    return out + "]";
+  };
+  switch (attribute->kind) {
+    case ir::AttributeKind::kInt: return std::to_string(attribute->i);
+    case ir::AttributeKind::kFloat: return std::to_string(attribute->f);
+    case ir::AttributeKind::kString:
+      return "\"" + printable(attribute->s) + "\"";
+    case ir::AttributeKind::kInts:
+      return list(attribute->ints,
+                  [](std::int64_t i) { return std::to_string(i); });
+    case ir::AttributeKind::kFloats:
+      return list(attribute->floats,
+                  [](float f) { return std::to_string(f); });
+    case ir::AttributeKind::kStrings:
+      return list(attribute->strings,
+                  [](std::string_view s) { return printable(s); });
+    default: return "a value";
+  }
+}
+
+Attempt explain(const pattern::Pattern& pattern, ir::Graph& graph,
+                ir::Facts& facts, ir::NodeId root) {
+  const Prepared prepared = prepare(pattern);
+  NodeView view(graph, facts);
+  Recorder recorder;
+  Attempt attempt;
+  attempt.match = Naive(prepared, view, &recorder).run(root);
+  if (!attempt.match) attempt.miss = recorder.take();
+  return attempt;
+}
+
+}  // namespace ruleengine::match

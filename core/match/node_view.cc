@@ -1,0 +1,117 @@
+#include "core/match/node_view.h"
+
+#include "core/ir/model.h"
+
+namespace ruleengine::match {
+namespace {
+
+// The standard opset that the body of `graph` is written in: a function brings
+// its own.
+std::int64_t opset_of(const ir::Graph& graph) {
+  const ir::Model& model = graph.model();
+  for (const auto& function : model.functions) {
+    if (&function->body != &graph) continue;
+    for (const ir::OpsetImport& import : function->opset_imports) {
+      if (import.domain.empty() || import.domain == "ai.onnx") {
+        return import.version;
+      }
+    }
+  }
+  return model.opset("");
+}
+
+}  // namespace
+
+NodeView::NodeView(ir::Graph& graph, ir::Facts& facts)
+    : graph_(graph), facts_(facts), upgrades_(graph, opset_of(graph)) {}
+
+const ir::NewestForm* NodeView::form(ir::NodeId node) {
+  if (!upgrades_.needed(graph_.node(node).op)) return nullptr;
+  const auto [at, is_new] = forms_.try_emplace(node);
+  if (is_new) upgrades_.view(node, facts_, at->second);
+  return &at->second;
+}
+
+bool NodeView::readable(ir::NodeId node) {
+  const ir::NewestForm* newest = form(node);
+  return newest == nullptr || newest->readable;
+}
+
+std::size_t NodeView::input_count(ir::NodeId node) {
+  const ir::NewestForm* newest = form(node);
+  return newest ? newest->inputs.size() : graph_.node(node).operand_count;
+}
+
+ir::ValueId NodeView::input(ir::NodeId node, std::size_t i) {
+  const ir::NewestForm* newest = form(node);
+  if (newest == nullptr) return graph_.input(node, i);
+  return i < newest->inputs.size() ? newest->inputs[i] : ir::ValueId();
+}
+
+std::span<const ir::Attribute> NodeView::written(ir::NodeId node) {
+  const ir::NewestForm* newest = form(node);
+  if (newest != nullptr) return newest->attributes;
+  return graph_.node(node).attributes;
+}
+
+const ir::Attribute* NodeView::attribute(ir::NodeId node,
+                                         std::string_view name) {
+  for (const ir::Attribute& a : written(node)) {
+    if (a.name == name) return &a;
+  }
+  return default_of(graph_.node(node).op, name);
+}
+
+bool NodeView::is_default(ir::NodeId node, const ir::Attribute& attribute) {
+  const ir::Attribute* usual =
+      default_of(graph_.node(node).op, attribute.name);
+  return usual != nullptr && attribute.ref.empty() &&
+         ir::same_value(attribute, *usual, graph_.model().external.get());
+}
+
+const ir::Attribute* NodeView::keep(const ir::Attribute* attribute) {
+  if (attribute == nullptr) return nullptr;
+  // Upgraded forms are temporary; what the graph holds is not.
+  for (const auto& [node, newest] : forms_) {
+    const auto& list = newest.attributes;
+    if (attribute < list.data() || attribute >= list.data() + list.size()) {
+      continue;
+    }
+    return graph_.model().arena.make<ir::Attribute>(*attribute);
+  }
+  return attribute;
+}
+
+const ir::OpFacts* NodeView::op_facts(ir::OpId op) {
+  if (op.index() >= ops_.size()) ops_.resize(op.index() + 1);
+  KnownOp& known = ops_[op.index()];
+  if (!known.looked) {
+    known.looked = true;
+    const ir::Op& name = graph_.model().ops[op];
+    known.facts = ir::newest_op(name.domain, name.type);
+  }
+  return known.facts;
+}
+
+const ir::Attribute* NodeView::default_of(ir::OpId op, std::string_view name) {
+  const ir::OpFacts* facts = op_facts(op);
+  if (facts == nullptr) return nullptr;
+  const ir::FormalAttribute* formal = facts->attribute(name);
+  if (formal == nullptr || !formal->has_default) return nullptr;
+  const ir::Attribute*& usual = defaults_[formal];
+  if (usual == nullptr) {
+    ir::Attribute a;
+    a.name = formal->name;
+    a.kind = formal->kind;
+    a.f = formal->default_float;
+    a.i = formal->default_int;
+    a.s = formal->default_string;
+    a.ints = formal->default_ints;
+    a.floats = formal->default_floats;
+    a.strings = formal->default_strings;
+    usual = graph_.model().arena.make<ir::Attribute>(a);
+  }
+  return usual;
+}
+
+}  // namespace ruleengine::match

@@ -1,0 +1,64 @@
+// NodeView: the one place where the matcher reads inputs and attributes of
+// nodes. What it shows is the newest opset's form: older nodes through
+// ir::Upgrades, attributes that are not written at the schema's default. Types
+// and constants come from the same place for both matchers. A view keeps
+// upgraded forms until forget(), which is due after every edit of the graph; not
+// thread-safe.
+#ifndef RULEENGINE_CORE_MATCH_NODE_VIEW_H_
+#define RULEENGINE_CORE_MATCH_NODE_VIEW_H_
+
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/ir/facts.h"
+#include "core/ir/graph.h"
+#include "core/ir/op_facts.h"
+#include "core/ir/upgrade.h"
+
+namespace ruleengine::match {
+
+class NodeView {
+ public:
+  NodeView(ir::Graph& graph, ir::Facts& facts);
+
+  ir::Graph& graph() const { return graph_; }
+  ir::Facts& facts() const { return facts_; }
+  void forget() { forms_.clear(); }
+
+  // True when the node's inputs may stand elsewhere than the graph says.
+  bool upgraded(ir::OpId op) const { return upgrades_.needed(op); }
+  // False for an old node that the newest opset cannot say: it fits nothing.
+  bool readable(ir::NodeId node);
+
+  std::size_t input_count(ir::NodeId node);
+  ir::ValueId input(ir::NodeId node, std::size_t i);
+  // As written, or the default; nullptr when there is neither.
+  const ir::Attribute* attribute(ir::NodeId node, std::string_view name);
+  // The attributes that stand there, without defaults.
+  std::span<const ir::Attribute> written(ir::NodeId node);
+  // Whether an attribute that stands there says no more than its default.
+  bool is_default(ir::NodeId node, const ir::Attribute& attribute);
+  // A pointer that lives as long as the model.
+  const ir::Attribute* keep(const ir::Attribute* attribute);
+
+ private:
+  const ir::NewestForm* form(ir::NodeId node);
+  const ir::OpFacts* op_facts(ir::OpId op);
+  const ir::Attribute* default_of(ir::OpId op, std::string_view name);
+
+  ir::Graph& graph_;
+  ir::Facts& facts_;
+  ir::Upgrades upgrades_;
+  std::unordered_map<ir::NodeId, ir::NewestForm> forms_;
+  struct KnownOp {
+    bool looked = false;
+    const ir::OpFacts* facts = nullptr;
+  };
+  std::vector<KnownOp> ops_;  // by OpId
+  std::map<const ir::FormalAttribute*, const ir::Attribute*> defaults_;
+};
+
+}  // namespace ruleengine::match
+
+#endif  // RULEENGINE_CORE_MATCH_NODE_VIEW_H_
