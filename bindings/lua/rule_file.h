@@ -3,6 +3,29 @@
 // in the Sandbox's registry. Everything that can be wrong with a rule file is
 // found here, with file and line (RULES.md, "Refused at load"). LoadedRules
 // live as long as the RuleSet that made them; so does the Sandbox.
+//
+// A rule file returns `rule{...}`. A pack returns
+//
+//   return pack {
+//     doc = [[what these rules are for]],
+//     options = {enable = false},
+//     "attention/compose_scaled_dot_product_attention",
+//     "attention/compose_parallel_linears",
+//   }
+//
+// an ordered list of rule files, without ".lua", below the pack's own folder.
+// An option of a pack is handed to each of its rules that declares an option of
+// that name, in place of the rule's default; a rule that is also named by itself
+// on the command line keeps its own.
+//
+// `lib "name"` runs name.lua of the first folder that has it: for a rule file in
+// FOLDER these are FOLDER/lib, the lib folders of the two folders above, and the
+// rules/lib that comes with the program; a lib looks beside itself first. It
+// runs once for each rule file, so nothing is shared between rules.
+//
+// The default phase is the one that the rule's folder is named after: canonical,
+// attention, quantization, linear, sequence_parallel (or parallel), targets (or
+// a folder in it); elsewhere it is conversion.
 #ifndef RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
 #define RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
 
@@ -44,6 +67,9 @@ struct LoadedRule {
   rewrite::Phase phase = rewrite::Phase::kConversion;
   std::vector<std::string> after;
   std::map<std::string, OptionValue> options;  // with --set applied
+  // Declared without a default, as in `options = {divisor = {"number"}}`, and
+  // not set: m.options.NAME is nil.
+  std::vector<std::string> unset_options;
   std::vector<std::pair<std::string, std::string>> meta;
   bool changes_meaning = false;
   int line = 0;  // of the `rule` call

@@ -43,9 +43,10 @@ void push_parameters(lua_State* state, WordsSession& session,
   luaL_checkstack(state, static_cast<int>(parameters.size()),
                   "too many parameters");
   for (const std::string& name : parameters) {
-    if (name == "options") {
-      Diagnostic error = wrong("'options' cannot be a parameter of `match`");
-      error.hint = "m.options holds the options of the rule";
+    if (is_reserved_name(name)) {
+      Diagnostic error =
+          wrong("'" + name + "' cannot be a parameter of `match`");
+      error.hint = "m." + name + " is something else";
       Sandbox::fail(state, std::move(error));
     }
     push_term(state, TermHandle{.run = session.run,
@@ -85,6 +86,10 @@ bool is_lua_name(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [&](char c) {
     return letter(c) || (c >= '0' && c <= '9');
   });
+}
+
+bool is_reserved_name(std::string_view text) {
+  return text == "options" || text == "graph";
 }
 
 Words::Words() = default;
@@ -334,7 +339,7 @@ pattern::TermId check_input(lua_State* state, WordsSession& session, int index,
 
 pattern::VariableId named(lua_State* state, WordsSession& session,
                           std::string_view name) {
-  if (!is_lua_name(name) || name == "options") {
+  if (!is_lua_name(name) || is_reserved_name(name)) {
     Diagnostic error = wrong("'" + printable(name, 60) +
                              "' cannot name anything in a pattern");
     error.expected = "a name that can stand behind `m.`";

@@ -45,6 +45,8 @@ class Words {
 // Whether a text can stand behind `m.`: a name of Lua that is no keyword.
 bool is_lua_name(std::string_view text);
 bool is_lua_keyword(std::string_view text);
+// What `m` has beside the names of the pattern.
+bool is_reserved_name(std::string_view text);
 
 }  // namespace ruleengine::lua
 

@@ -1,0 +1,270 @@
+// --set and the options of packs; then the order of rules.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "bindings/lua/rule_file_loader.h"
+#include "bindings/lua/suggest.h"
+
+namespace ruleengine::lua {
+namespace {
+
+Diagnostic usage(std::string what, std::string hint = {}) {
+  return {.kind = ErrorKind::kUsage,
+          .what = std::move(what),
+          .hint = std::move(hint)};
+}
+
+bool answers_to(const LoadedRule& rule, std::string_view name) {
+  return name == rule.name || name == rule.qualified;
+}
+
+// Sets it in one file's declaration; false where there is no such option.
+Result<bool> set_in(DeclaredOptions& options, const SetOption& set) {
+  const auto option = options.find(set.option);
+  if (option == options.end()) return false;
+  std::optional<OptionValue> value =
+      option_from_text(set.value, option->second.type);
+  if (!value) {
+    Diagnostic error = usage(fmt::format("--set {}.{}", set.rule, set.option));
+    error.expected =
+        fmt::format("a {}", option_type_name(option->second.type));
+    error.found = set.value;
+    return error;
+  }
+  option->second.value = std::move(value);
+  return true;
+}
+
+std::vector<std::string> names_of(Loader& loader) {
+  std::set<std::string> names;
+  for (const RuleInLoad& each : loader.rules()) names.insert(each.rule->name);
+  for (const LoadedPack& pack : loader.packs()) names.insert(pack.name);
+  return {names.begin(), names.end()};
+}
+
+// The options that --set has named, so that a pack does not undo them.
+using Settled = std::set<std::pair<std::size_t, std::string>>;
+
+Status apply_set(Loader& loader, const SetOption& set, Settled& settled) {
+  bool named = false, done = false;
+  std::vector<std::string> known;
+  const auto apply = [&](DeclaredOptions& options) -> Result<bool> {
+    named = true;
+    for (const auto& [name, option] : options) known.push_back(name);
+    Result<bool> found = set_in(options, set);
+    if (found) done = done || *found;
+    return found;
+  };
+  for (std::size_t i = 0; i < loader.rules().size(); ++i) {
+    RuleInLoad& each = loader.rules()[i];
+    if (!answers_to(*each.rule, set.rule)) continue;
+    Result<bool> found = apply(each.options);
+    if (!found) return found.error();
+    if (*found) settled.emplace(i, set.option);
+  }
+  for (LoadedPack& pack : loader.packs()) {
+    if (pack.name != set.rule) continue;
+    if (Result<bool> found = apply(pack.options); !found) {
+      return found.error();
+    }
+  }
+  if (!named) {
+    return usage(fmt::format("--set {}.{}: no rule '{}' is loaded", set.rule,
+                             set.option, set.rule),
+                 suggestion(set.rule, names_of(loader)));
+  }
+  if (!done) {
+    return usage(fmt::format("--set {}.{}: '{}' has no such option", set.rule,
+                             set.option, set.rule),
+                 suggestion(set.option, known));
+  }
+  return {};
+}
+
+Status wrong_pack_option(const LoadedPack& pack, const std::string& name,
+                         int line, std::string what) {
+  return Diagnostic{.kind = ErrorKind::kRule,
+                    .what = fmt::format("option '{}' of the pack: {}", name,
+                                        what),
+                    .where = fmt::format("{}:{}", pack.file, line)};
+}
+
+// Hands one pack's option to its rules.
+Status hand_down(Loader& loader, std::size_t pack_index,
+                 const std::string& name, const Settled& settled) {
+  const LoadedPack& pack = loader.packs()[pack_index];
+  const DeclaredOption& option = pack.options.at(name);
+  bool taken = false;
+  for (std::size_t i = 0; i < loader.rules().size(); ++i) {
+    RuleInLoad& each = loader.rules()[i];
+    const bool member = std::any_of(
+        each.packs.begin(), each.packs.end(),
+        [&](const auto& of) { return of.pack == pack_index; });
+    const auto own = each.options.find(name);
+    if (!member || own == each.options.end()) continue;
+    if (own->second.type != option.type) {
+      return wrong_pack_option(
+          pack, name, option.line,
+          fmt::format("a {} here and a {} in {}",
+                      option_type_name(option.type),
+                      option_type_name(own->second.type), each.rule->file));
+    }
+    taken = true;
+    if (!each.direct && !settled.contains({i, name})) {
+      own->second.value = option.value;
+    }
+  }
+  if (taken) return {};
+  return wrong_pack_option(pack, name, option.line,
+                           "none of its rules has an option of that name");
+}
+
+}  // namespace
+
+Status apply_options(Loader& loader, const std::vector<SetOption>& options) {
+  Settled settled;
+  for (const SetOption& set : options) {
+    if (Status status = apply_set(loader, set, settled); !status) {
+      return status;
+    }
+  }
+  // By name, so that the order of the command line decides nothing where two
+  // packs hold one rule.
+  std::vector<std::size_t> packs(loader.packs().size());
+  for (std::size_t i = 0; i < packs.size(); ++i) packs[i] = i;
+  std::sort(packs.begin(), packs.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(loader.packs()[a].name, loader.packs()[a].real) <
+           std::pair(loader.packs()[b].name, loader.packs()[b].real);
+  });
+  for (const std::size_t pack : packs) {
+    for (const auto& [name, option] : loader.packs()[pack].options) {
+      if (Status status = hand_down(loader, pack, name, settled); !status) {
+        return status;
+      }
+    }
+  }
+  for (RuleInLoad& each : loader.rules()) {
+    for (auto& [name, option] : each.options) {
+      if (option.value) {
+        each.rule->options.emplace(name, *option.value);
+      } else {
+        each.rule->unset_options.push_back(name);
+      }
+    }
+  }
+  return {};
+}
+
+// --- order ---
+
+namespace {
+
+// Phase; then rules of a pack in its order, others by their names.
+auto order_key(const Loader& loader, const RuleInLoad& each,
+               const std::vector<LoadedPack>& packs) {
+  static_cast<void>(loader);
+  std::string group = each.rule->qualified.substr(
+      0, each.rule->qualified.find('/'));
+  std::size_t position = SIZE_MAX;
+  const RuleInLoad::Member* best = nullptr;
+  for (const RuleInLoad::Member& of : each.packs) {
+    if (best == nullptr ||
+        std::pair(packs[of.pack].name, packs[of.pack].real) <
+            std::pair(packs[best->pack].name, packs[best->pack].real)) {
+      best = &of;
+    }
+  }
+  if (best != nullptr) {
+    group = packs[best->pack].name;
+    position = best->position;
+  }
+  return std::tuple(static_cast<int>(each.rule->phase), std::move(group),
+                    position, each.rule->qualified);
+}
+
+bool comes_after(const LoadedRule& rule, const LoadedRule& first) {
+  return std::any_of(rule.after.begin(), rule.after.end(),
+                     [&](const std::string& name) {
+                       return answers_to(first, name);
+                     });
+}
+
+Status check_names(Loader& loader) {
+  std::map<std::string, const LoadedRule*> seen;
+  for (const RuleInLoad& each : loader.rules()) {
+    const auto [at, fresh] =
+        seen.emplace(each.rule->qualified, each.rule.get());
+    if (fresh) continue;
+    return Diagnostic{
+        .kind = ErrorKind::kRule,
+        .what = fmt::format("two rules are called '{}'",
+                            each.rule->qualified),
+        .where = fmt::format("{}:{}", each.rule->file, each.rule->line),
+        .found = fmt::format("the other: {}:{}", at->second->file,
+                             at->second->line),
+        .hint = "give one of them another `name`"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status order_rules(Loader& loader) {
+  if (Status status = check_names(loader); !status) return status;
+  std::vector<RuleInLoad>& rules = loader.rules();
+  std::sort(rules.begin(), rules.end(),
+            [&](const RuleInLoad& a, const RuleInLoad& b) {
+              return order_key(loader, a, loader.packs()) <
+                     order_key(loader, b, loader.packs());
+            });
+  // `after`: take the first that waits for nobody, again and again. Only rules
+  // that say `after` ever wait.
+  std::vector<RuleInLoad> ordered;
+  std::vector<bool> taken(rules.size());
+  const auto waits = [&](std::size_t i) {
+    if (rules[i].rule->after.empty()) return false;
+    for (std::size_t j = 0; j < rules.size(); ++j) {
+      if (!taken[j] && j != i &&
+          rules[j].rule->phase == rules[i].rule->phase &&
+          comes_after(*rules[i].rule, *rules[j].rule)) {
+        return true;
+      }
+    }
+    return false;
+  };
+  std::vector<std::size_t> left(rules.size());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+  while (!left.empty()) {
+    std::vector<std::size_t> waiting;
+    int phase = -1;  // of the first that waits: later phases wait with it
+    for (const std::size_t i : left) {
+      const int own = static_cast<int>(rules[i].rule->phase);
+      if ((phase >= 0 && own > phase) || waits(i)) {
+        if (phase < 0) phase = own;
+        waiting.push_back(i);
+        continue;
+      }
+      taken[i] = true;
+    }
+    for (const std::size_t i : left) {
+      if (taken[i]) ordered.push_back(std::move(rules[i]));
+    }
+    if (waiting.size() == left.size()) {
+      const LoadedRule& rule = *rules[waiting.front()].rule;
+      return Diagnostic{.kind = ErrorKind::kRule,
+                        .what = fmt::format("'{}' comes after itself",
+                                            rule.qualified),
+                        .where = fmt::format("{}:{}", rule.file, rule.line),
+                        .hint = "`after` of these rules goes in a circle"};
+    }
+    left = std::move(waiting);
+  }
+  rules = std::move(ordered);
+  return {};
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,129 @@
+// What the callbacks read of a match must be there: found in their text, so
+// that a name that is mistyped in a branch nobody has tested is found at load.
+#include <fmt/format.h>
+
+#include <lua.hpp>
+#include <set>
+#include <utility>
+
+#include "bindings/lua/rule_file_loader.h"
+#include "bindings/lua/suggest.h"
+
+namespace ruleengine::lua {
+namespace {
+
+class ReadsCheck {
+ public:
+  ReadsCheck(lua_State* state, const RuleTable& table, const LoadedRule& rule,
+             const DeclaredOptions& options)
+      : state_(state), table_(table), rule_(rule), options_(options) {}
+
+  void run() {
+    const std::vector<pattern::Variable>& variables =
+        rule_.pattern->variables();
+    const std::vector<pattern::Binding> bound =
+        pattern::bindings(*rule_.pattern);
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+      known_.push_back(variables[i].name);
+      if (bound[i] == pattern::Binding::kNever) {
+        unbound_.insert(variables[i].name);
+      } else {
+        bound_.insert(variables[i].name);
+      }
+    }
+    const bool groups = rule_.together != 0;
+    const SourceScan::Uses where = uses(rule_.where, "where", 0, false);
+    const SourceScan::Uses together =
+        uses(rule_.together, "together", 0, false);
+    const SourceScan::Uses rewrite =
+        uses(rule_.rewrite, "rewrite", 1, groups);
+    for (const SourceScan::Uses* each : {&where, &together, &rewrite}) {
+      check_writes(*each);
+    }
+    for (const SourceScan::Uses* each : {&where, &together, &rewrite}) {
+      for (const SourceScan::Use& use : each->reads) check_read(use);
+      for (const SourceScan::Use& use : each->options) check_option(use);
+    }
+  }
+
+ private:
+  SourceScan::Uses uses(FunctionRef function, const char* key,
+                        std::size_t parameter, bool list) {
+    if (function == 0) return {};
+    lua_Debug activation;
+    lua_rawgeti(state_, LUA_REGISTRYINDEX, function);
+    lua_getinfo(state_, ">S", &activation);
+    // A function of a lib is not in this text.
+    if (std::string_view(activation.short_src) != chunk()) return {};
+    return table_.scan.uses(key, activation.linedefined, parameter, list);
+  }
+
+  // The name that Lua has for this file: that of the rule's own functions.
+  std::string chunk() {
+    if (!chunk_.empty()) return chunk_;
+    lua_Debug activation;
+    lua_rawgeti(state_, LUA_REGISTRYINDEX, rule_.rewrite);
+    lua_getinfo(state_, ">S", &activation);
+    return chunk_ = activation.short_src;
+  }
+
+  void check_writes(const SourceScan::Uses& uses) {
+    for (const SourceScan::Use& use : uses.writes) {
+      if (bound_.contains(use.name) || unbound_.contains(use.name) ||
+          is_reserved_name(use.name)) {
+        fail_at(state_, table_, use.line,
+                {.what = fmt::format("m.{} is assigned, but `match` declares it",
+                                     use.name),
+                 .hint = "choose another name"});
+      }
+      if (written_.insert(use.name).second) known_.push_back(use.name);
+    }
+  }
+
+  void check_read(const SourceScan::Use& use) {
+    if (bound_.contains(use.name) || written_.contains(use.name) ||
+        is_reserved_name(use.name)) {
+      return;
+    }
+    if (unbound_.contains(use.name)) {
+      fail_at(state_, table_, use.line,
+              {.what = fmt::format("m.{} is read, but no branch of `match` "
+                                   "binds it",
+                                   use.name),
+               .hint = "a variable is bound where it stands as an input, an "
+                       "attribute or a dimension"});
+    }
+    fail_at(state_, table_, use.line,
+            {.what = fmt::format("m.{} is read, but nothing is called '{}'",
+                                 printable(use.name, 60),
+                                 printable(use.name, 60)),
+             .hint = suggestion(use.name, known_)});
+  }
+
+  void check_option(const SourceScan::Use& use) {
+    if (options_.contains(use.name)) return;
+    std::vector<std::string> known;
+    for (const auto& [name, option] : options_) known.push_back(name);
+    fail_at(state_, table_, use.line,
+            {.what = fmt::format("the rule has no option '{}'",
+                                 printable(use.name, 60)),
+             .hint = suggestion(use.name, known)});
+  }
+
+  lua_State* state_;
+  const RuleTable& table_;
+  const LoadedRule& rule_;
+  const DeclaredOptions& options_;
+  std::string chunk_;
+  std::set<std::string> bound_, unbound_, written_;
+  std::vector<std::string> known_;  // for "did you mean"
+};
+
+}  // namespace
+
+void check_reads(lua_State* state, const RuleTable& table,
+                 const LoadedRule& rule, const DeclaredOptions& options) {
+  if (rule.pattern) ReadsCheck(state, table, rule, options).run();
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,80 @@
+// Scan: what can be seen in the text of a rule file without running it: on
+// which line a key stands, which names a callback reads of its match, literals
+// that rule code may not have. Lua itself knows none of that. The text was
+// compiled before, so it is well-formed. A plain value; any thread.
+#ifndef RULEENGINE_BINDINGS_LUA_RULE_FILE_SCAN_H_
+#define RULEENGINE_BINDINGS_LUA_RULE_FILE_SCAN_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ruleengine::lua {
+
+class SourceScan {
+ public:
+  explicit SourceScan(std::string_view text);
+
+  // The first literal of a type that LuaJIT has and Lua has not (1LL, 2i); 0:
+  // none.
+  int foreign_literal_line() const { return foreign_literal_line_; }
+
+  // The line of `key = ` directly inside the table behind `word` (rule, pack);
+  // 0 when it is not written there.
+  int key_line(std::string_view word, std::string_view key) const;
+  // The lines of the elements of the list at that key (of the table itself:
+  // an empty key).
+  std::vector<int> element_lines(std::string_view word,
+                                 std::string_view key) const;
+
+  struct Use {
+    std::string name;
+    int line = 0;
+  };
+  struct Uses {
+    std::vector<Use> reads, writes;
+    std::vector<Use> options;  // m.options.NAME
+  };
+  // What the function `key = function(...)`, or else the only one that begins
+  // on `line`, does with its parameter number `parameter` (from 0). `list`: the
+  // parameter is a list of matches (`ms[1].x`, `ms:all "x"`).
+  Uses uses(std::string_view key, int line, std::size_t parameter,
+            bool list) const;
+
+ private:
+  enum class Kind : char { kName, kKeyword, kNumber, kString, kSymbol, kEnd };
+  struct Token {
+    Kind kind = Kind::kEnd;
+    std::string_view text;  // of a string: what is between the quotes
+    int line = 0;
+  };
+  struct Function {
+    std::size_t begin = 0, end = 0;  // tokens of the body
+    int line = 0;
+    std::vector<std::string_view> parameters;
+    std::string_view key;  // `key = function`
+  };
+
+  friend class SourceReader;
+  void find_functions();
+  const Token& at(std::size_t i) const {
+    return tokens_[i < tokens_.size() ? i : tokens_.size() - 1];
+  }
+  bool is(std::size_t i, std::string_view symbol) const;
+  std::size_t table_of(std::string_view word) const;
+  std::size_t key_value(std::string_view word, std::string_view key) const;
+  const Function* find(std::string_view key, int line) const;
+  std::size_t skip_brackets(std::size_t i) const;
+  // Where `= ` follows the list of names that begins at `i`; 0: nowhere.
+  bool is_assigned(std::size_t i) const;
+  void note(std::size_t i, std::size_t name, bool written, Uses& uses) const;
+
+  std::vector<Token> tokens_;  // ends with a kEnd
+  std::vector<Function> functions_;
+  int foreign_literal_line_ = 0;
+};
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_RULE_FILE_SCAN_H_
