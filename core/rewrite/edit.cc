@@ -77,7 +77,11 @@ Edit::Edit(ir::Graph& graph, ir::Facts& facts, Provenance provenance,
     : journal_(std::make_unique<Journal>(graph, facts, std::move(provenance),
                                          workspace)) {}
 
-Edit::~Edit() { undo(); }
+Edit::Edit(Edit&& other) noexcept = default;
+
+Edit::~Edit() {
+  if (journal_) undo();
+}
 
 ir::Graph& Edit::graph() const { return journal_->graph; }
 ir::Facts& Edit::facts() const { return journal_->facts; }

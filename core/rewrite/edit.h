@@ -53,8 +53,8 @@ class Edit {
   Edit(ir::Graph& graph, ir::Facts& facts, Provenance provenance,
        Workspace* workspace = nullptr);
   ~Edit();  // undoes what was not committed
-  Edit(const Edit&) = delete;
-  Edit& operator=(const Edit&) = delete;
+  Edit(Edit&& other) noexcept;
+  Edit& operator=(Edit&&) = delete;
 
   ir::Graph& graph() const;
   ir::Facts& facts() const;

@@ -1,0 +1,408 @@
+#include "core/rewrite/edit.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "core/rewrite/test_graph.h"
+#include "core/rewrite/workspace.h"
+#include "core/verify/verify.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+using testing::make;
+using testing::World;
+
+struct Session {
+  explicit Session(World& world)
+      : w(world), facts(world.graph()), workspace(world.graph()) {
+    std::uint64_t rank = 0;
+    const auto order = ir::topological_order(world.graph());
+    REQUIRE(order.ok());
+    for (NodeId n : *order) world.graph().mutable_node(n).rank = rank++;
+  }
+
+  Edit edit(NodeId root = {}) {
+    from = {root};
+    Edit e(w.graph(), facts,
+           {.rule = "test/rule",
+            .from = std::span<const NodeId>(from).first(root ? 1 : 0)},
+           &workspace);
+    if (root) {
+      e.set_block(w.graph().node(root).block);
+      e.set_rank(w.graph().node(root).rank);
+    }
+    return e;
+  }
+
+  // Puts what `build` makes in the place of `old`.
+  std::optional<Rejection> put(std::string_view old,
+                               const std::function<ValueId(Edit&)>& build) {
+    const ValueId v = w.find(old);
+    const NodeId root = w.graph().producer(v);
+    Edit e = edit(root);
+    e.replace(v, build(e));
+    e.remove_dead({&root, 1});
+    auto rejection = e.commit();
+    changed = e.changed();
+    compact_initializers(w.graph());
+    CHECK(verify::check_graph(w.graph()).ok());
+    return rejection;
+  }
+
+  World& w;
+  analysis::Inference facts;
+  Workspace workspace;
+  std::vector<NodeId> from;
+  bool changed = false;
+};
+
+std::string metadata(const World& w, NodeId node) {
+  std::string out;
+  for (const ir::Metadata& m : w.model.graph.node(node).metadata) {
+    out += std::string(m.key) + "=" + std::string(m.value) + ";";
+  }
+  return out;
+}
+
+TEST_CASE("a new node takes the name of the value it replaces") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {x}); }));
+  CHECK(w.text() == "a = Tanh(x); y = Neg(a)");
+  CHECK(w.graph().node(w.maker("a")).name == "Tanh");
+  CHECK(metadata(w, w.maker("a")) ==
+        "ruleengine.rule=test/rule;ruleengine.from=n_a;");
+  CHECK(w.model.ir_version == 10);
+  CHECK(w.model.changed);
+  CHECK(w.graph().block(ir::Graph::main_block()).changed);
+}
+
+TEST_CASE("an output keeps its name and declared type") {
+  World w;
+  const ValueId x = w.input("x");
+  const ir::Type* declared = w.type({2, 3});
+  w.output(w.node("Relu", {x}, "y"), declared);
+  Session s(w);
+  CHECK(!s.put(
+      "y", [&](Edit& e) { return make(e, "Neg", {make(e, "Tanh", {x})}); }));
+  CHECK(w.text() == "Tanh_output = Tanh(x); y = Neg(Tanh_output)");
+  CHECK(w.graph().value(w.find("y")).declared == declared);
+}
+
+TEST_CASE("names are unique against nodes and values") {
+  World w;
+  const ValueId x = w.input("Tanh");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "Tanh_1"));
+  Session s(w);
+  CHECK(!s.put(
+      "a", [&](Edit& e) { return make(e, "Abs", {make(e, "Tanh", {x})}); }));
+  CHECK(w.graph().node(NodeId(2u)).name == "Tanh_2");
+  CHECK(w.text() ==
+        "Tanh_2_output = Tanh(Tanh); a = Abs(Tanh_2_output); "
+        "Tanh_1 = Neg(a)");
+}
+
+TEST_CASE("an existing value takes an output's name when it is free") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Identity", {a}, "y"));
+  Session s(w);
+  CHECK(!s.put("y", [&](Edit&) { return a; }));
+  CHECK(w.text() == "y = Relu(x)");
+}
+
+TEST_CASE("an input in the place of an output goes through an Identity") {
+  World w;
+  const ValueId x = w.input("x");
+  w.output(w.node("Dropout", {x}, "y"));
+  Session s(w);
+  CHECK(!s.put("y", [&](Edit&) { return x; }));
+  CHECK(w.text() == "y = Identity(x)");
+  SUBCASE("which then stays") {
+    CHECK(!s.put("y", [&](Edit&) { return x; }));
+    CHECK(!s.changed);
+    CHECK(w.text() == "y = Identity(x)");
+  }
+}
+
+TEST_CASE("two outputs in the place of which one value stands") {
+  World w;
+  const ValueId x = w.input("x");
+  w.output(w.node("Relu", {x}, "a"));
+  w.output(w.node("Relu", {x}, "b"));
+  Session s(w);
+  CHECK(!s.put("b", [&](Edit&) { return w.find("a"); }));
+  CHECK(w.text() == "a = Relu(x); b = Identity(a)");
+}
+
+TEST_CASE("what stands already is handed back") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  const ValueId b = w.node("Clip", {x}, "b");
+  w.output(w.node("Add", {a, b}, "y"));
+  Session s(w);
+  CHECK(!s.put("b", [&](Edit& e) { return make(e, "Relu", {x}); }));
+  CHECK(w.text() == "a = Relu(x); y = Add(a, a)");
+  SUBCASE("and nothing is an edit that changes nothing") {
+    const std::string before = testing::dump(w.graph());
+    CHECK(!s.put("y", [&](Edit& e) { return make(e, "Add", {a, a}); }));
+    CHECK(!s.changed);
+    CHECK(testing::dump(w.graph()) == before);
+  }
+}
+
+TEST_CASE("a result of another shape or type is rejected without a trace") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  const std::string before = testing::dump(w.graph());
+  auto rejection = s.put("a", [&](Edit& e) {
+    return make(e, "Transpose", {x}, {w.ints("perm", {1, 0})});
+  });
+  REQUIRE(rejection);
+  CHECK(rejection->reason == "the result has another shape");
+  CHECK(rejection->value == "'a' expected float[2,3], found float[3,2]");
+  CHECK(testing::dump(w.graph()) == before);
+  rejection = s.put("a", [&](Edit& e) {
+    return make(e, "Cast", {x}, {World::integer("to", 10)});
+  });
+  REQUIRE(rejection);
+  CHECK(rejection->reason == "the result has another type");
+  CHECK(testing::dump(w.graph()) == before);
+  CHECK(!w.model.changed);
+  CHECK(w.model.ir_version == 8);
+}
+
+TEST_CASE("a cycle is rejected") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  const ValueId b = w.node("Neg", {a}, "b");
+  w.output(w.node("Abs", {b}, "y"));
+  Session s(w);
+  const std::string before = testing::dump(w.graph());
+  const NodeId root = w.maker("a");
+  Edit e = s.edit(root);
+  e.replace(a, make(e, "Tanh", {b}));
+  const auto rejection = e.commit();
+  REQUIRE(rejection);
+  CHECK(rejection->reason == "the result would depend on itself");
+  CHECK(testing::dump(w.graph()) == before);
+}
+
+TEST_CASE("an edge against the order is not a cycle") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  const ValueId b = w.node("Neg", {a}, "b");
+  const ValueId c = w.node("Abs", {x}, "c");
+  w.output(w.node("Add", {b, c}, "y"));
+  Session s(w);
+  CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {c}); }));
+  CHECK(w.text() == "c = Abs(x); a = Tanh(c); b = Neg(a); y = Add(b, c)");
+  // The order was mended: the way back through c is found.
+  const NodeId root = w.maker("c");
+  Edit e = s.edit(root);
+  e.replace(c, make(e, "Tanh", {w.find("b")}));
+  CHECK(e.commit());
+}
+
+TEST_CASE("dead nodes and unread initializers go, older dead code stays") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId k = w.constant("k", {1}, {1});
+  w.constant("unused", {1}, {1});
+  w.node("Abs", {x}, "dead");
+  const ValueId a = w.node("Relu", {x}, "a");
+  const ValueId b = w.node("Add", {a, k}, "b");
+  w.output(w.node("Neg", {b}, "y"));
+  Session s(w);
+  CHECK(!s.put("b", [&](Edit& e) { return make(e, "Tanh", {x}); }));
+  CHECK(w.text() == "dead = Abs(x); b = Tanh(x); y = Neg(b)");
+  CHECK(!w.find("k"));
+  CHECK(w.find("unused"));
+}
+
+TEST_CASE("constants fold, large ones lazily") {
+  World w;
+  const ValueId x = w.input("x", {2, 2});
+  const ValueId p = w.constant("p", {1, 2, 3, 4}, {2, 2});
+  const ValueId q = w.constant("q", {5, 6, 7, 8}, {2, 2});
+  const ValueId a = w.node("MatMul", {x, p}, "a");
+  const ValueId b = w.node("MatMul", {x, q}, "b");
+  w.output(w.node("Concat", {a, b}, "y", {World::integer("axis", 1)}));
+  Session s(w);
+  CHECK(!s.put("y", [&](Edit& e) {
+    return make(e, "MatMul",
+                {x, make(e, "Concat", {p, q}, {World::integer("axis", 1)})});
+  }));
+  CHECK(w.text() == "y = MatMul(x, p_concat)");
+  const ir::Tensor* t = w.graph().direct_constant(w.find("p_concat"));
+  REQUIRE(t != nullptr);
+  const auto data = ir::to_doubles(*t, nullptr, 100);
+  CHECK(data == std::vector<double>{1, 2, 5, 6, 3, 4, 7, 8});
+  CHECK(!w.find("p"));
+}
+
+TEST_CASE("equal constants are one value, and transposes too") {
+  World w;
+  const ValueId x = w.input("x", {2, 2});
+  const ValueId p = w.constant("p", {1, 2, 3, 4}, {2, 2});
+  w.output(w.node("MatMul", {x, p}, "y"));
+  Session s(w);
+  Edit e = s.edit(w.maker("y"));
+  const ValueId one = e.constant(w.tensor({1}, {}), "one");
+  CHECK(e.constant(w.tensor({1}, {}), "uno") == one);
+  CHECK(e.constant(w.tensor({1}, {1}), "uno") != one);
+  const ValueId t = e.transposed(p);
+  CHECK(t != p);
+  CHECK(e.transposed(p) == t);
+  CHECK(e.transposed(t) == p);
+}
+
+TEST_CASE("the rule is told what it built wrong") {
+  World w;
+  const ValueId x = w.input("x");
+  w.output(w.node("Relu", {x}, "y"));
+  Session s(w);
+  Edit e = s.edit(w.maker("y"));
+  auto built = e.build({.type = "Rellu", .inputs = {x}});
+  REQUIRE(!built.ok());
+  CHECK(built.error().kind == ErrorKind::kRule);
+  CHECK(built.error().hint.find("Relu") != std::string::npos);
+  built = e.build({.type = "Relu", .inputs = {x, x}});
+  CHECK(built.error().what == "Relu is given too many inputs");
+  built = e.build({.type = "Add", .inputs = {x}});
+  CHECK(built.error().what == "Add lacks its input 2 'B'");
+  built = e.build({.type = "Add", .inputs = {ValueId(), x}});
+  CHECK(built.error().what == "Add lacks its input 1 'A'");
+  built = e.build({.type = "Softmax",
+                   .inputs = {x},
+                   .attributes = {World::integer("axes", 1)}});
+  CHECK(built.error().what == "Softmax has no attribute 'axes'");
+  CHECK(built.error().hint == "did you mean axis?");
+  built = e.build({.type = "Concat", .inputs = {x}});
+  CHECK(built.error().what == "Concat lacks its attribute 'axis'");
+  built = e.build(
+      {.type = "Softmax", .inputs = {x}, .attributes = {w.ints("axis", {1})}});
+  CHECK(built.error().expected == "an int");
+  CHECK(e.build({.domain = "my.own", .type = "Any", .inputs = {x}}).ok());
+}
+
+TEST_CASE("an unknown op inherits the type and imports its domain") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  CHECK(!s.put("a", [&](Edit& e) {
+    auto built = e.build({.domain = "my.own", .type = "Op", .inputs = {x}});
+    return std::get<0>(*built)[0];
+  }));
+  CHECK(w.model.opset("my.own") == 1);
+  const ir::Type* type = s.facts.type(w.find("a"));
+  REQUIRE(type != nullptr);
+  CHECK(type->rank() == 2);
+}
+
+TEST_CASE("defaults are left out, ints stand for floats") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  CHECK(!s.put("a", [&](Edit& e) {
+    const ValueId soft = make(e, "Softmax", {x}, {World::integer("axis", -1)});
+    return make(e, "Elu", {soft}, {World::integer("alpha", 2)});
+  }));
+  const NodeId elu = w.maker("a");
+  CHECK(w.graph().attribute(elu, "alpha")->f == 2.0f);
+  const NodeId soft = w.graph().producer(w.graph().input(elu, 0));
+  CHECK(w.graph().node(soft).attributes.empty());
+}
+
+TEST_CASE("readers of this edit keep what they were built upon") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {a}); }));
+  CHECK(w.text() ==
+        "a = Relu(x); Tanh_output = Tanh(a); "
+        "y = Neg(Tanh_output)");
+}
+
+TEST_CASE("any edit is undone exactly") {
+  std::mt19937 random(7);
+  const auto pick = [&](std::size_t n) { return random() % n; };
+  for (int round = 0; round < 300; ++round) {
+    World w;
+    std::vector<ValueId> values = {w.input("x"), w.input("z"),
+                                   w.constant("k", {1, 2, 3}, {3})};
+    for (int i = 0; i < 12; ++i) {
+      const ValueId a = values[pick(values.size())];
+      const ValueId b = values[pick(values.size())];
+      const std::string name = "v" + std::to_string(i);
+      values.push_back(w.node("Add", {a, b}, name));
+    }
+    w.output(values.back());
+    w.output(values[values.size() - 2]);
+    Session s(w);
+    const std::string before = testing::dump(w.graph());
+    {
+      Edit e = s.edit();
+      e.set_rank(pick(12));
+      for (int i = 0; i < 8; ++i) {
+        const ValueId a = values[pick(values.size())];
+        const ValueId b = values[pick(values.size())];
+        const NodeId node(pick(12));
+        const bool gone = w.graph().node(node).removed;
+        switch (pick(6)) {
+          case 0:
+            values.push_back(make(e, "Mul", {a, b}));
+            break;
+          case 1:
+            e.replace(a, b);
+            break;
+          case 2:
+            if (!gone) e.replace_input(node, 0, a);
+            break;
+          case 3:
+            if (!gone) e.set_attribute(node, World::integer("n", i));
+            break;
+          case 4:
+            values.push_back(e.constant(w.tensor({float(i)}, {1}), "c"));
+            break;
+          case 5:
+            e.remove_dead({&node, 1});
+            break;
+        }
+        std::erase_if(values,
+                      [&](ValueId v) { return w.graph().value(v).removed; });
+      }
+      if (pick(2) == 0 && !e.commit() && e.changed()) {
+        compact_initializers(w.graph());
+        const auto status = verify::check_graph(w.graph());
+        CHECK_MESSAGE(status.ok(), status.error().text());
+        continue;
+      }
+    }
+    CHECK(testing::dump(w.graph()) == before);
+  }
+}
+
+}  // namespace
+}  // namespace ruleengine::rewrite
