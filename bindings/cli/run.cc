@@ -76,7 +76,7 @@ Status write(const ir::Model& model, const std::string& path,
   if (!is_text_model(path)) {
     return io::save(model, path, {.share_data = options.share_data});
   }
-  return io::write_file(path, text::print(model, {.weights = true}));
+  return write_text(path, text::print(model, {.weights = true}));
 }
 
 Result<RunReport> rewrite_model(const std::string& path,
@@ -176,7 +176,7 @@ Status write_report(const std::vector<Outcome>& outcomes,
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Outcome& outcome : outcomes) json.push_back(outcome.json);
   const auto& shown = outcomes.size() == 1 ? json[0] : json;
-  return io::write_file(options.report, shown.dump(2) + "\n");
+  return write_text(options.report, shown.dump(2) + "\n");
 }
 
 }  // namespace

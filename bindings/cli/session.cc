@@ -6,6 +6,7 @@
 
 #include "core/analysis/inference.h"
 #include "core/io/load.h"
+#include "core/io/output.h"
 #include "core/rewrite/portable.h"
 #include "core/text/parse.h"
 
@@ -119,7 +120,9 @@ rewrite::Options engine_options(const Options& options) {
   rewrite::Options engine;
   engine.limits.rewrites = options.limit_rewrites;
   if (options.limit_time > 0) engine.limits.seconds = options.limit_time;
-  engine.facts = [](ir::Graph& graph) { return analysis::make_facts(graph); };
+  engine.facts = [](ir::Graph& graph) {
+    return std::make_unique<analysis::Inference>(graph);
+  };
   engine.skip_function = rewrite::is_dialect_function;
   return engine;
 }
@@ -130,6 +133,17 @@ Status run_first(ir::Model& model, const Options& options) {
   if (!rules) return rules.error();
   auto report = rewrite::run(model, rules->pointers, engine_options(options));
   return report ? Status() : Status(report.error());
+}
+
+Status write_text(const std::string& path, std::string_view text) {
+  auto file = io::OutputFile::create(path);
+  if (!file) return file.error();
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
+  if (auto status = (*file)->write(bytes); !status) return status;
+  if (auto status = (*file)->finish(false); !status) return status;
+  if (auto status = (*file)->commit(); !status) return status;
+  (*file)->release();
+  return {};
 }
 
 std::map<std::string, std::uint64_t> count_ops(const ir::Model& model) {

@@ -42,6 +42,9 @@ rewrite::Options engine_options(const Options& options);
 // Runs `options.first` over the model, for verbs that look at what is left.
 Status run_first(ir::Model& model, const Options& options);
 
+// The file appears whole or not at all.
+Status write_text(const std::string& path, std::string_view text);
+
 // "Add" or "com.microsoft::Gelu" -> how many, subgraphs included, function
 // bodies not.
 std::map<std::string, std::uint64_t> count_ops(const ir::Model& model);
