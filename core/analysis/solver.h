@@ -58,10 +58,10 @@ class Solver {
   MaybeElements elements_of(const ir::Tensor& tensor) const;
 
   // Function bodies are looked at anew for each call, up to a number of nodes
-  // in all: true when it is used up.
+  // below one call of the graph and in all: true when that is used up.
   bool spend(std::size_t nodes);
-  void share_budget(const Solver& caller);
-  void take_budget(const Solver& body);
+  void share_budget(const Solver& caller) { used_ = caller.used_; }
+  void take_budget(const Solver& body) { used_ = body.used_; }
   // An unknown that this Solver made up for an axis.
   bool is_own_unknown(ir::Dim d) const;
 
@@ -125,7 +125,7 @@ class Solver {
   std::map<std::pair<ir::Dim, ir::Dim>, ir::Dim> pair_unknowns_;
   std::unordered_set<std::uint32_t> warned_;
   std::vector<ir::Dim> anchors_;
-  std::size_t function_nodes_ = 0;
+  std::size_t used_ = 0, used_before_ = 0;  // nodes of function bodies
   // Nodes to look at again, lowest rank first.
   using Marked = std::pair<std::uint64_t, std::uint32_t>;
   std::priority_queue<Marked, std::vector<Marked>, std::greater<>> marked_;

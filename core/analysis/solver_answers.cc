@@ -123,18 +123,14 @@ bool Solver::compute_type(ValueId value) {
 }
 
 bool Solver::spend(std::size_t nodes) {
-  constexpr std::size_t kBudget = 1'000'000;
-  if (function_nodes_ + nodes > kBudget) return true;
-  function_nodes_ += nodes;
-  return false;
-}
-
-void Solver::share_budget(const Solver& caller) {
-  function_nodes_ = caller.function_nodes_;
-}
-
-void Solver::take_budget(const Solver& body) {
-  function_nodes_ = body.function_nodes_;
+  constexpr std::size_t kOneCall = 20'000;
+  if (call_ == nullptr) {
+    used_before_ += used_;
+    used_ = 0;
+  }
+  used_ += nodes;
+  const std::size_t all = 1'000'000 + 100 * graph_.node_count();
+  return used_ > kOneCall || (call_ == nullptr && used_before_ > all);
 }
 
 bool Solver::is_own_unknown(Dim d) const {

@@ -1,0 +1,281 @@
+#include "core/analysis/inference.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+
+#include "core/analysis/graph_builder_test.h"
+
+namespace ruleengine::analysis {
+namespace {
+
+using ir::DataType;
+using ir::NodeId;
+using ir::ValueId;
+
+// The [B,S,H*D] -> [B,S,H,D] of every export: shapes through Shape, Gather,
+// Unsqueeze and Concat.
+TEST_CASE("a computed Reshape of attention has per-axis dims") {
+  Builder b;
+  const ValueId x = b.input({"B", "S", "64"});
+  const ValueId shape = b.add("Shape", {x});
+  const ValueId batch = b.add("Gather", {shape, b.scalar(0)}, {b.i("axis", 0)});
+  const ValueId length = b.add("Gather", {shape, b.scalar(1)});
+  const ValueId target =
+      b.add("Concat", {b.add("Unsqueeze", {batch, b.ints({0})}),
+                       b.add("Unsqueeze", {length, b.ints({0})}),
+                       b.ints({-1}), b.ints({16})},
+            {b.i("axis", 0)});
+  const ValueId heads = b.add("Reshape", {x, target});
+  const ValueId swapped =
+      b.add("Transpose", {heads}, {b.is("perm", {0, 2, 1, 3})});
+  const ValueId flat = b.add("Reshape", {swapped, b.ints({-1, 16})});
+  Inference facts(b.g);
+  CHECK(b.elements(facts, target) == "{B, S, -1, 16}");
+  CHECK(b.text(facts, heads) == "float[B,S,4,16]");
+  CHECK(b.text(facts, swapped) == "float[B,4,S,16]");
+  CHECK(b.text(facts, flat) == "float[4*B*S,16]");
+  CHECK(b.text(facts, b.add("Reshape", {flat, b.ints({0, 4, 4})})) ==
+        "float[4*B*S,4,4]");
+  CHECK_FALSE(facts.is_constant(batch));
+  CHECK(facts.constant(target) == nullptr);
+}
+
+TEST_CASE("a scale computed from a known size is a constant") {
+  Builder b;
+  const ValueId x = b.input({"B", "S", "64"});
+  const ValueId last = b.add(
+      "Slice", {b.add("Shape", {x}), b.ints({-1}), b.ints({INT64_MAX})});
+  const ValueId root =
+      b.add("Sqrt", {b.add("Cast", {last}, {b.i("to", 1)})});
+  const ValueId scale = b.add("Div", {b.floats({1}, {1}), root});
+  Inference facts(b.g);
+  CHECK(facts.is_constant(scale));
+  CHECK(b.constant(facts, scale) == "float[1]: 0.125");
+  CHECK(b.constant(facts, last) == "int64[1]: 64");
+}
+
+TEST_CASE("declared types are kept, and contradictions reported once") {
+  Builder b;
+  const ValueId x = b.input({"B", "3"});
+  const ValueId y = b.add("Relu", {x});
+  b.g.mutable_value(y).declared = b.type(DataType::kFloat, {"B", "4"});
+  const ValueId z = b.add("Relu", {x});
+  b.g.mutable_value(z).declared = b.type(DataType::kFloat, {"made_up", ""});
+  const ValueId w = b.add("Unknown", {x});
+  b.g.mutable_value(w).declared = b.type(DataType::kFloat, {"B", "7"});
+  Inference facts(b.g);
+  CHECK(b.text(facts, y) == "float[B,4]");
+  CHECK(b.text(facts, z) == "float[B,3]");
+  CHECK(b.text(facts, w) == "float[B,7]");
+  CHECK(b.text(facts, y) == "float[B,4]");
+  const auto warnings = facts.take_warnings();
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] ==
+        "value 'v1' is declared as float[B,4] but inferred as float[B,3]; "
+        "the declaration is kept");
+  CHECK(facts.take_warnings().empty());
+}
+
+TEST_CASE("what rests on an edited node is worked out again") {
+  Builder b;
+  const ValueId x = b.input({"B", "6"}), y = b.input({"B", "8"});
+  const NodeId top = b.node("Relu", {x});
+  ValueId v = b.g.output(top);
+  std::vector<ValueId> chain;
+  for (int i = 0; i < 5; ++i) chain.push_back(v = b.add("Neg", {v}));
+  const ValueId halves = b.add("Reshape", {v, b.ints({0, 2, -1})});
+  Inference facts(b.g);
+  CHECK(b.text(facts, halves) == "float[B,2,3]");
+  b.g.unlink(ir::OperandId(b.g.node(top).first_operand));
+  b.g.set_operand(ir::OperandId(b.g.node(top).first_operand), y);
+  CHECK(b.text(facts, halves) == "float[B,2,3]");  // not told yet
+  facts.invalidate(top);
+  CHECK(b.text(facts, halves) == "float[B,2,4]");
+  CHECK(b.text(facts, chain[2]) == "float[B,8]");
+}
+
+TEST_CASE("constants and elements follow an edit, too") {
+  Builder b;
+  const ValueId x = b.input({"4", "6"}), y = b.input({"B", "8"});
+  const NodeId shape = b.node("Shape", {x});
+  const ValueId twice =
+      b.add("Mul", {b.g.output(shape), b.add("Neg", {b.ints({-2})})});
+  Inference facts(b.g);
+  CHECK(b.constant(facts, twice) == "int64[2]: 8 12");
+  CHECK(b.elements(facts, twice) == "{8, 12}");
+  b.g.unlink(ir::OperandId(b.g.node(shape).first_operand));
+  b.g.set_operand(ir::OperandId(b.g.node(shape).first_operand), y);
+  facts.invalidate(shape);
+  CHECK(b.constant(facts, twice) == "none");
+  CHECK_FALSE(facts.is_constant(twice));
+  CHECK(b.elements(facts, twice) == "{2*B, 16}");
+}
+
+TEST_CASE("values of undone nodes leave nothing behind") {
+  Builder b;
+  const ValueId x = b.input({"B", "6"});
+  Inference facts(b.g);
+  const NodeId first = b.node("Relu", {x});
+  const ValueId v = b.g.output(first);
+  CHECK(b.text(facts, v) == "float[B,6]");
+  facts.invalidate(first);
+  b.g.pop_node();
+  b.g.pop_value();
+  const ValueId again = b.add("Shape", {x});
+  REQUIRE(again == v);
+  CHECK(b.text(facts, again) == "int64[2]");
+}
+
+double seconds(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                       since)
+      .count();
+}
+
+TEST_CASE("a long chain is neither recursed into nor walked twice") {
+  Builder b;
+  const ValueId x = b.input({"B", "S", "64"});
+  constexpr int kLength = 200'000;
+  b.g.reserve(kLength, kLength + 1, kLength);
+  const NodeId top = b.node("Relu", {x});
+  ValueId v = b.g.output(top), middle = v;
+  for (int i = 0; i < kLength; ++i) {
+    v = b.add("Relu", {v});
+    if (i == kLength / 2) middle = v;
+  }
+  Inference facts(b.g);
+  const auto start = std::chrono::steady_clock::now();
+  CHECK(b.text(facts, v) == "float[B,S,64]");
+  CHECK_FALSE(facts.is_constant(v));
+  const double cold = seconds(start);
+  const auto again = std::chrono::steady_clock::now();
+  // Edits that change nothing stop at once, wherever they are.
+  for (int i = 0; i < 1000; ++i) {
+    facts.invalidate(i % 2 == 0 ? top : b.g.producer(middle));
+    CHECK(facts.type(v) != nullptr);
+  }
+  CHECK(seconds(again) < 20 * cold + 0.5);  // walking each: 1000 * cold
+}
+
+TEST_CASE("cycles and bodies that are not there do not hang") {
+  Builder b;
+  const ValueId x = b.input({"B", "6"});
+  const NodeId first = b.node("Add", {x, x});
+  const NodeId second = b.node("Add", {b.g.output(first), x});
+  const ir::OperandId slot(b.g.node(first).first_operand + 1);
+  b.g.unlink(slot);
+  b.g.set_operand(slot, b.g.output(second));
+  const NodeId branch = b.node("If", {x}, {}, 2);
+  const NodeId loop = b.node("Loop", {}, {}, 2);
+  Inference facts(b.g);
+  (void)facts.type(b.g.output(second));
+  CHECK_FALSE(facts.is_constant(b.g.output(second)));
+  CHECK_FALSE(facts.dims_of(b.g.output(first)).has_value());
+  for (int i = 0; i < 10; ++i) {
+    facts.invalidate(first);
+    facts.invalidate(second);
+    (void)facts.type(b.g.output(first));
+  }
+  CHECK(b.text(facts, b.g.output(branch)) == "none");
+  CHECK(b.text(facts, b.g.output(loop, 1)) == "none");
+}
+
+TEST_CASE("an If has what both branches say, and follows them") {
+  Builder b;
+  const ValueId c = b.input({}, DataType::kBool), x = b.input({"B", "6"});
+  const NodeId branch = b.node("If", {c}, {}, 1);
+  std::vector<ir::Attribute> attributes;
+  std::vector<NodeId> inner;
+  for (const char* name : {"then_branch", "else_branch"}) {
+    const ir::BlockId block =
+        b.g.add_block(branch, ir::Graph::main_block(), name);
+    const ValueId out = b.g.add_value(b.model.names.intern(name), block,
+                                      ir::ValueKind::kNodeOutput);
+    inner.push_back(b.g.add_node(b.model.ops.intern("", "Relu"), block, "",
+                                 std::vector{x}, std::vector{out}, {}));
+    b.g.add_block_output(block, out);
+    ir::Attribute a;
+    a.name = name;
+    a.kind = ir::AttributeKind::kGraph;
+    a.blocks = b.model.arena.copy(std::span<const ir::BlockId>(&block, 1));
+    attributes.push_back(a);
+  }
+  b.g.mutable_node(branch).attributes =
+      b.model.arena.copy(std::span<const ir::Attribute>(attributes));
+  const ValueId below = b.add("Neg", {b.g.output(branch)});
+  Inference facts(b.g);
+  CHECK(b.text(facts, below) == "float[B,6]");
+  const ValueId y = b.input({"B", "9"});
+  const ir::OperandId slot(b.g.node(inner[1]).first_operand);
+  b.g.unlink(slot);
+  b.g.set_operand(slot, y);
+  facts.invalidate(inner[1]);
+  const ir::Type* t = facts.type(below);
+  REQUIRE(t != nullptr);
+  CHECK(t->dims[0] == b.model.dims.symbol("B"));
+  CHECK(b.model.dims.is_fresh(t->dims[1]));
+}
+
+TEST_CASE("a function call is what its body says of the call's types") {
+  Builder b;
+  auto function = std::make_unique<ir::Function>(b.model);
+  function->domain = "own";
+  function->name = "Twice";
+  function->opset_imports = {{"", 18}};
+  ir::Graph& body = function->body;
+  const auto value = [&](const char* name, ir::ValueKind kind) {
+    return body.add_value(b.model.names.intern(name), ir::Graph::main_block(),
+                          kind);
+  };
+  const ValueId in = value("in", ir::ValueKind::kInput);
+  const ValueId shape = value("shape", ir::ValueKind::kInput);
+  const ValueId out = value("out", ir::ValueKind::kNodeOutput);
+  const ValueId cast = value("cast", ir::ValueKind::kNodeOutput);
+  body.add_block_input(ir::Graph::main_block(), in);
+  body.add_block_input(ir::Graph::main_block(), shape);
+  ir::Attribute to = b.i("to", 0);
+  to.ref = "dtype";
+  body.add_node(b.model.ops.intern("", "Reshape"), ir::Graph::main_block(), "",
+                std::vector{in, shape}, std::vector{out}, {});
+  body.add_node(b.model.ops.intern("", "Cast"), ir::Graph::main_block(), "",
+                std::vector{out}, std::vector{cast},
+                b.model.arena.copy(std::span<const ir::Attribute>(&to, 1)));
+  body.add_block_output(ir::Graph::main_block(), cast);
+  b.model.functions.push_back(std::move(function));
+  const ValueId x = b.input({"B", "S", "64"});
+  const ValueId call =
+      b.add("own::Twice", {x, b.ints({0, -1, 4, 16})}, {b.i("dtype", 10)});
+  Inference facts(b.g);
+  CHECK(b.text(facts, call) == "float16[B,S,4,16]");
+  Inference alone(body);  // without a call, attributes are not known
+  CHECK(b.text(alone, cast) == "none");
+}
+
+TEST_CASE("a function that calls itself ends") {
+  Builder b;
+  auto function = std::make_unique<ir::Function>(b.model);
+  function->domain = "own";
+  function->name = "Loop";
+  ir::Graph& body = function->body;
+  const ValueId in = body.add_value(b.model.names.intern("in"),
+                                    ir::Graph::main_block(),
+                                    ir::ValueKind::kInput);
+  body.add_block_input(ir::Graph::main_block(), in);
+  std::vector<ValueId> outs;
+  for (const char* name : {"o1", "o2", "o3"}) {
+    outs.push_back(body.add_value(b.model.names.intern(name),
+                                  ir::Graph::main_block(),
+                                  ir::ValueKind::kNodeOutput));
+    body.add_node(b.model.ops.intern("own", "Loop"), ir::Graph::main_block(),
+                  "", std::vector{in}, std::vector{outs.back()}, {});
+    body.add_block_output(ir::Graph::main_block(), outs.back());
+  }
+  b.model.functions.push_back(std::move(function));
+  const ValueId call = b.add("own::Loop", {b.input({"B"})});
+  Inference facts(b.g);
+  CHECK(b.text(facts, call) == "none");
+}
+
+}  // namespace
+}  // namespace ruleengine::analysis
