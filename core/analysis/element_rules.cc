@@ -424,6 +424,36 @@ MaybeElements reduce(const NodeView& v, std::size_t) {
   return Elements{out};
 }
 
+// B, H, W, padded H and W, effective shifts.
+MaybeElements window_partition(const NodeView& v, std::size_t output) {
+  const auto window = v.attribute_ints("window_size");
+  if (output != 1 || !v.ranked(0) || v.rank(0) != 4 || !window ||
+      window->size() != 2 || (*window)[0] <= 0 || (*window)[1] <= 0) {
+    return std::nullopt;
+  }
+  const auto shift =
+      v.attribute_ints("shift_size").value_or(std::vector<std::int64_t>{0, 0});
+  if (shift.size() != 2) return std::nullopt;
+  const auto x = v.shape(0);
+  Elements out(x.begin(), x.begin() + 3);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Dim w((*window)[i]);
+    out.push_back(v.dims().mul(v.dims().ceil_div(x[1 + i], w), w));
+  }
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Dim padded = out[3 + i];
+    // No shift where one window covers the axis.
+    const bool covered = padded == Dim((*window)[i]);
+    out.push_back(covered || shift[i] == 0 ? Dim(0)
+                  : padded.known()         ? Dim(shift[i])
+                                           : kUnknown);
+  }
+  return out;
+}
+
+constexpr ElementRule kPartition{"SwinWindowPartition", window_partition, 0,
+                                 1};
+
 constexpr std::uint32_t kAll = ~0u;
 constexpr ElementRule kRules[] = {
     {"Abs", abs, 1},
@@ -466,6 +496,7 @@ constexpr ElementRule kRules[] = {
 }  // namespace
 
 const ElementRule* find_element_rule(const ir::Op& op) {
+  if (op.is("ruleengine", kPartition.type)) return &kPartition;
   if (!op.domain.empty()) return nullptr;
   const auto at = std::lower_bound(
       std::begin(kRules), std::end(kRules), op.type,

@@ -7,16 +7,6 @@ namespace ruleengine::analysis {
 using ir::Dim;
 using ir::DimTable;
 
-namespace {
-
-// b <= a, provably, for sizes.
-bool at_most(DimTable& dims, Dim b, Dim a) {
-  if (dims.nonnegative(dims.sub(a, b))) return true;
-  return dims.max(a, Dim(0)) == b;  // a size is not negative
-}
-
-}  // namespace
-
 std::optional<Dim> broadcast_dim(DimTable& dims, Dim a, Dim b) {
   if (a == b || b == Dim(1)) return a;
   if (a == Dim(1)) return b;
@@ -26,8 +16,10 @@ std::optional<Dim> broadcast_dim(DimTable& dims, Dim a, Dim b) {
   if (b.known()) return b;
   // Valid only where they are equal or one is 1, so the larger wins: a mask cut
   // to the sequence out of one made for the longest, min(S, 64) against S.
-  if (at_most(dims, b, a)) return a;
-  if (at_most(dims, a, b)) return b;
+  if (dims.max(a, Dim(0)) == b) return a;  // a size is not negative
+  if (dims.max(b, Dim(0)) == a) return b;
+  if (dims.nonnegative(dims.sub(a, b))) return a;
+  if (dims.nonnegative(dims.sub(b, a))) return b;
   if (dims.provably_different(a, Dim(1)) &&
       dims.provably_different(b, Dim(1)) && !dims.provably_different(a, b)) {
     return a;  // neither is 1, so they must be equal

@@ -29,12 +29,16 @@ Dim place(DimTable& dims, Dim size, Dim bound) {
 }
 
 Dim forward_length(DimTable& dims, Dim size, Dim start, Dim end) {
-  const Dim wanted = dims.sub(end, start);
-  if (dims.nonnegative(start) && dims.nonnegative(wanted)) {
+  const bool to_end = end.known() && end.size() >= kEnd;
+  const bool from_front =
+      dims.nonnegative(start) && !(start.known() && start.size() >= kEnd);
+  if (from_front && !to_end && dims.nonnegative(dims.sub(end, start))) {
     // Cut short by the size alone, so min(S, 64 - P) of [P : P + S].
-    return dims.min(wanted, dims.max(dims.sub(size, start), Dim(0)));
+    return dims.min(dims.sub(end, start),
+                    dims.max(dims.sub(size, start), Dim(0)));
   }
-  const Dim from = place(dims, size, start);
+  // A start beyond the size leaves nothing, clamped or not.
+  const Dim from = from_front ? start : place(dims, size, start);
   const Dim to = place(dims, size, end);
   if (from == kUnknown || to == kUnknown) return kUnknown;
   return dims.max(dims.sub(to, from), Dim(0));

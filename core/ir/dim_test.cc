@@ -64,7 +64,7 @@ TEST_CASE_FIXTURE(Fixture, "text reads back as the same Dim") {
     CHECK(t.symbol(t.text(d)) == d);
   }
   CHECK(t.text(t.add(Dim(1), t.mul(S, B))) == "B*S + 1");
-  CHECK(t.text(t.sub(S, B)) == "-B + S");
+  CHECK(t.text(t.sub(S, B)) == "S - B");
 }
 
 TEST_CASE_FIXTURE(Fixture, "exact division") {

@@ -220,7 +220,11 @@ std::string Store::term_text(const Monomial& m, std::int64_t magnitude,
     if (f.exponent > 1) one += "**" + std::to_string(f.exponent);
     parts.push_back(std::move(one));
   }
-  std::sort(parts.begin(), parts.end());
+  std::sort(parts.begin(), parts.end(),
+            [](const std::string& a, const std::string& b) {
+              const bool x = a[0] == '(', y = b[0] == '(';
+              return x != y ? y : a < b;
+            });
   if (magnitude != 1 || parts.empty()) {
     parts.insert(parts.begin(), std::to_string(magnitude));
   }
@@ -234,18 +238,19 @@ std::string Store::text(Dim d, int level) const {
   const bool alone = level == 0 && p.terms.size() == 1;
   struct Piece {
     std::uint32_t degree;
-    std::string text;
     bool minus;
+    std::string text;
   };
   std::vector<Piece> pieces;
   for (const Term& t : p.terms) {
     const std::int64_t c = t.coefficient;
-    pieces.push_back({t.monomial.degree,
-                      term_text(t.monomial, c < 0 ? -c : c, alone && c > 0),
-                      c < 0});
+    pieces.push_back(
+        {t.monomial.degree, c < 0,
+         term_text(t.monomial, c < 0 ? -c : c, alone && c > 0)});
   }
   std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
-    return a.degree != b.degree ? a.degree > b.degree : a.text < b.text;
+    if (a.degree != b.degree) return a.degree > b.degree;
+    return a.minus != b.minus ? b.minus : a.text < b.text;
   });
   std::string out;
   for (const Piece& piece : pieces) {

@@ -1,0 +1,255 @@
+// Types and elements, op by op.
+#include "core/analysis/rules.h"
+
+#include <doctest/doctest.h>
+
+#include "core/analysis/graph_builder_test.h"
+
+namespace ruleengine::analysis {
+namespace {
+
+using ir::DataType;
+using ir::ValueId;
+
+struct Fixture : Builder {
+  Inference facts{g};
+  std::string of(ValueId v) { return text(facts, v); }
+  std::string at(ValueId v) { return elements(facts, v); }
+};
+
+TEST_CASE_FIXTURE(Fixture, "elementwise") {
+  const ValueId x = input({"B", "1", "S"}), y = input({"4", "S"}),
+                z = input({"T"});
+  CHECK(of(add("Add", {x, y})) == "float[B,4,S]");
+  CHECK(of(add("Greater", {x, y})) == "bool[B,4,S]");
+  CHECK(of(add("Where", {add("Equal", {x, x}), y, x})) == "float[B,4,S]");
+  CHECK(of(add("Cast", {x}, {i("to", 10)})) == "float16[B,1,S]");
+  CHECK(of(add("Softmax", {x})) == "float[B,1,S]");
+  CHECK(of(add("Max", {x, y, y})) == "float[B,4,S]");
+  // Two symbols: the same unknown wherever they meet.
+  const ValueId one = add("Add", {y, z}), other = add("Mul", {z, y});
+  CHECK(facts.type(one) == facts.type(other));
+  CHECK(model.dims.is_fresh(facts.type(one)->dims[1]));
+  const ir::NodeId norm =
+      node("LayerNormalization", {x, z}, {i("axis", -2)}, 3);
+  CHECK(of(g.output(norm, 1)) == "float[B,1,1]");
+  const ir::NodeId drop = node("Dropout", {x}, {}, 2);
+  CHECK(of(g.output(drop, 1)) == "bool[B,1,S]");
+}
+
+TEST_CASE_FIXTURE(Fixture, "products and convolutions") {
+  const ValueId x = input({"B", "H", "S", "64"}), w = input({"64", "32"});
+  CHECK(of(add("MatMul", {x, w})) == "float[B,H,S,32]");
+  CHECK(of(add("MatMul", {x, input({"64"})})) == "float[B,H,S]");
+  CHECK(of(add("MatMul", {input({"S"}), input({"B", "S", "3"})})) ==
+        "float[B,3]");
+  CHECK(of(add("MatMul", {input({"S"}), input({"S"})})) == "float");
+  CHECK(of(add("Gemm", {input({"K", "M"}), w},
+               {i("transA", 1), i("transB", 1)})) == "float[M,64]");
+  CHECK(of(add("Conv", {input({"B", "3", "T"}), input({"8", "3", "10"})},
+               {is("strides", {5})})) == "float[B,8,(T//5) - 1]");
+  CHECK(of(add("Conv", {input({"B", "3", "9", "9"}), input({"8", "3", "3", "3"})},
+               {is("pads", {1, 1, 1, 1}), is("strides", {2, 2})})) ==
+        "float[B,8,5,5]");
+}
+
+TEST_CASE_FIXTURE(Fixture, "reshapes") {
+  const ValueId x = input({"B", "S", "64"});
+  CHECK(of(add("Reshape", {x, ints({0, 0, 4, -1})})) == "float[B,S,4,16]");
+  CHECK(of(add("Reshape", {x, ints({-1})})) == "float[64*B*S]");
+  CHECK(of(add("Reshape", {x, ints({-1, 64})})) == "float[B*S,64]");
+  CHECK(of(add("Reshape", {input({"B", "6", "0"}), ints({0, -1})})) ==
+        "float[B,0]");
+  // One element that nobody knows is what is left over.
+  const ValueId n = input({"1"}, DataType::kInt64);
+  const ValueId target = add("Concat", {n, ints({64})}, {i("axis", 0)});
+  CHECK(of(add("Reshape", {x, target})) == "float[B*S,64]");
+  CHECK(of(add("Reshape", {x, input({"2"}, DataType::kInt64)}))
+            .starts_with("float[?"));
+  CHECK(of(add("Reshape", {x, input({"N"}, DataType::kInt64)})) == "float[?]");
+  CHECK(of(add("Flatten", {x}, {i("axis", 2)})) == "float[B*S,64]");
+  CHECK(of(add("Flatten", {x}, {i("axis", 0)})) == "float[1,64*B*S]");
+  CHECK(of(add("Unsqueeze", {x, ints({0, -1})})) == "float[1,B,S,64,1]");
+  CHECK(of(add("Squeeze", {input({"1", "B", "1"}), ints({-1})})) ==
+        "float[1,B]");
+  CHECK(of(add("Squeeze", {input({"1", "B", "1"})})) == "float[?]");
+  CHECK(of(add("Squeeze", {input({"1", "4", "1"})})) == "float[4]");
+  CHECK(of(add("Transpose", {x})) == "float[64,S,B]");
+}
+
+TEST_CASE_FIXTURE(Fixture, "joining and cutting") {
+  const ValueId past = input({"B", "4", "P", "16"}),
+                now = input({"B", "4", "S", "16"});
+  const ValueId all = add("Concat", {past, now}, {i("axis", 2)});
+  CHECK(of(all) == "float[B,4,P + S,16]");
+  const ValueId p = add("Shape", {past}, {i("start", 2), i("end", 3)});
+  CHECK(at(p) == "{P}");
+  CHECK(of(add("Slice", {all, p, ints({INT64_MAX}), ints({2})})) ==
+        "float[B,4,S,16]");
+  CHECK(of(add("Slice", {all, ints({0, 0}), ints({8, 1}), ints({-1, 1})})) ==
+        "float[B,1,P + S,8]");
+  const ir::NodeId thirds = node("Split", {input({"B", "9"})}, {i("axis", 1)}, 3);
+  CHECK(of(g.output(thirds, 2)) == "float[B,3]");
+  const ir::NodeId parts =
+      node("Split", {input({"B", "9"}), ints({2, 7})}, {i("axis", 1)}, 2);
+  CHECK(of(g.output(parts, 1)) == "float[B,7]");
+  CHECK(of(add("Gather", {input({"9", "64"}), input({"B", "S"}, DataType::kInt64)})) ==
+        "float[B,S,64]");
+  CHECK(of(add("GatherND", {input({"B", "S", "4"}),
+                            input({"N", "2"}, DataType::kInt64)})) ==
+        "float[N,4]");
+  CHECK(of(add("Pad", {input({"B", "S"}), ints({0, 1, 0, 2})})) ==
+        "float[B,S + 3]");
+  CHECK(of(add("Tile", {input({"B", "S"}), ints({2, 3})})) == "float[2*B,3*S]");
+}
+
+TEST_CASE_FIXTURE(Fixture, "expanding, making, reducing") {
+  const ValueId kv = input({"B", "2", "1", "S", "16"});
+  const ValueId shape = add("Shape", {kv});
+  const ValueId parts[] = {add("Gather", {shape, ints({0})}), ints({2, 3}),
+                           add("Gather", {shape, ints({3})}), ints({16})};
+  const ValueId target =
+      add("Concat", {parts[0], parts[1], parts[2], parts[3]}, {i("axis", 0)});
+  const ValueId wide = add("Expand", {kv, target});
+  CHECK(of(wide) == "float[B,2,3,S,16]");
+  CHECK(of(add("Reshape", {wide, ints({0, 6, -1, 16})})) == "float[B,6,S,16]");
+  const ValueId s = add("Gather", {shape, scalar(3)});
+  CHECK(of(add("Range", {scalar(0), s, scalar(1)})) == "int64[S]");
+  CHECK(of(add("Range", {scalar(1), scalar(8), scalar(3)})) == "int64[3]");
+  CHECK(of(add("ConstantOfShape", {target})) == "float[B,2,3,S,16]");
+  const ValueId x = input({"B", "S", "64"});
+  CHECK(of(add("ReduceMean", {x, ints({-1})})) == "float[B,S,1]");
+  CHECK(of(add("ReduceMean", {x}, {is("axes", {1}), i("keepdims", 0)})) ==
+        "float[B,64]");
+  CHECK(of(add("ReduceMax", {x}, {i("keepdims", 0)})) == "float");
+  CHECK(of(add("ArgMax", {x}, {i("axis", 1)})) == "int64[B,1,64]");
+  // The rank alone.
+  CHECK(of(add("ReduceSum", {x, input({"1"}, DataType::kInt64)},
+               {i("keepdims", 0)})).find(',') != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "what only the library knows") {
+  CHECK(of(add("OneHot", {input({"B"}, DataType::kInt64), scalar(5),
+                          floats({2}, {0, 1})})) == "float[B,5]");
+  const ir::NodeId top =
+      node("TopK", {input({"B", "9"}), ints({3})}, {}, 2);
+  CHECK(of(g.output(top, 1)) == "int64[B,3]");
+  CHECK(of(add("Attention", {input({"B", "4", "S", "16"}),
+                             input({"B", "4", "T", "16"}),
+                             input({"B", "4", "T", "16"})})) == "none");
+  CHECK(of(add("NoSuchOp", {input({"B"})})) == "none");
+}
+
+TEST_CASE_FIXTURE(Fixture, "ops of our own") {
+  const ValueId q = input({"B", "4", "S", "16"}), k = input({"B", "4", "T", "16"}),
+                v = input({"B", "4", "T", "8"});
+  CHECK(of(add("ruleengine::ScaledDotProductAttention", {q, k, v})) ==
+        "float[B,4,S,8]");
+  CHECK(of(add("aten::scaled_dot_product_attention", {q, k, v})) ==
+        "float[B,4,S,8]");
+  CHECK(of(add("ruleengine::Linear", {input({"B", "S", "64"}),
+                                      input({"32", "64"})})) ==
+        "float[B,S,32]");
+  const ValueId x = input({"B", "S", "64"});
+  const ir::NodeId qkv =
+      node("ruleengine::MHAInProjection",
+           {x, x, input({"B", "L", "64"}), input({"192", "64"})},
+           {i("num_heads", 4), i("head_dim", 16)}, 3);
+  CHECK(of(g.output(qkv, 2)) == "float[B,4,L,16]");
+  const ValueId image = input({"B", "H", "15", "C"});
+  const ir::NodeId cut = node("ruleengine::SwinWindowPartition", {image},
+                              {is("window_size", {7, 7}), is("shift_size", {3, 3})}, 2);
+  CHECK(of(g.output(cut, 0)) == "float[3*B*((H + 6)//7),49,C]");
+  CHECK(of(add("ruleengine::SwinWindowReverse",
+               {g.output(cut, 0), g.output(cut, 1)})) == "float[B,H,15,C]");
+  CHECK(at(g.output(cut, 1)) == "none");  // 7*((H + 6)//7) may be 7
+  const ir::NodeId fixed = node("ruleengine::SwinWindowPartition",
+                                {input({"B", "8", "15", "C"})},
+                                {is("window_size", {8, 7}),
+                                 is("shift_size", {4, 3})}, 2);
+  CHECK(at(g.output(fixed, 1)) == "{B, 8, 15, 8, 21, 0, 3}");
+  CHECK(of(add("tensor_cast::all_gather", {input({"1", "S", "8"})},
+               {i("dim", 1), is("rank_group", {0, 1, 2, 3})})) ==
+        "float[1,4*S,8]");
+  CHECK(of(add("tensor_cast::reduce_scatter", {input({"1", "8", "8"})},
+               {i("dim", 1), is("rank_group", {0, 1, 2, 3})})) ==
+        "float[1,2,8]");
+  const ir::NodeId quant =
+      node("tensor_cast::dynamic_quantize_symmetric", {x}, {}, 2);
+  CHECK(of(g.output(quant, 0)) == "int8[B,S,64]");
+  CHECK(of(g.output(quant, 1)) == "float[B,S,1]");
+  CHECK(of(add("tensor_cast::static_quant_linear",
+               {x, input({"64", "8"}, DataType::kInt8)})) == "float[B,S,8]");
+}
+
+TEST_CASE_FIXTURE(Fixture, "elements") {
+  const ValueId x = input({"B", "S", "64"}), shape = add("Shape", {x});
+  const ValueId b = add("Gather", {shape, scalar(0)}),
+                s = add("Gather", {shape, scalar(1)});
+  CHECK(at(add("Size", {x})) == "{64*B*S}");
+  CHECK(at(add("Mul", {b, s})) == "{B*S}");
+  CHECK(at(add("Add", {shape, ints({1})})) == "{B + 1, S + 1, 65}");
+  CHECK(at(add("Div", {add("Mul", {s, scalar(6)}), scalar(2)})) == "{3*S}");
+  CHECK(at(add("Div", {s, scalar(2)})) == "{S//2}");
+  CHECK(at(add("Mod", {s, scalar(2)})) == "{S - 2*(S//2)}");
+  CHECK(at(add("Div", {scalar(-7), scalar(2)})) == "{-3}");
+  CHECK(at(add("Div", {s, scalar(0)})) == "none");
+  CHECK(at(add("Max", {s, scalar(0)})) == "{S}");
+  CHECK(at(add("Slice", {shape, ints({-1}), ints({INT64_MIN}), ints({0}),
+                         ints({-1})})) == "{64, S, B}");
+  CHECK(at(add("ReduceProd", {shape}, {i("keepdims", 0)})) == "{64*B*S}");
+  CHECK(at(add("Cast", {shape}, {i("to", 6)})) == "{B, S, 64}");
+  const ValueId minus = add("Concat", {ints({-1}), shape}, {i("axis", 0)});
+  const ValueId is_open = add("Equal", {minus, ints({-1})});
+  CHECK(at(is_open) == "{1, 0, 0, 0}");
+  CHECK(at(add("Where", {is_open, ints({1}), minus})) == "{1, B, S, 64}");
+  CHECK(at(add("Less", {b, add("Add", {b, s})})) == "none");  // S may be 0
+  CHECK(at(add("LessOrEqual", {b, add("Add", {b, s})})) == "{1}");
+  const ir::NodeId two = node("Split", {minus}, {}, 2);
+  CHECK(at(g.output(two, 1)) == "{S, 64}");
+  // Through rank 2, as padding is written.
+  const ValueId pairs = add("Reshape", {minus, ints({2, 2})});
+  const ValueId swapped = add("Transpose", {pairs});
+  CHECK(at(pairs) == "none");
+  CHECK(at(add("Reshape", {swapped, ints({-1})})) == "{-1, S, B, 64}");
+  CHECK(at(add("Gather", {shape, scalar(3)})) == "none");
+  CHECK(at(add("Expand", {s, ints({3})})) == "{S, S, S}");
+  CHECK(at(add("Range", {s, add("Add", {s, scalar(2)}), scalar(1)})) ==
+        "{S, S + 1}");
+  CHECK(at(add("Unsqueeze", {s, ints({0})})) == "{S}");
+  CHECK(at(x) == "none");
+  CHECK(at(ints({3, INT64_MIN})) == "none");  // a Dim does not hold it
+}
+
+TEST_CASE_FIXTURE(Fixture, "nonsense is unknown and does not crash") {
+  const ValueId x = input({"B", "6"}), none;
+  const ValueId big = ints({INT64_MAX, INT64_MAX, INT64_MIN, -1});
+  for (const char* op :
+       {"Reshape", "Expand", "Tile", "Slice", "Gather", "Pad", "Squeeze",
+        "Unsqueeze", "Concat", "Split", "Conv", "Gemm", "MatMul", "Range",
+        "ConstantOfShape", "Transpose", "ReduceSum", "Cast", "Where",
+        "GatherND", "Resize", "Constant", "ArgMax", "Flatten", "Loop", "Scan",
+        "If", "Shape", "Size", "LayerNormalization", "OneHot", "TopK"}) {
+    CAPTURE(op);
+    for (const auto& inputs : std::vector<std::vector<ValueId>>{
+             {}, {x}, {none}, {x, big}, {big, x}, {big, big, big, big, big},
+             {x, none, big}, {big}, {x, x, x}, {none, none, none, none}}) {
+      for (std::size_t outputs : {0u, 1u, 3u}) {
+        const ir::NodeId n = node(op, inputs,
+                                  {i("axis", INT64_MIN), is("perm", {7, 7}),
+                                   is("strides", {0}), is("pads", {1}),
+                                   is("kernel_shape", {-1}), i("to", 99)},
+                                  outputs);
+        for (ValueId v : g.outputs(n)) {
+          (void)facts.type(v);
+          (void)facts.dims_of(v);
+          (void)facts.is_constant(v);
+          (void)facts.constant(v);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ruleengine::analysis
