@@ -1,0 +1,110 @@
+// The part of Builder that gives attributes their types and checks ops.
+#include <algorithm>
+
+#include "core/text/builder.h"
+#include "core/text/kinds.h"
+#include "core/text/suggest.h"
+
+namespace ruleengine::text {
+
+using ir::AttributeKind;
+using ir::BlockId;
+
+namespace {
+
+std::string alternatives(const std::vector<std::string_view>& names) {
+  std::string out;
+  for (std::string_view name : names) {
+    out += (out.empty() ? "did you mean '" : " or '") + std::string(name) + "'";
+  }
+  return out.empty() ? out : out + "?";
+}
+
+}  // namespace
+
+std::int64_t Builder::version(std::string_view domain) const {
+  const auto at = versions_.find(domain);
+  return at == versions_.end() ? 0 : at->second;
+}
+
+bool Builder::attributes(const NodeAst& ast, BlockId id,
+                         std::vector<Child>& children,
+                         std::span<const ir::Attribute>& out) {
+  const ir::OpFacts* op = ir::find_op(
+      ast.domain, ast.type,
+      static_cast<int>(std::min<std::int64_t>(version(ast.domain), 1 << 20)));
+  if (options_.check_ops && !check_op(ast, op)) return false;
+  std::vector<ir::Attribute> list;
+  for (const AttributeAst& a : ast.attributes) {
+    ir::Attribute& made = list.emplace_back(a.value);
+    if (!fit(a, op, made)) return false;
+    std::vector<BlockId> blocks;
+    for (const auto& inner : a.graphs) {
+      // The node comes next, so its id is known.
+      const BlockId block =
+          graph_->add_block(ir::NodeId(graph_->node_count()), id, inner->name);
+      blocks.push_back(block);
+      children.push_back({block, inner.get()});
+    }
+    made.blocks = model_.arena.copy(std::span<const BlockId>(blocks));
+  }
+  out = model_.arena.copy(std::span<const ir::Attribute>(list));
+  return true;
+}
+
+// Numbers without a point are written for floats, and empty lists are of any
+// type: the op knows what was meant.
+bool Builder::fit(const AttributeAst& ast, const ir::OpFacts* op,
+                  ir::Attribute& out) {
+  const ir::FormalAttribute* formal =
+      op == nullptr ? nullptr : op->attribute(out.name);
+  if (ast.empty_list) {
+    if (formal != nullptr && is_list(formal->kind)) out.kind = formal->kind;
+    if (out.kind != AttributeKind::kUndefined) return true;
+    return fail(ast.at, "the type of an empty list is not known",
+                "a type, such as axes: ints = []");
+  }
+  if (formal == nullptr || ast.has_type) return true;
+  if (!out.ref.empty()) {
+    out.kind = formal->kind;
+  } else if (formal->kind == AttributeKind::kFloat &&
+             out.kind == AttributeKind::kInt) {
+    out.kind = AttributeKind::kFloat;
+    out.f = static_cast<float>(out.i);
+  } else if (formal->kind == AttributeKind::kFloats &&
+             out.kind == AttributeKind::kInts) {
+    std::vector<float> floats;
+    for (std::int64_t i : out.ints) floats.push_back(static_cast<float>(i));
+    out.kind = AttributeKind::kFloats;
+    out.floats = model_.arena.copy(std::span<const float>(floats));
+    out.ints = {};
+  }
+  return true;
+}
+
+bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
+  const std::string text = ir::Op{ast.domain, ast.type, ast.overload}.text();
+  if (op == nullptr) {
+    const ir::OpId id = model_.ops.find(ast.domain, ast.type, ast.overload);
+    const bool call = id && functions_.contains(id.index());
+    if (call || !ir::known_domain(ast.domain)) return true;
+    const ir::OpFacts* newest = ir::newest_op(ast.domain, ast.type);
+    return fail(
+        ast.at,
+        "there is no such op at opset " + std::to_string(version(ast.domain)),
+        newest == nullptr ? "an op of the domain" : "a newer opset",
+        "'" + printable(text) + "'",
+        alternatives(ir::similar_ops(ast.domain, ast.type)));
+  }
+  for (const AttributeAst& a : ast.attributes) {
+    if (op->attribute(a.value.name) != nullptr) continue;
+    std::vector<std::string_view> known;
+    for (const ir::FormalAttribute& f : op->attributes) known.push_back(f.name);
+    return fail(a.at, text + " has no such attribute", "",
+                "'" + printable(a.value.name) + "'",
+                did_you_mean(a.value.name, known));
+  }
+  return true;
+}
+
+}  // namespace ruleengine::text

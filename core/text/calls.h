@@ -1,0 +1,16 @@
+// Whether the calls of model-local functions end: no function calls itself in
+// any way, and expanding all calls stays within bounds (ten functions that
+// call each other twice over sixty levels would be 2^60 nodes). Linear.
+#ifndef RULEENGINE_CORE_TEXT_CALLS_H_
+#define RULEENGINE_CORE_TEXT_CALLS_H_
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::text {
+
+Status check_calls(const ir::Model& model);
+
+}  // namespace ruleengine::text
+
+#endif  // RULEENGINE_CORE_TEXT_CALLS_H_

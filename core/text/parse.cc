@@ -1,0 +1,44 @@
+#include "core/text/parse.h"
+
+#include <string>
+#include <utility>
+
+#include "core/text/builder.h"
+#include "core/text/parser.h"
+
+namespace ruleengine::text {
+
+using ModelResult = Result<std::unique_ptr<ir::Model>>;
+
+ModelResult parse_model(std::string_view text, std::string_view file,
+                        const ParseOptions& options) {
+  auto model = std::make_unique<ir::Model>();
+  model->path = std::string(file);
+  ModelAst ast;
+  Parser parser(text, file, *model);
+  if (!parser.model(ast)) return std::move(parser.error());
+  Builder builder(*model, options, parser.lexer(), parser.lexer());
+  if (!builder.build(ast, false)) return std::move(builder.error());
+  return model;
+}
+
+ModelResult parse_after(const ir::Model& before, std::string_view before_text,
+                        std::string_view nodes, std::string_view file,
+                        const ParseOptions& options) {
+  auto model = std::make_unique<ir::Model>();
+  Parser parser(nodes, file, *model);
+  if (parser.starts_graph()) return parse_model(nodes, file, options);
+  ModelAst ast;
+  Parser outer(before_text, {}, *model);
+  if (!outer.model(ast)) return std::move(outer.error());
+  ast.graph.nodes.clear();
+  if (!parser.nodes_alone(ast.graph.nodes)) return std::move(parser.error());
+  // The new nodes have to live with the old opset.
+  ast.header.ir_version = before.ir_version;
+  ast.header.opset_imports = before.opset_imports;
+  Builder builder(*model, options, outer.lexer(), parser.lexer());
+  if (!builder.build(ast, true)) return std::move(builder.error());
+  return model;
+}
+
+}  // namespace ruleengine::text

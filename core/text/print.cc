@@ -1,0 +1,183 @@
+#include "core/text/print.h"
+
+#include "core/ir/order.h"
+#include "core/text/kinds.h"
+#include "core/text/printer.h"
+#include "core/text/words.h"
+
+namespace ruleengine::text {
+
+using ir::BlockId;
+using ir::NodeId;
+using ir::ValueId;
+
+std::string print(const ir::Model& model, const PrintOptions& options) {
+  return Printer(model, options).model();
+}
+
+std::string attribute_text(const ir::Graph& graph,
+                           const ir::Attribute& attribute) {
+  const PrintOptions options;
+  return Printer(graph.model(), options).one_line(graph, attribute);
+}
+
+std::string Printer::model() {
+  header();
+  body(model_.graph);
+  for (const auto& f : model_.functions) {
+    if (!f->removed) function(*f);
+  }
+  return std::move(out_);
+}
+
+std::string Printer::one_line(const ir::Graph& graph,
+                              const ir::Attribute& attribute_in) {
+  graph_ = &graph;
+  short_ = true;
+  attribute(attribute_in, 0);
+  return std::move(out_);
+}
+
+void Printer::imports(const std::vector<ir::OpsetImport>& list) {
+  out_ += "opset_import: [";
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    out_ += (i == 0 ? "" : ", ") + quoted_text(list[i].domain) + " : " +
+            std::to_string(list[i].version);
+  }
+  out_ += "]";
+}
+
+void Printer::header() {
+  out_ += "<\n  ir_version: " + std::to_string(model_.ir_version) + ",\n  ";
+  imports(model_.opset_imports);
+  if (model_.source != nullptr) source_fields();
+  out_ += "\n>\n";
+}
+
+void Printer::source_fields() {
+  wire::Fields f(model_.source->bytes());
+  std::string metadata;
+  while (f.next()) {
+    std::string_view key;
+    if (f.field == wire::kModelProducerName) key = "producer_name";
+    if (f.field == wire::kModelProducerVersion) key = "producer_version";
+    if (f.field == wire::kModelDomain) key = "domain";
+    if (f.field == wire::kModelDoc) key = "doc_string";
+    if (!key.empty() && !f.body.empty()) {
+      out_.append(",\n  ").append(key).append(": ");
+      out_ += quoted_text(wire::as_text(f.body));
+    }
+    if (f.field == wire::kModelVersion && f.number != 0) {
+      out_ += ",\n  model_version: " +
+              std::to_string(static_cast<std::int64_t>(f.number));
+    }
+    if (f.field != wire::kModelMetadata) continue;
+    std::string_view name, value;
+    wire::Fields entry(f.body);
+    while (entry.next()) {
+      if (entry.field == 1) name = wire::as_text(entry.body);
+      if (entry.field == 2) value = wire::as_text(entry.body);
+    }
+    metadata += (metadata.empty() ? "" : ", ") + quoted_text(name) + ": " +
+                quoted_text(value);
+  }
+  if (!metadata.empty()) out_ += ",\n  metadata_props: [" + metadata + "]";
+}
+
+void Printer::function(const ir::Function& f) {
+  out_ += "\n<\n  domain: " + quoted_text(f.domain) + ",\n  ";
+  if (!f.overload.empty()) {
+    out_ += "overload: " + quoted_text(f.overload) + ",\n  ";
+  }
+  imports(f.opset_imports);
+  out_ += "\n>\n" + name_text(f.name);
+  std::string_view separator = " <";
+  for (std::string_view a : f.attributes) {
+    out_.append(separator).append(name_text(a));
+    separator = ", ";
+  }
+  graph_ = &f.body;
+  for (const ir::Attribute& a : f.attribute_defaults) {
+    out_.append(separator);
+    attribute(a, 1);
+    separator = ", ";
+  }
+  if (separator == ", ") out_ += ">";
+  out_ += " ";
+  body(f.body);
+}
+
+// Nodes by block, in topological order; typed node outputs by block.
+void Printer::body(const ir::Graph& graph) {
+  graph_ = &graph;
+  order_.assign(graph.block_count(), {});
+  typed_.assign(graph.block_count(), {});
+  if (const auto order = ir::topological_order(graph)) {
+    for (NodeId n : *order) order_[graph.node(n).block.index()].push_back(n);
+  } else {
+    for (std::size_t b = 0; b < graph.block_count(); ++b) {
+      for (NodeId n : graph.block(BlockId(b)).nodes) {
+        if (!graph.node(n).removed) order_[b].push_back(n);
+      }
+    }
+  }
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const ir::Value& v = graph.value(ValueId(i));
+    if (v.kind == ir::ValueKind::kNodeOutput && v.declared != nullptr &&
+        !v.removed && v.block_output_count == 0) {
+      typed_[v.block.index()].push_back(ValueId(i));
+    }
+  }
+  block(ir::Graph::main_block(), 0);
+}
+
+void Printer::block(BlockId id, int depth) {
+  const ir::Block& b = graph_->block(id);
+  const bool formal = graph_ != &model_.graph && depth == 0;
+  if (!formal) out_ += name_text(b.name.empty() ? "graph" : b.name) + " ";
+  inputs(b);
+  out_ += " => ";
+  outputs(b);
+  constants(id, depth);
+  out_ += " {\n";
+  nodes(id, depth + 1);
+  out_ += indent(depth) + "}";
+  if (depth == 0) out_ += "\n";
+}
+
+std::string Printer::value_name(ValueId id) const {
+  if (!id) return "\"\"";
+  const std::string_view name = graph_->name(id);
+  return name.empty() ? quoted_text("%" + std::to_string(id.index()))
+                      : name_text(name);
+}
+
+std::string Printer::declared(ValueId id) const {
+  const ir::Type* type = graph_->value(id).declared;
+  const std::string text = type_text(model_, type);
+  return (text == "?" ? "" : text + " ") + value_name(id);
+}
+
+void Printer::inputs(const ir::Block& block) {
+  out_ += "(";
+  for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+    const ir::Tensor* data = graph_->value(block.inputs[i]).tensor;
+    out_ += i == 0 ? "" : ", ";
+    if (data == nullptr) {
+      out_ += declared(block.inputs[i]);
+      continue;
+    }
+    out_ += constant(block.inputs[i], *data);
+  }
+  out_ += ")";
+}
+
+void Printer::outputs(const ir::Block& block) {
+  out_ += "(";
+  for (std::size_t i = 0; i < block.outputs.size(); ++i) {
+    out_ += (i == 0 ? "" : ", ") + declared(block.outputs[i]);
+  }
+  out_ += ")";
+}
+
+}  // namespace ruleengine::text

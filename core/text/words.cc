@@ -1,0 +1,57 @@
+#include "core/text/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "core/ir/data_type.h"
+#include "core/text/lexer.h"
+
+namespace ruleengine::text {
+namespace {
+
+constexpr std::array<std::string_view, 5> kTypeWords = {
+    "seq", "map", "optional", "sparse_tensor", "opaque"};
+
+// All parts between the points are identifiers.
+bool is_qualified(std::string_view domain) {
+  for (;;) {
+    const std::size_t point = domain.find('.');
+    if (!is_identifier(domain.substr(0, point))) return false;
+    if (point == std::string_view::npos) return true;
+    domain.remove_prefix(point + 1);
+  }
+}
+
+}  // namespace
+
+std::string quoted_text(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string name_text(std::string_view name) {
+  const bool plain =
+      is_identifier(name) && !is_float_word(name) &&
+      ir::data_type_from_name(name) == ir::DataType::kUndefined &&
+      std::ranges::find(kTypeWords, name) == kTypeWords.end();
+  return plain ? std::string(name) : quoted_text(name);
+}
+
+std::string op_text(std::string_view domain, std::string_view type,
+                    std::string_view overload) {
+  std::string out;
+  if (!domain.empty()) {
+    out = is_qualified(domain) ? std::string(domain) : quoted_text(domain);
+    out += ".";
+  }
+  out += is_identifier(type) ? std::string(type) : quoted_text(type);
+  if (!overload.empty()) out += ":" + name_text(overload);
+  return out;
+}
+
+}  // namespace ruleengine::text
