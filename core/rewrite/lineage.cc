@@ -10,14 +10,18 @@ constexpr std::uint32_t kMaxAgain = 1000;
 // Rewrites of the past that are searched for a repetition.
 constexpr std::size_t kWindow = 128;
 
-// The shortest head of `rules` that the whole repeats.
+// The shortest head of `rules` that the whole repeats, from its first rule on.
 std::vector<std::uint32_t> period(const std::vector<std::uint32_t>& rules) {
   for (std::size_t p = 1; p <= rules.size() / 2; ++p) {
     bool repeats = true;
     for (std::size_t i = p; i < rules.size() && repeats; ++i) {
       repeats = rules[i] == rules[i - p];
     }
-    if (repeats) return {rules.begin(), rules.begin() + std::ptrdiff_t(p)};
+    if (!repeats) continue;
+    std::vector<std::uint32_t> head(rules.begin(),
+                                    rules.begin() + std::ptrdiff_t(p));
+    std::ranges::rotate(head, std::ranges::min_element(head));
+    return head;
   }
   std::vector<std::uint32_t> each = rules;
   std::ranges::sort(each);

@@ -1,0 +1,25 @@
+// The target `portable`: nodes of the engine's own ops stay one node each, and
+// get a model-local function whose body says them in standard ops at the
+// model's own opset, so that any ONNX runtime runs the file. Variants (a mask
+// or none, causal, a scale, ...) are overloads of one function name,
+// specialized with their literal attributes; equal variants share one.
+#ifndef RULEENGINE_CORE_REWRITE_PORTABLE_H_
+#define RULEENGINE_CORE_REWRITE_PORTABLE_H_
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::rewrite {
+
+// Gives a body to what rules made (nodes with ruleengine.rule in their
+// metadata) and nothing defines. Ops without a counterpart, such as the
+// collectives, stay as they are. An opset too old to say a body: kModel.
+Status write_portable(ir::Model& model);
+
+// Is this function the body of one of the engine's own ops? Rules treat its
+// call as the op and do not look inside.
+bool is_dialect_function(const ir::Function& function);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_PORTABLE_H_
