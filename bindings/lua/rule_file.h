@@ -77,6 +77,9 @@ struct LoadedRule {
   std::optional<pattern::Pattern> pattern;  // none: only a `pass`
   // The names of `match`'s parameters after `op`, in order.
   std::vector<std::string> parameters;
+  // The names that the callbacks put onto m somewhere, sorted: read before
+  // that they are nil, where any other name is an error.
+  std::vector<std::string> computed;
   FunctionRef where = 0, rewrite = 0, together = 0, when = 0, pass = 0;
   std::vector<Example> examples;
 };

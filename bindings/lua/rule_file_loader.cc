@@ -309,7 +309,10 @@ void Loader::run_body(lua_State* state, Request& request) {
          .expected = fmt::format("return {} {{ ... }}", request.word)});
   }
   const SourceScan scan(request.text);
-  const RuleTable table{*this, request.file, request.real, scan, request.line};
+  // The call ends where its table does; a reader looks where it begins.
+  const int written = scan.word_line(request.word);
+  const RuleTable table{*this, request.file, request.real, scan,
+                        written > 0 ? written : request.line};
   if (std::string_view(request.word) == "rule") {
     rules_.push_back(read_rule(state, table));
   } else {

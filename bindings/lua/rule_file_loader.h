@@ -127,10 +127,10 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table);
 std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
                                    const DeclaredOptions& options);
 
-// What `where`, `rewrite` and `together` read must be there. Gives the names
-// that `where` adds. (rule_file_reads.cc)
-void check_reads(lua_State* state, const RuleTable& table,
-                 const LoadedRule& rule, const DeclaredOptions& options);
+// What `where`, `rewrite` and `together` read must be there. Fills in the
+// names that they put onto m. (rule_file_reads.cc)
+void check_reads(lua_State* state, const RuleTable& table, LoadedRule& rule,
+                 const DeclaredOptions& options);
 
 // A text or number of --set as the type of an option; none when it is not one.
 std::optional<OptionValue> option_from_text(std::string_view text,

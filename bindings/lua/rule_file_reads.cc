@@ -45,6 +45,7 @@ class ReadsCheck {
       for (const SourceScan::Use& use : each->options) check_option(use);
     }
   }
+  const std::set<std::string>& written() const { return written_; }
 
  private:
   SourceScan::Uses uses(FunctionRef function, const char* key,
@@ -121,9 +122,12 @@ class ReadsCheck {
 
 }  // namespace
 
-void check_reads(lua_State* state, const RuleTable& table,
-                 const LoadedRule& rule, const DeclaredOptions& options) {
-  if (rule.pattern) ReadsCheck(state, table, rule, options).run();
+void check_reads(lua_State* state, const RuleTable& table, LoadedRule& rule,
+                 const DeclaredOptions& options) {
+  if (!rule.pattern) return;
+  ReadsCheck check(state, table, rule, options);
+  check.run();
+  rule.computed.assign(check.written().begin(), check.written().end());
 }
 
 }  // namespace ruleengine::lua

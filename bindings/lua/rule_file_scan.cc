@@ -222,6 +222,13 @@ std::size_t SourceScan::key_value(std::string_view word,
   return 0;
 }
 
+int SourceScan::word_line(std::string_view word) const {
+  std::size_t i = table_of(word);
+  if (i == 0) return 0;
+  while (i > 0 && tokens_[i].text != word) --i;
+  return tokens_[i].line;
+}
+
 int SourceScan::key_line(std::string_view word, std::string_view key) const {
   const std::size_t value = key_value(word, key);
   return value == 0 ? 0 : tokens_[value - 2].line;

@@ -20,6 +20,8 @@ class SourceScan {
   // none.
   int foreign_literal_line() const { return foreign_literal_line_; }
 
+  // The line of `word` (rule, pack) where it is called; 0: nowhere.
+  int word_line(std::string_view word) const;
   // The line of `key = ` directly inside the table behind `word` (rule, pack);
   // 0 when it is not written there.
   int key_line(std::string_view word, std::string_view key) const;

@@ -270,12 +270,13 @@ Sandbox::~Sandbox() {
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxLimits& limits) {
   auto impl = std::make_unique<Impl>();
   impl->limits = limits;
-  impl->meter.set_cap(limits.total_bytes);
+  // Without a cap: LuaJIT does not survive a refusal in here.
   impl->state = lua_newstate(&Meter::allocate, &impl->meter);
   if (impl->state == nullptr) {
     return Diagnostic{.kind = ErrorKind::kLimit,
                       .what = "there is not enough memory to start Lua"};
   }
+  impl->meter.set_cap(limits.total_bytes);
   std::unique_ptr<Sandbox> sandbox(new Sandbox(std::move(impl)));
   Impl& made = *sandbox->impl_;
   Status status = sandbox->protect([&made](lua_State* state) {

@@ -13,6 +13,8 @@ namespace {
 
 // A C function may push no more (LUAI_MAXCSTACK is 8000).
 constexpr int kMostValues = 7000;
+// No table has an index beyond.
+constexpr int kFar = 1 << 30;
 
 int length(lua_State* state, int index) {
   return static_cast<int>(lua_objlen(state, index));
@@ -70,10 +72,11 @@ int concat(lua_State* state) {
   luaL_checktype(state, 1, LUA_TTABLE);
   std::size_t gap = 0;
   const char* separator = luaL_optlstring(state, 2, "", &gap);
-  const int first = static_cast<int>(luaL_optinteger(state, 3, 1));
+  const int first =
+      lua_isnoneornil(state, 3) ? 1 : check_position(state, 3, -kFar, kFar);
   const int last = lua_isnoneornil(state, 4)
                        ? length(state, 1)
-                       : static_cast<int>(luaL_checkinteger(state, 4));
+                       : check_position(state, 4, -kFar, kFar);
   std::string text;
   for (int i = first; i <= last; ++i) {
     lua_rawgeti(state, 1, i);
@@ -91,7 +94,6 @@ int concat(lua_State* state) {
     text.append(item, size);
     if (i < last) text.append(separator, gap);
     lua_pop(state, 1);
-    if (i == INT32_MAX) break;
   }
   lua_pushlstring(state, text.data(), text.size());
   return 1;

@@ -1,5 +1,6 @@
 #include "bindings/lua/strings.h"
 
+#include <algorithm>
 #include <lua.hpp>
 #include <string>
 
@@ -23,14 +24,17 @@ int rep(lua_State* state) {
       static_cast<double>(kMaxBlock)) {
     return luaL_error(state, "the string gets too long");
   }
-  std::string result;
-  const auto count = static_cast<std::size_t>(times);
-  result.reserve(count * (size + gap));
-  for (std::size_t i = 0; i < count; ++i) {
-    result.append(text, size);
-    if (i + 1 < count) result.append(separator, gap);
+  // By doubling, so that a single letter is not copied a million times.
+  std::string result(text, size);
+  result.append(separator, gap);
+  const std::size_t whole =
+      static_cast<std::size_t>(times) * (size + gap) - gap;
+  result.reserve(whole);
+  while (result.size() < whole) {
+    result.append(result, 0, std::min(result.size(), whole - result.size()));
   }
-  Sandbox::charge(state, result.size() + count);
+  result.resize(whole);
+  Sandbox::charge(state, result.size());
   lua_pushlstring(state, result.data(), result.size());
   return 1;
 }

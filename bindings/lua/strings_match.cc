@@ -1,4 +1,5 @@
 // find, match, gmatch and gsub over bounded patterns.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <lua.hpp>
@@ -173,11 +174,11 @@ void append_template(lua_State* state, std::string& result,
                      std::string_view text, const Found& found) {
   const std::string_view replacement = check_text(state, 3);
   for (std::size_t i = 0; i < replacement.size(); ++i) {
-    const char c = replacement[i];
-    if (c != '%') {
-      append(state, result, {&c, 1});
-      continue;
-    }
+    const std::size_t plain =
+        std::min(replacement.find('%', i), replacement.size());
+    append(state, result, replacement.substr(i, plain - i));
+    i = plain;
+    if (i == replacement.size()) return;
     if (++i == replacement.size()) {
       luaL_error(state, "the replacement ends with %%");
     }

@@ -392,7 +392,7 @@ Result<std::optional<TextPattern::Found>> TextPattern::find(
     if (matcher.gave_up()) {
       return Diagnostic{.kind = ErrorKind::kRule,
                         .what = "the string pattern is too complex",
-                        .expected = "at most 2^24 steps and 180 open choices"};
+                        .expected = "at most 2^22 steps and 180 open choices"};
     }
     if (anchored_) break;
   }

@@ -23,7 +23,7 @@ class TextPattern {
  public:
   static constexpr std::size_t kMaxLength = 4096;
   static constexpr int kMaxCaptures = 32;
-  static constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 24;
+  static constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 22;
   static constexpr int kMaxDepth = 180;
 
   struct Capture {

@@ -181,23 +181,46 @@ int type(lua_State* state) {
   return state_fact(state, session_of(state), std::move(fact));
 }
 
-// Names the node that makes this value.
+// The nodes that can make the value: one, or those of an either's branches.
+std::vector<pattern::NodePatternId> nodes_of(const pattern::Pattern& draft,
+                                             pattern::TermId term) {
+  std::vector<pattern::NodePatternId> nodes;
+  std::vector<pattern::TermId> queue = {term};
+  std::vector<bool> seen(draft.terms().size());
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    if (seen[queue[i].index()]) continue;
+    seen[queue[i].index()] = true;
+    const pattern::Term& each = draft[queue[i]];
+    if (each.kind == pattern::TermKind::kOutput) nodes.push_back(each.node);
+    if (each.kind == pattern::TermKind::kContext) queue.push_back(each.base);
+    for (const pattern::Alternative& a : each.alternatives) {
+      queue.push_back(a.term);
+    }
+  }
+  return nodes;
+}
+
+// Names the node that makes this value, whichever branch it comes from.
 int as(lua_State* state) {
   WordsSession& session = session_of(state);
   const TermHandle& handle = check_handle_of(state, session, 1, "`:as`");
   const pattern::VariableId tag = check_name(state, session, 2, "`:as`");
-  const pattern::Pattern& draft = session.builder.draft();
-  if (handle.kind != TermHandle::Kind::kTerm ||
-      draft[handle.term].kind != pattern::TermKind::kOutput) {
+  std::vector<pattern::NodePatternId> nodes;
+  if (handle.kind == TermHandle::Kind::kTerm) {
+    nodes = nodes_of(session.builder.draft(), handle.term);
+  }
+  if (nodes.empty()) {
     Diagnostic error = wrong("`:as` names a node, and this is none");
     error.hint = "give the name to the op inside";
     return Sandbox::fail(state, std::move(error));
   }
-  Status status = session.builder.tag(draft[handle.term].node, tag,
-                                      rule_line(state, session));
-  if (!status) {
-    status.error().where.clear();
-    return Sandbox::fail(state, status.error());
+  for (const pattern::NodePatternId node : nodes) {
+    Status status =
+        session.builder.tag(node, tag, rule_line(state, session));
+    if (!status) {
+      status.error().where.clear();
+      return Sandbox::fail(state, status.error());
+    }
   }
   lua_settop(state, 1);
   return 1;

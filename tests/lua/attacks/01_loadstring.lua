@@ -1,0 +1,2 @@
+-- expect: unknown word
+return loadstring("\27LJ\2")()

@@ -1,0 +1,2 @@
+-- expect: 'dump'
+return string.dump(function() end)

@@ -1,0 +1,2 @@
+-- expect: unknown word
+return load(function() return nil end, "=x", "b")

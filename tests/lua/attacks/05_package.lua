@@ -1,0 +1,2 @@
+-- expect: unknown word
+return package.loaded._G

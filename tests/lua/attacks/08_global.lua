@@ -1,0 +1,2 @@
+-- expect: assigned as a global
+need = function(v) return v end

@@ -1,0 +1,2 @@
+-- expect: unknown word
+rawset(_G, "x", 1)

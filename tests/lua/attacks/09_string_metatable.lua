@@ -1,0 +1,2 @@
+-- expect: a nil value
+getmetatable("").__index = function() return "evil" end

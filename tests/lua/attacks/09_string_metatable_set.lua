@@ -1,0 +1,2 @@
+-- expect: table expected
+setmetatable("", {__index = function() return "evil" end})

@@ -1,0 +1,2 @@
+-- expect: protected
+rawset(math, "floor", nil)

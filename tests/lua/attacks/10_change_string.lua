@@ -1,0 +1,2 @@
+-- expect: cannot be changed
+string.rep = function() return "evil" end

@@ -1,0 +1,2 @@
+-- expect: protected
+table.insert(table, 1)

@@ -1,0 +1,2 @@
+-- expect: protected
+setmetatable(string, {})

@@ -1,0 +1,2 @@
+-- expect: __gc has no place
+setmetatable({}, {__gc = function() while true do end end})

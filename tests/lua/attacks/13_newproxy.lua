@@ -1,0 +1,2 @@
+-- expect: unknown word
+local p = newproxy(true)

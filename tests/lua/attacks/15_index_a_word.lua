@@ -1,0 +1,2 @@
+-- expect: has no fields
+return any.x

@@ -1,0 +1,2 @@
+-- expect: table expected
+rawset(any, "x", 1)

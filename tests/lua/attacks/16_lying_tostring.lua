@@ -1,0 +1,2 @@
+-- expect: gave no string
+tostring(setmetatable({}, {__tostring = function() return {} end}))

@@ -1,0 +1,2 @@
+-- expect: a number with a suffix
+local t = {2.5i}

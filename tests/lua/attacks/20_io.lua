@@ -1,0 +1,2 @@
+-- expect: unknown word
+for line in io.lines("/etc/passwd") do end

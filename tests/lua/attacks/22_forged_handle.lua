@@ -1,0 +1,5 @@
+-- expect: is no pattern
+return rule {
+  match = function(op, x) return op.Relu(function() end) end,
+  rewrite = function(op, m) end,
+}

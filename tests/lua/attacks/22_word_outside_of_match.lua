@@ -1,0 +1,2 @@
+-- expect: outside of `match`
+return either(1, 2)

@@ -1,0 +1,2 @@
+-- expect: belongs at the top
+coroutine.wrap(function() return lib "attention" end)()

@@ -1,0 +1,3 @@
+-- expect: deeper than
+local function nest() return coroutine.wrap(nest)() end
+nest()

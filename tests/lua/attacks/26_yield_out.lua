@@ -1,0 +1,2 @@
+-- expect: yield across
+coroutine.yield(1)

@@ -1,0 +1,2 @@
+-- expect: no text
+error()

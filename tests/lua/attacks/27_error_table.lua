@@ -1,0 +1,2 @@
+-- expect: no text
+error(setmetatable({}, {__tostring = function() error("again") end}))

@@ -1,0 +1,3 @@
+-- expect: ran longer
+local function f() pcall(f) pcall(f) end
+f()

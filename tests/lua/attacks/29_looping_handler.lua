@@ -1,0 +1,2 @@
+-- expect: ran longer
+xpcall(error, function() while true do end end)

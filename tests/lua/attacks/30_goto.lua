@@ -1,0 +1,2 @@
+-- expect: ran longer
+::again:: goto again

@@ -1,0 +1,2 @@
+-- expect: ran longer
+("x"):gsub("x", function() while true do end end)

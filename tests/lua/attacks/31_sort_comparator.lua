@@ -1,0 +1,2 @@
+-- expect: ran longer
+table.sort({3, 1, 2}, function() while true do end end)

@@ -1,0 +1,2 @@
+-- expect: ran longer
+tostring(setmetatable({}, {__tostring = function() while true do end end}))

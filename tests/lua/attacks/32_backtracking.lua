@@ -1,0 +1,2 @@
+-- expect: too complex
+(" "):rep(1e5):find((" *"):rep(30) .. "b")

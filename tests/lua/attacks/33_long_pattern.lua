@@ -1,0 +1,2 @@
+-- expect: longer than
+("x"):find(("("):rep(2e5))

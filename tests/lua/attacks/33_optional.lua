@@ -1,0 +1,2 @@
+-- expect: too complex
+("a"):rep(2000):find(("a?"):rep(2000))

@@ -1,0 +1,2 @@
+-- expect: invalid option
+return ("%999d"):format(1)

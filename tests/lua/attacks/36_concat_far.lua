@@ -1,0 +1,2 @@
+-- expect: is a nil
+return table.concat({}, "", 1, 2 ^ 29)

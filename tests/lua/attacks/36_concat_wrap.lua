@@ -1,0 +1,2 @@
+-- expect: outside of the list
+return table.concat({}, "", 1, 2 ^ 31)

@@ -1,0 +1,2 @@
+-- expect: outside of the list
+table.insert({}, 2 ^ 53, 1)

@@ -1,0 +1,2 @@
+-- expect: gets too long
+return ("x"):rep(2 ^ 31)

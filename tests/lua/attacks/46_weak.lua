@@ -1,0 +1,2 @@
+-- expect: __mode has no place
+setmetatable({}, {__mode = "k"})

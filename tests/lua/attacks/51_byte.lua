@@ -1,0 +1,2 @@
+-- expect: too
+return ("x"):rep(1e6):byte(1, -1)

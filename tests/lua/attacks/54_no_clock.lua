@@ -1,0 +1,2 @@
+-- expect: unknown word
+return os.time()

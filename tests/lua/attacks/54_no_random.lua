@@ -1,0 +1,2 @@
+-- expect: 'random'
+return math.random()
