@@ -77,8 +77,7 @@ inline void agree(Solver& solver, Agreement& out) {
       if (!wrong && !weaker) continue;
       (wrong ? out.wrong : out.weaker)
           .push_back(g.describe(id) + ": ours " +
-                     inferred_text(view.dims(), ours[i]) +
-                     ", the schema's " +
+                     inferred_text(view.dims(), ours[i]) + ", the schema's " +
                      inferred_text(view.dims(), theirs[i]));
     }
   }

@@ -14,8 +14,7 @@ bool infer_function(Solver& solver, const NodeView& view, Outputs outputs);
 
 // What the call binds to a formal input; nullptr or none for other values.
 const ir::Type* bound_input_type(const Solver& solver, ir::ValueId value);
-const ir::Tensor* bound_input_constant(const Solver& solver,
-                                       ir::ValueId value);
+const ir::Tensor* bound_input_constant(const Solver& solver, ir::ValueId value);
 MaybeElements bound_input_elements(const Solver& solver, ir::ValueId value);
 
 }  // namespace ruleengine::analysis

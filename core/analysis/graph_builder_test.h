@@ -73,12 +73,10 @@ struct Builder {
   }
   ir::ValueId ints(std::vector<std::int64_t> values) {
     const auto n = static_cast<std::int64_t>(values.size());
-    return initializer(
-        tensor(ir::DataType::kInt64, {n}, std::move(values)));
+    return initializer(tensor(ir::DataType::kInt64, {n}, std::move(values)));
   }
   ir::ValueId scalar(std::int64_t v) {
-    return initializer(
-        tensor<std::int64_t>(ir::DataType::kInt64, {}, {v}));
+    return initializer(tensor<std::int64_t>(ir::DataType::kInt64, {}, {v}));
   }
   ir::ValueId floats(std::vector<std::int64_t> dims, std::vector<float> v) {
     return initializer(
@@ -121,8 +119,8 @@ struct Builder {
       made.push_back(value(ir::ValueKind::kNodeOutput));
     }
     const ir::NodeId id = g.add_node(
-        model.ops.intern(domain, op), ir::Graph::main_block(), "", inputs,
-        made, model.arena.copy(std::span<const ir::Attribute>(attributes)));
+        model.ops.intern(domain, op), ir::Graph::main_block(), "", inputs, made,
+        model.arena.copy(std::span<const ir::Attribute>(attributes)));
     g.mutable_node(id).rank = id.index();
     return id;
   }

@@ -33,8 +33,7 @@ const ir::Tensor* Inference::constant(ir::ValueId value) {
   return value ? solver_->answer(value, Ask::kConstant).constant : nullptr;
 }
 
-std::optional<std::span<const ir::Dim>> Inference::dims_of(
-    ir::ValueId value) {
+std::optional<std::span<const ir::Dim>> Inference::dims_of(ir::ValueId value) {
   if (!value) return std::nullopt;
   const Memo& memo = solver_->answer(value, Ask::kElements);
   if (memo.elements == nullptr || memo.type->rank() > 1) return std::nullopt;

@@ -21,11 +21,11 @@ TEST_CASE("a computed Reshape of attention has per-axis dims") {
   const ValueId shape = b.add("Shape", {x});
   const ValueId batch = b.add("Gather", {shape, b.scalar(0)}, {b.i("axis", 0)});
   const ValueId length = b.add("Gather", {shape, b.scalar(1)});
-  const ValueId target =
-      b.add("Concat", {b.add("Unsqueeze", {batch, b.ints({0})}),
-                       b.add("Unsqueeze", {length, b.ints({0})}),
-                       b.ints({-1}), b.ints({16})},
-            {b.i("axis", 0)});
+  const ValueId target = b.add(
+      "Concat",
+      {b.add("Unsqueeze", {batch, b.ints({0})}),
+       b.add("Unsqueeze", {length, b.ints({0})}), b.ints({-1}), b.ints({16})},
+      {b.i("axis", 0)});
   const ValueId heads = b.add("Reshape", {x, target});
   const ValueId swapped =
       b.add("Transpose", {heads}, {b.is("perm", {0, 2, 1, 3})});
@@ -44,10 +44,9 @@ TEST_CASE("a computed Reshape of attention has per-axis dims") {
 TEST_CASE("a scale computed from a known size is a constant") {
   Builder b;
   const ValueId x = b.input({"B", "S", "64"});
-  const ValueId last = b.add(
-      "Slice", {b.add("Shape", {x}), b.ints({-1}), b.ints({INT64_MAX})});
-  const ValueId root =
-      b.add("Sqrt", {b.add("Cast", {last}, {b.i("to", 1)})});
+  const ValueId last =
+      b.add("Slice", {b.add("Shape", {x}), b.ints({-1}), b.ints({INT64_MAX})});
+  const ValueId root = b.add("Sqrt", {b.add("Cast", {last}, {b.i("to", 1)})});
   const ValueId scale = b.add("Div", {b.floats({1}, {1}), root});
   Inference facts(b.g);
   CHECK(facts.is_constant(scale));
@@ -128,8 +127,7 @@ TEST_CASE("values of undone nodes leave nothing behind") {
 }
 
 double seconds(std::chrono::steady_clock::time_point since) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                       since)
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - since)
       .count();
 }
 
@@ -258,9 +256,9 @@ TEST_CASE("a function that calls itself ends") {
   function->domain = "own";
   function->name = "Loop";
   ir::Graph& body = function->body;
-  const ValueId in = body.add_value(b.model.names.intern("in"),
-                                    ir::Graph::main_block(),
-                                    ir::ValueKind::kInput);
+  const ValueId in =
+      body.add_value(b.model.names.intern("in"), ir::Graph::main_block(),
+                     ir::ValueKind::kInput);
   body.add_block_input(ir::Graph::main_block(), in);
   std::vector<ValueId> outs;
   for (const char* name : {"o1", "o2", "o3"}) {

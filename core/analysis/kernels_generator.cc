@@ -127,8 +127,8 @@ Folded range(const Call& call) {
   out.dtype = start->dtype;
   out.real = start->real;
   if (!out.real) {
-    const auto all = whole_range(start->ints[0], limit->ints[0],
-                                 delta->ints[0], call.limit);
+    const auto all =
+        whole_range(start->ints[0], limit->ints[0], delta->ints[0], call.limit);
     if (!all) return std::nullopt;
     out.ints = *all;
   } else {

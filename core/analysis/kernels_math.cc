@@ -36,9 +36,8 @@ std::optional<Pair> pair_of(const Call& call, std::optional<Numbers> a,
   if (!dims || !count_of(*dims, call.limit)) return std::nullopt;
   Pair out{*std::move(a), *std::move(b), *dims, {}, {}};
   const auto fill = [&](const Ints& from, std::vector<std::size_t>& to) {
-    for_each_broadcast(from, out.dims, [&](std::size_t, std::size_t i) {
-      to.push_back(i);
-    });
+    for_each_broadcast(from, out.dims,
+                       [&](std::size_t, std::size_t i) { to.push_back(i); });
   };
   fill(out.a.dims, out.left);
   fill(out.b.dims, out.right);
@@ -113,8 +112,8 @@ Folded same_types(const Call& call, WholeOp whole, RealOp real) {
       a->dtype == DataType::kBool) {
     return std::nullopt;
   }
-  const auto out = combine(call, read_numbers(call, a), read_numbers(call, b),
-                           whole, real);
+  const auto out =
+      combine(call, read_numbers(call, a), read_numbers(call, b), whole, real);
   return out ? one(call, *out) : std::nullopt;
 }
 
@@ -155,9 +154,8 @@ Folded pow_kernel(const Call& call) {
     b->real = true;
     b->reals.assign(b->ints.begin(), b->ints.end());
   }
-  const auto out =
-      combine(call, std::move(a), std::move(b), power,
-              [](double x, double y) { return std::pow(x, y); });
+  const auto out = combine(call, std::move(a), std::move(b), power,
+                           [](double x, double y) { return std::pow(x, y); });
   return out ? one(call, *out) : std::nullopt;
 }
 
@@ -181,8 +179,7 @@ using Compare = bool (*)(int order, bool ordered);
 Folded compare(const Call& call, Compare holds) {
   const ir::Tensor *x = call.input(0), *y = call.input(1);
   if (x == nullptr || y == nullptr || x->dtype != y->dtype) return std::nullopt;
-  const auto p =
-      pair_of(call, read_numbers(call, x), read_numbers(call, y));
+  const auto p = pair_of(call, read_numbers(call, x), read_numbers(call, y));
   if (!p) return std::nullopt;
   Numbers out;
   out.dtype = DataType::kBool;
@@ -227,8 +224,8 @@ Folded logical(const Call& call) {
       b->dtype != DataType::kBool) {
     return std::nullopt;
   }
-  const auto out = combine(call, read_numbers(call, a), read_numbers(call, b),
-                           kOp, nullptr);
+  const auto out =
+      combine(call, read_numbers(call, a), read_numbers(call, b), kOp, nullptr);
   return out ? one(call, *out) : std::nullopt;
 }
 

@@ -17,11 +17,10 @@ class Source {
     if (t == nullptr || ir::bit_width(t->dtype) < 8) return;
     const auto count = count_of(t->dims);
     // Decoding or joining costs what the whole of it does.
-    const bool is_view = t->storage == ir::Storage::kRaw ||
-                         t->storage == ir::Storage::kExternal;
+    const bool is_view =
+        t->storage == ir::Storage::kRaw || t->storage == ir::Storage::kExternal;
     if (!count || (!is_view && *count > call.limit)) return;
-    const auto bytes =
-        ir::raw_bytes(*t, call.model().external.get(), scratch_);
+    const auto bytes = ir::raw_bytes(*t, call.model().external.get(), scratch_);
     if (!bytes.ok() ||
         static_cast<std::int64_t>(bytes->size()) < t->byte_size()) {
       return;
@@ -50,8 +49,7 @@ const ir::Tensor* pick(const Call& call, const ir::Tensor* t, const Ints& dims,
   const Source source(call, t);
   if (!source.ok()) return nullptr;
   const std::size_t width = source.width();
-  const auto out =
-      call.model().arena.array<std::byte>(places.size() * width);
+  const auto out = call.model().arena.array<std::byte>(places.size() * width);
   for (std::size_t i = 0; i < places.size(); ++i) {
     std::memcpy(out.data() + i * width, source.at(places[i]), width);
   }
@@ -99,8 +97,8 @@ Folded slice(const Call& call) {
   Ints first(rank, 0), stride(rank, 1);
   Ints dims(t->dims.begin(), t->dims.end());
   for (std::size_t i = 0; i < n; ++i) {
-    const auto place = place_of_axis(
-        *axes ? (**axes)[i] : static_cast<std::int64_t>(i), rank);
+    const auto place =
+        place_of_axis(*axes ? (**axes)[i] : static_cast<std::int64_t>(i), rank);
     const std::int64_t step = *steps ? (**steps)[i] : 1;
     if (!place || step == 0) return std::nullopt;
     const SliceRange r =
@@ -214,9 +212,10 @@ Folded where(const Call& call) {
   const auto out = call.model().arena.array<std::byte>(
       static_cast<std::size_t>(*count_of(*dims)) * width);
   std::vector<bool> chosen(static_cast<std::size_t>(*count_of(*dims)));
-  for_each_broadcast(condition->dims, *dims, [&](std::size_t to, std::size_t i) {
-    chosen[to] = condition->ints[i] != 0;
-  });
+  for_each_broadcast(condition->dims, *dims,
+                     [&](std::size_t to, std::size_t i) {
+                       chosen[to] = condition->ints[i] != 0;
+                     });
   const auto copy = [&](const Source& from, const ir::Tensor* t, bool which) {
     for_each_broadcast(t->dims, *dims, [&](std::size_t to, std::size_t i) {
       if (chosen[to] != which) return;

@@ -121,15 +121,13 @@ Folded unsqueeze(const Call& call) {
 }
 
 const ir::Tensor* lazy(const Call& call, const Ints& dims,
-                       std::span<const ir::LazyPart> parts,
-                       std::int64_t axis) {
+                       std::span<const ir::LazyPart> parts, std::int64_t axis) {
   ir::Model& model = call.model();
   ir::Tensor t;
   t.dtype = parts[0].tensor->dtype;
   t.storage = ir::Storage::kLazy;
   t.dims = model.arena.copy(std::span<const std::int64_t>(dims));
-  t.lazy = model.arena.make<ir::Lazy>(
-      ir::Lazy{model.arena.copy(parts), axis});
+  t.lazy = model.arena.make<ir::Lazy>(ir::Lazy{model.arena.copy(parts), axis});
   return model.arena.make<ir::Tensor>(t);
 }
 
@@ -147,8 +145,7 @@ std::optional<Bytes> read(const Call& call, const ir::Tensor& t,
                           std::vector<std::byte>& scratch) {
   if (ir::bit_width(t.dtype) < 8) return std::nullopt;
   const auto bytes = ir::raw_bytes(t, call.model().external.get(), scratch);
-  if (!bytes.ok() ||
-      static_cast<std::int64_t>(bytes->size()) < t.byte_size()) {
+  if (!bytes.ok() || static_cast<std::int64_t>(bytes->size()) < t.byte_size()) {
     return std::nullopt;
   }
   return *bytes;
@@ -186,8 +183,7 @@ Folded transpose(const Call& call) {
     dims.push_back(t->dims[*place_of_axis(axis, rank)]);
   }
   const auto width = static_cast<std::size_t>(ir::bit_width(t->dtype) / 8);
-  const auto out =
-      call.model().arena.array<std::byte>(places->size() * width);
+  const auto out = call.model().arena.array<std::byte>(places->size() * width);
   for (std::size_t to = 0; to < places->size(); ++to) {
     const auto from = static_cast<std::size_t>((*places)[to]);
     std::copy_n(bytes->data() + from * width, width, out.data() + to * width);

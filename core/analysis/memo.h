@@ -25,7 +25,7 @@ inline constexpr std::size_t kAsks = 4;
 
 enum class State : std::uint8_t {
   kNever,
-  kOpen,   // on the stack
+  kOpen,  // on the stack
   kDone,
   kStale,  // the answer is that of before an edit
 };

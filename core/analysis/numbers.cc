@@ -100,8 +100,7 @@ std::optional<Numbers> read_numbers(const Call& call, const ir::Tensor* t) {
 }
 
 const ir::Tensor* write_numbers(ir::Model& model, const Numbers& numbers) {
-  const auto width =
-      static_cast<std::size_t>(ir::bit_width(numbers.dtype) / 8);
+  const auto width = static_cast<std::size_t>(ir::bit_width(numbers.dtype) / 8);
   std::span<std::byte> bytes =
       model.arena.array<std::byte>(numbers.size() * width);
   for (std::size_t i = 0; i < numbers.size(); ++i) {

@@ -143,8 +143,7 @@ class Context final : public onnx::InferenceContext {
         shapes_(view.input_count()),
         outputs_(view.output_count()) {
     for (std::size_t i = 0; i < view.input_count(); ++i) add_input(i);
-    for (const ir::Attribute& a :
-         view.graph().node(view.id()).attributes) {
+    for (const ir::Attribute& a : view.graph().node(view.id()).attributes) {
       const ir::Attribute* bound = view.attribute(a.name);
       onnx::AttributeProto proto;
       if (bound == nullptr || !put_attribute(view, *bound, proto)) continue;
@@ -203,8 +202,7 @@ class Context final : public onnx::InferenceContext {
 
   bool take_one(const onnx::TypeProto& from, Inferred& to) const {
     if (!from.has_tensor_type()) return take_other(from, to);
-    to.elem =
-        static_cast<ir::DataType>(from.tensor_type().elem_type());
+    to.elem = static_cast<ir::DataType>(from.tensor_type().elem_type());
     if (!from.tensor_type().has_shape()) {
       return to.elem != ir::DataType::kUndefined;
     }
@@ -222,8 +220,7 @@ class Context final : public onnx::InferenceContext {
     const std::string bytes = from.SerializeAsString();
     ir::Type type;
     type.kind = ir::TypeKind::kOther;
-    type.other = std::as_bytes(std::span(
-        arena.copy(std::string_view(bytes))));
+    type.other = std::as_bytes(std::span(arena.copy(std::string_view(bytes))));
     to.whole = arena.make<ir::Type>(type);
     return true;
   }

@@ -85,10 +85,10 @@ bool window_partition(const NodeView& v, Outputs out) {
   if (w.height == kUnknown) return true;
   ir::DimTable& dims = v.dims();
   const auto x = v.shape(0);
-  const Dim windows = dims.mul(dims.ceil_div(x[1], w.height),
-                               dims.ceil_div(x[2], w.width));
-  out[0].set_dims(Shape{dims.mul(x[0], windows), dims.mul(w.height, w.width),
-                        x[3]});
+  const Dim windows =
+      dims.mul(dims.ceil_div(x[1], w.height), dims.ceil_div(x[2], w.width));
+  out[0].set_dims(
+      Shape{dims.mul(x[0], windows), dims.mul(w.height, w.width), x[3]});
   return true;
 }
 

@@ -77,8 +77,7 @@ bool constant_of_shape(const NodeView& v, Outputs out) {
   } else if (v.ranked(0) && v.rank(0) == 1) {
     const auto n = known_count(v.shape(0));
     if (n && *n <= kMaxElements) {
-      out[0].set_dims(
-          std::vector<Dim>(static_cast<std::size_t>(*n), kUnknown));
+      out[0].set_dims(std::vector<Dim>(static_cast<std::size_t>(*n), kUnknown));
     }
   }
   return true;
@@ -87,14 +86,14 @@ bool constant_of_shape(const NodeView& v, Outputs out) {
 std::optional<double> number(const NodeView& v, std::size_t i) {
   const ir::Tensor* t = v.constant(i);
   if (t == nullptr) return std::nullopt;
-  const auto all =
-      ir::to_doubles(*t, v.solver().model().external.get(), 1);
+  const auto all = ir::to_doubles(*t, v.solver().model().external.get(), 1);
   if (!all || all->size() != 1) return std::nullopt;
   return (*all)[0];
 }
 
 Dim range_length(const NodeView& v) {
-  const auto start = v.elements(0), limit = v.elements(1), delta = v.elements(2);
+  const auto start = v.elements(0), limit = v.elements(1),
+             delta = v.elements(2);
   if (start && limit && delta && start->size() == 1 && limit->size() == 1 &&
       delta->size() == 1) {
     const Dim s = (*start)[0], l = (*limit)[0], d = (*delta)[0];
@@ -229,8 +228,7 @@ std::pair<std::size_t, std::size_t> shape_range(const NodeView& v) {
     return std::clamp<std::int64_t>(at, 0, rank);
   };
   const std::int64_t from = place(std::max(v.attribute_int("start", 0), -rank));
-  const std::int64_t to =
-      place(std::max(v.attribute_int("end", rank), -rank));
+  const std::int64_t to = place(std::max(v.attribute_int("end", rank), -rank));
   return {static_cast<std::size_t>(from),
           static_cast<std::size_t>(std::max(from, to))};
 }

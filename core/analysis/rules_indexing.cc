@@ -46,10 +46,10 @@ std::optional<Bounds> slice_bounds(const NodeView& v) {
   out.steps = v.ints(4);
   if ((v.has_input(3) && !out.axes)) return std::nullopt;
   // Bounds that are not known still leave the other axes alone.
-  const std::size_t n = out.axes   ? out.axes->size()
-                        : starts   ? starts->size()
-                        : ends     ? ends->size()
-                                   : 0;
+  const std::size_t n = out.axes ? out.axes->size()
+                        : starts ? starts->size()
+                        : ends   ? ends->size()
+                                 : 0;
   if (n == 0) return std::nullopt;
   const std::vector<Dim> unknown(n, kUnknown);
   out.starts = starts.value_or(unknown);
@@ -102,8 +102,8 @@ std::vector<Dim> split_sizes(const NodeView& v, Dim size, std::size_t n) {
   const Dim each = v.dims().ceil_div(size, parts);
   std::vector<Dim> out(n, each);
   const Dim others = v.dims().mul(each, Dim(static_cast<std::int64_t>(n) - 1));
-  out.back() = v.dims().exact_div(size, parts) ? each
-                                               : v.dims().sub(size, others);
+  out.back() =
+      v.dims().exact_div(size, parts) ? each : v.dims().sub(size, others);
   return out;
 }
 
@@ -168,10 +168,8 @@ bool gather_nd(const NodeView& v, Outputs out) {
 }
 
 constexpr TypeRule kRules[] = {
-    {"", "Gather", gather},
-    {"", "GatherElements", gather_elements},
-    {"", "GatherND", gather_nd},
-    {"", "Slice", slice, 2 | 4 | 8 | 16},
+    {"", "Gather", gather},      {"", "GatherElements", gather_elements},
+    {"", "GatherND", gather_nd}, {"", "Slice", slice, 2 | 4 | 8 | 16},
     {"", "Split", split, 2},
 };
 

@@ -44,8 +44,8 @@ std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
     }
     target[*open] = kUnknown;
     if (v.ranked(0)) {
-      target[*open] = remaining(
-          v.dims(), element_count(v.dims(), v.shape(0)), others);
+      target[*open] =
+          remaining(v.dims(), element_count(v.dims(), v.shape(0)), others);
     }
   }
   for (Dim& d : target) {
@@ -102,8 +102,7 @@ bool transpose(const NodeView& v, Outputs out) {
     dims.assign(v.shape(0).rbegin(), v.shape(0).rend());
   } else {
     const auto places = places_of_axes(*perm, v.rank(0));
-    if (!places || places->size() != v.rank(0) ||
-        perm->size() != v.rank(0)) {
+    if (!places || places->size() != v.rank(0) || perm->size() != v.rank(0)) {
       return false;
     }
     for (std::int64_t axis : *perm) {
@@ -174,8 +173,8 @@ bool concat(const NodeView& v, Outputs out) {
     if (!v.ranked(i)) {
       ranked = false;
     } else if (!axis) {
-      axis = place_of_axis(
-          v.attribute_int("axis", v.opset() < 4 ? 1 : 0), v.rank(i));
+      axis = place_of_axis(v.attribute_int("axis", v.opset() < 4 ? 1 : 0),
+                           v.rank(i));
       if (!axis) return false;
       dims.assign(v.shape(i).begin(), v.shape(i).end());
     } else if (v.rank(i) != dims.size()) {
@@ -270,8 +269,8 @@ Dim scaled(ir::DimTable& dims, Dim d, double scale) {
   }
   if (!d.known() || d.size() > (std::int64_t{1} << 40)) return kUnknown;
   // As the standard says: the product of the size and a float.
-  return Dim(static_cast<std::int64_t>(
-      static_cast<float>(d.size()) * static_cast<float>(scale)));
+  return Dim(static_cast<std::int64_t>(static_cast<float>(d.size()) *
+                                       static_cast<float>(scale)));
 }
 
 bool resize(const NodeView& v, Outputs out) {
@@ -282,8 +281,7 @@ bool resize(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (!v.ranked(0)) return true;
   std::vector<Dim> dims(v.rank(0), kUnknown);
-  if (const auto sizes = v.elements(3);
-      sizes && sizes->size() == dims.size()) {
+  if (const auto sizes = v.elements(3); sizes && sizes->size() == dims.size()) {
     dims.assign(sizes->begin(), sizes->end());
   } else if (const ir::Tensor* t = v.constant(2)) {
     const auto scales =
@@ -298,12 +296,11 @@ bool resize(const NodeView& v, Outputs out) {
 }
 
 constexpr TypeRule kRules[] = {
-    {"", "Concat", concat},         {"", "Expand", expand, 2},
-    {"", "Flatten", flatten},       {"", "Pad", pad, 2 | 8},
-    {"", "Reshape", reshape, 2},    {"", "Resize", resize, 4 | 8},
-    {"", "Squeeze", squeeze, 2},
-    {"", "Tile", tile, 2},          {"", "Transpose", transpose},
-    {"", "Unsqueeze", unsqueeze, 2},
+    {"", "Concat", concat},       {"", "Expand", expand, 2},
+    {"", "Flatten", flatten},     {"", "Pad", pad, 2 | 8},
+    {"", "Reshape", reshape, 2},  {"", "Resize", resize, 4 | 8},
+    {"", "Squeeze", squeeze, 2},  {"", "Tile", tile, 2},
+    {"", "Transpose", transpose}, {"", "Unsqueeze", unsqueeze, 2},
 };
 
 }  // namespace

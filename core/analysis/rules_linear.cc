@@ -46,12 +46,15 @@ bool qlinear_matmul(const NodeView& v, Outputs out) {
 bool gemm(const NodeView& v, Outputs out) {
   if (out.empty()) return true;
   out[0].elem = v.elem(0);
-  if (!v.ranked(0) || !v.ranked(1)) return true;
-  if (v.rank(0) != 2 || v.rank(1) != 2) return false;
-  const bool ta = v.attribute_int("transA", 0) != 0;
-  const bool tb = v.attribute_int("transB", 0) != 0;
-  out[0].set_dims(std::vector<Dim>{v.shape(0)[ta ? 1 : 0],
-                                   v.shape(1)[tb ? 0 : 1]});
+  std::vector<Dim> dims(2, kUnknown);
+  const char* const transposed[] = {"transA", "transB"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!v.ranked(i)) continue;
+    if (v.rank(i) != 2) return false;
+    const bool swap = v.attribute_int(transposed[i], 0) != 0;
+    dims[i] = v.shape(i)[swap ? 1 - i : i];
+  }
+  out[0].set_dims(std::move(dims));
   return true;
 }
 
@@ -69,8 +72,8 @@ Dim windows(ir::DimTable& dims, Dim d, const Window& w) {
       __builtin_sub_overflow(shift, std::int64_t{1}, &shift)) {
     return kUnknown;
   }
-  const Dim out = dims.add(
-      dims.floor_div(dims.add(d, Dim(shift)), Dim(w.stride)), Dim(1));
+  const Dim out =
+      dims.add(dims.floor_div(dims.add(d, Dim(shift)), Dim(w.stride)), Dim(1));
   return out.known() && out.size() < 0 ? kUnknown : out;
 }
 
@@ -102,9 +105,9 @@ bool conv(const NodeView& v, Outputs out) {
       dims.push_back(kUnknown);
       continue;
     }
-    dims.push_back(windows(v.dims(), v.shape(0)[2 + i],
-                           {k.size(), strides[i], dilations[i], pads[i],
-                            pads[space + i]}));
+    dims.push_back(windows(
+        v.dims(), v.shape(0)[2 + i],
+        {k.size(), strides[i], dilations[i], pads[i], pads[space + i]}));
   }
   out[0].elem = v.elem(0);
   out[0].set_dims(std::move(dims));

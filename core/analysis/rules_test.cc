@@ -48,9 +48,10 @@ TEST_CASE_FIXTURE(Fixture, "products and convolutions") {
                {i("transA", 1), i("transB", 1)})) == "float[M,64]");
   CHECK(of(add("Conv", {input({"B", "3", "T"}), input({"8", "3", "10"})},
                {is("strides", {5})})) == "float[B,8,(T//5) - 1]");
-  CHECK(of(add("Conv", {input({"B", "3", "9", "9"}), input({"8", "3", "3", "3"})},
-               {is("pads", {1, 1, 1, 1}), is("strides", {2, 2})})) ==
-        "float[B,8,5,5]");
+  CHECK(
+      of(add("Conv", {input({"B", "3", "9", "9"}), input({"8", "3", "3", "3"})},
+             {is("pads", {1, 1, 1, 1}), is("strides", {2, 2})})) ==
+      "float[B,8,5,5]");
 }
 
 TEST_CASE_FIXTURE(Fixture, "reshapes") {
@@ -88,12 +89,14 @@ TEST_CASE_FIXTURE(Fixture, "joining and cutting") {
         "float[B,4,S,16]");
   CHECK(of(add("Slice", {all, ints({0, 0}), ints({8, 1}), ints({-1, 1})})) ==
         "float[B,1,P + S,8]");
-  const ir::NodeId thirds = node("Split", {input({"B", "9"})}, {i("axis", 1)}, 3);
+  const ir::NodeId thirds =
+      node("Split", {input({"B", "9"})}, {i("axis", 1)}, 3);
   CHECK(of(g.output(thirds, 2)) == "float[B,3]");
   const ir::NodeId parts =
       node("Split", {input({"B", "9"}), ints({2, 7})}, {i("axis", 1)}, 2);
   CHECK(of(g.output(parts, 1)) == "float[B,7]");
-  CHECK(of(add("Gather", {input({"9", "64"}), input({"B", "S"}, DataType::kInt64)})) ==
+  CHECK(of(add("Gather",
+               {input({"9", "64"}), input({"B", "S"}, DataType::kInt64)})) ==
         "float[B,S,64]");
   CHECK(of(add("GatherND", {input({"B", "S", "4"}),
                             input({"N", "2"}, DataType::kInt64)})) ==
@@ -125,30 +128,31 @@ TEST_CASE_FIXTURE(Fixture, "expanding, making, reducing") {
   CHECK(of(add("ArgMax", {x}, {i("axis", 1)})) == "int64[B,1,64]");
   // The rank alone.
   CHECK(of(add("ReduceSum", {x, input({"1"}, DataType::kInt64)},
-               {i("keepdims", 0)})).find(',') != std::string::npos);
+               {i("keepdims", 0)}))
+            .find(',') != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture, "what only the library knows") {
   CHECK(of(add("OneHot", {input({"B"}, DataType::kInt64), scalar(5),
                           floats({2}, {0, 1})})) == "float[B,5]");
-  const ir::NodeId top =
-      node("TopK", {input({"B", "9"}), ints({3})}, {}, 2);
+  const ir::NodeId top = node("TopK", {input({"B", "9"}), ints({3})}, {}, 2);
   CHECK(of(g.output(top, 1)) == "int64[B,3]");
-  CHECK(of(add("Attention", {input({"B", "4", "S", "16"}),
-                             input({"B", "4", "T", "16"}),
-                             input({"B", "4", "T", "16"})})) == "none");
+  CHECK(of(add("Attention",
+               {input({"B", "4", "S", "16"}), input({"B", "4", "T", "16"}),
+                input({"B", "4", "T", "16"})})) == "none");
   CHECK(of(add("NoSuchOp", {input({"B"})})) == "none");
 }
 
 TEST_CASE_FIXTURE(Fixture, "ops of our own") {
-  const ValueId q = input({"B", "4", "S", "16"}), k = input({"B", "4", "T", "16"}),
+  const ValueId q = input({"B", "4", "S", "16"}),
+                k = input({"B", "4", "T", "16"}),
                 v = input({"B", "4", "T", "8"});
   CHECK(of(add("ruleengine::ScaledDotProductAttention", {q, k, v})) ==
         "float[B,4,S,8]");
   CHECK(of(add("aten::scaled_dot_product_attention", {q, k, v})) ==
         "float[B,4,S,8]");
-  CHECK(of(add("ruleengine::Linear", {input({"B", "S", "64"}),
-                                      input({"32", "64"})})) ==
+  CHECK(of(add("ruleengine::Linear",
+               {input({"B", "S", "64"}), input({"32", "64"})})) ==
         "float[B,S,32]");
   const ValueId x = input({"B", "S", "64"});
   const ir::NodeId qkv =
@@ -157,16 +161,16 @@ TEST_CASE_FIXTURE(Fixture, "ops of our own") {
            {i("num_heads", 4), i("head_dim", 16)}, 3);
   CHECK(of(g.output(qkv, 2)) == "float[B,4,L,16]");
   const ValueId image = input({"B", "H", "15", "C"});
-  const ir::NodeId cut = node("ruleengine::SwinWindowPartition", {image},
-                              {is("window_size", {7, 7}), is("shift_size", {3, 3})}, 2);
+  const ir::NodeId cut =
+      node("ruleengine::SwinWindowPartition", {image},
+           {is("window_size", {7, 7}), is("shift_size", {3, 3})}, 2);
   CHECK(of(g.output(cut, 0)) == "float[3*B*((H + 6)//7),49,C]");
   CHECK(of(add("ruleengine::SwinWindowReverse",
                {g.output(cut, 0), g.output(cut, 1)})) == "float[B,H,15,C]");
   CHECK(at(g.output(cut, 1)) == "none");  // 7*((H + 6)//7) may be 7
-  const ir::NodeId fixed = node("ruleengine::SwinWindowPartition",
-                                {input({"B", "8", "15", "C"})},
-                                {is("window_size", {8, 7}),
-                                 is("shift_size", {4, 3})}, 2);
+  const ir::NodeId fixed =
+      node("ruleengine::SwinWindowPartition", {input({"B", "8", "15", "C"})},
+           {is("window_size", {8, 7}), is("shift_size", {4, 3})}, 2);
   CHECK(at(g.output(fixed, 1)) == "{B, 8, 15, 8, 21, 0, 3}");
   CHECK(of(add("tensor_cast::all_gather", {input({"1", "S", "8"})},
                {i("dim", 1), is("rank_group", {0, 1, 2, 3})})) ==
@@ -225,21 +229,31 @@ TEST_CASE_FIXTURE(Fixture, "nonsense is unknown and does not crash") {
   const ValueId x = input({"B", "6"}), none;
   const ValueId big = ints({INT64_MAX, INT64_MAX, INT64_MIN, -1});
   for (const char* op :
-       {"Reshape", "Expand", "Tile", "Slice", "Gather", "Pad", "Squeeze",
-        "Unsqueeze", "Concat", "Split", "Conv", "Gemm", "MatMul", "Range",
-        "ConstantOfShape", "Transpose", "ReduceSum", "Cast", "Where",
-        "GatherND", "Resize", "Constant", "ArgMax", "Flatten", "Loop", "Scan",
-        "If", "Shape", "Size", "LayerNormalization", "OneHot", "TopK"}) {
+       {"Reshape",   "Expand",    "Tile",      "Slice",   "Gather",
+        "Pad",       "Squeeze",   "Unsqueeze", "Concat",  "Split",
+        "Conv",      "Gemm",      "MatMul",    "Range",   "ConstantOfShape",
+        "Transpose", "ReduceSum", "Cast",      "Where",   "GatherND",
+        "Resize",    "Constant",  "ArgMax",    "Flatten", "Loop",
+        "Scan",      "If",        "Shape",     "Size",    "LayerNormalization",
+        "OneHot",    "TopK"}) {
     CAPTURE(op);
-    for (const auto& inputs : std::vector<std::vector<ValueId>>{
-             {}, {x}, {none}, {x, big}, {big, x}, {big, big, big, big, big},
-             {x, none, big}, {big}, {x, x, x}, {none, none, none, none}}) {
+    for (const auto& inputs :
+         std::vector<std::vector<ValueId>>{{},
+                                           {x},
+                                           {none},
+                                           {x, big},
+                                           {big, x},
+                                           {big, big, big, big, big},
+                                           {x, none, big},
+                                           {big},
+                                           {x, x, x},
+                                           {none, none, none, none}}) {
       for (std::size_t outputs : {0u, 1u, 3u}) {
-        const ir::NodeId n = node(op, inputs,
-                                  {i("axis", INT64_MIN), is("perm", {7, 7}),
-                                   is("strides", {0}), is("pads", {1}),
-                                   is("kernel_shape", {-1}), i("to", 99)},
-                                  outputs);
+        const ir::NodeId n =
+            node(op, inputs,
+                 {i("axis", INT64_MIN), is("perm", {7, 7}), is("strides", {0}),
+                  is("pads", {1}), is("kernel_shape", {-1}), i("to", 99)},
+                 outputs);
         for (ValueId v : g.outputs(n)) {
           (void)facts.type(v);
           (void)facts.dims_of(v);

@@ -25,8 +25,8 @@ TEST_CASE_FIXTURE(Fixture, "broadcasting") {
   // The larger of two wins, where one is.
   CHECK(broadcast_dim(t, t.min(S, Dim(64)), S) == S);
   CHECK(broadcast_dim(t, S, t.add(S, P)) == t.add(S, P));
-  CHECK(broadcast_dim(t, t.max(t.sub(S, Dim(1)), Dim(0)),
-                      t.sub(S, Dim(1))) == t.sub(S, Dim(1)));
+  CHECK(broadcast_dim(t, t.max(t.sub(S, Dim(1)), Dim(0)), t.sub(S, Dim(1))) ==
+        t.sub(S, Dim(1)));
 }
 
 TEST_CASE_FIXTURE(Fixture, "shapes that fit into others") {
@@ -60,11 +60,13 @@ TEST_CASE("slices of known sizes, as numpy has them") {
   // size, start, end, step -> first, count
   const std::int64_t kMin = INT64_MIN, kMax = INT64_MAX;
   const std::int64_t rows[][6] = {
-      {5, 0, kMax, 1, 0, 5},  {5, -2, kMax, 1, 3, 2}, {5, 1, -1, 1, 1, 3},
-      {5, 3, 2, 1, 3, 0},     {5, 0, 5, 2, 0, 3},     {5, -1, kMin, -1, 4, 5},
-      {5, 4, 0, -2, 4, 2},    {5, kMax, kMin, -1, 4, 5}, {0, 0, 5, 1, 0, 0},
-      {5, -9, 9, 1, 0, 5},    {5, 0, kMax, kMax, 0, 1},
-      {5, -1, kMin, kMin, 4, 1}, {5, 2, 2, -1, 2, 0}, {5, kMin, kMax, 1, 0, 5},
+      {5, 0, kMax, 1, 0, 5},    {5, -2, kMax, 1, 3, 2},
+      {5, 1, -1, 1, 1, 3},      {5, 3, 2, 1, 3, 0},
+      {5, 0, 5, 2, 0, 3},       {5, -1, kMin, -1, 4, 5},
+      {5, 4, 0, -2, 4, 2},      {5, kMax, kMin, -1, 4, 5},
+      {0, 0, 5, 1, 0, 0},       {5, -9, 9, 1, 0, 5},
+      {5, 0, kMax, kMax, 0, 1}, {5, -1, kMin, kMin, 4, 1},
+      {5, 2, 2, -1, 2, 0},      {5, kMin, kMax, 1, 0, 5},
       {0, -1, kMin, -1, 0, 0},
   };
   for (const auto& r : rows) {

@@ -76,9 +76,9 @@ Dim slice_length(DimTable& dims, Dim size, Dim start, Dim end,
     return Dim(slice_range(size.size(), start.size(), end.size(), step).count);
   }
   if (step < 0) {
-    const bool whole = (start == Dim(-1) || (start.known() &&
-                                             start.size() >= kEnd)) &&
-                       end.known() && end.size() <= -kEnd;
+    const bool whole =
+        (start == Dim(-1) || (start.known() && start.size() >= kEnd)) &&
+        end.known() && end.size() <= -kEnd;
     if (!whole) return kUnknown;
     return step == -1 ? size : dims.ceil_div(size, Dim(-step));
   }

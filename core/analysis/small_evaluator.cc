@@ -46,8 +46,7 @@ Result<std::vector<const ir::Tensor*>> SmallEvaluator::evaluate(
     ir::Graph& graph, ir::NodeId node,
     std::span<const ir::Tensor* const> inputs) {
   const Kernel kernel = find_kernel(graph.op(node));
-  const std::int64_t opset =
-      opset_ != 0 ? opset_ : graph.model().opset("");
+  const std::int64_t opset = opset_ != 0 ? opset_ : graph.model().opset("");
   if (kernel != nullptr) {
     if (Folded out = kernel({graph, node, inputs, limit_, opset})) {
       return *std::move(out);
@@ -67,9 +66,8 @@ const ir::Tensor* SmallEvaluator::make_ints(
       arena.array<std::byte>(width * values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     for (std::size_t b = 0; b < width; ++b) {
-      bytes[i * width + b] =
-          static_cast<std::byte>(static_cast<std::uint64_t>(values[i]) >>
-                                 (8 * b));
+      bytes[i * width + b] = static_cast<std::byte>(
+          static_cast<std::uint64_t>(values[i]) >> (8 * b));
     }
   }
   ir::Tensor t;

@@ -1,9 +1,9 @@
 // SmallEvaluator: folds what real exports compute from shapes and constants:
 // data movement, arithmetic, comparisons, casts and reductions, on at most
-// `limit` elements. Larger stored constants fold only where nothing is computed:
-// as views (Reshape and its kin) and lazily (Transpose, Concat). Sizes and
-// indices from the model are checked before anything is allocated; whatever is
-// out of bounds is refused. Results live in the Model's arena.
+// `limit` elements. Larger stored constants fold only where nothing is
+// computed: as views (Reshape and its kin) and lazily (Transpose, Concat).
+// Sizes and indices from the model are checked before anything is allocated;
+// whatever is out of bounds is refused. Results live in the Model's arena.
 #ifndef RULEENGINE_CORE_ANALYSIS_SMALL_EVALUATOR_H_
 #define RULEENGINE_CORE_ANALYSIS_SMALL_EVALUATOR_H_
 

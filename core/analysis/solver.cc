@@ -190,8 +190,8 @@ void Solver::prepare_elements(const Query& q) {
     if ((rule->types >> bit) & 1) need(inputs[i].value, Ask::kType);
     if (((rule->values >> bit) & 1) == 0) continue;
     need(inputs[i].value, Ask::kElements);
-    followed = followed && (!inputs[i].value ||
-                            known(inputs[i].value).elements != nullptr);
+    followed = followed &&
+               (!inputs[i].value || known(inputs[i].value).elements != nullptr);
   }
   // Through what is not followed (floats), numbers may still be known.
   if (stack_.size() > before || followed ||

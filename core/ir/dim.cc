@@ -46,8 +46,8 @@ std::vector<Dim> DimTable::minimum_of(Dim d) const {
 Dim DimTable::add(Dim a, Dim b) {
   if (a == Dim(0)) return b;
   if (b == Dim(0)) return a;
-  const auto sum = dim_internal::add(impl_->polynomial(a),
-                                     impl_->polynomial(b));
+  const auto sum =
+      dim_internal::add(impl_->polynomial(a), impl_->polynomial(b));
   return sum ? impl_->intern(*sum) : impl_->unsayable('+', a, b);
 }
 
@@ -58,8 +58,8 @@ Dim DimTable::sub(Dim a, Dim b) { return a == b ? Dim(0) : add(a, neg(b)); }
 Dim DimTable::mul(Dim a, Dim b) {
   if (a == Dim(1)) return b;
   if (b == Dim(1)) return a;
-  const auto product = dim_internal::mul(impl_->polynomial(a),
-                                         impl_->polynomial(b));
+  const auto product =
+      dim_internal::mul(impl_->polynomial(a), impl_->polynomial(b));
   return product ? impl_->intern(*product) : impl_->unsayable('*', a, b);
 }
 
@@ -67,8 +67,8 @@ std::optional<Dim> DimTable::exact_div(Dim a, Dim b) {
   if (b == Dim(0)) return std::nullopt;
   if (a == b) return Dim(1);
   if (b == Dim(1)) return a;
-  const auto quotient = dim_internal::exact_div(impl_->polynomial(a),
-                                                impl_->polynomial(b));
+  const auto quotient =
+      dim_internal::exact_div(impl_->polynomial(a), impl_->polynomial(b));
   if (!quotient) return std::nullopt;
   return impl_->intern(*quotient);
 }
@@ -88,8 +88,8 @@ Dim DimTable::floor_div(Dim a, Dim b) {
   if (a.known() && b.known()) return Dim(floor_of(a.size(), b.size()));
   if (b.known() && b.size() < 0) return floor_div(neg(a), neg(b));
   // a = b*q + r gives q + floor(r / b), whatever r is.
-  const auto [q, r] = dim_internal::split(impl_->polynomial(a),
-                                          impl_->polynomial(b));
+  const auto [q, r] =
+      dim_internal::split(impl_->polynomial(a), impl_->polynomial(b));
   const Dim whole = impl_->intern(q);
   const Dim rest = impl_->intern(r);
   if (rest != a) return add(whole, floor_div(rest, b));

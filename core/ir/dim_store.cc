@@ -207,8 +207,8 @@ bool Store::nonnegative(const Polynomial& p, int level) const {
   const bool plainly =
       std::all_of(p.terms.begin(), p.terms.end(), [&](const Term& t) {
         return t.coefficient > 0 &&
-               std::all_of(t.monomial.factors.begin(),
-                           t.monomial.factors.end(), [&](const Factor& f) {
+               std::all_of(t.monomial.factors.begin(), t.monomial.factors.end(),
+                           [&](const Factor& f) {
                              return f.exponent % 2 == 0 ||
                                     atom_nonnegative(f.atom, level);
                            });

@@ -29,8 +29,7 @@ TEST_CASE_FIXTURE(Fixture, "names that are expressions") {
   CHECK(t.symbol("B + 1") == t.add(B, Dim(1)));
   CHECK(t.symbol("2*B*S") == t.mul(two, t.mul(S, B)));
   CHECK(t.symbol("((S**2)//S)") == S);
-  CHECK(t.symbol("((S//10)) - 1") ==
-        t.sub(t.floor_div(S, Dim(10)), Dim(1)));
+  CHECK(t.symbol("((S//10)) - 1") == t.sub(t.floor_div(S, Dim(10)), Dim(1)));
   CHECK(t.symbol("Max(1, S)") == t.max(S, Dim(1)));
   CHECK(t.symbol("S/2") != t.floor_div(S, two));
   CHECK(t.symbol("4*S/2") == t.mul(two, S));
@@ -84,8 +83,7 @@ TEST_CASE_FIXTURE(Fixture, "floor division") {
   CHECK(t.floor_div(Dim(-7), two) == Dim(-4));
   CHECK(t.ceil_div(Dim(7), two) == Dim(4));
   CHECK(t.floor_div(t.add(t.mul(two, S), Dim(1)), two) == S);
-  CHECK(t.floor_div(t.add(S, Dim(4)), two) ==
-        t.add(t.floor_div(S, two), two));
+  CHECK(t.floor_div(t.add(S, Dim(4)), two) == t.add(t.floor_div(S, two), two));
   CHECK(t.floor_div(t.mul(two, S), Dim(4)) == t.floor_div(S, two));
   CHECK(t.floor_div(t.floor_div(S, Dim(5)), two) == t.floor_div(S, Dim(10)));
   CHECK(t.floor_div(S, Dim(-2)) == t.floor_div(t.neg(S), two));

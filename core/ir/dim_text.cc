@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 
 #include "core/ir/polynomial.h"
 
@@ -244,9 +244,8 @@ std::string Store::text(Dim d, int level) const {
   std::vector<Piece> pieces;
   for (const Term& t : p.terms) {
     const std::int64_t c = t.coefficient;
-    pieces.push_back(
-        {t.monomial.degree, c < 0,
-         term_text(t.monomial, c < 0 ? -c : c, alone && c > 0)});
+    pieces.push_back({t.monomial.degree, c < 0,
+                      term_text(t.monomial, c < 0 ? -c : c, alone && c > 0)});
   }
   std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
     if (a.degree != b.degree) return a.degree > b.degree;

@@ -10,8 +10,9 @@ namespace {
 constexpr auto kLowestInteger = std::numeric_limits<std::int64_t>::min();
 
 void normalize(Polynomial& p) {
-  std::sort(p.terms.begin(), p.terms.end(),
-            [](const Term& a, const Term& b) { return b.monomial < a.monomial; });
+  std::sort(p.terms.begin(), p.terms.end(), [](const Term& a, const Term& b) {
+    return b.monomial < a.monomial;
+  });
 }
 
 std::optional<Monomial> times(const Monomial& a, const Monomial& b) {

@@ -21,7 +21,7 @@ namespace ruleengine::ir::dim_internal {
 
 constexpr std::size_t kMaxTerms = 64;
 constexpr std::uint32_t kMaxDegree = 32;
-constexpr int kMaxDepth = 16;        // of brackets and of atoms in atoms
+constexpr int kMaxDepth = 16;          // of brackets and of atoms in atoms
 constexpr std::size_t kMaxSize = 256;  // atoms written out in one atom
 
 struct Factor {
@@ -48,7 +48,8 @@ struct Term {
 struct Polynomial {
   std::vector<Term> terms;
   bool is_constant() const {
-    return terms.empty() || (terms.size() == 1 && terms[0].monomial.degree == 0);
+    return terms.empty() ||
+           (terms.size() == 1 && terms[0].monomial.degree == 0);
   }
   std::int64_t constant() const {  // the term without atoms
     return !terms.empty() && terms.back().monomial.degree == 0

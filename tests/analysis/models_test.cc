@@ -17,11 +17,11 @@ namespace {
 
 std::vector<std::string> models() {
   std::vector<std::string> out;
-  const auto folder = std::filesystem::path(RULEENGINE_SOURCE_DIR)
-                          .parent_path() / "shared" / "models";
+  const auto folder =
+      std::filesystem::path(RULEENGINE_SOURCE_DIR).parent_path() / "shared" /
+      "models";
   std::error_code error;
-  for (const auto& entry :
-       std::filesystem::directory_iterator(folder, error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".onnx") out.push_back(entry.path());
   }
   std::sort(out.begin(), out.end());

@@ -1,0 +1,195 @@
+// Types: inferred, and merged with what is declared.
+#include <algorithm>
+#include <utility>
+
+#include "core/analysis/functions.h"
+#include "core/analysis/onnx_inference.h"
+#include "core/analysis/solver.h"
+
+namespace ruleengine::analysis {
+
+using ir::Dim;
+using ir::NodeId;
+using ir::Value;
+using ir::ValueId;
+using ir::ValueKind;
+
+std::vector<Inferred> Solver::infer(NodeId node) {
+  const NodeView view(*this, node);
+  std::vector<Inferred> out(view.output_count());
+  if (view.blocked()) return out;
+  const TypeRule* rule = rules_of(graph_.node(node).op).type;
+  if (rule != nullptr && rule->infer(view, out)) return out;
+  out.assign(out.size(), {});
+  if (view.op().domain.empty() || !infer_function(*this, view, out)) {
+    if (options_.use_schemas) infer_by_schema(view, out);
+  }
+  return out;
+}
+
+bool Solver::set_type(ValueId value, const Inferred* inferred) {
+  Memo& memo = memos_[value.index()];
+  const ir::Type* before = memo.type;
+  const Value& v = graph_.value(value);
+  if (v.tensor != nullptr && v.kind == ValueKind::kInitializer) {
+    std::vector<Dim> dims;
+    for (std::int64_t d : v.tensor->dims) dims.push_back(Dim(d));
+    memo.type =
+        types_.intern({ir::TypeKind::kTensor, v.tensor->dtype, true, dims, {}});
+  } else if (inferred == nullptr) {
+    memo.type = v.declared;
+  } else {
+    memo.type = merge(value, *inferred);
+  }
+  if (before == memo.type) return false;
+  return before == nullptr || memo.type == nullptr ||
+         !same_type(*before, *memo.type);
+}
+
+bool Solver::compute_type(ValueId value) {
+  const Value& v = graph_.value(value);
+  if (v.kind != ValueKind::kNodeOutput || !v.producer) {
+    const ir::Type* bound = bound_input_type(*this, value);
+    const bool changed = set_type(value, nullptr);
+    if (bound != nullptr) memos_[value.index()].type = bound;
+    return changed;
+  }
+  const std::vector<Inferred> inferred = infer(v.producer);
+  const auto outputs = graph_.outputs(v.producer);
+  bool changed = false;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i]) continue;
+    State& s = state({outputs[i], Ask::kType});
+    if (outputs[i] == value) {
+      changed = set_type(value, &inferred[i]);
+    } else if (s == State::kNever || s == State::kStale) {
+      const bool was_stale = s == State::kStale;
+      s = State::kDone;
+      if (set_type(outputs[i], &inferred[i]) && was_stale) {
+        mark_users(outputs[i]);
+      }
+    }
+  }
+  return changed;
+}
+
+bool Solver::spend(std::size_t nodes) {
+  constexpr std::size_t kOneCall = 20'000;
+  if (call_ == nullptr) {
+    used_before_ += used_;
+    used_ = 0;
+  }
+  used_ += nodes;
+  const std::size_t all = 1'000'000 + 100 * graph_.node_count();
+  return used_ > kOneCall || (call_ == nullptr && used_before_ > all);
+}
+
+bool Solver::is_own_unknown(Dim d) const {
+  return std::any_of(axis_unknowns_.begin(), axis_unknowns_.end(),
+                     [&](const auto& entry) { return entry.second == d; });
+}
+
+Dim Solver::axis_unknown(ValueId value, std::size_t axis) {
+  const std::uint64_t key =
+      (static_cast<std::uint64_t>(value.index()) << 32) | axis;
+  const auto [at, added] = axis_unknowns_.try_emplace(key);
+  if (added) at->second = model().dims.fresh();
+  return at->second;
+}
+
+Dim Solver::pair_unknown(Dim a, Dim b) {
+  const auto [at, added] = pair_unknowns_.try_emplace(std::minmax(a, b));
+  if (added) at->second = model().dims.fresh();
+  return at->second;
+}
+
+// Symbols of the graph's inputs mean something everywhere; others that the
+// file declares (TorchScript invents one an axis) only fill gaps.
+bool Solver::anchored(Dim d) {
+  if (anchors_.empty()) {
+    for (ValueId v : graph_.block(ir::Graph::main_block()).inputs) {
+      const ir::Type* t = graph_.value(v).declared;
+      if (t == nullptr) continue;
+      for (Dim axis : t->dims) {
+        const auto leaves = model().dims.leaves(axis);
+        anchors_.insert(anchors_.end(), leaves.begin(), leaves.end());
+      }
+    }
+    anchors_.push_back(Dim(0));  // found, if there was none
+    std::sort(anchors_.begin(), anchors_.end());
+  }
+  const auto leaves = model().dims.leaves(d);
+  return std::all_of(leaves.begin(), leaves.end(), [&](Dim leaf) {
+    return std::binary_search(anchors_.begin(), anchors_.end(), leaf);
+  });
+}
+
+Dim Solver::merge_dim(Dim declared, Dim inferred, bool& clash) {
+  ir::DimTable& dims = model().dims;
+  if (inferred == kUnknown || declared == inferred) return declared;
+  if (dims.provably_different(declared, inferred)) {
+    clash = true;
+    return declared;
+  }
+  if (declared.known()) return declared;
+  if (inferred.known() || dims.is_fresh(declared)) return inferred;
+  if (dims.is_fresh(inferred) || anchored(declared)) return declared;
+  return inferred;
+}
+
+const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
+  const ir::Type* declared = graph_.value(value).declared;
+  if (inferred.whole != nullptr) {
+    return declared != nullptr ? declared : inferred.whole;
+  }
+  if (declared != nullptr && !declared->is_tensor()) return declared;
+  ir::Type out;
+  out.elem = inferred.elem;
+  out.has_shape = inferred.ranked;
+  std::vector<Dim> dims = inferred.dims;
+  bool clash = false;
+  if (declared != nullptr) {
+    const bool says_elem = declared->elem != ir::DataType::kUndefined;
+    clash = says_elem && out.elem != ir::DataType::kUndefined &&
+            out.elem != declared->elem;
+    if (says_elem) out.elem = declared->elem;
+    if (declared->has_shape) {
+      const bool ranks_agree =
+          inferred.ranked && dims.size() == declared->rank();
+      clash = clash || (inferred.ranked && !ranks_agree);
+      if (!ranks_agree) dims.assign(declared->rank(), kUnknown);
+      out.has_shape = true;
+      for (std::size_t i = 0; i < dims.size(); ++i) {
+        dims[i] = merge_dim(declared->dims[i], dims[i], clash);
+      }
+    }
+    if (clash) warn(value, *declared, inferred);
+  }
+  if (out.elem == ir::DataType::kUndefined && !out.has_shape) return declared;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == kUnknown) dims[i] = axis_unknown(value, i);
+  }
+  out.dims = dims;
+  if (declared != nullptr && same_type(*declared, out)) return declared;
+  return types_.intern(out);
+}
+
+void Solver::warn(ValueId value, const ir::Type& declared,
+                  const Inferred& found) {
+  if (!warned_.insert(value.index()).second) return;
+  const ir::DimTable& dims = model().dims;
+  std::vector<Dim> axes = found.dims;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] == kUnknown) axes[i] = axis_unknown(value, i);
+  }
+  ir::Type inferred;
+  inferred.elem = found.elem;
+  inferred.has_shape = found.ranked;
+  inferred.dims = axes;
+  warnings.push_back("value '" + printable(graph_.name(value)) +
+                     "' is declared as " + type_text(dims, declared) +
+                     " but inferred as " + type_text(dims, inferred) +
+                     "; the declaration is kept");
+}
+
+}  // namespace ruleengine::analysis
