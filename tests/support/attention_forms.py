@@ -167,7 +167,7 @@ def feeds(model, seed=0):
 
 
 def pairwise(choices=None):
-    """Forms that hold every pair of choices, greedily few; the same each time."""
+    """Forms that hold every pair of choices, few of them, always the same."""
     choices = choices or CHOICES
     names = list(choices)
     left = {((a, x), (b, y)) for a, b in itertools.combinations(names, 2)

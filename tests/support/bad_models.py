@@ -138,7 +138,8 @@ text(BAD, "two nodes that read each other",
      "g (float[2] x) => (float[2] y) { a = Add(b, x) b = Neg(a) y = Neg(b) }")
 text(BAD, "an undefined input",
      "g (float[2] x) => (float[2] y) { y = Add(x, nobody) }")
-text(BAD, "an undefined output", "g (float[2] x) => (float[2] y) { a = Neg(x) }")
+text(BAD, "an undefined output",
+     "g (float[2] x) => (float[2] y) { a = Neg(x) }")
 text(BAD, "two nodes make one value",
      "g (float[2] x) => (float[2] y) { y = Neg(x) y = Exp(x) }")
 text(BAD, "a node makes an input",

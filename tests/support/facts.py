@@ -4,8 +4,7 @@ A fixture is NAME.onnx and NAME.json: "rules" to run, "facts" that hold of the
 result, and NAME.inputs.npz and NAME.outputs.npz with keys "r0.VALUE" where it
 can be executed. A fact is one key: unchanged, op_count, output_from,
 names_preserved, initializers_absent, no_warnings, idempotent or any_of (lists
-of facts). output_from follows a graph output upwards along a spec: {graph_input}
-or {const: {shape, equals}} or {op, output, attrs, attrs_or_default, n_inputs,
+of facts). output_from follows an output upwards along a spec: {graph_input} or {const: {shape, equals}} or {op, output, attrs, attrs_or_default, n_inputs,
 inputs: {index: spec or null}}.
 """
 
@@ -15,7 +14,7 @@ from onnx import numpy_helper
 
 from support import dialect, graphs, numbers
 
-WAYS = {"Concat": np.concatenate, "Transpose": np.transpose}
+FOLDED = ("Concat", "Transpose")
 
 
 def attributes(node):
@@ -52,7 +51,7 @@ class View:
         if node.op_type == "Constant":
             return numpy_helper.to_array(attributes(node)["value"])
         parts = [self.constant(i) for i in node.input]
-        if node.op_type not in WAYS or any(p is None for p in parts):
+        if node.op_type not in FOLDED or any(p is None for p in parts):
             return None
         if node.op_type == "Concat":
             return np.concatenate(parts, attributes(node)["axis"])

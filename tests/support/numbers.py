@@ -1,4 +1,4 @@
-"""Whether two models compute the same, in ONNX Runtime without optimizations."""
+"""Whether two models compute the same, in ONNX Runtime, unoptimized."""
 
 import numpy as np
 import onnxruntime

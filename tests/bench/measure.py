@@ -1,0 +1,111 @@
+"""Processes measured: CPU and wall seconds, peak and anonymous memory.
+
+Machines differ and so do their moods: compare only what ran in turn, by the
+medians of several rounds.
+"""
+
+import dataclasses
+import math
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("RULEENGINE", str(ROOT / "build" / "ruleengine"))
+
+
+@dataclasses.dataclass
+class Usage:
+    cpu: float  # user and system, seconds
+    wall: float
+    peak: float  # MiB, mapped files included
+    anonymous: float = 0  # MiB, as far as polling saw
+    output: str = ""
+
+
+def run(command, poll=False):
+    """One process to its end; raises when it ends badly."""
+    command = [str(word) for word in command]
+    with tempfile.TemporaryFile() as output:
+        begun = time.perf_counter()
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                   stdout=output, stderr=subprocess.STDOUT)
+        anonymous = watch_memory(process.pid) if poll else 0
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - begun
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+    if process.returncode:
+        raise RuntimeError(f"{command[0]}: exit {process.returncode}: "
+                           f"{text[-2000:]}")
+    return Usage(usage.ru_utime + usage.ru_stime, wall,
+                 usage.ru_maxrss / 1024, anonymous, text)
+
+
+def watch_memory(pid):
+    """The most anonymous MiB seen until the process has ended."""
+    most = 0
+    status = pathlib.Path(f"/proc/{pid}/status")
+    while True:
+        text = status.read_text()
+        found = re.search(r"RssAnon:\s+(\d+) kB", text)
+        if not found:  # a zombie has no memory
+            return most
+        most = max(most, int(found.group(1)) / 1024)
+        time.sleep(0.0005)
+
+
+def in_turn(commands, rounds=5, poll=False):
+    """{name: medians} of commands run one after the other, `rounds` times."""
+    runs = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            runs[name].append(run(command, poll))
+    return {name: Usage(statistics.median(u.cpu for u in usages),
+                        statistics.median(u.wall for u in usages),
+                        max(u.peak for u in usages),
+                        max(u.anonymous for u in usages), usages[-1].output)
+            for name, usages in runs.items()}
+
+
+def exponent(sizes, costs):
+    """The slope of costs over sizes on logarithmic scales."""
+    xs, ys = [math.log(s) for s in sizes], [math.log(c) for c in costs]
+    x, y = statistics.mean(xs), statistics.mean(ys)
+    return (sum((a - x) * (b - y) for a, b in zip(xs, ys)) /
+            sum((a - x) ** 2 for a in xs))
+
+
+@dataclasses.dataclass
+class Row:
+    """One figure, and what it is held against."""
+    what: str
+    figure: float
+    wanted: float | None = None
+    at_least: bool = False  # else: at most
+    detail: str = ""
+
+    def good(self):
+        if self.wanted is None:
+            return None
+        return (self.figure >= self.wanted if self.at_least
+                else self.figure <= self.wanted)
+
+    def cells(self):
+        sign = ">=" if self.at_least else "<="
+        wanted = "" if self.wanted is None else f"{sign} {self.wanted:g}"
+        verdict = {None: "", True: "yes", False: "NO"}[self.good()]
+        return [self.what, f"{self.figure:.4g}", wanted, verdict, self.detail]
+
+
+def show(rows):
+    for row in rows:
+        what, figure, wanted, verdict, detail = row.cells()
+        print(f"{what:58} {figure:>9}  {wanted:>9} {verdict:3}  {detail}",
+              flush=True)
+    return rows

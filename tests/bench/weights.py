@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Models of gigabytes: they cost what their graph costs, and what `cp` costs.
+
+Needs 12 GB of disk in the temporary folder and memory to keep them cached.
+"""
+
+import json
+import os
+import pathlib
+import tempfile
+
+import make_model
+import measure
+import rule_texts
+
+
+def cp(folder, *paths):
+    (folder / "copy").mkdir(exist_ok=True)
+    return ["cp", *paths, folder / "copy"]
+
+
+def parse_ratio(folder, model):
+    """(protobuf's seconds / ours, detail), by the in-process benchmark."""
+    program = measure.ROOT / "build" / "bench"
+    if not os.access(program, os.X_OK):
+        print("weights: no build/bench (cmake --build build --target bench)")
+        return None
+    os.environ["RULEENGINE_BENCH_MODEL"] = str(model)
+    out = folder / "bench.json"
+    measure.run([program, "--benchmark_filter=file", f"--benchmark_out={out}",
+                 "--benchmark_out_format=json"])
+    times = {entry["name"].split("/")[0]: entry["real_time"]
+             for entry in json.loads(out.read_text())["benchmarks"]}
+    ours, theirs = times["load_file"], times["parse_file"]
+    return theirs / ours, f"{theirs / 1e6:.0f} ms against {ours / 1e6:.2f} ms"
+
+
+def single_file(folder, rules):
+    model = folder / "single.onnx"
+    # Just under 2 GiB, the most that protobuf can parse.
+    make_model.make(model, 40, 1024, 16)
+    size = model.stat().st_size
+    rows = []
+    if (ratio := parse_ratio(folder, model)) is not None:
+        rows.append(measure.Row(
+            f"{size / 2 ** 30:.2f} GiB in one file: protobuf's parse / load",
+            ratio[0], 100, at_least=True, detail=ratio[1]))
+    result = folder / "result.onnx"
+    ours = [measure.PROGRAM, "run", *rules, model, "-o", result, "-q"]
+    usage = measure.in_turn({"cp": cp(folder, model), "ours": ours}, 5, True)
+    rows.append(measure.Row(
+        "  run / cp, wall", usage["ours"].wall / usage["cp"].wall, 1.2,
+        detail=f"{usage['ours'].wall:.2f} s against {usage['cp'].wall:.2f} s"))
+    rows.append(measure.Row("  anonymous MiB", usage["ours"].anonymous, 32,
+                            detail=f"peak with the mapping "
+                                   f"{usage['ours'].peak:.0f} MiB"))
+    for path in (model, result, folder / "copy" / model.name):
+        path.unlink()
+    return rows
+
+
+def external_data(folder, rules):
+    model = folder / "external.onnx"
+    make_model.make(model, 20, 2048, 16, external=True)
+    data = pathlib.Path(f"{model}.data")
+    size = data.stat().st_size
+    result = folder / "result.onnx"
+    ours = [measure.PROGRAM, "run", *rules, model, "-o", result, "-q"]
+    usage = measure.in_turn({"cp": cp(folder, model, data), "ours": ours,
+                             "share": [*ours, "--share-data"]}, 5, True)
+    rows = [
+        measure.Row(f"{size / 2 ** 30:.2f} GiB of external data: run / cp",
+                    usage["ours"].wall / usage["cp"].wall, 1.2,
+                    detail=f"{usage['ours'].wall:.2f} s against "
+                           f"{usage['cp'].wall:.2f} s"),
+        measure.Row("  --share-data, seconds", usage["share"].wall, 0.2),
+        measure.Row("  --share-data, peak MiB", usage["share"].peak),
+    ]
+    rows.append(measure.Row("  --share-data, bytes of weights read",
+                            weights_read(folder, model, data, rules), 0))
+    return rows
+
+
+def weights_read(folder, model, data, rules):
+    """How many bytes of the data file came into memory, by mincore's cousin:
+    the cache is dropped for that file, and fincore says what is there after."""
+    fd = os.open(data, os.O_RDONLY)
+    os.fsync(fd)
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+
+    def cached():
+        done = measure.run(["fincore", "--bytes", "--noheadings", "--output",
+                            "res", data])
+        return int(done.output.strip() or 0)
+
+    before = cached()
+    measure.run([measure.PROGRAM, "run", *rules, model, "-o",
+                 folder / "shared.onnx", "-q", "--share-data"])
+    return max(0, cached() - before)
+
+
+def bench(folder):
+    rules = rule_texts.write(folder / "weights", rule_texts.HITS)
+    return single_file(folder, rules) + external_data(folder, rules)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as temporary:
+        measure.show(bench(pathlib.Path(temporary)))
