@@ -168,6 +168,7 @@ ir::DataType BuildInputs::type_of(const Input& input) const {
 // The type that the schema says, that of an input which shares its letter, or
 // that of any input at all.
 ir::DataType BuildInputs::wanted_type(std::size_t place) const {
+  if (expected_ != ir::DataType::kUndefined) return expected_;
   const ir::FormalValue* at = formal(place);
   if (at != nullptr) {
     const ir::DataType fixed = fixed_type(at->type);
@@ -185,7 +186,18 @@ ir::DataType BuildInputs::wanted_type(std::size_t place) const {
     const ir::DataType other = type_of(input);
     if (ir::is_float(other) || ir::is_integer(other)) return other;
   }
-  return ir::DataType::kUndefined;
+  // Lists of whole numbers alone are sizes: op.Concat{{m.B, 4}, axis = 0}.
+  return whole_lists() ? ir::DataType::kInt64 : ir::DataType::kUndefined;
+}
+
+bool BuildInputs::whole_lists() const {
+  const auto is_list = [](const Input& input) {
+    return input.is_number && !input.scalar;
+  };
+  return std::ranges::all_of(inputs_, is_list) &&
+         std::ranges::all_of(numbers_, [](const Number& n) {
+           return to_integer(n.number).has_value();
+         });
 }
 
 bool BuildInputs::make_constant(std::size_t place) {

@@ -25,6 +25,8 @@ class BuildInputs {
   bool add(int index);
   // The array part of the table at `index`; holes are absent inputs.
   bool add_array(int index);
+  // Numbers become constants of this type, whatever the op says.
+  void expect(ir::DataType type) { expected_ = type; }
   void add_value(ir::ValueId value) { inputs_.push_back({.value = value}); }
   std::size_t size() const { return inputs_.size(); }
 
@@ -49,6 +51,7 @@ class BuildInputs {
   bool add_number(int index, Input& input);
   const ir::FormalValue* formal(std::size_t place) const;
   ir::DataType wanted_type(std::size_t place) const;
+  bool whole_lists() const;
   ir::DataType type_of(const Input& input) const;
   bool make_constant(std::size_t place);
   bool make_sizes(std::size_t place, bool scalar);
@@ -59,6 +62,7 @@ class BuildInputs {
   lua_State* state_;
   const ir::OpFacts* facts_;
   std::string op_;
+  ir::DataType expected_ = ir::DataType::kUndefined;
   std::vector<Input> inputs_;
   std::vector<Number> numbers_;
 };

@@ -1,6 +1,5 @@
 #include "bindings/lua/callback.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace ruleengine::lua {
@@ -57,29 +56,48 @@ Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
   return error;
 }
 
-Result<Ended> Callback::call(
-    Sandbox& sandbox, int results,
-    const std::function<void(lua_State*)>& push) const {
+// Runs `take` on what lies above `base`.
+Status Callback::take_results(Sandbox& sandbox, int base,
+                              const Body& take) const {
+  lua_State* state = sandbox.state();
+  Runtime& rt = Runtime::of(state);
+  const int count = lua_gettop(state) - base;
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.runner);
+  lua_insert(state, base + 1);
+  rt.task = &take;
+  const int status = lua_pcall(state, count, 0, 0);
+  rt.task = nullptr;
+  if (status == 0) return {};
+  lua_settop(state, base);
+  return Diagnostic{.kind = ErrorKind::kLimit,
+                    .what = "the results of " + what_ +
+                            " need more memory than Lua may have",
+                    .where = place_,
+                    .hint = "--limit-memory allows more"};
+}
+
+Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,
+                             const Body& take) const {
   lua_State* state = sandbox.state();
   Runtime& rt = Runtime::of(state);
   const int base = lua_gettop(state);
   // Arguments are made under protection, which drops what it leaves on the
   // stack, and wait in the registry.
+  int count = 0;
   Status pushed = sandbox.protect([&](lua_State* inner) {
     push(inner);
-    for (int i = lua_gettop(inner); i > 0; --i) {
+    count = lua_gettop(inner);
+    for (int i = count; i > 0; --i) {
       lua_rawseti(inner, LUA_REGISTRYINDEX, rt.arguments[i - 1]);
-      rt.argument_count = std::max(rt.argument_count, i);
     }
   });
-  const int count = std::exchange(rt.argument_count, 0);
   if (!pushed) return located(rt, std::move(pushed.error()));
   lua_rawgeti(state, LUA_REGISTRYINDEX, function_);
   for (int i = 0; i < count; ++i) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, rt.arguments[i]);
   }
-  Status status =
-      sandbox.call(count, results, Sandbox::Budget::kCallback, what_);
+  Status status = sandbox.call(count, take ? LUA_MULTRET : 0,
+                               Sandbox::Budget::kCallback, what_);
   if (auto name = upvalues_.changed(state)) {
     lua_settop(state, base);
     return located(
@@ -94,6 +112,10 @@ Result<Ended> Callback::call(
     return Ended(std::exchange(rt.session.rejection, {}));
   }
   if (!status) return located(rt, std::move(status.error()));
+  if (take) {
+    status = take_results(sandbox, base, take);
+    if (!status) return located(rt, std::move(status.error()));
+  }
   return Ended();
 }
 

@@ -49,15 +49,20 @@ class Callback {
   static Callback of(Sandbox& sandbox, const LoadedRule& rule,
                      const char* key, FunctionRef function);
 
+  // Gives the references back; the function itself is the rule file's.
+  void release(lua_State* state) { upvalues_.release(state); }
+
   explicit operator bool() const { return function_ != 0; }
 
-  // Calls it in the session that is open. `push` pushes the arguments, under
-  // protection. Results stay on the stack (`results` of them, or all with
-  // LUA_MULTRET); after a rejection or an error there are none.
-  Result<Ended> call(Sandbox& sandbox, int results,
-                     const std::function<void(lua_State*)>& push) const;
+  using Body = std::function<void(lua_State*)>;
+  // Calls it in the session that is open. `push` pushes the arguments; `take`
+  // finds the results as its stack, none when it is nullptr. Both run protected.
+  // After a rejection or an error `take` does not run.
+  Result<Ended> call(Sandbox& sandbox, const Body& push,
+                     const Body& take = nullptr) const;
 
  private:
+  Status take_results(Sandbox& sandbox, int base, const Body& take) const;
   Diagnostic located(const Runtime& rt, Diagnostic error) const;
 
   FunctionRef function_ = 0;

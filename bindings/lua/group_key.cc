@@ -26,7 +26,8 @@ class Writer {
       : rt_(rt), state_(state), out_(out) {}
 
   Status write(int index, int depth) {
-    if (depth > kMaxDepth || lua_checkstack(state_, 4) == 0) {
+    luaL_checkstack(state_, 4, "lists in lists");
+    if (depth > kMaxDepth) {
       return no_key(state_, index, "lists too deep");
     }
     if (out_.size() > kMaxSize) return no_key(state_, index, "too long");
@@ -101,9 +102,10 @@ class Writer {
 
 }  // namespace
 
-Status write_key(Runtime& rt, lua_State* state, int first, std::string& out) {
+Status write_key(Runtime& rt, lua_State* state, std::string& out) {
   out = "(";
-  for (int i = first; i <= lua_gettop(state); ++i) {
+  const int top = lua_gettop(state);
+  for (int i = 1; i <= top; ++i) {
     if (Status status = Writer(rt, state, out).write(i, 0); !status) {
       return status;
     }

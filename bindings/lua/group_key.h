@@ -9,8 +9,8 @@
 
 namespace ruleengine::lua {
 
-// Writes the stack from `first` to the top. A Diagnostic for what is no key.
-Status write_key(Runtime& rt, lua_State* state, int first, std::string& out);
+// Writes the whole stack. A Diagnostic for what is no key.
+Status write_key(Runtime& rt, lua_State* state, std::string& out);
 
 }  // namespace ruleengine::lua
 

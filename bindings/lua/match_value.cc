@@ -94,7 +94,8 @@ const Member* member_of(Runtime& rt, lua_State* state) {
 int no_such_name(Runtime& rt, lua_State* state) {
   const auto name = string_at(state, 2);
   if (!name) return fail(rt, "m has names only", "a name", kind_of(state, 2));
-  std::vector<std::string> known = {"options", "graph"};
+  std::vector<std::string> known = rt.session.frame->rule->computed;
+  known.insert(known.end(), {"options", "graph"});
   if (pattern_of(rt) != nullptr) {
     for (const pattern::Variable& v : pattern_of(rt)->variables()) {
       known.push_back(v.name);
@@ -106,7 +107,8 @@ int no_such_name(Runtime& rt, lua_State* state) {
               {}, {}, suggestion(*name, known));
 }
 
-// What `where` computed, m.options, m.graph; or an error.
+// What `where` computed (nil where it came another way), m.options, m.graph; or
+// an error.
 int push_other(Runtime& rt, lua_State* state, const Member& member) {
   if (*member.computed != 0) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, *member.computed);
@@ -123,6 +125,10 @@ int push_other(Runtime& rt, lua_State* state, const Member& member) {
   if (name == "graph") {
     push_handle(rt, state, {.kind = HandleKind::kGraph});
     return 1;
+  }
+  const std::vector<std::string>& computed = rt.session.frame->rule->computed;
+  if (name && std::ranges::binary_search(computed, *name)) {
+    return lua_pushnil(state), 1;
   }
   return no_such_name(rt, state);
 }

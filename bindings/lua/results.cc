@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/lua/build_inputs.h"
+
 namespace ruleengine::lua {
 namespace {
 
@@ -25,10 +27,10 @@ class Results {
  public:
   Results(Runtime& rt, lua_State* state) : rt_(rt), state_(state) {}
 
-  // A member's results lie at first, first + 1, ...
-  Status read_stack(const match::Match& match, int first) {
+  // The results of the only member.
+  Status read_stack(const match::Match& match) {
     for (std::size_t i = 0; i < match.results.size(); ++i) {
-      Status status = read(match, i, first + static_cast<int>(i));
+      Status status = read(match, i, static_cast<int>(i) + 1);
       if (!status) return status;
     }
     return {};
@@ -80,22 +82,52 @@ class Results {
       }
       return {};
     }
+    ir::ValueId value;
     const Handle* handle = to_handle(rt_, state_, index);
     if (handle == nullptr || handle->kind != HandleKind::kValue) {
+      Result<ir::ValueId> made = constant(old_value, place, index);
+      if (!made) return made.error();
+      value = *made;
+    } else if (!check_alive(rt_, *handle)) {
+      return *std::exchange(rt_.session.error, {});
+    } else {
+      value = handle->transposed ? rt_.session.edit->transposed(handle->value())
+                                 : handle->value();
+    }
+    if (value && value != old_value) {
+      replacements_.emplace_back(old_value, value);
+    }
+    return {};
+  }
+
+  // A number or a list of numbers and dimensions, as a constant of the type it
+  // replaces. Invalid after a rejection.
+  Result<ir::ValueId> constant(ir::ValueId old_value, std::size_t place,
+                               int index) {
+    const bool numbers =
+        lua_type(state_, index) == LUA_TNUMBER || lua_istable(state_, index);
+    const ir::Type* type = rt_.session.facts->type(old_value);
+    const std::string name = "result " + std::to_string(place + 1);
+    if (!numbers || type == nullptr || !type->is_tensor()) {
       return Diagnostic{.kind = ErrorKind::kRule,
-                        .what = "result " + std::to_string(place + 1) +
-                                " of `rewrite` is no value",
+                        .what = name + " of `rewrite` is no value",
                         .expected = "a value, or nil where nobody reads it",
                         .found = kind_of(state_, index)};
     }
-    if (!check_alive(rt_, *handle)) {
-      return *std::exchange(rt_.session.error, {});
+    BuildInputs inputs(rt_, state_, nullptr, name);
+    inputs.expect(type->elem);
+    std::vector<ir::ValueId> made;
+    if (inputs.add(index) && inputs.finish(made) && made.size() == 1) {
+      return made[0];
     }
-    const ir::ValueId value =
-        handle->transposed ? rt_.session.edit->transposed(handle->value())
-                           : handle->value();
-    if (value != old_value) replacements_.emplace_back(old_value, value);
-    return {};
+    if (rt_.session.rejection) {
+      rejection_ = std::exchange(rt_.session.rejection, {});
+      return ir::ValueId();
+    }
+    if (rt_.session.error) return *std::exchange(rt_.session.error, {});
+    return Diagnostic{.kind = ErrorKind::kRule,
+                      .what = name + " of `rewrite` is a list of values",
+                      .expected = "one value"};
   }
 
   // Somebody else than what dies with the match.
@@ -117,21 +149,21 @@ class Results {
 };
 
 // Group members' results are the values themselves, or one list of them.
-Status read_group(Results& results, Runtime& rt, lua_State* state, int first,
+Status read_group(Results& results, Runtime& rt, lua_State* state,
                   std::size_t count) {
   const std::vector<Member>& members = rt.session.members;
   const bool listed =
-      count == 1 && members.size() > 1 && lua_istable(state, first);
-  const std::size_t given = listed ? lua_objlen(state, first) : count;
+      count == 1 && members.size() > 1 && lua_istable(state, 1);
+  const std::size_t given = listed ? lua_objlen(state, 1) : count;
   if (given != members.size()) {
     return wrong_count("one for each of " + std::to_string(members.size()) + " matches",
                        std::to_string(given));
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (listed) {
-      lua_rawgeti(state, first, static_cast<int>(i) + 1);
+      lua_rawgeti(state, 1, static_cast<int>(i) + 1);
     } else {
-      lua_pushvalue(state, first + static_cast<int>(i));
+      lua_pushvalue(state, static_cast<int>(i) + 1);
     }
     Status status =
         results.read_member(*members[i].match, lua_gettop(state));
@@ -144,15 +176,13 @@ Status read_group(Results& results, Runtime& rt, lua_State* state, int first,
 }  // namespace
 
 Result<std::optional<Rejection>> replace_results(Runtime& rt, lua_State* state,
-                                                 int first, bool group) {
-  const auto count = static_cast<std::size_t>(lua_gettop(state) + 1 - first);
+                                                 bool group) {
+  const auto count = static_cast<std::size_t>(lua_gettop(state));
   Results results(rt, state);
   Status status;
-  if (lua_checkstack(state, 8) == 0) {
-    return wrong_count("fewer", std::to_string(count));
-  }
+  luaL_checkstack(state, 8, "results");
   if (group) {
-    status = read_group(results, rt, state, first, count);
+    status = read_group(results, rt, state, count);
   } else {
     const match::Match& match = *rt.session.members[0].match;
     if (count != match.results.size()) {
@@ -160,7 +190,7 @@ Result<std::optional<Rejection>> replace_results(Runtime& rt, lua_State* state,
                              std::to_string(match.results.size()),
                          std::to_string(count));
     }
-    status = results.read_stack(match, first);
+    status = results.read_stack(match);
   }
   if (!status) return status.error();
   return results.apply();

@@ -16,13 +16,27 @@ namespace {
 
 using rewrite::Rejection;
 
-class LuaRule : public rewrite::Rule {
+class LuaRule final : public rewrite::Rule {
  public:
   LuaRule(Sandbox& sandbox, const LoadedRule& rule)
       : sandbox_(sandbox), rule_(rule) {
     frame_.rule = &rule;
     prepared_ = sandbox.protect([this](lua_State* state) { prepare(state); });
   }
+  ~LuaRule() override {
+    lua_State* state = sandbox_.state();
+    if (frame_.names != 0) {
+      luaL_unref(state, LUA_REGISTRYINDEX, frame_.names);
+    }
+    if (frame_.options != 0) {
+      luaL_unref(state, LUA_REGISTRYINDEX, frame_.options);
+    }
+    for (Callback* each : {&where_, &rewrite_, &together_, &when_, &pass_}) {
+      each->release(state);
+    }
+  }
+  LuaRule(const LuaRule&) = delete;
+  LuaRule& operator=(const LuaRule&) = delete;
 
   const std::string& name() const override { return rule_.name; }
   const std::string& qualified() const override { return rule_.qualified; }
@@ -73,39 +87,27 @@ void LuaRule::prepare(lua_State* state) {
   pass_ = Callback::of(sandbox_, rule_, "pass", rule_.pass);
 }
 
-// Leaves the stack as it found it, whatever happens.
-class StackScope {
- public:
-  explicit StackScope(lua_State* state)
-      : state_(state), top_(lua_gettop(state)) {}
-  ~StackScope() { lua_settop(state_, top_); }
-  StackScope(const StackScope&) = delete;
-  StackScope& operator=(const StackScope&) = delete;
-  int first() const { return top_ + 1; }
-
- private:
-  lua_State* state_;
-  int top_;
-};
-
 // --- when ---------------------------------------------------------------------
 
 Result<bool> LuaRule::enabled(ir::Graph& graph, ir::Facts& facts) {
   if (!prepared_) return prepared_.error();
   if (!when_) return true;
   Runtime& rt = runtime();
-  const StackScope stack(sandbox_.state());
   const SessionScope scope(rt, {.stage = Stage::kWhen,
                                 .frame = &frame_,
                                 .graph = &graph,
                                 .facts = &facts});
-  auto ended = when_.call(sandbox_, 1, [&](lua_State* state) {
-    push_handle(rt, state, {.kind = HandleKind::kGraph});
-    lua_rawgeti(state, LUA_REGISTRYINDEX, frame_.options);
-  });
+  bool enabled = false;
+  auto ended = when_.call(
+      sandbox_,
+      [&](lua_State* state) {
+        push_handle(rt, state, {.kind = HandleKind::kGraph});
+        lua_rawgeti(state, LUA_REGISTRYINDEX, frame_.options);
+      },
+      [&](lua_State* state) { enabled = lua_toboolean(state, 1) != 0; });
   if (!ended) return ended.error();
-  if (*ended) return false;  // arithmetic on an unknown dimension
-  return lua_toboolean(sandbox_.state(), -1) != 0;
+  // Not when it ended early: arithmetic on an unknown dimension.
+  return enabled;
 }
 
 // --- where and together -------------------------------------------------------
@@ -114,7 +116,7 @@ Result<Ended> LuaRule::run_where() {
   if (!where_) return Ended();
   Runtime& rt = runtime();
   rt.session.stage = Stage::kWhere;
-  auto ended = where_.call(sandbox_, 0, [&rt](lua_State* state) {
+  auto ended = where_.call(sandbox_, [&rt](lua_State* state) {
     push_match(rt, state, 0);
   });
   if (!ended || *ended) return ended;
@@ -124,16 +126,17 @@ Result<Ended> LuaRule::run_where() {
 Result<Ended> LuaRule::run_together(LuaCandidate& candidate) {
   if (!together_) return Ended();
   Runtime& rt = runtime();
-  const StackScope stack(sandbox_.state());
   rt.session.stage = Stage::kTogether;
-  auto ended = together_.call(sandbox_, LUA_MULTRET, [&rt](lua_State* state) {
-    push_match(rt, state, 0);
-  });
-  if (!ended || *ended) return ended;
-  Status written = write_key(rt, sandbox_.state(), stack.first(),
-                             candidate.mutable_key());
-  if (!written) return at_root(std::move(written.error()), candidate.match);
-  return Ended();
+  Status written;
+  auto ended = together_.call(
+      sandbox_, [&rt](lua_State* state) { push_match(rt, state, 0); },
+      [&](lua_State* state) {
+        written = write_key(rt, state, candidate.mutable_key());
+      });
+  if (ended && !written) {
+    return at_root(std::move(written.error()), candidate.match);
+  }
+  return ended;
 }
 
 Diagnostic LuaRule::at_root(Diagnostic error,
@@ -171,8 +174,6 @@ Result<rewrite::Rule::Filtered> LuaRule::filter(
 Result<std::optional<Rejection>> LuaRule::apply(
     std::span<rewrite::Candidate* const> candidates, rewrite::Edit& edit) {
   Runtime& rt = runtime();
-  lua_State* state = sandbox_.state();
-  const StackScope stack(state);
   const SessionScope scope(rt, {.stage = Stage::kRewrite,
                                 .frame = &frame_,
                                 .graph = &edit.graph(),
@@ -190,16 +191,21 @@ Result<std::optional<Rejection>> LuaRule::apply(
                     .what = "the rule has no `rewrite`"}, first);
   }
   edit.set_block(edit.graph().node(first.root).block);
-  auto ended = rewrite_.call(sandbox_, LUA_MULTRET, [&](lua_State* inner) {
-    lua_rawgeti(inner, LUA_REGISTRYINDEX, rt.builders);
-    if (groups()) {
-      push_group(rt, inner);
-    } else {
-      push_match(rt, inner, 0);
-    }
-  });
+  Result<std::optional<Rejection>> replaced = std::optional<Rejection>();
+  auto ended = rewrite_.call(
+      sandbox_,
+      [&](lua_State* state) {
+        lua_rawgeti(state, LUA_REGISTRYINDEX, rt.builders);
+        if (groups()) {
+          push_group(rt, state);
+        } else {
+          push_match(rt, state, 0);
+        }
+      },
+      [&](lua_State* state) {
+        replaced = replace_results(rt, state, groups());
+      });
   if (!ended || *ended) return ended;
-  auto replaced = replace_results(rt, state, stack.first(), groups());
   if (!replaced) return at_root(std::move(replaced.error()), first);
   return replaced;
 }
@@ -210,13 +216,12 @@ Result<bool> LuaRule::pass(rewrite::Edit& edit) {
   if (!prepared_) return prepared_.error();
   if (!pass_) return false;
   Runtime& rt = runtime();
-  const StackScope stack(sandbox_.state());
   const SessionScope scope(rt, {.stage = Stage::kPass,
                                 .frame = &frame_,
                                 .graph = &edit.graph(),
                                 .facts = &edit.facts(),
                                 .edit = &edit});
-  auto ended = pass_.call(sandbox_, 0, [&](lua_State* state) {
+  auto ended = pass_.call(sandbox_, [&](lua_State* state) {
     push_handle(rt, state, {.kind = HandleKind::kGraph});
     lua_rawgeti(state, LUA_REGISTRYINDEX, rt.builders);
     lua_rawgeti(state, LUA_REGISTRYINDEX, frame_.options);

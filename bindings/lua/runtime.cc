@@ -34,6 +34,13 @@ Runtime& create(lua_State* state) {
   return *rt;
 }
 
+int run_task(lua_State* state) {
+  auto& rt =
+      *static_cast<Runtime*>(lua_touserdata(state, lua_upvalueindex(1)));
+  (*rt.task)(state);
+  return 0;
+}
+
 // A slot of the registry that can be set without allocating.
 int reserve(lua_State* state) {
   lua_pushboolean(state, 0);  // nil would get no slot of its own
@@ -51,6 +58,8 @@ Runtime& Runtime::of(lua_State* state) {
   Runtime& rt = create(state);
   rt.cache = reserve(state);
   for (int& slot : rt.arguments) slot = reserve(state);
+  push_function(state, rt, run_task);
+  rt.runner = luaL_ref(state, LUA_REGISTRYINDEX);
   make_value_metatables(rt, state);
   make_node_metatables(rt, state);
   make_match_metatables(rt, state);

@@ -9,6 +9,7 @@
 #define RULEENGINE_BINDINGS_LUA_RUNTIME_H_
 
 #include <cstdint>
+#include <functional>
 #include <lua.hpp>
 #include <optional>
 #include <string>
@@ -98,7 +99,9 @@ class Runtime {
   int unknown_ops = 0;  // builders of unknown ops made so far
   int cache = 0;        // registry slot of the session's table of handles
   int arguments[3] = {};   // registry slots where arguments of a call wait
-  int argument_count = 0;
+  // A C function that runs *task on its arguments.
+  int runner = 0;
+  const std::function<void(lua_State*)>* task = nullptr;
 
   bool alive(std::uint64_t epoch) const;
 };

@@ -121,6 +121,12 @@ Upvalues Upvalues::snapshot(lua_State* state, FunctionRef function) {
   return out;
 }
 
+void Upvalues::release(lua_State* state) {
+  luaL_unref(state, LUA_REGISTRYINDEX, kept_ == 0 ? LUA_NOREF : kept_);
+  kept_ = 0;
+  cells_.clear();
+}
+
 bool Upvalues::same_upvalue(lua_State* state, int kept, const Cell& cell) {
   lua_rawgeti(state, kept, cell.holder);
   lua_getupvalue(state, -1, cell.upvalue);

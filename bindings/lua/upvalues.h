@@ -1,8 +1,8 @@
 // Upvalues: nothing may be carried from one match to the next but the graph, so
 // a callback must leave the locals around it, and what is in their tables, as
 // they were. A snapshot of what a callback can reach is taken before its first
-// call and compared after every one. Internal to bindings/lua; the references
-// live as long as the state.
+// call and compared after every one. Internal to bindings/lua; holds
+// a registry reference until release().
 #ifndef RULEENGINE_BINDINGS_LUA_UPVALUES_H_
 #define RULEENGINE_BINDINGS_LUA_UPVALUES_H_
 
@@ -19,6 +19,8 @@ class Upvalues {
  public:
   // Runs under Sandbox::protect.
   static Upvalues snapshot(lua_State* state, FunctionRef function);
+
+  void release(lua_State* state);
 
   // The name of what changed since; none when nothing did. Allocates nothing
   // in Lua.

@@ -195,6 +195,22 @@ int constant(Runtime& rt, lua_State* state) {
   return 1;
 }
 
+// v:dims(): the elements of a small integer value that the engine knows, also
+// where they are computed at run time (from Shape): numbers and dimensions; nil
+// where one of them is not known.
+int dims(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  const auto known = rt.session.facts->dims_of(value->value());
+  if (!known || value->transposed) return lua_pushnil(state), 1;
+  push_list(rt, state, static_cast<int>(known->size()));
+  for (std::size_t i = 0; i < known->size(); ++i) {
+    push_dim(rt, state, (*known)[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
 // --- Edits ----------------------------------------------------------------------
 
 int replace_with(Runtime& rt, lua_State* state) {
@@ -320,6 +336,7 @@ constexpr Field kFields[] = {
     {"fits", kMethod, entry<fits>},
     {"scalar", kMethod, entry<scalar>},
     {"constant", kMethod, entry<constant>},
+    {"dims", kMethod, entry<dims>},
     {"replace_with", kMethod, entry<replace_with>},
 };
 
