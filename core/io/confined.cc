@@ -101,13 +101,15 @@ std::string location_fault(std::string_view location) {
   return {};
 }
 
-Result<OpenFile> open_confined(int folder, std::string_view location) {
+Result<OpenFile> open_confined(int folder, std::string_view location,
+                               Walk walk) {
   if (std::string what = location_fault(location); !what.empty()) {
     return fault(std::move(what), location);
   }
   const std::string path(location);
-  int fd = open_beneath(folder, path);
-  if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EINVAL)) {
+  int fd = walk == Walk::kKernel ? open_beneath(folder, path) : -1;
+  if (walk == Walk::kSteps ||
+      (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EINVAL))) {
     fd = open_by_steps(folder, path);
   }
   if (fd < 0) return open_fault(errno, location);

@@ -31,9 +31,13 @@ struct OpenFile {
   std::uint64_t size = 0;
 };
 
+// Who walks the path: the kernel where it can, or we (for tests).
+enum class Walk : std::uint8_t { kKernel, kSteps };
+
 // Opens `location` for reading below `folder` (a directory's descriptor). The
 // Diagnostic has no place: the caller knows the tensor.
-Result<OpenFile> open_confined(int folder, std::string_view location);
+Result<OpenFile> open_confined(int folder, std::string_view location,
+                               Walk walk = Walk::kKernel);
 
 // Whether `location` may be used at all; "" or what is wrong with it.
 std::string location_fault(std::string_view location);

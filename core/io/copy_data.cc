@@ -45,17 +45,13 @@ Result<Taken> look_at(const std::string& path, ExternalFiles& external,
 
 }  // namespace
 
-Status DataFiles::write(const DataPlan& plan, ExternalFiles* external,
-                        const ir::Model& model, const std::string& path) {
-  Result<std::unique_ptr<OutputFile>> out = OutputFile::create(path);
-  if (!out) return out.error();
-  files_.push_back({std::move(*out), true});
-  OutputFile& file = *files_.back().file;
+Status DataFiles::write_extents(const DataPlan& plan, ExternalFiles& external,
+                                OutputFile& file) {
   std::string_view open_location;
   OpenFile open;
   for (const DataPlan::Extent& extent : plan.extents()) {
     if (open_location != extent.file || !open.descriptor.valid()) {
-      Result<OpenFile> opened = external->reopen(extent.file);
+      Result<OpenFile> opened = external.reopen(extent.file);
       if (!opened) return opened.error();
       open = std::move(*opened);
       open_location = extent.file;
@@ -67,11 +63,31 @@ Status DataFiles::write(const DataPlan& plan, ExternalFiles* external,
       return s;
     }
   }
-  for (const DataPlan::Stored& tensor : plan.stored()) {
-    if (Status s = file.pad(tensor.at); !s) return s;
-    const Status s =
-        ir::stream_bytes(*tensor.tensor, model.external.get(),
-                         [&](Bytes bytes) { return file.write(bytes); });
+  return {};
+}
+
+Status DataFiles::write(const DataPlan& plan, const ir::Model& model,
+                        const FileSource* source, ExternalFiles* external,
+                        const std::string& path) {
+  Result<std::unique_ptr<OutputFile>> out = OutputFile::create(path);
+  if (!out) return out.error();
+  files_.push_back({std::move(*out), true});
+  OutputFile& file = *files_.back().file;
+  if (!plan.extents().empty()) {
+    if (Status s = write_extents(plan, *external, file); !s) return s;
+  }
+  for (const DataPlan::Stored& stored : plan.stored()) {
+    if (Status s = file.pad(stored.at); !s) return s;
+    const ir::Tensor& tensor = *stored.tensor;
+    Status s;
+    if (source != nullptr && tensor.storage == ir::Storage::kRaw &&
+        source->holds(tensor.bytes)) {
+      s = file.copy(source->descriptor(), source->offset(tensor.bytes),
+                    tensor.bytes.size());
+    } else {
+      s = ir::stream_bytes(tensor, model.external.get(),
+                           [&](Bytes bytes) { return file.write(bytes); });
+    }
     if (!s) return s;
   }
   return file.pad(plan.size());

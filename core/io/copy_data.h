@@ -18,9 +18,10 @@ namespace ruleengine::io {
 
 class DataFiles {
  public:
-  // Writes what the plan says.
-  Status write(const DataPlan& plan, ExternalFiles* external,
-               const ir::Model& model, const std::string& path);
+  // Writes what the plan says; `source` is the model's, or null.
+  Status write(const DataPlan& plan, const ir::Model& model,
+               const FileSource* source, ExternalFiles* external,
+               const std::string& path);
 
   // Copies every file of `external` to `folder`, under its own name. False,
   // and nothing done, when a name is one that a model had better not choose
@@ -33,6 +34,8 @@ class DataFiles {
   void release();
 
  private:
+  Status write_extents(const DataPlan& plan, ExternalFiles& external,
+                       OutputFile& file);
   struct Pending {
     std::unique_ptr<OutputFile> file;
     bool may_replace;

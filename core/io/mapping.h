@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -50,6 +51,16 @@ class FileSource : public ir::Source {
     return mapping_ ? mapping_->bytes() : as_bytes(buffer_);
   }
   bool is_file() const { return file_.descriptor.valid(); }
+  // Whether these bytes are a view into the file, and where they start in it.
+  bool holds(Bytes bytes) const {
+    const std::less<> before;
+    const Bytes all = this->bytes();
+    return is_file() && !before(bytes.data(), all.data()) &&
+           before(bytes.data(), all.data() + all.size());
+  }
+  std::uint64_t offset(Bytes bytes) const {
+    return static_cast<std::uint64_t>(bytes.data() - this->bytes().data());
+  }
   int descriptor() const { return file_.descriptor.get(); }
   FileId id() const { return file_.id; }
   bool faulted() const { return mapping_ && mapping_->faulted(); }

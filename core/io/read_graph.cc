@@ -1,5 +1,6 @@
 #include "core/io/read_graph.h"
 
+#include "core/io/check_opaque.h"
 #include "core/io/order.h"
 #include "core/io/read_tensor.h"
 #include "core/io/read_type.h"
@@ -90,6 +91,10 @@ bool GraphReader::reserve(Bytes proto, const BodyLayout& layout,
       graph_.mutable_block(block_).name = cursor.text();
     }
     if (field == layout.input || field == layout.initializer) ++values;
+    if (!layout.formal && (field == graph_field::kAnnotation ||
+                           field == graph_field::kMetadata)) {
+      if (!check_field(context_, cursor, layout.message, place)) return false;
+    }
     if (field != layout.node) continue;
     ++nodes;
     Cursor node(cursor.bytes(), schema::kNode);
@@ -255,14 +260,13 @@ bool GraphReader::declare(Bytes proto, const BodyLayout& layout,
     const Place here{&place, "value_info", {}};
     if (!read_value_info(context_, infos.bytes(), here, info)) return false;
     const ValueId value = visible(info.name);
-    if (!value || graph_.value(value).block != block_ ||
-        graph_.value(value).declared != nullptr) {
-      continue;
-    }
     const Place named{&place, "value_info", info.name};
     const ir::Type* type = nullptr;
     if (!read_type(context_, info.type, named, type)) return false;
-    graph_.mutable_value(value).declared = type;
+    if (value && graph_.value(value).block == block_ &&
+        graph_.value(value).declared == nullptr) {
+      graph_.mutable_value(value).declared = type;
+    }
   }
   return true;
 }

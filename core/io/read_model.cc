@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/io/check_functions.h"
+#include "core/io/check_opaque.h"
 #include "core/io/load.h"
 #include "core/io/read_graph.h"
 #include "core/io/read_tensor.h"
@@ -100,6 +101,7 @@ bool scan(Context& context, Parts& parts) {
         parts.training.push_back(cursor.bytes());
         break;
       default:
+        if (!check_field(context, cursor, schema::kModel, {})) return false;
         break;
     }
   }
@@ -190,6 +192,10 @@ bool scan_function(Context& context, Bytes proto, const Place& place,
         }
         break;
       default:
+        if (cursor.field() > function_field::kOverload &&
+            !check_field(context, cursor, schema::kFunction, place)) {
+          return false;
+        }
         break;
     }
   }
@@ -233,46 +239,6 @@ bool read_function(Context& context, Bytes proto, Scope& scope) {
 }
 
 }  // namespace
-
-bool check_opaque(Context& context, Bytes proto, const schema::Message& message,
-                  const Place& place) {
-  struct Open {
-    Bytes bytes;
-    const schema::Message* message;
-    int depth;
-  };
-  std::vector<Open> todo{{proto, &message, 0}};
-  while (!todo.empty()) {
-    const Open open = todo.back();
-    todo.pop_back();
-    if (open.depth > 3 * kMaxNesting) {
-      return context.fail(place, "messages are nested too deep",
-                          "at most " + std::to_string(3 * kMaxNesting) +
-                              " levels",
-                          "more");
-    }
-    const ir::Tensor* tensor;
-    std::string_view name;
-    if (open.message == &schema::kTensor) {
-      if (!read_tensor(context, open.bytes, place, tensor, name)) return false;
-      continue;
-    }
-    if (open.message == &schema::kSparseTensor) {
-      if (!check_sparse(context, open.bytes, place, name)) return false;
-      continue;
-    }
-    Cursor cursor(open.bytes, *open.message);
-    while (cursor.next()) {
-      const std::uint32_t field = cursor.field();
-      if (field >= open.message->fields.size()) continue;
-      const schema::Message* child = open.message->fields[field].child;
-      if (child == nullptr) continue;
-      todo.push_back({cursor.bytes(), child, open.depth + 1});
-    }
-    if (!context.finished(place, cursor)) return false;
-  }
-  return true;
-}
 
 bool read_model(Context& context) {
   Parts parts;

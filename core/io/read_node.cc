@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/io/check_opaque.h"
 #include "core/io/order.h"
 #include "core/io/read_graph.h"
 
@@ -126,6 +127,7 @@ bool GraphReader::scan_node(Bytes proto, const Place& place,
         ++parts.metadata;
         break;
       default: {
+        if (!check_field(context_, cursor, schema::kNode, place)) return false;
         const Bytes whole = cursor.whole();
         const auto begin =
             static_cast<std::size_t>(whole.data() - proto.data());

@@ -1,5 +1,6 @@
 #include "core/io/read_tensor.h"
 
+#include "core/io/check_opaque.h"
 #include "core/io/tensor_data.h"
 
 namespace ruleengine::io {
@@ -52,7 +53,6 @@ struct Parts {
   bool has_raw = false, has_segment = false;
   Bytes raw;
   DataFields data;
-  std::size_t entries = 0;
 };
 
 bool scan(Context& context, Bytes proto, const Place& place, Parts& parts) {
@@ -76,14 +76,15 @@ bool scan(Context& context, Bytes proto, const Place& place, Parts& parts) {
       case tensor_field::kSegment:
         parts.has_segment = true;
         break;
-      case tensor_field::kExternalData:
-        ++parts.entries;
-        break;
       case tensor_field::kDataLocation:
         parts.location = cursor.number();
         break;
       default:
-        if (is_data_field(cursor.field())) parts.data.add(cursor);
+        if (is_data_field(cursor.field())) {
+          parts.data.add(cursor);
+        } else if (!check_field(context, cursor, schema::kTensor, place)) {
+          return false;
+        }
     }
   }
   return context.finished(place, cursor);

@@ -1,5 +1,6 @@
 #include "core/io/read_type.h"
 
+#include "core/io/check_opaque.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::io {
@@ -125,7 +126,8 @@ bool read_type(Context& context, Bytes proto, const Place& place,
   }
   out->kind = ir::TypeKind::kOther;
   out->other = proto;
-  return check_nesting(context, choice, place);
+  return check_nesting(context, choice, place) &&
+         check_opaque(context, proto, schema::kType, place);
 }
 
 bool read_value_info(Context& context, Bytes proto, const Place& place,
@@ -136,6 +138,8 @@ bool read_value_info(Context& context, Bytes proto, const Place& place,
       info.name = cursor.text();
     } else if (cursor.field() == value_info_field::kType) {
       info.type = context.merged(info.type, cursor.bytes());
+    } else if (!check_field(context, cursor, schema::kValueInfo, place)) {
+      return false;
     }
   }
   return context.finished(place, cursor);

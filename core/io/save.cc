@@ -100,10 +100,7 @@ class Saver {
   }
 
   Status save_unchanged() {
-    if (Status s = copy_source({source_bytes_.data(), source_bytes_.size()});
-        !s) {
-      return s;
-    }
+    if (Status s = write(source_bytes_); !s) return s;
     return commit();
   }
 
@@ -112,9 +109,9 @@ class Saver {
     std::optional<DataPlan> plan;
     if (Status s = build(rope, plan); !s) return s;
     if (plan && !plan->empty()) {
-      if (Status s = data_.write(*plan, external_, model_, data_path_); !s) {
-        return s;
-      }
+      const Status s =
+          data_.write(*plan, model_, source_, external_, data_path_);
+      if (!s) return s;
     }
     for (const Piece& piece : rope.pieces()) {
       if (Status s = write(piece); !s) return s;
@@ -151,26 +148,19 @@ class Saver {
     return write_model(model_, emitter);
   }
 
-  Status copy_source(Bytes bytes) {
-    if (source_ != nullptr && source_->is_file() && bytes.size() >= kStream) {
-      const auto at =
-          static_cast<std::uint64_t>(bytes.data() - source_bytes_.data());
-      return out_->copy(source_->descriptor(), at, bytes.size());
+  Status write(Bytes bytes) {
+    if (bytes.size() >= kStream && source_ != nullptr &&
+        source_->holds(bytes)) {
+      return out_->copy(source_->descriptor(), source_->offset(bytes),
+                        bytes.size());
     }
     return out_->write(bytes);
   }
 
   Status write(const Piece& piece) {
-    if (piece.tensor != nullptr) {
-      return ir::stream_bytes(*piece.tensor, model_.external.get(),
-                              [&](Bytes b) { return out_->write(b); });
-    }
-    const Bytes bytes(piece.data, piece.size);
-    const std::less<> before;
-    const bool in_source =
-        !source_bytes_.empty() && !before(piece.data, source_bytes_.data()) &&
-        before(piece.data, source_bytes_.data() + source_bytes_.size());
-    return in_source ? copy_source(bytes) : out_->write(bytes);
+    if (piece.tensor == nullptr) return write(Bytes(piece.data, piece.size));
+    return ir::stream_bytes(*piece.tensor, model_.external.get(),
+                            [&](Bytes bytes) { return out_->write(bytes); });
   }
 
   Status commit() {

@@ -8,46 +8,83 @@ constinit const Message kEntry = {"StringStringEntryProto",
 constinit const Message kOpset = {"OperatorSetIdProto",
                         {{1, kLength, "domain"}, {2, kVarint, "version"}}};
 
+constinit const Message kSegment = {
+    "TensorProto.Segment", {{1, kVarint, "begin"}, {2, kVarint, "end"}}};
+
+constinit const Message kTypeOpaque = {
+    "TypeProto.Opaque", {{1, kLength, "domain"}, {2, kLength, "name"}}};
+
+constinit const Message kDevice = {"DeviceConfigurationProto",
+                                   {{1, kLength, "name"},
+                                    {2, kVarint, "num_devices"},
+                                    {3, kLength, "device"}}};
+
+constinit const Message kNodeDevice = {
+    "NodeDeviceConfigurationProto",
+    {{1, kLength, "configuration_id"},
+     {2, kLength, "sharding_spec", &kSharding},
+     {3, kVarint, "pipeline_stage"}}};
+
+constinit const Message kSharding = {
+    "ShardingSpecProto",
+    {{1, kLength, "tensor_name"},
+     {2, kVarints, "device"},
+     {3, kLength, "index_to_device_group_map", &kIntList},
+     {4, kLength, "sharded_dim", &kShardedDim}}};
+
+constinit const Message kIntList = {
+    "IntIntListEntryProto", {{1, kVarint, "key"}, {2, kVarints, "value"}}};
+
+constinit const Message kShardedDim = {
+    "ShardedDimProto",
+    {{1, kVarint, "axis"},
+     {2, kLength, "simple_sharding", &kSimpleSharding}}};
+
+constinit const Message kSimpleSharding = {"SimpleShardedDimProto",
+                                           {{1, kVarint, "dim_value"},
+                                            {2, kLength, "dim_param"},
+                                            {3, kVarint, "num_shards"}}};
+
 constinit const Message kAnnotation = {
     "TensorAnnotation",
     {{1, kLength, "tensor_name"},
-     {2, kLength, "quant_parameter_tensor_names"}}};
+     {2, kLength, "quant_parameter_tensor_names", &kEntry}}};
 
 constinit const Message kDimension = {"Dimension",
                             {{1, kVarint, "dim_value"},
                              {2, kLength, "dim_param"},
                              {3, kLength, "denotation"}}};
 
-constinit const Message kShape = {"TensorShapeProto", {{1, kLength, "dim"}}};
+constinit const Message kShape = {"TensorShapeProto", {{1, kLength, "dim", &kDimension}}};
 
 constinit const Message kTypeTensor = {
-    "TypeProto.Tensor", {{1, kVarint, "elem_type"}, {2, kLength, "shape"}}};
+    "TypeProto.Tensor", {{1, kVarint, "elem_type"}, {2, kLength, "shape", &kShape}}};
 
 constinit const Message kTypeElement = {"TypeProto.Sequence",
-                              {{1, kLength, "elem_type"}}};
+                              {{1, kLength, "elem_type", &kType}}};
 
 constinit const Message kTypeMap = {
-    "TypeProto.Map", {{1, kVarint, "key_type"}, {2, kLength, "value_type"}}};
+    "TypeProto.Map", {{1, kVarint, "key_type"}, {2, kLength, "value_type", &kType}}};
 
 constinit const Message kType = {"TypeProto",
-                       {{1, kLength, "tensor_type"},
-                        {4, kLength, "sequence_type"},
-                        {5, kLength, "map_type"},
+                       {{1, kLength, "tensor_type", &kTypeTensor},
+                        {4, kLength, "sequence_type", &kTypeElement},
+                        {5, kLength, "map_type", &kTypeMap},
                         {6, kLength, "denotation"},
-                        {7, kLength, "opaque_type"},
-                        {8, kLength, "sparse_tensor_type"},
-                        {9, kLength, "optional_type"}}};
+                        {7, kLength, "opaque_type", &kTypeOpaque},
+                        {8, kLength, "sparse_tensor_type", &kTypeTensor},
+                        {9, kLength, "optional_type", &kTypeElement}}};
 
 constinit const Message kValueInfo = {"ValueInfoProto",
                             {{1, kLength, "name"},
-                             {2, kLength, "type"},
+                             {2, kLength, "type", &kType},
                              {3, kLength, "doc_string"},
-                             {4, kLength, "metadata_props"}}};
+                             {4, kLength, "metadata_props", &kEntry}}};
 
 constinit const Message kTensor = {"TensorProto",
                          {{1, kVarints, "dims"},
                           {2, kVarint, "data_type"},
-                          {3, kLength, "segment"},
+                          {3, kLength, "segment", &kSegment},
                           {4, kFloats, "float_data"},
                           {5, kVarints, "int32_data"},
                           {6, kLength, "string_data"},
@@ -57,9 +94,9 @@ constinit const Message kTensor = {"TensorProto",
                           {10, kDoubles, "double_data"},
                           {11, kVarints, "uint64_data"},
                           {12, kLength, "doc_string"},
-                          {13, kLength, "external_data"},
+                          {13, kLength, "external_data", &kEntry},
                           {14, kVarint, "data_location"},
-                          {16, kLength, "metadata_props"}}};
+                          {16, kLength, "metadata_props", &kEntry}}};
 
 constinit const Message kSparseTensor = {"SparseTensorProto",
                                {{1, kLength, "values", &kTensor},
@@ -80,8 +117,8 @@ constinit const Message kAttribute = {
      {10, kLength, "tensors", &kTensor},
      {11, kLength, "graphs", &kGraph},
      {13, kLength, "doc_string"},
-     {14, kLength, "tp"},
-     {15, kLength, "type_protos"},
+     {14, kLength, "tp", &kType},
+     {15, kLength, "type_protos", &kType},
      {20, kVarint, "type"},
      {21, kLength, "ref_attr_name"},
      {22, kLength, "sparse_tensor", &kSparseTensor},
@@ -96,8 +133,8 @@ constinit const Message kNode = {"NodeProto",
                         {6, kLength, "doc_string"},
                         {7, kLength, "domain"},
                         {8, kLength, "overload"},
-                        {9, kLength, "metadata_props"},
-                        {10, kLength, "device_configurations"}}};
+                        {9, kLength, "metadata_props", &kEntry},
+                        {10, kLength, "device_configurations", &kNodeDevice}}};
 
 constinit const Message kGraph = {
     "GraphProto",
@@ -105,19 +142,19 @@ constinit const Message kGraph = {
      {2, kLength, "name"},
      {5, kLength, "initializer", &kTensor},
      {10, kLength, "doc_string"},
-     {11, kLength, "input"},
-     {12, kLength, "output"},
-     {13, kLength, "value_info"},
-     {14, kLength, "quantization_annotation"},
+     {11, kLength, "input", &kValueInfo},
+     {12, kLength, "output", &kValueInfo},
+     {13, kLength, "value_info", &kValueInfo},
+     {14, kLength, "quantization_annotation", &kAnnotation},
      {15, kLength, "sparse_initializer", &kSparseTensor},
-     {16, kLength, "metadata_props"}}};
+     {16, kLength, "metadata_props", &kEntry}}};
 
 constinit const Message kTrainingInfo = {
     "TrainingInfoProto",
     {{1, kLength, "initialization", &kGraph},
      {2, kLength, "algorithm", &kGraph},
-     {3, kLength, "initialization_binding"},
-     {4, kLength, "update_binding"}}};
+     {3, kLength, "initialization_binding", &kEntry},
+     {4, kLength, "update_binding", &kEntry}}};
 
 constinit const Message kFunction = {
     "FunctionProto",
@@ -127,12 +164,12 @@ constinit const Message kFunction = {
      {6, kLength, "attribute"},
      {7, kLength, "node", &kNode},
      {8, kLength, "doc_string"},
-     {9, kLength, "opset_import"},
+     {9, kLength, "opset_import", &kOpset},
      {10, kLength, "domain"},
      {11, kLength, "attribute_proto", &kAttribute},
-     {12, kLength, "value_info"},
+     {12, kLength, "value_info", &kValueInfo},
      {13, kLength, "overload"},
-     {14, kLength, "metadata_props"}}};
+     {14, kLength, "metadata_props", &kEntry}}};
 
 constinit const Message kModel = {"ModelProto",
                         {{1, kVarint, "ir_version"},
@@ -142,10 +179,10 @@ constinit const Message kModel = {"ModelProto",
                          {5, kVarint, "model_version"},
                          {6, kLength, "doc_string"},
                          {7, kLength, "graph", &kGraph},
-                         {8, kLength, "opset_import"},
-                         {14, kLength, "metadata_props"},
+                         {8, kLength, "opset_import", &kOpset},
+                         {14, kLength, "metadata_props", &kEntry},
                          {20, kLength, "training_info", &kTrainingInfo},
                          {25, kLength, "functions", &kFunction},
-                         {26, kLength, "configuration"}}};
+                         {26, kLength, "configuration", &kDevice}}};
 
 }  // namespace ruleengine::io::schema

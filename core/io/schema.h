@@ -41,7 +41,7 @@ struct Field {
   std::uint32_t number;
   Shape shape;
   std::string_view name;
-  const Message* child = nullptr;  // of fields that may lead to a tensor
+  const Message* child = nullptr;  // of fields that hold messages
 };
 
 // A message of at most 31 fields.
@@ -60,8 +60,10 @@ struct Message {
 };
 
 extern const Message kModel, kGraph, kNode, kAttribute, kTensor, kSparseTensor,
-    kValueInfo, kType, kTypeTensor, kTypeElement, kTypeMap, kShape, kDimension,
-    kFunction, kTrainingInfo, kEntry, kOpset, kAnnotation;
+    kSegment, kValueInfo, kType, kTypeTensor, kTypeElement, kTypeMap,
+    kTypeOpaque, kShape, kDimension, kFunction, kTrainingInfo, kEntry, kOpset,
+    kAnnotation, kDevice, kNodeDevice, kSharding, kShardedDim, kSimpleSharding,
+    kIntList;
 
 }  // namespace schema
 
@@ -85,6 +87,7 @@ enum : std::uint32_t {
   kValueInfo = 13,
   kAnnotation = 14,
   kSparse = 15,
+  kMetadata = 16,
 };
 }
 namespace node_field {
