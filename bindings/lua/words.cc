@@ -47,6 +47,7 @@ void push_parameters(lua_State* state, WordsSession& session,
       Diagnostic error =
           wrong("'" + name + "' cannot be a parameter of `match`");
       error.hint = "m." + name + " is something else";
+      error.where = session.file + ":" + std::to_string(line);
       Sandbox::fail(state, std::move(error));
     }
     push_term(state, TermHandle{.run = session.run,
