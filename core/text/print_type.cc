@@ -48,8 +48,8 @@ std::string encoded_opaque(wire::Bytes proto) {
   std::string domain, name;
   wire::Fields f(proto);
   while (f.next()) {
-    if (f.field == 1) domain = name_text(wire::as_text(f.body));
-    if (f.field == 2) name = name_text(wire::as_text(f.body));
+    if (f.field == 1) domain = qualified_text(wire::as_text(f.body));
+    if (f.field == 2) name = qualified_text(wire::as_text(f.body));
   }
   return "opaque(" + domain + (domain.empty() ? "" : ",") + name + ")";
 }

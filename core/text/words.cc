@@ -42,13 +42,14 @@ std::string name_text(std::string_view name) {
   return plain ? std::string(name) : quoted_text(name);
 }
 
+std::string qualified_text(std::string_view name) {
+  return is_qualified(name) ? std::string(name) : quoted_text(name);
+}
+
 std::string op_text(std::string_view domain, std::string_view type,
                     std::string_view overload) {
   std::string out;
-  if (!domain.empty()) {
-    out = is_qualified(domain) ? std::string(domain) : quoted_text(domain);
-    out += ".";
-  }
+  if (!domain.empty()) out = qualified_text(domain) + ".";
   out += is_identifier(type) ? std::string(type) : quoted_text(type);
   if (!overload.empty()) out += ":" + name_text(overload);
   return out;

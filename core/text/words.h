@@ -11,6 +11,9 @@ namespace ruleengine::text {
 std::string quoted_text(std::string_view text);
 // In quotes where it is no identifier, or would read as a type or a number.
 std::string name_text(std::string_view name);
+// "com.microsoft": names with points between them, in quotes where one of them
+// is no identifier.
+std::string qualified_text(std::string_view name);
 // "com.microsoft.Gelu:overload".
 std::string op_text(std::string_view domain, std::string_view type,
                     std::string_view overload);
