@@ -3,6 +3,7 @@ return pack {
 
   "canonical/normalize_operators",
   "canonical/remove_dropout",
+  "canonical/cancel_reshapes",
   "canonical/merge_batched_transpose",
   "canonical/shape_from_inputs",
 }

@@ -3,8 +3,8 @@ return rule {
   doc = [[
     f(x)   =>   x   for every f that changes neither shape, type nor numbers
 
-    Identity; Cast to the type that is there; Transpose that moves nothing; Reshape, Expand, Squeeze and
-    Unsqueeze that keep the shape, or give back what a Reshape before them took.
+    Identity; Cast to the type that is there; Transpose that moves nothing; Reshape and Expand that keep
+    the shape.
     An Identity that hands an input, an initializer or another output to a graph output stays.]],
   phase = "canonical",
 
@@ -14,7 +14,6 @@ return rule {
       op.Cast{x, attrs = any},
       op.Transpose{x, attrs = any},
       op.Expand(x, any),
-      op.Reshape{op.Reshape{x, any, attrs = any}, any, attrs = any},
       op.Reshape{x, any, attrs = any}):as "step"
   end,
 
