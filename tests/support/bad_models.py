@@ -155,13 +155,6 @@ text(BAD, "a branch that reads nobody", """
      g (bool c, float[2] x) => (float[2] y) {
        y = If(c) <then_branch = t () => (float[2] p) { p = Neg(nobody) },
                   else_branch = e () => (float[2] q) { q = Exp(x) }> }""")
-text(BAD, "a branch that makes an outer value", """
-     g (bool c, float[2] x) => (float[2] y) {
-       a = Neg(x)
-       y = If(c) <then_branch = t () => (float[2] a) { a = Neg(x) },
-                  else_branch = e () => (float[2] q) { q = Exp(a) }> }""")
-
-
 @tweak(BAD, "a cycle of many")
 def _(model):
     del model.graph.node[:]
@@ -383,6 +376,11 @@ text(ODD, "nodes out of order",
 text(ODD, "an op nobody knows", "g (float[2] x) => (float[2] y) "
      "{ y = some.where.Op(x) }",
      '<ir_version: 8, opset_import: ["": 17, "some.where": 3]>\n')
+text(ODD, "a branch with a name from outside", """
+     g (bool c, float[2] x) => (float[2] y) {
+       a = Neg(x)
+       y = If(c) <then_branch = t () => (float[2] a) { a = Neg(x) },
+                  else_branch = e () => (float[2] q) { q = Exp(a) }> }""")
 text(ODD, "an input is an output",
      "g (float[2] x) => (float[2] x) { a = Neg(x) }")
 tensor_case("no elements", ODD, dims=[0, 4], raw_data=b"")
@@ -394,8 +392,8 @@ external_case("external: unaligned", ODD, offset="3",
 external_case("external: only a location", ODD, offset=None, length=None)
 functions(ODD, "functions over functions", "y = f.a(x)",
           "a (p) => (q) { q = f.b(p) }", "b (p) => (q) { q = Neg(p) }")
-# 2^60 calls when written out.
-functions(ODD, "functions that double", "y = f.l0(x)",
+# Written out, 2^60 calls.
+functions(BAD, "functions that double", "y = f.l0(x)",
           *[f"l{i} (p) => (q) {{ a = f.l{i + 1}(p) q = f.l{i + 1}(a) }}"
             for i in range(60)], "l60 (p) => (q) { q = Neg(p) }")
 constant(ODD, "fields of the future",

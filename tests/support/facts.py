@@ -4,7 +4,8 @@ A fixture is NAME.onnx and NAME.json: "rules" to run, "facts" that hold of the
 result, and NAME.inputs.npz and NAME.outputs.npz with keys "r0.VALUE" where it
 can be executed. A fact is one key: unchanged, op_count, output_from,
 names_preserved, initializers_absent, no_warnings, idempotent or any_of (lists
-of facts). output_from follows an output upwards along a spec: {graph_input} or {const: {shape, equals}} or {op, output, attrs, attrs_or_default, n_inputs,
+of facts). output_from follows an output upwards along a spec: {graph_input} or
+{const: {shape, equals}} or {op, output, attrs, attrs_or_default, n_inputs,
 inputs: {index: spec or null}}.
 """
 
