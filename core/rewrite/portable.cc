@@ -1,6 +1,7 @@
 #include "core/rewrite/portable.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -39,9 +40,12 @@ ValueId repeat_heads(Body& body, ValueId x, const AttentionVariant& v,
 // The factor of the scores, put on the smaller side so that float16 does not
 // overflow before it is scaled.
 ValueId scaled(Body& body, ValueId q, const AttentionVariant& v) {
-  if (v.scale) {
-    if (*v.scale == 1.0f) return q;
-    return body.node("Mul", {q, body.number(*v.scale, "scale")}, "scaled_Q");
+  if (v.scale || v.scale_size > 0) {
+    const double size = static_cast<double>(v.scale_size);
+    const float scale =
+        v.scale ? *v.scale : static_cast<float>(1.0 / std::sqrt(size));
+    if (scale == 1.0f) return q;
+    return body.node("Mul", {q, body.number(scale, "scale")}, "scaled_Q");
   }
   const ValueId shape = body.node("Shape", {q}, "shape");
   const ValueId last = body.integers({v.rank - 1}, "last");
@@ -268,7 +272,7 @@ class Writer {
       write_projection(body, v, call);
     } else {
       const AttentionVariant v = attention_variant(graph_, facts_, node);
-      const ir::Op own = overload(node, attention_name(node, v), is_new);
+      const ir::Op own = overload(node, v.name(opset_), is_new);
       if (!is_new) return;
       Body body(model_, own, opset_);
       const auto formals = op.type == "AttentionForward" ? std::span(kForward)
@@ -278,14 +282,6 @@ class Writer {
           op.type == "ScaledDotProductAttention" ? "Y" : "output";
       write_attention(body, v, formals, result, call);
     }
-  }
-
-  // Calls with and without the attribute are not of one interface.
-  std::string attention_name(NodeId node, const AttentionVariant& v) const {
-    std::string name = v.name(opset_);
-    const bool said = graph_.attribute(node, "scale") != nullptr ||
-                      graph_.attribute(node, "sm_scale") != nullptr;
-    return !said && v.scale ? name + "_default" : name;
   }
 
   ir::Model& model_;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "core/ir/model.h"
 
 namespace ruleengine::rewrite {
@@ -57,9 +55,7 @@ AttentionVariant attention_variant(const ir::Graph& graph, ir::Facts& facts,
   out.causal = int_of(graph, node, "is_causal", 0) != 0;
   out.scale = float_of(graph, node, "scale");
   if (!out.scale) out.scale = float_of(graph, node, "sm_scale");
-  if (const std::int64_t d = size_of(facts, q, 1); !out.scale && d > 0) {
-    out.scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(d)));
-  }
+  if (!out.scale) out.scale_size = size_of(facts, q, 1);
   out.softcap = float_of(graph, node, "softcap").value_or(0.0f);
   if (const Type* type = ranked(facts, q); type != nullptr) {
     if (type->rank() >= 2) out.rank = static_cast<std::int64_t>(type->rank());
@@ -89,6 +85,7 @@ std::string AttentionVariant::name(std::int64_t opset) const {
   if (mask == Mask::kAdded) add("mask");
   if (causal) add("causal");
   if (scale) add("scale" + text(*scale));
+  if (scale_size > 0) add(fmt::format("d{}", scale_size));
   if (softcap != 0) add("softcap" + text(softcap));
   if (heads != 0) {
     add(fmt::format("h{}k{}v{}", heads, key_heads, value_heads));

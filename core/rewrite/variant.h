@@ -18,8 +18,9 @@ struct AttentionVariant {
   enum class Mask : std::uint8_t { kNone, kBool, kAdded };
   Mask mask = Mask::kNone;
   bool causal = false;
-  std::optional<float> scale;  // none: 1/sqrt of the size of the last axis
-  float softcap = 0;           // 0: none
+  std::optional<float> scale;   // none: 1/sqrt of the size of q's last axis,
+  std::int64_t scale_size = 0;  // which is this where it is known
+  float softcap = 0;            // 0: none
   std::int64_t rank = 4;
   // Heads of q, and of k and v where they have fewer; 0: the same.
   std::int64_t heads = 0, key_heads = 0, value_heads = 0;
