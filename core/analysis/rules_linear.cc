@@ -77,13 +77,15 @@ Dim windows(ir::DimTable& dims, Dim d, const Window& w) {
   return out.known() && out.size() < 0 ? kUnknown : out;
 }
 
-bool conv(const NodeView& v, Outputs out) {
-  if (out.empty() || !v.ranked(0) || !v.ranked(1) || v.rank(0) < 3 ||
-      v.rank(0) != v.rank(1) ||
+// The spatial axes after a window of `kernel` walked over them; none in forms
+// that the schema knows better.
+std::optional<std::vector<Dim>> walked(const NodeView& v,
+                                       std::span<const Dim> kernel) {
+  const std::size_t space = kernel.size();
+  if (v.rank(0) != space + 2 || v.attribute_int("ceil_mode", 0) != 0 ||
       v.attribute_string("auto_pad", "NOTSET") != "NOTSET") {
-    return false;
+    return std::nullopt;
   }
-  const std::size_t space = v.rank(0) - 2;
   const auto list = [&](std::string_view name, std::size_t n,
                         std::int64_t fallback) {
     return v.attribute_ints(name).value_or(
@@ -94,32 +96,103 @@ bool conv(const NodeView& v, Outputs out) {
   const auto pads = list("pads", 2 * space, 0);
   if (strides.size() != space || dilations.size() != space ||
       pads.size() != 2 * space) {
+    return std::nullopt;
+  }
+  std::vector<Dim> out;
+  for (std::size_t i = 0; i < space; ++i) {
+    const Dim k = kernel[i];
+    out.push_back(k.known() ? windows(v.dims(), v.shape(0)[2 + i],
+                                      {k.size(), strides[i], dilations[i],
+                                       pads[i], pads[space + i]})
+                            : kUnknown);
+  }
+  return out;
+}
+
+bool conv(const NodeView& v, Outputs out) {
+  if (out.empty() || !v.ranked(0) || !v.ranked(1) || v.rank(0) < 3 ||
+      v.rank(0) != v.rank(1)) {
     return false;
   }
-  const auto kernel = v.attribute_ints("kernel_shape");
-  std::vector<Dim> dims = {v.shape(0)[0], v.shape(1)[0]};
-  for (std::size_t i = 0; i < space; ++i) {
-    const Dim k = kernel && kernel->size() == space ? Dim((*kernel)[i])
-                                                    : v.shape(1)[2 + i];
-    if (!k.known()) {
-      dims.push_back(kUnknown);
-      continue;
-    }
-    dims.push_back(windows(
-        v.dims(), v.shape(0)[2 + i],
-        {k.size(), strides[i], dilations[i], pads[i], pads[space + i]}));
+  std::vector<Dim> kernel(v.shape(1).begin() + 2, v.shape(1).end());
+  if (const auto given = v.attribute_ints("kernel_shape");
+      given && given->size() == kernel.size()) {
+    kernel.clear();
+    for (std::int64_t k : *given) kernel.push_back(Dim(k));
   }
+  const auto space = walked(v, kernel);
+  if (!space) return false;
+  std::vector<Dim> dims = {v.shape(0)[0], v.shape(1)[0]};
+  dims.insert(dims.end(), space->begin(), space->end());
   out[0].elem = v.elem(0);
   out[0].set_dims(std::move(dims));
   return true;
 }
 
+bool pool(const NodeView& v, Outputs out) {
+  const auto given = v.attribute_ints("kernel_shape");
+  if (out.empty() || !v.ranked(0) || v.rank(0) < 3 || !given) return false;
+  std::vector<Dim> kernel;
+  for (std::int64_t k : *given) kernel.push_back(Dim(k));
+  const auto space = walked(v, kernel);
+  if (!space) return false;
+  std::vector<Dim> dims = {v.shape(0)[0], v.shape(0)[1]};
+  dims.insert(dims.end(), space->begin(), space->end());
+  for (Inferred& o : out) o.set_dims(dims);
+  out[0].elem = v.elem(0);
+  if (out.size() > 1) out[1].elem = DataType::kInt64;  // where the maxima are
+  return true;
+}
+
+// Y, present key, present value, scores, of operands [batch, heads, length,
+// size]. Operands of rank 3 keep their heads in attributes.
+bool attention(const NodeView& v, Outputs out) {
+  if (v.opset() < 23 || out.empty() || !v.ranked(0) || !v.ranked(1) ||
+      !v.ranked(2) || v.rank(1) != v.rank(0) || v.rank(2) != v.rank(0)) {
+    return false;
+  }
+  std::vector<Dim> q(v.shape(0).begin(), v.shape(0).end());
+  std::vector<Dim> k(v.shape(1).begin(), v.shape(1).end());
+  std::vector<Dim> values(v.shape(2).begin(), v.shape(2).end());
+  const bool flat = q.size() == 3;
+  if (flat) {
+    const auto heads = v.attribute_int("q_num_heads", 0);
+    const auto groups = v.attribute_int("kv_num_heads", 0);
+    if (heads <= 0 || groups <= 0) return false;
+    const auto apart = [&](std::vector<Dim>& shape, std::int64_t n) {
+      shape.back() = v.dims().floor_div(shape.back(), Dim(n));
+      shape.insert(shape.begin() + 1, Dim(n));
+    };
+    apart(q, heads);
+    apart(k, groups);
+    apart(values, groups);
+  }
+  if (q.size() != 4) return false;
+  Dim total = k[2];
+  if (v.has_input(4)) {
+    const bool known = v.ranked(4) && v.rank(4) == 4;
+    total = known ? v.dims().add(v.shape(4)[2], total) : kUnknown;
+  }
+  using Shape = std::vector<Dim>;
+  const Shape y = flat ? Shape{q[0], q[2], v.dims().mul(q[1], values[3])}
+                       : Shape{q[0], q[1], q[2], values[3]};
+  const Shape shapes[] = {y,
+                          {k[0], k[1], total, k[3]},
+                          {k[0], k[1], total, values[3]},
+                          {q[0], q[1], q[2], total}};
+  const std::size_t like[] = {0, 1, 2, 0};
+  for (std::size_t i = 0; i < out.size() && i < 4; ++i) {
+    out[i].elem = v.elem(like[i]);
+    out[i].set_dims(shapes[i]);
+  }
+  return true;
+}
+
 constexpr TypeRule kRules[] = {
-    {"", "Conv", conv},
-    {"", "Gemm", gemm},
-    {"", "MatMul", matmul},
-    {"", "MatMulInteger", matmul_integer},
-    {"", "QLinearMatMul", qlinear_matmul},
+    {"", "Attention", attention}, {"", "AveragePool", pool},
+    {"", "Conv", conv},           {"", "Gemm", gemm},
+    {"", "MatMul", matmul},       {"", "MatMulInteger", matmul_integer},
+    {"", "MaxPool", pool},        {"", "QLinearMatMul", qlinear_matmul},
 };
 
 }  // namespace

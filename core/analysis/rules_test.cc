@@ -54,6 +54,29 @@ TEST_CASE_FIXTURE(Fixture, "products and convolutions") {
       "float[B,8,5,5]");
 }
 
+TEST_CASE_FIXTURE(Fixture, "attention and pools") {
+  Builder b(23);
+  Inference f(b.g);
+  const ValueId q = b.input({"B", "8", "S", "16"}),
+                k = b.input({"B", "2", "T", "16"}),
+                v = b.input({"B", "2", "T", "4"}),
+                past_k = b.input({"B", "2", "P", "16"}),
+                past_v = b.input({"B", "2", "P", "4"});
+  const ir::NodeId n =
+      b.node("Attention", {q, k, v, ValueId(), past_k, past_v}, {}, 4);
+  CHECK(b.text(f, b.g.output(n, 0)) == "float[B,8,S,4]");
+  CHECK(b.text(f, b.g.output(n, 1)) == "float[B,2,P + T,16]");
+  CHECK(b.text(f, b.g.output(n, 2)) == "float[B,2,P + T,4]");
+  CHECK(b.text(f, b.g.output(n, 3)) == "float[B,8,S,P + T]");
+  const ValueId x = b.input({"B", "S", "64"}), y = b.input({"B", "T", "32"});
+  CHECK(b.text(f, b.add("Attention", {x, y, y},
+                        {b.i("q_num_heads", 8), b.i("kv_num_heads", 4)})) ==
+        "float[B,S,64]");
+  CHECK(of(add("MaxPool", {input({"B", "3", "9", "H"})},
+               {is("kernel_shape", {3, 3}), is("strides", {2, 2}),
+                is("pads", {1, 1, 1, 1})})) == "float[B,3,5,(H + 1)//2]");
+}
+
 TEST_CASE_FIXTURE(Fixture, "reshapes") {
   const ValueId x = input({"B", "S", "64"});
   CHECK(of(add("Reshape", {x, ints({0, 0, 4, -1})})) == "float[B,S,4,16]");

@@ -96,6 +96,7 @@ class Solver {
   const ir::Tensor* from_elements(ir::ValueId value);
   std::vector<const ir::Tensor*> evaluate(ir::NodeId node);
   std::vector<Inferred> infer(ir::NodeId node);
+  bool declared_in_full(ir::NodeId node) const;
   Origin origin_of_node(ir::NodeId node) const;
 
   bool can_evaluate(ir::NodeId node) const;

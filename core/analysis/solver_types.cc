@@ -14,6 +14,20 @@ using ir::Value;
 using ir::ValueId;
 using ir::ValueKind;
 
+bool Solver::declared_in_full(NodeId node) const {
+  for (ValueId v : graph_.outputs(node)) {
+    if (!v) continue;
+    const ir::Type* t = graph_.value(v).declared;
+    if (t == nullptr) return false;
+    if (!t->is_tensor()) continue;
+    if (t->elem == ir::DataType::kUndefined || !t->has_shape) return false;
+    for (Dim d : t->dims) {
+      if (model().dims.is_fresh(d)) return false;
+    }
+  }
+  return true;
+}
+
 std::vector<Inferred> Solver::infer(NodeId node) {
   const NodeView view(*this, node);
   std::vector<Inferred> out(view.output_count());
@@ -21,6 +35,8 @@ std::vector<Inferred> Solver::infer(NodeId node) {
   const TypeRule* rule = rules_of(graph_.node(node).op).type;
   if (rule != nullptr && rule->infer(view, out)) return out;
   out.assign(out.size(), {});
+  // What the file says in full need not cost building the registry.
+  if (declared_in_full(node)) return out;
   if (view.op().domain.empty() || !infer_function(*this, view, out)) {
     if (options_.use_schemas) infer_by_schema(view, out);
   }
