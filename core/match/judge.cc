@@ -206,7 +206,7 @@ bool Judge::literal(const AttributePattern& wanted,
 
 bool Judge::unify(Scalar& known, const Scalar& found) {
   using Kind = Scalar::Kind;
-  if (known.kind == Kind::kNone) {
+  if (known.kind == Kind::kUnset) {
     known = found;
     return true;
   }

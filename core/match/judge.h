@@ -18,8 +18,8 @@ namespace ruleengine::match {
 // What a name of dimensions and attributes stands for so far. Told apart from
 // an attribute that is not there, which is a value of its own.
 struct Scalar {
-  enum class Kind : std::uint8_t { kNone, kDim, kAttribute, kMissing };
-  Kind kind = Kind::kNone;
+  enum class Kind : std::uint8_t { kUnset, kDim, kAttribute, kMissing };
+  Kind kind = Kind::kUnset;
   ir::Dim dim;
   const ir::Attribute* attribute = nullptr;
 

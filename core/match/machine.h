@@ -40,6 +40,9 @@ class Machine {
     ir::NodeId root;
   };
   std::optional<Exhausted> exhausted() const;
+  // Choices taken for one rule at one root before it is given up.
+  static constexpr std::uint32_t kMostChoices = 1'000'000;
+  void set_limit(std::uint32_t choices);
 
  private:
   struct State;

@@ -57,14 +57,20 @@ std::optional<Match> Naive::run(ir::NodeId root) {
   goals = then({.aim = Aim::kPending, .frame = frame}, goals);
   for (std::size_t i = pattern().conditions().size(); i-- > 0;) {
     const TermId condition = pattern().conditions()[i];
-    if (pattern()[condition].kind == TermKind::kNever) continue;
-    goals = then({.aim = Aim::kFind, .term = condition, .frame = frame}, goals);
-  }
-  for (TermId condition : pattern().conditions()) {
-    if (pattern()[condition].kind != TermKind::kNever) continue;
-    pending_.push_back({.kind = Pending::Kind::kNever,
-                        .term = pattern()[condition].base,
-                        .frame = frame});
+    const Place place{.index = static_cast<std::uint32_t>(i),
+                      .condition = true};
+    if (pattern()[condition].kind == TermKind::kNever) {
+      pending_.push_back({.kind = Pending::Kind::kNever,
+                          .term = pattern()[condition].base,
+                          .frame = frame,
+                          .place = place});
+    } else {
+      goals = then({.aim = Aim::kFind,
+                    .term = condition,
+                    .frame = frame,
+                    .place = place},
+                   goals);
+    }
   }
   for (std::uint32_t i = static_cast<std::uint32_t>(results_.size()); --i > 0;) {
     goals = then({.aim = Aim::kResult, .index = i, .frame = frame}, goals);
@@ -391,7 +397,9 @@ bool Naive::output(const Goal& goal, const Goal*& next) {
   Frame* home = node_frame(t.node, goal.frame);
   if (const Bound* bound = get(home, kNodeSlot, t.node.index())) {
     const ir::ValueId wanted = graph.output(bound->node, t.output);
-    if (goal.value && goal.value == wanted) return true;
+    if (goal.value && goal.value == wanted) {
+      return facts_of(goal.term, goal.value, goal.frame);
+    }
     return fail([&] {
       return Failure{goal.node, goal.value, p.line, place(goal),
                      value_text(wanted), value_text(goal.value)};
@@ -570,13 +578,15 @@ bool Naive::alternative(const Goal& goal) {
     pending_.push_back(
         {.kind = Pending::Kind::kFact, .fact = id, .frame = goal.frame});
   }
-  for (TermId condition : chosen.conditions) {
+  for (std::uint32_t i = 0; i < chosen.conditions.size(); ++i) {
+    const TermId condition = chosen.conditions[i];
     const Term& t = pattern()[condition];
     const bool never = t.kind == TermKind::kNever;
     pending_.push_back(
         {.kind = never ? Pending::Kind::kNever : Pending::Kind::kContext,
          .term = never ? t.base : condition,
-         .frame = goal.frame});
+         .frame = goal.frame,
+         .place = {goal.term, goal.index, i, true}});
   }
   return true;
 }

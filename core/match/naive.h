@@ -73,6 +73,7 @@ class Naive {
     ir::NodeId node;  // kTerm: who reads `value`; kInputs: the node
     std::uint32_t index = 0;  // kTerm: as which input
     Frame* frame = nullptr;
+    Place place;  // kFind
     const Goal* next = nullptr;
   };
   // Judged at the end: facts about what was bound later, conditions that
@@ -84,6 +85,7 @@ class Naive {
     pattern::TermId term;
     ir::ValueId value;
     Frame* frame = nullptr;
+    Place place;  // of a condition that stands alone
   };
   struct Choice {
     const Goal* goal;
@@ -132,6 +134,9 @@ class Naive {
   bool fact(pattern::FactId id, Frame* frame, bool& subject_bound);
 
   std::size_t candidates(pattern::TermId term, Frame* frame) const;
+  // Whether something bound stands where `term` at `value` hangs on it.
+  bool hangs(const Place& place, pattern::TermId term, ir::ValueId value,
+             Frame* frame);
   bool result(const Goal& goal, std::size_t option, const Goal*& next);
   bool find(const Goal& goal, std::size_t option, const Goal*& next);
   bool pending(const Goal& goal, const Goal*& next);
@@ -155,7 +160,6 @@ class Naive {
   std::string place(const Goal& goal);
   std::string value_text(ir::ValueId value);
   std::string fact_text(const pattern::Fact& fact);
-  std::string scalar_text(const Scalar& scalar);
   std::string attribute_text(const ir::Attribute* attribute);
 
   const Prepared& prepared_;

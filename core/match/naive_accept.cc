@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "core/ir/model.h"
 #include "core/match/machine.h"
@@ -37,7 +39,6 @@ bool Naive::fact(FactId id, Frame* frame, bool& subject_bound) {
                              variable.index());
     transposed = bound != nullptr && bound->transposed;
   }
-  std::string letter;
   const Unify unify = [&](VariableId variable, ir::Dim dim) {
     return scalar(variable, Scalar::of(dim), frame);
   };
@@ -55,6 +56,76 @@ std::size_t Naive::candidates(TermId term, Frame* frame) const {
   auto* self = const_cast<Naive*>(this);
   if (self->known(term, frame)) return 1;
   return view_.graph().node_count() * top_outputs(pattern(), term).size();
+}
+
+bool Naive::hangs(const Place& place, TermId term, ir::ValueId value,
+                  Frame* frame) {
+  const Anchor& anchor = prepared_.anchors.at(place);
+  const ir::Graph& graph = view_.graph();
+  struct State {
+    TermId term;
+    ir::ValueId value;
+    std::array<TermId, pattern::kMaxChainNesting> chains;
+    auto operator<=>(const State&) const = default;
+  };
+  std::set<State> seen;
+  std::vector<State> todo{{term, value, {}}};
+  while (!todo.empty()) {
+    const State state = todo.back();
+    todo.pop_back();
+    if (!state.value || !seen.insert(state).second) continue;
+    const auto go = [&](TermId part, ir::ValueId v) {
+      State next = state;
+      next.term = part;
+      next.value = v;
+      todo.push_back(next);
+    };
+    const pattern::Term& t = pattern()[state.term];
+    if (anchor.bound.bound(state.term) ||
+        (t.variable && anchor.bound.bound(t.variable))) {
+      if (known(state.term, frame) == state.value) return true;
+      continue;
+    }
+    switch (t.kind) {
+      case TermKind::kOutput: {
+        const NodePattern& p = pattern()[t.node];
+        const ir::NodeId node = graph.producer(state.value);
+        if (!node || !graph.op(node).is(p.domain, p.type) ||
+            graph.value(state.value).output_index != t.output) {
+          break;
+        }
+        const std::size_t i = climbed_input(prepared_, anchor, t.node);
+        const auto slots = slots_of(prepared_, t.node, i);
+        const bool anywhere = view_.upgraded(graph.node(node).op);
+        for (std::uint32_t s = 0; s < graph.inputs(node).size(); ++s) {
+          if (anywhere || std::ranges::binary_search(slots, s)) {
+            go(p.inputs[i], graph.input(node, s));
+          }
+        }
+        break;
+      }
+      case TermKind::kEither:
+        for (const auto& a : t.alternatives) go(a.term, state.value);
+        break;
+      case TermKind::kMany: {
+        go(t.base, state.value);
+        go(t.step, state.value);
+        todo.back().chains[t.output] = state.term;
+        break;
+      }
+      case TermKind::kHole:
+        if (const TermId chain = state.chains[t.output]) {
+          go(chain, state.value);
+        }
+        break;
+      case TermKind::kContext:
+        go(t.base, state.value);
+        break;
+      default:
+        break;
+    }
+  }
+  return false;
 }
 
 bool Naive::result(const Goal& goal, std::size_t option, const Goal*& next) {
@@ -77,13 +148,15 @@ bool Naive::result(const Goal& goal, std::size_t option, const Goal*& next) {
     }
     if (graph.node(node).removed) return false;
     value = graph.output(node, outputs[option % outputs.size()]);
-    if (!value) return false;
+    if (!value || !hangs({.index = goal.index}, term, value, goal.frame)) {
+      return false;
+    }
   }
   for (std::uint32_t i = 0; i < goal.index; ++i) {
     if (value && results_[i] == value) return false;
   }
   results_[goal.index] = value;
-  if (bound) return true;
+  if (bound) return facts_of(term, value, goal.frame);
   next = then({.aim = Aim::kTerm,
                .term = term,
                .value = value,
@@ -108,7 +181,8 @@ bool Naive::find(const Goal& goal, std::size_t option, const Goal*& next) {
   const ir::ValueId value =
       graph.output(node, outputs[option % outputs.size()]);
   if (graph.node(node).removed || !value ||
-      std::ranges::find(matched_, node) != matched_.end()) {
+      std::ranges::find(matched_, node) != matched_.end() ||
+      !hangs(goal.place, term, value, goal.frame)) {
     return false;
   }
   next = then({.aim = Aim::kTerm,
@@ -131,7 +205,10 @@ bool Naive::pending(const Goal& goal, const Goal*& next) {
     return fact(item.fact, item.frame, bound);
   }
   if (item.kind == Pending::Kind::kContext) {
-    next = then({.aim = Aim::kFind, .term = item.term, .frame = item.frame},
+    next = then({.aim = Aim::kFind,
+                 .term = item.term,
+                 .frame = item.frame,
+                 .place = item.place},
                 next);
   }
   return true;
@@ -189,7 +266,9 @@ bool Naive::holds_never(const Pending& never) {
       }
       for (std::uint32_t output : outputs) {
         const ir::ValueId value = graph.output(node, output);
-        found = found || (value && fits(value));
+        found = found ||
+                (value && hangs(never.place, never.term, value, never.frame) &&
+                 fits(value));
       }
     }
   }

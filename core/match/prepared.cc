@@ -84,6 +84,67 @@ std::vector<std::uint32_t> top_outputs(const Pattern& pattern, TermId term) {
   return out;
 }
 
+std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
+                          pattern::NodePatternId node) {
+  const auto& inputs = (*prepared.pattern)[node].inputs;
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    if (anchor.climbs[inputs[i].index()] <
+        anchor.climbs[inputs[best].index()]) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+std::vector<std::uint32_t> slots_of(const Prepared& prepared,
+                                    pattern::NodePatternId node,
+                                    std::size_t input) {
+  std::vector<std::uint32_t> slots;
+  for (const auto& order : prepared.permutations[node.index()]) {
+    if (input < order.size()) slots.push_back(order[input]);
+  }
+  std::ranges::sort(slots);
+  const auto repeated = std::ranges::unique(slots);
+  slots.erase(repeated.begin(), repeated.end());
+  return slots;
+}
+
+namespace {
+
+void add_anchor(Prepared& prepared, Place place, const pattern::Sharing& bound) {
+  prepared.anchors.emplace(place, Anchor{bound, bound.climbs()});
+}
+
+void find_anchors(Prepared& prepared) {
+  const Pattern& pattern = *prepared.pattern;
+  pattern::Sharing bound(pattern);
+  for (std::uint32_t i = 0; i < pattern.results().size(); ++i) {
+    if (i > 0) add_anchor(prepared, {.index = i}, bound);
+    bound.bind(pattern.results()[i]);
+  }
+  for (std::uint32_t i = 0; i < pattern.conditions().size(); ++i) {
+    const TermId condition = pattern.conditions()[i];
+    add_anchor(prepared, {.index = i, .condition = true}, bound);
+    if (pattern[condition].kind == TermKind::kContext) {
+      bound.bind(pattern[condition].base);
+    }
+  }
+  for (std::size_t t = 0; t < pattern.terms().size(); ++t) {
+    const auto& alternatives = pattern.terms()[t].alternatives;
+    for (std::uint32_t a = 0; a < alternatives.size(); ++a) {
+      if (alternatives[a].conditions.empty()) continue;
+      pattern::Sharing here = bound;
+      here.bind(alternatives[a].term);
+      for (std::uint32_t i = 0; i < alternatives[a].conditions.size(); ++i) {
+        add_anchor(prepared, {TermId(t), a, i, true}, here);
+      }
+    }
+  }
+}
+
+}  // namespace
+
 Prepared prepare(const Pattern& pattern) {
   Prepared out;
   out.pattern = &pattern;
@@ -104,6 +165,7 @@ Prepared prepare(const Pattern& pattern) {
     }
   }
   out.root_outputs = top_outputs(pattern, pattern.results()[0]);
+  find_anchors(out);
   return out;
 }
 

@@ -4,13 +4,32 @@
 #ifndef RULEENGINE_CORE_MATCH_PREPARED_H_
 #define RULEENGINE_CORE_MATCH_PREPARED_H_
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "core/pattern/check.h"
 #include "core/pattern/pattern.h"
+#include "core/pattern/sharing.h"
 
 namespace ruleengine::match {
+
+// What a later result, or a condition that stands alone, hangs on: what is
+// bound by then, and for each term how many nodes up from there it is.
+struct Anchor {
+  pattern::Sharing bound;
+  std::vector<std::uint32_t> climbs;
+};
+
+// Where such a term stands.
+struct Place {
+  pattern::TermId either;  // none: at top level
+  std::uint32_t alternative = 0;
+  std::uint32_t index = 0;  // among the results, or among the conditions
+  bool condition = false;
+  auto operator<=>(const Place&) const = default;
+};
 
 struct Prepared {
   const pattern::Pattern* pattern = nullptr;
@@ -23,6 +42,7 @@ struct Prepared {
   std::vector<bool> top;
   // Which outputs of the root the first result can be, ascending.
   std::vector<std::uint32_t> root_outputs;
+  std::map<Place, Anchor> anchors;
 };
 
 Prepared prepare(const pattern::Pattern& pattern);
@@ -33,6 +53,13 @@ struct Top {
   std::uint32_t output;
 };
 std::vector<Top> tops(const pattern::Pattern& pattern, pattern::TermId term);
+// The input by which `node` is climbed to, and the slots where it may stand.
+std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
+                          pattern::NodePatternId node);
+std::vector<std::uint32_t> slots_of(const Prepared& prepared,
+                                    pattern::NodePatternId node,
+                                    std::size_t input);
+
 std::vector<std::uint32_t> top_outputs(const pattern::Pattern& pattern,
                                        pattern::TermId term);
 

@@ -145,6 +145,38 @@ class Walker {
 
 Analysis analyze(const Pattern& pattern) { return Walker(pattern).run(); }
 
+std::vector<Passing> passing(const Pattern& pattern, std::uint32_t hole) {
+  std::vector<Passing> out(pattern.terms().size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const Term& term = pattern.terms()[i];
+    Passing& p = out[i];
+    switch (term.kind) {
+      case TermKind::kHole:
+        p.passes = p.directly = term.output == hole;
+        break;
+      case TermKind::kOutput:
+        for (TermId input : pattern[term.node].inputs) {
+          p.passes |= out[input.index()].passes;
+        }
+        break;
+      case TermKind::kEither:
+        p.passes = true;
+        for (const Alternative& a : term.alternatives) {
+          p.passes &= out[a.term.index()].passes;
+          p.directly |= out[a.term.index()].directly;
+        }
+        break;
+      case TermKind::kMany:
+      case TermKind::kContext:
+        p = out[term.base.index()];
+        break;
+      default:
+        break;
+    }
+  }
+  return out;
+}
+
 void mark_repeated(std::vector<Variable>& variables,
                    const Analysis& analysis) {
   for (std::size_t i = 0; i < variables.size(); ++i) {

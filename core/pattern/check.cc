@@ -20,10 +20,21 @@ Problem check_size(const Pattern& pattern) {
   if (pattern.results().empty()) {
     return problem_at(0, rule_error("`match` returns nothing"));
   }
-  if (pattern.terms().size() <= kMaxTerms) return {};
+  std::vector<std::size_t> height(pattern.terms().size(), 1);
+  std::size_t tallest = 0;
+  for (std::size_t i = 0; i < height.size(); ++i) {
+    for_each_part(pattern, TermId(i), [&](TermId part) {
+      height[i] = std::max(height[i], height[part.index()] + 1);
+    });
+    tallest = std::max(tallest, height[i]);
+  }
+  if (height.size() <= kMaxTerms && tallest <= kMaxHeight) return {};
   Diagnostic problem = rule_error("the pattern is too large");
-  problem.expected = "at most " + std::to_string(kMaxTerms) + " terms";
-  problem.found = std::to_string(pattern.terms().size());
+  problem.expected = "at most " + std::to_string(kMaxTerms) +
+                     " terms, at most " + std::to_string(kMaxHeight) +
+                     " one below the other";
+  problem.found = std::to_string(height.size()) + " and " +
+                  std::to_string(tallest);
   problem.hint = "`many` says chains of any length";
   return problem_at(0, std::move(problem));
 }
@@ -168,45 +179,6 @@ Problem check_places(const Pattern& pattern) {
 
 // --- Chains ----------------------------------------------------------------
 
-// For each term: does every way of matching it pass the hole of number
-// `hole`, below at least one node?
-struct Passing {
-  bool passes = false;    // the hole is bound on every way
-  bool directly = false;  // on some way without a node in between
-};
-
-std::vector<Passing> passing(const Pattern& pattern, std::uint32_t hole) {
-  std::vector<Passing> out(pattern.terms().size());
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const Term& term = pattern.terms()[i];
-    Passing& p = out[i];
-    switch (term.kind) {
-      case TermKind::kHole:
-        p.passes = p.directly = term.output == hole;
-        break;
-      case TermKind::kOutput:
-        for (TermId input : pattern[term.node].inputs) {
-          p.passes |= out[input.index()].passes;
-        }
-        break;
-      case TermKind::kEither:
-        p.passes = true;
-        for (const Alternative& a : term.alternatives) {
-          p.passes &= out[a.term.index()].passes;
-          p.directly |= out[a.term.index()].directly;
-        }
-        break;
-      case TermKind::kMany:
-      case TermKind::kContext:
-        p = out[term.base.index()];
-        break;
-      default:
-        break;
-    }
-  }
-  return out;
-}
-
 Problem check_chain(const Pattern& pattern, const Term& chain,
                     std::vector<std::vector<Passing>>& known) {
   if (chain.output >= kMaxChainNesting) {
@@ -275,10 +247,12 @@ Problem check_alternatives(const Pattern& pattern, const Analysis& analysis) {
       bool all = one.kind == TermKind::kAny;
       all |= one.kind == TermKind::kVariable &&
              uses[one.variable.index()] == 1;
+      bool behind = false;  // a present value fits no absent one
       for (std::size_t j = i + 1; j < term.alternatives.size(); ++j) {
         all |= term.alternatives[j].term == a.term;
+        behind |= pattern[term.alternatives[j].term].kind != TermKind::kAbsent;
       }
-      if (!all) continue;
+      if (!all || !behind) continue;
       Diagnostic problem =
           rule_error("an alternative that is never reached");
       problem.found = "alternative " + std::to_string(i + 1) +

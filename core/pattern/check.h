@@ -44,6 +44,13 @@ Analysis analyze(const Pattern& pattern);
 // list binds nothing.
 std::vector<std::vector<bool>> always_bound(const Pattern& pattern);
 
+// For each term: does every way of matching it pass the hole of number `hole`?
+struct Passing {
+  bool passes = false;
+  bool directly = false;  // on some way without a node in between
+};
+std::vector<Passing> passing(const Pattern& pattern, std::uint32_t hole);
+
 // Variables used inside steps alone arrive as lists.
 void mark_repeated(std::vector<Variable>& variables, const Analysis& analysis);
 

@@ -130,6 +130,25 @@ Status check_attribute(const NodePattern& node, AttributePattern& attribute,
   return problem;
 }
 
+// A required attribute has no default that it could be at.
+Status check_required(const NodePattern& node, const OpFacts& facts) {
+  if (node.open_attributes) return {};
+  for (const FormalAttribute& formal : facts.attributes) {
+    if (!formal.required ||
+        std::ranges::binary_search(node.attributes, formal.name, {},
+                                   &AttributePattern::name)) {
+      continue;
+    }
+    const std::string name(formal.name);
+    Diagnostic problem = rule_error("this " + op_text(node) +
+                                    " can never match: attribute '" + name +
+                                    "' is required");
+    problem.hint = "say `" + name + " = any`, or `attrs = any`";
+    return problem;
+  }
+  return {};
+}
+
 Status check_counts(const Pattern& pattern, const NodePattern& node,
                     const OpFacts& facts) {
   int written = static_cast<int>(node.inputs.size());
@@ -210,7 +229,7 @@ Status check_node(const Pattern& pattern, NodePattern& node) {
     Status status = check_attribute(node, attribute, *facts);
     if (!status) return status;
   }
-  return {};
+  return check_required(node, *facts);
 }
 
 }  // namespace ruleengine::pattern

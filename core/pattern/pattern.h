@@ -185,8 +185,9 @@ class Pattern {
   std::vector<TermId> conditions_;
 };
 
-// A pattern of more terms is refused.
+// A pattern of more terms, or of more terms one below the other, is refused.
 inline constexpr std::size_t kMaxTerms = 20'000;
+inline constexpr std::size_t kMaxHeight = 1'000;
 
 // Builds and checks one Pattern. Calls that name an impossible thing (an
 // unknown op of a known domain, an attribute that the op lacks, too many inputs)

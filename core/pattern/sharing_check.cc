@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/pattern/check.h"
+#include "core/pattern/sharing.h"
 
 // The checks that look at ways through the pattern: a tag bound twice on one
 // way, results and conditions that nothing ties to the rest.
@@ -95,106 +96,9 @@ class ForcedChoices {
 
 // --- Results and conditions hang together ----------------------------------
 
-class Sharing {
- public:
-  Sharing(const Pattern& pattern, const std::vector<std::vector<bool>>& always)
-      : pattern_(pattern),
-        bound_(pattern.terms().size()),
-        variables_(pattern.variables().size()),
-        always_(always) {}
-
-  // What is bound on every way once `root` fits.
-  void bind(TermId root) {
-    std::vector<TermId> todo{root};
-    while (!todo.empty()) {
-      const TermId id = todo.back();
-      todo.pop_back();
-      if (bound_[id.index()]) continue;
-      bound_[id.index()] = true;
-      bind_parts(id, todo);
-    }
-  }
-
-  // The terms whose value can be found from what is bound, going up from
-  // inputs to the nodes that read them.
-  std::vector<bool> climbable() const {
-    std::vector<bool> out(pattern_.terms().size());
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      out[i] = bound_[i] || climbable(pattern_.terms()[i], out);
-    }
-    return out;
-  }
-
- private:
-  void bind_parts(TermId id, std::vector<TermId>& todo) {
-    const Term& term = pattern_[id];
-    switch (term.kind) {
-      case TermKind::kVariable:
-        variables_[term.variable.index()] = true;
-        break;
-      case TermKind::kOutput:
-        bind_inputs(pattern_[term.node], todo);
-        break;
-      case TermKind::kEither:
-        bind_common(id);
-        break;
-      case TermKind::kMany:
-      case TermKind::kContext:
-        todo.push_back(term.base);
-        break;
-      default:
-        break;
-    }
-  }
-
-  void bind_inputs(const NodePattern& node, std::vector<TermId>& todo) {
-    std::size_t certain = node.inputs.size();
-    for (const auto& permutation : node.permutations) {
-      certain = std::min(certain, permutation.size());
-    }
-    todo.insert(todo.end(), node.inputs.begin(),
-                node.inputs.begin() + static_cast<std::ptrdiff_t>(certain));
-  }
-
-  // Variables that every alternative binds.
-  void bind_common(TermId either) {
-    const std::vector<bool>& always = always_[either.index()];
-    for (std::size_t v = 0; v < always.size(); ++v) {
-      if (always[v]) variables_[v] = true;
-    }
-  }
-
-  bool climbable(const Term& term, const std::vector<bool>& known) const {
-    switch (term.kind) {
-      case TermKind::kVariable:
-        return variables_[term.variable.index()];
-      case TermKind::kOutput:
-        return std::ranges::any_of(
-            pattern_[term.node].inputs,
-            [&](TermId input) { return known[input.index()]; });
-      case TermKind::kEither:
-        return std::ranges::all_of(
-            term.alternatives, [&](const Alternative& a) {
-              return known[a.term.index()] ||
-                     pattern_[a.term].kind == TermKind::kAbsent;
-            });
-      case TermKind::kHole:
-        return true;  // as far as the base of its chain is
-      case TermKind::kMany:
-        return known[term.base.index()] && known[term.step.index()];
-      case TermKind::kContext:
-      case TermKind::kNever:
-        return known[term.base.index()];
-      default:
-        return false;
-    }
-  }
-
-  const Pattern& pattern_;
-  std::vector<bool> bound_;
-  std::vector<bool> variables_;
-  const std::vector<std::vector<bool>>& always_;
-};
+bool reachable(const Sharing& sharing, TermId term) {
+  return sharing.climbs()[term.index()] != Sharing::kCannot;
+}
 
 Problem untied(int line, std::string what) {
   Diagnostic problem = rule_error(std::move(what));
@@ -232,18 +136,17 @@ Problem check_tags(const Pattern& pattern, const Analysis& analysis) {
 }
 
 Problem check_sharing(const Pattern& pattern) {
-  const std::vector<std::vector<bool>> always = always_bound(pattern);
-  Sharing all(pattern, always);
+  Sharing all(pattern);
   for (std::size_t i = 0; i < pattern.results().size(); ++i) {
     const TermId result = pattern.results()[i];
-    if (i > 0 && !all.climbable()[result.index()]) {
+    if (i > 0 && !reachable(all, result)) {
       return untied(pattern[result].line,
                     "results of `match` without a common value");
     }
     all.bind(result);
   }
   for (TermId condition : pattern.conditions()) {
-    if (!all.climbable()[condition.index()]) {
+    if (!reachable(all, condition)) {
       return untied(pattern[condition].line,
                     "a condition that names nothing of the match");
     }
@@ -257,7 +160,7 @@ Problem check_sharing(const Pattern& pattern) {
       Sharing here = all;
       here.bind(a.term);
       for (TermId condition : a.conditions) {
-        if (!here.climbable()[condition.index()]) {
+        if (!reachable(here, condition)) {
           return untied(pattern[condition].line,
                         "a condition that names nothing of the match");
         }

@@ -1,0 +1,41 @@
+// Sharing: what ties the parts of a pattern together. Grows with what is bound
+// on every way, and says which terms can then be found by going up from inputs
+// to the nodes that read them. The pattern must outlive it; not thread-safe.
+#ifndef RULEENGINE_CORE_PATTERN_SHARING_H_
+#define RULEENGINE_CORE_PATTERN_SHARING_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/pattern/pattern.h"
+
+namespace ruleengine::pattern {
+
+class Sharing {
+ public:
+  explicit Sharing(const Pattern& pattern);
+
+  // `root` fits: what is bound on every way now is.
+  void bind(TermId root);
+
+  bool bound(TermId term) const { return bound_[term.index()]; }
+  bool bound(VariableId variable) const { return variables_[variable.index()]; }
+  // By term: how many nodes up from what is bound; kCannot when that does not
+  // lead there on every way.
+  static constexpr std::uint32_t kCannot = 0xffffffffu;
+  std::vector<std::uint32_t> climbs() const;
+
+ private:
+  void bind_parts(TermId id, std::vector<TermId>& todo);
+  std::uint32_t climb(const Term& term,
+                      const std::vector<std::uint32_t>& below) const;
+
+  const Pattern* pattern_;
+  std::vector<bool> bound_;      // by term
+  std::vector<bool> variables_;  // by variable
+  std::shared_ptr<const std::vector<std::vector<bool>>> always_;
+};
+
+}  // namespace ruleengine::pattern
+
+#endif  // RULEENGINE_CORE_PATTERN_SHARING_H_
