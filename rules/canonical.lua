@@ -3,7 +3,10 @@ return pack {
 
   "canonical/normalize_operators",
   "canonical/remove_dropout",
-  "canonical/cancel_reshapes",
-  "canonical/merge_batched_transpose",
   "canonical/shape_from_inputs",
+  "canonical/cancel_reshapes",
+  "canonical/batched_transpose",
+  "canonical/batched_matmul",
+  "canonical/batched_pointwise",
+  "canonical/batched_sum",
 }

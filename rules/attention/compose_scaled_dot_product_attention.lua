@@ -10,27 +10,27 @@ return rule {
     repeated by Expand stay as few as they are.]],
   phase = "attention",
 
-  match = function(op, q, k, v, scale, q_scale, k_scale, keep, hide, fill, mask, ratio, training)
+  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, keep, hide, fill, mask, ratio, training,
+                   B, H, S, T, E)
     q:shape "B H S D"
-    v:shape "B _ T E"
-    keep:fits "B H S T"
-    hide:fits "B H S T"
-    mask:fits "B H S T"
+    v:shape "B _ _ E"
 
-    local keys = attention.transposed(op, attention.repeated(op, k, "D"), "split")
+    local keys = attention.transposed(op, attention.repeated(op, k, "T", "D"), "split", swapped)
     keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "B H D T"
     local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys)
     scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
     scores = either(op.Where(keep, scores, fill), op.Where(hide, fill, scores), scores)
     scores = many(function(s) return op.Add(s, mask) end, scores)
     local p = attention.probabilities(op, scores, ratio, training)
-    return op.MatMul(p, attention.repeated(op, v, "E"))
+    return op.MatMul(p, attention.repeated(op, v, "L", "E"))
   end,
 
   where = function(m)
     m.factor = attention.factor(m.scale, m.divided)
       * attention.factor(m.q_scale, m.q_divided)
       * attention.factor(m.k_scale, m.k_divided)
+    attention.need_mask(m.keep or m.hide, m)
+    for _, added in ipairs(m.mask) do attention.need_mask(added, m) end
     if m.fill then
       m.filled = need(m.fill:scalar(), "the fill of the mask is not a constant", m.fill)
       need(m.filled < -1e30, "the fill of the mask is too small to be a mask", m.fill)
@@ -44,7 +44,9 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local k = m.split and op.Transpose{m.k, perm = {0, 2, 1, 3}} or m.k
+    local k = m.k
+    if m.split then k = op.Transpose{k, perm = {0, 2, 1, 3}} end
+    if m.swapped then k = op.Transpose{m.swapped, perm = {0, 1, 3, 2}} end
     local mask
     if m.keep or m.hide then
       local keep = m.keep or op.Not(m.hide)

@@ -12,6 +12,7 @@ return rule {
 
   where = function(m)
     need(m.x.producer, "it is an input already", m.x)
+    need(m.x:rank() ~= 0, "it is a scalar", m.x)
   end,
 
   rewrite = function(op, m)

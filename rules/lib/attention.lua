@@ -16,23 +16,39 @@ function attention.factor(c, divided)
   return divided and 1 / need(factor ~= 0 and factor, "the scale divides by zero", c) or factor
 end
 
---- The transpose of the last two axes of k, in one step of its own or as part
---- of the head split (tagged `split`, then k is [B,T,H,D]).
-function attention.transposed(op, k, split)
+--- The transpose of the last two axes of k: in one step of its own, as part of
+--- the head split (tagged `split`; k is [B,T,H,D]), or before anything that can
+--- be seen (then k is absent and `swapped` is [B,H,D,T]).
+function attention.transposed(op, k, split, swapped)
   return either(
     op.Transpose{k, perm = {0, 1, 3, 2}},
-    op.Transpose{k, perm = {0, 2, 3, 1}}:as(split))
+    op.Transpose{k, perm = {0, 2, 3, 1}}:as(split),
+    swapped)
 end
 
---- Heads of x repeated G -> H by Unsqueeze, Expand, Reshape; or x as it is.
---- Letters: x is [B,G,T,width].
-function attention.repeated(op, x, width)
+--- Heads of x repeated G -> H by Unsqueeze, Expand, Reshape; or x as it is. x is
+--- [B,G,length,width]; the letters say which.
+function attention.repeated(op, x, length, width)
   return either(
     function()
-      local wide = op.Expand(op.Unsqueeze(x, {2}), any):shape("B G _ T " .. width)
-      return op.Reshape(wide, any):shape("B H T " .. width)
+      local wide = op.Expand(op.Unsqueeze(x, {2}), any):shape("B G _ " .. length .. " " .. width)
+      return op.Reshape{wide, any, attrs = any}:shape("B H " .. length .. " " .. width)
     end,
     x)
+end
+
+--- Whether the mask broadcasts to [B,H,S,T], as far as numbers say. Where it is
+--- symbolic the scores it is added to say so: a mask that did not fit them
+--- would not have run.
+function attention.need_mask(mask, m)
+  if not mask then return end
+  local to = {m.T, m.S, m.H, m.B}
+  need(need(mask:rank(), "the rank of the mask is unknown", mask) <= 4, "the mask has more than four axes", mask)
+  for i = 1, mask:rank() do
+    local size, want = mask:dim(-i), to[i]
+    need(type(size) ~= "number" or type(want) ~= "number" or size == 1 or size == want,
+      "the mask does not fit the scores", mask)
+  end
 end
 
 --- softmax with what exporters put around it: a guard against rows that are

@@ -1,0 +1,37 @@
+--- Multiply before the leading axes are merged, not after.
+return rule {
+  doc = [[
+    merge(a) merge(b)   =>   merge(a b)      merge: [B,H,M,K] -> [B*H,M,K]
+
+    One Reshape less; the one that is left moves towards the outputs.]],
+  phase = "canonical",
+
+  match = function(op, a, b, X, M, N)
+    a:shape "B H M K"
+    b:shape "B H K N"
+    return op.MatMul(
+      op.Reshape{a, any, attrs = any}:shape "X M K",
+      op.Reshape{b, any, attrs = any}:shape "X K N")
+  end,
+
+  rewrite = function(op, m)
+    return op.Reshape(op.MatMul(m.a, m.b), {m.X, m.M, m.N})
+  end,
+
+  examples = {
+    { "heads", [[
+        (float[2,4,8,16] a, float[2,4,16,8] b) => (float[8,8,8] y) <int64[3] s = {8,8,16}, int64[3] t = {8,16,8}> {
+          c = Reshape(a, s)
+          d = Reshape(b, t)
+          y = MatMul(c, d)
+        }]],
+      "m = MatMul(a, b) s2 = Constant <value = int64[3] {8,8,8}> () y = Reshape(m, s2)" },
+    { "batches that are split differently", [[
+        (float[2,4,8,16] a, float[4,2,16,8] b) => (float[8,8,8] y) <int64[3] s = {8,8,16}, int64[3] t = {8,16,8}> {
+          c = Reshape(a, s)
+          d = Reshape(b, t)
+          y = MatMul(c, d)
+        }]],
+      "c = Reshape(a, s) d = Reshape(b, t) y = MatMul(c, d)" },
+  },
+}

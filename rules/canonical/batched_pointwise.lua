@@ -1,0 +1,37 @@
+--- Work on each row or element before the leading axes are merged, not after.
+return rule {
+  doc = [[
+    f(merge(x))   =>   merge(f(x))      merge: [B,H,M,N] -> [B*H,M,N]
+
+    f is Softmax on the last axis, or arithmetic with one number.]],
+  phase = "canonical",
+
+  match = function(op, x, c, sizes)
+    x:shape "B H M N"
+    local merged = op.Reshape{x, sizes, attrs = any}:shape "_ M N"
+    c:const()
+    c:fits "1"
+    return either(
+      op.Softmax{merged, axis = -1},
+      op.Mul(merged, c), op.Div(merged, c), op.Add(merged, c)):as "f"
+  end,
+
+  rewrite = function(op, m)
+    return op.Reshape(m.f:with(m.x, m.c), m.sizes)
+  end,
+
+  examples = {
+    { "softmax", [[
+        (float[2,4,8,16] x) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
+          a = Reshape(x, s)
+          y = Softmax <axis = -1> (a)
+        }]],
+      "a = Softmax <axis = -1> (x) y = Reshape(a, s)" },
+    { "over another axis", [[
+        (float[2,4,8,16] x) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
+          a = Reshape(x, s)
+          y = Softmax <axis = 1> (a)
+        }]],
+      "a = Reshape(x, s) y = Softmax <axis = 1> (a)" },
+  },
+}
