@@ -109,8 +109,9 @@ bool Builder::node_outputs(const GraphAst& ast, BlockId id) {
 }
 
 std::string Builder::suggestion(std::string_view name) const {
+  constexpr std::size_t kMost = 20000;  // a hint must not take seconds
   std::vector<std::string_view> known;
-  for (std::size_t i = 0; i < scope_.size(); ++i) {
+  for (std::size_t i = 0; i < scope_.size() && i < kMost; ++i) {
     if (scope_[i]) known.push_back(model_.names.text(Name(i)));
   }
   return did_you_mean(name, known);

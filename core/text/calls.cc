@@ -1,5 +1,6 @@
 #include "core/text/calls.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -23,6 +24,10 @@ class Walk {
   }
 
   Status run() {
+    if (auto fits = check_counts(model_.graph); !fits) return fits;
+    for (const auto& f : model_.functions) {
+      if (auto fits = check_counts(f->body); !fits) return fits;
+    }
     for (std::size_t i = 0; i < state_.size(); ++i) {
       if (state_[i] == State::kNew && !visit(i)) return cycle();
     }
@@ -57,6 +62,32 @@ class Walk {
     const std::size_t f = callee(graph, i);
     size += f < sizes_.size() ? sizes_[f] : 1;
     size = std::min(size, kMaxExpandedNodes + 1);
+  }
+
+  // Absent inputs and outputs at the end may be left out, more make no sense.
+  Status check_counts(const ir::Graph& graph) const {
+    for (std::size_t i = 0; i < graph.node_count(); ++i) {
+      const std::size_t at = callee(graph, i);
+      if (at == model_.functions.size()) continue;
+      const ir::Function& f = *model_.functions[at];
+      const ir::Node& node = graph.node(ir::NodeId(i));
+      if (node.operand_count <= f.inputs.size() &&
+          node.output_count <= f.outputs.size()) {
+        continue;
+      }
+      Diagnostic d;
+      d.what = "a call has more inputs or outputs than its function: " +
+               printable(graph.describe(ir::NodeId(i)));
+      d.expected = counts(f.inputs.size(), f.outputs.size());
+      d.found = counts(node.operand_count, node.output_count);
+      return d;
+    }
+    return {};
+  }
+
+  static std::string counts(std::size_t inputs, std::size_t outputs) {
+    return std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
+           " outputs";
   }
 
   bool visit(std::size_t start) {

@@ -283,6 +283,8 @@ TEST_CASE("errors say where, and what was meant") {
   CHECK(problem("(float x) => (x) {} <domain: \"d\"> f (x) => (y) { y = "
                 "d.f(x) }")
             .starts_with("a function calls itself"));
+  CHECK(problem("(float x) => (y) { y = f(x, x) } f (a) => (b) { b = Abs(a) }")
+            .ends_with("1 inputs and 1 outputs | 2 inputs and 1 outputs | "));
 }
 
 TEST_CASE("ops are checked where that is asked for") {
