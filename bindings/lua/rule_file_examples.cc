@@ -71,9 +71,7 @@ class ExampleReader {
   std::optional<std::string> take(const std::string& what) {
     std::optional<std::string> text;
     if (lua_type(state_, -1) == LUA_TSTRING) {
-      std::size_t size = 0;
-      const char* data = lua_tolstring(state_, -1, &size);
-      text = std::string(data, size);
+      text = take_text(state_, table_, -1, line_);
     } else if (!lua_isnil(state_, -1)) {
       fail(what + " of an example is no text", "");
     }
@@ -107,6 +105,7 @@ class ExampleReader {
         Loader::read_file(real, kMaxExampleFile);
     if (!found) fail(found.error().what, found.error().expected);
     if (!*found) fail("the file of an example is gone", "");
+    take_bytes(state_, table_, (*found)->size(), line_);
     example.before = std::move(**found);
     example.file = real.string();
   }

@@ -31,12 +31,6 @@ Diagnostic wrong(std::string what) {
   return {.kind = ErrorKind::kRule, .what = std::move(what)};
 }
 
-std::string text_at(lua_State* state, int index) {
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return std::string(text, size);
-}
-
 // One table that is being read, key by key, each with its line.
 class Keys {
  public:
@@ -69,7 +63,7 @@ class Keys {
   std::optional<std::string> string(const char* key) const {
     if (!push(key)) return {};
     if (lua_type(state_, -1) != LUA_TSTRING) fail_type(key, "a text");
-    std::string text = text_at(state_, -1);
+    std::string text = take_text(state_, table_, -1, line(key));
     lua_pop(state_, 1);
     return text;
   }
@@ -167,11 +161,12 @@ rewrite::Phase read_phase(const Keys& keys, const RuleTable& table) {
   return {};
 }
 
-std::vector<std::string> read_after(lua_State* state, const Keys& keys) {
+std::vector<std::string> read_after(lua_State* state, const Keys& keys,
+                                    const RuleTable& table) {
   std::vector<std::string> names;
   if (!keys.push("after")) return names;
   if (lua_type(state, -1) == LUA_TSTRING) {
-    names.push_back(text_at(state, -1));
+    names.push_back(take_text(state, table, -1, table.line));
   } else if (lua_istable(state, -1)) {
     const int size = static_cast<int>(lua_objlen(state, -1));
     for (int i = 1; i <= size; ++i) {
@@ -179,7 +174,7 @@ std::vector<std::string> read_after(lua_State* state, const Keys& keys) {
       if (lua_type(state, -1) != LUA_TSTRING) {
         keys.fail_type("after", "names of rules");
       }
-      names.push_back(text_at(state, -1));
+      names.push_back(take_text(state, table, -1, table.line));
       lua_pop(state, 1);
     }
   } else {
@@ -189,8 +184,8 @@ std::vector<std::string> read_after(lua_State* state, const Keys& keys) {
   return names;
 }
 
-std::vector<std::pair<std::string, std::string>> read_meta(lua_State* state,
-                                                           const Keys& keys) {
+std::vector<std::pair<std::string, std::string>> read_meta(
+    lua_State* state, const Keys& keys, const RuleTable& table) {
   std::vector<std::pair<std::string, std::string>> meta;
   if (!keys.push("meta")) return meta;
   if (!lua_istable(state, -1)) keys.fail_type("meta", "{key = value}");
@@ -205,7 +200,7 @@ std::vector<std::pair<std::string, std::string>> read_meta(lua_State* state,
       keys.fail_type("meta", "texts, numbers or booleans as values");
     }
     push_text(state, -1);
-    meta.emplace_back(key, text_at(state, -1));
+    meta.emplace_back(key, take_text(state, table, -1, table.line));
     lua_pop(state, 2);
   }
   lua_pop(state, 1);
@@ -222,21 +217,25 @@ bool read_flag(lua_State* state, const Keys& keys, const char* key) {
 
 // --- options ---
 
-std::optional<OptionValue> option_at(lua_State* state, int index) {
+std::optional<OptionValue> option_at(lua_State* state, int index,
+                                     const RuleTable& table) {
   switch (lua_type(state, index)) {
     case LUA_TBOOLEAN: return lua_toboolean(state, index) != 0;
     case LUA_TNUMBER: return lua_tonumber(state, index);
-    case LUA_TSTRING: return text_at(state, index);
+    case LUA_TSTRING: return take_text(state, table, index, table.line);
     default: return {};
   }
 }
 
 // {"number"}: the type alone.
-std::optional<std::size_t> option_type_at(lua_State* state, int index) {
+std::optional<std::size_t> option_type_at(lua_State* state, int index,
+                                          const RuleTable& table) {
   if (!lua_istable(state, index) || lua_objlen(state, index) != 1) return {};
   lua_rawgeti(state, index, 1);
   const std::string name =
-      lua_type(state, -1) == LUA_TSTRING ? text_at(state, -1) : "";
+      lua_type(state, -1) == LUA_TSTRING
+          ? take_text(state, table, -1, table.line)
+          : "";
   lua_pop(state, 1);
   for (std::size_t type = 0; type < std::variant_size_v<OptionValue>; ++type) {
     if (name == option_type_name(type)) return type;
@@ -296,9 +295,9 @@ DeclaredOptions read_options(lua_State* state, const RuleTable& table,
   for (const std::string& name : string_keys(state, -1)) {
     DeclaredOption option{.line = table.scan.key_line(word, "options")};
     lua_getfield(state, -1, name.c_str());
-    option.value = option_at(state, -1);
+    option.value = option_at(state, -1, table);
     const auto type = option.value ? option.value->index()
-                                   : option_type_at(state, -1);
+                                   : option_type_at(state, -1, table);
     if (!type || !is_lua_name(name)) {
       Diagnostic error =
           wrong(fmt::format("option '{}'", printable(name, 60)));
@@ -325,8 +324,8 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   rule.line = table.line;
   rule.doc = keys.string("doc").value_or("");
   rule.phase = read_phase(keys, table);
-  rule.after = read_after(state, keys);
-  rule.meta = read_meta(state, keys);
+  rule.after = read_after(state, keys, table);
+  rule.meta = read_meta(state, keys, table);
   rule.changes_meaning = read_flag(state, keys, "changes_meaning");
   if (rule.changes_meaning) {
     load.changes_meaning_line = keys.line("changes_meaning");
@@ -378,7 +377,9 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
     const int line = at < lines.size() ? lines[at] : table.line;
     lua_rawgeti(state, -1, i);
     const std::string path =
-        lua_type(state, -1) == LUA_TSTRING ? text_at(state, -1) : "";
+        lua_type(state, -1) == LUA_TSTRING
+            ? take_text(state, table, -1, line)
+            : "";
     lua_pop(state, 1);
     const std::filesystem::path parts(path);
     const bool inside =

@@ -311,8 +311,9 @@ void Loader::run_body(lua_State* state, Request& request) {
   const SourceScan scan(request.text);
   // The call ends where its table does; a reader looks where it begins.
   const int written = scan.word_line(request.word);
+  std::size_t taken = 0;
   const RuleTable table{*this, request.file, request.real, scan,
-                        written > 0 ? written : request.line};
+                        written > 0 ? written : request.line, &taken};
   if (std::string_view(request.word) == "rule") {
     rules_.push_back(read_rule(state, table));
   } else {
@@ -454,6 +455,27 @@ int Loader::lib(lua_State* state) {
   lua_pushvalue(state, -1);
   lua_setfield(state, libs, found.real.c_str());
   return 1;
+}
+
+void take_bytes(lua_State* state, const RuleTable& table, std::size_t bytes,
+                int line) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  *table.taken += bytes;
+  Sandbox::charge(state, bytes);
+  if (*table.taken > kMost) {
+    fail_at(state, table, line,
+            {.what = "the file says too much",
+             .expected = "at most 64 MiB of texts, graphs of examples "
+                         "included"});
+  }
+}
+
+std::string take_text(lua_State* state, const RuleTable& table, int index,
+                      int line) {
+  std::size_t size = 0;
+  const char* text = lua_tolstring(state, index, &size);
+  take_bytes(state, table, size + 64, line);
+  return std::string(text, size);
 }
 
 int fail_at(lua_State* state, const RuleTable& table, int line,

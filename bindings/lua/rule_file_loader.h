@@ -119,7 +119,16 @@ struct RuleTable {
   const std::filesystem::path& real;
   const SourceScan& scan;
   int line = 0;  // of the `rule` call
+  // Bytes of texts taken out of Lua so far.
+  std::size_t* taken = nullptr;
 };
+
+// A copy of the string at `index`. One string may be named a million times, so
+// what a file gives away is bounded in all; raises at `line` beyond that.
+std::string take_text(lua_State* state, const RuleTable& table, int index,
+                      int line);
+void take_bytes(lua_State* state, const RuleTable& table, std::size_t bytes,
+                int line);
 RuleInLoad read_rule(lua_State* state, const RuleTable& table);
 LoadedPack read_pack(lua_State* state, const RuleTable& table);
 

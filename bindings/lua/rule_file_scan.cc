@@ -264,6 +264,12 @@ const SourceScan::Function* SourceScan::find(std::string_view key,
   return found;
 }
 
+const SourceScan::Function* SourceScan::function_at(std::size_t body) const {
+  const auto found =
+      std::ranges::lower_bound(functions_, body, {}, &Function::begin);
+  return found != functions_.end() && found->begin == body ? &*found : nullptr;
+}
+
 bool SourceScan::is_assigned(std::size_t i) const {
   // Only a statement begins behind one of these; all else is an expression.
   if (i > 0) {
@@ -281,8 +287,10 @@ bool SourceScan::is_assigned(std::size_t i) const {
     // The further names of a list: look at its beginning.
     if (is(i - 1, ",")) {
       std::size_t first = i - 1;
-      while (first >= 3 && is(first - 2, ".") &&
-             tokens_[first - 3].kind == Kind::kName) {
+      // Lua has at most 200 names on the left of an assignment.
+      for (int names = 0; names < 200 && first >= 3 && is(first - 2, ".") &&
+                          tokens_[first - 3].kind == Kind::kName;
+           ++names) {
         first -= 3;
         if (first == 0 || !is(first - 1, ",")) break;
         --first;
@@ -323,12 +331,11 @@ SourceScan::Uses SourceScan::uses(std::string_view key, int line,
   const std::string_view name = function->parameters[parameter];
   for (std::size_t i = function->begin; i < function->end; ++i) {
     // A function inside with a parameter of that name speaks of something else.
-    for (const Function& inner : functions_) {
-      if (inner.begin == i && &inner != function &&
-          std::ranges::find(inner.parameters, name) !=
-              inner.parameters.end()) {
-        i = inner.end;
-      }
+    const Function* inner = function_at(i);
+    if (inner != nullptr && inner != function &&
+        std::ranges::find(inner->parameters, name) !=
+            inner->parameters.end()) {
+      i = inner->end;
     }
     const bool member = i > 0 && (is(i - 1, ".") || is(i - 1, ":"));
     if (tokens_[i].kind != Kind::kName || tokens_[i].text != name || member) {

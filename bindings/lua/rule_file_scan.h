@@ -67,6 +67,7 @@ class SourceScan {
   std::size_t table_of(std::string_view word) const;
   std::size_t key_value(std::string_view word, std::string_view key) const;
   const Function* find(std::string_view key, int line) const;
+  const Function* function_at(std::size_t body) const;
   std::size_t skip_brackets(std::size_t i) const;
   // Where `= ` follows the list of names that begins at `i`; 0: nowhere.
   bool is_assigned(std::size_t i) const;

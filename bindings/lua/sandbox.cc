@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <lua.hpp>
 #include <map>
 #include <optional>
@@ -26,11 +27,14 @@ struct Sandbox::Impl {
   std::map<std::string, std::string, std::less<>> files;
   std::optional<Diagnostic> pending;  // what fail() raised last
   std::string pending_text;
-  std::string entered;  // "chunk:line" of the outermost function called
+  // The outermost function called: its chunk and first line (0: a C function).
+  char entered_chunk[LUA_IDSIZE] = "";
+  int entered_line = 0;
 
   std::string register_chunk(const std::string& file);
   std::string file_place(std::string_view place) const;
   std::string running_place() const;
+  std::string entered_place() const;
   Diagnostic spent(std::string_view what) const;
   Diagnostic diagnose(std::string_view what);
 };
@@ -125,6 +129,11 @@ std::string Sandbox::Impl::file_place(std::string_view place) const {
   return file->second + std::string(place.substr(colon));
 }
 
+std::string Sandbox::Impl::entered_place() const {
+  if (entered_line <= 0) return {};
+  return file_place(fmt::format("{}:{}", entered_chunk, entered_line));
+}
+
 // A function that was called as the last thing of another has taken its
 // place on the stack, so the line followed knows better than the stack.
 std::string Sandbox::Impl::running_place() const {
@@ -138,7 +147,7 @@ std::string Sandbox::Impl::running_place() const {
       return file_place(chunk_place(activation, activation.currentline));
     }
   }
-  return file_place(entered);
+  return entered_place();
 }
 
 std::string Sandbox::here(lua_State* state) {
@@ -151,7 +160,7 @@ std::string Sandbox::here(lua_State* state) {
       return impl.file_place(chunk_place(activation, activation.currentline));
     }
   }
-  return impl.file_place(impl.entered);
+  return impl.entered_place();
 }
 
 std::string Sandbox::place_of(int function_index) {
@@ -358,9 +367,8 @@ Status Sandbox::call(int arguments, int results, Budget budget,
     lua_Debug activation;
     lua_pushvalue(state, base + 1);
     lua_getinfo(state, ">S", &activation);
-    impl.entered = activation.linedefined > 0
-                       ? chunk_place(activation, activation.linedefined)
-                       : std::string();
+    std::memcpy(impl.entered_chunk, activation.short_src, LUA_IDSIZE);
+    impl.entered_line = activation.linedefined;
     impl.meter.begin(state,
                      load ? impl.limits.load_seconds
                           : impl.limits.callback_seconds,

@@ -413,6 +413,7 @@ std::vector<std::string> string_keys(lua_State* state, int index) {
     if (lua_type(state, -1) == LUA_TSTRING) {
       std::size_t size = 0;
       const char* text = lua_tolstring(state, -1, &size);
+      Sandbox::charge(state, 64 + size);
       keys.emplace_back(text, size);
     }
   }

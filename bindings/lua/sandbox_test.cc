@@ -94,6 +94,32 @@ TEST_CASE("syntax errors and bytecode") {
   CHECK(bytecode.error().kind == ErrorKind::kRule);
 }
 
+TEST_CASE("sources that make the parser work") {
+  SandboxLimits limits;
+  limits.load_seconds = 1;
+  auto sandbox = make(limits);
+  const auto repeat = [](std::string_view text, int times) {
+    std::string all;
+    while (times-- > 0) all += text;
+    return all;
+  };
+  const std::string kLong[] = {
+      "return function(x) return " + repeat("x or ", 30'000) + "x end",
+      repeat("return function(x) ", 1) + repeat("if x then else", 50'000),
+      "local x = " + repeat("-", 100'000) + "1",
+      "return " + repeat("{", 100'000),
+      repeat("local a ", 100'000),
+      repeat("do ", 100'000),
+      "local x = '" + repeat("\\z", 100'000),
+      repeat("::a", 1) + repeat(" goto a", 100'000),
+      "--[" + repeat("=", 1'000'000),
+      repeat("a.", 200'000) + "b()"};
+  for (const std::string& text : kLong) {
+    CAPTURE(text.substr(0, 40));
+    CHECK(!run(*sandbox, text).ok());
+  }
+}
+
 TEST_CASE("a structured error survives, also as text for pcall") {
   auto sandbox = make();
   lua_State* state = sandbox->state();

@@ -167,6 +167,16 @@ WordsSession& session_of(lua_State* state) {
   return *session;
 }
 
+void spend(lua_State* state, WordsSession& session, std::size_t bytes) {
+  session.bytes += bytes;
+  Sandbox::charge(state, bytes);
+  if (session.bytes > kMaxPatternBytes) {
+    Diagnostic error = wrong("the pattern is too large");
+    error.hint = "`many` says chains of any length";
+    Sandbox::fail(state, std::move(error));
+  }
+}
+
 void set_words(lua_State* state, Words& words, const luaL_Reg* functions) {
   lua_pushlightuserdata(state, &words);
   luaL_setfuncs(state, functions, 1);
@@ -299,8 +309,8 @@ pattern::TermId check_numbers(lua_State* state, WordsSession& session,
                               int index, const char* what) {
   std::vector<double> numbers;
   const int size = static_cast<int>(lua_objlen(state, index));
+  spend(state, session, static_cast<std::size_t>(size) * 32);
   for (int i = 1; i <= size; ++i) {
-    Sandbox::charge(state, 16);
     lua_rawgeti(state, index, i);
     if (lua_type(state, -1) != LUA_TNUMBER) {
       Diagnostic error = wrong(std::string(what) + " is a list with " +
@@ -318,6 +328,7 @@ pattern::TermId check_numbers(lua_State* state, WordsSession& session,
 
 pattern::TermId check_input(lua_State* state, WordsSession& session, int index,
                             const char* what) {
+  spend(state, session, 256);
   if (lua_isnoneornil(state, index)) return session.builder.absent();
   if (lua_type(state, index) == LUA_TNUMBER) {
     return session.builder.numbers({lua_tonumber(state, index)}, true);
@@ -347,6 +358,7 @@ pattern::VariableId named(lua_State* state, WordsSession& session,
     if (is_lua_keyword(name)) error.found = "a keyword of Lua";
     Sandbox::fail(state, std::move(error));
   }
+  spend(state, session, 256 + name.size());
   return session.builder.variable(name, rule_line(state, session));
 }
 

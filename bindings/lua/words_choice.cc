@@ -120,6 +120,7 @@ int condition(lua_State* state, bool never) {
     return Sandbox::fail(state, std::string(never ? "never" : "context") +
                                     "(p) takes one pattern");
   }
+  spend(state, session, 256);
   const TermId base = check_input(state, session, 1,
                                   never ? "what is never" : "the context");
   const int line = rule_line(state, session);

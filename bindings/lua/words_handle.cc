@@ -103,6 +103,7 @@ int state_fact(lua_State* state, WordsSession& session, Fact fact) {
                      ? handle.term
                      : term_of(state, session, handle);
   fact.line = rule_line(state, session);
+  spend(state, session, 256 + fact.dims.size() * 32);
   session.scopes.back().facts.push_back(session.builder.fact(std::move(fact)));
   lua_settop(state, 1);
   return 1;

@@ -60,9 +60,11 @@ std::string_view text_at(lua_State* state, int index) {
   return {text, size};
 }
 
-void set_list(lua_State* state, AttributePattern& attribute, int index) {
+void set_list(lua_State* state, WordsSession& session,
+              AttributePattern& attribute, int index) {
   const std::size_t size = lua_objlen(state, index);
   if (size > kMostElements) bad_attribute(state, attribute.name, index);
+  spend(state, session, size * 32);
   bool whole = true;
   for (std::size_t i = 1; i <= size; ++i) {
     lua_rawgeti(state, index, static_cast<int>(i));
@@ -70,6 +72,7 @@ void set_list(lua_State* state, AttributePattern& attribute, int index) {
       attribute.floats.push_back(lua_tonumber(state, -1));
       whole = whole && integral(attribute.floats.back());
     } else if (lua_type(state, -1) == LUA_TSTRING) {
+      spend(state, session, 64 + lua_objlen(state, -1) * 2);
       attribute.strings.emplace_back(text_at(state, -1));
     }
     lua_pop(state, 1);
@@ -91,6 +94,7 @@ void set_list(lua_State* state, AttributePattern& attribute, int index) {
 
 AttributePattern check_attribute(lua_State* state, WordsSession& session,
                                  std::string_view name, int index) {
+  spend(state, session, 512 + name.size());
   AttributePattern attribute{.name = std::string(name)};
   if (is_any(state, index)) return attribute;
   if (const TermHandle* handle = to_term(state, index)) {
@@ -108,10 +112,11 @@ AttributePattern check_attribute(lua_State* state, WordsSession& session,
       break;
     case LUA_TSTRING:
       attribute.kind = AttributePattern::Kind::kString;
+      spend(state, session, lua_objlen(state, index) * 2);
       attribute.s = text_at(state, index);
       break;
     case LUA_TTABLE:
-      set_list(state, attribute, index);
+      set_list(state, session, attribute, index);
       break;
     default:
       bad_attribute(state, attribute.name, index);
@@ -174,10 +179,12 @@ std::vector<std::uint32_t> check_permutation(lua_State* state,
   return order;
 }
 
-void set_permutations(lua_State* state, NodePattern& node, int index) {
+void set_permutations(lua_State* state, WordsSession& session,
+                      NodePattern& node, int index) {
   if (!lua_istable(state, index)) bad_permutations(state);
   const std::size_t count = lua_objlen(state, index);
   if (count == 0 || count > 1000) bad_permutations(state);
+  spend(state, session, count * node.inputs.size() * 8);
   for (std::size_t i = 1; i <= count; ++i) {
     lua_rawgeti(state, index, static_cast<int>(i));
     node.permutations.push_back(check_permutation(state, node.inputs.size()));
@@ -214,7 +221,7 @@ void set_named(lua_State* state, WordsSession& session, NodePattern& node,
   } else if (name == "attrs") {
     check_open(state, "attrs", index, node.open_attributes);
   } else if (name == "perms") {
-    set_permutations(state, node, index);
+    set_permutations(state, session, node, index);
   } else {
     node.attributes.push_back(check_attribute(state, session, name, index));
   }
@@ -249,6 +256,7 @@ int op_call(lua_State* state) {
   }
   NodePattern node{.domain = op->domain, .type = op->type};
   node.line = rule_line(state, session);
+  spend(state, session, 1024);
   const int given = lua_gettop(state) - 1;
   if (given == 1 && lua_istable(state, 2)) {
     read_table(state, session, node, 2);
@@ -267,6 +275,7 @@ int op_call(lua_State* state) {
     return Sandbox::fail(state, made.error());
   }
   luaL_checkstack(state, static_cast<int>(outputs), "too many outputs");
+  spend(state, session, outputs * std::size_t{256});
   for (std::uint32_t i = 0; i < outputs; ++i) {
     push_term(state, session, session.builder.output(*made, i));
   }

@@ -35,7 +35,10 @@ struct WordsSession {
     bool used = false;
   };
   std::vector<Condition> conditions;
+  // What the pattern takes outside of Lua's memory, roughly.
+  std::size_t bytes = 0;
 };
+inline constexpr std::size_t kMaxPatternBytes = std::size_t{32} << 20;
 
 // One value of the pattern, or a word that stands for one. The metatable is
 // what makes it one of ours.
@@ -79,6 +82,8 @@ class ScopeGuard {
 Words& words_of(lua_State* state);
 // The run that goes on; raises outside of one.
 WordsSession& session_of(lua_State* state);
+// Accounts for what is about to be built; raises when it gets too much.
+void spend(lua_State* state, WordsSession& session, std::size_t bytes);
 // Adds `functions` with that upvalue to the table on top.
 void set_words(lua_State* state, Words& words, const luaL_Reg* functions);
 

@@ -1,0 +1,8 @@
+-- expect: deeper than
+return rule {
+  match = function(op, x)
+    local function nest() return either(nest, x) end
+    return nest()
+  end,
+  rewrite = function(op, m) end,
+}
