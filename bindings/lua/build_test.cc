@@ -1,0 +1,268 @@
+// Builders, n:with, and what rewrite returns.
+#include "bindings/lua/build.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "bindings/lua/rule_runner_test.h"
+#include "core/text/equivalent.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// y = Relu(x) with other inputs at hand, rewritten by `body`.
+std::string rule(std::string_view body) {
+  return "match = function(op, x) return op.Relu(x):as 'relu' end,\n"
+         "rewrite = function(op, m) local g = m.graph local w = g.inputs[2]\n" +
+         std::string(body) + " end";
+}
+
+struct Case {
+  const char* body;
+  const char* after;  // nodes
+};
+
+void becomes(const Case& c, std::string_view before) {
+  CAPTURE(c.body);
+  RuleRunner runner(rule(c.body), before);
+  const Attempted out = runner.attempt();
+  CHECK(out.what() == "");
+  CHECK(out.reason() == "");
+  REQUIRE(out.fired);
+  auto model = text::parse_model(before);
+  REQUIRE(model.ok());
+  auto after = text::parse_after(**model, before, c.after);
+  if (!after.ok()) FAIL(after.error().text());
+  const auto difference = text::difference(**after, runner.model());
+  CHECK(difference.value_or("") == "");
+}
+
+Attempted attempt(std::string_view body, std::string_view before) {
+  RuleRunner runner(rule(body), before);
+  return runner.attempt();
+}
+
+constexpr std::string_view kFloat =
+    "(float[2,6] x, float[2,6] w) => (float[2,6] y) { y = Relu(x) }";
+constexpr std::string_view kHalf =
+    "(float16[2,6] x, float16[2,6] w) => (float16[2,6] y) { y = Relu(x) }";
+constexpr std::string_view kSymbolic =
+    "(float[B,6] x, float[B,6] w) => (float[B,6] y) { y = Relu(x) }";
+
+TEST_CASE("calls and tables") {
+  becomes({"return op.Add(m.x, w)", "y = Add(x, w)"}, kFloat);
+  becomes({"return op.Add{m.x, w}", "y = Add(x, w)"}, kFloat);
+  becomes({"return op.LeakyRelu{m.x, alpha = 0.5}",
+           "y = LeakyRelu <alpha = 0.5> (x)"}, kFloat);
+  becomes({"return op.Clip(m.x, nil, 6)",
+           "y = Clip(x, , hi)"}, "(float[2,6] x, float[2,6] w) => "
+          "(float[2,6] y) <float hi = {6.0}> { y = Relu(x) }");
+  becomes({"return op['ai.onnx'].Add(m.x, w)", "y = Add(x, w)"}, kFloat);
+}
+
+TEST_CASE("other domains, known and unknown") {
+  becomes({"return op.tensor_cast.rms_norm{m.x, epsilon = 1e-5}",
+           "y = tensor_cast.rms_norm <epsilon = 1e-5> (x)"}, kFloat);
+  becomes({"return op['com.microsoft'].Gelu(m.x)",
+           "y = com.microsoft.Gelu(x)"}, kFloat);
+  becomes({"return op.mine.f{m.x, n = 2, f = 0.5, s = 'a', l = {1, 2}}",
+           "y = mine.f <n = 2, f = 0.5, s = \"a\", l = [1, 2]> (x)"}, kFloat);
+}
+
+TEST_CASE("several outputs, and lists that are spread") {
+  becomes({"local a, b = op.Split{m.x, {3, 3}, axis = 1, outputs = 2} "
+           "return op.Concat{{b, a}, axis = 1}",
+           "a, b = Split <axis = 1> (x, s) y = Concat <axis = 1> (b, a)"},
+          "(float[2,6] x, float[2,6] w) => (float[2,6] y) "
+          "<int64[2] s = {3, 3}> { y = Relu(x) }");
+  becomes({"local l = {m.x, w} return op.Max(l, w)", "y = Max(x, w, w)"},
+          kFloat);
+}
+
+TEST_CASE("numbers become constants of the type the op wants") {
+  becomes({"return op.Mul(m.x, 2)", "y = Mul(x, c)"},
+          "(float16[2,6] x, float16[2,6] w) => (float16[2,6] y) "
+          "<float16 c = {2.0}> { y = Relu(x) }");
+  becomes({"return op.Reshape(m.x, {2, -1})", "y = Reshape(x, s)"},
+          "(float[2,6] x, float[2,6] w) => (float[2,6] y) "
+          "<int64[2] s = {2, -1}> { y = Relu(x) }");
+  becomes({"return op.Squeeze(op.Unsqueeze(m.x, 0), {0})",
+           "u = Unsqueeze(x, a) y = Squeeze(u, a)"},
+          "(float[2,6] x, float[2,6] w) => (float[2,6] y) "
+          "<int64[1] a = {0}> { y = Relu(x) }");
+  becomes({"return op.Where(op.Less(m.x, w), 0, m.x)",
+           "l = Less(x, w) y = Where(l, z, x)"},
+          "(float[2,6] x, float[2,6] w) => (float[2,6] y) "
+          "<float z = {0.0}> { y = Relu(x) }");
+  CHECK(attempt("return op.Reshape(m.x, {2, 0.5})", kFloat).what() ==
+        "the number cannot be a constant of type int64");
+  CHECK(attempt("return op.mine.f(3)", kFloat).reason() ==
+        "no type is known for the number that is input 1 of mine::f");
+}
+
+TEST_CASE("lists of symbolic dimensions are computed, single ones reject") {
+  RuleRunner runner(
+      rule("local r = op.Reshape(m.x, {m.x:dim(0), 2, 3}) "
+           "return op.Reshape(r, m.x.shape)"),
+      kSymbolic);
+  const Attempted out = runner.attempt();
+  CHECK(out.what() == "");
+  CHECK(out.fired);
+  CHECK(runner.ops() == "Shape Gather Concat Reshape Concat Reshape");
+  CHECK(attempt("return op.mine.f{m.x, n = m.x:dim(0)}", kSymbolic).reason() ==
+        "n needs dimension B, which is not a known number");
+  CHECK(attempt("return op.Mul(m.x, m.x:dim(0))", kSymbolic).reason() ==
+        "input 'B' of Mul needs dimension B, which is not a known number");
+}
+
+TEST_CASE("what already stands is handed back") {
+  becomes({"return op.Abs(w)", "y = Abs(w) z = Identity(y)"},
+          "(float[2,6] x, float[2,6] w) => (float[2,6] y, float[2,6] z) "
+          "{ y = Relu(x) a = Abs(w) z = Identity(a) }");
+}
+
+TEST_CASE("constants fold, transposed ones too") {
+  RuleRunner runner(
+      "match = function(op, x, w) return op.MatMul(x, w.T) end,\n"
+      "rewrite = function(op, m) return op.Gemm{m.x, m.w, transB = 1} end",
+      "(float[2,3] x) => (float[2,2] y) "
+      "<float[3,2] w = {1,2,3,4,5,6}> { y = MatMul(x, w) }");
+  const Attempted out = runner.attempt();
+  CHECK(out.what() == "");
+  CHECK(out.reason() == "");
+  CHECK(runner.ops() == "Gemm");
+  const ir::ValueId w = runner.graph().input(runner.node("Gemm"), 1);
+  const ir::Tensor* t = runner.facts().constant(w);
+  REQUIRE(t != nullptr);
+  CHECK(t->dims[0] == 2);
+  CHECK((*ir::to_doubles(*t, nullptr, 6))[1] == 3);
+}
+
+TEST_CASE("with: that node, these changed, the rest kept") {
+  const auto with = [](const char* body, const char* after) {
+    const std::string_view before =
+        "(float[2,3] x, float[2,3] w, float[3] s) => (float[2,3] y) "
+        "{ x0 = Abs(x) y = LayerNormalization <epsilon = 0.25> (x0, s) }";
+    CAPTURE(body);
+    RuleRunner runner(
+        "match = function(op, x, s) return op.LayerNormalization{op.Abs(x), s,"
+        " attrs = any}:as 'norm' end,\n"
+        "rewrite = function(op, m) local w = m.graph.inputs[2] " +
+            std::string(body) + " end",
+        before);
+    const Attempted out = runner.attempt();
+    CHECK(out.what() == "");
+    REQUIRE(out.fired);
+    auto model = text::parse_model(before);
+    auto expected = text::parse_after(**model, before, after);
+    REQUIRE(expected.ok());
+    CHECK(text::difference(**expected, runner.model()).value_or("") == "");
+  };
+  with("return m.norm:with(w)",
+       "y = LayerNormalization <epsilon = 0.25> (w, s)");
+  with("return m.norm:with{w, epsilon = 0.5}",
+       "y = LayerNormalization <epsilon = 0.5> (w, s)");
+  with("return m.norm:with{m.x, axis = 1}",
+       "y = LayerNormalization <epsilon = 0.25, axis = 1> (x, s)");
+  with("return m.norm:with(w, m.s)",
+       "y = LayerNormalization <epsilon = 0.25> (w, s)");
+}
+
+TEST_CASE("mistakes of builders name what there is") {
+  const Attempted op_name = attempt("return op.Addd(m.x, w)", kFloat);
+  CHECK(op_name.what() == "no op 'Addd'");
+  CHECK(op_name.error->hint.find("Add") != std::string::npos);
+  const Attempted known = attempt("return op.ruleengine.Linar(m.x)", kFloat);
+  CHECK(known.what() == "no op 'ruleengine::Linar'");
+  CHECK(known.error->hint == "did you mean Linear?");
+  const Attempted attribute =
+      attempt("return op.LeakyRelu{m.x, alhpa = 1}", kFloat);
+  CHECK(attribute.what() == "LeakyRelu has no attribute 'alhpa'");
+  CHECK(attribute.error->hint == "did you mean 'alpha'?");
+  CHECK(attempt("return op.Transpose{m.x, perm = 'x'}", kFloat).what() ==
+        "attribute 'perm' is a list of whole numbers");
+  CHECK(attempt("return op.Softmax{m.x, axis = 0.5}", kFloat).what() ==
+        "attribute 'axis' is a whole number");
+  CHECK(attempt("return op.Add(m.x, 'x')", kFloat).what() ==
+        "Add gets something that is no input");
+  CHECK(attempt("return op.Add(m.x, m.relu)", kFloat).what() ==
+        "Add gets a node as an input");
+  CHECK(attempt("return op.Add(m.x)", kFloat).what() ==
+        "input 'B' of Add is required");
+  CHECK(attempt("op.Add = 1", kFloat).what() == "`op` cannot be assigned to");
+  CHECK(attempt("return op.Add{m.x, w, outputs = 0}", kFloat).error);
+  CHECK(attempt("return op.Add(m.x, w, w)", kFloat).error);
+}
+
+TEST_CASE("nil into a required input names the branch") {
+  RuleRunner runner(
+      "match = function(op, x, b) return op.Relu(maybe(op.Add(x, b), x)) end,\n"
+      "rewrite = function(op, m) return op.Sub(m.x, m.b) end",
+      "(float[2] x) => (float[2] y) { y = Relu(x) }");
+  const Attempted out = runner.attempt();
+  CHECK(out.what() == "input 'B' of Sub is required");
+  CHECK(out.error->hint.find("m.b") != std::string::npos);
+}
+
+TEST_CASE("building belongs into rewrite") {
+  RuleRunner runner(
+      "match = function(op, x) return op.Relu(x):as 'n' end,\n"
+      "where = function(m) m.y = m.n:with(m.x) end,\n"
+      "rewrite = function(op, m) return op.Neg(m.x) end",
+      "(float[2] x) => (float[2] y) { y = Relu(x) }");
+  CHECK(runner.attempt().what() ==
+        "nodes are built only in `rewrite` and `pass`");
+}
+
+// --- Results --------------------------------------------------------------------
+
+TEST_CASE("an existing value, numbers and lists as results") {
+  becomes({"return m.x", "y = Identity(x)"}, kFloat);
+  becomes({"return w", "y = Identity(w)"}, kHalf);
+  RuleRunner sizes(
+      "match = function(op, x) return op.Shape(x) end,\n"
+      "rewrite = function(op, m) return {2, 6} end",
+      "(float[2,6] x) => (float[] y) { s = Shape(x) y = Expand(x, s) }");
+  CHECK(sizes.attempt().fired);
+  CHECK(sizes.ops() == "Expand");
+}
+
+TEST_CASE("the wrong number of results, and results that are none") {
+  const Attempted none = attempt("", kFloat);
+  CHECK(none.what() == "`rewrite` returns the wrong number of results");
+  CHECK(none.error->found == "0");
+  CHECK(none.error->where.find("Relu node") != std::string::npos);
+  CHECK(attempt("return m.x, m.x", kFloat).what() ==
+        "`rewrite` returns the wrong number of results");
+  CHECK(attempt("return 'x'", kFloat).what() ==
+        "result 1 of `rewrite` is no value");
+}
+
+TEST_CASE("nil where nobody reads the old one") {
+  const char* const kRule =
+      "match = function(op, x) return op.Dropout{x, outputs = 2} end,\n"
+      "rewrite = function(op, m) return m.x, nil end";
+  RuleRunner unread(kRule, "(float[2] x) => (float[2] y) "
+                           "{ d, mask = Dropout(x) y = Relu(d) }");
+  CHECK(unread.attempt().fired);
+  CHECK(unread.ops() == "Relu");
+  RuleRunner read(kRule, "(float[2] x) => (float[2] y, bool[2] mask) "
+                         "{ d, mask = Dropout(x) y = Relu(d) }");
+  const Attempted out = read.attempt();
+  CHECK(out.reason() == "nothing replaces a result that is still read");
+  CHECK(out.rejection->value.find("'mask'") == 0);
+}
+
+TEST_CASE("giving back what stands there changes nothing") {
+  CHECK(attempt("return m.relu.outputs[1]", kFloat).reason() ==
+        "the rewrite gives what stands there already");
+}
+
+TEST_CASE("another shape or type is rejected when the edit is kept") {
+  CHECK(attempt("return op.Transpose(m.x)", kFloat).rejection);
+  CHECK(attempt("return op.Cast{m.x, to = 'float16'}", kFloat).rejection);
+}
+
+}  // namespace
+}  // namespace ruleengine::lua

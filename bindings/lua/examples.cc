@@ -1,0 +1,189 @@
+#include "bindings/lua/examples.h"
+
+#include <memory>
+#include <utility>
+
+#include "bindings/lua/rule.h"
+#include "core/analysis/inference.h"
+#include "core/rewrite/driver.h"
+#include "core/text/equivalent.h"
+#include "core/text/parse.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// An example is small; a rule that needs more feeds itself.
+constexpr rewrite::Limits kLimits{.rewrites = 10'000, .seconds = 60};
+
+rewrite::Options engine_options() {
+  rewrite::Options options;
+  options.limits = kLimits;
+  options.facts = [](ir::Graph& graph) {
+    return std::make_unique<analysis::Inference>(graph);
+  };
+  return options;
+}
+
+// The rejections met, for "it came to nothing because ...".
+std::string reasons(const rewrite::Report& report) {
+  std::string out;
+  for (const rewrite::Rejected& r : report.rules.at(0).rejected) {
+    out += (out.empty() ? "rejected: " : "; ") + r.reason;
+    if (!r.value.empty()) out += " (" + r.value + ")";
+  }
+  return out.empty() ? "the pattern does not match" : out;
+}
+
+bool rejected_with(const rewrite::Report& report, const std::string& reason) {
+  for (const rewrite::Rejected& r : report.rules.at(0).rejected) {
+    if (r.reason.find(reason) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool warned_with(const rewrite::Report& report, const std::string& text) {
+  for (const rewrite::Warning& w : report.warnings) {
+    if (w.message.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+// One example of one rule.
+class Run {
+ public:
+  Run(Sandbox& sandbox, const LoadedRule& rule, const Example& example)
+      : sandbox_(sandbox), rule_(rule), example_(example) {}
+
+  Result<ExampleResult> run(Executor* executor) {
+    ExampleResult out{.rule = rule_.name,
+                      .title = example_.title,
+                      .line = example_.line};
+    auto before = parse();
+    if (!before) return before.error();
+    before_ = std::move(*before);
+    auto model = parse();
+    if (!model) return model.error();
+    model_ = std::move(*model);
+    auto report = rewrite_alone();
+    if (!report) return report.error();
+    Status judged = judge(*report, out);
+    if (!judged) return judged.error();
+    if (out.verdict != Verdict::kOk || executor == nullptr ||
+        rule_.changes_meaning || !fired(*report)) {
+      return out;
+    }
+    auto difference = executor->difference(*before_, *model_);
+    if (!difference) return difference.error();
+    out.executed = true;
+    if (*difference) say(out, Verdict::kUnsound, std::move(**difference));
+    return out;
+  }
+
+ private:
+  static bool fired(const rewrite::Report& report) {
+    return report.rules.at(0).rewrites > 0;
+  }
+  static void say(ExampleResult& out, Verdict verdict, std::string detail) {
+    out.verdict = verdict;
+    out.detail = std::move(detail);
+  }
+
+  // What is wrong with an example's text is wrong with the rule file.
+  Diagnostic in_file(Diagnostic error) const {
+    error.kind = ErrorKind::kRule;
+    error.where = rule_.file + ":" + std::to_string(example_.line) +
+                  ", example '" + example_.title + "'" +
+                  (error.where.empty() ? "" : ", " + error.where);
+    return error;
+  }
+
+  Result<std::unique_ptr<ir::Model>> parse() const {
+    auto model =
+        text::parse_model(example_.before, example_.file, {.check_ops = true});
+    if (!model) return in_file(std::move(model.error()));
+    return model;
+  }
+
+  Result<rewrite::Report> rewrite_alone() {
+    LoadedRule own = rule_;
+    for (const auto& [name, value] : example_.options) {
+      own.options.insert_or_assign(name, value);
+    }
+    const std::unique_ptr<rewrite::Rule> rule = make_rule(sandbox_, own);
+    rewrite::Rule* const alone = rule.get();
+    return rewrite::run(*model_, {&alone, 1}, engine_options());
+  }
+
+  Status judge(const rewrite::Report& report, ExampleResult& out) {
+    if (example_.warned && !warned_with(report, *example_.warned)) {
+      say(out, Verdict::kMissing, "no warning says '" + *example_.warned + "'");
+    } else if (!example_.warned && !report.warnings.empty()) {
+      say(out, Verdict::kNoisy, "warned: " + report.warnings[0].message);
+    } else if (example_.after) {
+      return judge_after(report, out);
+    } else if (fired(report)) {
+      say(out, Verdict::kNoisy, "fired where it should not");
+    } else if (example_.rejected &&
+               !rejected_with(report, *example_.rejected)) {
+      say(out, Verdict::kMissing,
+          "expected to be rejected with '" + *example_.rejected + "', " +
+              reasons(report));
+    }
+    return {};
+  }
+
+  Status judge_after(const rewrite::Report& report, ExampleResult& out) {
+    auto after =
+        text::parse_after(*before_, example_.before, *example_.after,
+                          example_.file, {.check_ops = true});
+    if (!after) return in_file(std::move(after.error()));
+    const auto difference = text::difference(**after, *model_);
+    if (!difference) return {};
+    if (!fired(report)) {
+      say(out, Verdict::kMissing, reasons(report));
+    } else if (!text::difference(**after, *before_)) {
+      say(out, Verdict::kNoisy, "fired where nothing should change");
+    } else {
+      say(out, Verdict::kWrong, *difference);
+    }
+    return {};
+  }
+
+  Sandbox& sandbox_;
+  const LoadedRule& rule_;
+  const Example& example_;
+  std::unique_ptr<ir::Model> before_, model_;
+};
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kOk:
+      return "ok";
+    case Verdict::kMissing:
+      return "missing";
+    case Verdict::kNoisy:
+      return "noisy";
+    case Verdict::kWrong:
+      return "wrong";
+    case Verdict::kUnsound:
+      return "unsound";
+  }
+  return "ok";
+}
+
+Result<std::vector<ExampleResult>> run_examples(RuleSet& set,
+                                                Executor* executor) {
+  std::vector<ExampleResult> out;
+  for (const auto& rule : set.rules()) {
+    for (const Example& example : rule->examples) {
+      auto result = Run(set.sandbox(), *rule, example).run(executor);
+      if (!result) return result.error();
+      out.push_back(std::move(*result));
+    }
+  }
+  return out;
+}
+
+}  // namespace ruleengine::lua
