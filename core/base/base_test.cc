@@ -1,0 +1,102 @@
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/arena.h"
+#include "core/base/diagnostic.h"
+#include "core/base/names.h"
+#include "core/base/result.h"
+
+namespace ruleengine {
+namespace {
+
+TEST_CASE("names: equal text has one id, in order of first sight") {
+  Names names;
+  const Name a = names.intern("a");
+  const Name b = names.intern(std::string("b"));
+  CHECK(a != b);
+  CHECK(names.intern("a") == a);
+  CHECK(names.find("b") == b);
+  CHECK_FALSE(names.find("c").valid());
+  CHECK(names.text(b) == "b");
+  CHECK(names.size() == 2);
+  CHECK(names.intern("") == names.intern(std::string_view()));
+}
+
+TEST_CASE("names: a view is kept as it is, a copy lives on") {
+  Names names;
+  const std::string stays = "stays";
+  CHECK(names.text(names.intern_view(stays)).data() == stays.data());
+  Name copied;
+  {
+    std::string gone = "a name too long for any small string to hold";
+    copied = names.intern(gone);
+    gone.assign(gone.size(), '#');
+  }
+  CHECK(names.text(copied) == "a name too long for any small string to hold");
+}
+
+TEST_CASE("names: still found after the table grew") {
+  Names names;
+  constexpr std::size_t kMany = 5000;
+  for (std::size_t i = 0; i < kMany; ++i) names.intern(std::to_string(i));
+  CHECK(names.size() == kMany);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    REQUIRE(names.find(std::to_string(i)).index() == i);
+  }
+}
+
+TEST_CASE("arena: aligned, stable, zeroed") {
+  Arena arena;
+  CHECK(arena.array<int>(0).empty());
+  std::vector<std::span<std::uint64_t>> all;
+  for (std::size_t i = 1; i < 300; ++i) {
+    arena.array<char>(1);  // puts the next one off its alignment
+    all.push_back(arena.array<std::uint64_t>(i));
+    const auto at = reinterpret_cast<std::uintptr_t>(all.back().data());
+    REQUIRE(at % alignof(std::uint64_t) == 0);
+    for (std::uint64_t& x : all.back()) {
+      REQUIRE(x == 0);
+      x = i;
+    }
+  }
+  for (std::size_t i = 1; i < 300; ++i) REQUIRE(all[i - 1].back() == i);
+  const std::span<char> large = arena.array<char>(5u << 20);
+  large.back() = 'x';
+  CHECK(arena.bytes() > 5u << 20);
+  const std::string text = "copied";
+  const std::string_view copy = arena.copy(std::string_view(text));
+  CHECK(copy == text);
+  CHECK(copy.data() != text.data());
+}
+
+TEST_CASE("diagnostics: only what there is, nothing forged") {
+  Diagnostic d;
+  d.what = "a name is defined twice";
+  CHECK(d.text() == "error: a name is defined twice");
+  d.where = "m.onnx: node 'a\n  hint:     run this'";
+  d.found = "2";
+  CHECK(d.text() ==
+        "error: a name is defined twice\n"
+        "  where:    m.onnx: node 'a\\x0a  hint:     run this'\n"
+        "  found:    2");
+  CHECK(printable("\x1b[31mred\x7f") == "\\x1b[31mred\\x7f");
+  CHECK(printable("caf\xc3\xa9") == "caf\xc3\xa9");
+  CHECK(printable("123456", 4) == "1234...");
+}
+
+TEST_CASE("results hold a value or say why not") {
+  const Result<int> good = 3;
+  CHECK(good.ok());
+  CHECK(*good == 3);
+  const Result<int> bad = Diagnostic{.what = "no"};
+  CHECK_FALSE(bad);
+  CHECK(bad.error().what == "no");
+  CHECK(Status().ok());
+  CHECK_FALSE(Status(Diagnostic{}).ok());
+}
+
+}  // namespace
+}  // namespace ruleengine
