@@ -53,30 +53,10 @@ class Mover {
     for (OperandId u : slots) state_.set_operand(u, to_);
   }
 
-  // Blocks whose outputs name `from_`: its own, seldom an inner one.
-  std::vector<std::pair<BlockId, std::uint32_t>> output_slots() const {
-    std::vector<std::pair<BlockId, std::uint32_t>> out;
-    std::uint32_t left = graph_.value(from_).block_output_count;
-    const auto look = [&](BlockId b) {
-      const auto& outputs = graph_.block(b).outputs;
-      for (std::uint32_t i = 0; i < outputs.size() && left > 0; ++i) {
-        if (outputs[i] != from_) continue;
-        out.emplace_back(b, i);
-        --left;
-      }
-    };
-    const BlockId own = graph_.value(from_).block;
-    look(own);
-    for (std::size_t i = 0; i < graph_.block_count() && left > 0; ++i) {
-      if (BlockId(i) != own) look(BlockId(i));
-    }
-    return out;
-  }
-
   void move_outputs() {
     // The name of an input or an initializer is not to be given away.
     if (graph_.value(from_).kind != ValueKind::kNodeOutput) return;
-    const auto slots = output_slots();
+    const auto slots = state_.workspace->output_places(from_);
     if (slots.empty()) return;
     const bool direct = std::ranges::all_of(
         slots, [&](const auto& slot) { return can_carry(slot.first); });
@@ -89,6 +69,7 @@ class Mover {
     state_.heirs.push_back({carrier, from_, name_of(from_), true});
     for (const auto& [block, i] : slots) {
       state_.log.set_block_output(block, i, carrier);
+      state_.workspace->note_output(carrier, {block, i});
       state_.outputs.push_back(block);
     }
     state_.lose_reader(from_);

@@ -14,6 +14,8 @@ using ir::ValueId;
 // After an edit, at most this many nodes below it are looked at again at once;
 // what lies farther is left to the next sweep.
 constexpr std::size_t kMaxBelow = 256;
+// Nor is what lies below a value with more readers.
+constexpr std::uint32_t kMaxFanOut = 16;
 // Sweeps in which a `pass` may still find something to change.
 constexpr int kMaxPasses = 1000;
 
@@ -255,9 +257,8 @@ void Sweep::touch(const Edit& edit) {
     }
     if (reach != 0 && depth >= reach) break;
     for (ValueId v : graph_.outputs(list[i])) {
-      if (!v) continue;
-      for (ir::OperandId u = graph_.first_use(v); u && list.size() < most;
-           u = graph_.next_use(u)) {
+      if (!v || graph_.value(v).use_count > kMaxFanOut) continue;
+      for (ir::OperandId u = graph_.first_use(v); u; u = graph_.next_use(u)) {
         add(graph_.operand(u).user);
       }
     }

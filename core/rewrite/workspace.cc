@@ -94,6 +94,33 @@ void Workspace::add_transposed(ir::ValueId of, ir::ValueId value) {
   transposed_[value] = of;
 }
 
+std::vector<Workspace::Place> Workspace::output_places(ir::ValueId value) {
+  if (graph_.value(value).block_output_count == 0) return {};
+  if (!outputs_known_) {
+    outputs_known_ = true;
+    for (std::size_t b = 0; b < graph_.block_count(); ++b) {
+      const ir::BlockId block(b);
+      const auto& outputs = graph_.block(block).outputs;
+      for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+        if (outputs[i]) outputs_[outputs[i]].emplace_back(block, i);
+      }
+    }
+  }
+  // Edits, also undone ones, leave places that are another value's now.
+  std::vector<Place> places = outputs_[value];
+  std::erase_if(places, [&](const Place& p) {
+    return graph_.block(p.first).outputs[p.second] != value;
+  });
+  std::ranges::sort(places);
+  const auto repeated = std::ranges::unique(places);
+  places.erase(repeated.begin(), repeated.end());
+  return places;
+}
+
+void Workspace::note_output(ir::ValueId value, Place place) {
+  if (outputs_known_) outputs_[value].push_back(place);
+}
+
 void Workspace::clear_marks() {
   marks_.resize(graph_.node_count(), epoch_);
   ++epoch_;

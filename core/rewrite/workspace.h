@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/ir/model.h"
@@ -31,6 +32,12 @@ class Workspace {
   ir::ValueId find_transposed(ir::ValueId of) const;
   void add_transposed(ir::ValueId of, ir::ValueId value);
 
+  // The places where `value` is an output of a block. They are remembered, and
+  // note_output says where an edit put one.
+  using Place = std::pair<ir::BlockId, std::uint32_t>;
+  std::vector<Place> output_places(ir::ValueId value);
+  void note_output(ir::ValueId value, Place place);
+
   // A fresh set of nodes; marking is O(1) and so is starting anew.
   void clear_marks();
   bool mark(ir::NodeId node);  // false when it was marked already
@@ -43,6 +50,8 @@ class Workspace {
   ir::Function* function_ = nullptr;
   std::unordered_map<std::string, ir::ValueId> constants_;
   std::unordered_map<ir::ValueId, ir::ValueId> transposed_;
+  bool outputs_known_ = false;
+  std::unordered_map<ir::ValueId, std::vector<Place>> outputs_;
   std::vector<std::uint32_t> marks_;
   std::uint32_t epoch_ = 0;
 };
