@@ -308,9 +308,13 @@ void Emitter::head_tests(TermId id) {
   if (!p.open_outputs) {
     add({.op = Do::kUnread, .a = node, .b = p.output_count});
   }
-  const bool result = std::ranges::find(pattern().results(), id) !=
-                      pattern().results().end();
-  if (result || prepared_.top[n]) return;
+  // What is, or may turn out to be, a result may have other readers.
+  for (TermId result : pattern().results()) {
+    for (const Top& top : tops(pattern(), result)) {
+      const NodePattern& other = pattern()[top.node];
+      if (other.type == p.type && other.domain == p.domain) return;
+    }
+  }
   // Which of several outputs is entered is not known in a shared block.
   if (outputs_[n].size() > 1 && !main()) return;
   add({.op = Do::kClosed, .a = node, .b = t.output, .c = future(id)});

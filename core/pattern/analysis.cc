@@ -94,7 +94,7 @@ class Walker {
     use(term.variable, way.depth);
     switch (term.kind) {
       case TermKind::kOutput:
-        expand_node(term.node, way);
+        expand_node(term.node, way, out_.terms[id.index()].ways);
         return;
       case TermKind::kEither:
         for (const Alternative& a : term.alternatives) {
@@ -123,10 +123,11 @@ class Walker {
     for_each_part(pattern_, id, [&](TermId part) { enter(part, way); });
   }
 
-  void expand_node(NodePatternId id, const Reach& way) {
+  void expand_node(NodePatternId id, const Reach& way, std::uint32_t places) {
     const NodePattern& node = pattern_[id];
     const bool first = out_.nodes[id.index()].depth == kUnreached;
     merge(out_.nodes[id.index()], way, 0);
+    out_.nodes[id.index()].ways += places - 1;
     for (VariableId tag : node.tags) use(tag, way.depth);
     for (const AttributePattern& a : node.attributes) use(a.variable, way.depth);
     for (TermId input : node.inputs) {
