@@ -25,6 +25,8 @@ class SmallEvaluator final : public Evaluator {
       ir::Graph& graph, ir::NodeId node,
       std::span<const ir::Tensor* const> inputs) override;
 
+  void set_limit(std::int64_t limit) { limit_ = limit; }
+
   // For functions of models with other imports than the model's.
   void set_opset(std::int64_t opset) { opset_ = opset; }
 

@@ -95,6 +95,7 @@ class Solver {
   const ir::Tensor* fold(ir::ValueId value);
   const ir::Tensor* from_elements(ir::ValueId value);
   std::vector<const ir::Tensor*> evaluate(ir::NodeId node);
+  void account(const std::vector<const ir::Tensor*>& results);
   std::vector<Inferred> infer(ir::NodeId node);
   bool declared_in_full(ir::NodeId node) const;
   Origin origin_of_node(ir::NodeId node) const;
@@ -126,6 +127,7 @@ class Solver {
   std::map<std::pair<ir::Dim, ir::Dim>, ir::Dim> pair_unknowns_;
   std::unordered_set<std::uint32_t> warned_;
   std::vector<ir::Dim> anchors_;
+  std::int64_t folded_bytes_ = 0;
   std::size_t used_ = 0, used_before_ = 0;  // nodes of function bodies
   // Nodes to look at again, lowest rank first.
   using Marked = std::pair<std::uint64_t, std::uint32_t>;

@@ -130,6 +130,17 @@ const Tensor* Solver::from_elements(ValueId value) {
   return small_.make_ints(model().arena, memo.type->elem, dims, ints);
 }
 
+// What was folded stays until the Model dies, so a model of many nodes that
+// each make a large constant out of nothing is not followed for ever.
+void Solver::account(const std::vector<const Tensor*>& results) {
+  constexpr std::int64_t kBudget = std::int64_t{256} << 20;
+  for (const Tensor* t : results) {
+    if (t == nullptr || t->storage != ir::Storage::kRaw) continue;
+    if (t->element_count() > kMaxElements) folded_bytes_ += t->byte_size();
+  }
+  if (folded_bytes_ > kBudget) small_.set_limit(kMaxElements);
+}
+
 std::vector<const Tensor*> Solver::evaluate(NodeId node) {
   std::vector<const Tensor*> inputs;
   for (const ir::Operand& o : graph_.inputs(node)) {
@@ -142,7 +153,10 @@ std::vector<const Tensor*> Solver::evaluate(NodeId node) {
   }
   if (small_.can_evaluate(graph_, node)) {
     auto result = small_.evaluate(graph_, node, inputs);
-    if (result.ok()) return *std::move(result);
+    if (result.ok()) {
+      account(*result);
+      return *std::move(result);
+    }
   }
   if (options_.evaluator != nullptr &&
       options_.evaluator->can_evaluate(graph_, node)) {

@@ -19,7 +19,7 @@
 
 namespace ruleengine::ir::dim_internal {
 
-constexpr std::size_t kMaxTerms = 64;
+constexpr std::size_t kMaxTerms = 32;
 constexpr std::uint32_t kMaxDegree = 32;
 constexpr int kMaxDepth = 16;          // of brackets and of atoms in atoms
 constexpr std::size_t kMaxSize = 256;  // atoms written out in one atom
