@@ -112,7 +112,7 @@ TEST_CASE("sources that make the parser work") {
       repeat("do ", 100'000),
       "local x = '" + repeat("\\z", 100'000),
       repeat("::a", 1) + repeat(" goto a", 100'000),
-      "--[" + repeat("=", 1'000'000),
+      "--[" + repeat("=", 1'000'000) + "[",
       repeat("a.", 200'000) + "b()"};
   for (const std::string& text : kLong) {
     CAPTURE(text.substr(0, 40));
