@@ -211,6 +211,11 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
     }
   }
   if (auto r = check_visible(s, *spec)) return Built(*std::move(r));
+  // Rules join lists of any length; a list of one is its member.
+  if (spec->domain.empty() && spec->type == "Concat" &&
+      spec->inputs.size() == 1) {
+    return Built(spec->inputs);
+  }
   if (auto r = lower(s, *spec)) return Built(*std::move(r));
   const ir::OpId op = s.graph.model().ops.intern(spec->domain, spec->type,
                                                  overload_of(s.graph, *spec));

@@ -159,6 +159,12 @@ class Driver {
         out.warnings.push_back(std::move(w));
       }
     }
+    for (const auto& run : state_.graphs) {
+      for (std::string& text : run->facts->take_warnings()) {
+        if (!said.emplace("", "", text).second) continue;
+        out.warnings.push_back({"", "", std::move(text)});
+      }
+    }
     out.match_seconds = state_.match_seconds;
     return out;
   }

@@ -345,6 +345,145 @@ TEST_CASE("readers of this edit keep what they were built upon") {
         "y = Neg(Tanh_output)");
 }
 
+// y = If(c) { t = Relu(x) } else { e = Neg(x) }
+ValueId add_if(World& w, ValueId c, ValueId x) {
+  const std::vector<ir::Attribute> attributes = {
+      {.name = "then_branch", .kind = ir::AttributeKind::kGraph},
+      {.name = "else_branch", .kind = ir::AttributeKind::kGraph}};
+  const ValueId y = w.node("If", {c}, "y", attributes);
+  const NodeId owner = w.graph().producer(y);
+  std::vector<ir::Attribute> filled = attributes;
+  for (ir::Attribute& a : filled) {
+    const auto blocks = w.model.arena.array<ir::BlockId>(1);
+    blocks[0] = w.graph().add_block(owner, ir::Graph::main_block(), "");
+    a.blocks = blocks;
+    w.block = blocks[0];
+    const bool is_then = a.name == "then_branch";
+    const ValueId inner =
+        w.node(is_then ? "Relu" : "Neg", {x}, is_then ? "t" : "e");
+    w.graph().add_block_output(blocks[0], inner);
+    w.block = ir::Graph::main_block();
+  }
+  w.graph().mutable_node(owner).attributes =
+      w.model.arena.copy(std::span<const ir::Attribute>(filled));
+  return y;
+}
+
+TEST_CASE("bodies of nodes") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId c = w.input("c", {}, ir::DataType::kBool);
+  const ValueId a = w.node("Abs", {x}, "a");
+  const ValueId y = add_if(w, c, a);
+  w.output(w.node("Sqrt", {y}, "z"));
+  Session s(w);
+  SUBCASE("are edited in place, and what holds them is written anew") {
+    const NodeId owner = w.maker("y");
+    const std::byte proto[1] = {};
+    w.graph().mutable_node(owner).proto = proto;
+    CHECK(!s.put("t", [&](Edit& e) { return make(e, "Tanh", {a}); }));
+    CHECK(w.graph().op(w.maker("t")).type == "Tanh");
+    CHECK(w.graph().value(w.find("t")).block == ir::BlockId(1u));
+    CHECK(w.graph().node(owner).proto.empty());
+    CHECK(w.graph().block(ir::BlockId(1u)).changed);
+    CHECK(w.graph().block(ir::BlockId(0u)).changed);
+    CHECK(!w.graph().block(ir::BlockId(2u)).changed);
+  }
+  SUBCASE("read a replaced value from outside") {
+    CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {x}); }));
+    CHECK(w.graph().input(w.maker("t"), 0) == w.find("a"));
+    CHECK(w.graph().op(w.maker("a")).type == "Tanh");
+  }
+  SUBCASE("hand out a value from outside through an Identity") {
+    CHECK(!s.put("t", [&](Edit&) { return a; }));
+    CHECK(w.graph().op(w.maker("t")).type == "Identity");
+    CHECK(w.graph().value(w.find("t")).block == ir::BlockId(1u));
+  }
+  SUBCASE("go with their node, and with what they alone read") {
+    const std::string before = testing::dump(w.graph());
+    {
+      Edit e = s.edit(w.maker("z"));
+      e.replace(w.find("z"), make(e, "Tanh", {x}));
+      e.remove_dead({});
+      CHECK(w.graph().live_node_count() == 1);
+    }
+    CHECK(testing::dump(w.graph()) == before);
+    CHECK(!s.put("z", [&](Edit& e) { return make(e, "Tanh", {x}); }));
+    CHECK(w.text() == "z = Tanh(x)");
+  }
+  SUBCASE("hide their values from outside") {
+    const ValueId t = w.find("t");
+    const auto r = s.put("z", [&](Edit& e) {
+      auto built = e.build({.type = "Tanh", .inputs = {t}});
+      CHECK(std::get<1>(*built).reason ==
+            "an input of the new Tanh is not visible where it would stand");
+      return t;
+    });
+    REQUIRE(r);
+    CHECK(r->reason == "the new value is not visible to all readers");
+  }
+  SUBCASE("make their node depend on itself") {
+    const NodeId root = w.maker("t");
+    Edit e = s.edit(root);
+    e.replace(w.find("t"), make(e, "Tanh", {y}));
+    REQUIRE(e.commit());
+  }
+}
+
+TEST_CASE("older opsets") {
+  World w(11);
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  const auto tensor_of = [&](std::int64_t i) {
+    const auto bytes = w.model.arena.array<std::byte>(8);
+    std::memcpy(bytes.data(), &i, 8);
+    return w.model.arena.make<ir::Tensor>(
+        ir::Tensor{.dtype = ir::DataType::kInt64,
+                   .dims = w.ints("", {1}).ints,
+                   .bytes = bytes});
+  };
+  CHECK(!s.put("a", [&](Edit& e) {
+    const ValueId axes = e.constant(tensor_of(1), "axes");
+    const ValueId wide = make(e, "Unsqueeze", {x, axes});
+    return make(e, "Squeeze", {wide, axes});
+  }));
+  // Axes are attributes there, and the constant is not left behind.
+  const NodeId squeeze = w.maker("a");
+  CHECK(w.graph().node(squeeze).operand_count == 1);
+  REQUIRE(w.graph().attribute(squeeze, "axes") != nullptr);
+  CHECK(w.graph().block(ir::Graph::main_block()).initializers.empty());
+  const auto built = s.edit().build({.type = "Mish", .inputs = {x}});
+  REQUIRE(built.ok());
+  CHECK(std::get<1>(*built).reason == "Mish is not in the model's opset");
+}
+
+TEST_CASE("a hidden constant is listed and named when an edit reads it") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  const ValueId hidden = w.graph().add_value(Name(), ir::Graph::main_block(),
+                                             ir::ValueKind::kInitializer);
+  w.graph().mutable_value(hidden).tensor = w.tensor({2}, {1});
+  {
+    Edit e = s.edit(w.maker("a"));
+    e.replace(a, make(e, "Add", {x, hidden}));
+  }
+  CHECK(!w.graph().value(hidden).removed);
+  CHECK(!s.put("a", [&](Edit& e) { return make(e, "Add", {x, hidden}); }));
+  CHECK(w.text() == "a = Add(x, constant); y = Neg(a)");
+  CHECK(w.graph().block(ir::Graph::main_block()).initializers.size() == 1);
+  // It may come again after it went.
+  CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {x}); }));
+  CHECK(w.graph().block(ir::Graph::main_block()).initializers.empty());
+  CHECK(!s.put("a", [&](Edit& e) { return make(e, "Mul", {x, hidden}); }));
+  CHECK(w.text() == "a = Mul(x, constant); y = Neg(a)");
+  CHECK(w.graph().block(ir::Graph::main_block()).initializers.size() == 1);
+}
+
 TEST_CASE("any edit is undone exactly") {
   std::mt19937 random(7);
   const auto pick = [&](std::size_t n) { return random() % n; };
