@@ -255,7 +255,8 @@ constexpr Field kGroupFields[] = {
 int options_index(Runtime& rt, lua_State* state) {
   lua_pushvalue(state, 2);
   lua_rawget(state, lua_upvalueindex(2));
-  if (!lua_isnil(state, -1)) return 1;
+  if (lua_islightuserdata(state, -1)) lua_pushnil(state);  // not set
+  if (lua_gettop(state) > 3 || !lua_isnil(state, -1)) return 1;
   const auto name = string_at(state, 2);
   if (!name) return fail(rt, "options have names", {}, kind_of(state, 2));
   std::vector<std::string> known;
@@ -348,12 +349,16 @@ FunctionRef make_names(lua_State* state, const pattern::Pattern& pattern) {
 }
 
 FunctionRef make_options(Runtime& rt, lua_State* state,
-                         const std::map<std::string, OptionValue>& options) {
+                         const LoadedRule& rule) {
   lua_newuserdata(state, 0);
   lua_createtable(state, 0, 3);
-  lua_createtable(state, 0, static_cast<int>(options.size()));
-  for (const auto& [name, value] : options) {
+  lua_createtable(state, 0, static_cast<int>(rule.options.size()));
+  for (const auto& [name, value] : rule.options) {
     push_option(state, value);
+    lua_setfield(state, -2, name.c_str());
+  }
+  for (const std::string& name : rule.unset_options) {
+    lua_pushlightuserdata(state, nullptr);
     lua_setfield(state, -2, name.c_str());
   }
   push_function(state, rt, entry<options_index>, 1);

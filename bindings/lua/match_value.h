@@ -30,7 +30,7 @@ std::string_view tag_of(const Runtime& rt, ir::NodeId node);
 // of a rule's options; both as registry references.
 FunctionRef make_names(lua_State* state, const pattern::Pattern& pattern);
 FunctionRef make_options(Runtime& rt, lua_State* state,
-                         const std::map<std::string, OptionValue>& options);
+                         const LoadedRule& rule);
 
 }  // namespace ruleengine::lua
 

@@ -79,7 +79,7 @@ class LuaRule final : public rewrite::Rule {
 void LuaRule::prepare(lua_State* state) {
   Runtime& rt = Runtime::of(state);
   if (rule_.pattern) frame_.names = make_names(state, *rule_.pattern);
-  frame_.options = make_options(rt, state, rule_.options);
+  frame_.options = make_options(rt, state, rule_);
   where_ = Callback::of(sandbox_, rule_, "where", rule_.where);
   rewrite_ = Callback::of(sandbox_, rule_, "rewrite", rule_.rewrite);
   together_ = Callback::of(sandbox_, rule_, "together", rule_.together);

@@ -34,4 +34,47 @@ return rule {
     local q, k, v = op.ruleengine.MHAInProjection{m.x, m.x, m.x, w, b, num_heads = m.H, head_dim = m.D, outputs = 3}
     return m.attend:with(q, k, v, m.more)
   end,
+
+  examples = {
+    { "with biases", [[
+        (float[1,3,2] x) => (float[1,2,3,1] y)
+        <float[2,2] wq = {1,2,3,4}, float[2,2] wk = {5,6,7,8}, float[2,2] wv = {9,10,11,12},
+         float[2] bq = {1,2}, float[2] bk = {3,4}, float[2] bv = {5,6}, int64[4] s = {0,0,2,1}> {
+          q1 = MatMul(x, wq)
+          q2 = Add(q1, bq)
+          q3 = Reshape(q2, s)
+          q = Transpose <perm = [0,2,1,3]> (q3)
+          k1 = MatMul(x, wk)
+          k2 = Add(bk, k1)
+          k3 = Reshape(k2, s)
+          k = Transpose <perm = [0,2,1,3]> (k3)
+          v1 = MatMul(x, wv)
+          v2 = Add(v1, bv)
+          v3 = Reshape(v2, s)
+          v = Transpose <perm = [0,2,1,3]> (v3)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)
+        }]],
+      [[w = Constant <value = float[6,2] {1,3,2,4,5,7,6,8,9,11,10,12}> ()
+        b = Constant <value = float[6] {1,2,3,4,5,6}> ()
+        q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (x, x, x, w, b)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)]] },
+    { "one without a bias", [[
+        (float[1,3,2] x) => (float[1,2,3,1] y)
+        <float[2,2] wq = {1,2,3,4}, float[2,2] wk = {5,6,7,8}, float[2,2] wv = {9,10,11,12},
+         float[2] bq = {1,2}, float[2] bv = {5,6}, int64[4] s = {0,0,2,1}> {
+          q1 = MatMul(x, wq)
+          q2 = Add(q1, bq)
+          q3 = Reshape(q2, s)
+          q = Transpose <perm = [0,2,1,3]> (q3)
+          k1 = MatMul(x, wk)
+          k3 = Reshape(k1, s)
+          k = Transpose <perm = [0,2,1,3]> (k3)
+          v1 = MatMul(x, wv)
+          v2 = Add(v1, bv)
+          v3 = Reshape(v2, s)
+          v = Transpose <perm = [0,2,1,3]> (v3)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)
+        }]],
+      rejected = "some have a bias and some have none" },
+  },
 }

@@ -62,4 +62,65 @@ return rule {
     return op.ruleengine.ScaledDotProductAttention{m.q, k, m.v, mask,
       num_heads = m.H, head_dim = m.E, scale = m.factor, dropout_p = m.dropped}
   end,
+
+  examples = {
+    { "divided", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) <float c = {4.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          d = Div(s, c)
+          p = Softmax <axis = -1> (d)
+          y = MatMul(p, v)
+        }]],
+      "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)" },
+    { "half of the scale on either side, a mask, and a guard against rows without any key", [[
+        (float[B,4,S,16] q, float[B,4,T,16] k, float[B,4,T,16] v, float[B,1,S,T] mask) => (float[B,4,S,16] y)
+        <float c = {0.5}, float zero = {0.0}> {
+          qs = Mul(q, c)
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          ks = Mul(kt, c)
+          s = MatMul(qs, ks)
+          a = Add(s, mask)
+          p = Softmax <axis = -1> (a)
+          n = IsNaN(p)
+          g = Where(n, zero, p)
+          y = MatMul(g, v)
+        }]],
+      "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, mask)" },
+    { "heads repeated by Expand stay few", [[
+        (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v) => (float[2,4,8,16] y)
+        <float c = {4.0}, int64[1] two = {2}, int64[5] wide = {2,2,2,8,16}, int64[4] heads = {2,4,8,16}> {
+          ku = Unsqueeze(k, two)
+          ke = Expand(ku, wide)
+          kr = Reshape(ke, heads)
+          vu = Unsqueeze(v, two)
+          ve = Expand(vu, wide)
+          vr = Reshape(ve, heads)
+          kt = Transpose <perm = [0,1,3,2]> (kr)
+          s = MatMul(q, kt)
+          d = Div(s, c)
+          p = Softmax <axis = -1> (d)
+          y = MatMul(p, vr)
+        }]],
+      "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)" },
+    { "a scale of run time", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float c) => (float[2,4,8,16] y) {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          d = Div(s, c)
+          p = Softmax <axis = -1> (d)
+          y = MatMul(p, v)
+        }]],
+      rejected = "the scale is not a constant" },
+    { "a mask that chooses between scores and a small number", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,1,8] keep) => (float[2,4,8,16] y)
+        <float fill = {-10000.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          w = Where(keep, s, fill)
+          p = Softmax <axis = -1> (w)
+          y = MatMul(p, v)
+        }]],
+      rejected = "the fill of the mask is too small to be a mask" },
+  },
 }

@@ -24,7 +24,10 @@ return rule {
           b = Transpose <perm = [0,2,1]> (a)
           y = Reshape(b, s)
         }]],
-      "a = Transpose <perm = [0,1,3,2]> (x) y = Reshape(Reshape(a, {8,16,8}), s)" },
+      [[t = Transpose <perm = [0,1,3,2]> (x)
+        m2 = Constant <value = int64[3] {8,16,8}> ()
+        a = Reshape(t, m2)
+        y = Reshape(a, s)]] },
     { "another pair of axes is merged", [[
         (float[2,4,8,16] x) => (float[2,16,32] y) <int64[3] m = {2,32,16}> {
           a = Reshape(x, m)

@@ -29,4 +29,20 @@ return rule {
   end,
 
   rewrite = function(op, m) return m.x end,
+
+  examples = {
+    { "a Cast to the type that is there, a Reshape to the shape that is there", [[
+        (float[2,3] x) => (float[2,3] y) <int64[2] s = {2,3}> {
+          a = Cast <to = 1> (x)
+          b = Reshape(a, s)
+          c = Identity(b)
+          y = Neg(c)
+        }]],
+      "y = Neg(x)" },
+    { "a Transpose that moves axes of equal length", [[
+        (float[3,3] x) => (float[3,3] y) {
+          y = Transpose <perm = [1,0]> (x)
+        }]],
+      rejected = "axes move" },
+  },
 }

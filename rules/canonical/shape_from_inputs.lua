@@ -22,4 +22,23 @@ return rule {
     end
     return op.Concat{parts, axis = 0}
   end,
+
+  examples = {
+    { "in the middle of a model", [[
+        (float[B,S,8] x) => (int64[3] y) {
+          a = Relu(x)
+          y = Shape(a)
+        }]],
+      [[s = Shape(x)
+        i = Constant <value = int64[2] {0,1}> ()
+        n = Constant <value = int64[1] {8}> ()
+        g = Gather(s, i)
+        y = Concat <axis = 0> (g, n)]] },
+    { "of something whose size depends on data", [[
+        (float[B] x) => (int64[2] y) {
+          a = NonZero(x)
+          y = Shape(a)
+        }]],
+      rejected = "a size cannot be computed from the graph's inputs" },
+  },
 }

@@ -1,0 +1,39 @@
+--- Say functional attention in the engine's own op.
+return rule {
+  doc = [[
+    Attention(q, k, v, mask)                           =>   ScaledDotProductAttention(q, k, v, mask)
+    aten.scaled_dot_product_attention(q, k, v, mask)   =>   ScaledDotProductAttention(q, k, v, mask)
+
+    One to one, on [B,H,S,D] with as many key as query heads. An explicit scale stays explicit, also 1.0; without one
+    both mean 1/sqrt(D). Caches, soft caps and grouped heads are left alone.]],
+  phase = "conversion",
+
+  match = function(op, q, k, v, mask, scale, causal, dropout, H, E)
+    q:shape "B H S D"
+    k:shape "B H T D"
+    v:shape "B H T E"
+    return either(
+      op.Attention{q, k, v, maybe(mask), scale = scale, is_causal = causal},
+      op.aten.scaled_dot_product_attention{q, k, v, maybe(mask), scale = scale, is_causal = causal, dropout_p = dropout})
+  end,
+
+  rewrite = function(op, m)
+    return op.ruleengine.ScaledDotProductAttention{m.q, m.k, m.v, m.mask,
+      num_heads = m.H, head_dim = m.E, scale = m.scale, is_causal = m.causal, dropout_p = m.dropout}
+  end,
+
+  examples = {
+    { "an explicit scale", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
+          y = Attention <scale = 1.0> (q, k, v)
+        }]],
+      "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v)" },
+    { "grouped heads", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v) => (float[2,4,8,16] y) {
+          y = Attention (q, k, v)
+        }]],
+      "y = Attention (q, k, v)" },
+  },
+}
