@@ -247,6 +247,55 @@ TEST_CASE_FIXTURE(Model, "data cut short since load is an error") {
   CHECK(!fs::exists(folder / "m/out.onnx.data"));
 }
 
+TEST_CASE_FIXTURE(Model, "external data deep inside moves along") {
+  onnx::ModelProto proto;
+  REQUIRE(proto.ParseFromString(bytes));
+  onnx::GraphProto* graph = proto.mutable_graph();
+  graph->clear_initializer();
+  graph->mutable_node(0)->clear_attribute();
+  add_tensor(graph, "w", {4});
+  onnx::NodeProto* node = add_node(graph, "If", {"a"}, {"branch"});
+  onnx::AttributeProto* body = node->add_attribute();
+  body->set_name("then_branch");
+  body->set_type(onnx::AttributeProto::GRAPH);
+  *body->mutable_g()->add_initializer() = external("deep", "one.bin", 8, 4);
+  body->mutable_g()->add_output()->set_name("deep");
+  onnx::SparseTensorProto* sparse = graph->add_sparse_initializer();
+  *sparse->mutable_values() = external("sparse", "two.bin", 0, 2);
+  sparse->mutable_indices()->set_data_type(onnx::TensorProto::INT64);
+  sparse->mutable_indices()->add_dims(2);
+  for (int i : {0, 1}) sparse->mutable_indices()->add_int64_data(i);
+  sparse->add_dims(4);
+  *proto.add_training_info()->mutable_algorithm()->add_initializer() =
+      external("trained", "one.bin", 200, 4);
+  onnx::FunctionProto* f = proto.add_functions();
+  f->set_name("F");
+  f->set_domain("f");
+  f->add_opset_import()->set_version(18);
+  onnx::NodeProto* constant = f->add_node();
+  constant->set_op_type("Constant");
+  constant->add_output("c");
+  onnx::AttributeProto* value = constant->add_attribute();
+  value->set_name("value");
+  value->set_type(onnx::AttributeProto::TENSOR);
+  *value->mutable_t() = external("", "two.bin", 100, 2);
+  write_file(folder / "m/in.onnx", proto.SerializeAsString());
+  reload();
+  model->changed = true;  // nothing else is: all of it is relocated verbatim
+  REQUIRE(save(*model, folder / "out/out.onnx").ok());
+  const std::string text = read_file(folder / "out/out.onnx");
+  CHECK(text.find(".bin") == std::string::npos);
+  CHECK(data_of(folder / "out/out.onnx", "deep") == one.substr(8, 16));
+  auto again = load(folder / "out/out.onnx");
+  REQUIRE_MESSAGE(again.ok(), again.error().text());
+  // Back under the old names and offsets it would be the same model.
+  onnx::ModelProto out;
+  REQUIRE(out.ParseFromString(text));
+  const auto& tensor = out.training_info(0).algorithm().initializer(0);
+  CHECK(tensor.external_data_size() == 3);
+  CHECK(out.functions(0).node(0).attribute(0).t().data_location() == 1);
+}
+
 TEST_CASE("ranges become extents") {
   DataPlan plan("d", DataPlan::Originals::kCopy, false);
   const auto place = [&](std::int64_t offset, std::uint64_t size) {

@@ -18,7 +18,7 @@ NodeId Orderer::ancestor(const ir::Graph& graph, BlockId inner,
   NodeId node;
   while (inner != outer) {
     node = graph.block(inner).owner;
-    if (!node) return NodeId();
+    if (!node || graph.node(node).removed) return NodeId();
     inner = graph.node(node).block;
   }
   return node;

@@ -25,7 +25,8 @@ class Orderer {
   };
   Order run(ir::BlockId block);
 
-  // The node of block `outer` in whose bodies `inner` lies; invalid when none.
+  // The node of block `outer` in whose bodies `inner` lies; invalid when there
+  // is none, or one on the way was removed.
   static ir::NodeId ancestor(const ir::Graph& graph, ir::BlockId inner,
                              ir::BlockId outer);
 

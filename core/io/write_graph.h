@@ -71,6 +71,7 @@ class GraphWriter {
   void write_function_head(const ir::Function& function);
 
   void write_node(ir::NodeId node, std::uint32_t field);
+  bool names_hold(ir::NodeId node);
   void write_attributes(ir::NodeId node);
   void write_graph_attribute(const ir::Attribute& attribute);
 

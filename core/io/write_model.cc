@@ -17,10 +17,7 @@ class ModelWriter {
 
   Status run() {
     find_version();
-    if (source_.empty()) {
-      rope_.varint(model_field::kIrVersion,
-                   static_cast<std::uint64_t>(model_.ir_version));
-    }
+    if (!has_version_) write_version();
     Cursor cursor(source_, schema::kModel);
     while (status_.ok() && cursor.next()) field(cursor);
     if (status_.ok() && !has_graph_) graph();
@@ -37,8 +34,14 @@ class ModelWriter {
     while (cursor.next()) {
       if (cursor.field() == model_field::kIrVersion) {
         settings_.source_ir_version = cursor.integer();
+        has_version_ = true;
       }
     }
+  }
+
+  void write_version() {
+    rope_.varint(model_field::kIrVersion,
+                 static_cast<std::uint64_t>(model_.ir_version));
   }
 
   void field(const Cursor& cursor) {
@@ -47,8 +50,7 @@ class ModelWriter {
         if (cursor.integer() == model_.ir_version) {
           rope_.view(cursor.whole());
         } else {
-          rope_.varint(model_field::kIrVersion,
-                       static_cast<std::uint64_t>(model_.ir_version));
+          write_version();
         }
         break;
       case model_field::kGraph:
@@ -105,7 +107,7 @@ class ModelWriter {
   OpsetWriter opsets_;
   WriteSettings settings_;
   Status status_;
-  bool has_graph_ = false;
+  bool has_graph_ = false, has_version_ = false;
   std::size_t next_function_ = 0;
 };
 

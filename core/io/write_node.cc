@@ -1,3 +1,5 @@
+#include <cassert>
+
 #include "core/io/encode.h"
 #include "core/io/write_graph.h"
 
@@ -10,10 +12,31 @@ using ir::NodeId;
 using ir::ValueId;
 using ir::ValueKind;
 
+// For debug builds: an edit that renamed a value must have dropped the
+// encoding of everybody who says its name.
+bool GraphWriter::names_hold(NodeId id) {
+  std::size_t input = 0, output = 0;
+  Cursor cursor(graph_.node(id).proto, schema::kNode);
+  while (cursor.next()) {
+    ValueId v;
+    if (cursor.field() == node_field::kInput) {
+      v = graph_.input(id, input++);
+    } else if (cursor.field() == node_field::kOutput) {
+      v = graph_.output(id, output++);
+    } else {
+      continue;
+    }
+    if (cursor.text() != (v ? name_of(v) : std::string_view())) return false;
+  }
+  return input == graph_.inputs(id).size() &&
+         output == graph_.outputs(id).size();
+}
+
 void GraphWriter::write_node(NodeId id, std::uint32_t field) {
   const ir::Node& node = graph_.node(id);
   const bool dirty = !dirty_owner_.empty() && dirty_owner_[id.index()];
   if (!node.proto.empty() && !dirty) {
+    assert(names_hold(id));
     return emitter_.verbatim(field, node.proto, schema::kNode);
   }
   const Rope::Mark mark = rope_.begin(field);
