@@ -32,8 +32,7 @@ class FunctionChecker {
     for (std::uint32_t f = 0; f < n; ++f) {
       if (state_[f] == State::kNew && !visit(f)) return false;
     }
-    const std::uint64_t total =
-        expanded(model_.graph, calls_of(model_.graph));
+    const std::uint64_t total = expanded(model_.graph, calls_of(model_.graph));
     return total <= kMaxExpandedNodes || too_large({});
   }
 
@@ -43,8 +42,8 @@ class FunctionChecker {
   bool index() {
     for (std::uint32_t f = 0; f < model_.functions.size(); ++f) {
       const ir::Function& function = *model_.functions[f];
-      const ir::OpId op = model_.ops.intern(function.domain, function.name,
-                                            function.overload);
+      const ir::OpId op =
+          model_.ops.intern(function.domain, function.name, function.overload);
       if (!by_op_.emplace(op.index(), f).second) {
         return context_.fail({nullptr, "function", function.name},
                              "a function is defined twice",
@@ -62,9 +61,8 @@ class FunctionChecker {
       const auto it = by_op_.find(graph.node(NodeId(i)).op.index());
       if (it != by_op_.end()) calls.push_back({it->second, 1});
     }
-    std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
-      return a.callee < b.callee;
-    });
+    std::sort(calls.begin(), calls.end(),
+              [](const Call& a, const Call& b) { return a.callee < b.callee; });
     std::size_t out = 0;
     for (std::size_t i = 0; i < calls.size(); ++i) {
       if (out > 0 && calls[out - 1].callee == calls[i].callee) {
@@ -105,8 +103,10 @@ class FunctionChecker {
     }
     text += std::string(model_.functions[again]->name);
     return context_.fail({nullptr, "function", model_.functions[again]->name},
-                         "a function calls itself", "functions without "
-                         "recursion", printable(text, 2000));
+                         "a function calls itself",
+                         "functions without "
+                         "recursion",
+                         printable(text, 2000));
   }
 
   // Depth first, callees before callers.

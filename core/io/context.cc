@@ -24,9 +24,8 @@ std::string Context::text(const Place& place) const {
 bool Context::fail(const Place& place, std::string what, std::string expected,
                    std::string found, std::string hint) {
   if (error) return false;
-  error = Diagnostic{ErrorKind::kModel,   std::move(what),
-                     text(place),         std::move(expected),
-                     std::move(found),    std::move(hint)};
+  error = Diagnostic{ErrorKind::kModel,   std::move(what),  text(place),
+                     std::move(expected), std::move(found), std::move(hint)};
   return false;
 }
 

@@ -110,8 +110,8 @@ Result<bool> DataFiles::copy_originals(ExternalFiles& external,
     auto out = OutputFile::create(folder + std::string(location));
     if (!out) return out.error();
     files_.push_back({std::move(*out), false});
-    if (Status s = files_.back().file->copy(from->descriptor.get(), 0,
-                                            from->size);
+    if (Status s =
+            files_.back().file->copy(from->descriptor.get(), 0, from->size);
         !s) {
       return s.error();
     }

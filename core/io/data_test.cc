@@ -166,10 +166,9 @@ void add_joined(ir::Model& model, const ir::Tensor* part) {
   tensor->storage = ir::Storage::kLazy;
   tensor->dims = dims;
   tensor->lazy = lazy;
-  const ir::ValueId v =
-      model.graph.add_value(model.names.intern("joined"),
-                            ir::Graph::main_block(),
-                            ir::ValueKind::kInitializer);
+  const ir::ValueId v = model.graph.add_value(model.names.intern("joined"),
+                                              ir::Graph::main_block(),
+                                              ir::ValueKind::kInitializer);
   model.graph.add_initializer(v, tensor);
 }
 

@@ -30,9 +30,8 @@ struct Edited {
     return ValueId();
   }
   ValueId new_value(std::string_view name, BlockId block = kMain) {
-    return graph().add_value(
-        name.empty() ? Name() : model->names.intern(name), block,
-        ir::ValueKind::kUndefined);
+    return graph().add_value(name.empty() ? Name() : model->names.intern(name),
+                             block, ir::ValueKind::kUndefined);
   }
   NodeId new_node(const char* type, std::vector<ValueId> inputs,
                   std::vector<ValueId> outputs, BlockId block = kMain) {
@@ -110,11 +109,11 @@ TEST_CASE("only names that still exist keep their declared types") {
   e.changed(kMain);
   const onnx::ModelProto out = e.result();
   std::vector<std::string> names;
-  for (const auto& info : out.graph().value_info()) names.push_back(info.name());
+  for (const auto& info : out.graph().value_info())
+    names.push_back(info.name());
   CHECK(names == std::vector<std::string>{"a", "nobody", "made"});
   CHECK(out.graph().value_info(0).doc_string() == "kept");
-  const auto& shape =
-      out.graph().value_info(2).type().tensor_type().shape();
+  const auto& shape = out.graph().value_info(2).type().tensor_type().shape();
   CHECK(shape.dim(0).dim_value() == 5);
   CHECK(shape.dim(1).dim_param() == "batch");
   CHECK(shape.dim(2).value_case() == 0);
@@ -146,7 +145,8 @@ TEST_CASE("annotations go with their value, and keep their parameters") {
     const onnx::ModelProto out = e.result();
     CHECK(out.graph().quantization_annotation_size() == (removed ? 0 : 1));
     int scales = 0;
-    for (const auto& t : out.graph().initializer()) scales += t.name() == "scale";
+    for (const auto& t : out.graph().initializer())
+      scales += t.name() == "scale";
     CHECK(scales == (removed ? 0 : 1));
   }
 }

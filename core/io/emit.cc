@@ -89,9 +89,8 @@ void Emitter::relocate(Bytes body, const schema::Message& message) {
   Cursor cursor(body, message);
   while (cursor.next()) {
     const std::uint32_t field = cursor.field();
-    const schema::Message* child = field < message.fields.size()
-                                       ? message.fields[field].child
-                                       : nullptr;
+    const schema::Message* child =
+        field < message.fields.size() ? message.fields[field].child : nullptr;
     if (child != nullptr && relocates(cursor.bytes())) {
       verbatim(field, cursor.bytes(), *child);
     } else {

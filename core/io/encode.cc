@@ -70,9 +70,9 @@ void encode_data(Emitter& emitter, const ir::Tensor& tensor, DataPlace place) {
   DataPlan* plan = emitter.plan();
   const auto size = static_cast<std::uint64_t>(tensor.byte_size());
   if (data.storage == ir::Storage::kExternal) {
-    return encode_reference(
-        emitter, plan != nullptr ? plan->original(data.external, size)
-                                 : data.external);
+    return encode_reference(emitter, plan != nullptr
+                                         ? plan->original(data.external, size)
+                                         : data.external);
   }
   if (plan != nullptr && place == DataPlace::kAnywhere &&
       DataPlan::is_large(size)) {
@@ -102,8 +102,7 @@ void encode_value(Emitter& emitter, const ir::Attribute& a) {
       return rope.text(attribute_field::kS, a.s);
     case AttributeKind::kFloats:
       for (float f : a.floats) {
-        rope.fixed32(attribute_field::kFloats,
-                     std::bit_cast<std::uint32_t>(f));
+        rope.fixed32(attribute_field::kFloats, std::bit_cast<std::uint32_t>(f));
       }
       return;
     case AttributeKind::kInts:
@@ -120,7 +119,8 @@ void encode_value(Emitter& emitter, const ir::Attribute& a) {
     case AttributeKind::kTensors:
       for (const ir::Tensor* t : a.tensors) {
         const bool one = a.kind == AttributeKind::kTensor;
-        const auto field = one ? attribute_field::kT : attribute_field::kTensors;
+        const auto field =
+            one ? attribute_field::kT : attribute_field::kTensors;
         const std::string_view name =
             t->proto.empty() ? std::string_view() : tensor_name(t->proto);
         write_tensor(emitter, field, *t, name, DataPlace::kInside);

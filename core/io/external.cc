@@ -32,7 +32,10 @@ Result<std::unique_ptr<ExternalFiles>> ExternalFiles::open(
     return Diagnostic{ErrorKind::kModel,
                       std::string("cannot open the folder of the model: ") +
                           std::strerror(errno),
-                      printable(path), "", "", ""};
+                      printable(path),
+                      "",
+                      "",
+                      ""};
   }
   return std::unique_ptr<ExternalFiles>(
       new ExternalFiles(Descriptor(fd), {info.st_dev, info.st_ino}));
@@ -78,11 +81,13 @@ Result<std::span<const std::byte>> ExternalFiles::read(
   const auto offset = static_cast<std::uint64_t>(ref.offset);
   if (ref.offset < 0 || length < 0 || offset > size ||
       static_cast<std::uint64_t>(length) > size - offset) {
-    return Diagnostic{ErrorKind::kModel, "external data is too short",
-                      "'" + printable(ref.location) + "'",
-                      std::to_string(length) + " bytes at " +
-                          std::to_string(ref.offset),
-                      std::to_string(size) + " bytes", ""};
+    return Diagnostic{
+        ErrorKind::kModel,
+        "external data is too short",
+        "'" + printable(ref.location) + "'",
+        std::to_string(length) + " bytes at " + std::to_string(ref.offset),
+        std::to_string(size) + " bytes",
+        ""};
   }
   if (!(*file)->mapping) {
     Result<OpenFile> opened = reopen(ref.location);
@@ -112,10 +117,9 @@ void ExternalFiles::sort_uses() {
 }
 
 bool ExternalFiles::any_use_in(Bytes range) const {
-  const auto it = std::lower_bound(uses_.begin(), uses_.end(), range.data(),
-                                   std::less<>());
-  return it != uses_.end() &&
-         std::less<>()(*it, range.data() + range.size());
+  const auto it =
+      std::lower_bound(uses_.begin(), uses_.end(), range.data(), std::less<>());
+  return it != uses_.end() && std::less<>()(*it, range.data() + range.size());
 }
 
 std::vector<std::string_view> ExternalFiles::locations() const {

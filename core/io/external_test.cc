@@ -80,16 +80,16 @@ TEST_CASE_FIXTURE(Folders, "external data is read when asked for") {
   const ir::Graph& graph = (*model)->graph;
   const ir::ValueId e = graph.block(ir::Graph::main_block()).initializers[1];
   std::vector<std::byte> scratch;
-  auto bytes = ir::raw_bytes(*graph.value(e).tensor, (*model)->external.get(),
-                             scratch);
+  auto bytes =
+      ir::raw_bytes(*graph.value(e).tensor, (*model)->external.get(), scratch);
   REQUIRE(bytes.ok());
   CHECK(bytes->size() == 16);
   CHECK((*bytes)[0] == std::byte{'s'});
 }
 
 TEST_CASE_FIXTURE(Folders, "a file exchanged after load is noticed") {
-  auto model = load_proto(external_model({{"location", "data.bin"}}),
-                          folder / "m");
+  auto model =
+      load_proto(external_model({{"location", "data.bin"}}), folder / "m");
   REQUIRE(model.ok());
   write_file(folder / "m/other", std::string(100, 'o'));
   fs::rename(folder / "m/other", folder / "m/data.bin");
@@ -99,9 +99,8 @@ TEST_CASE_FIXTURE(Folders, "a file exchanged after load is noticed") {
 }
 
 TEST_CASE_FIXTURE(Folders, "nothing outside the folder is opened") {
-  for (const char* location :
-       {"../secret", "sub/../../secret", "sub/../data.bin", "..", "/etc/passwd",
-        "/"}) {
+  for (const char* location : {"../secret", "sub/../../secret",
+                               "sub/../data.bin", "..", "/etc/passwd", "/"}) {
     CHECK(refused_at(location, "outside the model's folder"));
   }
   CHECK(refused_at((folder / "m/data.bin"), "outside the model's folder"));
@@ -155,8 +154,8 @@ TEST_CASE_FIXTURE(Folders, "offset and length are numbers that fit") {
   CHECK(with("length", "17", "do not fit"));
   CHECK(with("length", "0", "do not fit"));
   CHECK(refused({{"location", "data.bin"}, {"location", "x"}}, "twice"));
-  CHECK(error_of(external_model({{"location", "data.bin"}}, 26),
-                 folder / "m").find("too short") != std::string::npos);
+  CHECK(error_of(external_model({{"location", "data.bin"}}, 26), folder / "m")
+            .find("too short") != std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Folders, "data is in one place") {
@@ -181,8 +180,7 @@ TEST_CASE_FIXTURE(Folders, "the walk without openat2 has the same policy") {
   fs::create_directory_symlink("..", folder / "m/up");
   const Descriptor dir(::open((folder / "m").c_str(), O_PATH | O_DIRECTORY));
   for (Walk walk : {Walk::kKernel, Walk::kSteps}) {
-    for (const char* good :
-         {"data.bin", "sub/data.bin", "./sub/.//data.bin"}) {
+    for (const char* good : {"data.bin", "sub/data.bin", "./sub/.//data.bin"}) {
       CHECK(open_confined(dir.get(), good, walk).ok());
     }
     for (const char* bad : {"link", "up/secret", "up", "sub", "sub/", ".",

@@ -107,8 +107,8 @@ TEST_CASE("functions are complete and there once") {
   CHECK(has(changed([](F& f) { f.clear_name(); }), "no name"));
   CHECK(has(changed([](F& f) { f.add_input("p"); }), "defined twice"));
   CHECK(has(changed([](F& f) { f.clear_opset_import(); }), "not imported"));
-  CHECK(has(changed([](F& f) { f.set_output(0, "none"); }),
-            "nothing produces"));
+  CHECK(
+      has(changed([](F& f) { f.set_output(0, "none"); }), "nothing produces"));
   CHECK(has(changed([](F& f) {
               f.add_attribute("a");
               f.add_attribute("a");
@@ -142,8 +142,8 @@ TEST_CASE("functions are added and removed without touching the others") {
   made->opset_imports = {{"", 18}};
   ir::Graph& body = made->body;
   const auto block = ir::Graph::main_block();
-  const auto in = body.add_value(model.names.intern("in"), block,
-                                 ir::ValueKind::kInput);
+  const auto in =
+      body.add_value(model.names.intern("in"), block, ir::ValueKind::kInput);
   const auto out = body.add_value(model.names.intern("out"), block,
                                   ir::ValueKind::kUndefined);
   body.add_block_input(block, in);

@@ -81,8 +81,8 @@ std::uint64_t disk_bytes(const std::string& path) {
 
 TEST_CASE("files beyond 2 and 4 GiB load, change and save without memory") {
   const TemporaryFolder folder;
-  for (std::uint64_t size : {std::uint64_t{1200} << 20,
-                             std::uint64_t{2500} << 20}) {
+  for (std::uint64_t size :
+       {std::uint64_t{1200} << 20, std::uint64_t{2500} << 20}) {
     write_sparse_model(folder / "in.onnx", size);
     const std::uint64_t before = anonymous_kib();
     auto model = load(folder / "in.onnx");

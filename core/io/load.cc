@@ -35,14 +35,15 @@ Result<std::shared_ptr<FileSource>> open_source(const std::string& path) {
   file.descriptor = Descriptor(
       ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat info;
-  if (!file.descriptor.valid() ||
-      ::fstat(file.descriptor.get(), &info) != 0) {
-    return fault(path, std::string("cannot open the model: ") +
-                           std::strerror(errno));
+  if (!file.descriptor.valid() || ::fstat(file.descriptor.get(), &info) != 0) {
+    return fault(path,
+                 std::string("cannot open the model: ") + std::strerror(errno));
   }
   if (!S_ISREG(info.st_mode)) {
-    return fault(path, "the model is not a regular file", "a file of ONNX "
-                 "bytes", S_ISDIR(info.st_mode) ? "a folder" : "a device");
+    return fault(path, "the model is not a regular file",
+                 "a file of ONNX "
+                 "bytes",
+                 S_ISDIR(info.st_mode) ? "a folder" : "a device");
   }
   if (info.st_size == 0) return fault(path, "the model is empty");
   file.id = {info.st_dev, info.st_ino};
@@ -105,8 +106,7 @@ Status check_intact(const ir::Model& model) {
     return fault(model.path, "the model was cut short while it was in use");
   }
   if (external != nullptr && external->faulted()) {
-    return fault(model.path,
-                 "external data was cut short while it was in use");
+    return fault(model.path, "external data was cut short while it was in use");
   }
   return {};
 }

@@ -87,8 +87,7 @@ TEST_CASE("the header is checked") {
   CHECK(says(after([](auto& m) { m.mutable_opset_import(0)->set_version(0); }),
              {"no valid version"}));
   CHECK(says(after([](auto& m) {
-               m.mutable_opset_import(0)->set_version(
-                   ir::newest_opset("") + 1);
+               m.mutable_opset_import(0)->set_version(ir::newest_opset("") + 1);
              }),
              {"newer than known"}));
   CHECK(after([](auto& m) {
@@ -107,20 +106,18 @@ TEST_CASE("the header is checked") {
 }
 
 TEST_CASE("names are defined once, and before anybody asks") {
-  CHECK(says(after([](auto& m) {
-               add_node(m.mutable_graph(), "Relu", {"x"}, {"a"});
-             }),
-             {"defined twice", "'a'"}));
+  CHECK(says(
+      after([](auto& m) { add_node(m.mutable_graph(), "Relu", {"x"}, {"a"}); }),
+      {"defined twice", "'a'"}));
   CHECK(says(after([](auto& m) {
                set_type(m.mutable_graph()->add_input(), "x", {2, 4});
              }),
              {"defined twice", "'x'"}));
   CHECK(says(after([](auto& m) { add_tensor(m.mutable_graph(), "w", {1}); }),
              {"defined twice", "'w'"}));
-  CHECK(says(after([](auto& m) {
-               add_node(m.mutable_graph(), "Relu", {"x"}, {"w"});
-             }),
-             {"defined twice", "'w'"}));
+  CHECK(says(
+      after([](auto& m) { add_node(m.mutable_graph(), "Relu", {"x"}, {"w"}); }),
+      {"defined twice", "'w'"}));
   CHECK(says(after([](auto& m) {
                m.mutable_graph()->mutable_node(1)->set_input(0, "none");
              }),
@@ -208,7 +205,7 @@ onnx::ModelProto nested(int depth) {
     std::string attribute;
     if (!inner.empty()) {
       attribute = "\x0a\x01g\xa0\x01\x05\x32";
-      for (std::size_t n = inner.size(); ; n >>= 7) {
+      for (std::size_t n = inner.size();; n >>= 7) {
         attribute += static_cast<char>(n > 127 ? (n & 127) | 128 : n);
         if (n <= 127) break;
       }

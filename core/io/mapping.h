@@ -1,8 +1,8 @@
 // Mapping: a file mapped read-only, and the guard for what mapping brings: a
 // file that is cut short while it is mapped raises SIGBUS on access. Once
-// guard_mapping_faults() (load.h) was called, such an access reads zeros instead and
-// the mapping remembers it; load, save and check_intact() then report it. All
-// thread-safe; the handler passes on faults that are not ours.
+// guard_mapping_faults() (load.h) was called, such an access reads zeros
+// instead and the mapping remembers it; load, save and check_intact() then
+// report it. All thread-safe; the handler passes on faults that are not ours.
 #ifndef RULEENGINE_CORE_IO_MAPPING_H_
 #define RULEENGINE_CORE_IO_MAPPING_H_
 

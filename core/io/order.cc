@@ -13,8 +13,7 @@ Orderer::Orderer(const ir::Graph& graph)
   if (graph.block_count() > 1) find_captures();
 }
 
-NodeId Orderer::ancestor(const ir::Graph& graph, BlockId inner,
-                         BlockId outer) {
+NodeId Orderer::ancestor(const ir::Graph& graph, BlockId inner, BlockId outer) {
   NodeId node;
   while (inner != outer) {
     node = graph.block(inner).owner;
@@ -34,7 +33,8 @@ void Orderer::find_captures() {
     const ir::Block& block = graph_.block(BlockId(b));
     for (NodeId n : block.nodes) {
       if (graph_.node(n).removed) continue;
-      for (const ir::Operand& use : graph_.inputs(n)) add(BlockId(b), use.value);
+      for (const ir::Operand& use : graph_.inputs(n))
+        add(BlockId(b), use.value);
     }
     for (ValueId v : block.outputs) add(BlockId(b), v);
   }

@@ -53,10 +53,13 @@ OutputFile::OutputFile(const std::string& path)
 }
 
 Status OutputFile::fail(int error) const {
-  return Diagnostic{ErrorKind::kWrite,
-                    std::string("cannot write the result: ") +
-                        std::strerror(error),
-                    printable(path_), "", "", ""};
+  return Diagnostic{
+      ErrorKind::kWrite,
+      std::string("cannot write the result: ") + std::strerror(error),
+      printable(path_),
+      "",
+      "",
+      ""};
 }
 
 Result<std::unique_ptr<OutputFile>> OutputFile::create(
@@ -66,8 +69,10 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(
   if (old && !old->regular) {
     return Diagnostic{ErrorKind::kWrite,
                       "the result cannot take the place of what is there",
-                      printable(path), "a regular file, or nothing",
-                      "a folder or a device", ""};
+                      printable(path),
+                      "a regular file, or nothing",
+                      "a folder or a device",
+                      ""};
   }
   if (Status s = file->open(); !s) return s.error();
   return file;
@@ -85,8 +90,8 @@ Status OutputFile::open() {
   }
   while (fd < 0) {
     temporary_ = temporary_name(folder_);
-    fd = ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
-                0666);
+    fd =
+        ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST) {
       temporary_.clear();
       return fail(errno);
@@ -170,11 +175,12 @@ Status OutputFile::copy_extent(int from, std::uint64_t offset,
   while (size > 0 && kernel_copies_) {
     auto in = static_cast<off_t>(offset), out = static_cast<off_t>(at_);
     const std::size_t step = std::min<std::uint64_t>(size, 1u << 30);
-    const ssize_t n =
-        ::copy_file_range(from, &in, file_.get(), &out, step, 0);
+    const ssize_t n = ::copy_file_range(from, &in, file_.get(), &out, step, 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && cannot_copy_in_kernel(errno)) kernel_copies_ = false;
-    else if (n < 0) return fail(errno);
+    if (n < 0 && cannot_copy_in_kernel(errno))
+      kernel_copies_ = false;
+    else if (n < 0)
+      return fail(errno);
     if (n <= 0) break;  // the slow way knows whether the file ended
     at_ += static_cast<std::uint64_t>(n);
     offset += static_cast<std::uint64_t>(n);
@@ -197,7 +203,10 @@ Status OutputFile::copy_by_reading(int from, std::uint64_t offset,
                         n < 0 ? std::string("cannot read the original: ") +
                                     std::strerror(errno)
                               : "the original was cut short meanwhile",
-                        "", "", "", ""};
+                        "",
+                        "",
+                        "",
+                        ""};
     }
     const auto got = static_cast<std::size_t>(n);
     if (Status s = write_at(buffer.data(), got); !s) return s;

@@ -38,9 +38,9 @@ constexpr std::uint32_t value_fields() {
 
 struct Scan {
   std::int64_t type = 0;
-  std::uint32_t present = 0;   // value fields, by number
+  std::uint32_t present = 0;      // value fields, by number
   std::size_t message_count = 0;  // of repeated messages and strings
-  Bytes singular;              // the message of t, g, sparse_tensor or tp
+  Bytes singular;                 // the message of t, g, sparse_tensor or tp
 };
 
 bool is_singular_message(std::uint32_t field) {
@@ -165,14 +165,12 @@ bool check_kind(Context& context, const Place& place, Scan& scan,
   }
   const std::uint32_t own = 1u << kFieldOf[scan.type];
   if ((scan.present & ~own) != 0) {
-    return context.fail(place,
-                        "the value of an attribute does not fit its type",
-                        "the field '" +
-                            std::string(schema::kAttribute
-                                            .fields[kFieldOf[scan.type]]
-                                            .name) +
-                            "' alone",
-                        "another value field");
+    return context.fail(
+        place, "the value of an attribute does not fit its type",
+        "the field '" +
+            std::string(schema::kAttribute.fields[kFieldOf[scan.type]].name) +
+            "' alone",
+        "another value field");
   }
   return true;
 }
@@ -237,8 +235,8 @@ bool read_value(Context& context, Bytes proto, const Place& place,
                 const Scan& scan, BlockMaker* maker, ir::Attribute& out) {
   switch (out.kind) {
     case AttributeKind::kInts:
-      out.ints = context.model.arena.copy(
-          std::span<const std::int64_t>(context.ints));
+      out.ints =
+          context.model.arena.copy(std::span<const std::int64_t>(context.ints));
       return true;
     case AttributeKind::kFloats:
       out.floats =

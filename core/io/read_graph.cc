@@ -11,14 +11,22 @@ using ir::BlockId;
 using ir::ValueId;
 using ir::ValueKind;
 
-const BodyLayout kGraphBody = {
-    schema::kGraph,         graph_field::kNode,   graph_field::kInitializer,
-    graph_field::kSparse,   graph_field::kInput,  graph_field::kOutput,
-    graph_field::kValueInfo, false};
-const BodyLayout kFunctionBody = {
-    schema::kFunction,      function_field::kNode, 0, 0,
-    function_field::kInput, function_field::kOutput,
-    function_field::kValueInfo, true};
+const BodyLayout kGraphBody = {schema::kGraph,
+                               graph_field::kNode,
+                               graph_field::kInitializer,
+                               graph_field::kSparse,
+                               graph_field::kInput,
+                               graph_field::kOutput,
+                               graph_field::kValueInfo,
+                               false};
+const BodyLayout kFunctionBody = {schema::kFunction,
+                                  function_field::kNode,
+                                  0,
+                                  0,
+                                  function_field::kInput,
+                                  function_field::kOutput,
+                                  function_field::kValueInfo,
+                                  true};
 
 GraphReader::GraphReader(Context& context, ir::Graph& graph,
                          std::span<const ir::OpsetImport> imports, Scope& scope)
@@ -43,9 +51,9 @@ bool GraphReader::read(Bytes proto, const BodyLayout& layout,
     const std::string name =
         owner ? std::string(graph_.node(owner).name) : std::string();
     const Place nested{&place, "subgraph of node", name};
-    const bool ok = read_block(task.block, task.proto,
-                               owner ? kGraphBody : layout,
-                               owner ? nested : place);
+    const bool ok =
+        read_block(task.block, task.proto, owner ? kGraphBody : layout,
+                   owner ? nested : place);
     if (!ok) return false;
     for (; !children_.empty(); children_.pop_back()) {
       tasks_.push_back(children_.back());
@@ -71,8 +79,7 @@ bool GraphReader::read_block(BlockId block, Bytes proto,
                          "more");
   }
   graph_.mutable_block(block).proto = proto;
-  return reserve(proto, layout, place) &&
-         define_inputs(proto, layout, place) &&
+  return reserve(proto, layout, place) && define_inputs(proto, layout, place) &&
          define_initializers(proto, layout, place) &&
          define_node_outputs(proto, layout, place) &&
          link_nodes(proto, layout, place) && declare(proto, layout, place);
@@ -148,8 +155,8 @@ bool GraphReader::define_inputs(Bytes proto, const BodyLayout& layout,
     ValueInfo info;
     if (layout.formal) {
       info.name = cursor.text();
-    } else if (!read_value_info(context_, cursor.bytes(),
-                                {&place, "input", {}}, info)) {
+    } else if (!read_value_info(context_, cursor.bytes(), {&place, "input", {}},
+                                info)) {
       return false;
     }
     const Place here{&place, "input", info.name};

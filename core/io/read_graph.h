@@ -52,6 +52,8 @@ class GraphReader : public BlockMaker {
     std::size_t attributes = 0, metadata = 0;
     Bytes extra;
     bool scattered = false;  // `extra` is not all
+
+    void add_extra(Bytes field);
   };
 
   bool read_block(ir::BlockId block, Bytes proto, const BodyLayout& layout,
@@ -92,7 +94,7 @@ class GraphReader : public BlockMaker {
   std::vector<Task> children_;  // of the block that is being read
   std::vector<int> depths_;     // by block
   std::vector<char> op_checked_;
-  ir::BlockId block_;           // that is being read
+  ir::BlockId block_;              // that is being read
   std::uint32_t next_output_ = 0;  // value of the next node output to link
   std::uint64_t next_rank_ = 0;
   std::vector<ir::ValueId> inputs_, outputs_;

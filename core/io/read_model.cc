@@ -122,10 +122,10 @@ bool check_header(Context& context, const Parts& parts) {
   }
   if (!parts.has_ir_version || model.ir_version < 1 ||
       model.ir_version > kNewestIrVersion) {
-    return context.fail({}, "the model has no known ir_version",
-                        "1 to " + std::to_string(kNewestIrVersion),
-                        parts.has_ir_version ? std::to_string(model.ir_version)
-                                             : "none");
+    return context.fail(
+        {}, "the model has no known ir_version",
+        "1 to " + std::to_string(kNewestIrVersion),
+        parts.has_ir_version ? std::to_string(model.ir_version) : "none");
   }
   if (model.opset_imports.empty()) {
     if (model.ir_version >= 3) {

@@ -96,11 +96,20 @@ bool GraphReader::scan_operand(const Cursor& cursor, Bytes node,
   return true;
 }
 
-bool GraphReader::scan_node(Bytes proto, const Place& place,
-                            NodeParts& parts) {
+// One view as long as the fields touch.
+void GraphReader::NodeParts::add_extra(Bytes field) {
+  if (extra.empty()) {
+    extra = field;
+  } else if (extra.data() + extra.size() == field.data()) {
+    extra = {extra.data(), extra.size() + field.size()};
+  } else {
+    scattered = true;
+  }
+}
+
+bool GraphReader::scan_node(Bytes proto, const Place& place, NodeParts& parts) {
   inputs_.clear();
   outputs_.clear();
-  std::size_t extra_end = 0;
   Cursor cursor(proto, schema::kNode);
   while (cursor.next()) {
     switch (cursor.field()) {
@@ -126,18 +135,9 @@ bool GraphReader::scan_node(Bytes proto, const Place& place,
       case node_field::kMetadata:
         ++parts.metadata;
         break;
-      default: {
+      default:
         if (!check_field(context_, cursor, schema::kNode, place)) return false;
-        const Bytes whole = cursor.whole();
-        const auto begin =
-            static_cast<std::size_t>(whole.data() - proto.data());
-        const std::size_t first = extra_end - parts.extra.size();
-        parts.scattered |= !parts.extra.empty() && begin != extra_end;
-        extra_end = begin + whole.size();
-        parts.extra = parts.extra.empty()
-                          ? whole
-                          : proto.subspan(first, extra_end - first);
-      }
+        parts.add_extra(cursor.whole());
     }
   }
   return context_.finished(place, cursor);
@@ -149,8 +149,8 @@ Bytes GraphReader::gather_extra(Bytes proto, const NodeParts& parts) {
   Cursor cursor(proto, schema::kNode);
   while (cursor.next()) {
     const std::uint32_t f = cursor.field();
-    if (f <= node_field::kAttribute || (f >= node_field::kDomain &&
-                                        f <= node_field::kMetadata)) {
+    if (f <= node_field::kAttribute ||
+        (f >= node_field::kDomain && f <= node_field::kMetadata)) {
       continue;
     }
     out.insert(out.end(), cursor.whole().begin(), cursor.whole().end());
@@ -185,8 +185,7 @@ bool GraphReader::read_attributes(Bytes proto, const NodeParts& parts,
                                   const Place& place,
                                   std::span<const ir::Attribute>& attributes) {
   if (parts.attributes == 0) return true;
-  const auto out =
-      context_.model.arena.array<ir::Attribute>(parts.attributes);
+  const auto out = context_.model.arena.array<ir::Attribute>(parts.attributes);
   std::size_t i = 0;
   Cursor cursor(proto, schema::kNode);
   while (cursor.next()) {

@@ -76,7 +76,8 @@ bool check_indices(Context& context, const Place& place, const Sparse& sparse,
     for (std::size_t axis = 0; axis < row.size(); ++axis) {
       row[axis] = elements.next();
       if (row[axis] < 0 || row[axis] >= limits[axis]) {
-        return context.fail(place, "an index of a sparse tensor is out of range",
+        return context.fail(place,
+                            "an index of a sparse tensor is out of range",
                             "0 to " + std::to_string(limits[axis] - 1),
                             std::to_string(row[axis]));
       }

@@ -22,8 +22,8 @@ bool read_choice(Context& context, Bytes proto, const Place& place,
       continue;
     }
     const bool again = cursor.field() == choice.field;
-    choice.payload = again ? context.merged(choice.payload, cursor.bytes())
-                           : cursor.bytes();
+    choice.payload =
+        again ? context.merged(choice.payload, cursor.bytes()) : cursor.bytes();
     choice.field = cursor.field();
   }
   return context.finished(place, cursor);

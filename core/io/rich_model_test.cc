@@ -35,7 +35,8 @@ void add_attributes(onnx::NodeProto* node) {
   auto* i = node->add_attribute();
   i->set_name("ints");
   i->set_type(onnx::AttributeProto::INTS);
-  for (std::int64_t v : {std::int64_t{-1}, INT64_MAX, INT64_MIN}) i->add_ints(v);
+  for (std::int64_t v : {std::int64_t{-1}, INT64_MAX, INT64_MIN})
+    i->add_ints(v);
   auto* s = node->add_attribute();
   s->set_name("strings");
   s->set_type(onnx::AttributeProto::STRINGS);

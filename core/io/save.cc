@@ -209,8 +209,8 @@ Result<std::string> serialize(const ir::Model& model) {
       out.append(as_text({piece.data, piece.size}));
       continue;
     }
-    const Status s = ir::stream_bytes(
-        *piece.tensor, model.external.get(), [&](Bytes bytes) {
+    const Status s =
+        ir::stream_bytes(*piece.tensor, model.external.get(), [&](Bytes bytes) {
           out.append(as_text(bytes));
           return Status();
         });

@@ -36,8 +36,7 @@ TEST_CASE_FIXTURE(Saved, "the model itself is never the result") {
   fs::create_symlink("in.onnx", folder / "soft.onnx");
   fs::create_hard_link(folder / "in.onnx", folder / "hard.onnx");
   const std::string before = read_file(folder / "in.onnx");
-  for (const char* name : {"in.onnx", "soft.onnx", "hard.onnx",
-                           "./in.onnx"}) {
+  for (const char* name : {"in.onnx", "soft.onnx", "hard.onnx", "./in.onnx"}) {
     CHECK(kind_of(folder / name) == ErrorKind::kUsage);
   }
   CHECK(read_file(folder / "in.onnx") == before);
@@ -89,7 +88,8 @@ TEST_CASE_FIXTURE(Saved, "the original is intact while the result is read") {
   CHECK(check_intact(**again).ok());
 }
 
-TEST_CASE("an output that is dropped leaves nothing, a committed one is whole") {
+TEST_CASE(
+    "an output that is dropped leaves nothing, a committed one is whole") {
   const TemporaryFolder folder;
   {
     auto out = OutputFile::create(folder / "a");

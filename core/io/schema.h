@@ -30,7 +30,7 @@ enum Shape : std::uint8_t {
   kVarint = 1 << 0,
   kFloat = 1 << 5,
   kLength = 1 << 2,
-  kVarints = kVarint | kLength,        // packed or not
+  kVarints = kVarint | kLength,  // packed or not
   kFloats = kFloat | kLength,
   kDoubles = (1 << 1) | kLength,
 };

@@ -221,8 +221,7 @@ bool store_entry(Context& context, const Entry& entry, const Place& place,
     return context.fail(place,
                         std::string(offset ? "offset" : "length") +
                             " of external data is not a number",
-                        "a decimal number of 0 or more",
-                        quoted(entry.value));
+                        "a decimal number of 0 or more", quoted(entry.value));
   }
   (offset ? ref.offset : ref.length) = *number;
   return true;
@@ -232,10 +231,10 @@ bool check_extent(Context& context, const Place& place, const ir::Tensor& out) {
   const ir::ExternalRef& ref = out.external;
   const std::optional<std::int64_t> want = raw_size(out);
   if (!want || (ref.length >= 0 && ref.length != *want)) {
-    return context.fail(place, "the bytes of a tensor do not fit its shape",
-                        want ? std::to_string(*want) + " bytes"
-                             : "less than 2^63 bytes",
-                        "a length of " + std::to_string(ref.length));
+    return context.fail(
+        place, "the bytes of a tensor do not fit its shape",
+        want ? std::to_string(*want) + " bytes" : "less than 2^63 bytes",
+        "a length of " + std::to_string(ref.length));
   }
   Result<std::uint64_t> size = context.external->size(ref.location);
   if (!size) {
@@ -244,11 +243,11 @@ bool check_extent(Context& context, const Place& place, const ir::Tensor& out) {
   }
   const auto offset = static_cast<std::uint64_t>(ref.offset);
   if (offset > *size || static_cast<std::uint64_t>(*want) > *size - offset) {
-    return context.fail(place, "external data is too short",
-                        std::to_string(*want) + " bytes at offset " +
-                            std::to_string(ref.offset),
-                        std::to_string(*size) + " bytes in " +
-                            quoted(ref.location));
+    return context.fail(
+        place, "external data is too short",
+        std::to_string(*want) + " bytes at offset " +
+            std::to_string(ref.offset),
+        std::to_string(*size) + " bytes in " + quoted(ref.location));
   }
   return true;
 }
@@ -302,11 +301,11 @@ bool read_typed(Context& context, Bytes proto, const DataFields& data,
   }
   const std::uint32_t field = field_of(out.dtype);
   if (data.kinds() == 1 && data.first() != field) {
-    return context.fail(
-        place, "the data of a tensor is in the wrong field",
-        std::string(schema::kTensor.fields[field].name) + " for " +
-            std::string(ir::data_type_name(out.dtype)),
-        std::string(schema::kTensor.fields[data.first()].name));
+    return context.fail(place, "the data of a tensor is in the wrong field",
+                        std::string(schema::kTensor.fields[field].name) +
+                            " for " +
+                            std::string(ir::data_type_name(out.dtype)),
+                        std::string(schema::kTensor.fields[data.first()].name));
   }
   if (data.kinds() == 0 && *element_count(out.dims) != 0) {
     return context.fail(place, "a tensor has no data",

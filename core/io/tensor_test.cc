@@ -62,8 +62,8 @@ TEST_CASE("raw bytes fit type and shape, to the byte") {
 }
 
 TEST_CASE("elements smaller than a byte are packed") {
-  for (int type : {TensorProto::INT4, TensorProto::UINT4,
-                   TensorProto::FLOAT4E2M1}) {
+  for (int type :
+       {TensorProto::INT4, TensorProto::UINT4, TensorProto::FLOAT4E2M1}) {
     CHECK(verdict(raw(type, {5}, 3)) == "");
     CHECK(refused(raw(type, {5}, 2), "do not fit"));
     CHECK(refused(raw(type, {5}, 5), "do not fit"));
@@ -170,13 +170,11 @@ TEST_CASE("sparse tensors are consistent") {
     return text.find(part) != std::string::npos;
   };
   CHECK(sparse_verdict([](Sparse&) {}) == "");
-  CHECK(has(sparse_verdict([](Sparse& s) {
-              s.mutable_indices()->set_int64_data(0, 4);
-            }),
+  CHECK(has(sparse_verdict(
+                [](Sparse& s) { s.mutable_indices()->set_int64_data(0, 4); }),
             "out of range"));
-  CHECK(has(sparse_verdict([](Sparse& s) {
-              s.mutable_indices()->set_int64_data(0, -1);
-            }),
+  CHECK(has(sparse_verdict(
+                [](Sparse& s) { s.mutable_indices()->set_int64_data(0, -1); }),
             "out of range"));
   CHECK(has(sparse_verdict([](Sparse& s) {
               s.mutable_values()->set_dims(0, 2);
@@ -185,10 +183,10 @@ TEST_CASE("sparse tensors are consistent") {
               s.mutable_indices()->add_int64_data(3);
             }),
             "not rising"));
-  CHECK(has(sparse_verdict([](Sparse& s) { s.set_dims(0, 0); }),
-            "not possible"));
-  CHECK(has(sparse_verdict([](Sparse& s) { s.clear_indices(); }),
-            "no indices"));
+  CHECK(
+      has(sparse_verdict([](Sparse& s) { s.set_dims(0, 0); }), "not possible"));
+  CHECK(
+      has(sparse_verdict([](Sparse& s) { s.clear_indices(); }), "no indices"));
   CHECK(has(sparse_verdict([](Sparse& s) { s.clear_values(); }), "no values"));
   CHECK(has(sparse_verdict([](Sparse& s) {
               s.mutable_indices()->add_dims(1);
@@ -219,8 +217,8 @@ TEST_CASE("attributes have one value of their type") {
   CHECK(attribute_verdict([](Node& n) { add(n, "a", 2)->set_i(1); }) == "");
   CHECK(attribute_verdict([](Node& n) { add(n, "a", 2); }) == "");
   CHECK(attribute_verdict([](Node& n) { add(n, "a", 0)->set_i(1); }) == "");
-  CHECK(has(attribute_verdict([](Node& n) { add(n, "a", 0); }),
-            "no valid type"));
+  CHECK(
+      has(attribute_verdict([](Node& n) { add(n, "a", 0); }), "no valid type"));
   CHECK(has(attribute_verdict([](Node& n) { add(n, "a", 9999)->set_i(1); }),
             "9999"));
   CHECK(has(attribute_verdict([](Node& n) { add(n, "a", 2)->set_f(1); }),
@@ -231,9 +229,8 @@ TEST_CASE("attributes have one value of their type") {
               a->add_ints(1);
             }),
             "does not fit its type"));
-  CHECK(has(attribute_verdict([](Node& n) {
-              add(n, "a", 2)->set_ref_attr_name("b");
-            }),
+  CHECK(has(attribute_verdict(
+                [](Node& n) { add(n, "a", 2)->set_ref_attr_name("b"); }),
             "refers to one of a function"));
   CHECK(has(attribute_verdict([](Node& n) { add(n, "", 2)->set_i(1); }),
             "no name"));

@@ -96,45 +96,46 @@ bool Cursor::read_fixed(std::size_t size) {
   return true;
 }
 
+// A value inside a group, of a type that is not a group's begin or end.
+bool Cursor::skip_value(WireType type) {
+  std::uint64_t skipped;
+  switch (type) {
+    case WireType::kVarint:
+      return read_varint(next_, end_, skipped) == WireError::kNone;
+    case WireType::kFixed64:
+      return read_fixed(8);
+    case WireType::kFixed32:
+      return read_fixed(4);
+    case WireType::kLength:
+      return read_length();
+    default:
+      return false;
+  }
+}
+
 bool Cursor::skip_group() {
   std::uint32_t open[kMaxGroupDepth];
   int depth = 0;
-  const std::uint32_t outer = field_;
   open[depth++] = field_;
   while (depth > 0) {
-    std::uint64_t tag, skipped;
+    std::uint64_t tag;
     if (WireError e = read_varint(next_, end_, tag); e != WireError::kNone) {
       return fail(e);
     }
     const auto field = static_cast<std::uint32_t>(tag >> 3);
     if (tag > kMaxTag || field == 0) return fail(WireError::kTag);
+    const auto type = static_cast<WireType>(tag & 7);
     bool ok = true;
-    switch (static_cast<WireType>(tag & 7)) {
-      case WireType::kVarint:
-        ok = read_varint(next_, end_, skipped) == WireError::kNone;
-        break;
-      case WireType::kFixed64:
-        ok = read_fixed(8);
-        break;
-      case WireType::kFixed32:
-        ok = read_fixed(4);
-        break;
-      case WireType::kLength:
-        ok = read_length();
-        break;
-      case WireType::kStartGroup:
-        ok = depth < kMaxGroupDepth;
-        if (ok) open[depth++] = field;
-        break;
-      case WireType::kEndGroup:
-        ok = open[--depth] == field;
-        break;
-      default:
-        ok = false;
+    if (type == WireType::kStartGroup) {
+      ok = depth < kMaxGroupDepth;
+      if (ok) open[depth++] = field;
+    } else if (type == WireType::kEndGroup) {
+      ok = open[--depth] == field;
+    } else {
+      ok = skip_value(type);
     }
     if (!ok) return fail(WireError::kGroup);
   }
-  field_ = outer;
   payload_ = {};
   return true;
 }

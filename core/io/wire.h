@@ -93,6 +93,7 @@ class Cursor {
   bool read_length();
   bool read_fixed(std::size_t size);
   bool skip_group();
+  bool skip_value(WireType type);
   bool fail(WireError error) {
     error_ = error;
     next_ = end_;

@@ -145,6 +145,8 @@ TEST_CASE("unknown fields come through at every level") {
   put(&proto);
   put(graph);
   put(graph->mutable_node(0));
+  graph->mutable_node(0)->set_doc_string("not beside the unknown field");
+  graph->mutable_node(0)->set_overload("between");
   put(graph->mutable_initializer(0));
   put(graph->mutable_output(0));
   put(proto.mutable_opset_import(0));

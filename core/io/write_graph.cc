@@ -216,13 +216,13 @@ void GraphWriter::write_nodes(Body& body) {
   body.nodes = true;
   const Orderer::Order order = orderer_->run(body.block);
   if (!order.cycle.empty() && !error_) {
-    error_ = Diagnostic{ErrorKind::kModel,
-                        "the rewritten graph has a cycle",
-                        graph_.describe(order.cycle.front()),
-                        "nodes that can be put in an order",
-                        std::to_string(order.cycle.size()) +
-                            " nodes in a circle",
-                        ""};
+    error_ =
+        Diagnostic{ErrorKind::kModel,
+                   "the rewritten graph has a cycle",
+                   graph_.describe(order.cycle.front()),
+                   "nodes that can be put in an order",
+                   std::to_string(order.cycle.size()) + " nodes in a circle",
+                   ""};
   }
   for (NodeId n : order.nodes) write_node(n, body.layout.node);
 }

@@ -88,10 +88,10 @@ class GraphWriter {
   std::vector<bool> dirty_;        // blocks
   std::vector<bool> dirty_owner_;  // nodes with a dirty block; empty: none
   std::optional<Orderer> orderer_;
-  std::vector<ir::ValueId> by_block_;      // values, those of a block together
+  std::vector<ir::ValueId> by_block_;  // values, those of a block together
   std::vector<std::size_t> block_begin_;
   std::vector<std::vector<ir::ValueId>> shadowed_;
-  std::vector<ir::ValueId> by_name_;       // in the body being written
+  std::vector<ir::ValueId> by_name_;  // in the body being written
   std::vector<bool> is_initializer_, is_input_, has_info_;
   std::map<std::uint32_t, std::string> made_names_;  // by value
   std::optional<Diagnostic> error_;

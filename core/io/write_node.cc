@@ -146,8 +146,8 @@ void GraphWriter::write_new_infos(const Body& body) {
         value.kind != ValueKind::kNodeOutput || !lives(v)) {
       continue;
     }
-    encode_value_info(rope_, body.layout.value_info, name_of(v),
-                      value.declared, model_.dims);
+    encode_value_info(rope_, body.layout.value_info, name_of(v), value.declared,
+                      model_.dims);
   }
 }
 
