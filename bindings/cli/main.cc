@@ -3,8 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
@@ -142,7 +145,11 @@ int parse_and_run(int argc, char** argv) {
   }
   split_node(app, options);
   io::guard_mapping_faults();
-  return verb_of(app)(options);
+  const int code = verb_of(app)(options);
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw std::system_error(errno, std::generic_category());
+  }
+  return code;
 }
 
 }  // namespace
@@ -154,6 +161,10 @@ int main(int argc, char** argv) {
     return cli::parse_and_run(argc, argv);
   } catch (const std::bad_alloc&) {
     return cli::fail({ErrorKind::kLimit, "out of memory", "", "", "", ""});
+  } catch (const std::system_error& error) {
+    // What prints to stdout throws this; files are written without throwing.
+    return cli::fail({ErrorKind::kWrite, "the output cannot be written",
+                      "stdout", "", error.code().message(), ""});
   } catch (const std::exception& error) {
     return cli::fail({ErrorKind::kLimit, "internal error", "", "", error.what(),
                       "this is a bug of ruleengine; please report it"});

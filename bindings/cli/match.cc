@@ -77,7 +77,7 @@ int match(const Options& options) {
       return fail(status.error());
     }
   }
-  if (options.json) fmt::print("{}\n", json.dump(2));
+  if (options.json) fmt::print("{}", text_of(json));
   return 0;
 }
 

@@ -1,8 +1,12 @@
 // `ruleengine run`: bytes become a graph, a program compiled from rules finds
 // matches in it, each match becomes an edit, and the graph becomes bytes again.
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -171,12 +175,37 @@ Status prepare_output(const Paths& paths, const Options& options) {
                     options.output, "", error.message(), ""};
 }
 
+// The report may go anywhere but over what is read or written. It is written
+// last, so a folder that takes none is found before anything else is.
+Status check_report_path(const Paths& paths, const Options& options) {
+  if (options.report.empty()) return {};
+  const fs::path folder = fs::path(options.report).parent_path();
+  if (access(folder.empty() ? "." : folder.c_str(), W_OK) != 0) {
+    return Diagnostic{ErrorKind::kWrite,     "the report cannot be written",
+                      options.report,        "",
+                      std::strerror(errno),  ""};
+  }
+  std::vector<std::string> taken = paths.models;
+  taken.insert(taken.end(), paths.rules.begin(), paths.rules.end());
+  for (const std::string& model : paths.models) {
+    taken.push_back(output_path(model, options, paths.models.size() > 1));
+  }
+  for (const std::string& path : taken) {
+    std::error_code none;
+    if (path == options.report || fs::equivalent(path, options.report, none)) {
+      return usage("the report would replace another file", path,
+                   "give the report another name");
+    }
+  }
+  return {};
+}
+
 Status write_report(const std::vector<Outcome>& outcomes,
                     const Options& options) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const Outcome& outcome : outcomes) json.push_back(outcome.json);
   const auto& shown = outcomes.size() == 1 ? json[0] : json;
-  return write_text(options.report, shown.dump(2) + "\n");
+  return write_text(options.report, text_of(shown));
 }
 
 }  // namespace
@@ -187,6 +216,9 @@ int run(const Options& options) {
   }
   auto paths = sort_paths(options.paths, Wants::kBoth);
   if (!paths) return fail(paths.error());
+  if (auto status = check_report_path(*paths, options); !status) {
+    return fail(status.error());
+  }
   if (auto status = prepare_output(*paths, options); !status) {
     return fail(status.error());
   }

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include <nlohmann/json.hpp>
+
 namespace ruleengine::cli {
 namespace {
 
@@ -83,6 +85,11 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     text += line + '\n';
   }
   return text;
+}
+
+std::string text_of(const nlohmann::ordered_json& json) {
+  using Handler = nlohmann::ordered_json::error_handler_t;
+  return json.dump(2, ' ', false, Handler::replace) + "\n";
 }
 
 Progress::Progress(std::string label, bool enabled)

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "core/base/diagnostic.h"
 
 namespace ruleengine::cli {
@@ -22,6 +24,10 @@ void say(const std::string& line);  // to stderr
 // Columns aligned, the first row is the head; numbers to the right. Cells are
 // made printable.
 std::string table(const std::vector<std::vector<std::string>>& rows);
+
+// Two spaces deep, a newline at the end. JSON holds UTF-8 only: what is not,
+// in a file's name for instance, is replaced.
+std::string text_of(const nlohmann::ordered_json& json);
 
 // A bar that appears after half a second, on a terminal only; erased when it
 // is destroyed.

@@ -35,7 +35,7 @@ void print_json(const std::vector<lua::ExampleResult>& results) {
                     {"line", r.line},
                     {"executed", r.executed}});
   }
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}", text_of(json));
 }
 
 }  // namespace

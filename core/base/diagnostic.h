@@ -40,8 +40,8 @@ struct Diagnostic {
   std::string text() const;
 };
 
-// `text` with control characters (but not valid UTF-8) as \xNN, cut after
-// `limit` bytes with "...".
+// `text` with control characters and what is not UTF-8 as \xNN, cut after
+// about `limit` bytes with "...".
 std::string printable(std::string_view text, std::size_t limit = 200);
 
 }  // namespace ruleengine

@@ -50,8 +50,8 @@ LOADING = {
                          ["atention", "attention"]),
     "example_without_end": Bad(rule(more='examples = { { "a" } },'), ["bad"]),
     # Ops, words, attributes.
-    "unknown_op": Bad(rule("op.Nge(op.Neg(x))"),
-                      ["bad.lua:4", "Nge", "Neg"]),
+    "unknown_op": Bad(rule("op.Trnspose(op.Neg(x))"),
+                      ["bad.lua:4", "Trnspose", "'Transpose'"]),
     "unknown_op_in_dialect": Bad(
         rule("op.ruleengine.ScaledDotProductAtention(x, x, x)"),
         ["bad.lua:4", "ScaledDotProductAttention"]),
@@ -72,7 +72,7 @@ LOADING = {
     "never_bound_in_where": Bad(
         rule(names="x, z", more="where = function(m) need(m.z, 'no') end,"),
         ["z"]),
-    "bound_twice": Bad(rule('op.Add(op.Neg(x):as "a", op.Neg(x):as "a")'),
+    "bound_twice": Bad(rule('op.Add(op.Neg(x):as "a", op.Abs(x):as "a")'),
                        ["bad.lua:4", "a"]),
     "keyword_tag": Bad(rule('op.Neg(x):as "end"'), ["bad.lua:4", "end"]),
     "arithmetic": Bad(rule("op.Neg(x) + 1"), ["bad.lua:4"]),
@@ -102,29 +102,31 @@ LOADING = {
 RUNNING = {
     "thrown_in_where": Bad(rule(more='where = function(m) error("boom") end,'),
                            ["bad.lua:9", "boom"]),
-    "thrown_in_rewrite": Bad(rule(rewrite='error("boom")'),
+    "thrown_in_rewrite": Bad(rule(rewrite='(error("boom"))'),
                              ["bad.lua:7", "boom"]),
+    "thrown_in_a_tail_call": Bad(rule(rewrite='error("boom")'),
+                                 ["bad.lua:7", "boom"]),
     "two_results_for_one": Bad(rule(rewrite="m.x, m.x"), ["bad.lua", "2"]),
     "one_result_for_two": Bad(
         rule("op.Neg(x), op.Exp(x)", "m.x"), ["bad.lua"],
         body="a = Neg(x) b = Exp(x) y = Add(a, b)"),
-    "no_result": Bad(rule(rewrite="nil"), ["bad.lua"]),
+    "no_result": Bad(rule(rewrite=""), ["bad.lua"]),
     "text_as_a_result": Bad(rule(rewrite='"x"'), ["bad.lua"]),
     "a_table_as_a_result": Bad(rule(rewrite="{}"), ["bad.lua"]),
     "undeclared": Bad(rule(more="where = function(m) need(m.nobody) end,"),
                       ["nobody"]),
     "assigned_over": Bad(rule(more="where = function(m) m.x = 1 end,"),
                          ["bad.lua:9", "x"]),
-    "unknown_op_built": Bad(rule(rewrite="op.Nge(m.x)"),
-                            ["bad.lua:7", "Neg"]),
-    "unknown_attribute_built": Bad(rule(rewrite="op.Softmax{m.x, axs = 1}"),
+    "unknown_op_built": Bad(rule(rewrite="(op.Trnspose(m.x))"),
+                            ["bad.lua:7", "'Transpose'"]),
+    "unknown_attribute_built": Bad(rule(rewrite="(op.Softmax{m.x, axs = 1})"),
                                    ["bad.lua:7", "axs", "axis"]),
     "required_input_absent": Bad(
-        rule("either(op.Neg(op.Neg(x)), op.Abs(z))", "op.Exp(m.z)",
+        rule("either(op.Neg(op.Neg(x)), op.Abs(z))", "(op.Exp(m.z))",
              names="x, z"), ["bad.lua:7"]),
     "recursion": Bad(rule(more="where = function(m) local function f() "
                           "return 1 + f() end f() end,"), ["bad.lua"]),
-    "pointer_as_text": Bad(rule(rewrite="op.Cast{m.x, to = m}"),
+    "pointer_as_text": Bad(rule(rewrite="(op.Cast{m.x, to = m})"),
                            ["bad.lua:7"]),
 }
 

@@ -59,6 +59,10 @@ class Refusals(FilesTest):
         self.write("m.pt", b"")
         self.run_bad(2, "run", "cancel.lua", "m.pt", says="m.pt")
 
+    def test_a_folder_is_rules_whatever_its_name(self):
+        (self.folder / "folder.onnx").mkdir()
+        self.run_bad(2, "run", "cancel.lua", "folder.onnx", says="no model")
+
     def test_a_rule_that_is_not_there(self):
         self.run_bad(4, "run", "nobody.lua", "m.onnx", says="nobody.lua")
 
@@ -86,7 +90,7 @@ class Refusals(FilesTest):
             for rule in ("cancel.lua", "never.lua"):
                 with self.subTest(name=name, rule=rule):
                     self.run_bad(2, "run", rule, "m.onnx", "-o", name,
-                                 says="m.onnx")
+                                 says=[str(name), "replace"])
 
     def test_the_output_is_the_inputs_data(self):
         self.external()

@@ -65,7 +65,6 @@ GOOD = make.onnx_bytes(make.NEGATIONS)
 # --- Not a model at all -------------------------------------------------------
 
 BAD["missing"] = lambda folder: None
-BAD["a folder"] = lambda folder: (folder / "m.onnx").mkdir()
 BAD["a pipe"] = lambda folder: os.mkfifo(folder / "m.onnx")
 BAD["a device"] = lambda folder: os.symlink("/dev/zero", folder / "m.onnx")
 BAD["a link to itself"] = lambda folder: os.symlink("m.onnx",
