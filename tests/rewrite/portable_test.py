@@ -1,0 +1,224 @@
+"""The bodies of fused ops run in a stock ONNX Runtime, at every opset.
+
+Each case is a call of an op of a domain that nobody knows; a rule made for the
+case turns it into one of the engine's own ops, which the target `portable`
+writes with a body; and that must compute what numpy says.
+"""
+
+import dataclasses
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from support import numbers, program
+
+TYPES = {
+    np.dtype("float32"): TensorProto.FLOAT,
+    np.dtype("float16"): TensorProto.FLOAT16,
+    np.dtype("float64"): TensorProto.DOUBLE,
+    np.dtype("bool"): TensorProto.BOOL,
+}
+
+
+@dataclasses.dataclass
+class Case:
+    title: str
+    op: str  # "domain::Type"
+    inputs: list  # arrays, None where absent, "=0" for input 0 again
+    attributes: dict
+    expected: list
+    opsets: tuple = (11, 12, 13, 14, 15, 17, 18, 21, 23)
+    symbolic: bool = False  # dimensions of the inputs are names
+    tolerance: float = 1e-5
+
+
+def softmax(s):
+    with np.errstate(invalid="ignore"):
+        e = np.exp(s - s.max(-1, keepdims=True))
+        p = e / e.sum(-1, keepdims=True)
+    return np.where(np.isnan(p), 0, p)
+
+
+def attention(q, k, v, mask=None, scale=None, causal=False, softcap=0.0):
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    heads = q.shape[-3]
+    k = np.repeat(k, heads // k.shape[-3], -3)
+    v = np.repeat(v, heads // v.shape[-3], -3)
+    s = q @ np.swapaxes(k, -1, -2)
+    s = s * (1 / np.sqrt(q.shape[-1]) if scale is None else scale)
+    if softcap:
+        s = softcap * np.tanh(s / softcap)
+    if causal:
+        s = np.where(np.tri(s.shape[-2], s.shape[-1], dtype=bool), s, -np.inf)
+    if mask is not None and mask.dtype == bool:
+        s = np.where(mask, s, -np.inf)
+    elif mask is not None:
+        s = s + mask.astype(np.float64)
+    return softmax(s) @ v
+
+
+def cases():
+    rng = np.random.default_rng(3)
+
+    def rand(*dims, dtype=np.float32):
+        return rng.standard_normal(dims).astype(dtype)
+
+    q, k, v = rand(2, 4, 3, 8), rand(2, 4, 5, 8), rand(2, 4, 5, 6)
+    base = {"num_heads": 4, "head_dim": 6}
+    op = "ruleengine::ScaledDotProductAttention"
+    yield Case("plain", op, [q, k, v], base, [attention(q, k, v)])
+    yield Case("plain, symbolic", op, [q, k, v], base, [attention(q, k, v)],
+               symbolic=True)
+    yield Case("scale", op, [q, k, v], {**base, "scale": 0.25},
+               [attention(q, k, v, scale=0.25)])
+    yield Case("scale 1", op, [q, k, v], {**base, "scale": 1.0},
+               [attention(q, k, v, scale=1.0)])
+    for causal in (0, 1):
+        allowed = rng.random((2, 1, 3, 5)) < 0.6
+        allowed[0, 0, 1] = False
+        added = rand(3, 5)
+        added[2] = -np.inf
+        for name, mask in (("bool", allowed), ("added", added)):
+            yield Case(f"{name} mask, causal {causal}", op, [q, k, v, mask],
+                       {**base, "is_causal": causal},
+                       [attention(q, k, v, mask, causal=causal)],
+                       symbolic=causal == 1)
+    for s, t in ((3, 5), (5, 3), (4, 4)):
+        a, b, c = rand(2, 4, s, 8), rand(2, 4, t, 8), rand(2, 4, t, 6)
+        yield Case(f"causal {s}x{t}", op, [a, b, c], {**base, "is_causal": 1},
+                   [attention(a, b, c, causal=True)])
+    yield Case("softcap", op, [q * 9, k, v], {**base, "softcap": 3.0},
+               [attention(q * 9, k, v, softcap=3.0)])
+    k2, v1 = rand(2, 2, 5, 8), rand(2, 1, 5, 6)
+    yield Case("grouped heads", op, [q, k2, rand(2, 2, 5, 6)], base, None)
+    yield Case("grouped, k and v apart", op, [q, k2, v1], base, None)
+    h = [x.astype(np.float16) for x in (q, k, v)]
+    yield Case("float16", op, h, base, [attention(*h)], tolerance=5e-3)
+    d = [x.astype(np.float64) for x in (q, k, v)]
+    yield Case("double", op, d, {**base, "is_causal": 1},
+               [attention(*d, causal=True)])
+    yield Case("forward", "ruleengine::AttentionForward",
+               [q, k, v[..., :6].repeat(2, -1)[..., :8], rand(1, 1, 3, 5)],
+               {"sm_scale": 0.3}, None)
+    yield Case("aten, rank 3", "aten::scaled_dot_product_attention",
+               [q[0], k[0], v[0]], {"is_causal": 1},
+               [attention(q[0], k[0], v[0], causal=True)])
+    yield Case("aten, mask", "aten::scaled_dot_product_attention",
+               [q, k, v, rng.random((3, 5)) < 0.7], {"scale": 0.5}, None)
+
+    op = "ruleengine::MHAInProjection"
+    w, b = rand(24, 10), rand(24)
+    x, y, z = rand(2, 3, 10), rand(2, 5, 10), rand(2, 5, 10)
+    heads = {"num_heads": 2, "head_dim": 4}
+
+    def project(*sources, bias=None):
+        out = []
+        for i, s in enumerate(sources):
+            p = s @ w[8 * i:8 * i + 8].T
+            p = p if bias is None else p + bias[8 * i:8 * i + 8]
+            out.append(p.reshape(2, -1, 2, 4).transpose(0, 2, 1, 3))
+        return out
+
+    yield Case("cross projection", op, [x, y, z, w, b], heads,
+               project(x, y, z, bias=b), tolerance=1e-4)
+    yield Case("cross, no bias", op, [x, y, z, w], heads, project(x, y, z),
+               tolerance=1e-4)
+    yield Case("self projection", op, [x, "=0", "=0", w, b], heads,
+               project(x, x, x, bias=b), tolerance=1e-4)
+    yield Case("self, no bias, symbolic", op, [x, "=0", "=0", w], heads,
+               project(x, x, x), symbolic=True, tolerance=1e-4)
+    yield Case("linear", "ruleengine::Linear", [x, w, b], {}, [x @ w.T + b],
+               tolerance=1e-4)
+    yield Case("linear, no bias", "ruleengine::Linear", [x, w], {},
+               [x @ w.T], tolerance=1e-4)
+
+
+def fill(case):
+    """What the numpy meaning gives where the case does not say it."""
+    if case.expected is None:
+        a = case.attributes
+        args = [i.astype(np.float32) if i.dtype != bool else i
+                for i in case.inputs]
+        case.expected = [attention(
+            *args, scale=a.get("scale", a.get("sm_scale")),
+            causal=bool(a.get("is_causal", 0)))]
+    return case
+
+
+def model(case, opset):
+    names, values, feeds = [], [], {}
+    for i, array in enumerate(case.inputs):
+        if isinstance(array, str):
+            names.append(names[int(array[1:])])
+            continue
+        name = f"i{i}"
+        dims = ([f"{name}d{a}" if a in (0, array.ndim - 2) else d
+                 for a, d in enumerate(array.shape)]
+                if case.symbolic else list(array.shape))
+        names.append(name)
+        values.append(helper.make_tensor_value_info(name, TYPES[array.dtype],
+                                                    dims))
+        feeds[name] = array
+    elem = TYPES[case.inputs[0].dtype]
+    outs = [f"o{i}" for i in range(len(case.expected))]
+    node = helper.make_node("Call", names, outs, name="call", domain="test")
+    infos = [helper.make_tensor_value_info(
+        o, elem, [None] * e.ndim if case.symbolic else list(e.shape))
+        for o, e in zip(outs, case.expected)]
+    graph = helper.make_graph([node], "g", values, infos)
+    return helper.make_model(graph, ir_version=7, opset_imports=[
+        helper.make_opsetid("", opset), helper.make_opsetid("test", 1)]), feeds
+
+
+def rule(case):
+    """test::Call(...) => the op, with the attributes of the case."""
+    names = []
+    for i, array in enumerate(case.inputs):
+        same = isinstance(array, str)
+        names.append(names[int(array[1:])] if same else "abcdefgh"[i])
+    domain, op = case.op.split("::")
+    count = f", outputs = {len(case.expected)}"
+    given = [f"m.{n}" for n in names] + [
+        f"{k} = {v!r}" for k, v in case.attributes.items()]
+    return f"""
+return rule {{
+  doc = "test::Call => {case.op}",
+  match = function(op, {", ".join(sorted(set(names)))})
+    return op.test.Call{{{", ".join(names)}{count}}}
+  end,
+  rewrite = function(op, m)
+    return op.{domain}.{op}{{{", ".join(given)}{count}}}
+  end,
+}}
+"""
+
+
+class Portable(program.ProgramTest):
+    def check(self, case, opset):
+        source, feeds = model(case, opset)
+        self.write("m.onnx", source.SerializeToString())
+        self.write("call.lua", rule(case))
+        self.run_ok("run", "call.lua", "m.onnx", "-o", "out.onnx")
+        out = self.folder / "out.onnx"
+        result = onnx.load(out)
+        onnx.checker.check_model(result)
+        self.assertEqual(len(result.functions), 1)
+        self.assertEqual(result.graph.node[0].op_type,
+                         case.op.split("::")[1])
+        for got, expected in zip(numbers.session(out).run(None, feeds),
+                                 case.expected):
+            np.testing.assert_allclose(
+                got.astype(np.float64), expected, rtol=case.tolerance,
+                atol=case.tolerance)
+
+    def test_bodies(self):
+        for case in cases():
+            for opset in case.opsets:
+                with self.subTest(case.title, opset=opset):
+                    self.check(fill(case), opset)
+
+
+if __name__ == "__main__":
+    unittest.main()
