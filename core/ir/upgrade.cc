@@ -63,8 +63,7 @@ Tensor ints(Arena& arena, std::span<const std::int64_t> values) {
 
 DataType element_type(Facts& facts, ValueId value) {
   const Type* type = value ? facts.type(value) : nullptr;
-  return type != nullptr && type->is_tensor() ? type->elem
-                                              : DataType::kFloat;
+  return type != nullptr && type->is_tensor() ? type->elem : DataType::kFloat;
 }
 
 std::optional<std::int64_t> rank_of(Facts& facts, ValueId value) {
@@ -73,20 +72,91 @@ std::optional<std::int64_t> rank_of(Facts& facts, ValueId value) {
   return static_cast<std::int64_t>(type->rank());
 }
 
+Attribute int_attribute(std::string_view name, std::int64_t value) {
+  return {.name = name, .kind = AttributeKind::kInt, .i = value};
+}
+
+void drop(NewestForm& form, std::string_view name) {
+  std::erase_if(form.attributes,
+                [&](const Attribute& a) { return a.name == name; });
+}
+
 // The flattening Softmax of before 13 is the newest one only on the last axis.
 void upgrade_softmax(ValueId input, Facts& facts, NewestForm& form) {
   const Attribute* axis = find(form.attributes, "axis");
   const std::int64_t at = axis != nullptr ? axis->i : 1;
   const auto rank = rank_of(facts, input);
-  form.readable = at == -1 || (rank && at == *rank - 1);
-  Attribute last;
-  last.name = "axis";
-  last.kind = AttributeKind::kInt;
-  last.i = -1;
-  std::erase_if(form.attributes, [](const Attribute& a) {
-    return a.name == "axis";
+  if (at != -1 && (!rank || at != *rank - 1)) form.readable = false;
+  drop(form, "axis");
+  form.attributes.push_back(int_attribute("axis", -1));
+}
+
+void upgrade_gone(std::string_view type, std::int64_t opset, NewestForm& form) {
+  for (const Gone& row : kGone) {
+    if (row.type != type || opset >= row.since) continue;
+    const Attribute* a = find(form.attributes, row.attribute);
+    if ((a == nullptr ? row.usual : a->i) != row.value) form.readable = false;
+    drop(form, row.attribute);
+  }
+  for (const OnceDefault& row : kOnceDefault) {
+    if (row.type != type || opset >= row.since) continue;
+    if (find(form.attributes, row.attribute) != nullptr) continue;
+    Attribute a = int_attribute(row.attribute, row.number);
+    if (!row.text.empty()) {
+      a.kind = AttributeKind::kString;
+      a.s = row.text;
+    }
+    form.attributes.push_back(a);
+  }
+  if (opset < kNoHints) drop(form, "consumed_inputs");
+}
+
+// "FLOAT16" and so on.
+void upgrade_cast(NewestForm& form) {
+  for (Attribute& a : form.attributes) {
+    if (a.name != "to" || a.kind != AttributeKind::kString) continue;
+    std::string low(a.s);
+    for (char& c : low) {
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    const DataType type = data_type_from_name(low);
+    if (type == DataType::kUndefined) form.readable = false;
+    a = int_attribute("to", static_cast<std::int64_t>(type));
+  }
+}
+
+// Broadcasting by order: without an axis, and with the one that numpy's rules
+// come to, it is what the newest ops do.
+void upgrade_broadcast(std::span<const Operand> inputs, Facts& facts,
+                       NewestForm& form) {
+  if (const Attribute* axis = find(form.attributes, "axis")) {
+    const auto a =
+        inputs.size() == 2 ? rank_of(facts, inputs[0].value) : std::nullopt;
+    const auto b = a ? rank_of(facts, inputs[1].value) : std::nullopt;
+    if (!b || axis->i != *a - *b) form.readable = false;
+  }
+  drop(form, "axis");
+  drop(form, "broadcast");
+}
+
+bool is_changed(std::string_view type, std::int64_t opset) {
+  return std::ranges::any_of(kChanged, [&](const Changed& row) {
+    return row.type == type && opset < row.since;
   });
-  form.attributes.push_back(last);
+}
+
+// Whether anything but a moved attribute sets the op of `opset` apart.
+bool has_other_form(std::string_view type, std::int64_t opset) {
+  const auto concerns = [&](const auto& row) {
+    return row.type == type && opset < row.since;
+  };
+  return opset < kNoHints || is_changed(type, opset) ||
+         std::ranges::any_of(kGone, concerns) ||
+         std::ranges::any_of(kOnceDefault, concerns) ||
+         (opset < kSoftmaxOnAxis && is_softmax_like(type)) ||
+         (opset < kBroadcasts && once_explicit(type)) ||
+         (opset < kSplitCounts && type == "Split") ||
+         (opset < kTrainingSaid && type == "BatchNormalization");
 }
 
 std::optional<Tensor> moved_tensor(Arena& arena, const Moved& row,
@@ -119,9 +189,8 @@ bool Upgrades::needed(OpId id) const {
     const bool moved = std::ranges::any_of(kMoved, [&](const Moved& row) {
       return row.type == op.type && opset_ < row.since;
     });
-    const bool softmax = opset_ < kSoftmaxOnAxis && is_softmax_like(op.type);
-    const bool legacy = opset_ < kBroadcasts && once_explicit(op.type);
-    known = op.domain.empty() && (moved || softmax || legacy) ? 2 : 1;
+    known =
+        op.domain.empty() && (moved || has_other_form(op.type, opset_)) ? 2 : 1;
   }
   return known == 2;
 }
@@ -130,8 +199,8 @@ ValueId Upgrades::hidden(NodeId node, int input, const Tensor& tensor,
                          const void* data) {
   auto& [value, from] = hidden_[{node, input}];
   if (value && from == data) return value;
-  value = graph_->add_value(Name(), Graph::main_block(),
-                            ValueKind::kInitializer);
+  value =
+      graph_->add_value(Name(), Graph::main_block(), ValueKind::kInitializer);
   graph_->mutable_value(value).tensor =
       graph_->model().arena.make<Tensor>(tensor);
   from = data;
@@ -147,12 +216,20 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
   form.attributes.assign(attributes.begin(), attributes.end());
   const std::string_view type = graph_->op(node).type;
   const ValueId first = graph_->input(node, 0);
+  if (is_changed(type, opset_)) form.readable = false;
+  upgrade_gone(type, opset_, form);
   if (opset_ < kSoftmaxOnAxis && is_softmax_like(type)) {
     upgrade_softmax(first, facts, form);
   }
-  if (opset_ < kBroadcasts && find(form.attributes, "axis") != nullptr &&
-      once_explicit(type)) {
-    form.readable = false;
+  if (opset_ < kBroadcasts && once_explicit(type)) {
+    upgrade_broadcast(graph_->inputs(node), facts, form);
+  }
+  if (opset_ < kCastByNumber && type == "Cast") upgrade_cast(form);
+  if (opset_ < kTrainingSaid && type == "BatchNormalization") {
+    for (ValueId more : graph_->outputs(node).subspan(
+             std::min<std::size_t>(1, graph_->outputs(node).size()))) {
+      if (more) form.readable = false;
+    }
   }
   for (const Moved& row : kMoved) {
     if (row.type != type || opset_ >= row.since) continue;
@@ -167,9 +244,11 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
     const auto slot = static_cast<std::size_t>(row.input);
     if (form.inputs.size() <= slot) form.inputs.resize(slot + 1);
     form.inputs[slot] = hidden(node, row.input, *tensor, a);
-    std::erase_if(form.attributes, [&](const Attribute& old) {
-      return old.name == row.attribute;
-    });
+    drop(form, row.attribute);
+  }
+  if (opset_ < kSplitCounts && type == "Split" && form.inputs.size() < 2) {
+    form.attributes.push_back(
+        int_attribute("num_outputs", graph_->node(node).output_count));
   }
 }
 

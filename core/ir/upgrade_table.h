@@ -60,8 +60,68 @@ inline constexpr std::array<std::string_view, 3> kSoftmaxLike = {
 // Before 7 these broadcast only when told so by attributes.
 inline constexpr int kBroadcasts = 7;
 inline constexpr std::array<std::string_view, 12> kOnceExplicit = {
-    "Add", "And", "Div",   "Equal", "Gemm", "Greater",
-    "Less", "Mul", "Or", "Pow",   "Sub",   "Xor"};
+    "Add",  "And", "Div", "Equal", "Gemm", "Greater",
+    "Less", "Mul", "Or",  "Pow",   "Sub",  "Xor"};
+
+// Attributes that are gone: a node that gives (or, by its old default, means)
+// another value than `value` is not what the newest op is.
+struct Gone {
+  std::string_view type;
+  std::string_view attribute;
+  int since;           // the first opset without it
+  std::int64_t usual;  // its default then
+  std::int64_t value;  // what the newest op does
+};
+inline constexpr std::array kGone = {
+    Gone{"BatchNormalization", "is_test", 7, 0, 1},
+    Gone{"BatchNormalization", "spatial", 9, 1, 1},
+    Gone{"Dropout", "is_test", 7, 0, 1},
+};
+
+// What an attribute that is left out meant before `since`.
+struct OnceDefault {
+  std::string_view type;
+  std::string_view attribute;
+  int since;
+  std::string_view text;  // of a string; else a number
+  std::int64_t number;
+};
+inline constexpr std::array kOnceDefault = {
+    OnceDefault{"Concat", "axis", 4, {}, 1},
+    OnceDefault{"RoiAlign", "coordinate_transformation_mode", 16,
+                "output_half_pixel", 0},
+};
+
+// Ops that are something else before an opset; the newest form cannot say it.
+struct Changed {
+  std::string_view type;
+  int since;
+};
+inline constexpr std::array kChanged = {
+    Changed{"DFT", 20},    Changed{"GroupNormalization", 21},
+    Changed{"PRelu", 7},   Changed{"Pad", 2},
+    Changed{"Resize", 11}, Changed{"Scan", 9},
+    Changed{"Tile", 6},
+};
+
+// From here on `Cast` names its type by number, and no op has the hint
+// "consumed_inputs".
+inline constexpr int kCastByNumber = 6;
+inline constexpr int kNoHints = 6;
+
+// From here on axes count from the end when they are negative.
+inline constexpr int kAxesFromTheEnd = 11;
+inline constexpr std::array<std::string_view, 20> kAxisOps = {
+    "ArgMax",       "ArgMin",          "Compress",  "Concat",
+    "Flatten",      "Gather",          "ReduceL1",  "ReduceL2",
+    "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
+    "ReduceMin",    "ReduceProd",      "ReduceSum", "ReduceSumSquare",
+    "Slice",        "Split",           "Squeeze",   "Unsqueeze"};
+
+// From here on a Split without sizes says how many parts there are.
+inline constexpr int kSplitCounts = 18;
+// Up to here several outputs of a BatchNormalization meant training.
+inline constexpr int kTrainingSaid = 14;
 
 }  // namespace ruleengine::ir
 
