@@ -41,9 +41,9 @@ class Build {
   // The arguments first..top: inputs, or one table that is the node.
   bool read_arguments(int first) {
     const int top = lua_gettop(state_);
-    const bool is_node = top == first && lua_istable(state_, first) &&
-                         !is_list(rt_, state_, first) &&
-                         !is_shape(rt_, state_, first);
+    const bool is_node =
+        top == first && lua_istable(state_, first) &&
+        !is_list(rt_, state_, first) && !is_shape(rt_, state_, first);
     if (is_node) return inputs_.add_array(first) && read_attributes(first);
     for (int i = first; i <= top; ++i) {
       if (!inputs_.add(i)) return false;
@@ -76,6 +76,11 @@ class Build {
 
   int finish() {
     if (!inputs_.finish(spec_.inputs)) return kFailed;
+    // One part is the whole: op.Concat{sizes, axis = 0}, whatever sizes are.
+    if (op_ == "Concat" && spec_.inputs.size() == 1) {
+      push_value(rt_, state_, spec_.inputs[0]);
+      return 1;
+    }
     auto built = rt_.session.edit->build(spec_);
     if (!built.ok()) return fail(rt_, std::move(built.error()));
     if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
@@ -182,7 +187,7 @@ int build_call(Runtime& rt, lua_State* state) {
   return build.finish();
 }
 
-// --- op.X, op.domain.X --------------------------------------------------------
+// --- op.X, op.domain.X ---
 
 int domain_assign(Runtime& rt, lua_State*) {
   return fail(rt, "`op` cannot be assigned to");

@@ -116,6 +116,24 @@ TEST_CASE("lists of symbolic dimensions are computed, single ones reject") {
         "input 'B' of Mul needs dimension B, which is not a known number");
 }
 
+TEST_CASE("one part is the whole") {
+  becomes({"return op.Neg(op.Concat{w, axis = 0})", "y = Neg(w)"}, kFloat);
+}
+
+TEST_CASE("errors name the line, also of a call that is returned") {
+  RuleRunner runner(
+      "match = function(op, x) return op.Relu(x) end,\n"
+      "rewrite = function(op, m)\n"
+      "  local y = op.Neg(m.x)\n"
+      "  return op.LeakyRelu{y,\n"
+      "    alpha = 'x'}\n"
+      "end",
+      kFloat);
+  const Attempted out = runner.attempt();
+  REQUIRE(out.error);
+  CHECK(out.error->where.find("r.lua:4, at Relu node") != std::string::npos);
+}
+
 TEST_CASE("what already stands is handed back") {
   becomes({"return op.Abs(w)", "y = Abs(w) z = Identity(y)"},
           "(float[2,6] x, float[2,6] w) => (float[2,6] y, float[2,6] z) "
@@ -215,7 +233,7 @@ TEST_CASE("building belongs into rewrite") {
         "nodes are built only in `rewrite` and `pass`");
 }
 
-// --- Results --------------------------------------------------------------------
+// --- Results ---
 
 TEST_CASE("an existing value, numbers and lists as results") {
   becomes({"return m.x", "y = Identity(x)"}, kFloat);

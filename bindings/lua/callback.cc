@@ -56,6 +56,32 @@ Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
   return error;
 }
 
+// An error in a call that is returned (`return op.Add(...)`) has no line of its
+// own: the callback's place on the stack is gone by then. The run is over
+// anyway, so the callback runs once more with its lines followed.
+Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
+  lua_State* state = sandbox.state();
+  const Runtime& rt = Runtime::of(state);
+  const auto once = [&](Sandbox::Budget budget) {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, function_);
+    for (int i = 0; i < arguments; ++i) {
+      lua_rawgeti(state, LUA_REGISTRYINDEX, rt.arguments[i]);
+    }
+    return sandbox.call(arguments, results, budget, what_);
+  };
+  Status status = once(Sandbox::Budget::kCallback);
+  if (status.ok() || sandbox.stopped() ||
+      status.error().kind != ErrorKind::kRule ||
+      status.error().where != place_) {
+    return status;
+  }
+  const int base = lua_gettop(state);
+  Status again = once(Sandbox::Budget::kFollowed);
+  lua_settop(state, base);
+  const bool same = !again.ok() && again.error().what == status.error().what;
+  return same ? again : status;
+}
+
 // Runs `take` on what lies above `base`.
 Status Callback::take_results(Sandbox& sandbox, int base,
                               const Body& take) const {
@@ -92,12 +118,7 @@ Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,
     }
   });
   if (!pushed) return located(rt, std::move(pushed.error()));
-  lua_rawgeti(state, LUA_REGISTRYINDEX, function_);
-  for (int i = 0; i < count; ++i) {
-    lua_rawgeti(state, LUA_REGISTRYINDEX, rt.arguments[i]);
-  }
-  Status status = sandbox.call(count, take ? LUA_MULTRET : 0,
-                               Sandbox::Budget::kCallback, what_);
+  Status status = invoke(sandbox, count, take ? LUA_MULTRET : 0);
   if (auto name = upvalues_.changed(state)) {
     lua_settop(state, base);
     return located(

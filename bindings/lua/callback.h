@@ -56,12 +56,13 @@ class Callback {
 
   using Body = std::function<void(lua_State*)>;
   // Calls it in the session that is open. `push` pushes the arguments; `take`
-  // finds the results as its stack, none when it is nullptr. Both run protected.
-  // After a rejection or an error `take` does not run.
+  // finds the results as its stack, none when it is nullptr. Both run
+  // protected. After a rejection or an error `take` does not run.
   Result<Ended> call(Sandbox& sandbox, const Body& push,
                      const Body& take = nullptr) const;
 
  private:
+  Status invoke(Sandbox& sandbox, int arguments, int results) const;
   Status take_results(Sandbox& sandbox, int base, const Body& take) const;
   Diagnostic located(const Runtime& rt, Diagnostic error) const;
 

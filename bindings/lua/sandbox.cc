@@ -372,7 +372,7 @@ Status Sandbox::call(int arguments, int results, Budget budget,
     impl.meter.begin(state,
                      load ? impl.limits.load_seconds
                           : impl.limits.callback_seconds,
-                     most, load);
+                     most, budget != Budget::kCallback);
   }
   ++impl.depth;
   const int nesting = impl.meter.nesting;

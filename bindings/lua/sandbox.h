@@ -49,7 +49,8 @@ class Sandbox {
   // the stack is as before the function was pushed and the Diagnostic is kRule
   // ("file:line" in `where`) or kLimit (time or memory, naming `what`).
   // Inside another call the limits are those of the outermost one.
-  enum class Budget { kLoad, kCallback };
+  // kFollowed is a callback whose lines are followed, for exact places.
+  enum class Budget { kLoad, kCallback, kFollowed };
   Status call(int arguments, int results, Budget budget, std::string_view what);
 
   // Bytes in use and the most there were.
