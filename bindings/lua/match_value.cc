@@ -353,12 +353,12 @@ FunctionRef make_options(Runtime& rt, lua_State* state,
   lua_newuserdata(state, 0);
   lua_createtable(state, 0, 3);
   lua_createtable(state, 0, static_cast<int>(rule.options.size()));
-  for (const auto& [name, value] : rule.options) {
-    push_option(state, value);
-    lua_setfield(state, -2, name.c_str());
-  }
   for (const std::string& name : rule.unset_options) {
     lua_pushlightuserdata(state, nullptr);
+    lua_setfield(state, -2, name.c_str());
+  }
+  for (const auto& [name, value] : rule.options) {
+    push_option(state, value);
     lua_setfield(state, -2, name.c_str());
   }
   push_function(state, rt, entry<options_index>, 1);

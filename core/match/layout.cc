@@ -142,6 +142,7 @@ void Assembler::add_child(Branch& branch, std::uint32_t grown) {
     group.kind = Group::Kind::kNumbers;
     child.number = code_.numbers[instr.b].second[0];
   } else if (instr.op == Do::kLiteral &&
+             code_.literals[instr.b].name != "axis" &&  // two spellings
              !literal_key(code_.literals[instr.b]).empty()) {
     group.kind = Group::Kind::kLiterals;
     group.name = code_.literals[instr.b].name;

@@ -462,7 +462,8 @@ bool Naive::attributes(const NodePattern& p, ir::NodeId node, Frame* frame) {
     const bool fits =
         wanted.kind == AttributePattern::Kind::kVariable
             ? scalar(wanted.variable, Scalar::of(found), frame)
-            : Judge::literal(wanted, found);
+            : Judge::literal(wanted, found) ||
+                  view_.same_axis(node, wanted, found);
     if (fits) continue;
     return fail([&] {
       return Failure{node, {}, p.line, "attribute " + wanted.name + " of " +

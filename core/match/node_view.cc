@@ -1,5 +1,7 @@
 #include "core/match/node_view.h"
 
+#include <algorithm>
+
 #include "core/ir/model.h"
 
 namespace ruleengine::match {
@@ -112,6 +114,24 @@ const ir::Attribute* NodeView::default_of(ir::OpId op, std::string_view name) {
     usual = graph_.model().arena.make<ir::Attribute>(a);
   }
   return usual;
+}
+
+bool NodeView::same_axis(ir::NodeId node,
+                         const pattern::AttributePattern& wanted,
+                         const ir::Attribute* found) {
+  if (wanted.name != "axis" ||
+      wanted.kind != pattern::AttributePattern::Kind::kInt ||
+      found == nullptr || found->kind != ir::AttributeKind::kInt ||
+      !found->ref.empty() || (wanted.i < 0) == (found->i < 0)) {
+    return false;
+  }
+  const ir::ValueId data = input(node, 0);
+  const ir::Type* type = data ? facts_.type(data) : nullptr;
+  if (type == nullptr || !type->has_shape) return false;
+  const auto rank = static_cast<std::int64_t>(type->rank());
+  const std::int64_t front = std::max(wanted.i, found->i);
+  const std::int64_t back = std::min(wanted.i, found->i);
+  return back >= -rank && front == back + rank;
 }
 
 }  // namespace ruleengine::match

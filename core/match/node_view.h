@@ -15,6 +15,7 @@
 #include "core/ir/graph.h"
 #include "core/ir/op_facts.h"
 #include "core/ir/upgrade.h"
+#include "core/pattern/pattern.h"
 
 namespace ruleengine::match {
 
@@ -35,6 +36,10 @@ class NodeView {
   ir::ValueId input(ir::NodeId node, std::size_t i);
   // As written, or the default; nullptr when there is neither.
   const ir::Attribute* attribute(ir::NodeId node, std::string_view name);
+  // Whether an `axis` that stands as `found` is the axis `wanted`, one counted
+  // from the front and one from the end.
+  bool same_axis(ir::NodeId node, const pattern::AttributePattern& wanted,
+                 const ir::Attribute* found);
   // The attributes that stand there, without defaults.
   std::span<const ir::Attribute> written(ir::NodeId node);
   // Whether an attribute that stands there says no more than its default.

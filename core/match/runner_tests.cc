@@ -49,7 +49,9 @@ Runner::Outcome Runner::test(const Instr& i) {
       break;
     case Do::kLiteral: {
       const pattern::AttributePattern& wanted = code_.literals[i.b];
-      holds = Judge::literal(wanted, view_.attribute(node(i.a), wanted.name));
+      const ir::Attribute* found = view_.attribute(node(i.a), wanted.name);
+      holds = Judge::literal(wanted, found) ||
+              view_.same_axis(node(i.a), wanted, found);
       break;
     }
     case Do::kScalar:
