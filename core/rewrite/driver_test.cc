@@ -372,6 +372,21 @@ TEST_CASE("members that depend on another are left out") {
   CHECK(w.text() == before);
 }
 
+TEST_CASE("the others are still rewritten as one") {
+  World w(18);
+  const ValueId x = w.input("x", {2, 2});
+  const ValueId p = w.constant("p", {1, 2, 3, 4}, {2, 2});
+  const ValueId q = w.constant("q", {5, 6, 7, 8}, {2, 2});
+  const ValueId a = w.node("MatMul", {x, p}, "a");
+  w.output(w.node("MatMul", {x, w.node("Tanh", {a}, "t")}, "b"));
+  w.output(w.node("MatMul", {x, q}, "c"));
+  Runner r({together()});
+  REQUIRE(r.run(w).ok());
+  CHECK(w.text() ==
+        "MatMul_Y = MatMul(x, p_concat); a c = Split(MatMul_Y); "
+        "t = Tanh(a); b = MatMul(x, t)");
+}
+
 TEST_CASE("function bodies are rewritten, uncalled functions go") {
   World w;
   auto f = std::make_unique<ir::Function>(w.model);

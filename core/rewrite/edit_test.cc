@@ -212,7 +212,12 @@ TEST_CASE("an edge against the order is not a cycle") {
   Session s(w);
   CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {c}); }));
   CHECK(w.text() == "c = Abs(x); a = Tanh(c); b = Neg(a); y = Add(b, c)");
-  // The order was mended: the way back through c is found.
+  // The order was mended: the ways back through c are found.
+  {
+    Edit e = s.edit();
+    e.replace_input(w.maker("c"), 0, b);
+    CHECK(e.commit());
+  }
   const NodeId root = w.maker("c");
   Edit e = s.edit(root);
   e.replace(c, make(e, "Tanh", {w.find("b")}));
