@@ -302,9 +302,9 @@ TEST_CASE("ranges become extents") {
   };
   const auto report = [&] {
     place(200000, 10);
-    place(5000, 100);
-    place(5050, 1000);
-    place(9000, 1);
+    place(5000, 4001);
+    place(5010, 10);  // inside the one before
+    place(200500, 10);
     place(200000, 10);
     place(77, 0);
   };
@@ -315,8 +315,9 @@ TEST_CASE("ranges become extents") {
   CHECK(plan.extents()[0].end == 9001);
   CHECK(plan.extents()[1].begin == 196608);
   CHECK(plan.extents()[1].at % 4096 == 0);
-  CHECK(place(5000, 100) == 5000 - 4096);
-  CHECK(place(9000, 1) == 9000 - 4096);
+  CHECK(plan.extents()[1].end == 200510);
+  CHECK(place(5000, 4001) == 5000 - 4096);
+  CHECK(place(5010, 10) == 5010 - 4096);
   CHECK(place(200000, 10) == 8192 + 200000 - 196608);
 }
 

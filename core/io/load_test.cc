@@ -293,20 +293,26 @@ TEST_CASE("a path that is no model file") {
 
 TEST_CASE("a file cut short while it is mapped is an error, not a signal") {
   guard_mapping_faults();
-  const TemporaryFolder folder;
-  onnx::ModelProto proto = small_model();
-  add_tensor(proto.mutable_graph(), "big", {100000});
-  write_file(folder / "m.onnx", proto.SerializeAsString());
-  auto model = load(folder / "m.onnx");
-  REQUIRE(model.ok());
-  CHECK(check_intact(**model).ok());
-  REQUIRE(::truncate((folder / "m.onnx").c_str(), 100) == 0);
-  touch_all(**model);
-  const Status s = save(**model, folder / "out.onnx");
-  REQUIRE(!s.ok());
-  CHECK(s.error().kind == ErrorKind::kModel);
-  CHECK(says(s.error().text(), {"cut short"}));
-  CHECK(folder.names() == std::vector<std::string>{"m.onnx"});
+  for (const bool many_small : {false, true}) {
+    const TemporaryFolder folder;
+    onnx::ModelProto proto = small_model();
+    for (int i = 0; i < (many_small ? 1000 : 1); ++i) {
+      add_tensor(proto.mutable_graph(), "t" + std::to_string(i),
+                 {many_small ? 4 : 100000});
+    }
+    write_file(folder / "m.onnx", proto.SerializeAsString());
+    auto model = load(folder / "m.onnx");
+    REQUIRE(model.ok());
+    CHECK(check_intact(**model).ok());
+    REQUIRE(::truncate((folder / "m.onnx").c_str(), 100) == 0);
+    touch_all(**model);
+    const Status s = save(**model, folder / "out.onnx");
+    REQUIRE(!s.ok());
+    CHECK(s.error().kind == ErrorKind::kModel);
+    CHECK(says(s.error().text(), {"cut short"}));
+    CHECK(folder.names() == std::vector<std::string>{"m.onnx"});
+    CHECK(!check_intact(**model).ok());
+  }
 }
 
 }  // namespace
