@@ -19,6 +19,7 @@ namespace {
 
 using ir::NodeId;
 using ir::ValueId;
+using Mask = AttentionVariant::Mask;
 
 constexpr std::int64_t kOverloadIrVersion = 10;
 constexpr std::int64_t kOldestOpset = 11;
@@ -81,51 +82,71 @@ ValueId causal_mask(Body& body, ValueId q, ValueId k,
   return body.node("Not", {behind}, "visible");
 }
 
-void write_attention(Body& body, const AttentionVariant& v,
-                     std::span<const std::string_view> formals,
-                     std::string_view result,
-                     std::span<const ir::Attribute> call) {
-  using Mask = AttentionVariant::Mask;
-  const ValueId q = body.input(formals[0]);
-  const ValueId k0 = body.input(formals[1]);
-  const ValueId v0 = body.input(formals[2]);
-  const ValueId mask =
-      v.mask == Mask::kNone ? ValueId() : body.input(formals[3]);
-  body.set_float_type(v.elem, q);
-  const ValueId k = repeat_heads(body, k0, v, v.key_heads, "all_keys");
-  const ValueId values = repeat_heads(body, v0, v, v.value_heads, "all_values");
-  std::vector<std::int64_t> perm(static_cast<std::size_t>(v.rank));
-  std::iota(perm.begin(), perm.end(), std::int64_t{0});
-  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-  const ValueId kt =
-      body.node("Transpose", {k}, "keys_transposed", {body.ints("perm", perm)});
-  ValueId s = body.node("MatMul", {scaled(body, q, v), kt}, "scores");
-  if (v.softcap != 0) {
-    const ValueId cap = body.number(v.softcap, "softcap");
-    const ValueId part = body.node("Div", {s, cap}, "scores_of_cap");
-    const ValueId bent = body.node("Tanh", {part}, "scores_bent");
-    s = body.node("Mul", {bent, cap}, "capped_scores");
-  }
+// softcap * tanh(s / softcap)
+ValueId capped(Body& body, ValueId s, float softcap) {
+  if (softcap == 0) return s;
+  const ValueId cap = body.number(softcap, "softcap");
+  const ValueId part = body.node("Div", {s, cap}, "scores_of_cap");
+  const ValueId bent = body.node("Tanh", {part}, "scores_bent");
+  return body.node("Mul", {bent, cap}, "capped_scores");
+}
+
+struct AttentionInputs {
+  ValueId q, k, v, mask;
+};
+
+ValueId masked(Body& body, ValueId s, const AttentionVariant& v,
+               const AttentionInputs& in) {
   ValueId never;
   if (v.causal || v.mask == Mask::kBool) {
     never = body.number(-std::numeric_limits<float>::infinity(), "never");
   }
   if (v.causal) {
-    s = body.node("Where", {causal_mask(body, q, k, v), s, never},
-                  "causal_scores");
+    const ValueId visible = causal_mask(body, in.q, in.k, v);
+    s = body.node("Where", {visible, s, never}, "causal_scores");
   }
   if (v.mask == Mask::kBool) {
-    s = body.node("Where", {mask, s, never}, "masked_scores");
+    s = body.node("Where", {in.mask, s, never}, "masked_scores");
   } else if (v.mask == Mask::kAdded) {
-    s = body.node("Add", {s, mask}, "masked_scores");
+    s = body.node("Add", {s, in.mask}, "masked_scores");
   }
-  ValueId p = body.node("Softmax", {s}, "probabilities",
-                        {Body::integer("axis", v.rank - 1)});
-  if (v.mask != Mask::kNone) {
-    // A query that sees no key at all gives zeros.
-    const ValueId none = body.node("IsNaN", {p}, "sees_nothing");
-    p = body.node("Where", {none, body.number(0, "nothing"), p}, "weights");
-  }
+  return s;
+}
+
+ValueId softmax(Body& body, ValueId s, const AttentionVariant& v) {
+  const ValueId p = body.node("Softmax", {s}, "probabilities",
+                              {Body::integer("axis", v.rank - 1)});
+  if (v.mask == Mask::kNone) return p;
+  // A query that sees no key at all gives zeros.
+  const ValueId none = body.node("IsNaN", {p}, "sees_nothing");
+  return body.node("Where", {none, body.number(0, "nothing"), p}, "weights");
+}
+
+ValueId swap_last(Body& body, ValueId x, std::int64_t rank) {
+  std::vector<std::int64_t> perm(static_cast<std::size_t>(rank));
+  std::iota(perm.begin(), perm.end(), std::int64_t{0});
+  std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+  return body.node("Transpose", {x}, "keys_transposed",
+                   {body.ints("perm", perm)});
+}
+
+void write_attention(Body& body, const AttentionVariant& v,
+                     std::span<const std::string_view> formals,
+                     std::string_view result,
+                     std::span<const ir::Attribute> call) {
+  AttentionInputs in;
+  in.q = body.input(formals[0]);
+  in.k = body.input(formals[1]);
+  in.v = body.input(formals[2]);
+  if (v.mask != Mask::kNone) in.mask = body.input(formals[3]);
+  body.set_float_type(v.elem, in.q);
+  const ValueId k = repeat_heads(body, in.k, v, v.key_heads, "all_keys");
+  const ValueId values =
+      repeat_heads(body, in.v, v, v.value_heads, "all_values");
+  const ValueId keys = swap_last(body, k, v.rank);
+  ValueId s = body.node("MatMul", {scaled(body, in.q, v), keys}, "scores");
+  s = masked(body, capped(body, s, v.softcap), v, in);
+  const ValueId p = softmax(body, s, v);
   body.finish({body.node("MatMul", {p, values}, result)}, call);
 }
 

@@ -10,9 +10,13 @@ namespace {
 
 using Level = std::uint32_t;
 
-// One level above the rules that each one waits for; Kahn's way, so that a
-// circle is what is left over.
-Result<std::vector<Level>> levels(std::span<Rule* const> rules) {
+// Who follows whom, and how many each one still waits for.
+struct Waiting {
+  std::vector<std::vector<std::uint32_t>> followers;
+  std::vector<std::uint32_t> count;
+};
+
+Waiting waiting(std::span<Rule* const> rules) {
   std::multimap<std::string_view, std::uint32_t> by_name;
   for (std::uint32_t i = 0; i < rules.size(); ++i) {
     by_name.emplace(rules[i]->name(), i);
@@ -20,18 +24,26 @@ Result<std::vector<Level>> levels(std::span<Rule* const> rules) {
       by_name.emplace(rules[i]->qualified(), i);
     }
   }
-  std::vector<std::vector<std::uint32_t>> followers(rules.size());
-  std::vector<std::uint32_t> waits(rules.size(), 0);
+  Waiting out{
+      .followers = std::vector<std::vector<std::uint32_t>>(rules.size()),
+      .count = std::vector<std::uint32_t>(rules.size(), 0)};
   for (std::uint32_t i = 0; i < rules.size(); ++i) {
     for (const std::string& name : rules[i]->after()) {
       const auto [first, last] = by_name.equal_range(name);
       for (auto it = first; it != last; ++it) {
         if (rules[it->second]->phase() != rules[i]->phase()) continue;
-        followers[it->second].push_back(i);
-        ++waits[i];
+        out.followers[it->second].push_back(i);
+        ++out.count[i];
       }
     }
   }
+  return out;
+}
+
+// One level above the rules that each one waits for; Kahn's way, so that a
+// circle is what is left over.
+Result<std::vector<Level>> levels(std::span<Rule* const> rules) {
+  auto [followers, waits] = waiting(rules);
   std::vector<Level> level(rules.size(), 0);
   std::vector<std::uint32_t> ready;
   for (std::uint32_t i = 0; i < rules.size(); ++i) {
