@@ -12,6 +12,7 @@
 
 #include "core/analysis/shapes.h"
 #include "core/analysis/solver.h"
+#include "core/ir/op_facts.h"
 
 namespace ruleengine::analysis {
 namespace {
@@ -237,6 +238,14 @@ class Context final : public onnx::InferenceContext {
 }  // namespace
 
 bool infer_by_schema(const NodeView& view, Outputs outputs) {
+  // Building the registry takes 30 ms, so it is not asked about ops it lacks.
+  if (!view.op().domain.empty() && !view.op().domain.starts_with("ai.onnx")) {
+    return false;
+  }
+  if (ir::find_op(view.op().domain, view.op().type,
+                  static_cast<int>(view.opset())) == nullptr) {
+    return false;
+  }
   try {
     const std::string domain(view.op().domain);
     const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(
