@@ -63,6 +63,12 @@ class Build {
              graph.describe(node));
       return false;
     }
+    for (const ir::Attribute& a : reading.attributes) {
+      if (a.blocks.empty()) continue;
+      reject(rt_, "a node with subgraphs cannot be built again",
+             graph.describe(node));
+      return false;
+    }
     spec_.attributes.assign(reading.attributes.begin(),
                             reading.attributes.end());
     kept_.assign(reading.inputs.begin(), reading.inputs.end());

@@ -125,12 +125,12 @@ TEST_CASE("errors name the line, also of a call that is returned") {
       "match = function(op, x) return op.Relu(x) end,\n"
       "rewrite = function(op, m)\n"
       "  local y = op.Neg(m.x)\n"
-      "  return op.LeakyRelu{y,\n"
-      "    alpha = 'x'}\n"
+      "  return op.LeakyRelu{y, alpha = 'x'}\n"
       "end",
       kFloat);
   const Attempted out = runner.attempt();
   REQUIRE(out.error);
+  CAPTURE(out.error->where);
   CHECK(out.error->where.find("r.lua:4, at Relu node") != std::string::npos);
 }
 

@@ -92,6 +92,21 @@ void push_kept_attribute(Runtime& rt, lua_State* state,
   push_attribute(rt, state, *arena.make<ir::Attribute>(attribute));
 }
 
+// Transpose without perm reverses the axes: a default that depends on the rank,
+// so the schema cannot say it.
+bool push_reversed_axes(Runtime& rt, lua_State* state, ir::NodeId node) {
+  const ir::ValueId input = rt.session.graph->input(node, 0);
+  const ir::Type* type = input ? rt.session.facts->type(input) : nullptr;
+  if (type == nullptr || !type->has_shape) return false;
+  const int rank = static_cast<int>(type->rank());
+  push_list(rt, state, rank);
+  for (int i = 0; i < rank; ++i) {
+    lua_pushinteger(state, rank - 1 - i);
+    lua_rawseti(state, -2, i + 1);
+  }
+  return true;
+}
+
 int attributes_index(Runtime& rt, lua_State* state) {
   const Handle* handle =
       check_handle(rt, state, 1, HandleKind::kAttributes, "attrs");
@@ -106,6 +121,10 @@ int attributes_index(Runtime& rt, lua_State* state) {
   }
   const ir::OpFacts* facts = newest(rt, handle->node());
   if (facts == nullptr) return lua_pushnil(state), 1;
+  if (*name == "perm" && facts->type == "Transpose" &&
+      push_reversed_axes(rt, state, handle->node())) {
+    return 1;
+  }
   const ir::FormalAttribute* formal = facts->attribute(*name);
   if (formal != nullptr) {
     push_default(rt, state, *formal);

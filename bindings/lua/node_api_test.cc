@@ -48,6 +48,30 @@ TEST_CASE("nodes: op, names, inputs, outputs, attributes") {
   CHECK(out.error->hint == "did you mean 'epsilon'?");
 }
 
+TEST_CASE("Transpose without perm reverses") {
+  RuleRunner runner(
+      "match = function(op, x) return op.Transpose{x, attrs = any}:as 't' end,\n"
+      "where = function(m) local p = m.t.attrs.perm "
+      "assert(#p == 3 and p[1] == 2 and p[3] == 0) end,\n"
+      "rewrite = function(op, m) return op.Transpose{m.x, perm = {2, 1, 0}} "
+      "end",
+      "(float[2,3,4] x) => (float[4,3,2] y) { y = Transpose(x) }");
+  const Attempted out = runner.attempt();
+  CHECK(out.what() == "");
+}
+
+TEST_CASE("a node with subgraphs is not built again") {
+  RuleRunner runner(
+      "match = function(op, c) return op.Neg(op.If{c, attrs = any}:as 'n') "
+      "end,\n"
+      "rewrite = function(op, m) return op.Neg(m.n:with(m.c)) end",
+      "(bool c, float[2] x) => (float[2] y) { "
+      "i = If (c) <then_branch = t () => (float[2] a) { a = Abs(x) }, "
+      "else_branch = e () => (float[2] b) { b = Neg(x) }> y = Neg(i) }");
+  CHECK(runner.attempt().reason() ==
+        "a node with subgraphs cannot be built again");
+}
+
 TEST_CASE("the graph: nodes, inputs, outputs") {
   holds("assert(#g:nodes() == 3 and #g:nodes 'Relu' == 1)");
   holds("assert(g:nodes{op = 'Softmax', domain = ''}[1].name == 'last')");

@@ -238,7 +238,7 @@ int replace_with(Runtime& rt, lua_State* state) {
 
 enum ValueField { kShape, kDtype, kProducer, kUsers, kName, kIsOutput, kT };
 
-// The nodes that read the value, each once, in the order of their reading.
+// The nodes that read the value, each once, in graph order.
 void push_users(Runtime& rt, lua_State* state, ir::ValueId value) {
   const ir::Graph& graph = *rt.session.graph;
   push_list(rt, state, 0);
