@@ -5,6 +5,8 @@
 #include <cstring>
 #include <lua.hpp>
 
+#include "bindings/lua/sandbox.h"
+
 namespace ruleengine::lua {
 namespace {
 
@@ -148,6 +150,12 @@ Nested::Nested(lua_State* state) : meter_(Meter::of(state)) {
     luaL_error(state, "calls inside of calls go deeper than %d", kMaxNesting);
   }
   ++meter_.nesting;
+}
+
+int too_long(lua_State* state) {
+  return Sandbox::fail(state, {.kind = ErrorKind::kLimit,
+                               .what = "the string gets too long",
+                               .expected = "at most 32 MiB"});
 }
 
 }  // namespace ruleengine::lua

@@ -93,6 +93,9 @@ class Nested {
   Meter& meter_;
 };
 
+// Raises what a string beyond kMaxBlock is: a limit. Never returns.
+int too_long(lua_State* state);
+
 }  // namespace ruleengine::lua
 
 #endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_METER_H_

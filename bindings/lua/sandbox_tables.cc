@@ -89,7 +89,7 @@ int concat(lua_State* state) {
     const char* item = lua_tolstring(state, -1, &size);
     Sandbox::charge(state, size + gap + 8);
     if (text.size() + size + gap > kMaxBlock) {
-      return luaL_error(state, "the string gets too long");
+      return too_long(state);
     }
     text.append(item, size);
     if (i < last) text.append(separator, gap);

@@ -22,7 +22,7 @@ int rep(lua_State* state) {
   }
   if (times * static_cast<double>(size + gap) >
       static_cast<double>(kMaxBlock)) {
-    return luaL_error(state, "the string gets too long");
+    return too_long(state);
   }
   // By doubling, so that a single letter is not copied a million times.
   std::string result(text, size);

@@ -157,7 +157,7 @@ int format_string(lua_State* state) {
       result += print(state, directive, ++argument);
     }
     if (result.size() > kMaxBlock) {
-      return luaL_error(state, "the string gets too long");
+      return too_long(state);
     }
   }
   Sandbox::charge(state, result.size() + size);

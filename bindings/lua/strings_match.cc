@@ -147,7 +147,7 @@ int gmatch(lua_State* state) {
 
 void append(lua_State* state, std::string& result, std::string_view more) {
   if (result.size() + more.size() > kMaxBlock) {
-    luaL_error(state, "the string gets too long");
+    too_long(state);
   }
   Sandbox::charge(state, more.size());
   result.append(more);

@@ -390,7 +390,7 @@ Result<std::optional<TextPattern::Found>> TextPattern::find(
       return std::optional<Found>(found);
     }
     if (matcher.gave_up()) {
-      return Diagnostic{.kind = ErrorKind::kRule,
+      return Diagnostic{.kind = ErrorKind::kLimit,
                         .what = "the string pattern is too complex",
                         .expected = "at most 2^22 steps and 180 open choices"};
     }
