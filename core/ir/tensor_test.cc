@@ -167,6 +167,9 @@ TEST_CASE("lazy: joined along either axis, transposed or not, nested") {
         "0 3 0 3 1 4 1 4 2 5 2 5 10 13 10 13 11 14 11 14 12 15 12 15");
   CHECK(numbers(*w.joined({2, 12}, 1, {{tall, true}, {wide}})) ==
         "0 1 2 10 11 12 0 1 2 10 11 12 3 4 5 13 14 15 3 4 5 13 14 15");
+  const Tensor* both = w.joined({4, 3}, 0, {{a}, {b}});
+  CHECK(numbers(*w.joined({3, 4}, 0, {{both, true}})) ==
+        "0 3 10 13 1 4 11 14 2 5 12 15");
   CHECK(numbers(*w.joined({2, 3}, 0, {{a}})) == "0 1 2 3 4 5");
   const Tensor* scalar = w.floats({});
   CHECK(numbers(*w.joined({}, 0, {{scalar}})) == "0");

@@ -214,6 +214,21 @@ TEST_CASE("the way back: axes from the end, parts, and what is not there yet") {
   CHECK(older(1, "y = my.Op <a = 1> (x)") == "(x) a = 1");
 }
 
+TEST_CASE("the encoding of an attribute goes where its value changed") {
+  World w(21, "y = Concat <axis = -1> (x, x)");
+  const Graph& g = w.model->graph;
+  const std::byte encoded[] = {std::byte{1}};
+  Attribute axis = g.node(NodeId(0u)).attributes[0];
+  axis.proto = encoded;
+  const std::vector<ValueId> inputs = {g.input(NodeId(0u), 0)};
+  for (int opset : {10, 11}) {
+    const auto form =
+        to_opset(g, "", "Concat", inputs, {axis}, opset, *w.facts);
+    REQUIRE(form.ok());
+    CHECK(form->attributes[0].proto.empty() == (opset == 10));
+  }
+}
+
 // What is written at an old opset reads as what was meant.
 TEST_CASE("there and back") {
   for (const auto& [opset, node] :

@@ -57,6 +57,10 @@ TEST_CASE("what differs is said") {
         "Split ('y')");
   CHECK(bodies("y = Sum(x, z)", "y = Sum(x, z, z)") ==
         "Sum node of output 'y': number of inputs: expected 2, found 3");
+  CHECK(bodies("y = Op(x)", "y, b = Op(x)") ==
+        "Op node of output 'y': number of outputs: expected 1, found 2");
+  CHECK(bodies("y = Op <a: ints = []> (x)", "y = Op <a: floats = []> (x)")
+            .ends_with("expected 'a: ints = []', found 'a: floats = []'"));
   CHECK(compare("(float x) => (x) {}", "(float z) => (z) {}") ==
         "name of input 0: expected 'x', found 'z'");
   CHECK(compare("(float[2] x) => (x) {}", "(float[3] x) => (x) {}") ==

@@ -99,7 +99,7 @@ TEST_CASE("the short form of rule examples") {
 TEST_CASE("attributes of every kind") {
   const auto m = parse(R"((float x) => (y) { y = my.Op <
       i = 1, f = 1.5, g: float = 1, n = -inf, s = "a\"b", r: int = @axis,
-      is = [1,2], fs = [1, 2.5], ss = ["a"], e: ints = [],
+      is = [1,2], fs = [1, 2.5, 3], ss = ["a"], e: ints = [],
       t = float[2] {1, 2}, named = int8 u = {-1}, ts = [int8 {1}, float {2}],
       ty = seq(float[3]), tys = [float, int8[]]> (x) })");
   CHECK(attribute(*m, "i").kind == AttributeKind::kInt);
@@ -111,7 +111,9 @@ TEST_CASE("attributes of every kind") {
   CHECK(attribute(*m, "r").ref == "axis");
   CHECK(attribute(*m, "r").kind == AttributeKind::kInt);
   CHECK(attribute(*m, "is").ints[1] == 2);
+  REQUIRE(attribute(*m, "fs").floats.size() == 3);
   CHECK(attribute(*m, "fs").floats[0] == 1);
+  CHECK(attribute(*m, "fs").floats[2] == 3);
   CHECK(attribute(*m, "ss").strings[0] == "a");
   CHECK(attribute(*m, "e").kind == AttributeKind::kInts);
   CHECK(attribute(*m, "t").tensors[0]->dims[0] == 2);
@@ -126,12 +128,14 @@ TEST_CASE("the op says what a number without a point is") {
   const auto m = parse(R"((float[2,2] x) => (y) {
       a = Gemm <alpha = 2, transB = 1> (x, x)
       y = my.Op <alpha = 2> (a)
-      z = Upsample <scales = [1, 2]> (x)
+      z = ai.onnx.ml.Scaler <offset = [1, 2]> (x)
       w = Transpose <perm = []> (x) })");
   CHECK(attribute(*m, "alpha").kind == AttributeKind::kFloat);
   CHECK(attribute(*m, "alpha").f == 2);
   CHECK(attribute(*m, "transB").kind == AttributeKind::kInt);
   CHECK(attribute(*m, "alpha", 1).kind == AttributeKind::kInt);
+  CHECK(attribute(*m, "offset", 2).kind == AttributeKind::kFloats);
+  CHECK(attribute(*m, "offset", 2).floats[1] == 2);
   CHECK(attribute(*m, "perm", 3).kind == AttributeKind::kInts);
 }
 
@@ -257,6 +261,8 @@ TEST_CASE("errors say where, and what was meant") {
                          "g.onnxtxt:1:33 | 2 | 1"));
   CHECK(problem("(float x) => (y) <int8 c = {300}> { y = Add(x, c) }")
             .ends_with("a number of type int8 | '300' | "));
+  CHECK(problem("(float x) => (y) <float c = {1e39}> { y = Add(x, c) }")
+            .ends_with("a number of type float | '1e39' | "));
   CHECK(problem("(float x) => (y) <float[N] c = {1}> { y = Add(x, c) }")
             .starts_with("the shape of a constant is not known"));
   CHECK(problem("(float x) => (y) <float[9] c = {...}> { y = Add(x, c) }")
@@ -313,6 +319,18 @@ TEST_CASE("nesting is bounded") {
   std::string graphs = "(bool c) => (y) { y = ";
   for (int i = 0; i < 1000; ++i) graphs += "If(c) <then_branch = () => (a) {a=";
   CHECK(problem(graphs).starts_with("subgraphs are nested too deep"));
+  // Side by side they are as many as there are.
+  std::string many = "(bool c, seq(float) s";
+  for (int i = 0; i < 100; ++i) {
+    many += ", seq(float) s" + std::to_string(i);
+  }
+  many += ") => (y) {";
+  for (int i = 0; i < 100; ++i) {
+    many += "a" + std::to_string(i) +
+            " = If(c) <then_branch = () => (b) {b = "
+            "Identity(c)}>";
+  }
+  CHECK(problem(many + "y = Not(c) }") == "");
   std::string calls = "(float x) => (y) { y = f0(x) }";
   for (int i = 0; i < 60; ++i) {
     const std::string next = "f" + std::to_string(i + 1);

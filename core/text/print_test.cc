@@ -5,9 +5,11 @@
 #include <array>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "core/text/equivalent.h"
 #include "core/text/parse.h"
+#include "core/text/wire.h"
 
 namespace ruleengine::text {
 namespace {
@@ -146,6 +148,27 @@ TEST_CASE("what has no words stands in a comment") {
   model->graph.mutable_node(NodeId(0u)).attributes = list;
   const auto again = parse(print(*model));
   CHECK(again->graph.node(NodeId(0u)).attributes.size() == 1);
+}
+
+TEST_CASE("types nested without end are printed to a depth") {
+  std::vector<std::byte> proto;
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<std::byte> inner, outer;
+    wire::put_bytes(inner, 1, proto);
+    wire::put_bytes(outer, wire::kTypeSequence, inner);
+    proto = std::move(outer);
+  }
+  const ir::Model model;
+  const ir::Type type = {.kind = ir::TypeKind::kOther, .other = proto};
+  const std::string text = type_text(model, &type);
+  CHECK(text.starts_with("seq(seq("));
+  CHECK(text.size() < 1000);
+  // And no byte behind the end is read.
+  for (std::size_t n = 0; n < 40; ++n) {
+    const ir::Type cut = {.kind = ir::TypeKind::kOther,
+                          .other = std::span(proto).first(n)};
+    CHECK_FALSE(type_text(model, &cut).empty());
+  }
 }
 
 // Damages a text a little: deletes, repeats, swaps in what means something.
