@@ -97,8 +97,29 @@ TEST_CASE("numbers become constants of the type the op wants") {
           "<float z = {0.0}> { y = Relu(x) }");
   CHECK(attempt("return op.Reshape(m.x, {2, 0.5})", kFloat).what() ==
         "the number cannot be a constant of type int64");
+  becomes({"return op.Gather{m.x, {1, 0}, axis = 0}",
+           "y = Gather <axis = 0> (x, i)"},
+          "(float[2,6] x, float[2,6] w) => (float[2,6] y) "
+          "<int64[2] i = {1, 0}> { y = Relu(x) }");
   CHECK(attempt("return op.mine.f(3)", kFloat).reason() ==
         "no type is known for the number that is input 1 of mine::f");
+}
+
+TEST_CASE("a number takes the type of the input that shares its letter") {
+  RuleRunner runner(
+      "match = function(op, a, b) return op.MatMulInteger(a, b) end,\n"
+      "rewrite = function(op, m) return op.MatMulInteger(m.a, m.b, 0, 0) end",
+      "(uint8[2,3] a, int8[3,2] b) => (int32[2,2] y) "
+      "{ y = MatMulInteger(a, b) }");
+  const Attempted out = runner.attempt();
+  CHECK(out.what() == "");
+  REQUIRE(out.fired);
+  const ir::NodeId node = runner.node("MatMulInteger");
+  const auto type = [&](std::size_t i) {
+    return runner.facts().type(runner.graph().input(node, i))->elem;
+  };
+  CHECK(type(2) == ir::DataType::kUint8);
+  CHECK(type(3) == ir::DataType::kInt8);
 }
 
 TEST_CASE("lists of symbolic dimensions are computed, single ones reject") {
@@ -270,6 +291,9 @@ TEST_CASE("nil where nobody reads the old one") {
   const Attempted out = read.attempt();
   CHECK(out.reason() == "nothing replaces a result that is still read");
   CHECK(out.rejection->value.find("'mask'") == 0);
+  RuleRunner inside(kRule, "(float[2] x) => (float[2] y, bool[2] n) "
+                           "{ d, mask = Dropout(x) y = Relu(d) n = Not(mask) }");
+  CHECK(inside.attempt().reason() == out.reason());
 }
 
 TEST_CASE("giving back what stands there changes nothing") {

@@ -105,6 +105,21 @@ TEST_CASE("keys") {
         std::string::npos);
 }
 
+TEST_CASE("a constant and its transpose are two keys") {
+  const auto key = [](const char* together) {
+    RuleRunner runner(
+        "match = function(op, x, w) return op.MatMul(x, w) end,\n"
+        "together = function(m) return " + std::string(together) + " end,\n"
+        "rewrite = function(op, ms) return ms[1].x end",
+        "(float[2,2] x) => (float[2,2] y) <float[2,2] w = {1,2,3,4}> "
+        "{ y = MatMul(x, w) }");
+    runner.attempt();
+    return runner.keys.at(0);
+  };
+  CHECK(key("m.w") != key("m.w.T"));
+  CHECK(key("m.w") == key("m.w.T.T"));
+}
+
 TEST_CASE("where runs first, and a key may use what it computed") {
   RuleRunner runner(
       "match = function(op, x) return op.Relu(x) end,\n"
