@@ -120,8 +120,12 @@ TEST_CASE("only names that still exist keep their declared types") {
 }
 
 TEST_CASE("annotations go with their value, and keep their parameters") {
+  onnx::ModelProto proto = rich_model();
+  // A second one of the same scale: it must not come twice.
+  auto* second = proto.mutable_graph()->add_quantization_annotation();
+  *second = proto.graph().quantization_annotation(0);
   for (bool removed : {false, true}) {
-    Edited e(rich_model());
+    Edited e(proto);
     ir::Graph& graph = e.graph();
     std::erase_if(graph.mutable_block(kMain).initializers,
                   [&](ValueId v) { return graph.name(v) == "scale"; });
@@ -143,7 +147,7 @@ TEST_CASE("annotations go with their value, and keep their parameters") {
     }
     e.changed(kMain);
     const onnx::ModelProto out = e.result();
-    CHECK(out.graph().quantization_annotation_size() == (removed ? 0 : 1));
+    CHECK(out.graph().quantization_annotation_size() == (removed ? 0 : 2));
     int scales = 0;
     for (const auto& t : out.graph().initializer())
       scales += t.name() == "scale";
