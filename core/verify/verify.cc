@@ -1,6 +1,7 @@
 #include "core/verify/verify.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -123,6 +124,22 @@ Status check_block(const Graph& graph, BlockId id) {
   return {};
 }
 
+// Values know how often they are outputs of blocks.
+Status check_output_counts(const Graph& graph) {
+  std::vector<std::uint32_t> counts(graph.value_count());
+  for (std::size_t b = 0; b < graph.block_count(); ++b) {
+    for (ValueId output : graph.block(BlockId(b)).outputs) {
+      if (output) ++counts[output.index()];
+    }
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == graph.value(ValueId(i)).block_output_count) continue;
+    return broken("a value does not know how often it is an output",
+                  value_text(graph, ValueId(i)));
+  }
+  return {};
+}
+
 // Each name is defined once in a block. Values that were taken out keep theirs.
 Status check_names(const Graph& graph) {
   std::vector<std::pair<std::pair<BlockId, Name>, ValueId>> names;
@@ -199,6 +216,7 @@ Status check_graph(const Graph& graph) {
   if (!status) return status;
   status = check_each(graph.block_count(), graph, check_block, BlockId());
   if (!status) return status;
+  if (status = check_output_counts(graph); !status) return status;
   if (status = check_names(graph); !status) return status;
   const auto order = analysis::topological_order(graph);
   return order ? Status() : Status(order.error());

@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+#include <string_view>
+
+#include "core/text/parse.h"
+
 namespace ruleengine::verify {
 namespace {
 
@@ -77,6 +82,76 @@ TEST_CASE("each broken invariant has its own message") {
     c.g.mutable_block(ir::Graph::main_block()).initializers.push_back(c.x);
     CHECK(problem(c.model).find("has no data") != std::string::npos);
   }
+}
+
+// What is wrong after `breaks` was done to a graph with a body and a function.
+template <typename Breaks>
+std::string broken(Breaks breaks) {
+  auto parsed = text::parse_model(R"((bool c, float x) => (y) {
+      a = Relu(x)
+      y = If(c) <then_branch = t () => (r) { r = d.f(a) },
+                 else_branch = e () => (s) { s = Neg(a) }>
+    }
+    <domain: "d"> f (v) => (w) { w = my.Op(v) })");
+  REQUIRE(parsed.ok());
+  ir::Model& model = **parsed;
+  REQUIRE(problem(model) == "");
+  breaks(model, model.graph);
+  const std::string what = problem(model);
+  const std::string_view prefix = "internal error: ";
+  return what.starts_with(prefix) ? what.substr(prefix.size()) : what;
+}
+
+using ir::NodeId;
+
+TEST_CASE("bodies see what is around them, and nobody sees into them") {
+  // Nodes in the order of the text: Relu, If, f, Neg.
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.set_operand(ir::OperandId(g.node(NodeId(3u)).first_operand),
+                        g.output(NodeId(2u)));
+        }) == "an input is not visible from the node's block: value 'r'");
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.set_block_output(ir::BlockId(2u), 0, g.output(NodeId(2u)));
+        }) == "a block output is not visible from the block");
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.mutable_value(g.output(NodeId(3u))).block = ir::Graph::main_block();
+        }).starts_with("an output lies in another block"));
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.set_block_output(ir::BlockId(1u), 0, ir::ValueId());
+        }) == "a block output is a value that nothing defines");
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.set_operand(ir::OperandId(g.node(NodeId(3u)).first_operand),
+                        g.output(NodeId(1u)));
+        }) == "the graph has a cycle");
+}
+
+TEST_CASE("calls and functions") {
+  CHECK(broken([](ir::Model& m, ir::Graph&) {
+          m.functions[0]->inputs.clear();
+        }) == "a call has more inputs or outputs than its function");
+  CHECK(broken([](ir::Model& m, ir::Graph&) {
+          m.functions[0]->opset_imports.clear();
+        }) == "the domain 'my' is not imported");
+  CHECK(broken([](ir::Model& m, ir::Graph&) {
+          m.functions[0]->body.remove_node(NodeId(0u));
+        }) == "a block output is a value that nothing defines");
+  // Without the function the call is an op of a domain like any other.
+  CHECK(broken([](ir::Model& m, ir::Graph&) {
+          m.functions[0]->removed = true;
+        }) == "");
+}
+
+TEST_CASE("uses are linked both ways") {
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.mutable_value(g.output(NodeId(0u))).first_use = ir::OperandId();
+        }) == "a use list is broken");
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.mutable_operand(ir::OperandId(g.node(NodeId(3u)).first_operand))
+              .user = NodeId(0u);
+        }) == "an input slot names another node");
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.mutable_value(g.output(NodeId(1u))).block_output_count = 0;
+        }) == "a value does not know how often it is an output");
 }
 
 }  // namespace
