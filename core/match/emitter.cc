@@ -196,10 +196,6 @@ void Emitter::term(TermId id, Reg value) {
       variable(pattern()[t.base].variable, t.base, value, true);
       break;
     case TermKind::kContext:
-      if (late_terms_[id.index()]) {
-        add({.op = Do::kMove, .a = value, .b = term_reg(id)});
-      }
-      facts(id, {value});
       term(t.base, value);
       break;
     case TermKind::kNever:
@@ -308,11 +304,16 @@ void Emitter::head_tests(TermId id) {
   if (!p.open_outputs) {
     add({.op = Do::kUnread, .a = node, .b = p.output_count});
   }
-  // What is, or may turn out to be, a result may have other readers.
+  // What is, or may turn out to be, a result may have other readers. (With a
+  // single one every other node stands further down.)
+  const bool single = pattern().results().size() == 1;
   for (TermId result : pattern().results()) {
     for (const Top& top : tops(pattern(), result)) {
       const NodePattern& other = pattern()[top.node];
-      if (other.type == p.type && other.domain == p.domain) return;
+      if (top.node == t.node || (!single && other.type == p.type &&
+                                 other.domain == p.domain)) {
+        return;
+      }
     }
   }
   // Which of several outputs is entered is not known in a shared block.

@@ -255,6 +255,9 @@ std::uint32_t Emitter::search(const Place& place, TermId term,
   Search search;
   search.unmatched = unmatched;
   search.climb = climb(anchor, term);
+  while (pattern()[term].kind == TermKind::kContext) {
+    term = pattern()[term].base;
+  }
   const Term& t = pattern()[term];
   if (t.kind == TermKind::kOutput) {
     if (node_touched_[t.node.index()]) {
@@ -319,7 +322,8 @@ std::uint32_t Emitter::climb_row(const Anchor& anchor, TermId id, Climb& climb,
     row.b = climb_row(anchor, t.step, climb, known);
     row.holes = climb.rows[base].holes |
                 (climb.rows[row.b].holes & ~(1u << t.output));
-  } else if (t.kind == TermKind::kContext) {
+  } else if (t.kind == TermKind::kContext ||
+             t.kind == TermKind::kTranspose) {
     const std::uint32_t base = climb_row(anchor, t.base, climb, known);
     row.a = static_cast<std::uint32_t>(climb.list.size());
     climb.list.push_back(base);

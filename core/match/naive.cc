@@ -327,11 +327,6 @@ bool Naive::term(const Goal& goal, std::size_t option, const Goal*& next) {
       return facts_of(goal.term, goal.value, goal.frame) &&
              variable(pattern()[t.base].variable, goal, true);
     case TermKind::kContext: {
-      if (!known(goal.term, goal.frame)) {
-        set(term_frame(goal.term, goal.frame), kTermSlot, goal.term.index(),
-            value_bound(goal.value));
-      }
-      if (!facts_of(goal.term, goal.value, goal.frame)) return false;
       Goal base = goal;
       base.term = t.base;
       next = then(base, next);

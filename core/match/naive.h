@@ -132,8 +132,10 @@ class Naive {
   std::optional<ir::ValueId> known(pattern::TermId term, Frame* frame);
   bool facts_of(pattern::TermId term, ir::ValueId value, Frame* frame);
   bool fact(pattern::FactId id, Frame* frame, bool& subject_bound);
+  bool holds(pattern::FactId id, ir::ValueId value, Frame* frame);
 
-  std::size_t candidates(pattern::TermId term, Frame* frame) const;
+  std::optional<ir::ValueId> known_thing(pattern::TermId term, Frame* frame);
+  std::size_t candidates(pattern::TermId term, Frame* frame);
   // Whether something bound stands where `term` at `value` hangs on it.
   bool hangs(const Place& place, pattern::TermId term, ir::ValueId value,
              Frame* frame);

@@ -22,8 +22,7 @@ using pattern::VariableId;
 bool Naive::facts_of(TermId term, ir::ValueId value, Frame* frame) {
   if (!value) return true;  // a fact on what is absent holds
   for (FactId id : prepared_.facts[term.index()]) {
-    bool bound = false;
-    if (!fact(id, frame, bound)) return false;
+    if (!holds(id, value, frame)) return false;
   }
   return true;
 }
@@ -32,7 +31,11 @@ bool Naive::fact(FactId id, Frame* frame, bool& subject_bound) {
   const Fact& f = pattern()[id];
   const auto value = known(f.subject, frame);
   subject_bound = value.has_value();
-  if (!value || !*value) return true;
+  return !value || !*value || holds(id, *value, frame);
+}
+
+bool Naive::holds(FactId id, ir::ValueId value, Frame* frame) {
+  const Fact& f = pattern()[id];
   bool transposed = false;
   if (const VariableId variable = pattern()[f.subject].variable) {
     const Bound* bound = get(variable_frame(variable, frame), kVariableSlot,
@@ -42,19 +45,26 @@ bool Naive::fact(FactId id, Frame* frame, bool& subject_bound) {
   const Unify unify = [&](VariableId variable, ir::Dim dim) {
     return scalar(variable, Scalar::of(dim), frame);
   };
-  if (judge_.fact(f, *value, transposed, unify)) return true;
+  if (judge_.fact(f, value, transposed, unify)) return true;
   return fail([&] {
-    return Failure{view_.graph().producer(*value), *value, f.line,
-                   "fact about " + value_text(*value), fact_text(f),
-                   value_text(*value)};
+    return Failure{view_.graph().producer(value), value, f.line,
+                   "fact about " + value_text(value), fact_text(f),
+                   value_text(value)};
   });
 }
 
 // --- Results and conditions --------------------------------------------------
 
-std::size_t Naive::candidates(TermId term, Frame* frame) const {
-  auto* self = const_cast<Naive*>(this);
-  if (self->known(term, frame)) return 1;
+// What is known of a context is what is known of the thing itself.
+std::optional<ir::ValueId> Naive::known_thing(TermId term, Frame* frame) {
+  while (pattern()[term].kind == TermKind::kContext) {
+    term = pattern()[term].base;
+  }
+  return known(term, frame);
+}
+
+std::size_t Naive::candidates(TermId term, Frame* frame) {
+  if (known_thing(term, frame)) return 1;
   return view_.graph().node_count() * top_outputs(pattern(), term).size();
 }
 
@@ -119,6 +129,7 @@ bool Naive::hangs(const Place& place, TermId term, ir::ValueId value,
         }
         break;
       case TermKind::kContext:
+      case TermKind::kTranspose:
         go(t.base, state.value);
         break;
       default:
@@ -168,7 +179,7 @@ bool Naive::result(const Goal& goal, std::size_t option, const Goal*& next) {
 
 bool Naive::find(const Goal& goal, std::size_t option, const Goal*& next) {
   const TermId term = pattern()[goal.term].base;
-  if (known(term, goal.frame)) return true;
+  if (known_thing(term, goal.frame)) return true;
   const ir::Graph& graph = view_.graph();
   const auto outputs = top_outputs(pattern(), term);
   const ir::NodeId node(option / outputs.size());
@@ -254,7 +265,7 @@ bool Naive::holds_never(const Pending& never) {
   const ir::Graph& graph = view_.graph();
   if (never.kind == Pending::Kind::kNeverAt) {
     found = fits(never.value);
-  } else if (known(never.term, never.frame)) {
+  } else if (known_thing(never.term, never.frame)) {
     found = true;
   } else {
     const auto outputs = top_outputs(pattern(), never.term);

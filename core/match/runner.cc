@@ -20,6 +20,12 @@ Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts)
   for (std::uint32_t i = 0; i < code_.starts.size(); ++i) {
     for (std::uint32_t op : code_.starts[i].ops) starts_[op].push_back(i);
   }
+  for (std::vector<std::uint32_t>& of_op : starts_) {
+    std::ranges::stable_sort(of_op, {}, [&](std::uint32_t s) {
+      return code_.starts[s].output;
+    });
+  }
+  rule_epochs_.resize(code_.rules.size());
   frames_.push_back({0, 0, 0, kNone});
   registers_.assign(code_.frame_registers[0], kNone);
   scalars_.resize(code_.frame_scalars[0]);
@@ -242,7 +248,10 @@ void Runner::finish_rules(std::uint32_t segment) {
 bool Runner::enter(const Child& child) {
   if (done(child.segment)) return false;
   const std::uint32_t rule = code_.segments[child.segment].rule;
-  if (rule != kNone && !mask_->empty() && !(*mask_)[rule]) {
+  if (rule == kNone) return true;
+  // A rule whose root has several outputs may have fitted at another.
+  const bool masked = !mask_->empty() && !(*mask_)[rule];
+  if (masked || rule_epochs_[rule] == epoch_) {
     finish_rules(child.segment);
     return false;
   }

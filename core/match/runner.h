@@ -211,10 +211,12 @@ class Runner {
   Frames now_{};
   std::uint32_t table_ = kNone;
   std::size_t pending_floor_ = 0;  // of the `never` at hand
+  int nested_ = 0;                 // inside how many
 
   // By segment, valid for the root at hand when the epoch is its own.
   std::uint32_t epoch_ = 0;
   std::vector<std::uint32_t> epochs_, done_, steps_;
+  std::vector<std::uint32_t> rule_epochs_;  // by rule: when it last fitted
 
   ir::NodeId root_;
   const RuleMask* mask_ = nullptr;

@@ -180,7 +180,9 @@ bool Runner::fits_at(const Deferred& row, std::uint32_t value) {
   set(row.value, value);
   push_return(code_.fits, true);
   pc_ = code_.blocks[row.block];
+  ++nested_;
   const bool found = run_from(choices);
+  --nested_;
   choices_.resize(choices);
   undo_to(before);
   pc_ = pc;
@@ -226,9 +228,9 @@ bool Runner::closed_exactly(const Report& report, const Prepared& rule) {
 }
 
 bool Runner::accept(std::uint32_t rule) {
-  if (!mask_->empty() && !(*mask_)[rule]) return true;  // done with it
   if (!closed_exactly(code_.reports[rule], code_.rules[rule])) return false;
   out_->push_back(make_match(rule));
+  rule_epochs_[rule] = epoch_;
   return true;
 }
 

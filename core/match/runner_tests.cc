@@ -158,7 +158,8 @@ bool Runner::unread(ir::NodeId node, std::uint32_t from) const {
 
 bool Runner::closed(const Instr& i) const {
   const ir::ValueId value = graph_.output(node(i.a), i.b);
-  if (!value) return true;
+  // Under `never` nothing is consumed, so that who reads it is no matter.
+  if (!value || nested_ > 0) return true;
   if (graph_.value(value).block_output_count > 0) return false;
   const OpSet& later = code_.op_sets[i.c];
   int looked_at = 0;

@@ -120,7 +120,17 @@ class Walker {
       default:
         break;
     }
-    for_each_part(pattern_, id, [&](TermId part) { enter(part, way); });
+    // What only passes its value on names what is below as often as it is
+    // named itself.
+    const bool passes_on = term.kind == TermKind::kContext ||
+                           term.kind == TermKind::kNever ||
+                           term.kind == TermKind::kTranspose;
+    const std::uint32_t places =
+        passes_on ? out_.terms[id.index()].ways : 1;
+    for_each_part(pattern_, id, [&](TermId part) {
+      enter(part, way);
+      out_.terms[part.index()].ways += places - 1;
+    });
   }
 
   void expand_node(NodePatternId id, const Reach& way, std::uint32_t places) {

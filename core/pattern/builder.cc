@@ -319,6 +319,10 @@ Status Builder::tag(NodePatternId node, VariableId tag, int line) {
 }
 
 FactId Builder::fact(Fact fact) {
+  // What is said of a context is said of what must be there.
+  while (pattern_[fact.subject].kind == TermKind::kContext) {
+    fact.subject = pattern_[fact.subject].base;
+  }
   for (const Fact::DimPattern& dim : fact.dims) {
     if (dim.kind == Fact::DimPattern::Kind::kLetter) {
       use(dim.letter, VariableKind::kScalar, fact.line);

@@ -102,7 +102,14 @@ Problem check_results(const Pattern& pattern) {
                         std::move(problem));
     }
   }
-  for (TermId condition : pattern.conditions()) {
+  std::vector<TermId> conditions = pattern.conditions();
+  for (const Term& term : pattern.terms()) {
+    for (const Alternative& a : term.alternatives) {
+      conditions.insert(conditions.end(), a.conditions.begin(),
+                        a.conditions.end());
+    }
+  }
+  for (TermId condition : conditions) {
     const Term& term = pattern[condition];
     const bool right =
         term.kind == TermKind::kContext || term.kind == TermKind::kNever;

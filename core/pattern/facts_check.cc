@@ -92,8 +92,7 @@ Problem check_subject(const Pattern& pattern, const Analysis& analysis,
   const bool bindable =
       kind == TermKind::kVariable || kind == TermKind::kOutput ||
       kind == TermKind::kEither || kind == TermKind::kMany ||
-      kind == TermKind::kHole || kind == TermKind::kContext ||
-      kind == TermKind::kTranspose;
+      kind == TermKind::kHole || kind == TermKind::kTranspose;
   Diagnostic problem;
   if (!bindable) {
     problem = rule_error("a fact about something without a name");
@@ -126,12 +125,19 @@ Problem check_facts(const Pattern& pattern, const Analysis& analysis) {
   Problem problem =
       add_all(pattern, analysis, pattern.global_facts(), global);
   if (problem.found) return problem;
-  for (const Term& term : pattern.terms()) {
-    for (const Alternative& alternative : term.alternatives) {
+  for (std::size_t t = 0; t < pattern.terms().size(); ++t) {
+    for (const Alternative& alternative : pattern.terms()[t].alternatives) {
       if (alternative.facts.empty()) continue;
       KnownBySubject here;
       for (FactId id : alternative.facts) {
         const TermId subject = pattern[id].subject;
+        const std::uint32_t depth = analysis.terms[subject.index()].depth;
+        if (depth != kUnreached && depth > analysis.terms[t].depth) {
+          Diagnostic inside = rule_error(
+              "a fact about what the steps of `many` bind");
+          inside.hint = "state it inside the step";
+          return problem_at(pattern[id].line, std::move(inside));
+        }
         const auto at = global.find(subject);
         if (at != global.end()) here.insert(*at);
       }

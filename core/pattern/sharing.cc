@@ -27,7 +27,6 @@ void Sharing::bind(TermId root) {
       case TermKind::kEither:
       case TermKind::kMany:
       case TermKind::kHole:  // only ever of the step that `root` stands in
-      case TermKind::kTranspose:
         bound_[id.index()] = true;
         break;
       default:
@@ -107,6 +106,7 @@ std::uint32_t Sharing::climb(const Term& term,
       return std::max(below[term.base.index()], below[term.step.index()]);
     case TermKind::kContext:
     case TermKind::kNever:
+    case TermKind::kTranspose:
       return below[term.base.index()];
     default:
       return kCannot;

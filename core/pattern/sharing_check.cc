@@ -123,9 +123,14 @@ Problem check_tags(const Pattern& pattern, const Analysis& analysis) {
   for (std::size_t v = 0; v < tagged.size(); ++v) {
     for (std::size_t i = 0; i < tagged[v].size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
-        if (ways.exclusive(tagged[v][i], tagged[v][j])) continue;
-        Diagnostic problem = rule_error("'" + pattern.variables()[v].name +
-                                        "' names two nodes on one path");
+        const bool exclusive = ways.exclusive(tagged[v][i], tagged[v][j]);
+        const bool alike = analysis.nodes[tagged[v][i].index()].depth ==
+                           analysis.nodes[tagged[v][j].index()].depth;
+        if (exclusive && alike) continue;
+        const std::string name = "'" + pattern.variables()[v].name + "'";
+        Diagnostic problem = rule_error(
+            name + (exclusive ? " names a node here and a list there"
+                              : " names two nodes on one path"));
         problem.found = "also the node of line " +
                         std::to_string(pattern[tagged[v][j]].line);
         return problem_at(pattern[tagged[v][i]].line, std::move(problem));
