@@ -1,6 +1,7 @@
 #include "core/io/data_plan.h"
 
 #include <doctest/doctest.h>
+#include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

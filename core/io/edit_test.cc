@@ -1,5 +1,6 @@
 // Models saved after edits of the kind that rules make.
 #include <doctest/doctest.h>
+#include <onnx/onnx_pb.h>
 
 #include "core/io/test_support.h"
 

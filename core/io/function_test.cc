@@ -1,6 +1,7 @@
 #include "core/io/check_functions.h"
 
 #include <doctest/doctest.h>
+#include <onnx/onnx_pb.h>
 
 #include "core/io/test_support.h"
 

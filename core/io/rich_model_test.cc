@@ -1,4 +1,5 @@
 #include <doctest/doctest.h>
+#include <onnx/onnx_pb.h>
 
 #include "core/io/test_support.h"
 

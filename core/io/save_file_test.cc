@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <onnx/onnx_pb.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

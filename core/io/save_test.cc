@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <onnx/checker.h>
+#include <onnx/onnx_pb.h>
 
 #include "core/io/test_support.h"
 

@@ -1,6 +1,7 @@
 #include "core/io/read_tensor.h"
 
 #include <doctest/doctest.h>
+#include <onnx/onnx_pb.h>
 
 #include "core/io/test_support.h"
 

@@ -1,6 +1,7 @@
 #include "core/io/wire.h"
 
 #include <doctest/doctest.h>
+#include <onnx/onnx_pb.h>
 
 #include <random>
 
