@@ -292,7 +292,8 @@ TEST_CASE("nil where nobody reads the old one") {
   CHECK(out.reason() == "nothing replaces a result that is still read");
   CHECK(out.rejection->value.find("'mask'") == 0);
   RuleRunner inside(kRule, "(float[2] x) => (float[2] y, bool[2] n) "
-                           "{ d, mask = Dropout(x) y = Relu(d) n = Not(mask) }");
+                           "{ d, mask = Dropout(x) y = Relu(d) "
+                           "n = Not(mask) }");
   CHECK(inside.attempt().reason() == out.reason());
 }
 

@@ -127,7 +127,7 @@ TEST_CASE("an example that is no graph is the rule file's mistake") {
   CHECK(results.error().where.find(file + ":") == 0);
 }
 
-// --- Whole rules ----------------------------------------------------------------
+// --- Whole rules ---
 
 constexpr std::string_view kAttentionLib = R"lua(
 local attention = {}

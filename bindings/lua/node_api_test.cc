@@ -50,7 +50,8 @@ TEST_CASE("nodes: op, names, inputs, outputs, attributes") {
 
 TEST_CASE("Transpose without perm reverses") {
   RuleRunner runner(
-      "match = function(op, x) return op.Transpose{x, attrs = any}:as 't' end,\n"
+      "match = function(op, x) "
+      "return op.Transpose{x, attrs = any}:as 't' end,\n"
       "where = function(m) local p = m.t.attrs.perm "
       "assert(#p == 3 and p[1] == 2 and p[3] == 0) end,\n"
       "rewrite = function(op, m) return op.Transpose{m.x, perm = {2, 1, 0}} "
@@ -111,7 +112,8 @@ TEST_CASE("pass: replace_with and replace_input") {
   CHECK(one.ops() == "Relu Neg Add");
   CHECK_FALSE(one.pass().fired);  // nothing left to change
   RuleRunner two("pass = function(graph, op) local add = graph:nodes 'Add'[1] "
-                 "add:replace_input(add.inputs[1], op.Abs(graph.inputs[1])) end",
+                 "add:replace_input(add.inputs[1], op.Abs(graph.inputs[1])) "
+                 "end",
                  kPass);
   const Attempted out = two.pass();
   CHECK(out.what() == "");
