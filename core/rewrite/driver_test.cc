@@ -20,6 +20,13 @@ using testing::TestRule;
 using testing::World;
 using Match = match::Match;
 
+// Checking the whole graph after each edit makes long chains quadratic.
+#ifdef RULEENGINE_CHECK_EDITS
+constexpr int kLong = 300;
+#else
+constexpr int kLong = 20000;
+#endif
+
 // type(in0, in1, ...) with variables x, y, ...
 Pattern one_node(std::string_view type, int inputs = 1,
                  std::string_view inner = {}) {
@@ -119,17 +126,17 @@ TEST_CASE("nothing is touched when nothing matched") {
 
 TEST_CASE("a long chain collapses") {
   World w;
-  w.output(w.node("Neg", {chain(w, "Identity", 20000)}, "y"));
+  w.output(w.node("Neg", {chain(w, "Identity", kLong)}, "y"));
   Runner r({unary("drop", "Identity", [](Edit&, ValueId x) { return x; })});
   const auto report = r.run(w);
   REQUIRE(report.ok());
   CHECK(w.text() == "y = Neg(x)");
-  CHECK(report->rules[0].rewrites == 20000);
+  CHECK(report->rules[0].rewrites == kLong);
 }
 
 TEST_CASE("a chain that shrinks pairwise is no rule that feeds itself") {
   World w;
-  w.output(w.node("Neg", {chain(w, "Relu", 3000)}, "y"));
+  w.output(w.node("Neg", {chain(w, "Relu", kLong)}, "y"));
   Runner r({unary(
       "merge", "Relu", [](Edit& e, ValueId x) { return make(e, "Relu", {x}); },
       "Relu")});
@@ -448,7 +455,7 @@ TEST_CASE("find_matches changes nothing") {
   const auto found = find_matches(w.model, r.pointers, r.options);
   REQUIRE(found.ok());
   CHECK(found->size() == 2);
-  CHECK((*found)[0].rule == "test/a");
+  CHECK((*found)[0].rule == "a");
   CHECK(w.text() == "v0 = Relu(x); v1 = Relu(v0); y = Neg(v1)");
   CHECK(!w.model.changed);
 }

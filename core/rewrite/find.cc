@@ -105,7 +105,7 @@ class Finder {
 
   void add(GraphRun& run, const match::Match& match, std::uint32_t rule,
            std::optional<Rejection> rejection) {
-    out_.push_back({state_.rules[rule]->qualified(), match.consumed, &run.graph,
+    out_.push_back({state_.rules[rule]->name(), match.consumed, &run.graph,
                     match.root, std::move(rejection)});
   }
 
