@@ -42,6 +42,7 @@ constexpr const char* kTrue[] = {
     R"~(("color"):match("colou?r") == "color")~",
     R"~(("ac"):match("ab?c") == "ac" and ("abbc"):match("ab?c") == nil)~",
     R"~(("abab"):match("^(ab)+$") == nil)~",
+    R"~(select("#", ("xxy"):match("x*(.)y")) == 1 and ("xxy"):match("x*(.)y") == "x")~",
     // gmatch
     R"~((function() local n = 0 for _ in ("a b c"):gmatch("%a") do n = n + 1 end return n end)() == 3)~",
     R"~((function() local t = {} for k, v in ("a=1, b=2"):gmatch("(%w+)=(%w+)") do t[k] = v end return t.a .. t.b end)() == "12")~",
