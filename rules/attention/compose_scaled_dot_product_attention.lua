@@ -5,12 +5,12 @@ return rule {
   doc = [[
     softmax(s q k^T + mask) v   =>   ScaledDotProductAttention(q, k, v, mask, scale = s)
 
-    The scale multiplies or divides the scores, or q and k; several multiply. Masks are added, any number
-    of them, or chosen by Where before that. Dropout is carried as dropout_p. Key and value heads that are
+    The scale multiplies or divides the scores, before or after the mask, or q and k; several multiply. Masks
+    are added, any number of them, or chosen by Where before that; a scale after them scales them too. Dropout is carried as dropout_p. Key and value heads that are
     repeated by Expand stay as few as they are.]],
   phase = "attention",
 
-  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, keep, hide, fill, mask, ratio, training,
+  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, outer_scale, keep, hide, fill, mask, ratio, training,
                    B, H, S, T, E)
     q:shape "B H S D"
     v:shape "B _ _ E"
@@ -21,14 +21,17 @@ return rule {
     scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
     scores = either(op.Where(keep, scores, fill), op.Where(hide, fill, scores), scores)
     scores = many(function(s) return op.Add(s, mask) end, scores)
+    scores = attention.scaled(op, scores, outer_scale, "outer_divided")
     local p = attention.probabilities(op, scores, ratio, training)
     return op.MatMul(p, attention.repeated(op, v, "L", "E"))
   end,
 
   where = function(m)
-    m.factor = attention.factor(m.scale, m.divided)
+    m.outer = attention.factor(m.outer_scale, m.outer_divided)
+    m.factor = m.outer * attention.factor(m.scale, m.divided)
       * attention.factor(m.q_scale, m.q_divided)
       * attention.factor(m.k_scale, m.k_divided)
+    need(m.outer > 0, "the scale after the mask turns its sign", m.outer_scale)
     attention.need_mask(m.keep or m.hide, m)
     for _, added in ipairs(m.mask) do attention.need_mask(added, m) end
     if m.fill then
@@ -59,6 +62,7 @@ return rule {
     for _, added in ipairs(m.mask) do
       mask = mask and op.Add(mask, added) or added
     end
+    if mask and mask.dtype ~= "bool" and m.outer ~= 1 then mask = op.Mul(mask, m.outer) end
     return op.ruleengine.ScaledDotProductAttention{m.q, k, m.v, mask,
       num_heads = m.H, head_dim = m.E, scale = m.factor, dropout_p = m.dropped}
   end,
@@ -87,6 +91,18 @@ return rule {
           y = MatMul(g, v)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, mask)" },
+    { "the scale after the mask", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,8,8] mask) => (float[2,4,8,16] y)
+        <float c = {0.25}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          a = Add(s, mask)
+          d = Mul(a, c)
+          p = Softmax <axis = -1> (d)
+          y = MatMul(p, v)
+        }]],
+      [[scaled = Mul(mask, c)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, scaled)]] },
     { "heads repeated by Expand stay few", [[
         (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v) => (float[2,4,8,16] y)
         <float c = {4.0}, int64[1] two = {2}, int64[5] wide = {2,2,2,8,16}, int64[4] heads = {2,4,8,16}> {

@@ -6,7 +6,8 @@ import onnx
 
 from support import attention_forms, graphs, numbers, program
 
-FORMS = attention_forms.pairwise()
+FORMS = (attention_forms.pairwise() +
+         attention_forms.product("scale", "order", "mask"))
 
 
 class AttentionForms(program.ProgramTest):

@@ -185,6 +185,13 @@ def pairwise(choices=None):
     return forms
 
 
+def product(*names):
+    """Every combination of these choices, the first of all others."""
+    first = {name: choices[0] for name, choices in CHOICES.items()}
+    return [{**first, **dict(zip(names, values))} for values in
+            itertools.product(*(CHOICES[name] for name in names))]
+
+
 def pairs(form, names):
     given = [name for name in names if name in form]
     return [((a, form[a]), (b, form[b]))
