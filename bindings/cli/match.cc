@@ -8,6 +8,7 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "core/io/load.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -51,6 +52,7 @@ Status match_one(const std::string& path, Rules& rules, const Options& options,
   auto found =
       rewrite::find_matches(**model, rules.pointers, engine_options(options));
   if (!found) return found.error();
+  if (auto status = io::check_intact(**model); !status) return status;
   if (options.json) {
     for (const auto& f : *found) json.push_back(to_json(path, f));
     return {};

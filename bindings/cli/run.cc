@@ -17,6 +17,7 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "core/io/load.h"
 #include "core/io/save.h"
 #include "core/rewrite/portable.h"
 #include "core/text/print.h"
@@ -83,6 +84,13 @@ Status write(const ir::Model& model, const std::string& path,
   return write_text(path, text::print(model, {.weights = true}));
 }
 
+// Gives the new ops their bodies and holds the whole to the invariants.
+Status finish(ir::Model& model) {
+  if (auto status = rewrite::write_portable(model); !status) return status;
+  if (auto status = verify::check_model(model); !status) return status;
+  return io::check_intact(model);
+}
+
 Result<RunReport> rewrite_model(const std::string& path,
                                 const std::string& output,
                                 const std::vector<std::string>& rule_paths,
@@ -107,12 +115,7 @@ Result<RunReport> rewrite_model(const std::string& path,
   report.engine = std::move(*done);
   report.ops_after = count_ops(**model);
 
-  if (auto status = rewrite::write_portable(**model); !status) {
-    return status.error();
-  }
-  if (auto status = verify::check_model(**model); !status) {
-    return status.error();
-  }
+  if (auto status = finish(**model); !status) return status.error();
   if (options.dry_run) return report;
   const Stopwatch save;
   if (auto status = write(**model, output, options); !status) {
