@@ -168,7 +168,7 @@ bool fold(EditState& state, const NodeSpec& spec, NodeId node) {
   }
   const std::string stem = folded_name(state.graph, spec);
   for (ValueId v : state.graph.outputs(node)) {
-    state.stems.emplace_back(v, stem);
+    state.add_stem(v, stem);
   }
   // The inputs lose the reader that they won for a moment.
   for (ValueId v : spec.inputs) state.lose_reader(v);
@@ -254,7 +254,7 @@ ValueId Edit::constant(const Tensor* tensor, std::string_view name_hint) {
     value = s.graph.output(node);
   } else {
     value = s.log.add_initializer(ir::Graph::main_block(), tensor);
-    s.stems.emplace_back(value, std::string(name_hint));
+    s.add_stem(value, std::string(name_hint));
   }
   s.workspace->add_constant(*tensor, value);
   return value;
@@ -288,7 +288,7 @@ ValueId Edit::transposed(ValueId constant) {
                                                   .dims = dims,
                                                   .lazy = lazy});
   const ValueId value = s.log.add_initializer(ir::Graph::main_block(), swapped);
-  s.stems.emplace_back(value, std::string(s.graph.name(constant)) + "_t");
+  s.add_stem(value, std::string(s.graph.name(constant)) + "_t");
   s.workspace->add_transposed(constant, value);
   return value;
 }

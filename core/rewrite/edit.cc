@@ -51,10 +51,26 @@ void EditState::adopt(ir::ValueId value) {
   } else if (v.name) {
     return;
   }
-  const auto mine = [&](const auto& stem) { return stem.first == value; };
-  if (std::ranges::any_of(stems, mine)) return;
-  stems.emplace_back(value, "");
+  if (has_stem.contains(value)) return;
+  add_stem(value, "");
   adopted.push_back(value);
+}
+
+void EditState::add_heir(const Heir& heir) {
+  auto& index = heir.is_output ? output_heirs : other_heirs;
+  index.emplace(heir.value, heirs.size());
+  heirs.push_back(heir);
+}
+
+const Heir* EditState::heir_of(ir::ValueId value, bool is_output) const {
+  const auto& index = is_output ? output_heirs : other_heirs;
+  const auto it = index.find(value);
+  return it == index.end() ? nullptr : &heirs[it->second];
+}
+
+void EditState::add_stem(ir::ValueId value, std::string stem) {
+  has_stem.insert(value);
+  stems.emplace_back(value, std::move(stem));
 }
 
 void EditState::win_reader(ir::ValueId value) {

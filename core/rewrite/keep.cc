@@ -29,7 +29,8 @@ class Keeper {
       if (graph_.value(heir.value).removed || !heir.name) continue;
       const ir::Value& from = graph_.value(heir.from);
       if (!heir.is_output) {
-        const bool free = from.removed && !is_output_heir(heir.value) &&
+        const bool free = from.removed &&
+                          state_.heir_of(heir.value, true) == nullptr &&
                           from.kind == ir::ValueKind::kNodeOutput &&
                           from.block == graph_.value(heir.value).block;
         if (!free) continue;
@@ -55,12 +56,6 @@ class Keeper {
   }
 
  private:
-  bool is_output_heir(ValueId value) const {
-    return std::ranges::any_of(state_.heirs, [&](const Heir& h) {
-      return h.is_output && h.value == value;
-    });
-  }
-
   void rename(ValueId value, std::string_view name) {
     set_name(value, model_.names.intern(name));
   }

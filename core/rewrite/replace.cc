@@ -32,8 +32,10 @@ class Mover {
     move_outputs();
     if (stays_) return;
     move_readers();
-    if (state_.is_new(to_) && !heir_of(to_)) {
-      state_.heirs.push_back({to_, from_, name_of(from_), false});
+    const bool unnamed = state_.heir_of(to_, true) == nullptr &&
+                         state_.heir_of(to_, false) == nullptr;
+    if (state_.is_new(to_) && unnamed) {
+      state_.add_heir({to_, from_, name_of(from_), false});
     }
   }
 
@@ -66,7 +68,7 @@ class Mover {
       if (is_identity_of(graph_.producer(from_), to_)) return keep_identity();
       carrier = add_identity(slots[0].first);
     }
-    state_.heirs.push_back({carrier, from_, name_of(from_), true});
+    state_.add_heir({carrier, from_, name_of(from_), true});
     for (const auto& [block, i] : slots) {
       state_.log.set_block_output(block, i, carrier);
       state_.workspace->note_output(carrier, {block, i});
@@ -80,7 +82,7 @@ class Mover {
   bool can_carry(BlockId block) const {
     const ir::Value& v = graph_.value(to_);
     return v.kind == ValueKind::kNodeOutput && v.block == block &&
-           v.block_output_count == 0 && !heir_of(to_, true);
+           v.block_output_count == 0 && state_.heir_of(to_, true) == nullptr;
   }
 
   void keep_identity() {
@@ -105,17 +107,10 @@ class Mover {
     return carrier;
   }
 
-  const Heir* heir_of(ValueId value, bool output_only = false) const {
-    for (const Heir& h : state_.heirs) {
-      if (h.value == value && (h.is_output || !output_only)) return &h;
-    }
-    return nullptr;
-  }
-
   // The name that `value` has or is to have.
   Name name_of(ValueId value) const {
-    const Heir* heir = heir_of(value, true);
-    if (heir == nullptr) heir = heir_of(value);
+    const Heir* heir = state_.heir_of(value, true);
+    if (heir == nullptr) heir = state_.heir_of(value, false);
     return heir == nullptr ? graph_.value(value).name : heir->name;
   }
 

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -66,8 +68,11 @@ struct EditState {
   std::vector<ir::ValueId> adopted;
   std::vector<Replacement> replacements;
   std::vector<Heir> heirs;
-  std::vector<std::pair<ir::ValueId, std::string>> stems;  // for constants
-  std::vector<std::pair<ir::NodeId, ir::NodeId>> likes;    // new, model
+  std::unordered_map<ir::ValueId, std::size_t> output_heirs, other_heirs;
+  // Constants of this edit, and what their names are made of.
+  std::vector<std::pair<ir::ValueId, std::string>> stems;
+  std::unordered_set<ir::ValueId> has_stem;
+  std::vector<std::pair<ir::NodeId, ir::NodeId>> likes;  // new, model
   std::optional<Rejection> failure;  // met where none could be returned
   bool done = false;
   bool changed = false;
@@ -83,6 +88,10 @@ struct EditState {
     return std::ranges::find(adopted, value) != adopted.end();
   }
   bool in_function() const { return workspace->function() != nullptr; }
+  void add_heir(const Heir& heir);
+  // The first of that value; nullptr when it has none.
+  const Heir* heir_of(ir::ValueId value, bool is_output) const;
+  void add_stem(ir::ValueId value, std::string stem);
   void reject(std::string reason, ir::ValueId culprit);
   ir::NodeId add_node(ir::OpId op, ir::BlockId at,
                       std::span<const ir::ValueId> inputs,
