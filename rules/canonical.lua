@@ -9,4 +9,5 @@ return pack {
   "canonical/batched_matmul",
   "canonical/batched_pointwise",
   "canonical/batched_sum",
+  "canonical/split_sum",
 }

@@ -5,20 +5,25 @@ return rule {
   doc = [[
     softmax(s q k^T + mask) v   =>   ScaledDotProductAttention(q, k, v, mask, scale = s)
 
-    The scale multiplies or divides the scores, before or after the mask, or q and k; several multiply. Masks
-    are added, any number of them, or chosen by Where before that; a scale after them scales them too. Dropout is carried as dropout_p. Key and value heads that are
-    repeated by Expand stay as few as they are.]],
+    The scale multiplies or divides the scores, before or after the mask, or q and k; several multiply, and one
+    for each head goes to q. A soft cap is tanh between scale and mask. Masks are added, any number of them, and
+    chosen by Where between that; a scale after them scales them too. Dropout is carried as dropout_p. Key and
+    value heads that are repeated by Expand stay as few as they are.]],
   phase = "attention",
 
-  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, outer_scale, keep, hide, fill, mask, ratio, training,
-                   B, H, S, T, E)
+  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, head_scale, outer_scale, cap, bias, keep, hide, fill,
+                   mask, ratio, training, B, H, S, T, E)
     q:shape "B H S D"
     v:shape "B _ _ E"
 
     local keys = attention.transposed(op, attention.repeated(op, k, "T", "D"), "split", swapped)
     keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "B H D T"
     local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys)
-    scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
+    scores = either(
+      function() head_scale:shape "... H 1 1"; return op.Mul(scores, head_scale) end,
+      op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
+    scores = either(op.Mul(op.Tanh(op.Div(scores, cap)), cap), scores)
+    scores = many(function(s) return op.Add(s, bias) end, scores)
     scores = either(op.Where(keep, scores, fill), op.Where(hide, fill, scores), scores)
     scores = many(function(s) return op.Add(s, mask) end, scores)
     scores = attention.scaled(op, scores, outer_scale, "outer_divided")
@@ -32,7 +37,13 @@ return rule {
       * attention.factor(m.q_scale, m.q_divided)
       * attention.factor(m.k_scale, m.k_divided)
     need(m.outer > 0, "the scale after the mask turns its sign", m.outer_scale)
+    if m.cap then
+      m.softcap = need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
+      need(m.softcap > 0, "the soft cap is not positive", m.cap)
+      need(m.outer == 1, "a scale after the soft cap", m.outer_scale)
+    end
     attention.need_mask(m.keep or m.hide, m)
+    for _, added in ipairs(m.bias) do attention.need_mask(added, m) end
     for _, added in ipairs(m.mask) do attention.need_mask(added, m) end
     if m.fill then
       m.filled = need(m.fill:scalar(), "the fill of the mask is not a constant", m.fill)
@@ -47,24 +58,23 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local k = m.k
+    local q, k = m.q, m.k
+    if m.head_scale then q = op.Mul(q, m.head_scale) end
     if m.split then k = op.Transpose{k, perm = {0, 2, 1, 3}} end
     if m.swapped then k = op.Transpose{m.swapped, perm = {0, 1, 3, 2}} end
-    local mask
-    if m.keep or m.hide then
+    local mask = attention.sum(op, nil, m.bias)
+    if m.fill then
       local keep = m.keep or op.Not(m.hide)
-      if m.filled == -math.huge and #m.mask == 0 then
+      if m.filled == -math.huge and not mask and #m.mask == 0 then
         mask = keep
       else
-        mask = op.Where(keep, 0, m.fill)
+        mask = op.Where(keep, mask or 0, m.fill)
       end
     end
-    for _, added in ipairs(m.mask) do
-      mask = mask and op.Add(mask, added) or added
-    end
+    mask = attention.sum(op, mask, m.mask)
     if mask and mask.dtype ~= "bool" and m.outer ~= 1 then mask = op.Mul(mask, m.outer) end
-    return op.ruleengine.ScaledDotProductAttention{m.q, k, m.v, mask,
-      num_heads = m.H, head_dim = m.E, scale = m.factor, dropout_p = m.dropped}
+    return op.ruleengine.ScaledDotProductAttention{q, k, m.v, mask,
+      num_heads = m.H, head_dim = m.E, scale = m.factor, dropout_p = m.dropped, softcap = m.softcap}
   end,
 
   examples = {
@@ -119,6 +129,21 @@ return rule {
           y = MatMul(p, vr)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)" },
+    { "a soft cap, and a scale for each head", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[4,1,1] h) => (float[2,4,8,16] y)
+        <float c = {50.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          m = Mul(s, h)
+          d = Div(m, c)
+          t = Tanh(d)
+          u = Mul(t, c)
+          p = Softmax <axis = -1> (u)
+          y = MatMul(p, v)
+        }]],
+      [[qs = Mul(q, h)
+        y = ruleengine.ScaledDotProductAttention
+          <num_heads = 4, head_dim = 16, scale = 1.0, softcap = 50.0> (qs, k, v)]] },
     { "a scale of run time", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float c) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)

@@ -51,6 +51,14 @@ function attention.need_mask(mask, m)
   end
 end
 
+--- mask and all that is added to it; nil when there is nothing.
+function attention.sum(op, mask, terms)
+  for _, term in ipairs(terms) do
+    mask = mask and op.Add(mask, term) or term
+  end
+  return mask
+end
+
 --- softmax with what exporters put around it: a guard against rows that are
 --- masked as a whole, and dropout.
 function attention.probabilities(op, scores, ratio, training)
