@@ -10,8 +10,8 @@ return rule {
     a:shape "B H M K"
     b:shape "B H K N"
     return op.MatMul(
-      op.Reshape{a, any, attrs = any}:shape "X M K",
-      op.Reshape{b, any, attrs = any}:shape "X K N")
+      context(op.Reshape{a, any, attrs = any}:shape "X M K"),
+      context(op.Reshape{b, any, attrs = any}:shape "X K N"))
   end,
 
   rewrite = function(op, m)

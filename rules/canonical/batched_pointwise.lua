@@ -8,7 +8,7 @@ return rule {
 
   match = function(op, x, c, sizes)
     x:shape "B H M N"
-    local merged = op.Reshape{x, sizes, attrs = any}:shape "_ M N"
+    local merged = context(op.Reshape{x, sizes, attrs = any}:shape "_ M N")
     c:const()
     c:fits "1"
     return either(

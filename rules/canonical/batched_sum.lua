@@ -9,7 +9,7 @@ return rule {
   match = function(op, x, y, sizes, B, H, P, Q)
     x:shape "B H M N"
     y:shape "X P Q"
-    return op.Add(op.Reshape{x, sizes, attrs = any}:shape "X M N", y):shape "X M N"
+    return op.Add(context(op.Reshape{x, sizes, attrs = any}:shape "X M N"), y):shape "X M N"
   end,
 
   rewrite = function(op, m)
