@@ -136,6 +136,7 @@ void Graph::link_last(OperandId slot, ValueId value) {
   }
   v.last_use = slot;
   ++v.use_count;
+  v.use_stamp = ++use_clock_;
 }
 
 void Graph::set_operand(OperandId slot, ValueId value) {
@@ -158,6 +159,7 @@ void Graph::unlink(OperandId slot) {
     v.last_use = use.previous;
   }
   --v.use_count;
+  v.use_stamp = ++use_clock_;
 }
 
 void Graph::relink(OperandId slot) {
@@ -175,6 +177,7 @@ void Graph::relink(OperandId slot) {
     v.last_use = slot;
   }
   ++v.use_count;
+  v.use_stamp = ++use_clock_;
 }
 
 void Graph::remove_node(NodeId id) {

@@ -83,6 +83,8 @@ struct Value {
   std::uint32_t output_index = 0;  // among the producer's outputs
   OperandId first_use, last_use;
   std::uint32_t use_count = 0;
+  // Another number after every change of the uses; never given twice.
+  std::uint32_t use_stamp = 0;
   std::uint32_t block_output_count = 0;  // times it is an output of a block
   // Initializer, or default of an overridable input; else nullptr.
   const Tensor* tensor = nullptr;
@@ -222,6 +224,7 @@ class Graph {
   std::vector<ValueId> outputs_;
   std::vector<Block> blocks_;
   std::size_t live_nodes_ = 0;
+  std::uint32_t use_clock_ = 0;
 };
 
 }  // namespace ruleengine::ir

@@ -5,13 +5,17 @@
 
 namespace ruleengine::match {
 
+bool climbs(const Climb::Row& row, const Reader& reader, bool upgraded) {
+  return upgraded || (row.slots & reader.slots) != 0;
+}
+
 Climber::Climber(const Climb& climb, const ir::Graph& graph, NodeView& view,
-                 const std::vector<std::uint32_t>& ops,
+                 Readers& readers,
                  std::function<std::uint32_t(Reg)> get)
     : climb_(climb),
       graph_(graph),
       view_(view),
-      ops_(ops),
+      readers_(readers),
       get_(std::move(get)),
       values_(climb.rows.size()),
       known_(climb.rows.size()) {}
@@ -63,16 +67,10 @@ Climber::Values Climber::up(const Climb::Row& row) {
   std::unordered_set<ir::ValueId> seen;
   for (ir::ValueId below : values(row.a)) {
     if (!seen.insert(below).second) continue;
-    for (ir::OperandId u = graph_.first_use(below); u;
-         u = graph_.next_use(u)) {
-      const ir::NodeId user = graph_.operand(u).user;
-      const ir::Node& node = graph_.node(user);
-      if (ops_[node.op.index()] != row.b || node.removed) continue;
-      const std::uint32_t slot = graph_.operand_index(u);
-      const bool right = slot < 64 ? (row.slots >> slot & 1) != 0
-                                   : row.slots == ~std::uint64_t{0};
-      if (!right && !view_.upgraded(node.op)) continue;
-      const ir::ValueId out = graph_.output(user, row.c);
+    for (const Reader& reader : readers_.of(below, row.b)) {
+      const ir::OpId op = graph_.node(reader.node).op;
+      if (!climbs(row, reader, view_.upgraded(op))) continue;
+      const ir::ValueId out = graph_.output(reader.node, row.c);
       if (out) found.push_back(out);
     }
   }

@@ -10,15 +10,18 @@
 
 #include "core/match/code.h"
 #include "core/match/node_view.h"
+#include "core/match/readers.h"
 
 namespace ruleengine::match {
 
+// Whether a node that reads a value at these slots is one step up `row`.
+bool climbs(const Climb::Row& row, const Reader& reader, bool upgraded);
+
 class Climber {
  public:
-  // `ops`: of the program, by OpId. `get` reads a register.
+  // `get` reads a register.
   Climber(const Climb& climb, const ir::Graph& graph, NodeView& view,
-          const std::vector<std::uint32_t>& ops,
-          std::function<std::uint32_t(Reg)> get);
+          Readers& readers, std::function<std::uint32_t(Reg)> get);
 
   // In no order, perhaps with repetitions.
   std::vector<ir::ValueId> run();
@@ -34,7 +37,7 @@ class Climber {
   const Climb& climb_;
   const ir::Graph& graph_;
   NodeView& view_;
-  const std::vector<std::uint32_t>& ops_;
+  Readers& readers_;
   std::function<std::uint32_t(Reg)> get_;
   std::vector<Values> values_;  // by row
   std::vector<bool> known_;

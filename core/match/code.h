@@ -38,8 +38,8 @@ enum class Do : std::uint8_t {
   kSameNode,    // value a is output c of node d
   kEnterNode,   // kSameNode when d is set; else kNode, then block `f`
   kEnter,       // term register a equals value b; or takes it, then block c
-  kDiffer,      // nodes a and b are not the same
-  kDifferValue,  // values a and b are not the same
+  kDiffer,      // nodes a and b are not the same (c: failing blocks)
+  kDifferValue,  // values a and b are not the same (c: failing blocks)
   kLiteral,     // attribute of node a is literal b
   kScalar,      // attribute named b of node a is scalar register c
   kPlain,       // attributes of node a outside list b are at their defaults
@@ -66,6 +66,10 @@ enum class Do : std::uint8_t {
   kMany,        // a: chain b
   kNextStep,    // (internal) a step of chain a is done
   kFind,        // search b -> value a
+  kLevel,       // how many choices are open -> a
+  kCut,         // once no candidate for result a fits, whatever else was
+                // found: back to before the choices from level b on
+  kPlaced,      // a candidate for result a fits
   // The end.
   kDefer,       // later a of the rule's table, at value b
   kDeferFact,   // fact b, when its subject a (kind c, output d) is bound

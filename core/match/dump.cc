@@ -269,6 +269,9 @@ class Dump {
       case Do::kMany: return fmt::format("many {} {}", reg(i.a), chain(i.b));
       case Do::kFind:
         return fmt::format("find {}{}", reg(i.a), search(i.b));
+      case Do::kLevel: return fmt::format("level -> {}", reg(i.a));
+      case Do::kCut: return fmt::format("cut {} to {}", i.a, reg(i.b));
+      case Do::kPlaced: return fmt::format("placed {}", i.a);
       case Do::kDefer: return fmt::format("defer {} {}", i.a, reg(i.b));
       case Do::kDeferFact:
         return fmt::format("later {} {}", reg(i.a), fact(i.b));

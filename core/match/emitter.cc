@@ -280,13 +280,7 @@ void Emitter::head_tests(TermId id) {
   const NodePattern& p = pattern()[t.node];
   const std::size_t n = t.node.index();
   const Reg node = node_reg(t.node);
-  for (std::size_t i = 0; i < prepared_.top.size(); ++i) {
-    const bool other = i != n && prepared_.top[i] && prepared_.top[n];
-    if (other && node_touched_[i]) {
-      add({.op = Do::kDiffer, .a = node,
-           .b = node_reg(NodePatternId(i))});
-    }
-  }
+  if (!late_differ_) differ(t.node, 0);
   std::vector<std::string> mentioned;
   for (const AttributePattern& a : p.attributes) {
     mentioned.push_back(a.name);
@@ -319,6 +313,22 @@ void Emitter::head_tests(TermId id) {
   // Which of several outputs is entered is not known in a shared block.
   if (outputs_[n].size() > 1 && !main()) return;
   add({.op = Do::kClosed, .a = node, .b = t.output, .c = future(id)});
+}
+
+// A producer of a result is not that of another. Failing because of a result
+// from `from` on counts: another choice there may free the node.
+void Emitter::differ(NodePatternId id, std::uint32_t from) {
+  if (!prepared_.top[id.index()]) return;
+  for (std::uint32_t r = 0; r < pattern().results().size(); ++r) {
+    for (const Top& top : tops(pattern(), pattern().results()[r])) {
+      const std::size_t other = top.node.index();
+      if (top.node == id || !prepared_.top[other] || !node_touched_[other]) {
+        continue;
+      }
+      add({.op = Do::kDiffer, .a = node_reg(id), .b = node_reg(top.node),
+           .c = r >= from});
+    }
+  }
 }
 
 void Emitter::tail(TermId id) {

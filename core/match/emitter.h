@@ -69,6 +69,7 @@ class Emitter {
   void output(pattern::TermId term, Reg value);
   void head(pattern::TermId term, Reg value);
   void head_tests(pattern::TermId term);
+  void differ(pattern::NodePatternId node, std::uint32_t from);
   void tail(pattern::TermId term);
   void inputs(pattern::NodePatternId node);
   void inputs_by_size(pattern::NodePatternId node, Reg first, Reg which,
@@ -87,6 +88,10 @@ class Emitter {
   std::uint32_t fact(pattern::FactId fact);
 
   void results();
+  void differ_values(std::uint32_t result, std::uint32_t from);
+  std::vector<std::uint32_t> backjumps() const;
+  void reached_from(pattern::TermId root, std::vector<bool>& terms,
+                    std::vector<bool>& variables) const;
   void conditions();
   void deferred();
   std::uint32_t search(const Place& place, pattern::TermId term,
@@ -127,6 +132,7 @@ class Emitter {
   };
   std::vector<Later> later_;
   bool facts_deferred_ = false;
+  bool late_differ_ = false;  // at the end of the result at hand
   std::vector<Reg> results_;
 };
 

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "core/match/emitter.h"
+#include "core/match/readers.h"
 
 // What a pattern says beyond its first result: later results, conditions, what
 // is judged at the end; and what is known before emitting begins.
@@ -178,6 +179,8 @@ void Emitter::emit(std::uint32_t rule, Report& report) {
 }
 
 void Emitter::results() {
+  const std::vector<std::uint32_t> back = backjumps();
+  std::vector<Reg> levels(pattern().results().size(), kNone);
   for (std::uint32_t i = 1; i < pattern().results().size(); ++i) {
     const TermId result = pattern().results()[i];
     const Term& t = pattern()[result];
@@ -185,6 +188,12 @@ void Emitter::results() {
     results_.push_back(value);
     const bool bound =
         t.kind == TermKind::kOutput && node_certain_[t.node.index()];
+    if (std::ranges::find(back, i) != back.end()) {
+      levels[i] = new_reg(0);
+      add({.op = Do::kLevel, .a = levels[i]});
+    }
+    const bool cuts = !bound && back[i] != kNone && levels[back[i]] != kNone;
+    if (cuts) add({.op = Do::kCut, .a = i, .b = levels[back[i]]});
     if (bound) {
       add({.op = Do::kOutput, .a = node_reg(t.node), .b = t.output,
            .c = value});
@@ -193,14 +202,92 @@ void Emitter::results() {
       add({.op = Do::kFind, .a = value,
            .b = search({.index = i}, result, false)});
     }
-    for (std::uint32_t j = 0; j < i; ++j) {
-      add({.op = Do::kDifferValue, .a = value, .b = results_[j]});
-    }
+    if (!cuts) differ_values(i, 0);
     if (bound) continue;
+    // What would fit, but is taken, is told from what does not fit at all.
+    late_differ_ = cuts;
     if (t.kind == TermKind::kOutput && !node_touched_[t.node.index()]) {
       precheck(result, value);
     }
     term(result, value);
+    late_differ_ = false;
+    if (!cuts) continue;
+    differ_values(i, back[i]);
+    for (const Top& top : tops(pattern(), result)) differ(top.node, back[i]);
+    add({.op = Do::kPlaced, .a = i});
+  }
+}
+
+void Emitter::differ_values(std::uint32_t result, std::uint32_t from) {
+  for (std::uint32_t j = 0; j < result; ++j) {
+    add({.op = Do::kDifferValue, .a = results_[result], .b = results_[j],
+         .c = j >= from});
+  }
+}
+
+// For each result the earliest other one such that neither it nor those in
+// between have anything to do with this one, beyond what the first result
+// binds: when nothing fits here, other choices there are of no use. kNone:
+// there is none.
+std::vector<std::uint32_t> Emitter::backjumps() const {
+  const std::size_t n = pattern().results().size();
+  std::vector<std::uint32_t> back(n, kNone);
+  if (n < 3) return back;
+  std::vector<std::vector<bool>> terms(n), variables(n);
+  for (std::size_t r = 1; r < n; ++r) {
+    reached_from(pattern().results()[r], terms[r], variables[r]);
+  }
+  const auto meet = [](const std::vector<bool>& a, const std::vector<bool>& b) {
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i] && b[i]) return true;
+    }
+    return false;
+  };
+  for (std::uint32_t r = 2; r < n; ++r) {
+    std::uint32_t first = r;
+    while (first > 1 && !meet(terms[r], terms[first - 1]) &&
+           !meet(variables[r], variables[first - 1])) {
+      --first;
+    }
+    if (first < r) back[r] = first;
+  }
+  return back;
+}
+
+// What `root` may bind that is not certain yet.
+void Emitter::reached_from(TermId root, std::vector<bool>& terms,
+                           std::vector<bool>& variables) const {
+  terms.assign(pattern().terms().size(), false);
+  variables.assign(pattern().variables().size(), false);
+  std::vector<bool> seen(terms.size());
+  const auto use = [&](VariableId v) {
+    if (v && !variable_certain_[v.index()]) variables[v.index()] = true;
+  };
+  std::vector<TermId> todo{root};
+  while (!todo.empty()) {
+    const TermId id = todo.back();
+    todo.pop_back();
+    if (seen[id.index()]) continue;
+    seen[id.index()] = true;
+    const Term& t = pattern()[id];
+    use(t.variable);
+    for (FactId fact : prepared_.facts[id.index()]) {
+      for (const auto& dim : pattern()[fact].dims) use(dim.letter);
+    }
+    for (const Alternative& a : t.alternatives) {
+      for (FactId fact : a.facts) {
+        for (const auto& dim : pattern()[fact].dims) use(dim.letter);
+      }
+    }
+    if (t.kind == TermKind::kOutput) {
+      if (node_certain_[t.node.index()]) continue;
+      for (const auto& a : pattern()[t.node].attributes) use(a.variable);
+    }
+    terms[id.index()] = t.kind == TermKind::kOutput ||
+                        t.kind == TermKind::kEither ||
+                        t.kind == TermKind::kMany;
+    pattern::for_each_part(pattern(), id,
+                           [&](TermId part) { todo.push_back(part); });
   }
 }
 
@@ -304,7 +391,7 @@ std::uint32_t Emitter::climb_row(const Anchor& anchor, TermId id, Climb& climb,
              .c = t.output};
       row.holes = climb.rows[row.a].holes;
       for (std::uint32_t s : slots_of(prepared_, t.node, input)) {
-        row.slots |= s < 64 ? std::uint64_t{1} << s : ~std::uint64_t{0};
+        row.slots |= Readers::slot_bit(s);
       }
     }
   } else if (t.kind == TermKind::kEither) {

@@ -259,6 +259,19 @@ void add_small(Patterns& out) {
       out.add({[p](Draft& d) { return d.op("Neg", {p(d)}); }, q});
     }
   }
+  // Three results of which the third has nothing to do with the second.
+  for (std::size_t i = 0; i < flat.size(); ++i) {
+    for (std::size_t j = i % 5; j < flat.size(); j += 5) {
+      const Recipe& p = flat[i];
+      const Recipe& q = flat[j];
+      const Recipe& r = flat[(i + 3 * j) % flat.size()];
+      out.add({p, q, r});
+      out.add({p, q, [](Draft& d) { return d.op("Sub", {d.v("a"), d.v("d")}); }});
+      out.add({p, q, [](Draft& d) {
+        return d.op("Add", {d.v("a"), d.op("Neg", {d.v("e")})});
+      }});
+    }
+  }
   // Conditions that hold in one alternative alone.
   for (const Recipe& p : flat) {
     for (const bool never : {false, true}) {

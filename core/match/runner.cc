@@ -12,7 +12,8 @@ Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts)
     : code_(program.code()),
       graph_(graph),
       view_(graph, facts),
-      judge_(graph, facts) {
+      judge_(graph, facts),
+      readers_(graph, ops_) {
   for (std::uint32_t i = 0; i < code_.ops.size(); ++i) {
     op_names_[{code_.ops[i].first, code_.ops[i].second}] = i;
   }
@@ -187,6 +188,10 @@ bool Runner::resume(const Choice& choice) {
     case ChoiceKind::kCandidate:
       outcome = candidate(choice.a, choice.b, choice.c, choice.behind);
       break;
+    case ChoiceKind::kReader:
+      outcome = reader(cell.instr, choice.a, ir::ValueId(choice.b));
+      break;
+    case ChoiceKind::kCut: cut(choice); break;
   }
   if (outcome == Outcome::kNext) return advance(cell);
   return outcome == Outcome::kJump;

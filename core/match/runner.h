@@ -20,6 +20,7 @@
 #include "core/match/judge.h"
 #include "core/match/machine.h"
 #include "core/match/node_view.h"
+#include "core/match/readers.h"
 
 namespace ruleengine::match {
 
@@ -59,6 +60,8 @@ class Runner {
     kAlternative,  // alternative a of the kEither at pc
     kBase,         // the base of chain a at value b
     kCandidate,    // candidate a, up to b, for register c; go on at pc
+    kReader,       // reader a of value b, for the kFind at pc
+    kCut,          // nothing fits result a: cut to level b
   };
   struct Mark {
     std::size_t trail, scalar_trail, frames, registers, scalars, returns,
@@ -153,6 +156,8 @@ class Runner {
   Outcome inputs(const Instr& i, std::uint32_t from);
   bool order_fits(ir::NodeId node, const Inputs& inputs,
                   const std::vector<std::uint32_t>& order);
+  void load(const Instr& i, ir::NodeId node,
+            const std::vector<std::uint32_t>& order);
   Outcome either(const Instr& i, std::uint32_t from);
   Outcome chain(std::uint32_t id, ir::ValueId value);
   Outcome chain_base(std::uint32_t id, ir::ValueId value);
@@ -163,6 +168,8 @@ class Runner {
   // Candidates go on their stack; where they start.
   std::uint32_t collect(const Search& search);
   std::optional<std::uint32_t> known(const Search& search) const;
+  Outcome reader(const Instr& i, std::uint32_t from, ir::ValueId value);
+  void cut(const Choice& choice);
   Outcome candidate(std::uint32_t at, std::uint32_t end, Reg reg, bool behind);
   Outcome defer_fact(const Instr& i);
   struct Subject {
@@ -202,6 +209,15 @@ class Runner {
   std::vector<Pending> pending_;
   std::vector<ir::NodeId> matched_, consumed_;
   std::vector<ir::ValueId> candidates_;
+  Readers readers_;
+  // By result: whether any candidate fitted since its search began, and how
+  // many candidates fell to nodes of other results before it.
+  struct Attempts {
+    bool placed = false;
+    std::uint64_t blocked = 0;
+  };
+  std::vector<Attempts> attempts_;
+  std::uint64_t blocked_ = 0;
   // How often each node is in matched_ and consumed_.
   std::vector<std::uint32_t> times_matched_, times_consumed_;
 

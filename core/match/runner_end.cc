@@ -21,7 +21,7 @@ std::optional<std::uint32_t> Runner::known(const Search& search) const {
 
 std::uint32_t Runner::collect(const Search& search) {
   const auto begin = static_cast<std::uint32_t>(candidates_.size());
-  Climber climber(code_.climbs[search.climb], graph_, view_, ops_,
+  Climber climber(code_.climbs[search.climb], graph_, view_, readers_,
                   [&](Reg reg) { return get(reg); });
   for (ir::ValueId value : climber.run()) {
     const ir::NodeId node = graph_.producer(value);
@@ -62,9 +62,55 @@ Runner::Outcome Runner::find(const Instr& i) {
     set(i.a, *value);
     return Outcome::kNext;
   }
+  const Climb& climb = code_.climbs[search.climb];
+  if (climb.rows.size() == 2 && climb.rows[1].kind == Climb::Kind::kUp) {
+    const Climb::Row& below = climb.rows[0];
+    if (below.kind == Climb::Kind::kRegister) {
+      return reader(i, 0, value(below.a));
+    }
+    if (below.kind == Climb::Kind::kOutput && get(below.a) != kNone) {
+      return reader(i, 0, graph_.output(node(below.a), below.b));
+    }
+  }
   const std::uint32_t begin = collect(search);
   return candidate(begin, static_cast<std::uint32_t>(candidates_.size()), i.a,
                    true);
+}
+
+// The usual search: one node above one value, looked at one by one.
+Runner::Outcome Runner::reader(const Instr& i, std::uint32_t from,
+                               ir::ValueId value) {
+  if (!value) return Outcome::kFail;
+  const Search& search = code_.searches[i.b];
+  const Climb::Row& row = code_.climbs[search.climb].rows[1];
+  const std::span<const Reader> all = readers_.of(value, row.b);
+  for (std::uint32_t at = from; at < all.size(); ++at) {
+    const ir::NodeId node = all[at].node;
+    const ir::ValueId out = graph_.output(node, row.c);
+    if (!out || !climbs(row, all[at], view_.upgraded(graph_.node(node).op)) ||
+        (search.unmatched && times_matched_[node.index()] > 0)) {
+      continue;
+    }
+    if (at + 1 < all.size() &&
+        !choose(ChoiceKind::kReader, at + 1, value.index())) {
+      return Outcome::kFail;
+    }
+    set(i.a, out.index());
+    return Outcome::kNext;
+  }
+  return Outcome::kFail;
+}
+
+// Every candidate for a result failed, and none because of what another result
+// took: other choices for results that it has nothing to do with change
+// nothing. Choices that lead to other rules stay.
+void Runner::cut(const Choice& choice) {
+  const Attempts& attempts = attempts_[choice.a];
+  if (attempts.placed || attempts.blocked != blocked_) return;
+  while (choices_.size() > choice.b &&
+         choices_.back().kind != ChoiceKind::kBranch) {
+    choices_.pop_back();
+  }
 }
 
 // --- Judged at the end -----------------------------------------------------------

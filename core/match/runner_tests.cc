@@ -43,9 +43,10 @@ Runner::Outcome Runner::test(const Instr& i) {
     case Do::kSameNode:
       holds = value(i.a) && value(i.a) == graph_.output(node(i.d), i.c);
       break;
-    case Do::kDiffer: holds = get(i.a) != get(i.b); break;
+    case Do::kDiffer:
     case Do::kDifferValue:
       holds = get(i.a) >= kNoValue || get(i.a) != get(i.b);
+      if (!holds && i.c != 0) ++blocked_;
       break;
     case Do::kLiteral: {
       const pattern::AttributePattern& wanted = code_.literals[i.b];
@@ -60,7 +61,10 @@ Runner::Outcome Runner::test(const Instr& i) {
       break;
     case Do::kPlain: holds = plain(node(i.a), code_.name_lists[i.b]); break;
     case Do::kUnread: holds = unread(node(i.a), i.b); break;
-    case Do::kClosed: holds = closed(i); break;
+    case Do::kClosed:
+      holds = closed(i);
+      if (!holds) ++blocked_;
+      break;
     case Do::kPresent: holds = get(i.a) < kNoValue; break;
     case Do::kAbsent: holds = get(i.a) == kNoValue; break;
     case Do::kNumber: {
@@ -91,6 +95,15 @@ Runner::Outcome Runner::test(const Instr& i) {
       }
       break;
     case Do::kTable: open_table(i.a); break;
+    case Do::kLevel:
+      set(i.a, static_cast<std::uint32_t>(choices_.size()));
+      break;
+    case Do::kCut:
+      if (attempts_.size() <= i.a) attempts_.resize(i.a + 1);
+      attempts_[i.a] = {false, blocked_};
+      holds = choose(ChoiceKind::kCut, i.a, get(i.b));
+      break;
+    case Do::kPlaced: attempts_[i.a].placed = true; break;
     default: return Outcome::kFail;
   }
   return holds ? Outcome::kNext : Outcome::kFail;
@@ -103,7 +116,8 @@ bool Runner::bind_node(ir::ValueId value, std::uint32_t op,
   const ir::NodeId node = graph_.producer(value);
   if (!node || op_of(node) != op ||
       graph_.value(value).output_index != output ||
-      graph_.node(node).removed || !view_.readable(node)) {
+      graph_.node(node).removed ||
+      (view_.upgraded(graph_.node(node).op) && !view_.readable(node))) {
     return false;
   }
   set(reg, node.index());
@@ -244,6 +258,16 @@ bool Runner::rest(const Instr& i) {
 bool Runner::order_fits(ir::NodeId node, const Inputs& inputs,
                         const std::vector<std::uint32_t>& order) {
   if (inputs.open) return true;
+  if (!view_.upgraded(graph_.node(node).op)) {
+    const auto operands = graph_.inputs(node);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].value &&
+          std::ranges::find(order, i) == order.end()) {
+        return false;
+      }
+    }
+    return true;
+  }
   const std::size_t count = view_.input_count(node);
   for (std::size_t i = 0; i < count; ++i) {
     if (view_.input(node, i) &&
@@ -264,15 +288,22 @@ Runner::Outcome Runner::inputs(const Instr& i, std::uint32_t from) {
         !choose(ChoiceKind::kOrder, k + 1)) {
       return Outcome::kFail;
     }
-    const std::uint32_t at = index(i.c);
-    for (std::uint32_t n = 0; n < order.size(); ++n) {
-      trail_.push_back({at + n, registers_[at + n]});
-      registers_[at + n] = raw(view_.input(id, order[n]));
-    }
+    load(i, id, order);
     if (i.d != kNone) set(i.d, k);
     return Outcome::kNext;
   }
   return Outcome::kFail;
+}
+
+void Runner::load(const Instr& i, ir::NodeId id,
+                  const std::vector<std::uint32_t>& order) {
+  const bool upgraded = view_.upgraded(graph_.node(id).op);
+  const std::uint32_t at = index(i.c);
+  for (std::uint32_t n = 0; n < order.size(); ++n) {
+    trail_.push_back({at + n, registers_[at + n]});
+    registers_[at + n] = raw(upgraded ? view_.input(id, order[n])
+                                      : graph_.input(id, order[n]));
+  }
 }
 
 Runner::Outcome Runner::either(const Instr& i, std::uint32_t from) {
