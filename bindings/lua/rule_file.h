@@ -15,17 +15,17 @@
 //
 // an ordered list of rule files, without ".lua", below the pack's own folder.
 // An option of a pack is handed to each of its rules that declares an option of
-// that name, in place of the rule's default; a rule that is also named by itself
-// on the command line keeps its own.
+// that name, in place of the rule's default; a rule that is also named by
+// itself on the command line keeps its own.
 //
-// `lib "name"` runs name.lua of the first folder that has it: for a rule file in
-// FOLDER these are FOLDER/lib, the lib folders of the two folders above, and the
-// rules/lib that comes with the program; a lib looks beside itself first. It
-// runs once for each rule file, so nothing is shared between rules.
+// `lib "name"` runs name.lua of the first folder that has it: for a rule file
+// in FOLDER these are FOLDER/lib, the lib folders of the two folders above, and
+// the rules/lib that comes with the program; a lib looks beside itself first.
+// It runs once for each rule file, so nothing is shared between rules.
 //
-// The default phase is the one that the rule's folder is named after: canonical,
-// attention, quantization, linear, sequence_parallel (or parallel), targets (or
-// a folder in it); elsewhere it is conversion.
+// The default phase is the one that the rule's folder is named after:
+// canonical, attention, quantization, linear, sequence_parallel (or parallel),
+// targets (or a folder in it); elsewhere it is conversion.
 #ifndef RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
 #define RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
 
@@ -50,11 +50,11 @@ using FunctionRef = int;
 
 struct Example {
   std::string title;
-  std::string before;        // graph text
+  std::string before;                   // graph text
   std::optional<std::string> after;     // node list
   std::optional<std::string> rejected;  // the reason
   std::optional<std::string> warned;    // a substring of a warning
-  std::string file;          // where `before` came from, if from a file
+  std::string file;  // where `before` came from, if from a file
   int line = 0;
   std::map<std::string, OptionValue> options;  // of this example alone
 };

@@ -167,10 +167,10 @@ std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
   for (int i = 1; i <= size; ++i) {
     const auto at = static_cast<std::size_t>(i) - 1;
     lua_rawgeti(state, -1, i);
-    examples.push_back(
-        ExampleReader(state, table, at < lines.size() ? lines[at] : line,
-                      options)
-            .read());
+    examples.push_back(ExampleReader(state, table,
+                                     at < lines.size() ? lines[at] : line,
+                                     options)
+                           .read());
     lua_pop(state, 1);
   }
   return examples;

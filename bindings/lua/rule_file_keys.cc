@@ -16,15 +16,18 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::array kRuleKeys = {
-    "after",   "changes_meaning", "doc",     "examples", "match",
-    "meta",    "name",            "options", "pass",     "phase",
-    "rewrite", "together",        "when",    "where"};
+constexpr std::array kRuleKeys = {"after",   "changes_meaning",
+                                  "doc",     "examples",
+                                  "match",   "meta",
+                                  "name",    "options",
+                                  "pass",    "phase",
+                                  "rewrite", "together",
+                                  "when",    "where"};
 constexpr std::array kPackKeys = {"doc", "options"};
 constexpr rewrite::Phase kPhases[] = {
-    rewrite::Phase::kCanonical,    rewrite::Phase::kConversion,
-    rewrite::Phase::kAttention,    rewrite::Phase::kQuantization,
-    rewrite::Phase::kLinear,       rewrite::Phase::kParallel,
+    rewrite::Phase::kCanonical, rewrite::Phase::kConversion,
+    rewrite::Phase::kAttention, rewrite::Phase::kQuantization,
+    rewrite::Phase::kLinear,    rewrite::Phase::kParallel,
     rewrite::Phase::kTarget};
 
 Diagnostic wrong(std::string what) {
@@ -81,8 +84,8 @@ class Keys {
     const std::vector<std::string> names(known.begin(), known.end());
     for (const std::string& key : string_keys(state_, index_)) {
       if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-      Diagnostic error = wrong(
-          fmt::format("a {} has no key '{}'", word_, printable(key, 60)));
+      Diagnostic error =
+          wrong(fmt::format("a {} has no key '{}'", word_, printable(key, 60)));
       error.hint = suggestion(key, names);
       fail(key.c_str(), std::move(error));
     }
@@ -91,8 +94,8 @@ class Keys {
     while (lua_next(state_, index_) != 0) {
       lua_pop(state_, 1);
       if (lua_type(state_, -1) == LUA_TSTRING) continue;
-      Diagnostic error = wrong(fmt::format("a {} has a value without a key",
-                                           word_));
+      Diagnostic error =
+          wrong(fmt::format("a {} has a value without a key", word_));
       error.hint = "each begins with `key = `";
       fail_at(state_, table_, table_.line, std::move(error));
     }
@@ -109,9 +112,10 @@ class Keys {
 
 bool is_rule_name(std::string_view name) {
   return !name.empty() && name.size() <= 100 &&
-         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_-") == name.npos;
+         name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyz"
+             "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+             "0123456789_-") == name.npos;
 }
 
 std::string read_name(lua_State* state, const Keys& keys,
@@ -142,8 +146,7 @@ rewrite::Phase default_phase(const std::filesystem::path& real) {
   if (name == "targets" || folder.parent_path().filename() == "targets") {
     return rewrite::Phase::kTarget;
   }
-  return rewrite::phase_from_name(name).value_or(
-      rewrite::Phase::kConversion);
+  return rewrite::phase_from_name(name).value_or(rewrite::Phase::kConversion);
 }
 
 rewrite::Phase read_phase(const Keys& keys, const RuleTable& table) {
@@ -220,10 +223,14 @@ bool read_flag(lua_State* state, const Keys& keys, const char* key) {
 std::optional<OptionValue> option_at(lua_State* state, int index,
                                      const RuleTable& table) {
   switch (lua_type(state, index)) {
-    case LUA_TBOOLEAN: return lua_toboolean(state, index) != 0;
-    case LUA_TNUMBER: return lua_tonumber(state, index);
-    case LUA_TSTRING: return take_text(state, table, index, table.line);
-    default: return {};
+    case LUA_TBOOLEAN:
+      return lua_toboolean(state, index) != 0;
+    case LUA_TNUMBER:
+      return lua_tonumber(state, index);
+    case LUA_TSTRING:
+      return take_text(state, table, index, table.line);
+    default:
+      return {};
   }
 }
 
@@ -232,10 +239,9 @@ std::optional<std::size_t> option_type_at(lua_State* state, int index,
                                           const RuleTable& table) {
   if (!lua_istable(state, index) || lua_objlen(state, index) != 1) return {};
   lua_rawgeti(state, index, 1);
-  const std::string name =
-      lua_type(state, -1) == LUA_TSTRING
-          ? take_text(state, table, -1, table.line)
-          : "";
+  const std::string name = lua_type(state, -1) == LUA_TSTRING
+                               ? take_text(state, table, -1, table.line)
+                               : "";
   lua_pop(state, 1);
   for (std::size_t type = 0; type < std::variant_size_v<OptionValue>; ++type) {
     if (name == option_type_name(type)) return type;
@@ -296,13 +302,13 @@ DeclaredOptions read_options(lua_State* state, const RuleTable& table,
     DeclaredOption option{.line = table.scan.key_line(word, "options")};
     lua_getfield(state, -1, name.c_str());
     option.value = option_at(state, -1, table);
-    const auto type = option.value ? option.value->index()
-                                   : option_type_at(state, -1, table);
+    const auto type =
+        option.value ? option.value->index() : option_type_at(state, -1, table);
     if (!type || !is_lua_name(name)) {
-      Diagnostic error =
-          wrong(fmt::format("option '{}'", printable(name, 60)));
-      error.expected = "name = true, 0.5, \"text\", or for none by default "
-                       "{\"boolean\"}, {\"number\"}, {\"string\"}";
+      Diagnostic error = wrong(fmt::format("option '{}'", printable(name, 60)));
+      error.expected =
+          "name = true, 0.5, \"text\", or for none by default "
+          "{\"boolean\"}, {\"number\"}, {\"string\"}";
       error.found = fmt::format("a {}", luaL_typename(state, -1));
       fail_at(state, table, option.line, std::move(error));
     }
@@ -343,8 +349,8 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   check_callbacks(keys, rule, match != 0);
   if (match != 0) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, match);
-    Words::Built built = table.loader.words().build(
-        state, lua_gettop(state), table.file);
+    Words::Built built =
+        table.loader.words().build(state, lua_gettop(state), table.file);
     lua_pop(state, 1);
     luaL_unref(state, LUA_REGISTRYINDEX, match);
     rule.pattern = std::move(built.pattern);
@@ -376,10 +382,9 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
     const auto at = static_cast<std::size_t>(i) - 1;
     const int line = at < lines.size() ? lines[at] : table.line;
     lua_rawgeti(state, -1, i);
-    const std::string path =
-        lua_type(state, -1) == LUA_TSTRING
-            ? take_text(state, table, -1, line)
-            : "";
+    const std::string path = lua_type(state, -1) == LUA_TSTRING
+                                 ? take_text(state, table, -1, line)
+                                 : "";
     lua_pop(state, 1);
     const std::filesystem::path parts(path);
     const bool inside =
@@ -388,8 +393,9 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
         path.find('\0') == path.npos;
     if (!inside || path.ends_with(".lua")) {
       Diagnostic error = wrong("an element of a pack");
-      error.expected = "the path of a rule below the pack's folder, as "
-                       "\"attention/my_rule\"";
+      error.expected =
+          "the path of a rule below the pack's folder, as "
+          "\"attention/my_rule\"";
       error.found = path.empty() ? "" : "'" + printable(path, 100) + "'";
       fail_at(state, table, line, std::move(error));
     }

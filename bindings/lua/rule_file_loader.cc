@@ -13,18 +13,13 @@
 #include "bindings/lua/runtime_words.h"
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/sandbox_meter.h"
-#include "bindings/lua/suggest.h"
 
 namespace ruleengine::lua {
 namespace {
 
 namespace fs = std::filesystem;
 
-// The parser works through a file in one go, a few of its steps by the square
-// of what they look at.
-constexpr std::size_t kMaxSource = std::size_t{1} << 20;
 constexpr std::size_t kMaxRules = 20'000;
-constexpr int kMaxLibs = 16;  // inside of each other
 
 Diagnostic wrong(std::string what, std::string where) {
   return {.kind = ErrorKind::kRule,
@@ -41,22 +36,7 @@ Result<fs::path> real_path(const std::string& path) {
   return missing;
 }
 
-std::string folder_place(const fs::path& folder) { return folder.string(); }
-
 }  // namespace
-
-// The file that runs, and what it gave.
-struct Loader::Request {
-  std::string file;
-  fs::path real;
-  std::string text;
-  // What `rule` or `pack` was called with.
-  const char* word = nullptr;
-  int declared = 0;  // registry reference
-  int line = 0;
-  int libs = 0;  // registry reference: real path -> what the lib returned
-  std::vector<RunningFile> running;
-};
 
 // --- files ---
 
@@ -75,7 +55,7 @@ Result<std::optional<std::string>> Loader::read_file(const fs::path& path,
     int file;
     ~Closer() { ::close(file); }
   } closer{file};
-  struct stat info{};
+  struct stat info {};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
     return wrong("this is not a regular file", path.string());
   }
@@ -174,8 +154,8 @@ Status Loader::add_file(const std::string& path,
   }
   Result<std::optional<std::string>> text = read_file(*real, kMaxSource);
   if (!text || !*text) {
-    Diagnostic error = text ? wrong("the rule file cannot be read", path)
-                            : text.error();
+    Diagnostic error =
+        text ? wrong("the rule file cannot be read", path) : text.error();
     error.where = path;
     return error;
   }
@@ -198,8 +178,7 @@ Status Loader::add_members() {
     const fs::path folder = fs::path(packs_[pack].file).parent_path();
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::string path = (folder / (entries[i].path + ".lua")).string();
-      Status status =
-          add_file(path, RuleInLoad::Member{pack, i}, &entries[i]);
+      Status status = add_file(path, RuleInLoad::Member{pack, i}, &entries[i]);
       if (!status) return status;
     }
   }
@@ -207,8 +186,7 @@ Status Loader::add_members() {
     if (each.changes_meaning_line == 0 || each.packs.empty()) continue;
     Diagnostic error =
         wrong("a rule with `changes_meaning` cannot be in a pack",
-              fmt::format("{}:{}", each.rule->file,
-                          each.changes_meaning_line));
+              fmt::format("{}:{}", each.rule->file, each.changes_meaning_line));
     error.found = "it is in " + packs_[each.packs[0].pack].file;
     return error;
   }
@@ -223,8 +201,8 @@ struct LoaderFunctions {
   }
   static int body(lua_State* state) {
     Loader& loader = of(state);
-    loader.run_body(state, *static_cast<Loader::Request*>(
-                               lua_touserdata(state, 1)));
+    loader.run_body(state,
+                    *static_cast<Loader::Request*>(lua_touserdata(state, 1)));
     return 0;
   }
   static int rule(lua_State* state) { return of(state).declare(state, "rule"); }
@@ -266,13 +244,10 @@ Status Loader::run_file(const std::string& file, const fs::path& real,
   return status;
 }
 
-namespace {
-
-// Compiles and runs a file; leaves what it returned.
-void run_source(lua_State* state, Sandbox& sandbox, const std::string& file,
-                const std::string& text, int words) {
-  lua_rawgeti(state, LUA_REGISTRYINDEX, words);
-  Status status = sandbox.compile(text, file, -1);
+void Loader::run_source(lua_State* state, const std::string& file,
+                        const std::string& text) {
+  lua_rawgeti(state, LUA_REGISTRYINDEX, words_table_);
+  Status status = sandbox_.compile(text, file, -1);
   if (!status) Sandbox::fail(state, status.error());
   lua_remove(state, -2);
   const SourceScan scan(text);
@@ -287,12 +262,10 @@ void run_source(lua_State* state, Sandbox& sandbox, const std::string& file,
   lua_call(state, 0, 1);
 }
 
-}  // namespace
-
 void Loader::run_body(lua_State* state, Request& request) {
   lua_newtable(state);
   request.libs = luaL_ref(state, LUA_REGISTRYINDEX);
-  run_source(state, sandbox_, request.file, request.text, words_table_);
+  run_source(state, request.file, request.text);
   if (request.word == nullptr) {
     Sandbox::fail(state, {.kind = ErrorKind::kRule,
                           .what = "the file holds no rule",
@@ -312,8 +285,12 @@ void Loader::run_body(lua_State* state, Request& request) {
   // The call ends where its table does; a reader looks where it begins.
   const int written = scan.word_line(request.word);
   std::size_t taken = 0;
-  const RuleTable table{*this, request.file, request.real, scan,
-                        written > 0 ? written : request.line, &taken};
+  const RuleTable table{*this,
+                        request.file,
+                        request.real,
+                        scan,
+                        written > 0 ? written : request.line,
+                        &taken};
   if (std::string_view(request.word) == "rule") {
     rules_.push_back(read_rule(state, table));
   } else {
@@ -324,7 +301,8 @@ void Loader::run_body(lua_State* state, Request& request) {
 int Loader::declare(lua_State* state, const char* word) {
   if (request_ == nullptr) {
     return Sandbox::fail(state, fmt::format("`{}` is called after the rule "
-                                            "file was loaded", word));
+                                            "file was loaded",
+                                            word));
   }
   if (request_->running.back().is_lib) {
     return Sandbox::fail(state, fmt::format("`{}` in a lib", word));
@@ -339,121 +317,6 @@ int Loader::declare(lua_State* state, const char* word) {
   request_->line = std::max(1, Sandbox::line_of(Sandbox::here(state)));
   lua_pushvalue(state, 1);
   request_->declared = luaL_ref(state, LUA_REGISTRYINDEX);
-  return 1;
-}
-
-// --- libs ---
-
-std::vector<fs::path> lib_folders(const fs::path& rule,
-                                  const fs::path& running) {
-  std::vector<fs::path> folders;
-  if (running != rule) folders.push_back(running.parent_path());
-  fs::path folder = rule.parent_path();
-  for (int i = 0; i < 3; ++i) {
-    folders.push_back(folder / "lib");
-    if (folder == folder.parent_path()) break;
-    folder = folder.parent_path();
-  }
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path home = program.parent_path().parent_path();
-    folders.push_back(home / "rules" / "lib");
-    folders.push_back(home / "share" / "ruleengine" / "rules" / "lib");
-  }
-  return folders;
-}
-
-namespace {
-
-struct FoundLib {
-  fs::path real;
-  std::string text;
-};
-
-// The names of all libs in the folders, for "did you mean".
-std::vector<std::string> lib_names(const std::vector<fs::path>& folders) {
-  std::vector<std::string> names;
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end;
-         at.increment(error)) {
-      if (at->path().extension() == ".lua") {
-        names.push_back(at->path().stem().string());
-      }
-    }
-  }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
-FoundLib find_lib(lua_State* state, const std::string& name,
-                  const std::vector<fs::path>& folders) {
-  for (const fs::path& folder : folders) {
-    std::error_code error;
-    const fs::path real = fs::canonical(folder / (name + ".lua"), error);
-    if (error) continue;
-    Result<std::optional<std::string>> text =
-        Loader::read_file(real, kMaxSource);
-    if (!text) Sandbox::fail(state, text.error());
-    if (*text) return {real, std::move(**text)};
-  }
-  Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                        .what = "there is no lib '" + name + "'",
-                        .expected = folder_place(folders.front() /
-                                                 (name + ".lua")),
-                        .hint = suggestion(name, lib_names(folders))});
-  return {};
-}
-
-}  // namespace
-
-int Loader::lib(lua_State* state) {
-  std::size_t size = 0;
-  const char* data = luaL_checklstring(state, 1, &size);
-  const std::string name(data, size);
-  if (request_ == nullptr || state != sandbox_.state()) {
-    return Sandbox::fail(state, "`lib` belongs at the top of a rule file");
-  }
-  if (!is_lua_name(name)) {
-    return Sandbox::fail(state, "'" + printable(name, 60) +
-                                    "' is no name of a lib");
-  }
-  Request& request = *request_;
-  const FoundLib found = find_lib(
-      state, name, lib_folders(request.real, request.running.back().real));
-  lua_rawgeti(state, LUA_REGISTRYINDEX, request.libs);
-  const int libs = lua_gettop(state);
-  lua_getfield(state, libs, found.real.c_str());
-  if (!lua_isnil(state, -1)) return 1;
-  lua_pop(state, 1);
-  for (const RunningFile& each : request.running) {
-    if (each.real == found.real) {
-      return Sandbox::fail(state, "lib '" + name + "' needs itself");
-    }
-  }
-  if (request.running.size() > kMaxLibs) {
-    return Sandbox::fail(state, "libs inside of libs, too deep");
-  }
-  // Shown beside the rule's own path, as the user gave it, where that is so.
-  const fs::path relative =
-      found.real.lexically_relative(request.real.parent_path());
-  const std::string file =
-      (fs::path(request.file).parent_path() / relative)
-          .lexically_normal()
-          .string();
-  request.running.push_back({file, found.real, true});
-  run_source(state, sandbox_, file, found.text, words_table_);
-  request.running.pop_back();
-  if (lua_isnil(state, -1)) {
-    return Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                                 .what = "the lib returns nothing",
-                                 .where = file + ":1",
-                                 .expected = "return { name = function ... }"});
-  }
-  lua_pushvalue(state, -1);
-  lua_setfield(state, libs, found.real.c_str());
   return 1;
 }
 

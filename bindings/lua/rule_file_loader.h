@@ -18,6 +18,10 @@
 
 namespace ruleengine::lua {
 
+// The parser works through a file in one go, a few of its steps by the square
+// of what they look at.
+inline constexpr std::size_t kMaxSource = std::size_t{1} << 20;
+
 // An option as a file declares it: a default, or only its type.
 struct DeclaredOption {
   std::optional<OptionValue> value;
@@ -81,7 +85,18 @@ class Loader {
       const std::filesystem::path& path, std::size_t limit);
 
  private:
-  struct Request;
+  // The file that runs, and what it gave.
+  struct Request {
+    std::string file;
+    std::filesystem::path real;
+    std::string text;
+    // What `rule` or `pack` was called with.
+    const char* word = nullptr;
+    int declared = 0;  // registry reference
+    int line = 0;
+    int libs = 0;  // registry reference: real path -> what the lib returned
+    std::vector<RunningFile> running;
+  };
   friend struct LoaderFunctions;
 
   Status add_file(const std::string& path,
@@ -95,8 +110,9 @@ class Loader {
 
   // Inside the sandbox's call; may raise.
   void run_body(lua_State* state, Request& request);
-  void take_rule(lua_State* state, Request& request);
-  void take_pack(lua_State* state, Request& request);
+  // Compiles and runs a file; leaves what it returned.
+  void run_source(lua_State* state, const std::string& file,
+                  const std::string& text);
   int lib(lua_State* state);
   int declare(lua_State* state, const char* word);
 

@@ -30,8 +30,7 @@ Result<bool> set_in(DeclaredOptions& options, const SetOption& set) {
       option_from_text(set.value, option->second.type);
   if (!value) {
     Diagnostic error = usage(fmt::format("--set {}.{}", set.rule, set.option));
-    error.expected =
-        fmt::format("a {}", option_type_name(option->second.type));
+    error.expected = fmt::format("a {}", option_type_name(option->second.type));
     error.found = set.value;
     return error;
   }
@@ -87,10 +86,10 @@ Status apply_set(Loader& loader, const SetOption& set, Settled& settled) {
 
 Status wrong_pack_option(const LoadedPack& pack, const std::string& name,
                          int line, std::string what) {
-  return Diagnostic{.kind = ErrorKind::kRule,
-                    .what = fmt::format("option '{}' of the pack: {}", name,
-                                        what),
-                    .where = fmt::format("{}:{}", pack.file, line)};
+  return Diagnostic{
+      .kind = ErrorKind::kRule,
+      .what = fmt::format("option '{}' of the pack: {}", name, what),
+      .where = fmt::format("{}:{}", pack.file, line)};
 }
 
 // Hands one pack's option to its rules.
@@ -101,16 +100,15 @@ Status hand_down(Loader& loader, std::size_t pack_index,
   bool taken = false;
   for (std::size_t i = 0; i < loader.rules().size(); ++i) {
     RuleInLoad& each = loader.rules()[i];
-    const bool member = std::any_of(
-        each.packs.begin(), each.packs.end(),
-        [&](const auto& of) { return of.pack == pack_index; });
+    const bool member =
+        std::any_of(each.packs.begin(), each.packs.end(),
+                    [&](const auto& of) { return of.pack == pack_index; });
     const auto own = each.options.find(name);
     if (!member || own == each.options.end()) continue;
     if (own->second.type != option.type) {
       return wrong_pack_option(
           pack, name, option.line,
-          fmt::format("a {} here and a {} in {}",
-                      option_type_name(option.type),
+          fmt::format("a {} here and a {} in {}", option_type_name(option.type),
                       option_type_name(own->second.type), each.rule->file));
     }
     taken = true;
@@ -167,8 +165,8 @@ namespace {
 auto order_key(const Loader& loader, const RuleInLoad& each,
                const std::vector<LoadedPack>& packs) {
   static_cast<void>(loader);
-  std::string group = each.rule->qualified.substr(
-      0, each.rule->qualified.find('/'));
+  std::string group =
+      each.rule->qualified.substr(0, each.rule->qualified.find('/'));
   std::size_t position = SIZE_MAX;
   const RuleInLoad::Member* best = nullptr;
   for (const RuleInLoad::Member& of : each.packs) {
@@ -187,10 +185,9 @@ auto order_key(const Loader& loader, const RuleInLoad& each,
 }
 
 bool comes_after(const LoadedRule& rule, const LoadedRule& first) {
-  return std::any_of(rule.after.begin(), rule.after.end(),
-                     [&](const std::string& name) {
-                       return answers_to(first, name);
-                     });
+  return std::any_of(
+      rule.after.begin(), rule.after.end(),
+      [&](const std::string& name) { return answers_to(first, name); });
 }
 
 Status check_names(Loader& loader) {
@@ -201,11 +198,10 @@ Status check_names(Loader& loader) {
     if (fresh) continue;
     return Diagnostic{
         .kind = ErrorKind::kRule,
-        .what = fmt::format("two rules are called '{}'",
-                            each.rule->qualified),
+        .what = fmt::format("two rules are called '{}'", each.rule->qualified),
         .where = fmt::format("{}:{}", each.rule->file, each.rule->line),
-        .found = fmt::format("the other: {}:{}", at->second->file,
-                             at->second->line),
+        .found =
+            fmt::format("the other: {}:{}", at->second->file, at->second->line),
         .hint = "give one of them another `name`"};
   }
   return {};
@@ -228,8 +224,7 @@ Status order_rules(Loader& loader) {
   const auto waits = [&](std::size_t i) {
     if (rules[i].rule->after.empty()) return false;
     for (std::size_t j = 0; j < rules.size(); ++j) {
-      if (!taken[j] && j != i &&
-          rules[j].rule->phase == rules[i].rule->phase &&
+      if (!taken[j] && j != i && rules[j].rule->phase == rules[i].rule->phase &&
           comes_after(*rules[i].rule, *rules[j].rule)) {
         return true;
       }
@@ -255,11 +250,11 @@ Status order_rules(Loader& loader) {
     }
     if (waiting.size() == left.size()) {
       const LoadedRule& rule = *rules[waiting.front()].rule;
-      return Diagnostic{.kind = ErrorKind::kRule,
-                        .what = fmt::format("'{}' comes after itself",
-                                            rule.qualified),
-                        .where = fmt::format("{}:{}", rule.file, rule.line),
-                        .hint = "`after` of these rules goes in a circle"};
+      return Diagnostic{
+          .kind = ErrorKind::kRule,
+          .what = fmt::format("'{}' comes after itself", rule.qualified),
+          .where = fmt::format("{}:{}", rule.file, rule.line),
+          .hint = "`after` of these rules goes in a circle"};
     }
     left = std::move(waiting);
   }

@@ -35,8 +35,7 @@ class ReadsCheck {
     const SourceScan::Uses where = uses(rule_.where, "where", 0, false);
     const SourceScan::Uses together =
         uses(rule_.together, "together", 0, false);
-    const SourceScan::Uses rewrite =
-        uses(rule_.rewrite, "rewrite", 1, groups);
+    const SourceScan::Uses rewrite = uses(rule_.rewrite, "rewrite", 1, groups);
     for (const SourceScan::Uses* each : {&where, &together, &rewrite}) {
       check_writes(*each);
     }
@@ -73,8 +72,8 @@ class ReadsCheck {
       if (bound_.contains(use.name) || unbound_.contains(use.name) ||
           is_reserved_name(use.name)) {
         fail_at(state_, table_, use.line,
-                {.what = fmt::format("m.{} is assigned, but `match` declares it",
-                                     use.name),
+                {.what = fmt::format(
+                     "m.{} is assigned, but `match` declares it", use.name),
                  .hint = "choose another name"});
       }
       if (written_.insert(use.name).second) known_.push_back(use.name);
@@ -94,11 +93,11 @@ class ReadsCheck {
                .hint = "a variable is bound where it stands as an input, an "
                        "attribute or a dimension"});
     }
-    fail_at(state_, table_, use.line,
-            {.what = fmt::format("m.{} is read, but nothing is called '{}'",
-                                 printable(use.name, 60),
-                                 printable(use.name, 60)),
-             .hint = suggestion(use.name, known_)});
+    fail_at(
+        state_, table_, use.line,
+        {.what = fmt::format("m.{} is read, but nothing is called '{}'",
+                             printable(use.name, 60), printable(use.name, 60)),
+         .hint = suggestion(use.name, known_)});
   }
 
   void check_option(const SourceScan::Use& use) {

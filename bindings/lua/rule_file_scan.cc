@@ -106,8 +106,8 @@ class SourceReader {
     const bool hex = peek() == '0' && lower(peek(1)) == 'x';
     while (is_digit(peek()) || is_letter(peek()) || peek() == '.') {
       const char exponent = hex ? 'p' : 'e';
-      const bool sign = lower(peek()) == exponent &&
-                        (peek(1) == '+' || peek(1) == '-');
+      const bool sign =
+          lower(peek()) == exponent && (peek(1) == '+' || peek(1) == '-');
       at_ += sign ? 2 : 1;
     }
     const std::string_view text = text_.substr(begin, at_ - begin);
@@ -119,8 +119,8 @@ class SourceReader {
   }
 
   void symbol() {
-    for (const std::string_view longest : {"...", "..", "==", "~=", "<=",
-                                           ">=", "::"}) {
+    for (const std::string_view longest :
+         {"...", "..", "==", "~=", "<=", ">=", "::"}) {
       if (text_.substr(at_).starts_with(longest)) {
         add(Kind::kSymbol, text_.substr(at_, longest.size()));
         at_ += longest.size();
@@ -279,8 +279,8 @@ bool SourceScan::is_assigned(std::size_t i) const {
                           before.text == "else" || before.text == "end" ||
                           before.text == "repeat" || before.text == "nil" ||
                           before.text == "true" || before.text == "false");
-    const bool closed = is(i - 1, ")") || is(i - 1, "]") || is(i - 1, "}") ||
-                        is(i - 1, ";");
+    const bool closed =
+        is(i - 1, ")") || is(i - 1, "]") || is(i - 1, "}") || is(i - 1, ";");
     const bool value = before.kind == Kind::kName ||
                        before.kind == Kind::kNumber ||
                        before.kind == Kind::kString;
@@ -299,7 +299,8 @@ bool SourceScan::is_assigned(std::size_t i) const {
     }
     if (!keyword && !closed && !value) return false;
   }
-  while (tokens_[i].kind == Kind::kName && is(i + 1, ".") && i + 3 < tokens_.size()) {
+  while (tokens_[i].kind == Kind::kName && is(i + 1, ".") &&
+         i + 3 < tokens_.size()) {
     if (is(i + 3, "=")) return true;
     if (!is(i + 3, ",")) return false;
     i += 4;
@@ -333,8 +334,7 @@ SourceScan::Uses SourceScan::uses(std::string_view key, int line,
     // A function inside with a parameter of that name speaks of something else.
     const Function* inner = function_at(i);
     if (inner != nullptr && inner != function &&
-        std::ranges::find(inner->parameters, name) !=
-            inner->parameters.end()) {
+        std::ranges::find(inner->parameters, name) != inner->parameters.end()) {
       i = inner->end;
     }
     const bool member = i > 0 && (is(i - 1, ".") || is(i - 1, ":"));

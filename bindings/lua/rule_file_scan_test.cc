@@ -41,9 +41,10 @@ TEST_CASE("reads and writes of a match") {
         .uses("where", 1, 1, list);
   };
   CHECK(names(uses("return m.x + m.y.z, t.m.no, m['w']").reads) == "x2 y2 w2");
-  const auto both = uses("m.a = m.b\nm.c, t.x, m.d = 1, m.e\nf(m.g, m.h)\n"
-                         "local t = {m.i, k = m.j}\nif m.k == 1 then m.l = 2 "
-                         "end");
+  const auto both = uses(
+      "m.a = m.b\nm.c, t.x, m.d = 1, m.e\nf(m.g, m.h)\n"
+      "local t = {m.i, k = m.j}\nif m.k == 1 then m.l = 2 "
+      "end");
   CHECK(names(both.writes) == "a2 c3 d3 l6");
   CHECK(names(both.reads) == "b2 e3 g4 h4 i5 j5 k6");
   CHECK(names(uses("return m.options.loose").options) == "loose2");

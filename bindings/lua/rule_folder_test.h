@@ -1,4 +1,5 @@
-// RuleFolder: a temporary folder of rule files for tests, gone with its owner.
+// For tests: RuleFolder, a temporary folder of rule files that is gone with its
+// owner, and short ways to load what is in it.
 #ifndef RULEENGINE_BINDINGS_LUA_RULE_FOLDER_TEST_H_
 #define RULEENGINE_BINDINGS_LUA_RULE_FOLDER_TEST_H_
 
@@ -9,6 +10,9 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "bindings/lua/rule_file.h"
 
 namespace ruleengine::lua {
 
@@ -38,6 +42,47 @@ class RuleFolder {
  private:
   std::filesystem::path root_;
 };
+
+using Loaded = Result<std::unique_ptr<RuleSet>>;
+
+inline Loaded load(const std::vector<std::string>& paths,
+                   const std::vector<SetOption>& options = {}) {
+  return RuleSet::load(paths, options, {});
+}
+
+inline std::string names_of(const Loaded& set) {
+  if (!set.ok()) return set.error().text();
+  std::string names;
+  for (const auto& rule : set.value()->rules()) {
+    (names += names.empty() ? "" : " ") += rule->qualified;
+  }
+  return names;
+}
+
+// A rule that loads; `more` are further keys.
+inline std::string rule_text(const std::string& more = "") {
+  return "return rule {\n"
+         "  match = function(op, x, y) return op.Add(x, y):as 'sum' end,\n"
+         "  rewrite = function(op, m) return m.x end,\n" +
+         more + "\n}\n";
+}
+
+struct Refused {
+  const char* text;
+  int line;
+  const char* found;  // somewhere in the diagnostic
+};
+
+inline void check_refused(const std::string& file, const Refused& refused) {
+  const Loaded set = load({file});
+  CHECK(!set.ok());
+  if (set.ok()) return;
+  const std::string text = set.error().text();
+  CHECK(set.error().kind == ErrorKind::kRule);
+  CHECK_MESSAGE(text.find(refused.found) != std::string::npos, text);
+  CHECK_MESSAGE(set.error().where == file + ":" + std::to_string(refused.line),
+                text);
+}
 
 }  // namespace ruleengine::lua
 

@@ -84,8 +84,8 @@ struct CompileRequest {
 // Arguments: the request, the words or nil. Leaves the function.
 int compile_body(lua_State* state) {
   auto& request = *static_cast<CompileRequest*>(lua_touserdata(state, 1));
-  const int status = lua_loadx(state, &read_piece, &request.source,
-                               request.chunk, "t");
+  const int status =
+      lua_loadx(state, &read_piece, &request.source, request.chunk, "t");
   Meter::of(state).check(state);
   if (status != 0) return lua_error(state);
   lua_rawgeti(state, LUA_REGISTRYINDEX, request.globals);
@@ -186,16 +186,16 @@ int Sandbox::line_of(std::string_view place) {
 int Sandbox::fail(lua_State* state, Diagnostic error) {
   Impl& impl = *of(state).impl_;
   if (error.where.empty()) error.where = here(state);
-  impl.pending_text = error.where.empty() ? error.what
-                                          : error.where + ": " + error.what;
+  impl.pending_text =
+      error.where.empty() ? error.what : error.where + ": " + error.what;
   impl.pending = std::move(error);
   lua_pushlstring(state, impl.pending_text.data(), impl.pending_text.size());
   return lua_error(state);
 }
 
 int Sandbox::fail(lua_State* state, std::string what) {
-  return fail(state, Diagnostic{.kind = ErrorKind::kRule,
-                                .what = std::move(what)});
+  return fail(state,
+              Diagnostic{.kind = ErrorKind::kRule, .what = std::move(what)});
 }
 
 int Sandbox::stop(lua_State* state) {
@@ -213,27 +213,26 @@ void Sandbox::charge(lua_State* state, std::size_t work) {
 
 Diagnostic Sandbox::Impl::spent(std::string_view what) const {
   Diagnostic limit{.kind = ErrorKind::kLimit,
-                   .where = meter.place().empty()
-                                ? running_place()
-                                : file_place(meter.place())};
+                   .where = meter.place().empty() ? running_place()
+                                                  : file_place(meter.place())};
   const bool load = budget == Budget::kLoad;
   if (meter.spent() == Meter::Spent::kStopped) {
     limit.kind = ErrorKind::kRule;
     limit.what = fmt::format("{} was stopped", what);
   } else if (meter.spent() == Meter::Spent::kTime) {
-    limit.what = fmt::format(
-        "{} ran longer than {} s", what,
-        load ? limits.load_seconds : limits.callback_seconds);
-    limit.hint = load ? "--limit-load allows more"
-                      : "--limit-callback allows more";
+    limit.what =
+        fmt::format("{} ran longer than {} s", what,
+                    load ? limits.load_seconds : limits.callback_seconds);
+    limit.hint =
+        load ? "--limit-load allows more" : "--limit-callback allows more";
   } else {
-    limit.what = fmt::format(
-        "{} wanted more memory than it may have", what);
-    limit.expected = fmt::format(
-        "at most {} MiB, {} MiB in one piece",
-        (load ? std::min(limits.load_bytes, limits.total_bytes)
-              : limits.total_bytes) >> 20,
-        kMaxBlock >> 20);
+    limit.what = fmt::format("{} wanted more memory than it may have", what);
+    limit.expected =
+        fmt::format("at most {} MiB, {} MiB in one piece",
+                    (load ? std::min(limits.load_bytes, limits.total_bytes)
+                          : limits.total_bytes) >>
+                        20,
+                    kMaxBlock >> 20);
     if (!load) limit.hint = "--limit-memory allows more in all";
   }
   return limit;
@@ -369,10 +368,9 @@ Status Sandbox::call(int arguments, int results, Budget budget,
     lua_getinfo(state, ">S", &activation);
     std::memcpy(impl.entered_chunk, activation.short_src, LUA_IDSIZE);
     impl.entered_line = activation.linedefined;
-    impl.meter.begin(state,
-                     load ? impl.limits.load_seconds
-                          : impl.limits.callback_seconds,
-                     most, budget != Budget::kCallback);
+    impl.meter.begin(
+        state, load ? impl.limits.load_seconds : impl.limits.callback_seconds,
+        most, budget != Budget::kCallback);
   }
   ++impl.depth;
   const int nesting = impl.meter.nesting;
@@ -388,10 +386,13 @@ Status Sandbox::call(int arguments, int results, Budget budget,
   impl.meter.end(state, impl.limits.total_bytes);
   if (impl.meter.spent() == Meter::Spent::kMemory) {
     // Give back what the bomb left; even a collection may need memory.
-    lua_cpcall(state, [](lua_State* inner) {
-      lua_gc(inner, LUA_GCCOLLECT, 0);
-      return 0;
-    }, nullptr);
+    lua_cpcall(
+        state,
+        [](lua_State* inner) {
+          lua_gc(inner, LUA_GCCOLLECT, 0);
+          return 0;
+        },
+        nullptr);
   }
   return outcome;
 }

@@ -25,8 +25,8 @@ struct lua_State;
 namespace ruleengine::lua {
 
 struct SandboxLimits {
-  double load_seconds = 2;       // one rule file
-  double callback_seconds = 5;   // one callback
+  double load_seconds = 2;      // one rule file
+  double callback_seconds = 5;  // one callback
   std::size_t load_bytes = std::size_t{256} << 20;
   std::size_t total_bytes = std::size_t{1024} << 20;
 };

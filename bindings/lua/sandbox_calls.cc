@@ -136,7 +136,9 @@ int coroutine_wrap(lua_State* state) {
   return 1;
 }
 
-int coroutine_yield(lua_State* state) { return lua_yield(state, lua_gettop(state)); }
+int coroutine_yield(lua_State* state) {
+  return lua_yield(state, lua_gettop(state));
+}
 
 int coroutine_status(lua_State* state) {
   lua_pushstring(state,
@@ -152,8 +154,12 @@ int coroutine_running(lua_State* state) {
 constexpr luaL_Reg kCalls[] = {
     {"pcall", pcall}, {"xpcall", xpcall}, {nullptr, nullptr}};
 constexpr luaL_Reg kCoroutine[] = {
-    {"create", coroutine_create}, {"resume", coroutine_resume},   {"running", coroutine_running},
-    {"status", coroutine_status}, {"wrap", coroutine_wrap},       {"yield", coroutine_yield},
+    {"create", coroutine_create},
+    {"resume", coroutine_resume},
+    {"running", coroutine_running},
+    {"status", coroutine_status},
+    {"wrap", coroutine_wrap},
+    {"yield", coroutine_yield},
     {nullptr, nullptr},
 };
 

@@ -24,10 +24,9 @@ bool is_protected(lua_State* state, int index) {
 }
 
 int frozen_write(lua_State* state) {
-  return Sandbox::fail(
-      state, {.kind = ErrorKind::kRule,
-              .what = "a library table cannot be changed",
-              .hint = "use a local"});
+  return Sandbox::fail(state, {.kind = ErrorKind::kRule,
+                               .what = "a library table cannot be changed",
+                               .hint = "use a local"});
 }
 
 std::string printable_word(lua_State* state, int index) {
@@ -41,11 +40,11 @@ std::string printable_word(lua_State* state, int index) {
 
 int global_write(lua_State* state) {
   return Sandbox::fail(
-      state, {.kind = ErrorKind::kRule,
-              .what = "'" + printable_word(state, 2) +
-                      "' is assigned as a global",
-              .hint = "write `local` in front; nothing is shared between "
-                      "rules, or carried from one match to the next"});
+      state,
+      {.kind = ErrorKind::kRule,
+       .what = "'" + printable_word(state, 2) + "' is assigned as a global",
+       .hint = "write `local` in front; nothing is shared between "
+               "rules, or carried from one match to the next"});
 }
 
 // Upvalues: the file's words, the sandbox's own.
@@ -64,143 +63,9 @@ int global_read(lua_State* state) {
   const std::string word = printable_word(state, 2);
   const std::string near = nearest(word, known);
   return Sandbox::fail(
-      state,
-      {.kind = ErrorKind::kRule,
-       .what = "unknown word '" + word + "'",
-       .hint = near.empty() ? "" : "did you mean '" + near + "'?"});
-}
-
-// --- tables that rule code walks ---
-
-enum KeyRank { kNumberKey, kStringKey, kBooleanKey, kOtherKey };
-
-KeyRank rank_of(int type) {
-  switch (type) {
-    case LUA_TNUMBER: return kNumberKey;
-    case LUA_TSTRING: return kStringKey;
-    case LUA_TBOOLEAN: return kBooleanKey;
-    default: return kOtherKey;
-  }
-}
-
-// A key as plain data; the text is the table's own, which holds it.
-struct Key {
-  KeyRank rank;
-  double number;
-  std::string_view text;
-
-  bool operator<(const Key& other) const {
-    if (rank != other.rank) return rank < other.rank;
-    if (rank == kStringKey) return text < other.text;
-    return number < other.number;
-  }
-};
-
-Key key_at(lua_State* state, int index) {
-  Key key{rank_of(lua_type(state, index)), 0, {}};
-  if (key.rank == kNumberKey) {
-    key.number = lua_tonumber(state, index);
-  } else if (key.rank == kStringKey) {
-    std::size_t size = 0;
-    const char* text = lua_tolstring(state, index, &size);
-    key.text = {text, size};
-  } else if (key.rank == kBooleanKey) {
-    key.number = lua_toboolean(state, index);
-  }
-  return key;
-}
-
-void push_key(lua_State* state, const Key& key) {
-  if (key.rank == kNumberKey) {
-    lua_pushnumber(state, key.number);
-  } else if (key.rank == kStringKey) {
-    lua_pushlstring(state, key.text.data(), key.text.size());
-  } else {
-    lua_pushboolean(state, key.number != 0);
-  }
-}
-
-int refuse_key(lua_State* state, int type) {
-  return Sandbox::fail(
       state, {.kind = ErrorKind::kRule,
-              .what = "the table has a key without an order",
-              .expected = "numbers, strings or booleans as keys",
-              .found = std::string("a ") + lua_typename(state, type)});
-}
-
-std::vector<Key> sorted_keys(lua_State* state, int index) {
-  std::vector<Key> keys;
-  lua_pushnil(state);
-  while (lua_next(state, index) != 0) {
-    Sandbox::charge(state, 16);
-    lua_pop(state, 1);
-    const Key key = key_at(state, -1);
-    if (key.rank == kOtherKey) refuse_key(state, lua_type(state, -1));
-    keys.push_back(key);
-  }
-  std::sort(keys.begin(), keys.end());
-  Sandbox::charge(state, keys.size() * 16);
-  return keys;
-}
-
-// Upvalues: the keys in order, how many were given.
-int next_pair(lua_State* state) {
-  int at = static_cast<int>(lua_tointeger(state, lua_upvalueindex(2)));
-  while (true) {
-    Sandbox::charge(state, 1);
-    lua_rawgeti(state, lua_upvalueindex(1), ++at);
-    if (lua_isnil(state, -1)) return 1;
-    lua_pushvalue(state, -1);
-    lua_rawget(state, 1);
-    if (!lua_isnil(state, -1)) break;  // else removed on the way
-    lua_pop(state, 2);
-  }
-  lua_pushinteger(state, at);
-  lua_replace(state, lua_upvalueindex(2));
-  return 2;
-}
-
-// In ascending order of keys: numbers, strings, booleans.
-int pairs(lua_State* state) {
-  luaL_checktype(state, 1, LUA_TTABLE);
-  lua_settop(state, 1);
-  const std::vector<Key> keys = sorted_keys(state, 1);
-  lua_createtable(state, static_cast<int>(keys.size()), 0);
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    push_key(state, keys[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
-  lua_pushinteger(state, 0);
-  lua_pushcclosure(state, &next_pair, 2);
-  lua_pushvalue(state, 1);
-  return 2;
-}
-
-// The smallest key after the given one, and its value.
-int next(lua_State* state) {
-  luaL_checktype(state, 1, LUA_TTABLE);
-  lua_settop(state, 2);
-  const bool first = lua_isnil(state, 2);
-  const Key after = key_at(state, 2);
-  if (!first && after.rank == kOtherKey) refuse_key(state, lua_type(state, 2));
-  bool found = false;
-  Key best{};
-  lua_pushnil(state);
-  while (lua_next(state, 1) != 0) {
-    Sandbox::charge(state, 16);
-    lua_pop(state, 1);
-    const Key key = key_at(state, -1);
-    if (key.rank == kOtherKey) refuse_key(state, lua_type(state, -1));
-    if ((first || after < key) && (!found || key < best)) {
-      best = key;
-      found = true;
-    }
-  }
-  if (!found) return 0;
-  push_key(state, best);
-  lua_pushvalue(state, -1);
-  lua_rawget(state, 1);
-  return 2;
+              .what = "unknown word '" + word + "'",
+              .hint = near.empty() ? "" : "did you mean '" + near + "'?"});
 }
 
 int rawget(lua_State* state) {
@@ -215,11 +80,11 @@ int rawset(lua_State* state) {
   check_own_table(state, 1);
   luaL_checkany(state, 2);
   luaL_checkany(state, 3);
-  const bool nan = lua_type(state, 2) == LUA_TNUMBER &&
-                   std::isnan(lua_tonumber(state, 2));
+  const bool nan =
+      lua_type(state, 2) == LUA_TNUMBER && std::isnan(lua_tonumber(state, 2));
   if (lua_isnil(state, 2) || nan) {
-    return Sandbox::fail(state, std::string("a key is ") +
-                                    (nan ? "NaN" : "nil"));
+    return Sandbox::fail(state,
+                         std::string("a key is ") + (nan ? "NaN" : "nil"));
   }
   lua_settop(state, 3);
   lua_rawset(state, 1);
@@ -309,8 +174,6 @@ void forget_openers(lua_State* state) {
 }
 
 constexpr luaL_Reg kBasic[] = {
-    {"pairs", pairs},
-    {"next", next},
     {"rawget", rawget},
     {"rawset", rawset},
     {"rawlen", rawlen},
@@ -320,17 +183,16 @@ constexpr luaL_Reg kBasic[] = {
     {nullptr, nullptr},
 };
 // Those of LuaJIT itself that are pure and short.
-constexpr const char* kBuiltIn[] = {"assert",   "error", "ipairs",
-                                    "rawequal", "select", "tonumber",
-                                    "type"};
+constexpr const char* kBuiltIn[] = {"assert", "error",    "ipairs", "rawequal",
+                                    "select", "tonumber", "type"};
 constexpr const char* kMath[] = {
-    "abs",  "acos", "asin",  "atan", "atan2", "ceil", "cos",  "cosh", "deg",
-    "exp",  "floor", "fmod", "frexp", "huge", "ldexp", "log", "log10", "max",
-    "min",  "modf", "pi",    "pow",  "rad",   "sin",  "sinh", "sqrt", "tan",
-    "tanh"};
-constexpr const char* kBit[] = {"arshift", "band", "bnot",   "bor",
-                                "bswap",   "bxor", "lshift", "rol",
-                                "ror",     "rshift", "tobit", "tohex"};
+    "abs",   "acos", "asin",  "atan",  "atan2", "ceil",  "cos",
+    "cosh",  "deg",  "exp",   "floor", "fmod",  "frexp", "huge",
+    "ldexp", "log",  "log10", "max",   "min",   "modf",  "pi",
+    "pow",   "rad",  "sin",   "sinh",  "sqrt",  "tan",   "tanh"};
+constexpr const char* kBit[] = {"arshift", "band",   "bnot",   "bor",
+                                "bswap",   "bxor",   "lshift", "rol",
+                                "ror",     "rshift", "tobit",  "tohex"};
 
 }  // namespace
 
@@ -426,6 +288,7 @@ void install_globals(lua_State* state) {
   lua_pushvalue(state, LUA_GLOBALSINDEX);
   copy_fields(state, kBuiltIn);
   luaL_setfuncs(state, kBasic, 0);
+  install_walks(state);
   install_library(state, "math", &luaopen_math, kMath);
   install_library(state, "bit", &luaopen_bit, kBit);
   install_strings(state);

@@ -16,6 +16,7 @@ namespace ruleengine::lua {
 void install_globals(lua_State* state);
 void install_protected_calls(lua_State* state);  // pcall, xpcall, coroutine
 void install_tables(lua_State* state);           // table, unpack
+void install_walks(lua_State* state);            // pairs, next
 
 // Puts an unchangeable view of the table on top in its place.
 void freeze(lua_State* state);

@@ -35,7 +35,8 @@ void* Meter::allocate(void* meter, void* block, std::size_t old_size,
   }
   if (size > old_size) {
     const std::size_t grown = size - old_size;
-    if (size > kMaxBlock || grown > self.cap_ - std::min(self.cap_, self.bytes_)) {
+    if (size > kMaxBlock ||
+        grown > self.cap_ - std::min(self.cap_, self.bytes_)) {
       if (self.timed_) self.spent_ = Spent::kMemory;
       return nullptr;
     }
@@ -104,8 +105,7 @@ void Meter::on_hook(lua_State* state, lua_Debug* activation) {
   // reach the cap.
   if (self.bytes_ > self.collect_at_) {
     lua_gc(state, LUA_GCCOLLECT, 0);
-    self.collect_at_ =
-        std::max(self.bytes_ + self.bytes_ / 2, self.cap_ / 2);
+    self.collect_at_ = std::max(self.bytes_ + self.bytes_ / 2, self.cap_ / 2);
   }
 }
 

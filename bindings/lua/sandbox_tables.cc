@@ -54,9 +54,8 @@ int remove(lua_State* state) {
   check_own_table(state, 1);
   const int size = length(state, 1);
   if (size == 0) return 0;
-  const int at = lua_isnoneornil(state, 2)
-                     ? size
-                     : check_position(state, 2, 1, size);
+  const int at =
+      lua_isnoneornil(state, 2) ? size : check_position(state, 2, 1, size);
   lua_rawgeti(state, 1, at);
   for (int i = at; i < size; ++i) {
     Sandbox::charge(state, 8);

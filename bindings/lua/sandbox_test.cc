@@ -58,8 +58,8 @@ TEST_CASE("an error says file and line, whatever the file is called") {
   const std::string long_name =
       "/some/folder/" + std::string(200, 'x') + "/a\nb: evil.lua";
   for (const std::string& name : {std::string("t.lua"), long_name}) {
-    const Status status = run(*sandbox, "\n\nlocal x = nil + 1", Budget::kLoad,
-                              name);
+    const Status status =
+        run(*sandbox, "\n\nlocal x = nil + 1", Budget::kLoad, name);
     REQUIRE(!status.ok());
     CHECK(status.error().kind == ErrorKind::kRule);
     CHECK(status.error().where == name + ":3");
@@ -78,9 +78,13 @@ TEST_CASE("an error without a position is at the line that ran") {
   const char* text = "local x = 1\nreturn rawset(math, 'x', x)";
   CHECK(run(*sandbox, text).error().where == "t.lua:2");
   // Callbacks do not follow lines: the function's first has to do.
-  REQUIRE(sandbox->compile(
+  REQUIRE(
+      sandbox
+          ->compile(
               "local t = math\nreturn function()\n\n return rawset(t, 1, 1)\n"
-              "end", "t.lua", 0).ok());
+              "end",
+              "t.lua", 0)
+          .ok());
   REQUIRE(sandbox->call(0, 1, Budget::kLoad, "f").ok());
   const Status status = sandbox->call(0, 0, Budget::kCallback, "f");
   CHECK(status.error().where == "t.lua:2");
@@ -156,9 +160,10 @@ TEST_CASE("stop ends a call past every pcall, quietly") {
     return 0;
   });
   lua_setfield(state, -2, "reached");
-  REQUIRE(sandbox->compile(
-              "pcall(pcall, xpcall, halt, reached) reached()", "t.lua", 1)
-              .ok());
+  REQUIRE(
+      sandbox
+          ->compile("pcall(pcall, xpcall, halt, reached) reached()", "t.lua", 1)
+          .ok());
   CHECK(!sandbox->call(0, 0, Budget::kCallback, "f").ok());
   CHECK(sandbox->stopped());
   lua_getfield(state, LUA_REGISTRYINDEX, "reached");
@@ -199,8 +204,9 @@ TEST_CASE("a call inside of a call has the outer one's time") {
     return 1;
   });
   lua_setfield(state, -2, "again");
-  REQUIRE(sandbox->compile("while true do again(function() end) end", "t.lua",
-                           1).ok());
+  REQUIRE(
+      sandbox->compile("while true do again(function() end) end", "t.lua", 1)
+          .ok());
   const Status status = sandbox->call(0, 0, Budget::kCallback, "outer");
   CHECK(status.error().kind == ErrorKind::kLimit);
   CHECK(status.error().what.starts_with("outer ran longer"));
@@ -260,9 +266,8 @@ TEST_CASE("garbage alone does not reach the cap") {
 
 TEST_CASE("no single block is larger than 32 MiB") {
   auto sandbox = make();
-  for (const char* text :
-       {"local s = ('x'):rep(3e7) local t = s .. s",
-        "local t = {} for i = 1, 1e8 do t[i] = i end"}) {
+  for (const char* text : {"local s = ('x'):rep(3e7) local t = s .. s",
+                           "local t = {} for i = 1, 1e8 do t[i] = i end"}) {
     const Status status = run(*sandbox, text, Budget::kCallback);
     REQUIRE(!status.ok());
     CHECK(status.error().kind == ErrorKind::kLimit);

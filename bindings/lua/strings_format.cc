@@ -21,10 +21,9 @@ struct Directive {
   char letter = 0;
 };
 
-void take_digits(std::string_view format, std::size_t& at,
-                 std::string& flags) {
-  for (int i = 0; i < 2 && at < format.size() && format[at] >= '0' &&
-                  format[at] <= '9';
+void take_digits(std::string_view format, std::size_t& at, std::string& flags) {
+  for (int i = 0;
+       i < 2 && at < format.size() && format[at] >= '0' && format[at] <= '9';
        ++i) {
     flags += format[at++];
   }
@@ -70,8 +69,7 @@ std::string print_float(lua_State* state, const Directive& directive,
   const double number = luaL_checknumber(state, argument);
   const std::string format = "%" + directive.flags + directive.letter;
   char text[512];  // 309 digits, a point and 99 more at most
-  const int size =
-      std::snprintf(text, sizeof text, format.c_str(), number);
+  const int size = std::snprintf(text, sizeof text, format.c_str(), number);
   return std::string(text, static_cast<std::size_t>(size));
 }
 
@@ -106,17 +104,20 @@ std::string print_text(const Directive& directive, std::string_view text) {
   const std::size_t digit = head.find_first_of("123456789");
   const std::size_t width =
       digit == std::string::npos ? 0 : std::stoul(head.substr(digit));
-  const std::string padding(
-      width > text.size() ? width - text.size() : 0, ' ');
+  const std::string padding(width > text.size() ? width - text.size() : 0, ' ');
   return left ? std::string(text) + padding : padding + std::string(text);
 }
 
-std::string print(lua_State* state, const Directive& directive,
-                  int argument) {
+std::string print(lua_State* state, const Directive& directive, int argument) {
   luaL_checkany(state, argument);
   std::size_t size = 0;
   switch (directive.letter) {
-    case 'd': case 'i': case 'u': case 'o': case 'x': case 'X':
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'o':
+    case 'x':
+    case 'X':
       return print_integer(state, directive, argument);
     case 'c': {
       const int code = static_cast<int>(luaL_checkinteger(state, argument));

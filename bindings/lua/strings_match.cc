@@ -76,10 +76,9 @@ int find_plain(lua_State* state, std::string_view text, std::string_view word,
                std::size_t from) {
   Sandbox::charge(state, text.size());
   // memmem is linear whatever the word; string_view::find is not.
-  const void* at = word.empty()
-                       ? text.data() + from
-                       : memmem(text.data() + from, text.size() - from,
-                                word.data(), word.size());
+  const void* at = word.empty() ? text.data() + from
+                                : memmem(text.data() + from, text.size() - from,
+                                         word.data(), word.size());
   if (at == nullptr) {
     lua_pushnil(state);
     return 1;
@@ -166,7 +165,8 @@ void push_part(lua_State* state, std::string_view text, const Found& found,
   } else if (index > found.captures) {
     luaL_error(state, "there is no capture %%%d", index);
   } else {
-    push_capture(state, text, found.capture[static_cast<std::size_t>(index) - 1]);
+    push_capture(state, text,
+                 found.capture[static_cast<std::size_t>(index) - 1]);
   }
 }
 

@@ -16,24 +16,34 @@ Diagnostic malformed(std::string what) {
 bool in_class(char letter, int c) {
   if (c > 127) return false;
   switch (letter) {
-    case 'a': return std::isalpha(c) != 0;
-    case 'c': return std::iscntrl(c) != 0;
-    case 'd': return std::isdigit(c) != 0;
-    case 'l': return std::islower(c) != 0;
-    case 'p': return std::ispunct(c) != 0;
-    case 's': return std::isspace(c) != 0;
-    case 'u': return std::isupper(c) != 0;
-    case 'w': return std::isalnum(c) != 0;
-    case 'x': return std::isxdigit(c) != 0;
-    default: return c == 0;  // z
+    case 'a':
+      return std::isalpha(c) != 0;
+    case 'c':
+      return std::iscntrl(c) != 0;
+    case 'd':
+      return std::isdigit(c) != 0;
+    case 'l':
+      return std::islower(c) != 0;
+    case 'p':
+      return std::ispunct(c) != 0;
+    case 's':
+      return std::isspace(c) != 0;
+    case 'u':
+      return std::isupper(c) != 0;
+    case 'w':
+      return std::isalnum(c) != 0;
+    case 'x':
+      return std::isxdigit(c) != 0;
+    default:
+      return c == 0;  // z
   }
 }
 
 // What %LETTER stands for.
 Set class_set(char letter) {
   Set set;
-  const char lower = static_cast<char>(
-      std::tolower(static_cast<unsigned char>(letter)));
+  const char lower =
+      static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   if (std::string_view("acdlpsuwxz").find(lower) == std::string_view::npos) {
     set.set(static_cast<unsigned char>(letter));
     return set;
@@ -194,11 +204,20 @@ class TextPatternCompiler {
   Repeat repeat() {
     if (!more()) return Repeat::kOnce;
     switch (text_[at_]) {
-      case '*': ++at_; return Repeat::kMany;
-      case '+': ++at_; return Repeat::kSome;
-      case '-': ++at_; return Repeat::kFewest;
-      case '?': ++at_; return Repeat::kMaybe;
-      default: return Repeat::kOnce;
+      case '*':
+        ++at_;
+        return Repeat::kMany;
+      case '+':
+        ++at_;
+        return Repeat::kSome;
+      case '-':
+        ++at_;
+        return Repeat::kFewest;
+      case '?':
+        ++at_;
+        return Repeat::kMaybe;
+      default:
+        return Repeat::kOnce;
     }
   }
 
@@ -272,7 +291,8 @@ class TextMatcher {
   // An item that fits in one way at most.
   End once(const Item& item, std::size_t at) {
     switch (item.kind) {
-      case Kind::kSet: return fits(item, at) ? End(at + 1) : End();
+      case Kind::kSet:
+        return fits(item, at) ? End(at + 1) : End();
       case Kind::kOpen: {
         found_.capture[static_cast<std::size_t>(found_.captures++)] = {
             at, 0, item.position, !item.position};
@@ -284,18 +304,20 @@ class TextMatcher {
         capture.open = false;
         return at;
       }
-      case Kind::kBack: return back(found_.capture[item.first], at);
-      case Kind::kBalance: return balance(item, at);
+      case Kind::kBack:
+        return back(found_.capture[item.first], at);
+      case Kind::kBalance:
+        return balance(item, at);
       case Kind::kFrontier: {
         const auto c = [&](std::size_t i) {
           return i < text_.size() ? static_cast<unsigned char>(text_[i])
                                   : std::size_t{0};
         };
         const std::size_t before = at == 0 ? 0 : c(at - 1);
-        return !item.set.test(before) && item.set.test(c(at)) ? End(at)
-                                                              : End();
+        return !item.set.test(before) && item.set.test(c(at)) ? End(at) : End();
       }
-      case Kind::kEnd: return at == text_.size() ? End(at) : End();
+      case Kind::kEnd:
+        return at == text_.size() ? End(at) : End();
     }
     return {};
   }

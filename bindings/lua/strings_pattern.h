@@ -55,13 +55,19 @@ class TextPattern {
 
   using Set = std::bitset<256>;
   enum class Kind : std::uint8_t {
-    kSet, kOpen, kClose, kBack, kBalance, kFrontier, kEnd,
+    kSet,
+    kOpen,
+    kClose,
+    kBack,
+    kBalance,
+    kFrontier,
+    kEnd,
   };
   enum class Repeat : std::uint8_t { kOnce, kMany, kSome, kFewest, kMaybe };
   struct Item {
     Kind kind = Kind::kSet;
     Repeat repeat = Repeat::kOnce;
-    bool position = false;             // kOpen
+    bool position = false;              // kOpen
     unsigned char first = 0, last = 0;  // kBalance; kBack: first is the index
     Set set;
   };

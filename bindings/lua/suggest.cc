@@ -39,8 +39,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string nearest(std::string_view word,
-                    std::span<const std::string> known) {
+std::string nearest(std::string_view word, std::span<const std::string> known) {
   if (word.empty() || word.size() > kLongest) return {};
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   const std::string* found = nullptr;

@@ -14,9 +14,9 @@ namespace ruleengine::lua {
 namespace {
 
 constexpr std::array<std::string_view, 22> kKeywords = {
-    "and",   "break", "do",  "else", "elseif", "end",   "false", "for",
-    "function", "goto", "if", "in",  "local",  "nil",   "not",   "or",
-    "repeat", "return", "then", "true", "until", "while"};
+    "and",      "break",  "do",   "else", "elseif", "end",  "false", "for",
+    "function", "goto",   "if",   "in",   "local",  "nil",  "not",   "or",
+    "repeat",   "return", "then", "true", "until",  "while"};
 
 constexpr int kMostParameters = 200;
 
@@ -50,10 +50,10 @@ void push_parameters(lua_State* state, WordsSession& session,
       error.where = session.file + ":" + std::to_string(line);
       Sandbox::fail(state, std::move(error));
     }
-    push_term(state, TermHandle{.run = session.run,
-                                .kind = TermHandle::Kind::kVariable,
-                                .variable = session.builder.variable(
-                                    name, line)});
+    push_term(state,
+              TermHandle{.run = session.run,
+                         .kind = TermHandle::Kind::kVariable,
+                         .variable = session.builder.variable(name, line)});
   }
 }
 
@@ -61,8 +61,8 @@ void take_results(lua_State* state, WordsSession& session, int from) {
   const int top = lua_gettop(state);
   if (top < from) {
     Diagnostic error = wrong("`match` returns nothing");
-    error.where = session.file + ":" +
-                  std::to_string(rule_line(state, session));
+    error.where =
+        session.file + ":" + std::to_string(rule_line(state, session));
     error.expected = "the pattern whose value is replaced";
     Sandbox::fail(state, std::move(error));
   }
@@ -75,8 +75,7 @@ void take_results(lua_State* state, WordsSession& session, int from) {
 }  // namespace
 
 bool is_lua_keyword(std::string_view text) {
-  return std::find(kKeywords.begin(), kKeywords.end(), text) !=
-         kKeywords.end();
+  return std::find(kKeywords.begin(), kKeywords.end(), text) != kKeywords.end();
 }
 
 bool is_lua_name(std::string_view text) {
@@ -160,8 +159,9 @@ WordsSession& session_of(lua_State* state) {
   WordsSession* session = words_of(state).session();
   if (session == nullptr) {
     Diagnostic error = wrong("a word of patterns outside of `match`");
-    error.hint = "helpers that build patterns are functions that `match` "
-                 "calls";
+    error.hint =
+        "helpers that build patterns are functions that `match` "
+        "calls";
     Sandbox::fail(state, std::move(error));
   }
   return *session;
@@ -259,18 +259,20 @@ std::string kind_at(lua_State* state, int index) {
   if (is_rest(state, index)) return "rest";
   switch (lua_type(state, index)) {
     case LUA_TNONE:
-    case LUA_TNIL: return "nil";
+    case LUA_TNIL:
+      return "nil";
     case LUA_TSTRING: {
       std::size_t size = 0;
       const char* text = lua_tolstring(state, index, &size);
       return "the string '" + printable({text, size}, 60) + "'";
     }
-    default: return std::string("a ") + luaL_typename(state, index);
+    default:
+      return std::string("a ") + luaL_typename(state, index);
   }
 }
 
-TermHandle& check_handle_of(lua_State* state, WordsSession& session,
-                            int index, const char* what) {
+TermHandle& check_handle_of(lua_State* state, WordsSession& session, int index,
+                            const char* what) {
   TermHandle* handle = to_term(state, index);
   if (handle == nullptr) {
     Diagnostic error = wrong(std::string(what) + " is no pattern");
@@ -278,8 +280,8 @@ TermHandle& check_handle_of(lua_State* state, WordsSession& session,
     Sandbox::fail(state, std::move(error));
   }
   if (handle->run != session.run) {
-    Diagnostic error = wrong(std::string(what) +
-                             " is a pattern of another `match`");
+    Diagnostic error =
+        wrong(std::string(what) + " is a pattern of another `match`");
     error.hint = "nothing is carried from one rule to another";
     Sandbox::fail(state, std::move(error));
   }
@@ -290,8 +292,7 @@ pattern::TermId term_of(lua_State* state, WordsSession& session,
                         const TermHandle& handle) {
   switch (handle.kind) {
     case TermHandle::Kind::kVariable:
-      return session.builder.value(handle.variable,
-                                   rule_line(state, session));
+      return session.builder.value(handle.variable, rule_line(state, session));
     case TermHandle::Kind::kRest:
       return session.builder.rest(handle.variable, rule_line(state, session));
     case TermHandle::Kind::kTerm:
@@ -388,9 +389,9 @@ int refuse_operator(lua_State* state) {
 }  // namespace
 
 void refuse_operators(lua_State* state, Words& words, const char* what) {
-  for (const char* name : {"__add", "__sub", "__mul", "__div", "__mod",
-                           "__pow", "__unm", "__concat", "__lt", "__le",
-                           "__eq", "__len"}) {
+  for (const char* name :
+       {"__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm",
+        "__concat", "__lt", "__le", "__eq", "__len"}) {
     lua_pushlightuserdata(state, &words);
     lua_pushstring(state, what);
     lua_pushcclosure(state, &refuse_operator, 2);

@@ -2,8 +2,8 @@
 // parameters, and makes what it describes into a pattern: op.X(...), either,
 // maybe, many, context, never, any, rest, and the facts stated on handles.
 // Handles are userdata of one run of one `match`; anywhere else they say so.
-// Owned by the RuleSet; one sandbox, one thread. Everything may raise Lua errors
-// (through Sandbox::fail) and is called under protection.
+// Owned by the RuleSet; one sandbox, one thread. Everything may raise Lua
+// errors (through Sandbox::fail) and is called under protection.
 #ifndef RULEENGINE_BINDINGS_LUA_WORDS_H_
 #define RULEENGINE_BINDINGS_LUA_WORDS_H_
 

@@ -25,8 +25,8 @@ void call_builder(lua_State* state, int arguments, const char* what) {
   lua_call(state, arguments, LUA_MULTRET);
   const int results = lua_gettop(state) - base + 1;
   if (results != 1 || lua_isnil(state, -1)) {
-    Diagnostic error = wrong(std::string(what) +
-                             " returns something else than one pattern");
+    Diagnostic error =
+        wrong(std::string(what) + " returns something else than one pattern");
     error.found = std::to_string(results) + " values";
     Sandbox::fail(state, std::move(error));
   }
@@ -78,9 +78,9 @@ int maybe(lua_State* state) {
   }
   std::vector<Alternative> alternatives;
   alternatives.push_back(check_alternative(state, session, 1));
-  alternatives.push_back(
-      count == 2 ? check_alternative(state, session, 2)
-                 : Alternative{.term = session.builder.absent()});
+  alternatives.push_back(count == 2
+                             ? check_alternative(state, session, 2)
+                             : Alternative{.term = session.builder.absent()});
   push_term(state, session,
             session.builder.either(std::move(alternatives),
                                    rule_line(state, session)));
@@ -99,8 +99,8 @@ int many(lua_State* state) {
   lua_pushvalue(state, 1);
   push_term(state, session, session.builder.hole());
   call_builder(state, 1, "the step of `many`");
-  TermId step = check_input(state, session, lua_gettop(state),
-                            "the step of `many`");
+  TermId step =
+      check_input(state, session, lua_gettop(state), "the step of `many`");
   // Facts of the step hold at each: they belong to an alternative of it.
   Alternative stated = scope.take(step);
   const int line = rule_line(state, session);
@@ -121,8 +121,8 @@ int condition(lua_State* state, bool never) {
                                     "(p) takes one pattern");
   }
   spend(state, session, 256);
-  const TermId base = check_input(state, session, 1,
-                                  never ? "what is never" : "the context");
+  const TermId base =
+      check_input(state, session, 1, never ? "what is never" : "the context");
   const int line = rule_line(state, session);
   const TermId term = never ? session.builder.never(base, line)
                             : session.builder.context(base, line);
@@ -156,16 +156,16 @@ int rest_call(lua_State* state) {
 
 // Upvalues: Words, the word.
 int bare_index(lua_State* state) {
-  Diagnostic error = wrong(
-      std::string("`") + lua_tostring(state, lua_upvalueindex(2)) +
-      "` has no fields");
+  Diagnostic error =
+      wrong(std::string("`") + lua_tostring(state, lua_upvalueindex(2)) +
+            "` has no fields");
   error.hint = "any \"x\" is a variable, which facts can be stated of";
   return Sandbox::fail(state, std::move(error));
 }
 
-constexpr luaL_Reg kChoices[] = {
-    {"either", either},   {"maybe", maybe}, {"many", many},
-    {"context", context}, {"never", never}, {nullptr, nullptr}};
+constexpr luaL_Reg kChoices[] = {{"either", either}, {"maybe", maybe},
+                                 {"many", many},     {"context", context},
+                                 {"never", never},   {nullptr, nullptr}};
 
 // A word that is a value and can be called with a name.
 void install_bare(lua_State* state, Words& words, const char* name,

@@ -45,10 +45,10 @@ Fact::DimPattern check_dim(lua_State* state, WordsSession& session,
     return dim;
   }
   if (!is_lua_name(word)) {
-    Diagnostic error = wrong("'" + printable(word, 60) +
-                             "' is no dimension");
-    error.expected = "a letter, a number, _ for any one, ... in front for any "
-                     "leading ones";
+    Diagnostic error = wrong("'" + printable(word, 60) + "' is no dimension");
+    error.expected =
+        "a letter, a number, _ for any one, ... in front for any "
+        "leading ones";
     Sandbox::fail(state, std::move(error));
   }
   dim.kind = Fact::DimPattern::Kind::kLetter;
@@ -64,8 +64,8 @@ void read_shape(lua_State* state, WordsSession& session, std::string_view text,
   for (bool first = true; true; first = false) {
     at = text.find_first_not_of(" \t\n", at);
     if (at == text.npos) return;
-    const std::size_t end = std::min(text.find_first_of(" \t\n", at),
-                                     text.size());
+    const std::size_t end =
+        std::min(text.find_first_of(" \t\n", at), text.size());
     const std::string_view word = text.substr(at, end - at);
     at = end;
     if (word == "..." && first) {
@@ -82,8 +82,8 @@ void read_shape(lua_State* state, WordsSession& session, std::string_view text,
 std::int64_t check_integer(lua_State* state, int index, const char* word,
                            const char* expected) {
   const double number = lua_tonumber(state, index);
-  if (lua_type(state, index) != LUA_TNUMBER ||
-      std::trunc(number) != number || std::fabs(number) > 1e15) {
+  if (lua_type(state, index) != LUA_TNUMBER || std::trunc(number) != number ||
+      std::fabs(number) > 1e15) {
     Diagnostic error = wrong(std::string("`:") + word + "` in a pattern");
     error.expected = expected;
     error.found = kind_at(state, index);
@@ -141,11 +141,11 @@ int rank(lua_State* state) {
 int dim(lua_State* state) {
   WordsSession& session = session_of(state);
   Fact fact{.kind = Fact::Kind::kDim};
-  fact.number = check_integer(state, 2, "dim", "an axis and a letter or number");
+  fact.number =
+      check_integer(state, 2, "dim", "an axis and a letter or number");
   if (lua_type(state, 3) == LUA_TNUMBER) {
-    fact.dims.push_back(
-        {.kind = Fact::DimPattern::Kind::kNumber,
-         .number = check_integer(state, 3, "dim", "a number")});
+    fact.dims.push_back({.kind = Fact::DimPattern::Kind::kNumber,
+                         .number = check_integer(state, 3, "dim", "a number")});
   } else {
     fact.dims.push_back(check_dim(
         state, session,
@@ -172,8 +172,8 @@ int type(lua_State* state) {
         check_string(state, i, "type", "names of element types");
     const ir::DataType found = ir::data_type_from_name(name);
     if (found == ir::DataType::kUndefined) {
-      Diagnostic error = wrong("there is no element type '" +
-                               printable(name, 60) + "'");
+      Diagnostic error =
+          wrong("there is no element type '" + printable(name, 60) + "'");
       error.hint = suggestion(name, type_names());
       return Sandbox::fail(state, std::move(error));
     }
@@ -216,8 +216,7 @@ int as(lua_State* state) {
     return Sandbox::fail(state, std::move(error));
   }
   for (const pattern::NodePatternId node : nodes) {
-    Status status =
-        session.builder.tag(node, tag, rule_line(state, session));
+    Status status = session.builder.tag(node, tag, rule_line(state, session));
     if (!status) {
       status.error().where.clear();
       return Sandbox::fail(state, status.error());
@@ -228,8 +227,8 @@ int as(lua_State* state) {
 }
 
 constexpr luaL_Reg kMethods[] = {
-    {"as", as},     {"const", constant}, {"dim", dim},     {"fits", fits},
-    {"rank", rank}, {"shape", shape},    {"type", type},   {nullptr, nullptr}};
+    {"as", as},     {"const", constant}, {"dim", dim},   {"fits", fits},
+    {"rank", rank}, {"shape", shape},    {"type", type}, {nullptr, nullptr}};
 
 // Upvalues: Words, the methods.
 int index(lua_State* state) {
@@ -237,10 +236,9 @@ int index(lua_State* state) {
   lua_pushvalue(state, 2);
   lua_rawget(state, lua_upvalueindex(2));
   if (!lua_isnil(state, -1)) return 1;
-  const std::string_view name =
-      lua_type(state, 2) == LUA_TSTRING
-          ? check_string(state, 2, "", "")
-          : std::string_view();
+  const std::string_view name = lua_type(state, 2) == LUA_TSTRING
+                                    ? check_string(state, 2, "", "")
+                                    : std::string_view();
   if (name == "T") {
     WordsSession& session = session_of(state);
     const TermHandle& handle = check_handle_of(state, session, 1, "`.T`");

@@ -31,14 +31,16 @@ std::string op_text(const NodePattern& node) {
 // --- attributes ---
 
 bool integral(double number) {
-  return std::trunc(number) == number && std::fabs(number) <= 9007199254740992.0;
+  return std::trunc(number) == number &&
+         std::fabs(number) <= 9007199254740992.0;
 }
 
 int bad_attribute(lua_State* state, const std::string& name, int index) {
-  Diagnostic error = wrong("attribute '" + printable(name, 60) +
-                           "' cannot be that");
-  error.expected = "a number, a string, a list of one of them, a parameter of "
-                   "`match`, or any";
+  Diagnostic error =
+      wrong("attribute '" + printable(name, 60) + "' cannot be that");
+  error.expected =
+      "a number, a string, a list of one of them, a parameter of "
+      "`match`, or any";
   error.found = kind_at(state, index);
   if (lua_isboolean(state, index)) error.hint = "ONNX writes 1 and 0";
   return Sandbox::fail(state, std::move(error));

@@ -90,9 +90,9 @@ void set_words(lua_State* state, Words& words, const luaL_Reg* functions);
 // The line of the rule's own file that runs, also while a lib is in between.
 int rule_line(lua_State* state, const WordsSession& session);
 
-TermHandle* to_term(lua_State* state, int index);   // nullptr: none
+TermHandle* to_term(lua_State* state, int index);  // nullptr: none
 const OpHandle* to_op(lua_State* state, int index);
-bool is_any(lua_State* state, int index);           // the bare word
+bool is_any(lua_State* state, int index);  // the bare word
 bool is_rest(lua_State* state, int index);
 void push_term(lua_State* state, const TermHandle& handle);
 void push_op(lua_State* state, const OpHandle& handle);
@@ -106,8 +106,8 @@ inline void push_term(lua_State* state, const WordsSession& session,
 pattern::TermId check_input(lua_State* state, WordsSession& session, int index,
                             const char* what);
 // A handle of this run; raises otherwise.
-TermHandle& check_handle_of(lua_State* state, WordsSession& session,
-                            int index, const char* what);
+TermHandle& check_handle_of(lua_State* state, WordsSession& session, int index,
+                            const char* what);
 // The term of a handle: a variable becomes a value, a condition is used.
 pattern::TermId term_of(lua_State* state, WordsSession& session,
                         const TermHandle& handle);

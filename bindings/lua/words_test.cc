@@ -19,9 +19,8 @@ std::string rule_of(std::string_view parameters, std::string_view body) {
   return text;
 }
 
-Result<std::unique_ptr<RuleSet>> load(const RuleFolder& folder,
-                                      const std::string& text) {
-  return RuleSet::load({folder.write("r.lua", text)}, {}, {});
+Loaded load_text(const RuleFolder& folder, const std::string& text) {
+  return load({folder.write("r.lua", text)});
 }
 
 struct Said {
@@ -55,10 +54,12 @@ constexpr Said kSaid[] = {
      "t0 = x\nt1 = n0 com.microsoft::Gelu(t0)\n"
      "t2 = n1 com.microsoft::Gelu(t1)\nreturn t2\n"},
     // Openness, outputs, permutations.
-    {"x", "local a, b = op.Split{x, any, axis = 1, outputs = 2}\n"
-          "return op.Add(a, b), op.Sub(a, b)",
+    {"x",
+     "local a, b = op.Split{x, any, axis = 1, outputs = 2}\n"
+     "return op.Add(a, b), op.Sub(a, b)",
      "t0 = x\nt1 = any\nt2 = output 0 of n0 Split(t0, t1) axis=1\n"
-     "t3 = output 1 of n0 Split(t0, t1) axis=1\nt4 = n1 Add(t2, t3)\nt5 = n2 Sub(t2, t3)\nreturn t4, t5\n"},
+     "t3 = output 1 of n0 Split(t0, t1) axis=1\nt4 = n1 Add(t2, t3)\nt5 = n2 "
+     "Sub(t2, t3)\nreturn t4, t5\n"},
     {"x, y", "return op.Mul{x, y, perms = {{1, 2}}}",
      "t0 = x\nt1 = y\nt2 = n0 Mul(t0, t1) perm [0, 1]\nreturn t2\n"},
     {"x", "return op.mine.Op{x, inputs = any, outputs = any, attrs = any}",
@@ -71,10 +72,13 @@ constexpr Said kSaid[] = {
     {"x, hi", "return op.Clip{x, any, maybe(hi)}",
      "t0 = hi\nt1 = absent\nt2 = either t0 | t1\nt3 = x\nt4 = any\n"
      "t5 = n0 Clip(t3, t4, t2)\nreturn t5\n"},
-    {"x", "return op.Relu(either(function() x:rank(4) return op.Abs(x) end, x))",
-     "t0 = x\nt1 = n0 Abs(t0)\nt2 = either t1 where t0 rank 4 | t0\nt3 = n1 Relu(t2)\n"
+    {"x",
+     "return op.Relu(either(function() x:rank(4) return op.Abs(x) end, x))",
+     "t0 = x\nt1 = n0 Abs(t0)\nt2 = either t1 where t0 rank 4 | t0\nt3 = n1 "
+     "Relu(t2)\n"
      "return t3\n"},
-    {"x", "return op.Relu(many(function(s) return op.Abs(s):as \"step\" end, x))",
+    {"x",
+     "return op.Relu(many(function(s) return op.Abs(s):as \"step\" end, x))",
      "t0 = x\nt1 = hole 0\nt2 = n0 Abs(t1) as step\nt3 = many t2 from t0\n"
      "t4 = n1 Relu(t3)\nreturn t4\n"},
     {"x", "return op.Concat{x, rest \"more\", axis = 0}",
@@ -101,21 +105,21 @@ TEST_CASE("match describes patterns") {
   const RuleFolder folder;
   for (const Said& said : kSaid) {
     CAPTURE(std::string(said.body));
-    auto set = load(folder, rule_of(said.parameters, said.body));
+    auto set = load_text(folder, rule_of(said.parameters, said.body));
     CHECK_MESSAGE(set.ok(), (set ? "" : set.error().text()));
     if (!set) continue;
     CHECK((*set)->rules()[0]->pattern->text() == std::string(said.text));
   }
 }
 
-struct Refused {
+struct RefusedMatch {
   const char* parameters;
   const char* body;
   int line;
   const char* text;  // somewhere in the diagnostic
 };
 
-constexpr Refused kRefused[] = {
+constexpr RefusedMatch kRefused[] = {
     // Names that are not there.
     {"x", "return op.Relux(x)", 2, "did you mean Relu"},
     {"x", "\nreturn op.Softmax{x, axes = 1}", 3, "its attributes are axis"},
@@ -188,8 +192,10 @@ constexpr Refused kRefused[] = {
     {"x", "return op.Relu(many(function(s) return s end, x))", 2,
      "leads nowhere"},
     {"x", "return op.Relu(context())", 2, "takes one pattern"},
-    {"x", "local kept\nlocal c = many(function(s) kept = s return op.Abs(s) "
-          "end, x)\nreturn op.Add(kept, c)", 0, "outside of it"},
+    {"x",
+     "local kept\nlocal c = many(function(s) kept = s return op.Abs(s) "
+     "end, x)\nreturn op.Add(kept, c)",
+     0, "outside of it"},
     // What finish() finds.
     {"x", "op.Abs(x)\nreturn op.Relu(x)", 2, "is not part of the pattern"},
     {"x", "return x", 0, "bare variable"},
@@ -206,9 +212,9 @@ constexpr Refused kRefused[] = {
 
 TEST_CASE("match refuses what it cannot mean, with file and line") {
   const RuleFolder folder;
-  for (const Refused& refused : kRefused) {
+  for (const RefusedMatch& refused : kRefused) {
     CAPTURE(std::string(refused.body));
-    auto set = load(folder, rule_of(refused.parameters, refused.body));
+    auto set = load_text(folder, rule_of(refused.parameters, refused.body));
     CHECK(!set.ok());
     if (set) continue;
     const std::string text = set.error().text();
@@ -225,30 +231,33 @@ TEST_CASE("match refuses what it cannot mean, with file and line") {
 
 TEST_CASE("a handle is good in its own match alone") {
   const RuleFolder folder;
-  folder.write("lib/stash.lua", "local kept return function(x) "
-                                "local old = kept kept = x return old end");
-  const auto first = load(
+  folder.write("lib/stash.lua",
+               "local kept return function(x) "
+               "local old = kept kept = x return old end");
+  const auto first = load_text(
       folder,
       "local swap = lib 'stash' return rule {match = function(op, x) "
       "swap(x) return op.Relu(x) end, rewrite = function(op, m) end}");
   CHECK(first.ok());
   // A lib runs anew for each rule: there is nothing stashed here.
-  const auto second = load(
-      folder,
-      "local swap = lib 'stash' return rule {match = function(op, x) "
-      "assert(swap(x) == nil) return op.Relu(x) end,\n"
-      "rewrite = function(op, m) end}");
+  const auto second =
+      load_text(folder,
+                "local swap = lib 'stash' return rule {match = function(op, x) "
+                "assert(swap(x) == nil) return op.Relu(x) end,\n"
+                "rewrite = function(op, m) end}");
   CHECK(second.ok());
 }
 
 TEST_CASE("the line of a node is that of the rule, also through a lib") {
   const RuleFolder folder;
-  folder.write("lib/far.lua", "\n\n\n\n\n\nreturn function(op, x)\n"
-                              "  local y = op.Relu(x)\n  return y\nend");
-  auto set = load(folder,
-                  "local far = lib 'far'\nreturn rule {match = function(op, x)"
-                  "\n  local y = far(op, x)\n  return op.Abs(y) end,\n"
-                  "rewrite = function(op, m) end}");
+  folder.write("lib/far.lua",
+               "\n\n\n\n\n\nreturn function(op, x)\n"
+               "  local y = op.Relu(x)\n  return y\nend");
+  auto set =
+      load_text(folder,
+                "local far = lib 'far'\nreturn rule {match = function(op, x)"
+                "\n  local y = far(op, x)\n  return op.Abs(y) end,\n"
+                "rewrite = function(op, m) end}");
   REQUIRE(set.ok());
   const auto& nodes = (*set)->rules()[0]->pattern->nodes();
   CHECK(nodes[0].line == 3);

@@ -1,0 +1,269 @@
+// Which files a set is made of, in which order, with which options and libs.
+#include <doctest/doctest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bindings/lua/rule_file.h"
+#include "bindings/lua/rule_folder_test.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// --- files -------------------------------------------------------------------
+
+TEST_CASE("files that are none") {
+  const RuleFolder folder;
+  const auto error_of = [&](const std::string& name) {
+    const Loaded set = load({folder.path(name)});
+    REQUIRE(!set.ok());
+    CHECK(set.error().where.find(folder.path(name)) == 0);
+    return set.error();
+  };
+  CHECK(error_of("none.lua").what == "the rule file cannot be read");
+  std::filesystem::create_directory(folder.path("empty"));
+  CHECK(error_of("empty").kind == ErrorKind::kUsage);
+  REQUIRE(::mkfifo(folder.path("pipe.lua").c_str(), 0600) == 0);
+  CHECK(error_of("pipe.lua").what == "this is not a regular file");
+  folder.write("large.lua", "--" + std::string((1 << 20) + 1, 'x'));
+  CHECK(error_of("large.lua").what == "the file is too large");
+  folder.write("code.lua", "\x1bLJ\x02");
+  CHECK(error_of("code.lua").what == "bytecode is not loaded");
+  std::filesystem::create_symlink(folder.path("loop.lua"),
+                                  folder.path("loop.lua"));
+  CHECK(error_of("loop.lua").kind == ErrorKind::kRule);
+}
+
+TEST_CASE("a folder is its own rule files; a rule counts once") {
+  const RuleFolder folder;
+  folder.write("b/two.lua", rule_text());
+  folder.write("b/one.lua", rule_text());
+  folder.write("b/deeper/three.lua", rule_text());
+  folder.write("b/readme.md", "no rule");
+  std::filesystem::create_symlink(folder.path("b/one.lua"),
+                                  folder.path("link.lua"));
+  CHECK(names_of(load({folder.path("b"), folder.path("b/one.lua"),
+                       folder.path("b/../b/one.lua"),
+                       folder.path("link.lua")})) == "b/one b/two");
+}
+
+TEST_CASE("two rules of one name") {
+  const RuleFolder folder;
+  const std::string a = folder.write("x/a/r.lua", rule_text());
+  const std::string b = folder.write("y/a/r.lua", rule_text());
+  const Loaded set = load({a, b});
+  REQUIRE(!set.ok());
+  CHECK(set.error().what == "two rules are called 'a/r'");
+  CHECK(names_of(load({a, folder.write("y/b/r.lua", rule_text())})) ==
+        "a/r b/r");
+}
+
+// --- packs -------------------------------------------------------------------
+
+TEST_CASE("a pack is an ordered list, whatever order the paths have") {
+  const RuleFolder folder;
+  const std::string pack = folder.write(
+      "my.lua", "return pack { doc = [[d]], 'g/two', 'g/one', 'g/one' }");
+  folder.write("g/one.lua", rule_text());
+  folder.write("g/two.lua", rule_text());
+  const std::string other = folder.write("g/zero.lua", rule_text());
+  CHECK(names_of(load({pack})) == "g/two g/one");
+  const std::string both = names_of(load({pack, other}));
+  CHECK(both == names_of(load({other, pack, folder.path("g/one.lua")})));
+  CHECK(both == "g/zero g/two g/one");
+}
+
+TEST_CASE("what is wrong with a pack") {
+  const RuleFolder folder;
+  const Refused kPacks[] = {
+      {"return pack {}", 1, "holds no rule"},
+      {"return pack {\n3}", 2, "an element of a pack"},
+      {"return pack {\n'g/one',\n'../g/one'}", 3, "below the pack's folder"},
+      {"return pack {'/etc/passwd'}", 1, "below the pack's folder"},
+      {"return pack {'g/one.lua'}", 1, "below the pack's folder"},
+      {"return pack {\n'g/non'}", 2, "no rule 'g/non'"},
+      {"return pack {'inner'}", 1, "a pack in a pack"},
+      {"return pack {'r'}", 1, "a pack in a pack"},
+      {"return pack {name = 'x', 'g/one'}", 1, "no key 'name'"},
+      {"return pack {'g/one',\noptions = {a = 1}}", 2,
+       "none of its rules has an option"},
+      {"return pack {'g/opt', options = {flag = 1}}", 1, "a number here"},
+  };
+  folder.write("g/one.lua", rule_text());
+  folder.write("g/opt.lua", rule_text("options = {flag = true}"));
+  folder.write("inner.lua", "return pack {'g/one'}");
+  for (const Refused& refused : kPacks) {
+    CAPTURE(std::string(refused.text));
+    check_refused(folder.write("r.lua", refused.text), refused);
+  }
+  folder.write("g/edit.lua", rule_text("changes_meaning = true"));
+  CHECK(load({folder.path("g/edit.lua")}).ok());
+  const Loaded set = load({folder.write("p.lua", "return pack {'g/edit'}")});
+  REQUIRE(!set.ok());
+  CHECK(set.error().where == folder.path("g/edit.lua") + ":4");
+}
+
+OptionValue option_of(const Loaded& set, const std::string& rule,
+                      const std::string& option) {
+  REQUIRE_MESSAGE(set.ok(), (set ? "" : set.error().text()));
+  for (const auto& each : set.value()->rules()) {
+    if (each->name == rule) return each->options.at(option);
+  }
+  return {};
+}
+
+TEST_CASE("options: the rule's, the pack's, --set") {
+  const RuleFolder folder;
+  const std::string pack = folder.write(
+      "sp.lua", "return pack {'sp/p1', 'sp/p2', options = {enable = false}}");
+  const std::string p1 =
+      folder.write("sp/p1.lua", rule_text("options = {enable = true}"));
+  folder.write("sp/p2.lua", rule_text("options = {enable = true, n = 1, "
+                                      "s = 'a', none = {'number'}}"));
+  // Off in the pack, on by itself, however it is reached as well.
+  CHECK(option_of(load({pack}), "p1", "enable") == OptionValue(false));
+  CHECK(option_of(load({p1}), "p1", "enable") == OptionValue(true));
+  for (const auto& paths : {std::vector{pack, p1}, std::vector{p1, pack}}) {
+    CHECK(option_of(load(paths), "p1", "enable") == OptionValue(true));
+    CHECK(option_of(load(paths), "p2", "enable") == OptionValue(false));
+  }
+  const SetOption on{"sp", "enable", "true"};
+  CHECK(option_of(load({pack}, {on}), "p2", "enable") == OptionValue(true));
+  CHECK(option_of(load({pack}, {on, {"p2", "enable", "false"}}), "p2",
+                  "enable") == OptionValue(false));
+  CHECK(option_of(load({pack}, {{"sp/p2", "n", "-2.5"}}), "p2", "n") ==
+        OptionValue(-2.5));
+  CHECK(option_of(load({pack}, {{"p2", "s", "b=c.d"}}), "p2", "s") ==
+        OptionValue(std::string("b=c.d")));
+  CHECK(option_of(load({pack}, {{"p2", "none", "8"}}), "p2", "none") ==
+        OptionValue(8.0));
+}
+
+TEST_CASE("--set that fits nothing is a usage error") {
+  const RuleFolder folder;
+  const std::string file = folder.write(
+      "my_rule.lua", rule_text("options = {flag = true, factor = 1}"));
+  const std::pair<SetOption, const char*> kWrong[] = {
+      {{"my_rul", "flag", "true"}, "did you mean 'my_rule'?"},
+      {{"my_rule", "flags", "true"}, "did you mean 'flag'?"},
+      {{"my_rule", "flag", "maybe"}, "a boolean"},
+      {{"my_rule", "flag", "1"}, "a boolean"},
+      {{"my_rule", "factor", "1x"}, "a number"},
+      {{"my_rule", "factor", ""}, "a number"},
+      {{"my_rule", "factor", "nan"}, "a number"},
+      {{"my_rule", "factor", "1e999"}, "a number"},
+      {{"nothing", "flag", "true"}, "no rule 'nothing' is loaded"},
+  };
+  for (const auto& [set, found] : kWrong) {
+    const Loaded loaded = load({file}, {set});
+    REQUIRE(!loaded.ok());
+    CHECK(loaded.error().kind == ErrorKind::kUsage);
+    CHECK_MESSAGE(loaded.error().text().find(found) != std::string::npos,
+                  loaded.error().text());
+  }
+}
+
+// --- order -------------------------------------------------------------------
+
+TEST_CASE("phases, then `after`, then names") {
+  const RuleFolder folder;
+  const auto write = [&](const char* name, const char* more) {
+    return folder.write(name, rule_text(more));
+  };
+  const std::vector<std::string> paths = {
+      write("g/a.lua", "after = 'c'"),
+      write("g/b.lua", "after = {'g/a'}"),
+      write("g/c.lua", ""),
+      write("canonical/z.lua", "after = 'a'"),
+      write("linear/d.lua", "after = {'not_loaded'}"),
+      write("g/e.lua", "phase = 'target'"),
+      write("g/d.lua", "")};
+  const std::string order = "canonical/z g/c g/d g/a g/b linear/d g/e";
+  CHECK(names_of(load(paths)) == order);
+  CHECK(names_of(load({paths.rbegin(), paths.rend()})) == order);
+  const Loaded set =
+      load({write("h/a.lua", "after = 'b'"), write("h/b.lua", "after = 'a'")});
+  REQUIRE(!set.ok());
+  CHECK(set.error().what == "'h/a' comes after itself");
+  CHECK(set.error().kind == ErrorKind::kRule);
+}
+
+// --- libs --------------------------------------------------------------------
+
+std::string user_of(const std::string& lib) {
+  return "local f = lib '" + lib +
+         "'\nreturn rule {name = f(), "
+         "match = function(op, x) return op.Relu(x) end,\n"
+         "rewrite = function(op, m) return m.x end}";
+}
+
+TEST_CASE("lib looks beside the rule, then above") {
+  const RuleFolder folder;
+  const auto lib = [&](const char* name, const char* answer) {
+    folder.write(name,
+                 std::string("return function() return '") + answer + "' end");
+  };
+  lib("lib/near.lua", "top");
+  lib("lib/far.lua", "top");
+  lib("a/lib/near.lua", "folder");
+  lib("a/b/lib/mine.lua", "own");
+  const auto name_of = [&](const char* which) {
+    return names_of(load({folder.write("a/b/r.lua", user_of(which))}));
+  };
+  CHECK(name_of("mine") == "b/own");
+  CHECK(name_of("near") == "b/folder");
+  CHECK(name_of("far") == "b/top");
+  // A lib looks beside itself first.
+  folder.write("lib/next.lua", "return lib 'near'");
+  CHECK(name_of("next") == "b/top");
+}
+
+TEST_CASE("what is wrong with a lib") {
+  const RuleFolder folder;
+  folder.write("lib/circle.lua", "return lib 'round'");
+  folder.write("lib/round.lua", "\nreturn lib 'circle'");
+  folder.write("lib/nothing.lua", "local x = 1");
+  folder.write("lib/broken.lua", "\n\nreturn +");
+  folder.write("lib/throws.lua", "\nerror('no')");
+  folder.write("lib/rules.lua", "return rule {}");
+  folder.write("lib/global.lua", "shared = 1");
+  const std::pair<const char*, const char*> kWrong[] = {
+      {"circle", "needs itself"},         {"nothing", "returns nothing"},
+      {"broken", "lib/broken.lua:3"},     {"throws", "lib/throws.lua:2"},
+      {"rules", "`rule` in a lib"},       {"global", "assigned as a global"},
+      {"brokn", "did you mean 'broken'?"}};
+  for (const auto& [name, found] : kWrong) {
+    const Loaded set = load({folder.write("r.lua", user_of(name))});
+    REQUIRE(!set.ok());
+    CHECK_MESSAGE(set.error().text().find(found) != std::string::npos,
+                  set.error().text());
+  }
+}
+
+TEST_CASE("a lib is shared by nobody") {
+  const RuleFolder folder;
+  folder.write("lib/count.lua",
+               "local n = 0 return function() n = n + 1 "
+               "return 'r' .. n end");
+  const std::string once =
+      "local f = lib 'count' local g = lib 'count' assert(f == g) " +
+      user_of("count");
+  CHECK(names_of(load({folder.write("a/one.lua", once),
+                       folder.write("b/two.lua", once)})) == "a/r1 b/r1");
+}
+
+TEST_CASE("many rules in one set, at little cost") {
+  const RuleFolder folder;
+  for (int i = 0; i < 300; ++i) {
+    folder.write("many/r" + std::to_string(i) + ".lua", rule_text());
+  }
+  const Loaded set = load({folder.path("many")});
+  REQUIRE(set.ok());
+  CHECK(set.value()->rules().size() == 300);
+  CHECK(set.value()->sandbox().bytes() < (4u << 20));
+}
+
+}  // namespace
+}  // namespace ruleengine::lua
