@@ -103,12 +103,16 @@ Runner::Outcome Runner::reader(const Instr& i, std::uint32_t from,
 
 // Every candidate for a result failed, and none because of what another result
 // took: other choices for results that it has nothing to do with change
-// nothing. Choices that lead to other rules stay.
+// nothing. Choices that are open for other rules as well stay.
 void Runner::cut(const Choice& choice) {
   const Attempts& attempts = attempts_[choice.a];
   if (attempts.placed || attempts.blocked != blocked_) return;
+  const auto open_rules = [&](std::uint32_t segment) {
+    return code_.segments[segment].rules - count(done_, segment);
+  };
+  const std::uint32_t here = open_rules(choice.segment);
   while (choices_.size() > choice.b &&
-         choices_.back().kind != ChoiceKind::kBranch) {
+         open_rules(choices_.back().segment) == here) {
     choices_.pop_back();
   }
 }
