@@ -3,12 +3,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -76,11 +78,21 @@ std::string output_path(const std::string& model, const Options& options,
   return options.output;
 }
 
-Status write(const ir::Model& model, const std::string& path,
+// Nothing matched: the text as it was, not as it would be printed.
+Status copy_text(const std::string& from, const std::string& to) {
+  std::ifstream file(from, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return write_text(to, text.str());
+}
+
+Status write(const ir::Model& model, const std::string& input,
+             const std::string& path, bool untouched,
              const Options& options) {
   if (!is_text_model(path)) {
     return io::save(model, path, {.share_data = options.share_data});
   }
+  if (untouched && is_text_model(input)) return copy_text(input, path);
   return write_text(path, text::print(model, {.weights = true}));
 }
 
@@ -117,8 +129,10 @@ Result<RunReport> rewrite_model(const std::string& path,
 
   if (auto status = finish(**model); !status) return status.error();
   if (options.dry_run) return report;
+  const bool untouched = std::ranges::all_of(
+      report.engine.rules, [](const auto& rule) { return rule.rewrites == 0; });
   const Stopwatch save;
-  if (auto status = write(**model, output, options); !status) {
+  if (auto status = write(**model, path, output, untouched, options); !status) {
     return status.error();
   }
   report.save_seconds = save.seconds();
@@ -178,6 +192,26 @@ Status prepare_output(const Paths& paths, const Options& options) {
                     options.output, "", error.message(), ""};
 }
 
+// Results are models and reports are neither rules nor models, so that a slip
+// of the command line cannot write over a rule of a folder or a pack.
+Status check_names(const Paths& paths, const Options& options) {
+  const std::string kind = fs::path(options.output).extension();
+  if (paths.models.size() == 1 && !options.output.empty() &&
+      kind != ".onnx" && kind != ".onnxtxt") {
+    Diagnostic d = usage("the result is no model by its name", options.output,
+                         "for instance -o result.onnx");
+    d.expected = "*.onnx or *.onnxtxt";
+    return d;
+  }
+  const std::string report = fs::path(options.report).extension();
+  for (const char* taken : {".lua", ".onnx", ".onnxtxt", ".data"}) {
+    if (report != taken) continue;
+    return usage("the report would have the name of a rule or a model",
+                 options.report, "for instance --report report.json");
+  }
+  return {};
+}
+
 // The report may go anywhere but over what is read or written. It is written
 // last, so a folder that takes none is found before anything else is.
 Status check_report_path(const Paths& paths, const Options& options) {
@@ -219,6 +253,9 @@ int run(const Options& options) {
   }
   auto paths = sort_paths(options.paths, Wants::kBoth);
   if (!paths) return fail(paths.error());
+  if (auto status = check_names(*paths, options); !status) {
+    return fail(status.error());
+  }
   if (auto status = check_report_path(*paths, options); !status) {
     return fail(status.error());
   }

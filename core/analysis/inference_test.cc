@@ -54,7 +54,7 @@ TEST_CASE("a scale computed from a known size is a constant") {
   CHECK(b.constant(facts, last) == "int64[1]: 64");
 }
 
-TEST_CASE("declared types are kept, and contradictions reported once") {
+TEST_CASE("what a declaration contradicts is unknown, and reported once") {
   Builder b;
   const ValueId x = b.input({"B", "3"});
   const ValueId y = b.add("Relu", {x});
@@ -64,10 +64,10 @@ TEST_CASE("declared types are kept, and contradictions reported once") {
   const ValueId w = b.add("Unknown", {x});
   b.g.mutable_value(w).declared = b.type(DataType::kFloat, {"B", "7"});
   Inference facts(b.g);
-  CHECK(b.text(facts, y) == "float[B,4]");
+  CHECK(b.text(facts, y).starts_with("float[B,?"));
   CHECK(b.text(facts, z) == "float[B,3]");
   CHECK(b.text(facts, w) == "float[B,7]");
-  CHECK(b.text(facts, y) == "float[B,4]");
+  CHECK(b.text(facts, y).starts_with("float[B,?"));
   const auto warnings = facts.take_warnings();
   REQUIRE(warnings.size() == 1);
   CHECK(warnings[0] ==

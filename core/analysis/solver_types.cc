@@ -144,8 +144,8 @@ Dim Solver::merge_dim(Dim declared, Dim inferred, bool& clash) {
   ir::DimTable& dims = model().dims;
   if (inferred == kUnknown || declared == inferred) return declared;
   if (dims.provably_different(declared, inferred)) {
-    clash = true;
-    return declared;
+    clash = true;  // the file keeps what it says; rules build on neither
+    return kUnknown;
   }
   if (declared.known()) return declared;
   if (inferred.known() || dims.is_fresh(declared)) return inferred;
@@ -176,6 +176,7 @@ const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
       if (!ranks_agree) dims.assign(declared->rank(), kUnknown);
       out.has_shape = true;
       for (std::size_t i = 0; i < dims.size(); ++i) {
+        if (inferred.ranked && !ranks_agree) break;
         dims[i] = merge_dim(declared->dims[i], dims[i], clash);
       }
     }

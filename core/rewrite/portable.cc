@@ -116,8 +116,8 @@ ValueId masked(Body& body, ValueId s, const AttentionVariant& v,
 ValueId softmax(Body& body, ValueId s, const AttentionVariant& v) {
   const ValueId p = body.node("Softmax", {s}, "probabilities",
                               {Body::integer("axis", v.rank - 1)});
-  if (v.mask == Mask::kNone) return p;
-  // A query that sees no key at all gives zeros.
+  // A query that sees no key at all gives zeros: by a mask, or by scores that
+  // overflowed.
   const ValueId none = body.node("IsNaN", {p}, "sees_nothing");
   return body.node("Where", {none, body.number(0, "nothing"), p}, "weights");
 }

@@ -1,5 +1,7 @@
 #include "core/rewrite/run_state.h"
 
+#include <cmath>
+
 #include <algorithm>
 #include <numeric>
 
@@ -33,18 +35,23 @@ RunState::RunState(ir::Model& m, std::span<Rule* const> r, const Options& o)
       rewrites_of(r.size(), 0),
       seconds_of(r.size(), 0) {}
 
+Status RunState::check_time() const {
+  const std::chrono::duration<double> spent = Clock::now() - start_;
+  if (spent.count() <= options.limits.seconds) return {};
+  Diagnostic d{.kind = ErrorKind::kLimit,
+               .what = "the run took too long",
+               .hint = "--limit-time allows more"};
+  d.expected = "at most " + std::to_string(options.limits.seconds) + " s";
+  return d;
+}
+
 Status RunState::tick(std::uint64_t left) {
   ++done_;
+  if (std::isfinite(options.limits.seconds)) {
+    if (auto late = check_time(); !late) return late;
+  }
   if (++ticks_ % kTicksPerLook != 0) return {};
   const Clock::time_point now = Clock::now();
-  const std::chrono::duration<double> spent = now - start_;
-  if (spent.count() > options.limits.seconds) {
-    Diagnostic d{.kind = ErrorKind::kLimit,
-                 .what = "the run took too long",
-                 .hint = "--limit-time allows more"};
-    d.expected = "at most " + std::to_string(options.limits.seconds) + " s";
-    return d;
-  }
   const std::chrono::duration<double> unseen = now - shown_;
   if (options.progress && unseen.count() >= kShowEvery) {
     shown_ = now;

@@ -62,6 +62,8 @@ class RunState {
   double match_seconds = 0;
 
   // Time and work so far; an error when the time is over. Cheap.
+  // kLimit when the run is over its time.
+  Status check_time() const;
   Status tick(std::uint64_t left);
   // A rewrite of `rule` was kept: limits.
   Status count(std::uint32_t rule);

@@ -116,6 +116,7 @@ Result<bool> Sweep::passes() {
       changed |= *kept;
     }
     state_.seconds_of[rule] += seconds_since(start);
+    if (auto late = state_.check_time(); !late) return late.error();
   }
   return changed;
 }

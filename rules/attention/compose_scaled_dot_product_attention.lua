@@ -16,7 +16,7 @@ return rule {
     q:shape "B H S D"
     v:shape "B _ _ E"
 
-    local keys = attention.transposed(op, attention.repeated(op, k, "T", "D"), "split", swapped)
+    local keys = attention.transposed(op, k, "split", swapped)
     keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "B H D T"
     local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys)
     scores = either(
@@ -47,8 +47,10 @@ return rule {
     for _, added in ipairs(m.mask) do attention.need_mask(added, m) end
     if m.fill then
       m.filled = need(m.fill:scalar(), "the fill of the mask is not a constant", m.fill)
-      need(m.filled < -1e30, "the fill of the mask is too small to be a mask", m.fill)
+      need(m.filled * m.outer < -1e30, "the fill of the mask is too small to be a mask", m.fill)
     end
+    local heads = m.swapped and m.swapped:dim(1) or m.k:dim(m.split and 2 or 1)
+    need(heads == m.v:dim(1), "keys and values differ in their heads", m.v)
     if m.training then
       need(m.training:scalar() == 0, "dropout may be training", m.training)
     end

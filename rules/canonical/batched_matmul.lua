@@ -1,4 +1,6 @@
 --- Multiply before the leading axes are merged, not after.
+local merge = lib "merge"
+
 return rule {
   doc = [[
     merge(a) merge(b)   =>   merge(a b)      merge: [B,H,M,K] -> [B*H,M,K]
@@ -12,6 +14,11 @@ return rule {
     return op.MatMul(
       context(op.Reshape{a, any, attrs = any}:shape "X M K"),
       context(op.Reshape{b, any, attrs = any}:shape "X K N"))
+  end,
+
+  where = function(m)
+    merge.need_elements(m.a)
+    merge.need_elements(m.b)
   end,
 
   rewrite = function(op, m)

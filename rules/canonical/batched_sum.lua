@@ -1,4 +1,6 @@
 --- Add before the leading axes are merged, not after.
+local merge = lib "merge"
+
 return rule {
   doc = [[
     merge(x) + y   =>   merge(x + split(y))      merge: [B,H,M,N] -> [B*H,M,N]
@@ -9,12 +11,14 @@ return rule {
   match = function(op, x, y, sizes, B, H, P, Q)
     x:shape "B H M N"
     y:shape "X P Q"
-    return op.Add(context(op.Reshape{x, sizes, attrs = any}:shape "X M N"), y):shape "X M N"
+    return op.Add(context(op.Reshape{x, sizes, attrs = any}:shape "X M N":as "merge"), y):shape "X M N"
   end,
+
+  where = function(m) merge.need_elements(m.x) end,
 
   rewrite = function(op, m)
     local split = op.Reshape(m.y, {m.B, m.H, m.P, m.Q})
-    return op.Reshape(op.Add(m.x, split), m.sizes)
+    return m.merge:with(op.Add(m.x, split), m.sizes)
   end,
 
   examples = {

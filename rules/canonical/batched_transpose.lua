@@ -1,4 +1,6 @@
 --- Transpose before the leading axes are merged, not after.
+local merge = lib "merge"
+
 return rule {
   doc = [[
     transpose(merge(x))   =>   merge(transpose(x))      merge: [B,H,T,D] -> [B*H,T,D]
@@ -12,6 +14,8 @@ return rule {
     local merged = context(op.Reshape{x, any, attrs = any}:shape "X T D")
     return op.Transpose{merged, perm = {0, 2, 1}}
   end,
+
+  where = function(m) merge.need_elements(m.x) end,
 
   rewrite = function(op, m)
     return op.Reshape(op.Transpose{m.x, perm = {0, 1, 3, 2}}, {m.X, m.D, m.T})

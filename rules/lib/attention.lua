@@ -16,30 +16,31 @@ function attention.factor(c, divided)
   return divided and 1 / need(factor ~= 0 and factor, "the scale divides by zero", c) or factor
 end
 
---- The transpose of the last two axes of k: in one step of its own, as part of
---- the head split (tagged `split`; k is [B,T,H,D]), or before anything that can
---- be seen (then k is absent and `swapped` is [B,H,D,T]).
-function attention.transposed(op, k, split, swapped)
-  return either(
-    op.Transpose{k, perm = {0, 1, 3, 2}},
-    op.Transpose{k, perm = {0, 2, 3, 1}}:as(split),
-    swapped)
-end
-
 --- Heads of x repeated G -> H by Unsqueeze, Expand, Reshape; or x as it is. x is
 --- [B,G,length,width]; the letters say which.
 function attention.repeated(op, x, length, width)
   return either(
     function()
+      x:shape("B G " .. length .. " " .. width)
       local wide = op.Expand(op.Unsqueeze(x, {2}), any):shape("B G _ " .. length .. " " .. width)
       return op.Reshape{wide, any, attrs = any}:shape("B H " .. length .. " " .. width)
     end,
     x)
 end
 
---- Whether the mask broadcasts to [B,H,S,T], as far as numbers say. Where it is
---- symbolic the scores it is added to say so: a mask that did not fit them
---- would not have run.
+--- The transpose of the last two axes of k: in one step of its own (then heads of k may be repeated), as part of
+--- the head split (tagged `split`; k is [B,T,H,D]), or before anything that can
+--- be seen (then k is absent and `swapped` is [B,H,D,T]).
+function attention.transposed(op, k, split, swapped)
+  return either(
+    op.Transpose{attention.repeated(op, k, "T", "D"), perm = {0, 1, 3, 2}},
+    op.Transpose{k, perm = {0, 2, 3, 1}}:as(split),
+    swapped)
+end
+
+--- Whether the mask broadcasts to [B,H,S,T], as far as numbers say. Sizes that
+--- are only known at run time agree with the scores there, or the sum would not
+--- have been computed; the fused op's body computes the same sum.
 function attention.need_mask(mask, m)
   if not mask then return end
   local to = {m.T, m.S, m.H, m.B}
