@@ -1,0 +1,261 @@
+#include "core/match/overlap.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/match/prepared.h"
+
+namespace ruleengine::match {
+namespace {
+
+using pattern::AttributePattern;
+using pattern::Fact;
+using pattern::NodePattern;
+using pattern::NodePatternId;
+using pattern::Pattern;
+using pattern::Term;
+using pattern::TermId;
+using pattern::TermKind;
+using pattern::VariableId;
+
+// Compares two patterns term by term. What a variable of the general one
+// stands for is remembered, so that a name used twice covers only what is used
+// twice as well.
+class Cover {
+ public:
+  Cover(const Pattern& general, const Pattern& special)
+      : general_(general), special_(special) {}
+
+  bool run() {
+    if (general_.results().size() != 1 || !general_.conditions().empty()) {
+      return false;
+    }
+    return term(general_.results()[0], special_.results()[0]) &&
+           std::ranges::all_of(
+               general_.global_facts(),
+               [&](pattern::FactId f) { return fact(general_[f]); }) &&
+           closed();
+  }
+
+ private:
+  bool term(TermId general, TermId special) {
+    const auto known = terms_.find(general);
+    if (known != terms_.end()) return known->second == special;
+    const Term& g = general_[general];
+    const Term& s = special_[special];
+    const bool value = s.kind == TermKind::kVariable ||
+                       s.kind == TermKind::kAny ||
+                       s.kind == TermKind::kOutput ||
+                       s.kind == TermKind::kNumbers ||
+                       s.kind == TermKind::kHole ||
+                       s.kind == TermKind::kTranspose;
+    bool covers = false;
+    switch (g.kind) {
+      case TermKind::kAny: return value;
+      case TermKind::kAbsent: return s.kind == TermKind::kAbsent;
+      case TermKind::kNumbers:
+        return s.kind == TermKind::kNumbers && g.numbers == s.numbers &&
+               g.scalar == s.scalar;
+      case TermKind::kVariable:
+        // What is not one value each time covers no second use.
+        covers = value && (s.kind == TermKind::kVariable ||
+                           s.kind == TermKind::kOutput || once(general));
+        break;
+      case TermKind::kOutput:
+        covers = s.kind == TermKind::kOutput && g.output == s.output &&
+                 node(g.node, s.node);
+        break;
+      default:
+        return false;
+    }
+    if (covers) terms_[general] = special;
+    return covers;
+  }
+
+  bool once(TermId id) {
+    if (ways_.empty()) {
+      for (const pattern::Reach& r : pattern::analyze(general_).terms) {
+        ways_.push_back(r.ways);
+      }
+    }
+    return ways_[id.index()] == 1;
+  }
+
+  bool node(NodePatternId general, NodePatternId special) {
+    const NodePattern& g = general_[general];
+    const NodePattern& s = special_[special];
+    if (g.type != s.type || g.domain != s.domain ||
+        g.permutations != s.permutations || !outputs(g, s) ||
+        !attributes(g, s)) {
+      return false;
+    }
+    nodes_[general] = special;
+    return inputs(g, s);
+  }
+
+  // Mentioned outputs are closed, others unread unless they are open.
+  static bool outputs(const NodePattern& g, const NodePattern& s) {
+    if (s.open_outputs) {
+      return g.open_outputs && g.output_count <= s.output_count;
+    }
+    return g.open_outputs || s.output_count <= g.output_count;
+  }
+
+  bool inputs(const NodePattern& g, const NodePattern& s) {
+    if (has_rest(general_, g) || has_rest(special_, s)) return false;
+    if (!g.open_inputs &&
+        (s.open_inputs || s.inputs.size() != g.inputs.size())) {
+      return false;
+    }
+    if (s.inputs.size() < g.inputs.size()) return false;
+    for (std::size_t i = 0; i < g.inputs.size(); ++i) {
+      if (!term(g.inputs[i], s.inputs[i])) return false;
+    }
+    return true;
+  }
+
+  bool attributes(const NodePattern& g, const NodePattern& s) {
+    const auto find = [](const NodePattern& p, const std::string& name) {
+      const auto at = std::ranges::lower_bound(p.attributes, name, {},
+                                               &AttributePattern::name);
+      const bool there = at != p.attributes.end() && at->name == name;
+      return there ? &*at : nullptr;
+    };
+    for (const AttributePattern& wanted : g.attributes) {
+      if (!attribute(wanted, find(s, wanted.name))) return false;
+    }
+    if (g.open_attributes) return true;
+    if (s.open_attributes) return false;
+    return std::ranges::all_of(s.attributes, [&](const auto& a) {
+      return find(g, a.name) != nullptr;
+    });
+  }
+
+  bool attribute(const AttributePattern& g, const AttributePattern* s) {
+    using Kind = AttributePattern::Kind;
+    if (g.kind == Kind::kAny) return true;
+    if (g.kind == Kind::kVariable) {
+      // Free when this is the only place; else another variable's stand-in.
+      if (s != nullptr && s->kind == Kind::kVariable) {
+        return letter(g.variable, s->variable);
+      }
+      return letter(g.variable, VariableId());
+    }
+    return s != nullptr && g.kind == s->kind && g.i == s->i && g.f == s->f &&
+           g.s == s->s && g.ints == s->ints && g.floats == s->floats &&
+           g.strings == s->strings;
+  }
+
+  // A letter of the general pattern stands for one of the special's. Without
+  // one it must stand nowhere else.
+  bool letter(VariableId general, VariableId special) {
+    const auto [at, is_new] = letters_.try_emplace(general, special);
+    return is_new || (special && at->second == special);
+  }
+
+  bool fact(const Fact& wanted) {
+    const auto subject = terms_.find(wanted.subject);
+    if (subject == terms_.end()) return false;
+    return std::ranges::any_of(
+        special_.global_facts(), [&](pattern::FactId id) {
+          const Fact& f = special_[id];
+          return f.subject == subject->second && same(wanted, f);
+        });
+  }
+
+  bool same(const Fact& g, const Fact& s) {
+    if (g.kind != s.kind || g.has_dims != s.has_dims ||
+        g.ellipsis != s.ellipsis || g.number != s.number ||
+        g.types != s.types || g.dims.size() != s.dims.size()) {
+      return false;
+    }
+    for (std::size_t i = 0; i < g.dims.size(); ++i) {
+      using Kind = Fact::DimPattern::Kind;
+      const Fact::DimPattern& a = g.dims[i];
+      const Fact::DimPattern& b = s.dims[i];
+      if (a.kind == Kind::kAny) continue;
+      if (a.kind != b.kind || a.number != b.number) return false;
+      if (a.kind == Kind::kLetter && !letter(a.letter, b.letter)) return false;
+    }
+    return true;
+  }
+
+  // What the special pattern consumes beyond the general one's nodes must not
+  // be able to read an inner value of the general one: it stands above all of
+  // them, on every way.
+  bool closed() {
+    std::set<NodePatternId> image;
+    for (const auto& [g, s] : nodes_) image.insert(s);
+    for (const auto& [g, s] : terms_) {
+      const bool inner = special_[s].kind == TermKind::kOutput &&
+                         s != special_.results()[0] &&
+                         general_[g].kind == TermKind::kOutput;
+      if (!inner) continue;
+      const bool result = std::ranges::find(special_.results(), s) !=
+                          special_.results().end();
+      if (result || reads_from_beside(s, image)) return false;
+    }
+    return true;
+  }
+
+  // Is there a node outside the image on a way that does not lead through
+  // `value`?
+  bool reads_from_beside(TermId value, const std::set<NodePatternId>& image) {
+    std::vector<bool> seen(special_.terms().size());
+    std::vector<TermId> todo(special_.results());
+    for (TermId c : special_.conditions()) todo.push_back(c);
+    while (!todo.empty()) {
+      const TermId id = todo.back();
+      todo.pop_back();
+      if (id == value || seen[id.index()]) continue;
+      seen[id.index()] = true;
+      const Term& t = special_[id];
+      if (t.kind == TermKind::kOutput && !image.contains(t.node)) return true;
+      pattern::for_each_part(special_, id,
+                             [&](TermId part) { todo.push_back(part); });
+    }
+    return false;
+  }
+
+  const Pattern& general_;
+  const Pattern& special_;
+  std::map<TermId, TermId> terms_;
+  std::map<NodePatternId, NodePatternId> nodes_;
+  std::map<VariableId, VariableId> letters_;
+  std::vector<std::uint32_t> ways_;
+};
+
+}  // namespace
+
+bool covers(const Pattern& general, const Pattern& special) {
+  return Cover(general, special).run();
+}
+
+std::vector<Shadow> shadowed(std::span<const Pattern* const> patterns) {
+  // Comparisons in all, so that ten thousand rules do not cost their square.
+  constexpr std::size_t kMost = 200'000;
+  std::map<std::pair<std::string, std::string>, std::vector<std::uint32_t>>
+      by_root;
+  std::vector<Shadow> out;
+  std::size_t compared = 0;
+  for (std::uint32_t rule = 0; rule < patterns.size(); ++rule) {
+    const Pattern& special = *patterns[rule];
+    const Term& root = special[special.results()[0]];
+    if (root.kind != TermKind::kOutput) continue;
+    const NodePattern& node = special[root.node];
+    std::vector<std::uint32_t>& earlier = by_root[{node.domain, node.type}];
+    for (std::uint32_t by : earlier) {
+      if (++compared > kMost) return out;
+      if (!covers(*patterns[by], special)) continue;
+      out.push_back({rule, by});
+      break;
+    }
+    earlier.push_back(rule);
+  }
+  return out;
+}
+
+}  // namespace ruleengine::match
