@@ -87,6 +87,7 @@ void Solver::run(const Query& root) {
     const bool was_stale = stale.back();
     stale.pop_back();
     stack_.pop_back();
+    last_marked_ = {};
     const bool changed = compute(q);
     state(q) = State::kDone;
     if (was_stale && changed) mark_users(q.value);
@@ -209,6 +210,8 @@ void Solver::invalidate(NodeId node) {
 }
 
 void Solver::mark(NodeId node) {
+  // An edit tells of a node once for each of its outputs.
+  if (node == last_marked_) return;
   bool any = false;
   for (ValueId v : graph_.outputs(node)) {
     if (!v || v.index() >= memos_.size()) continue;
@@ -217,7 +220,9 @@ void Solver::mark(NodeId node) {
       any = any || s == State::kStale;
     }
   }
-  if (any) marked_.push({graph_.node(node).rank, node.index()});
+  if (!any) return;
+  marked_.push({graph_.node(node).rank, node.index()});
+  last_marked_ = node;
 }
 
 void Solver::mark_users(ValueId value) {
@@ -253,6 +258,7 @@ void Solver::refresh() {
   while (!marked_.empty() && steps-- > 0) {
     const NodeId node(marked_.top().second);
     marked_.pop();
+    last_marked_ = {};
     if (node.index() >= graph_.node_count()) continue;
     for (ValueId v : graph_.outputs(node)) {
       if (!v || graph_.producer(v) != node) continue;

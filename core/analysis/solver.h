@@ -132,6 +132,8 @@ class Solver {
   // Nodes to look at again, lowest rank first.
   using Marked = std::pair<std::uint64_t, std::uint32_t>;
   std::priority_queue<Marked, std::vector<Marked>, std::greater<>> marked_;
+  // The node marked last, while nothing was worked out since.
+  ir::NodeId last_marked_;
 };
 
 }  // namespace ruleengine::analysis

@@ -1,5 +1,6 @@
 // Checks of a whole edit before it is kept.
 #include <algorithm>
+#include <vector>
 
 #include "core/analysis/shapes.h"
 #include "core/rewrite/state.h"
@@ -53,8 +54,16 @@ class Checker {
 
   std::optional<Rejection> check() {
     if (state_.failure) return state_.failure;
+    // All are asked before any is told what its old value knew: that makes the
+    // node behind it stale, once for each of its outputs.
+    std::vector<const Type*> fresh;
     for (const Replacement& r : state_.replacements) {
-      if (auto rejection = check_type(r)) return rejection;
+      const bool removed = graph_.value(r.new_value).removed;
+      fresh.push_back(removed ? nullptr : state_.facts.type(r.new_value));
+      if (auto rejection = check_type(r, fresh.back())) return rejection;
+    }
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      pass_on_type(state_.replacements[i], fresh[i]);
     }
     if (closes_cycle(state_)) {
       return Rejection{"the result would depend on itself", culprit()};
@@ -73,9 +82,9 @@ class Checker {
   }
 
  private:
-  std::optional<Rejection> check_type(const Replacement& r) {
+  std::optional<Rejection> check_type(const Replacement& r,
+                                      const Type* fresh) const {
     if (graph_.value(r.new_value).removed) return std::nullopt;
-    const Type* fresh = state_.facts.type(r.new_value);
     if (r.type != nullptr && fresh != nullptr) {
       const char* reason = nullptr;
       if (!same_elem(*r.type, *fresh)) {
@@ -86,7 +95,6 @@ class Checker {
       }
       if (reason != nullptr) return mismatch(reason, r, *fresh);
     }
-    pass_on_type(r, fresh);
     return std::nullopt;
   }
 
@@ -100,8 +108,8 @@ class Checker {
 
   // What was known or declared of the old value holds for the new one.
   void pass_on_type(const Replacement& r, const Type* fresh) {
-    if (r.type == nullptr) return;
     const ir::Value& v = graph_.value(r.new_value);
+    if (r.type == nullptr || v.removed) return;
     if (v.kind != ir::ValueKind::kNodeOutput) return;
     const Type* declared = graph_.value(r.old_value).declared;
     const bool is_output = v.block_output_count > 0;
