@@ -184,8 +184,8 @@ class Cover {
   }
 
   // What the special pattern consumes beyond the general one's nodes must not
-  // be able to read an inner value of the general one: it stands above all of
-  // them, on every way.
+  // be able to read an inner value of the general one: it stands upstream of
+  // all of them.
   bool closed() {
     std::set<NodePatternId> image;
     for (const auto& [g, s] : nodes_) image.insert(s);
@@ -201,16 +201,16 @@ class Cover {
     return true;
   }
 
-  // Is there a node outside the image on a way that does not lead through
-  // `value`?
+  // Is there a node outside the image that need not stand upstream of `value`?
   bool reads_from_beside(TermId value, const std::set<NodePatternId>& image) {
+    const std::vector<bool> upstream = certain_parts(value);
     std::vector<bool> seen(special_.terms().size());
     std::vector<TermId> todo(special_.results());
     for (TermId c : special_.conditions()) todo.push_back(c);
     while (!todo.empty()) {
       const TermId id = todo.back();
       todo.pop_back();
-      if (id == value || seen[id.index()]) continue;
+      if (id == value || seen[id.index()] || upstream[id.index()]) continue;
       seen[id.index()] = true;
       const Term& t = special_[id];
       if (t.kind == TermKind::kOutput && !image.contains(t.node)) return true;
@@ -218,6 +218,29 @@ class Cover {
                              [&](TermId part) { todo.push_back(part); });
     }
     return false;
+  }
+
+  // What is below `value` whatever alternatives are taken.
+  std::vector<bool> certain_parts(TermId value) {
+    std::vector<bool> out(special_.terms().size());
+    std::vector<TermId> todo{value};
+    while (!todo.empty()) {
+      const TermId id = todo.back();
+      todo.pop_back();
+      const Term& t = special_[id];
+      if (out[id.index()] || t.kind == TermKind::kEither ||
+          t.kind == TermKind::kMany || t.kind == TermKind::kNever) {
+        continue;
+      }
+      out[id.index()] = true;
+      if (t.kind == TermKind::kOutput &&
+          !special_[t.node].permutations.empty()) {
+        continue;  // an order may leave inputs out
+      }
+      pattern::for_each_part(special_, id,
+                             [&](TermId part) { todo.push_back(part); });
+    }
+    return out;
   }
 
   const Pattern& general_;

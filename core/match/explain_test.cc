@@ -1,0 +1,105 @@
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+
+#include "core/match/testing.h"
+#include "core/text/parse.h"
+
+namespace ruleengine::match {
+namespace {
+
+using pattern::Pattern;
+using pattern::TermId;
+using testing::DeclaredFacts;
+using testing::Draft;
+
+// The deepest miss at the producer of `root`: depth, test, expected, found.
+std::string miss(const std::function<TermId(Draft&)>& build,
+                 std::string_view text, std::string_view root) {
+  Draft d;
+  const TermId result = build(d);
+  auto pattern = d.done({result});
+  if (!pattern.ok()) return pattern.error().text();
+  auto model = text::parse_model(text);
+  if (!model.ok()) return model.error().text();
+  ir::Graph& graph = (*model)->graph;
+  DeclaredFacts facts(graph);
+  ir::NodeId node;
+  for (std::size_t n = 0; n < graph.node_count(); ++n) {
+    if (graph.name(graph.output(ir::NodeId(n))) == root) node = ir::NodeId(n);
+  }
+  const Attempt attempt = explain(*pattern, graph, facts, node);
+  if (attempt.match) return "match";
+  if (!attempt.miss) return "nothing";
+  const Miss& m = *attempt.miss;
+  CHECK(m.root == node);
+  return std::to_string(m.depth) + ": line " + std::to_string(m.line) + ": " +
+         m.test + ": expected " + m.expected + ", found " + m.found;
+}
+
+TermId attention(Draft& d) {
+  const TermId scores =
+      d.op("MatMul", {d.v("q"), d.op("Transpose", {d.v("k")},
+                                     {{.name = "perm"}})});
+  const TermId scaled = d.either_of({d.op("Mul", {scores, d.v("c")}),
+                                     d.op("Div", {scores, d.v("c")})});
+  return d.op("MatMul", {d.op("Softmax", {scaled}), d.v("v")});
+}
+
+TEST_CASE("the deepest failing test, in the user's words") {
+  const char* graph = R"(
+    (float[2,2] q, float[2,2] k, float[2,2] v) => (float[2,2] y) <float c = {2.0}> {
+      [tr] t = Transpose <perm = [1,0]> (k)
+      [m1] s = MatMul(q, t)
+      [a] d = Add(s, c)
+      [p] p = Softmax(d)
+      [m2] y = MatMul(p, v)
+    })";
+  CHECK(miss(attention, graph, "y") ==
+        "2: line 3: input 0 of Softmax node 'p': expected Mul or Div, "
+        "found 'd' of Add node 'a'");
+  CHECK(miss(attention, graph, "p") ==
+        "0: line 7: op of Softmax node 'p': expected MatMul, "
+        "found 'p' of Softmax node 'p'");
+  CHECK(miss(attention, graph, "s") ==
+        "1: line 6: input 0 of MatMul node 'm1': expected Softmax, "
+        "found input 'q' float[2,2]");
+}
+
+TEST_CASE("numbers, attributes, facts, readers") {
+  const char* graph = R"((float[2,3] a) => (float[2,3] y, float[2,3] z)
+      <float k = {2.5}> {
+    [m] m = Mul(a, k)
+    [s] y = Softmax <axis = 0> (m)
+    [r] r = Relu(a)
+    [n] z = Neg(r)
+    [x] w = Abs(r)
+  })";
+  CHECK(miss([](Draft& d) {
+          return d.op("Softmax", {d.op("Mul", {d.v("x"), d.num(2)})},
+                      {{.name = "axis"}});
+        }, graph, "y") ==
+        "2: line 0: input 1 of Mul node 'm': expected the constant 2, "
+        "found initializer 'k' = 2.5");
+  CHECK(miss([](Draft& d) { return d.op("Softmax", {d.v("x")}); }, graph,
+             "y") ==
+        "0: line 1: attribute axis of Softmax node 's': expected its default, "
+        "since the pattern does not mention it, found 0");
+  CHECK(miss([](Draft& d) {
+          d.global_fact(d.shape(d.v("x"), "B 8"));
+          return d.op("Relu", {d.v("x")});
+        }, graph, "r") ==
+        "1: line 1: fact about input 'a' float[2,3]: expected shape B=2 8, "
+        "found input 'a' float[2,3]");
+  CHECK(miss([](Draft& d) {
+          return d.op("Neg", {d.op("Relu", {d.v("x")})});
+        }, graph, "z") ==
+        "2: line 1: readers of 'r': expected only nodes of the match, "
+        "found also read by Abs node 'x'");
+  CHECK(miss([](Draft& d) { return d.op("Neg", {d.v("x")}); }, graph, "z") ==
+        "match");
+}
+
+}  // namespace
+}  // namespace ruleengine::match
