@@ -13,23 +13,6 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
 
-# Stands in until the page is written.
-BLOCK = """
-    core/      knows ONNX as a graph
-      base/      ids, arena, span, result, diagnostic, names  : (std only)
-      ir/        graph, value, node, type, shape, op facts    : base
-      text/      ONNX text <-> graph                          : base ir
-      io/        ONNX bytes <-> graph                         : base ir
-      analysis/  uses, order, inference, folding, cost        : base ir
-      verify/    graph invariants                             : base ir analysis
-      pattern/   immutable pattern DAG                        : base ir
-      match/     program, machine, naive, overlap             : base ir pattern
-      rewrite/   rule, edit, driver, report   : base ir analysis verify pattern match
-    bindings/  ways in
-    runtime/   runs a graph: plan, executor                   : base ir analysis
-    kernels/   one op per file behind runtime/kernel.h: cpu/  : base ir runtime
-"""
-
 SOURCES = ("core", "bindings", "runtime", "kernels")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
 PROTOBUF = re.compile(r"^(google/protobuf/|onnx/)|\.pb\.h$")
@@ -58,7 +41,7 @@ def read_arrows(text):
 
 
 def load_arrows():
-    return read_arrows(PAGE.read_text() if PAGE.exists() else BLOCK)
+    return read_arrows(PAGE.read_text())
 
 
 def folder_of(path, arrows):
@@ -163,7 +146,7 @@ class BrokenTreesTest(unittest.TestCase):
     def check(self, path, text, *expected):
         files = {"core/ir/graph.h": "", "core/analysis/a.cc":
                  "#include <onnx/onnx_pb.h>\n", path: text}
-        found = violations(files, read_arrows(BLOCK))
+        found = violations(files, load_arrows())
         self.assertEqual(len(found), len(expected), found)
         for line, part in zip(found, expected):
             self.assertIn(part, line)

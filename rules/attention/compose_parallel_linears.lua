@@ -6,13 +6,14 @@ return rule {
     attend(heads(x Wq^T + bq), heads(x Wk^T + bk), heads(x Wv^T + bv), ...)
       =>   q, k, v = MHAInProjection(x, x, x, [Wq; Wk; Wv], [bq; bk; bv]);  attend(q, k, v, ...)
 
-    All three have a bias or none has; the weights are equal in shape.]],
+    All three have a bias or none has; the weights are equal in shape. x may be flattened to rows, as Gemm wants it.]],
   phase = "attention",
 
   match = function(op, x, wq, wk, wv, bq, bk, bv, H, D)
-    x:shape "B S _"
+    x:shape "B S I"
+    local rows = either(context(op.Reshape{x, any, attrs = any}:shape "_ I"), x)
     local function heads(w, b)
-      local split = op.Reshape{linear.any(op, x, w, b), any, attrs = any}
+      local split = op.Reshape{linear.any(op, rows, w, b), any, attrs = any}
       return op.Transpose{split, perm = {0, 2, 1, 3}}:shape "B H S D"
     end
     return op.ruleengine.ScaledDotProductAttention{heads(wq, bq), heads(wk, bk), heads(wv, bv), rest "more",
@@ -55,6 +56,27 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)
         }]],
       [[w = Constant <value = float[6,2] {1,3,2,4,5,7,6,8,9,11,10,12}> ()
+        b = Constant <value = float[6] {1,2,3,4,5,6}> ()
+        q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (x, x, x, w, b)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)]] },
+    { "Gemm on rows", [[
+        (float[1,3,2] x) => (float[1,2,3,1] y)
+        <float[2,2] wq = {1,2,3,4}, float[2,2] wk = {5,6,7,8}, float[2,2] wv = {9,10,11,12},
+         float[2] bq = {1,2}, float[2] bk = {3,4}, float[2] bv = {5,6},
+         int64[2] flat = {3,2}, int64[4] s = {1,3,2,1}> {
+          r = Reshape(x, flat)
+          q1 = Gemm <transB = 1> (r, wq, bq)
+          q3 = Reshape(q1, s)
+          q = Transpose <perm = [0,2,1,3]> (q3)
+          k1 = Gemm <transB = 1> (r, wk, bk)
+          k3 = Reshape(k1, s)
+          k = Transpose <perm = [0,2,1,3]> (k3)
+          v1 = Gemm <transB = 1> (r, wv, bv)
+          v3 = Reshape(v1, s)
+          v = Transpose <perm = [0,2,1,3]> (v3)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)
+        }]],
+      [[w = Constant <value = float[6,2] {1,2,3,4,5,6,7,8,9,10,11,12}> ()
         b = Constant <value = float[6] {1,2,3,4,5,6}> ()
         q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (x, x, x, w, b)
         y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)]] },
