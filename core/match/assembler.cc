@@ -21,9 +21,9 @@ std::string bits_of(const std::vector<double>& numbers) {
 }
 
 std::string key_of(const AttributePattern& a) {
-  std::string out = fmt::format("{}|{}|{}|{}|{}|", a.name,
-                                static_cast<int>(a.kind), a.i, bits_of({a.f}),
-                                bits_of(a.floats));
+  std::string out =
+      fmt::format("{}|{}|{}|{}|{}|", a.name, static_cast<int>(a.kind), a.i,
+                  bits_of({a.f}), bits_of(a.floats));
   out += fmt::format("{}|{}:{}|", fmt::join(a.ints, ","), a.s.size(), a.s);
   for (const std::string& s : a.strings) {
     out += fmt::format("{}:{},", s.size(), s);
@@ -32,12 +32,11 @@ std::string key_of(const AttributePattern& a) {
 }
 
 std::string key_of(const Fact& f) {
-  std::string out =
-      fmt::format("{}|{}|{}|{}|", static_cast<int>(f.kind), f.has_dims,
-                  f.ellipsis, f.number);
+  std::string out = fmt::format("{}|{}|{}|{}|", static_cast<int>(f.kind),
+                                f.has_dims, f.ellipsis, f.number);
   for (const Fact::DimPattern& d : f.dims) {
-    out += fmt::format("{}:{}:{},", static_cast<int>(d.kind),
-                       d.letter.index(), d.number);
+    out += fmt::format("{}:{}:{},", static_cast<int>(d.kind), d.letter.index(),
+                       d.number);
   }
   for (ir::DataType type : f.types) {
     out += fmt::format("|{}", static_cast<int>(type));
@@ -48,11 +47,29 @@ std::string key_of(const Fact& f) {
 }  // namespace
 
 std::string literal_key(const AttributePattern& a) {
+  if (a.name == "axis") return "";  // may be counted from either end
   switch (a.kind) {
-    case Kind::kInt: return fmt::format("i{}", a.i);
-    case Kind::kString: return "s" + a.s;
-    case Kind::kInts: return fmt::format("l{}", fmt::join(a.ints, ","));
-    default: return "";
+    case Kind::kInt:
+      return fmt::format("i{}", a.i);
+    case Kind::kString:
+      return "s" + a.s;
+    case Kind::kInts:
+      return fmt::format("l{}", fmt::join(a.ints, ","));
+    default:
+      return "";
+  }
+}
+
+std::string literal_key(const ir::Attribute& a) {
+  switch (a.kind) {
+    case ir::AttributeKind::kInt:
+      return fmt::format("i{}", a.i);
+    case ir::AttributeKind::kString:
+      return "s" + std::string(a.s);
+    case ir::AttributeKind::kInts:
+      return fmt::format("l{}", fmt::join(a.ints, ","));
+    default:
+      return "";
   }
 }
 

@@ -10,8 +10,7 @@ bool climbs(const Climb::Row& row, const Reader& reader, bool upgraded) {
 }
 
 Climber::Climber(const Climb& climb, const ir::Graph& graph, NodeView& view,
-                 Readers& readers,
-                 std::function<std::uint32_t(Reg)> get)
+                 Readers& readers, std::function<std::uint32_t(Reg)> get)
     : climb_(climb),
       graph_(graph),
       view_(view),
@@ -48,7 +47,8 @@ Climber::Values Climber::work_out(const Climb::Row& row) {
     }
     case Climb::Kind::kHole:
       return holes_[row.c] ? Values{holes_[row.c]} : Values{};
-    case Climb::Kind::kUp: return up(row);
+    case Climb::Kind::kUp:
+      return up(row);
     case Climb::Kind::kUnion: {
       Values all;
       for (std::uint32_t i = row.a; i < row.b; ++i) {
@@ -57,7 +57,8 @@ Climber::Values Climber::work_out(const Climb::Row& row) {
       }
       return all;
     }
-    case Climb::Kind::kChain: return chain(row);
+    case Climb::Kind::kChain:
+      return chain(row);
   }
   return {};
 }

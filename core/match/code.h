@@ -1,8 +1,8 @@
 // Code: a Program from the inside. Each rule becomes one straight sequence of
 // instructions over registers; the sequences are merged into trees of tests, so
-// that rules with a common beginning share it; alternatives, steps of chains and
-// shared subpatterns are blocks that return to where they were entered from.
-// Equal blocks and operands are one. Immutable once compiled.
+// that rules with a common beginning share it; alternatives, steps of chains
+// and shared subpatterns are blocks that return to where they were entered
+// from. Equal blocks and operands are one. Immutable once compiled.
 #ifndef RULEENGINE_CORE_MATCH_CODE_H_
 #define RULEENGINE_CORE_MATCH_CODE_H_
 
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/attribute.h"
 #include "core/match/prepared.h"
 #include "core/pattern/pattern.h"
 
@@ -23,8 +24,8 @@ namespace ruleengine::match {
 // hold values, nodes and small numbers; letters and attributes have registers
 // of their own.
 using Reg = std::uint32_t;
-inline constexpr std::uint32_t kNone = 0xffffffffu;    // also: not set
-inline constexpr std::uint32_t kNoValue = 0xfffffffeu;  // an absent input
+inline constexpr std::uint32_t kNone = 0xffffffffu;        // also: not set
+inline constexpr std::uint32_t kNoValue = 0xfffffffeu;     // an absent input
 inline constexpr std::uint32_t kTransposed = 0x80000000u;  // or-ed to a value
 constexpr Reg make_reg(std::uint32_t depth, std::uint32_t index) {
   return depth << 24 | index;
@@ -34,51 +35,51 @@ constexpr std::uint32_t reg_index(Reg reg) { return reg & 0xffffffu; }
 
 enum class Do : std::uint8_t {
   // Tests and bindings: go on or fail.
-  kNode,        // value a is output c of a node of op b; node -> d; e: Marks
-  kSameNode,    // value a is output c of node d
-  kEnterNode,   // kSameNode when d is set; else kNode, then block `f`
-  kEnter,       // term register a equals value b; or takes it, then block c
-  kDiffer,      // nodes a and b are not the same (c: failing blocks)
+  kNode,         // value a is output c of a node of op b; node -> d; e: Marks
+  kSameNode,     // value a is output c of node d
+  kEnterNode,    // kSameNode when d is set; else kNode, then block `f`
+  kEnter,        // term register a equals value b; or takes it, then block c
+  kDiffer,       // nodes a and b are not the same (c: failing blocks)
   kDifferValue,  // values a and b are not the same (c: failing blocks)
-  kLiteral,     // attribute of node a is literal b
-  kScalar,      // attribute named b of node a is scalar register c
-  kPlain,       // attributes of node a outside list b are at their defaults
-  kUnread,      // outputs of node a from b on have no readers
-  kClosed,      // output b of node a is read only by nodes of the match, or by
-                // ones whose op is in set c and that may join it yet
-  kPresent,     // a is a value
-  kAbsent,      // a is an absent input
-  kNumber,      // constant a is numbers b
-  kOps,         // the producer of a is of set b
-  kMatrix,      // a is a constant matrix
-  kSame,        // value a (c: transposed) is what b (d: transposed) is
-  kBind,        // variable register a is unset or the same as b (c: transposed)
-  kFact,        // fact b holds of value a (c: transposed; d: a is a variable
-                // register, which says so itself)
-  kMove,        // a -> b
-  kOutput,      // output b of node a -> c
-  kRest,        // variable registers a.. take what inputs b (f: which choice)
-                // of node c leave over
+  kLiteral,      // attribute of node a is literal b
+  kScalar,       // attribute named b of node a is scalar register c
+  kPlain,        // attributes of node a outside list b are at their defaults
+  kUnread,       // outputs of node a from b on have no readers
+  kClosed,       // output b of node a is read only by nodes of the match, or by
+                 // ones whose op is in set c and that may join it yet
+  kPresent,      // a is a value
+  kAbsent,       // a is an absent input
+  kNumber,       // constant a is numbers b
+  kOps,          // the producer of a is of set b
+  kMatrix,       // a is a constant matrix
+  kSame,         // value a (c: transposed) is what b (d: transposed) is
+  kBind,    // variable register a is unset or the same as b (c: transposed)
+  kFact,    // fact b holds of value a (c: transposed; d: a is a variable
+            // register, which says so itself)
+  kMove,    // a -> b
+  kOutput,  // output b of node a -> c
+  kRest,    // variable registers a.. take what inputs b (f: which choice)
+            // of node c leave over
   // Choices: come back on failure.
-  kInputs,      // inputs of node a, in one of the orders b -> c..; which -> d
-  kBySize,      // as many inputs as order a of b has: block in table c
-  kEither,      // a: one of the alternatives b
-  kMany,        // a: chain b
-  kNextStep,    // (internal) a step of chain a is done
-  kFind,        // search b -> value a
-  kLevel,       // how many choices are open -> a
-  kCut,         // once no candidate for result a fits, whatever else was
-                // found: back to before the choices from level b on
-  kPlaced,      // a candidate for result a fits
+  kInputs,    // inputs of node a, in one of the orders b -> c..; which -> d
+  kBySize,    // as many inputs as order a of b has: block in table c
+  kEither,    // a: one of the alternatives b
+  kMany,      // a: chain b
+  kNextStep,  // (internal) a step of chain a is done
+  kFind,      // search b -> value a
+  kLevel,     // how many choices are open -> a
+  kCut,       // once no candidate for result a fits, whatever else was
+              // found: back to before the choices from level b on
+  kPlaced,    // a candidate for result a fits
   // The end.
-  kDefer,       // later a of the rule's table, at value b
-  kDeferFact,   // fact b, when its subject a (kind c, output d) is bound
-  kTable,       // the rule's table of what was deferred is a
-  kDrain,       // conditions deferred so far; a counts them
-  kNevers,      // what must not be there is not there
-  kAccept,      // rule a fits
-  kReturn,      // the block ends
-  kFits,        // (internal) what `never` looked for is there
+  kDefer,      // later a of the rule's table, at value b
+  kDeferFact,  // fact b, when its subject a (kind c, output d) is bound
+  kTable,      // the rule's table of what was deferred is a
+  kDrain,      // conditions deferred so far; a counts them
+  kNevers,     // what must not be there is not there
+  kAccept,     // rule a fits
+  kReturn,     // the block ends
+  kFits,       // (internal) what `never` looked for is there
 };
 
 struct Instr {
@@ -113,10 +114,10 @@ struct Branches {
 };
 
 struct Chain {
-  std::uint32_t step, base;      // blocks
-  Reg step_value, base_value;    // where they find their value
-  Reg hole;                      // where the step leaves the next value
-  std::uint32_t depth;           // of the chain; its steps are one deeper
+  std::uint32_t step, base;          // blocks
+  Reg step_value, base_value;        // where they find their value
+  Reg hole;                          // where the step leaves the next value
+  std::uint32_t depth;               // of the chain; its steps are one deeper
   std::uint32_t step_ops, base_ops;  // sets, kNone: any
   auto operator<=>(const Chain&) const = default;
 };
@@ -180,9 +181,9 @@ struct Cell {
 
 // The children of a cell, grouped by what tells them apart at once.
 struct Child {
-  double number = 0;      // kNumbers
-  std::string key;        // kLiterals
-  std::uint32_t op = 0;   // kOps
+  double number = 0;     // kNumbers
+  std::string key;       // kLiterals
+  std::uint32_t op = 0;  // kOps
   std::uint32_t cell = 0;
   std::uint32_t segment = 0;
 };
@@ -198,7 +199,7 @@ using Branch = std::vector<Group>;
 // A stretch of cells without a fork: what is left when its rules are done.
 struct Segment {
   std::uint32_t parent = kNone;
-  std::uint32_t rules = 0;    // below it
+  std::uint32_t rules = 0;     // below it
   std::uint32_t rule = kNone;  // the one, when there is one
   std::uint32_t least_rule = 0;
 };
@@ -214,7 +215,13 @@ struct Start {
 struct Report {
   struct Variable {
     enum class Kind : std::uint8_t {
-      kNothing, kPlain, kReversed, kVariable, kNode, kScalar, kRest,
+      kNothing,
+      kPlain,
+      kReversed,
+      kVariable,
+      kNode,
+      kScalar,
+      kRest,
     };
     Kind kind = Kind::kNothing;
     std::uint32_t depth = 0;
@@ -258,9 +265,10 @@ struct Code {
   std::uint32_t reach = 0;
 };
 
-// What tells literals of one attribute apart; empty where equality is not
-// exact.
+// What tells literals of one attribute apart; empty where equality of the key
+// is not all there is to it.
 std::string literal_key(const pattern::AttributePattern& literal);
+std::string literal_key(const ir::Attribute& found);
 
 }  // namespace ruleengine::match
 

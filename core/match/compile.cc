@@ -14,11 +14,10 @@ std::uint32_t reach_of(const pattern::Pattern& pattern) {
   for (std::size_t i = 0; i < height.size(); ++i) {
     const pattern::Term& t = pattern.terms()[i];
     if (t.kind == pattern::TermKind::kMany) return 0;
-    pattern::for_each_part(pattern, pattern::TermId(i),
-                           [&](pattern::TermId part) {
-                             height[i] = std::max(height[i],
-                                                  height[part.index()]);
-                           });
+    pattern::for_each_part(
+        pattern, pattern::TermId(i), [&](pattern::TermId part) {
+          height[i] = std::max(height[i], height[part.index()]);
+        });
     if (t.kind == pattern::TermKind::kOutput) ++height[i];
     reach = std::max(reach, height[i]);
   }

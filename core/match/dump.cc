@@ -32,8 +32,10 @@ class Dump {
       while (!trees_.empty()) {
         const Tree tree = trees_.back();
         trees_.pop_back();
-        if (tree.cell != kNone) segment(tree.cell, tree.indent);
-        else fork(tree.branch, tree.indent);
+        if (tree.cell != kNone)
+          segment(tree.cell, tree.indent);
+        else
+          fork(tree.branch, tree.indent);
       }
     }
     for (std::size_t b = 0; b < code_.blocks.size(); ++b) {
@@ -87,8 +89,8 @@ class Dump {
     for (std::size_t g = code_.forks[branch].size(); g-- > 0;) {
       const auto& children = code_.forks[branch][g].children;
       for (std::size_t c = children.size(); c-- > 0;) {
-        trees_.push_back({kNone, indent + (count > 1 ? 1 : 0),
-                          children[c].cell});
+        trees_.push_back(
+            {kNone, indent + (count > 1 ? 1 : 0), children[c].cell});
       }
     }
   }
@@ -112,9 +114,12 @@ class Dump {
     const pattern::AttributePattern& a = code_.literals[i];
     using Kind = pattern::AttributePattern::Kind;
     switch (a.kind) {
-      case Kind::kInt: return fmt::format("{} = {}", a.name, a.i);
-      case Kind::kFloat: return fmt::format("{} = {}", a.name, a.f);
-      case Kind::kString: return fmt::format("{} = \"{}\"", a.name, a.s);
+      case Kind::kInt:
+        return fmt::format("{} = {}", a.name, a.i);
+      case Kind::kFloat:
+        return fmt::format("{} = {}", a.name, a.f);
+      case Kind::kString:
+        return fmt::format("{} = \"{}\"", a.name, a.s);
       case Kind::kInts:
         return fmt::format("{} = [{}]", a.name, fmt::join(a.ints, ","));
       case Kind::kFloats:
@@ -175,16 +180,24 @@ class Dump {
     if (s.unmatched) out += " unmatched";
     for (const Climb::Row& row : code_.climbs[s.climb].rows) {
       switch (row.kind) {
-        case Climb::Kind::kRegister: out += " " + reg(row.a); break;
+        case Climb::Kind::kRegister:
+          out += " " + reg(row.a);
+          break;
         case Climb::Kind::kOutput:
           out += fmt::format(" {}:{}", reg(row.a), row.b);
           break;
-        case Climb::Kind::kHole: out += fmt::format(" hole {}", row.c); break;
+        case Climb::Kind::kHole:
+          out += fmt::format(" hole {}", row.c);
+          break;
         case Climb::Kind::kUp:
           out += fmt::format(" up {} {:b}", op(row.b), row.slots);
           break;
-        case Climb::Kind::kUnion: out += " union"; break;
-        case Climb::Kind::kChain: out += " chain"; break;
+        case Climb::Kind::kUnion:
+          out += " union";
+          break;
+        case Climb::Kind::kChain:
+          out += " chain";
+          break;
       }
     }
     return out;
@@ -205,59 +218,64 @@ class Dump {
   std::string chain(std::uint32_t i) const {
     const Chain& c = code_.chains[i];
     return fmt::format("step {} {}:block {} hole {} base {} {}:block {}",
-                       reg(c.step_value), set(c.step_ops), c.step,
-                       reg(c.hole), reg(c.base_value), set(c.base_ops),
-                       c.base);
+                       reg(c.step_value), set(c.step_ops), c.step, reg(c.hole),
+                       reg(c.base_value), set(c.base_ops), c.base);
   }
 
   std::string text(const Instr& i) const {
     switch (i.op) {
       case Do::kNode:
-        return fmt::format("node {} {}{} -> {}", reg(i.a), op(i.b),
-                           output(i.c), reg(i.d));
+        return fmt::format("node {} {}{} -> {}", reg(i.a), op(i.b), output(i.c),
+                           reg(i.d));
       case Do::kSameNode:
         return fmt::format("same {} {}:{}", reg(i.a), reg(i.d), i.c);
       case Do::kEnterNode:
         return fmt::format("node {} {}{} -> {} block {}", reg(i.a), op(i.b),
                            output(i.c), reg(i.d), i.f);
       case Do::kEnter:
-        return i.c == kNone
-                   ? fmt::format("same {} -> {}", reg(i.b), reg(i.a))
-                   : fmt::format("enter {} -> {} block {}", reg(i.b),
-                                 reg(i.a), i.c);
+        return i.c == kNone ? fmt::format("same {} -> {}", reg(i.b), reg(i.a))
+                            : fmt::format("enter {} -> {} block {}", reg(i.b),
+                                          reg(i.a), i.c);
       case Do::kDiffer:
       case Do::kDifferValue:
         return fmt::format("differ {} {}", reg(i.a), reg(i.b));
       case Do::kLiteral:
         return fmt::format("attribute {} {}", reg(i.a), literal(i.b));
       case Do::kScalar:
-        return fmt::format("attribute {} {} -> s{}", reg(i.a),
-                           code_.names[i.b], reg(i.c).substr(1));
+        return fmt::format("attribute {} {} -> s{}", reg(i.a), code_.names[i.b],
+                           reg(i.c).substr(1));
       case Do::kPlain:
         return fmt::format("default {} except [{}]", reg(i.a),
                            fmt::join(code_.name_lists[i.b], ","));
-      case Do::kUnread: return fmt::format("unread {} {}", reg(i.a), i.b);
+      case Do::kUnread:
+        return fmt::format("unread {} {}", reg(i.a), i.b);
       case Do::kClosed:
         return fmt::format("closed {}:{} or {}", reg(i.a), i.b, set(i.c));
-      case Do::kPresent: return fmt::format("present {}", reg(i.a));
-      case Do::kAbsent: return fmt::format("absent {}", reg(i.a));
+      case Do::kPresent:
+        return fmt::format("present {}", reg(i.a));
+      case Do::kAbsent:
+        return fmt::format("absent {}", reg(i.a));
       case Do::kNumber: {
         const auto& [scalar, numbers] = code_.numbers[i.b];
         return fmt::format("number {} {}{}{}", reg(i.a), scalar ? "" : "[",
                            fmt::join(numbers, ","), scalar ? "" : "]");
       }
-      case Do::kOps: return fmt::format("op {} {}", reg(i.a), set(i.b));
-      case Do::kMatrix: return fmt::format("matrix {}", reg(i.a));
+      case Do::kOps:
+        return fmt::format("op {} {}", reg(i.a), set(i.b));
+      case Do::kMatrix:
+        return fmt::format("matrix {}", reg(i.a));
       case Do::kSame:
         return fmt::format("same {} {}", value(i.a, i.c), value(i.b, i.d));
       case Do::kBind:
         return fmt::format("bind {} -> {}", value(i.b, i.c), reg(i.a));
       case Do::kFact:
         return fmt::format("fact {} {}", value(i.a, i.c), fact(i.b));
-      case Do::kMove: return fmt::format("move {} -> {}", reg(i.a), reg(i.b));
+      case Do::kMove:
+        return fmt::format("move {} -> {}", reg(i.a), reg(i.b));
       case Do::kOutput:
         return fmt::format("output {}:{} -> {}", reg(i.a), i.b, reg(i.c));
-      case Do::kRest: return fmt::format("rest {} -> {}", reg(i.c), reg(i.a));
+      case Do::kRest:
+        return fmt::format("rest {} -> {}", reg(i.c), reg(i.a));
       case Do::kInputs:
         return fmt::format("inputs {}{} -> {}", reg(i.a), inputs(i.b),
                            reg(i.c));
@@ -266,20 +284,30 @@ class Dump {
                            fmt::join(code_.block_lists[i.c], ","));
       case Do::kEither:
         return fmt::format("either {}{}", reg(i.a), branches(i.b));
-      case Do::kMany: return fmt::format("many {} {}", reg(i.a), chain(i.b));
+      case Do::kMany:
+        return fmt::format("many {} {}", reg(i.a), chain(i.b));
       case Do::kFind:
         return fmt::format("find {}{}", reg(i.a), search(i.b));
-      case Do::kLevel: return fmt::format("level -> {}", reg(i.a));
-      case Do::kCut: return fmt::format("cut {} to {}", i.a, reg(i.b));
-      case Do::kPlaced: return fmt::format("placed {}", i.a);
-      case Do::kDefer: return fmt::format("defer {} {}", i.a, reg(i.b));
+      case Do::kLevel:
+        return fmt::format("level -> {}", reg(i.a));
+      case Do::kCut:
+        return fmt::format("cut {} to {}", i.a, reg(i.b));
+      case Do::kPlaced:
+        return fmt::format("placed {}", i.a);
+      case Do::kDefer:
+        return fmt::format("defer {} {}", i.a, reg(i.b));
       case Do::kDeferFact:
         return fmt::format("later {} {}", reg(i.a), fact(i.b));
-      case Do::kTable: return "table" + table(i.a);
-      case Do::kDrain: return "conditions";
-      case Do::kNevers: return "nevers";
-      case Do::kAccept: return fmt::format("match {}", i.a);
-      default: return "?";
+      case Do::kTable:
+        return "table" + table(i.a);
+      case Do::kDrain:
+        return "conditions";
+      case Do::kNevers:
+        return "nevers";
+      case Do::kAccept:
+        return fmt::format("match {}", i.a);
+      default:
+        return "?";
     }
   }
 

@@ -48,7 +48,7 @@ Emitter::Emitter(Assembler& out, const Prepared& prepared)
   find_dominators();
 }
 
-// --- Registers ---------------------------------------------------------------
+// --- Registers --------------------------------------------------------------
 
 std::uint32_t Emitter::depth(TermId term) const {
   return prepared_.analysis.terms[term.index()].depth;
@@ -79,10 +79,8 @@ Reg Emitter::term_reg(TermId term) {
 Reg Emitter::variable_reg(VariableId variable) {
   Reg& reg = variable_regs_[variable.index()];
   if (reg == kNone) {
-    const bool list =
-        pattern()[variable].kind == pattern::VariableKind::kList;
-    reg = new_reg(prepared_.analysis.variables[variable.index()],
-                  list ? 3 : 1);
+    const bool list = pattern()[variable].kind == pattern::VariableKind::kList;
+    reg = new_reg(prepared_.analysis.variables[variable.index()], list ? 3 : 1);
   }
   return reg;
 }
@@ -90,8 +88,7 @@ Reg Emitter::variable_reg(VariableId variable) {
 Reg Emitter::scalar_reg(VariableId variable) {
   Reg& reg = variable_regs_[variable.index()];
   if (reg == kNone) {
-    const std::uint32_t depth =
-        prepared_.analysis.variables[variable.index()];
+    const std::uint32_t depth = prepared_.analysis.variables[variable.index()];
     reg = make_reg(depth, scalars_[depth]++);
   }
   return reg;
@@ -103,7 +100,7 @@ Reg Emitter::hole_reg(std::uint32_t hole, std::uint32_t depth) {
   return at->second;
 }
 
-// --- Prechecks ---------------------------------------------------------------
+// --- Prechecks --------------------------------------------------------------
 
 Emitter::Done Emitter::precheck(TermId id, Reg value) {
   const Term& t = pattern()[id];
@@ -121,7 +118,9 @@ Emitter::Done Emitter::precheck(TermId id, Reg value) {
       return true;
     case TermKind::kVariable:
       if (const auto& known = variable_certain_[t.variable.index()]) {
-        add({.op = Do::kSame, .a = value, .b = known->reg,
+        add({.op = Do::kSame,
+             .a = value,
+             .b = known->reg,
              .d = known->transposed});
         return true;
       }
@@ -160,7 +159,7 @@ Emitter::Done Emitter::precheck_output(TermId id, Reg value) {
   return false;
 }
 
-// --- Terms -------------------------------------------------------------------
+// --- Terms ------------------------------------------------------------------
 
 void Emitter::term(TermId id, Reg value) {
   const Term& t = pattern()[id];
@@ -210,7 +209,10 @@ void Emitter::variable(VariableId id, TermId subject, Reg value,
                        bool transposed) {
   auto& certain = variable_certain_[id.index()];
   if (certain) {
-    add({.op = Do::kSame, .a = value, .b = certain->reg, .c = transposed,
+    add({.op = Do::kSame,
+         .a = value,
+         .b = certain->reg,
+         .c = transposed,
          .d = certain->transposed});
     return;
   }
@@ -220,217 +222,21 @@ void Emitter::variable(VariableId id, TermId subject, Reg value,
     add({.op = Do::kPresent, .a = value});
     certain = Value{value, transposed};
   } else {
-    add({.op = Do::kBind, .a = variable_reg(id), .b = value,
-         .c = transposed});
+    add({.op = Do::kBind, .a = variable_reg(id), .b = value, .c = transposed});
   }
   facts(subject, {value, transposed});
 }
 
-void Emitter::output(TermId id, Reg value) {
-  const Term& t = pattern()[id];
-  const std::size_t n = t.node.index();
-  if (node_certain_[n] && !head_done_[n]) {
-    add({.op = Do::kSameNode, .a = value, .c = t.output,
-         .d = node_reg(t.node)});
-    facts(id, {value});
-    return;
-  }
-  if (head_done_[n]) {
-    head_done_[n] = false;
-    tail(id);
-    return;
-  }
-  const bool once = prepared_.analysis.nodes[n].ways == 1;
-  if (!node_touched_[n] && (main() || once)) {
-    head(id, value);
-    tail(id);
-    return;
-  }
-  const NodePattern& p = pattern()[t.node];
-  if (node_blocks_[n] == kNone) {
-    node_touched_[n] = true;
-    const std::uint32_t body = block([&] {
-      head_tests(id);
-      tail(id);
-    });
-    node_blocks_[n] = body;
-  }
-  const bool consumed = prepared_.analysis.nodes[n].consumed;
-  add({.op = Do::kEnterNode, .a = value, .b = out_.op(p.domain, p.type),
-       .c = t.output, .d = node_reg(t.node),
-       .e = consumed ? kMarkConsumed : 0, .f = node_blocks_[n]});
-  if (outputs_[n].size() > 1) facts(id, {value});
-}
-
-void Emitter::head(TermId id, Reg value) {
-  const Term& t = pattern()[id];
-  const NodePattern& p = pattern()[t.node];
-  const std::size_t n = t.node.index();
-  const bool consumed = prepared_.analysis.nodes[n].consumed;
-  add({.op = Do::kNode, .a = value, .b = out_.op(p.domain, p.type),
-       .c = t.output, .d = node_reg(t.node),
-       .e = consumed ? kMarkConsumed : 0});
-  node_touched_[n] = true;
-  if (main()) node_certain_[n] = true;
-  head_tests(id);
-}
-
-void Emitter::head_tests(TermId id) {
-  const Term& t = pattern()[id];
-  const NodePattern& p = pattern()[t.node];
-  const std::size_t n = t.node.index();
-  const Reg node = node_reg(t.node);
-  if (!late_differ_) differ(t.node, 0);
-  std::vector<std::string> mentioned;
-  for (const AttributePattern& a : p.attributes) {
-    mentioned.push_back(a.name);
-    if (a.kind == AttributePattern::Kind::kVariable ||
-        a.kind == AttributePattern::Kind::kAny) {
-      continue;
-    }
-    add({.op = Do::kLiteral, .a = node, .b = out_.literal(a)});
-  }
-  if (!p.open_attributes) {
-    add({.op = Do::kPlain, .a = node,
-         .b = out_.name_list(std::move(mentioned))});
-  }
-  if (!prepared_.analysis.nodes[n].consumed) return;
-  if (!p.open_outputs) {
-    add({.op = Do::kUnread, .a = node, .b = p.output_count});
-  }
-  // What is, or may turn out to be, a result may have other readers. (With a
-  // single one every other node stands further down.)
-  const bool single = pattern().results().size() == 1;
-  for (TermId result : pattern().results()) {
-    for (const Top& top : tops(pattern(), result)) {
-      const NodePattern& other = pattern()[top.node];
-      if (top.node == t.node || (!single && other.type == p.type &&
-                                 other.domain == p.domain)) {
-        return;
-      }
-    }
-  }
-  // Which of several outputs is entered is not known in a shared block.
-  if (outputs_[n].size() > 1 && !main()) return;
-  add({.op = Do::kClosed, .a = node, .b = t.output, .c = future(id)});
-}
-
-// A producer of a result is not that of another. Failing because of a result
-// from `from` on counts: another choice there may free the node.
-void Emitter::differ(NodePatternId id, std::uint32_t from) {
-  if (!prepared_.top[id.index()]) return;
-  for (std::uint32_t r = 0; r < pattern().results().size(); ++r) {
-    for (const Top& top : tops(pattern(), pattern().results()[r])) {
-      const std::size_t other = top.node.index();
-      if (top.node == id || !prepared_.top[other] || !node_touched_[other]) {
-        continue;
-      }
-      add({.op = Do::kDiffer, .a = node_reg(id), .b = node_reg(top.node),
-           .c = r >= from});
-    }
-  }
-}
-
-void Emitter::tail(TermId id) {
-  const Term& t = pattern()[id];
-  const NodePattern& p = pattern()[t.node];
-  const Reg node = node_reg(t.node);
-  for (const AttributePattern& a : p.attributes) {
-    if (a.kind != AttributePattern::Kind::kVariable) continue;
-    add({.op = Do::kScalar, .a = node, .b = out_.name(a.name),
-         .c = scalar_reg(a.variable)});
-  }
-  const bool several = node_blocks_[t.node.index()] == kNone && !main() &&
-                       outputs_[t.node.index()].size() > 1 &&
-                       prepared_.analysis.nodes[t.node.index()].ways > 1;
-  if (!several && !prepared_.facts[id.index()].empty()) {
-    const Reg value = new_reg(depth(t.node));
-    add({.op = Do::kOutput, .a = node, .b = t.output, .c = value});
-    facts(id, {value});
-  }
-  inputs(t.node);
-}
-
-void Emitter::inputs(NodePatternId id) {
-  const NodePattern& p = pattern()[id];
-  const auto& orders = prepared_.permutations[id.index()];
-  const std::size_t written = written_inputs(pattern(), p);
-  const bool tail = has_rest(pattern(), p);
-  bool sizes_differ = false;
-  for (const auto& order : orders) {
-    sizes_differ |= order.size() != orders[0].size();
-  }
-  const std::uint32_t operand =
-      out_.inputs({orders, p.open_inputs || tail});
-  Reg which = kNone;
-  const bool listed = tail && pattern()[p.inputs.back()].variable;
-  if (sizes_differ || (listed && orders.size() > 1)) {
-    which = new_reg(depth(id));
-  }
-  const Reg first =
-      new_reg(depth(id), static_cast<std::uint32_t>(written));
-  add({.op = Do::kInputs, .a = node_reg(id), .b = operand, .c = first,
-       .d = which});
-  if (listed) rest(id, operand, which);
-  if (sizes_differ) {
-    inputs_by_size(id, first, which, operand);
-  } else {
-    input_terms(id, first, orders[0].size());
-  }
-}
-
-void Emitter::inputs_by_size(NodePatternId id, Reg first, Reg which,
-                             std::uint32_t operand) {
-  std::vector<std::uint32_t> blocks;
-  for (const auto& order : prepared_.permutations[id.index()]) {
-    if (blocks.size() <= order.size()) blocks.resize(order.size() + 1, kNone);
-  }
-  // A shared subpattern in several sizes is named by several places.
-  for (const auto& order : prepared_.permutations[id.index()]) {
-    std::uint32_t& of_size = blocks[order.size()];
-    if (of_size != kNone) continue;
-    of_size = block([&] {
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        term(pattern()[id].inputs[i],
-             make_reg(reg_depth(first),
-                      reg_index(first) + static_cast<std::uint32_t>(i)));
-      }
-    });
-  }
-  add({.op = Do::kBySize, .a = which, .b = operand,
-       .c = out_.block_list(std::move(blocks))});
-}
-
-void Emitter::input_terms(NodePatternId id, Reg first, std::size_t count) {
-  const auto& terms = pattern()[id].inputs;
-  const auto reg = [&](std::size_t i) {
-    return make_reg(reg_depth(first),
-                    reg_index(first) + static_cast<std::uint32_t>(i));
-  };
-  std::vector<bool> done;
-  for (std::size_t i = 0; i < count; ++i) {
-    done.push_back(precheck(terms[i], reg(i)));
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!done[i]) term(terms[i], reg(i));
-  }
-}
-
-void Emitter::rest(NodePatternId id, std::uint32_t operand, Reg which) {
-  const VariableId variable =
-      pattern()[pattern()[id].inputs.back()].variable;
-  add({.op = Do::kRest, .a = variable_reg(variable), .b = operand,
-       .c = node_reg(id), .f = which});
-}
-
-// --- Compound terms ------------------------------------------------------------
+// --- Compound terms ---------------------------------------------------------
 
 void Emitter::compound(TermId id, Reg value) {
   const bool shared =
       prepared_.analysis.terms[id.index()].ways > 1 || late_terms_[id.index()];
   const auto body = [&](Reg v) {
-    if (pattern()[id].kind == TermKind::kEither) either(id, v);
-    else many(id, v);
+    if (pattern()[id].kind == TermKind::kEither)
+      either(id, v);
+    else
+      many(id, v);
   };
   if (!shared) {
     body(value);
@@ -441,8 +247,7 @@ void Emitter::compound(TermId id, Reg value) {
     const std::uint32_t made = block([&] { body(own); });
     term_blocks_[id.index()] = made;
   }
-  add({.op = Do::kEnter, .a = own, .b = value,
-       .c = term_blocks_[id.index()]});
+  add({.op = Do::kEnter, .a = own, .b = value, .c = term_blocks_[id.index()]});
 }
 
 void Emitter::either(TermId id, Reg value) {
@@ -452,11 +257,9 @@ void Emitter::either(TermId id, Reg value) {
   for (std::uint32_t i = 0; i < alternatives.size(); ++i) {
     const auto& set = op_sets_[alternatives[i].term.index()];
     const std::uint32_t body = block([&] { alternative(id, i, value); });
-    branches.alternatives.push_back(
-        {body, set ? out_.op_set(*set) : kNone});
+    branches.alternatives.push_back({body, set ? out_.op_set(*set) : kNone});
   }
-  add({.op = Do::kEither, .a = value,
-       .b = out_.branches(std::move(branches))});
+  add({.op = Do::kEither, .a = value, .b = out_.branches(std::move(branches))});
 }
 
 void Emitter::alternative(TermId id, std::uint32_t index, Reg value) {
@@ -465,11 +268,13 @@ void Emitter::alternative(TermId id, std::uint32_t index, Reg value) {
   for (FactId fact : chosen.facts) late_fact(fact);
   for (std::uint32_t i = 0; i < chosen.conditions.size(); ++i) {
     const Term& t = pattern()[chosen.conditions[i]];
-    add({.op = Do::kDefer, .a = static_cast<std::uint32_t>(later_.size()),
+    add({.op = Do::kDefer,
+         .a = static_cast<std::uint32_t>(later_.size()),
          .b = kNone});
     later_.push_back({t.kind == TermKind::kNever ? Deferred::Kind::kNever
                                                  : Deferred::Kind::kContext,
-                      t.base, {id, index, i, true}});
+                      t.base,
+                      {id, index, i, true}});
   }
 }
 
@@ -491,12 +296,13 @@ void Emitter::many(TermId id, Reg value) {
 }
 
 void Emitter::never(TermId id, Reg value) {
-  add({.op = Do::kDefer, .a = static_cast<std::uint32_t>(later_.size()),
+  add({.op = Do::kDefer,
+       .a = static_cast<std::uint32_t>(later_.size()),
        .b = value});
   later_.push_back({Deferred::Kind::kNeverAt, pattern()[id].base, {}});
 }
 
-// --- Facts ---------------------------------------------------------------------
+// --- Facts ------------------------------------------------------------------
 
 std::uint32_t Emitter::fact(FactId id) {
   Fact fact = pattern()[id];
@@ -508,7 +314,9 @@ std::uint32_t Emitter::fact(FactId id) {
 
 void Emitter::facts(TermId term, Value value) {
   for (FactId id : prepared_.facts[term.index()]) {
-    add({.op = Do::kFact, .a = value.reg, .b = fact(id),
+    add({.op = Do::kFact,
+         .a = value.reg,
+         .b = fact(id),
          .c = value.transposed});
   }
 }

@@ -100,6 +100,13 @@ class Emitter {
   std::uint32_t climb_row(const Anchor& anchor, pattern::TermId term,
                           Climb& climb,
                           std::map<pattern::TermId, std::uint32_t>& known);
+  Climb::Row bound_row(pattern::TermId id);
+  Climb::Row unbound_row(const Anchor& anchor, pattern::TermId id, Climb& climb,
+                         std::map<pattern::TermId, std::uint32_t>& known);
+  Climb::Row node_row(const Anchor& anchor, pattern::TermId id, Climb& climb,
+                      std::map<pattern::TermId, std::uint32_t>& known);
+  static Climb::Row union_row(const std::vector<std::uint32_t>& parts,
+                              Climb& climb);
   void report(Report& report);
   Report::Variable report_variable(pattern::VariableId id);
 
@@ -119,8 +126,8 @@ class Emitter {
   std::vector<std::uint32_t> node_blocks_, term_blocks_;
   std::vector<bool> late_variables_, late_terms_;
 
-  std::vector<std::optional<OpSet>> op_sets_;  // by term
-  std::vector<std::uint32_t> dominator_, level_;  // by term
+  std::vector<std::optional<OpSet>> op_sets_;          // by term
+  std::vector<std::uint32_t> dominator_, level_;       // by term
   std::vector<std::vector<pattern::TermId>> outputs_;  // by node
 
   // What is judged at the end, in order of deferring.

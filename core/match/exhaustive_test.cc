@@ -21,7 +21,7 @@ using pattern::TermId;
 using testing::DeclaredFacts;
 using testing::Draft;
 
-// --- Graphs --------------------------------------------------------------------
+// --- Graphs -----------------------------------------------------------------
 
 struct NodeChoice {
   const char* op;
@@ -48,8 +48,7 @@ class World {
     auto* tensor = model.arena.make<ir::Tensor>();
     tensor->dtype = ir::DataType::kFloat;
     tensor->bytes = std::as_bytes(std::span(data, count));
-    tensor->dims =
-        model.arena.copy(std::span<const std::int64_t>(dims));
+    tensor->dims = model.arena.copy(std::span<const std::int64_t>(dims));
     values_.push_back(model.graph.add_value(
         model.names.intern("c" + std::to_string(values_.size())),
         ir::Graph::main_block(), ir::ValueKind::kInitializer));
@@ -124,15 +123,14 @@ class World {
   std::vector<ir::ValueId> values_;
 };
 
-// --- Patterns ------------------------------------------------------------------
+// --- Patterns ---------------------------------------------------------------
 
 // Each recipe builds one term; made anew in every Draft.
 using Recipe = std::function<TermId(Draft&)>;
 
 std::vector<Recipe> leaves() {
   return {[](Draft& d) { return d.v("a"); }, [](Draft& d) { return d.v("b"); },
-          [](Draft& d) { return d.any(); },
-          [](Draft& d) { return d.num(1); }};
+          [](Draft& d) { return d.any(); }, [](Draft& d) { return d.num(1); }};
 }
 
 std::vector<Recipe> nodes_over(const std::vector<Recipe>& first,
@@ -167,12 +165,18 @@ std::vector<Recipe> compounds(const std::vector<Recipe>& nodes) {
   }
   const std::vector<std::function<TermId(Draft&, TermId)>> steps = {
       [](Draft& d, TermId h) { return d.op("Neg", {h}, {}, "step"); },
-      [](Draft& d, TermId h) { return d.op("Add", {h, d.v("s")}); },
-      [](Draft& d, TermId h) { return d.op("Sub", {d.any(), h}); },
-      [](Draft& d, TermId h) { return d.op("Add", {h, h}); },
       [](Draft& d, TermId h) {
-        return d.either_of({d.op("Neg", {h}, {}, "n"),
-                            d.op("Add", {h, d.num(1)}, {}, "o")});
+        return d.op("Add", {h, d.v("s")});
+      },
+      [](Draft& d, TermId h) {
+        return d.op("Sub", {d.any(), h});
+      },
+      [](Draft& d, TermId h) {
+        return d.op("Add", {h, h});
+      },
+      [](Draft& d, TermId h) {
+        return d.either_of(
+            {d.op("Neg", {h}, {}, "n"), d.op("Add", {h, d.num(1)}, {}, "o")});
       },
       [](Draft& d, TermId h) {
         return d.op("Sub", {h, d.maybe(d.op("Neg", {d.v("s")}), d.v("s"))});
@@ -267,10 +271,12 @@ void add_small(Patterns& out) {
       const Recipe& q = flat[j];
       const Recipe& r = flat[(i + 3 * j) % flat.size()];
       out.add({p, q, r});
-      out.add({p, q, [](Draft& d) { return d.op("Sub", {d.v("a"), d.v("d")}); }});
       out.add({p, q, [](Draft& d) {
-        return d.op("Add", {d.v("a"), d.op("Neg", {d.v("e")})});
-      }});
+                 return d.op("Sub", {d.v("a"), d.v("d")});
+               }});
+      out.add({p, q, [](Draft& d) {
+                 return d.op("Add", {d.v("a"), d.op("Neg", {d.v("e")})});
+               }});
     }
   }
   // Conditions that hold in one alternative alone.
@@ -280,10 +286,9 @@ void add_small(Patterns& out) {
         const TermId c = p(d);
         const TermId condition = never ? d.never(c, 1) : d.context(c, 1);
         const TermId first = d.op("Neg", {d.v("a")});
-        return d.op("Add", {d.either({{first, {}, {condition}},
-                                      {d.v("a"), {}, {}}},
-                                     1),
-                            d.v("b")});
+        return d.op(
+            "Add", {d.either({{first, {}, {condition}}, {d.v("a"), {}, {}}}, 1),
+                    d.v("b")});
       }});
     }
   }
@@ -305,23 +310,30 @@ class RandomTerms {
   TermId leaf() {
     static const char* const kNames[] = {"a", "b", "c"};
     switch (pick(8)) {
-      case 0: return d_.any();
-      case 1: return d_.num(1 + pick(2));
-      case 2: return d_.transpose(d_.v("w"), 1);
-      case 3: return d_.v("w");
-      default: return d_.v(kNames[pick(3)]);
+      case 0:
+        return d_.any();
+      case 1:
+        return d_.num(1 + pick(2));
+      case 2:
+        return d_.transpose(d_.v("w"), 1);
+      case 3:
+        return d_.v("w");
+      default:
+        return d_.v(kNames[pick(3)]);
     }
   }
 
   void fact(TermId subject, std::vector<pattern::FactId>* into) {
-    static const char* const kShapes[] = {"A B", "A", "... A", "2 A",
+    static const char* const kShapes[] = {"A B", "A",   "... A", "2 A",
                                           "_ B", "A A", "B"};
     const char* shape = kShapes[pick(7)];
-    const auto kind = pick(3) == 0 ? pattern::Fact::Kind::kFits
-                                   : pattern::Fact::Kind::kShape;
+    const auto kind =
+        pick(3) == 0 ? pattern::Fact::Kind::kFits : pattern::Fact::Kind::kShape;
     const pattern::FactId made = d_.shape(subject, shape, kind);
-    if (into) into->push_back(made);
-    else d_.global_fact(made);
+    if (into)
+      into->push_back(made);
+    else
+      d_.global_fact(made);
   }
 
   TermId f(int depth, bool in_step) {
@@ -334,9 +346,8 @@ class RandomTerms {
                                       : term(depth - 1, in_step));
     }
     if (pick(3) == 0) {
-      p.inputs.push_back(d_.rest(pick(2) ? d_.variable("r", 1)
-                                         : pattern::VariableId(),
-                                 1));
+      p.inputs.push_back(
+          d_.rest(pick(2) ? d_.variable("r", 1) : pattern::VariableId(), 1));
     } else {
       p.open_inputs = pick(3) == 0;
     }
@@ -350,13 +361,19 @@ class RandomTerms {
     }
     using Kind = pattern::AttributePattern::Kind;
     switch (pick(4)) {
-      case 0: p.open_attributes = true; break;
-      case 1: p.attributes = {{.name = "k", .kind = Kind::kInt, .i = 1}}; break;
+      case 0:
+        p.open_attributes = true;
+        break;
+      case 1:
+        p.attributes = {{.name = "k", .kind = Kind::kInt, .i = 1}};
+        break;
       case 2:
-        p.attributes = {{.name = "k", .kind = Kind::kVariable,
+        p.attributes = {{.name = "k",
+                         .kind = Kind::kVariable,
                          .variable = d_.variable(pick(2) ? "A" : "K", 1)}};
         break;
-      default: p.attributes = {{.name = "k"}};
+      default:
+        p.attributes = {{.name = "k"}};
     }
     p.output_count = 1 + static_cast<std::uint32_t>(pick(2));
     p.open_outputs = pick(2) == 0;
@@ -391,10 +408,14 @@ class RandomTerms {
     const int kind = pick(4);
     const TermId rest = term(depth - 1, true);
     TermId step;
-    if (kind == 0) step = d_.op("Add", {h, rest});
-    else if (kind == 1) step = d_.op("Sub", {d_.op("Neg", {h}), rest});
-    else if (kind == 2) step = d_.op("Sub", {rest, h});
-    else step = d_.maybe(d_.op("Neg", {h}, {}, "n"), d_.op("Add", {h, h}));
+    if (kind == 0)
+      step = d_.op("Add", {h, rest});
+    else if (kind == 1)
+      step = d_.op("Sub", {d_.op("Neg", {h}), rest});
+    else if (kind == 2)
+      step = d_.op("Sub", {rest, h});
+    else
+      step = d_.maybe(d_.op("Neg", {h}, {}, "n"), d_.op("Add", {h, h}));
     const TermId base = term(depth - 1, in_step);
     return d_.many(step, base, 1);
   }
@@ -403,11 +424,15 @@ class RandomTerms {
     if (depth == 0 || pick(6) == 0) return leaf();
     const char* binary = pick(2) ? "Add" : "Sub";
     switch (pick(13)) {
-      case 0: return d_.op("Neg", {term(depth - 1, in_step)});
+      case 0:
+        return d_.op("Neg", {term(depth - 1, in_step)});
       case 1:
-      case 2: return choice(depth, in_step);
-      case 3: return chain(depth, in_step);
-      case 4: return d_.context(term(depth - 1, in_step), 1);
+      case 2:
+        return choice(depth, in_step);
+      case 3:
+        return chain(depth, in_step);
+      case 4:
+        return d_.context(term(depth - 1, in_step), 1);
       case 5: {
         const TermId p = term(depth - 1, in_step);
         return d_.op(binary, {p, d_.never(term(depth - 1, in_step), 1)});
@@ -417,7 +442,8 @@ class RandomTerms {
         return d_.op("Sub", {d_.op("Neg", {shared}), shared});
       }
       case 7:
-      case 8: return f(depth, in_step);
+      case 8:
+        return f(depth, in_step);
       default: {
         const TermId p = term(depth - 1, in_step);
         return d_.op(binary, {p, term(depth - 1, in_step)});
@@ -436,9 +462,7 @@ void add_random(Patterns& out, unsigned seed, int count) {
     std::vector<Recipe> all, conditions;
     for (unsigned r = 0; r < results; ++r) {
       const unsigned own = random();
-      all.push_back([own](Draft& d) {
-        return RandomTerms(d, own).term(3);
-      });
+      all.push_back([own](Draft& d) { return RandomTerms(d, own).term(3); });
     }
     if (random() % 4 == 0) {
       const unsigned own = random();
@@ -452,7 +476,7 @@ void add_random(Patterns& out, unsigned seed, int count) {
   }
 }
 
-// --- Comparing -------------------------------------------------------------------
+// --- Comparing --------------------------------------------------------------
 
 class Comparison {
  public:
@@ -623,8 +647,12 @@ void random_world(World& world, std::mt19937& random) {
     };
     const int a = value(), b = value();
     switch (random() % 5) {
-      case 0: world.add({"Neg", {a}}); break;
-      case 1: world.add({"Sub", {a, b}}); break;
+      case 0:
+        world.add({"Neg", {a}});
+        break;
+      case 1:
+        world.add({"Sub", {a, b}});
+        break;
       case 2: {
         NodeChoice f{"F", {}};
         for (unsigned i = random() % 4; i > 0; --i) {
@@ -634,7 +662,8 @@ void random_world(World& world, std::mt19937& random) {
         world.add_f(f);
         break;
       }
-      default: world.add({"Add", {a, b}});
+      default:
+        world.add({"Add", {a, b}});
     }
   }
   const std::size_t last = world.value_count() - 1;

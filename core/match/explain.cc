@@ -10,6 +10,17 @@ namespace ruleengine::match {
 
 using pattern::Fact;
 
+namespace {
+
+std::string number_text(double number) {
+  std::string text = std::to_string(number);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+}  // namespace
+
 void Recorder::offer(Miss miss) {
   if (!best_ || miss.depth > best_->depth) {
     best_ = std::move(miss);
@@ -18,9 +29,9 @@ void Recorder::offer(Miss miss) {
   const bool same = miss.depth == best_->depth && miss.test == best_->test &&
                     miss.found == best_->found;
   // The same test with another wish: an alternative.
-  if (same && (" or " + best_->expected + " or ")
-                      .find(" or " + miss.expected + " or ") ==
-                  std::string::npos) {
+  if (same &&
+      (" or " + best_->expected + " or ")
+              .find(" or " + miss.expected + " or ") == std::string::npos) {
     best_->expected += " or " + miss.expected;
   }
 }
@@ -39,6 +50,19 @@ bool Naive::fail(const std::function<Failure()>& failure) {
   miss.found = std::move(what.found);
   recorder_->offer(std::move(miss));
   return false;
+}
+
+bool Naive::fail_at(const Goal& goal, const std::string& expected) {
+  return fail([&] {
+    return Failure{goal.node,   goal.value, pattern()[goal.term].line,
+                   place(goal), expected,   value_text(goal.value)};
+  });
+}
+
+std::string Naive::numbers_text(const std::vector<double>& numbers) {
+  std::string out = "the constant";
+  for (double number : numbers) out += " " + number_text(number);
+  return out;
 }
 
 std::string Naive::place(const Goal& goal) {
@@ -62,10 +86,7 @@ std::string Naive::value_text(ir::ValueId value) {
     out = "initializer " + name;
   }
   if (const auto number = judge_.number(value)) {
-    std::string text = std::to_string(number->value);
-    text.erase(text.find_last_not_of('0') + 1);
-    if (text.back() == '.') text.pop_back();
-    return out + " = " + text;
+    return out + " = " + number_text(number->value);
   }
   const ir::Type* type = view_.facts().type(value);
   if (type == nullptr || !type->is_tensor()) return out;
@@ -82,8 +103,12 @@ std::string Naive::value_text(ir::ValueId value) {
 std::string Naive::fact_text(const Fact& fact) {
   std::string out;
   switch (fact.kind) {
-    case Fact::Kind::kShape: out = "shape"; break;
-    case Fact::Kind::kFits: out = "fits"; break;
+    case Fact::Kind::kShape:
+      out = "shape";
+      break;
+    case Fact::Kind::kFits:
+      out = "fits";
+      break;
     case Fact::Kind::kRank:
       return "rank " + std::to_string(fact.number);
     case Fact::Kind::kDim:
@@ -95,20 +120,23 @@ std::string Naive::fact_text(const Fact& fact) {
         out += " " + std::string(ir::data_type_name(type));
       }
       return out;
-    case Fact::Kind::kConst: out = "a constant"; break;
+    case Fact::Kind::kConst:
+      out = "a constant";
+      break;
   }
   if (fact.ellipsis) out += " ...";
   for (const Fact::DimPattern& dim : fact.dims) {
     switch (dim.kind) {
-      case Fact::DimPattern::Kind::kAny: out += " _"; break;
+      case Fact::DimPattern::Kind::kAny:
+        out += " _";
+        break;
       case Fact::DimPattern::Kind::kNumber:
         out += " " + std::to_string(dim.number);
         break;
       case Fact::DimPattern::Kind::kLetter: {
         out += " " + pattern()[dim.letter].name;
-        const Bound* bound =
-            get(variable_frame(dim.letter, frames_[0].get()), kVariableSlot,
-                dim.letter.index());
+        const Bound* bound = get(variable_frame(dim.letter, frames_[0].get()),
+                                 kVariableSlot, dim.letter.index());
         if (bound != nullptr) {
           out += "=" + (bound->kind == Bound::Kind::kDim
                             ? view_.graph().model().dims.text(bound->dim)
@@ -132,20 +160,22 @@ std::string Naive::attribute_text(const ir::Attribute* attribute) {
     return out + "]";
   };
   switch (attribute->kind) {
-    case ir::AttributeKind::kInt: return std::to_string(attribute->i);
-    case ir::AttributeKind::kFloat: return std::to_string(attribute->f);
+    case ir::AttributeKind::kInt:
+      return std::to_string(attribute->i);
+    case ir::AttributeKind::kFloat:
+      return std::to_string(attribute->f);
     case ir::AttributeKind::kString:
       return "\"" + printable(attribute->s) + "\"";
     case ir::AttributeKind::kInts:
       return list(attribute->ints,
                   [](std::int64_t i) { return std::to_string(i); });
     case ir::AttributeKind::kFloats:
-      return list(attribute->floats,
-                  [](float f) { return std::to_string(f); });
+      return list(attribute->floats, [](float f) { return std::to_string(f); });
     case ir::AttributeKind::kStrings:
       return list(attribute->strings,
                   [](std::string_view s) { return printable(s); });
-    default: return "a value";
+    default:
+      return "a value";
   }
 }
 

@@ -39,11 +39,10 @@ std::string miss(const std::function<TermId(Draft&)>& build,
 }
 
 TermId attention(Draft& d) {
-  const TermId scores =
-      d.op("MatMul", {d.v("q"), d.op("Transpose", {d.v("k")},
-                                     {{.name = "perm"}})});
-  const TermId scaled = d.either_of({d.op("Mul", {scores, d.v("c")}),
-                                     d.op("Div", {scores, d.v("c")})});
+  const TermId scores = d.op(
+      "MatMul", {d.v("q"), d.op("Transpose", {d.v("k")}, {{.name = "perm"}})});
+  const TermId scaled = d.either_of(
+      {d.op("Mul", {scores, d.v("c")}), d.op("Div", {scores, d.v("c")})});
   return d.op("MatMul", {d.op("Softmax", {scaled}), d.v("v")});
 }
 
@@ -76,25 +75,28 @@ TEST_CASE("numbers, attributes, facts, readers") {
     [n] z = Neg(r)
     [x] w = Abs(r)
   })";
-  CHECK(miss([](Draft& d) {
-          return d.op("Softmax", {d.op("Mul", {d.v("x"), d.num(2)})},
-                      {{.name = "axis"}});
-        }, graph, "y") ==
+  CHECK(miss(
+            [](Draft& d) {
+              return d.op("Softmax", {d.op("Mul", {d.v("x"), d.num(2)})},
+                          {{.name = "axis"}});
+            },
+            graph, "y") ==
         "2: line 0: input 1 of Mul node 'm': expected the constant 2, "
         "found initializer 'k' = 2.5");
-  CHECK(miss([](Draft& d) { return d.op("Softmax", {d.v("x")}); }, graph,
-             "y") ==
-        "0: line 1: attribute axis of Softmax node 's': expected its default, "
-        "since the pattern does not mention it, found 0");
-  CHECK(miss([](Draft& d) {
-          d.global_fact(d.shape(d.v("x"), "B 8"));
-          return d.op("Relu", {d.v("x")});
-        }, graph, "r") ==
+  CHECK(
+      miss([](Draft& d) { return d.op("Softmax", {d.v("x")}); }, graph, "y") ==
+      "0: line 1: attribute axis of Softmax node 's': expected its default, "
+      "since the pattern does not mention it, found 0");
+  CHECK(miss(
+            [](Draft& d) {
+              d.global_fact(d.shape(d.v("x"), "B 8"));
+              return d.op("Relu", {d.v("x")});
+            },
+            graph, "r") ==
         "1: line 1: fact about input 'a' float[2,3]: expected shape B=2 8, "
         "found input 'a' float[2,3]");
-  CHECK(miss([](Draft& d) {
-          return d.op("Neg", {d.op("Relu", {d.v("x")})});
-        }, graph, "z") ==
+  CHECK(miss([](Draft& d) { return d.op("Neg", {d.op("Relu", {d.v("x")})}); },
+             graph, "z") ==
         "2: line 1: readers of 'r': expected only nodes of the match, "
         "found also read by Abs node 'x'");
   CHECK(miss([](Draft& d) { return d.op("Neg", {d.v("x")}); }, graph, "z") ==

@@ -21,10 +21,14 @@ constexpr std::int64_t kMostTransposed = std::int64_t{1} << 24;
 double resolution(ir::DataType type) {
   switch (type) {
     case ir::DataType::kFloat:
-    case ir::DataType::kDouble: return 1e-5;
-    case ir::DataType::kFloat16: return 0x1p-10;
-    case ir::DataType::kBfloat16: return 0x1p-7;
-    default: return ir::is_float(type) ? 0x1p-3 : 0;
+    case ir::DataType::kDouble:
+      return 1e-5;
+    case ir::DataType::kFloat16:
+      return 0x1p-10;
+    case ir::DataType::kBfloat16:
+      return 0x1p-7;
+    default:
+      return ir::is_float(type) ? 0x1p-3 : 0;
   }
 }
 
@@ -36,9 +40,8 @@ bool near(double found, double wanted, double relative) {
 
 bool same_floats(std::span<const float> found,
                  const std::vector<double>& wanted) {
-  return std::ranges::equal(found, wanted, [](float a, double b) {
-    return near(a, b, 1e-6);
-  });
+  return std::ranges::equal(found, wanted,
+                            [](float a, double b) { return near(a, b, 1e-6); });
 }
 
 bool is_one_axis(const pattern::Fact::DimPattern& dim) {
@@ -48,10 +51,12 @@ bool is_one_axis(const pattern::Fact::DimPattern& dim) {
 bool axis_fits(const Fact::DimPattern& wanted, ir::Dim found,
                const Unify& unify) {
   switch (wanted.kind) {
-    case Fact::DimPattern::Kind::kAny: return true;
+    case Fact::DimPattern::Kind::kAny:
+      return true;
     case Fact::DimPattern::Kind::kNumber:
       return found.known() && found.size() == wanted.number;
-    case Fact::DimPattern::Kind::kLetter: return unify(wanted.letter, found);
+    case Fact::DimPattern::Kind::kLetter:
+      return unify(wanted.letter, found);
   }
   return false;
 }
@@ -118,17 +123,15 @@ bool Judge::numbers(ir::ValueId value, std::span<const double> wanted,
       ir::to_doubles(*tensor, graph_.model().external.get(), kMostNumbers);
   if (!found) return false;
   const double relative = resolution(tensor->dtype);
-  return std::ranges::equal(*found, wanted, [&](double a, double b) {
-    return near(a, b, relative);
-  });
+  return std::ranges::equal(
+      *found, wanted, [&](double a, double b) { return near(a, b, relative); });
 }
 
 std::optional<Judge::Number> Judge::number(ir::ValueId value) {
   if (!value || !facts_.is_constant(value)) return std::nullopt;
   const ir::Tensor* tensor = facts_.constant(value);
   if (tensor == nullptr || tensor->element_count() != 1) return std::nullopt;
-  const auto found =
-      ir::to_doubles(*tensor, graph_.model().external.get(), 1);
+  const auto found = ir::to_doubles(*tensor, graph_.model().external.get(), 1);
   if (!found || found->size() != 1) return std::nullopt;
   return Number{(*found)[0], resolution(tensor->dtype)};
 }
@@ -272,12 +275,16 @@ bool Judge::fact(const Fact& fact, ir::ValueId value, bool transposed,
   if (!dims) return false;
   switch (fact.kind) {
     case Fact::Kind::kShape:
-    case Fact::Kind::kConst: return shape_fits(fact, *dims, unify);
-    case Fact::Kind::kFits: return broadcasts(fact, *dims, unify);
+    case Fact::Kind::kConst:
+      return shape_fits(fact, *dims, unify);
+    case Fact::Kind::kFits:
+      return broadcasts(fact, *dims, unify);
     case Fact::Kind::kRank:
       return fact.number == static_cast<std::int64_t>(dims->size());
-    case Fact::Kind::kDim: return dim_fits(fact, *dims, unify);
-    default: return true;
+    case Fact::Kind::kDim:
+      return dim_fits(fact, *dims, unify);
+    default:
+      return true;
   }
 }
 

@@ -46,8 +46,7 @@ class Judge {
 
   // The same value, or constants of equal bits; `transposed` ones stand for
   // their transpose.
-  bool same(ir::ValueId a, bool a_transposed, ir::ValueId b,
-            bool b_transposed);
+  bool same(ir::ValueId a, bool a_transposed, ir::ValueId b, bool b_transposed);
   bool is_matrix_constant(ir::ValueId value);
 
   // A literal of the pattern against what stands there (nullptr: nothing).
@@ -63,8 +62,7 @@ class Judge {
             const Unify& unify);
 
  private:
-  std::optional<std::vector<ir::Dim>> shape(ir::ValueId value,
-                                            bool transposed);
+  std::optional<std::vector<ir::Dim>> shape(ir::ValueId value, bool transposed);
   std::optional<ir::DataType> element_type(ir::ValueId value);
   bool same_transposed(const ir::Tensor& a, const ir::Tensor& b);
 

@@ -15,9 +15,8 @@ void Assembler::add_rule(std::uint32_t rule, const Sequence& sequence,
   std::ranges::sort(root_ops);
   const auto repeated = std::ranges::unique(root_ops);
   root_ops.erase(repeated.begin(), repeated.end());
-  const auto [start, is_new] =
-      starts_.try_emplace({std::move(root_ops), output},
-                          static_cast<std::uint32_t>(grown_.size()));
+  const auto [start, is_new] = starts_.try_emplace(
+      {std::move(root_ops), output}, static_cast<std::uint32_t>(grown_.size()));
   if (is_new) grown_.emplace_back();
   std::uint32_t at = start->second;
   const auto visit = [&] {
@@ -74,17 +73,15 @@ void Assembler::lay_start(const StartKey& key, std::uint32_t top) {
   start.ops = key.first;
   start.output = key.second;
   start.segment = static_cast<std::uint32_t>(code_.segments.size());
-  code_.segments.push_back({.rules = grown_[top].rules,
-                            .rule = grown_[top].rules == 1
-                                        ? grown_[top].least_rule
-                                        : kNone,
-                            .least_rule = grown_[top].least_rule});
+  code_.segments.push_back(
+      {.rules = grown_[top].rules,
+       .rule = grown_[top].rules == 1 ? grown_[top].least_rule : kNone,
+       .least_rule = grown_[top].least_rule});
   start.branch = lay_fork(top, start.segment);
   code_.starts.push_back(std::move(start));
 }
 
-std::uint32_t Assembler::lay_fork(std::uint32_t grown,
-                                  std::uint32_t segment) {
+std::uint32_t Assembler::lay_fork(std::uint32_t grown, std::uint32_t segment) {
   Branch branch;
   // A copy: laying cells out may not touch it, but is no place to find out.
   const std::vector<std::uint32_t> children = grown_[grown].children;
@@ -92,8 +89,7 @@ std::uint32_t Assembler::lay_fork(std::uint32_t grown,
   for (Group& group : branch) {
     std::ranges::stable_sort(group.children, [](const Child& a,
                                                 const Child& b) {
-      return std::tie(a.op, a.number, a.key) <
-             std::tie(b.op, b.number, b.key);
+      return std::tie(a.op, a.number, a.key) < std::tie(b.op, b.number, b.key);
     });
     for (Child& child : group.children) {
       child.cell = lay_segment(child.cell, segment);
@@ -108,11 +104,10 @@ std::uint32_t Assembler::lay_segment(std::uint32_t grown,
                                      std::uint32_t parent) {
   const auto segment = static_cast<std::uint32_t>(code_.segments.size());
   const Grown& first = grown_[grown];
-  code_.segments.push_back(
-      {.parent = parent,
-       .rules = first.rules,
-       .rule = first.rules == 1 ? first.least_rule : kNone,
-       .least_rule = first.least_rule});
+  code_.segments.push_back({.parent = parent,
+                            .rules = first.rules,
+                            .rule = first.rules == 1 ? first.least_rule : kNone,
+                            .least_rule = first.least_rule});
   const auto start = static_cast<std::uint32_t>(code_.cells.size());
   for (std::uint32_t at = grown;;) {
     const Grown& here = grown_[at];

@@ -26,13 +26,15 @@ using Kind = AttributePattern::Kind;
 
 std::string bound_text(const ir::Graph& graph, const Bound& bound) {
   switch (bound.kind) {
-    case Bound::Kind::kNothing: return "-";
+    case Bound::Kind::kNothing:
+      return "-";
     case Bound::Kind::kValue:
       return std::string(graph.name(bound.value)) +
              (bound.transposed ? ".T" : "");
     case Bound::Kind::kNode:
       return "@" + std::string(graph.name(graph.output(bound.node)));
-    case Bound::Kind::kDim: return graph.model().dims.text(bound.dim);
+    case Bound::Kind::kDim:
+      return graph.model().dims.text(bound.dim);
     case Bound::Kind::kAttribute:
       return bound.attribute->kind == ir::AttributeKind::kInt
                  ? std::to_string(bound.attribute->i)
@@ -141,9 +143,10 @@ TEST_CASE("permutations are the ones tried, and may be shorter") {
     p = Clip(a, l, h)
     q = Clip(p, l)
     y = Clip(q)
-  })") == "p {p} x=a low=l high=h\n"
-          "q {q} x=p low=l high=-\n"
-          "y {y} x=q low=- high=-\n");
+  })") ==
+        "p {p} x=a low=l high=h\n"
+        "q {q} x=p low=l high=-\n"
+        "y {y} x=q low=- high=-\n");
 }
 
 TEST_CASE("a repeated variable is one value, or constants of equal bits") {
@@ -207,12 +210,14 @@ TEST_CASE("attributes: literals, defaults, names") {
         "r {r} x=a\n");
   CHECK(matches([](Draft& d) { d.result(d.op("Softmax", {d.v("x")})); },
                 graph) == "p {p} x=a\nq {q} x=a\n");
-  CHECK(matches([](Draft& d) {
-          d.result(d.op("Softmax", {d.v("x")},
-                        {{.name = "axis", .kind = Kind::kVariable,
-                          .variable = d.variable("A", 1)}}));
-        }, graph) ==
-        "p {p} A=-1 x=a\nq {q} A=-1 x=a\nr {r} A=0 x=a\n");
+  CHECK(matches(
+            [](Draft& d) {
+              d.result(d.op("Softmax", {d.v("x")},
+                            {{.name = "axis",
+                              .kind = Kind::kVariable,
+                              .variable = d.variable("A", 1)}}));
+            },
+            graph) == "p {p} A=-1 x=a\nq {q} A=-1 x=a\nr {r} A=0 x=a\n");
   const auto open = [](Draft& d) {
     NodePattern p;
     p.type = "Softmax";
@@ -223,10 +228,53 @@ TEST_CASE("attributes: literals, defaults, names") {
   CHECK(matches(open, graph) == "p {p} x=a\nq {q} x=a\nr {r} x=a\n");
 }
 
+TEST_CASE("an axis counts from the front and from the end alike") {
+  const auto with = [](std::optional<int> axis) {
+    return [axis](Draft& d) {
+      Draft::Attributes attributes;
+      if (axis) {
+        attributes = {{.name = "axis", .kind = Kind::kInt, .i = *axis}};
+      }
+      d.result(d.op("Softmax", {d.v("x")}, attributes));
+    };
+  };
+  const char* graph = R"((float[2,3] a, float[2,3,4] b)
+      => (float[2,3] y, float[2,3,4] z) {
+    y = Softmax <axis = 1> (a)
+    z = Softmax <axis = 1> (b)
+  })";
+  CHECK(matches(with(-1), graph) == "y {y} x=a\n");
+  CHECK(matches(with(-2), graph) == "z {z} x=b\n");
+  CHECK(matches(with(1), graph) == "y {y} x=a\nz {z} x=b\n");
+  CHECK(matches(with(std::nullopt), graph) == "y {y} x=a\n");
+  // Also where several rules tell axes apart.
+  std::vector<Pattern> patterns;
+  for (int axis : {-1, 0, 1, -2}) {
+    Draft d;
+    with(axis)(d);
+    auto made = d.finish();
+    REQUIRE(made.ok());
+    patterns.push_back(std::move(*made));
+  }
+  std::vector<const Pattern*> all;
+  for (const Pattern& p : patterns) all.push_back(&p);
+  auto model = text::parse_model(graph);
+  REQUIRE(model.ok());
+  DeclaredFacts facts((*model)->graph);
+  const Program program = compile(all);
+  Machine machine(program, (*model)->graph, facts);
+  std::vector<Match> found;
+  machine.run(ir::NodeId(0u), {}, found);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].rule == 0);
+  CHECK(found[1].rule == 2);
+}
+
 TEST_CASE("an attribute and a dimension may be one letter") {
   const auto pattern = [](Draft& d) {
     d.result(d.op("Split", {d.v("x")},
-                  {{.name = "num_outputs", .kind = Kind::kVariable,
+                  {{.name = "num_outputs",
+                    .kind = Kind::kVariable,
                     .variable = d.variable("N", 1)},
                    {.name = "axis"}}));
     d.global_fact(d.shape(d.v("x"), "N _"));
@@ -250,20 +298,21 @@ TEST_CASE("facts: letters, numbers, wildcards, broadcasting") {
     y = Sum(p, q, r, s, t)
   })";
   const auto of = [&](const char* x, const char* m, Fact::Kind kind) {
-    return matches([=](Draft& d) {
-      NodePattern p;
-      p.type = "Add";
-      p.inputs = {d.v("x"), d.v("m")};
-      p.permutations = {{0, 1}};
-      d.result(d.output(d.made(p), 0));
-      d.global_fact(d.shape(d.v("x"), x));
-      d.global_fact(d.shape(d.v("m"), m, kind));
-    }, graph);
+    return matches(
+        [=](Draft& d) {
+          NodePattern p;
+          p.type = "Add";
+          p.inputs = {d.v("x"), d.v("m")};
+          p.permutations = {{0, 1}};
+          d.result(d.output(d.made(p), 0));
+          d.global_fact(d.shape(d.v("x"), x));
+          d.global_fact(d.shape(d.v("m"), m, kind));
+        },
+        graph);
   };
   CHECK(of("H S D", "H S D", Fact::Kind::kShape) ==
         "p {p} x=a m=b H=2 S=B D=8\n");
-  CHECK(of("... D", "H D", Fact::Kind::kShape) ==
-        "q {q} x=a m=c D=8 H=2\n");
+  CHECK(of("... D", "H D", Fact::Kind::kShape) == "q {q} x=a m=c D=8 H=2\n");
   CHECK(of("_ S 8", "... 8", Fact::Kind::kShape) ==
         "p {p} x=a m=b S=B\nq {q} x=a m=c S=B\ns {s} x=a m=e S=B\n");
   CHECK(of("H S D", "H S D", Fact::Kind::kFits) ==
@@ -278,10 +327,8 @@ TEST_CASE("alternatives in order; what they state holds in them alone") {
     const TermId div = d.op("Div", {x, d.v("c")}, {}, "div");
     Fact constant{.kind = Fact::Kind::kConst, .subject = d.v("c")};
     const auto is_constant = d.fact(constant);
-    const TermId any = d.either({{mul, {is_constant}, {}},
-                                 {div, {is_constant}, {}},
-                                 {x, {}, {}}},
-                                1);
+    const TermId any = d.either(
+        {{mul, {is_constant}, {}}, {div, {is_constant}, {}}, {x, {}, {}}}, 1);
     d.result(d.op("Softmax", {any}));
   };
   CHECK(matches(scaled, R"((float[2] a, float[2] v) => (float[2] y)
@@ -293,9 +340,10 @@ TEST_CASE("alternatives in order; what they state holds in them alone") {
     o = Mul(a, v)
     r = Softmax(o)
     y = Sum(p, q, r)
-  })") == "p {m p} x=a c=k div=-\n"
-          "q {n q} x=a c=k div=@n\n"
-          "r {r} x=o c=- div=-\n");
+  })") ==
+        "p {m p} x=a c=k div=-\n"
+        "q {n q} x=a c=k div=@n\n"
+        "r {r} x=o c=- div=-\n");
 }
 
 TEST_CASE("an absent input, a maybe absent one, a tail") {
@@ -462,8 +510,7 @@ TEST_CASE("outputs: several, unmentioned, absent") {
     q, m = Dropout(p)
     y, n = Dropout(q)
   })";
-  CHECK(matches(both, graph) ==
-        "p,- {p} x=a\nq,m {q} x=p\ny,n {y} x=q\n");
+  CHECK(matches(both, graph) == "p,- {p} x=a\nq,m {q} x=p\ny,n {y} x=q\n");
   const auto one = [](Draft& d) { d.result(d.op("Dropout", {d.v("x")})); };
   CHECK(matches(one, graph) == "p {p} x=a\nq {q} x=p\n");
 }
@@ -481,9 +528,10 @@ TEST_CASE("siblings are different nodes, later ones in graph order") {
     q = MatMul(s, v)
     o = MatMul(u, s)
     r = MatMul(s, w)
-  })") == "p,q,r {p q r} x=s a=u b=v c=w\n"
-          "q,p,r {p q r} x=s a=v b=u c=w\n"
-          "r,p,q {p q r} x=s a=w b=u c=v\n");
+  })") ==
+        "p,q,r {p q r} x=s a=u b=v c=w\n"
+        "q,p,r {p q r} x=s a=v b=u c=w\n"
+        "r,p,q {p q r} x=s a=w b=u c=v\n");
   // Two nodes up, and through a commutative one.
   const auto far = [](Draft& d) {
     const TermId x = d.v("x");
@@ -631,8 +679,7 @@ TEST_CASE("a long chain needs no stack, and a value of many readers no time") {
   machine.run(root, {}, found);
   REQUIRE(found.size() == 1);
   CHECK(found[0].consumed.size() == kLength + 1);
-  const std::optional<Match> expected =
-      naive_match(*chain, graph, facts, root);
+  const std::optional<Match> expected = naive_match(*chain, graph, facts, root);
   REQUIRE(expected.has_value());
   CHECK(found[0] == *expected);
   found.clear();

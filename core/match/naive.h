@@ -47,6 +47,9 @@ class Naive {
     std::uint32_t hole = 0;  // the number of its chain's hole
     std::map<std::pair<int, std::uint32_t>, Bound> slots;
   };
+  static constexpr std::uint32_t kNoHole = 0xffffffffu;
+  // As the input of a goal: nobody reads the value, it was only tried.
+  static constexpr std::uint32_t kTried = 0xffffffffu;
   enum SlotKind { kTermSlot, kNodeSlot, kVariableSlot, kHoleSlot };
   struct Undo {
     Frame* frame;
@@ -70,7 +73,7 @@ class Naive {
     Aim aim = Aim::kAccept;
     pattern::TermId term;
     ir::ValueId value;
-    ir::NodeId node;  // kTerm: who reads `value`; kInputs: the node
+    ir::NodeId node;          // kTerm: who reads `value`; kInputs: the node
     std::uint32_t index = 0;  // kTerm: as which input
     Frame* frame = nullptr;
     Place place;  // kFind
@@ -98,6 +101,8 @@ class Naive {
     return prepared_.analysis.terms[t.index()];
   }
 
+  // Everything behind the first result.
+  const Goal* later_goals(Frame* frame);
   bool search(const Goal* goals);
   std::size_t options(const Goal& goal);
   bool execute(const Goal& goal, std::size_t option, const Goal*& next);
@@ -116,11 +121,11 @@ class Naive {
   bool term(const Goal& goal, std::size_t option, const Goal*& next);
   bool output(const Goal& goal, const Goal*& next);
   bool fresh_node(const Goal& goal, ir::NodeId node, const Goal*& next);
-  bool attributes(const pattern::NodePattern& p, ir::NodeId node,
-                  Frame* frame);
+  bool attributes(const pattern::NodePattern& p, ir::NodeId node, Frame* frame);
   bool outputs_unread(const pattern::NodePattern& p, ir::NodeId node);
   bool inputs(const Goal& goal, std::size_t option, const Goal*& next);
   bool bind_rest(const Goal& goal, const std::vector<std::uint32_t>& slots);
+  bool transpose(const Goal& goal);
   bool either(const Goal& goal, std::size_t option, const Goal*& next);
   bool alternative(const Goal& goal);
   bool many(const Goal& goal, const Goal*& next);
@@ -144,6 +149,8 @@ class Naive {
   bool pending(const Goal& goal, const Goal*& next);
   bool nevers(const Goal& goal);
   bool holds_never(const Pending& never);
+  bool fits_somewhere(const Pending& never, const Goal* rest);
+  bool fits(const Pending& never, ir::ValueId value, const Goal* rest);
   bool accept();
   bool closed(ir::NodeId node, std::uint32_t index,
               const std::vector<ir::NodeId>& consumed);
@@ -159,7 +166,9 @@ class Naive {
     std::string test, expected, found;
   };
   bool fail(const std::function<Failure()>& failure);
+  bool fail_at(const Goal& goal, const std::string& expected);
   std::string place(const Goal& goal);
+  static std::string numbers_text(const std::vector<double>& numbers);
   std::string value_text(ir::ValueId value);
   std::string fact_text(const pattern::Fact& fact);
   std::string attribute_text(const ir::Attribute* attribute);

@@ -65,10 +65,14 @@ const ir::Attribute* NodeView::attribute(ir::NodeId node,
 }
 
 bool NodeView::is_default(ir::NodeId node, const ir::Attribute& attribute) {
-  const ir::Attribute* usual =
-      default_of(graph_.node(node).op, attribute.name);
-  return usual != nullptr && attribute.ref.empty() &&
-         ir::same_value(attribute, *usual, graph_.model().external.get());
+  const ir::Attribute* usual = default_of(graph_.node(node).op, attribute.name);
+  if (usual == nullptr || !attribute.ref.empty()) return false;
+  pattern::AttributePattern wanted;
+  wanted.name = attribute.name;
+  wanted.kind = pattern::AttributePattern::Kind::kInt;
+  wanted.i = usual->i;
+  return ir::same_value(attribute, *usual, graph_.model().external.get()) ||
+         same_axis(node, wanted, &attribute);
 }
 
 const ir::Attribute* NodeView::keep(const ir::Attribute* attribute) {
@@ -122,7 +126,8 @@ bool NodeView::same_axis(ir::NodeId node,
   if (wanted.name != "axis" ||
       wanted.kind != pattern::AttributePattern::Kind::kInt ||
       found == nullptr || found->kind != ir::AttributeKind::kInt ||
-      !found->ref.empty() || (wanted.i < 0) == (found->i < 0)) {
+      !found->ref.empty() || (wanted.i < 0) == (found->i < 0) ||
+      graph_.op(node).type == "OneHot") {  // counts in its output
     return false;
   }
   const ir::ValueId data = input(node, 0);

@@ -2,8 +2,8 @@
 // nodes. What it shows is the newest opset's form: older nodes through
 // ir::Upgrades, attributes that are not written at the schema's default. Types
 // and constants come from the same place for both matchers. A view keeps
-// upgraded forms until forget(), which is due after every edit of the graph; not
-// thread-safe.
+// upgraded forms until forget(), which is due after every edit of the graph;
+// not thread-safe.
 #ifndef RULEENGINE_CORE_MATCH_NODE_VIEW_H_
 #define RULEENGINE_CORE_MATCH_NODE_VIEW_H_
 

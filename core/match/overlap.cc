@@ -46,16 +46,16 @@ class Cover {
     if (known != terms_.end()) return known->second == special;
     const Term& g = general_[general];
     const Term& s = special_[special];
-    const bool value = s.kind == TermKind::kVariable ||
-                       s.kind == TermKind::kAny ||
-                       s.kind == TermKind::kOutput ||
-                       s.kind == TermKind::kNumbers ||
-                       s.kind == TermKind::kHole ||
-                       s.kind == TermKind::kTranspose;
+    const bool value =
+        s.kind == TermKind::kVariable || s.kind == TermKind::kAny ||
+        s.kind == TermKind::kOutput || s.kind == TermKind::kNumbers ||
+        s.kind == TermKind::kHole || s.kind == TermKind::kTranspose;
     bool covers = false;
     switch (g.kind) {
-      case TermKind::kAny: return value;
-      case TermKind::kAbsent: return s.kind == TermKind::kAbsent;
+      case TermKind::kAny:
+        return value;
+      case TermKind::kAbsent:
+        return s.kind == TermKind::kAbsent;
       case TermKind::kNumbers:
         return s.kind == TermKind::kNumbers && g.numbers == s.numbers &&
                g.scalar == s.scalar;
@@ -194,8 +194,8 @@ class Cover {
                          s != special_.results()[0] &&
                          general_[g].kind == TermKind::kOutput;
       if (!inner) continue;
-      const bool result = std::ranges::find(special_.results(), s) !=
-                          special_.results().end();
+      const bool result =
+          std::ranges::find(special_.results(), s) != special_.results().end();
       if (result || reads_from_beside(s, image)) return false;
     }
     return true;

@@ -22,8 +22,7 @@ struct Shadow {
 // `patterns` in the order in which they are tried; the first that shadows a
 // rule is named. Ascending by rule. With very many rules of one root the last
 // ones may not be compared.
-std::vector<Shadow> shadowed(
-    std::span<const pattern::Pattern* const> patterns);
+std::vector<Shadow> shadowed(std::span<const pattern::Pattern* const> patterns);
 
 // Whether `general` fits at every root at which `special` does.
 bool covers(const pattern::Pattern& general, const pattern::Pattern& special);

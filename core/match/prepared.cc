@@ -112,7 +112,8 @@ std::vector<std::uint32_t> slots_of(const Prepared& prepared,
 
 namespace {
 
-void add_anchor(Prepared& prepared, Place place, const pattern::Sharing& bound) {
+void add_anchor(Prepared& prepared, Place place,
+                const pattern::Sharing& bound) {
   prepared.anchors.emplace(place, Anchor{bound, bound.climbs()});
 }
 

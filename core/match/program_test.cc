@@ -211,10 +211,10 @@ TEST_CASE("how far down a program looks") {
     return compile(pointers(patterns)).reach();
   };
   CHECK(reach([](Draft& d) { return d.op("Neg", {d.v("x")}); }) == 1);
-  CHECK(reach([](Draft& d) {
-          return d.op("Add", {d.op("Neg", {d.op("Abs", {d.v("x")})}),
-                              d.v("y")});
-        }) == 3);
+  CHECK(
+      reach([](Draft& d) {
+        return d.op("Add", {d.op("Neg", {d.op("Abs", {d.v("x")})}), d.v("y")});
+      }) == 3);
   CHECK(reach([](Draft& d) {
           return d.op("Neg", {d.many(d.op("Abs", {d.hole()}), d.v("x"), 1)});
         }) == 0);
@@ -240,9 +240,7 @@ TEST_CASE("a program grows with what its rules say, not with their product") {
 }
 
 TEST_CASE("an earlier pattern that always fits") {
-  const Build add = [](Draft& d) {
-    return d.op("Add", {d.v("x"), d.v("y")});
-  };
+  const Build add = [](Draft& d) { return d.op("Add", {d.v("x"), d.v("y")}); };
   const Build add_relu = [](Draft& d) {
     return d.op("Add", {d.op("Relu", {d.v("x")}), d.v("y")});
   };
@@ -259,8 +257,7 @@ TEST_CASE("an earlier pattern that always fits") {
     return d.op("Mul", {x, d.op("Sigmoid", {x})});
   };
   const Build beside = [](Draft& d) {
-    return d.op("Mul", {d.v("x"), d.op("Sigmoid", {d.op("Relu",
-                                                        {d.v("z")})})});
+    return d.op("Mul", {d.v("x"), d.op("Sigmoid", {d.op("Relu", {d.v("z")})})});
   };
   const auto found = [](const std::vector<Build>& builds) {
     const std::vector<Pattern> patterns = made(builds);

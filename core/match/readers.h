@@ -1,6 +1,6 @@
-// Readers: who reads a value, by op and then by NodeId. Values with many readers
-// keep their list until their uses change, so that looking for one reader
-// after the other costs no more than the readers. Not thread-safe.
+// Readers: who reads a value, by op and then by NodeId. Values with many
+// readers keep their list until their uses change, so that looking for one
+// reader after the other costs no more than the readers. Not thread-safe.
 #ifndef RULEENGINE_CORE_MATCH_READERS_H_
 #define RULEENGINE_CORE_MATCH_READERS_H_
 

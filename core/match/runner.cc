@@ -22,9 +22,8 @@ Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts)
     for (std::uint32_t op : code_.starts[i].ops) starts_[op].push_back(i);
   }
   for (std::vector<std::uint32_t>& of_op : starts_) {
-    std::ranges::stable_sort(of_op, {}, [&](std::uint32_t s) {
-      return code_.starts[s].output;
-    });
+    std::ranges::stable_sort(
+        of_op, {}, [&](std::uint32_t s) { return code_.starts[s].output; });
   }
   rule_epochs_.resize(code_.rules.size());
   frames_.push_back({0, 0, 0, kNone});
@@ -70,9 +69,8 @@ void Runner::run(ir::NodeId root, const RuleMask& mask,
     if (value) search(start, value);
   }
   const auto begin = out.begin() + static_cast<std::ptrdiff_t>(first);
-  std::sort(begin, out.end(), [](const Match& a, const Match& b) {
-    return a.rule < b.rule;
-  });
+  std::sort(begin, out.end(),
+            [](const Match& a, const Match& b) { return a.rule < b.rule; });
 }
 
 void Runner::search(const Start& start, ir::ValueId root_value) {
@@ -93,10 +91,16 @@ bool Runner::run_from(std::size_t floor) {
     const Cell& cell = code_.cells[pc_];
     bool goes_on = false;
     switch (execute(cell.instr)) {
-      case Outcome::kNext: goes_on = advance(cell); break;
-      case Outcome::kJump: goes_on = true; break;
-      case Outcome::kFail: break;
-      case Outcome::kStop: return true;
+      case Outcome::kNext:
+        goes_on = advance(cell);
+        break;
+      case Outcome::kJump:
+        goes_on = true;
+        break;
+      case Outcome::kFail:
+        break;
+      case Outcome::kStop:
+        return true;
     }
     if (!goes_on && !backtrack(floor)) return false;
   }
@@ -110,7 +114,7 @@ bool Runner::advance(const Cell& cell) {
   return cell.branch != kNone && branch(cell.branch, 0, 0);
 }
 
-// --- Choices -----------------------------------------------------------------
+// --- Choices ----------------------------------------------------------------
 
 Runner::Mark Runner::mark() const {
   return {trail_.size(),     scalar_trail_.size(), frames_.size(),
@@ -153,8 +157,8 @@ bool Runner::choose(ChoiceKind kind, std::uint32_t a, std::uint32_t b,
     finish_rules(segment_);
     return false;
   }
-  choices_.push_back({kind, behind, a, b, c, pc_, return_, segment_, now_,
-                      mark()});
+  choices_.push_back(
+      {kind, behind, a, b, c, pc_, return_, segment_, now_, mark()});
   return true;
 }
 
@@ -177,8 +181,11 @@ bool Runner::resume(const Choice& choice) {
   const Cell& cell = code_.cells[pc_];
   Outcome outcome = Outcome::kFail;
   switch (choice.kind) {
-    case ChoiceKind::kBranch: return branch(choice.a, choice.b, choice.c);
-    case ChoiceKind::kOrder: outcome = inputs(cell.instr, choice.a); break;
+    case ChoiceKind::kBranch:
+      return branch(choice.a, choice.b, choice.c);
+    case ChoiceKind::kOrder:
+      outcome = inputs(cell.instr, choice.a);
+      break;
     case ChoiceKind::kAlternative:
       outcome = either(cell.instr, choice.a);
       break;
@@ -191,13 +198,15 @@ bool Runner::resume(const Choice& choice) {
     case ChoiceKind::kReader:
       outcome = reader(cell.instr, choice.a, ir::ValueId(choice.b));
       break;
-    case ChoiceKind::kCut: cut(choice); break;
+    case ChoiceKind::kCut:
+      cut(choice);
+      break;
   }
   if (outcome == Outcome::kNext) return advance(cell);
   return outcome == Outcome::kJump;
 }
 
-// --- Blocks ------------------------------------------------------------------
+// --- Blocks -----------------------------------------------------------------
 
 void Runner::push_return(std::uint32_t cell, bool execute) {
   returns_.push_back({cell, execute, return_, now_});
@@ -218,7 +227,7 @@ Runner::Outcome Runner::leave() {
   return advance(code_.cells[pc_]) ? Outcome::kJump : Outcome::kFail;
 }
 
-// --- Trees -------------------------------------------------------------------
+// --- Trees ------------------------------------------------------------------
 
 std::uint32_t& Runner::count(std::vector<std::uint32_t>& counts,
                              std::uint32_t segment) {
@@ -265,12 +274,15 @@ bool Runner::enter(const Child& child) {
 
 Runner::Range Runner::matching(const Group& group) {
   const std::vector<Child>& all = group.children;
+  // One child tests for itself.
+  if (all.size() == 1 && group.kind != Group::Kind::kOps) return {0, 1};
   const auto range = [&](auto begin, auto end) {
     return Range{static_cast<std::size_t>(begin - all.begin()),
                  static_cast<std::size_t>(end - all.begin())};
   };
   switch (group.kind) {
-    case Group::Kind::kOne: return {0, all.size()};
+    case Group::Kind::kOne:
+      return {0, all.size()};
     case Group::Kind::kOps: {
       const ir::NodeId producer = graph_.producer(value(group.reg));
       if (!producer) return {};
@@ -279,37 +291,20 @@ Runner::Range Runner::matching(const Group& group) {
       return range(found.begin(), found.end());
     }
     case Group::Kind::kNumbers: {
-      if (all.size() == 1) return {0, 1};
       const auto number = judge_.number(value(group.reg));
       if (!number) return {};
       // A little wider than the test itself.
       const double reach = std::abs(number->value) * number->tolerance * 1.2;
       const auto low = std::ranges::lower_bound(all, number->value - reach, {},
                                                 &Child::number);
-      const auto high = std::ranges::upper_bound(all, number->value + reach,
-                                                 {}, &Child::number);
+      const auto high = std::ranges::upper_bound(all, number->value + reach, {},
+                                                 &Child::number);
       return low < high ? range(low, high) : Range{};
     }
     case Group::Kind::kLiterals: {
-      if (all.size() == 1) return {0, 1};
       const ir::Attribute* a = view_.attribute(node(group.reg), group.name);
-      if (a == nullptr) return {};
-      pattern::AttributePattern as;
-      using Kind = pattern::AttributePattern::Kind;
-      if (a->kind == ir::AttributeKind::kInt) {
-        as.kind = Kind::kInt;
-        as.i = a->i;
-      } else if (a->kind == ir::AttributeKind::kString) {
-        as.kind = Kind::kString;
-        as.s = a->s;
-      } else if (a->kind == ir::AttributeKind::kInts) {
-        as.kind = Kind::kInts;
-        as.ints.assign(a->ints.begin(), a->ints.end());
-      } else {
-        return {};
-      }
-      const auto found = std::ranges::equal_range(all, literal_key(as), {},
-                                                  &Child::key);
+      const std::string key = a == nullptr ? "" : literal_key(*a);
+      const auto found = std::ranges::equal_range(all, key, {}, &Child::key);
       return range(found.begin(), found.end());
     }
   }
@@ -340,7 +335,7 @@ bool Runner::branch(std::uint32_t fork, std::uint32_t group,
   return false;
 }
 
-// --- Machine -----------------------------------------------------------------
+// --- Machine ----------------------------------------------------------------
 
 struct Machine::State : Runner {
   using Runner::Runner;

@@ -95,8 +95,7 @@ class Runner {
   }
   // An input register as a value; invalid for an absent one.
   static ir::ValueId value_of(std::uint32_t raw) {
-    return raw >= kNoValue ? ir::ValueId()
-                           : ir::ValueId(raw & ~kTransposed);
+    return raw >= kNoValue ? ir::ValueId() : ir::ValueId(raw & ~kTransposed);
   }
   ir::ValueId value(Reg reg) const { return value_of(get(reg)); }
   ir::NodeId node(Reg reg) const { return ir::NodeId(get(reg)); }
@@ -138,6 +137,9 @@ class Runner {
 
   // --- Instructions
   Outcome test(const Instr& i);
+  bool test_node(const Instr& i);
+  bool test_value(const Instr& i);
+  bool act(const Instr& i);
   bool bind_node(ir::ValueId value, std::uint32_t op, std::uint32_t output,
                  Reg reg, std::uint32_t marks);
   Outcome enter_node(const Instr& i);
@@ -150,8 +152,7 @@ class Runner {
   bool scalar(Reg reg, const Scalar& found);
   bool fact(std::uint32_t fact, ir::ValueId value, bool transposed);
   bool rest(const Instr& i);
-  std::vector<ir::ValueId> rest_values(std::uint32_t node,
-                                       std::uint32_t inputs,
+  std::vector<ir::ValueId> rest_values(std::uint32_t node, std::uint32_t inputs,
                                        std::uint32_t order);
   Outcome inputs(const Instr& i, std::uint32_t from);
   bool order_fits(ir::NodeId node, const Inputs& inputs,
@@ -196,7 +197,7 @@ class Runner {
   Judge judge_;
   std::map<std::pair<std::string_view, std::string_view>, std::uint32_t>
       op_names_;
-  std::vector<std::uint32_t> ops_;  // of the program, by OpId
+  std::vector<std::uint32_t> ops_;                  // of the program, by OpId
   std::vector<std::vector<std::uint32_t>> starts_;  // by op of the program
 
   std::vector<std::uint32_t> registers_;

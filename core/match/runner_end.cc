@@ -7,15 +7,14 @@
 // Searches for later results, what is judged at the end, and the match.
 namespace ruleengine::match {
 
-// --- Searches ------------------------------------------------------------------
+// --- Searches ---------------------------------------------------------------
 
 std::optional<std::uint32_t> Runner::known(const Search& search) const {
   if (search.known == kNone) return std::nullopt;
   const std::uint32_t held = get(search.known);
   if (held == kNone) return std::nullopt;
   if (search.known_output == kNone) return held;
-  const ir::ValueId out =
-      graph_.output(ir::NodeId(held), search.known_output);
+  const ir::ValueId out = graph_.output(ir::NodeId(held), search.known_output);
   return out ? out.index() : kNone;
 }
 
@@ -38,9 +37,8 @@ std::uint32_t Runner::collect(const Search& search) {
               return std::pair(one.producer, one.output_index) <
                      std::pair(two.producer, two.output_index);
             });
-  candidates_.erase(
-      std::unique(candidates_.begin() + begin, candidates_.end()),
-      candidates_.end());
+  candidates_.erase(std::unique(candidates_.begin() + begin, candidates_.end()),
+                    candidates_.end());
   return begin;
 }
 
@@ -117,7 +115,7 @@ void Runner::cut(const Choice& choice) {
   }
 }
 
-// --- Judged at the end -----------------------------------------------------------
+// --- Judged at the end ------------------------------------------------------
 
 Runner::Subject Runner::subject(const Instr& i) const {
   const std::uint32_t held = get(i.a);
@@ -125,7 +123,9 @@ Runner::Subject Runner::subject(const Instr& i) const {
   out.bound = held != kNone;
   if (!out.bound) return out;
   switch (static_cast<LateFact::Subject>(i.c)) {
-    case LateFact::Subject::kValue: out.value = value_of(held); break;
+    case LateFact::Subject::kValue:
+      out.value = value_of(held);
+      break;
     case LateFact::Subject::kVariable:
       out.value = value_of(held);
       out.transposed = (held & kTransposed) != 0;
@@ -242,13 +242,12 @@ bool Runner::fits_at(const Deferred& row, std::uint32_t value) {
   return found;
 }
 
-// --- Accepting -------------------------------------------------------------------
+// --- Accepting --------------------------------------------------------------
 
 bool Runner::closed_exactly(const Report& report, const Prepared& rule) {
   const auto read_outside = [&](ir::ValueId value) {
     if (graph_.value(value).block_output_count > 0) return true;
-    for (ir::OperandId u = graph_.first_use(value); u;
-         u = graph_.next_use(u)) {
+    for (ir::OperandId u = graph_.first_use(value); u; u = graph_.next_use(u)) {
       if (times_consumed_[graph_.operand(u).user.index()] == 0) return true;
     }
     return false;
@@ -260,16 +259,14 @@ bool Runner::closed_exactly(const Report& report, const Prepared& rule) {
           !rule.analysis.nodes[n].consumed) {
         continue;
       }
-      const std::uint32_t held =
-          registers_[frame.registers + reg_index(reg)];
+      const std::uint32_t held = registers_[frame.registers + reg_index(reg)];
       if (held == kNone) continue;
       const pattern::NodePattern& p = rule.pattern->nodes()[n];
       const auto outputs = graph_.outputs(ir::NodeId(held));
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         if (!outputs[i] || (p.open_outputs && i >= p.output_count)) continue;
-        const bool result = std::ranges::any_of(report.results, [&](Reg r) {
-          return value(r) == outputs[i];
-        });
+        const bool result = std::ranges::any_of(
+            report.results, [&](Reg r) { return value(r) == outputs[i]; });
         if (!result && read_outside(outputs[i])) return false;
       }
     }
@@ -297,8 +294,7 @@ Match Runner::make_match(std::uint32_t rule) {
     for (std::size_t n = 0; n < report.nodes.size(); ++n) {
       const Reg reg = report.nodes[n];
       if (reg == kNone || reg_depth(reg) != frame.depth) continue;
-      const std::uint32_t held =
-          registers_[frame.registers + reg_index(reg)];
+      const std::uint32_t held = registers_[frame.registers + reg_index(reg)];
       if (held != kNone) match.nodes[n] = ir::NodeId(held);
     }
   }
@@ -332,8 +328,7 @@ Bound Runner::bound_here(const Report::Variable& variable,
   Bound out;
   for (Reg reg : variable.regs) {
     if (variable.kind == Kind::kScalar) {
-      const Scalar& s =
-          scalars_[frames_[frame].scalars + reg_index(reg)];
+      const Scalar& s = scalars_[frames_[frame].scalars + reg_index(reg)];
       if (s.kind == Scalar::Kind::kDim) {
         out.kind = Bound::Kind::kDim;
         out.dim = s.dim;
@@ -361,9 +356,9 @@ Bound Runner::bound_here(const Report::Variable& variable,
     } else {
       out.kind = Bound::Kind::kValue;
       out.value = value_of(held);
-      out.transposed = variable.kind == Kind::kReversed ||
-                       (variable.kind == Kind::kVariable &&
-                        (held & kTransposed) != 0);
+      out.transposed =
+          variable.kind == Kind::kReversed ||
+          (variable.kind == Kind::kVariable && (held & kTransposed) != 0);
     }
   }
   return out;

@@ -8,115 +8,156 @@ namespace ruleengine::match {
 
 Runner::Outcome Runner::execute(const Instr& i) {
   switch (i.op) {
-    case Do::kEnterNode: return enter_node(i);
-    case Do::kEnter: return enter_term(i);
-    case Do::kInputs: return inputs(i, 0);
+    case Do::kEnterNode:
+      return enter_node(i);
+    case Do::kEnter:
+      return enter_term(i);
+    case Do::kInputs:
+      return inputs(i, 0);
     case Do::kBySize: {
       const Inputs& operand = code_.inputs[i.b];
       call(code_.block_lists[i.c][operand.orders[get(i.a)].size()]);
       return Outcome::kJump;
     }
-    case Do::kEither: return either(i, 0);
+    case Do::kEither:
+      return either(i, 0);
     case Do::kMany:
       push_return(pc_, false);
       return chain(i.b, value(i.a));
     case Do::kNextStep:
       return chain(i.a, value(code_.chains[i.a].hole));
-    case Do::kFind: return find(i);
-    case Do::kDeferFact: return defer_fact(i);
-    case Do::kDrain: return drain(i);
+    case Do::kFind:
+      return find(i);
+    case Do::kDeferFact:
+      return defer_fact(i);
+    case Do::kDrain:
+      return drain(i);
     case Do::kNevers:
       return nevers_hold() ? Outcome::kNext : Outcome::kFail;
     case Do::kAccept:
       if (accept(i.a)) finish_rules(segment_);
       return Outcome::kFail;  // on to the other rules
-    case Do::kReturn: return leave();
-    case Do::kFits: return Outcome::kStop;
-    default: return test(i);
+    case Do::kReturn:
+      return leave();
+    case Do::kFits:
+      return Outcome::kStop;
+    default:
+      return test(i);
   }
 }
 
 Runner::Outcome Runner::test(const Instr& i) {
-  bool holds = true;
-  switch (i.op) {
-    case Do::kNode: holds = bind_node(value(i.a), i.b, i.c, i.d, i.e); break;
-    case Do::kSameNode:
-      holds = value(i.a) && value(i.a) == graph_.output(node(i.d), i.c);
-      break;
-    case Do::kDiffer:
-    case Do::kDifferValue:
-      holds = get(i.a) >= kNoValue || get(i.a) != get(i.b);
-      if (!holds && i.c != 0) ++blocked_;
-      break;
-    case Do::kLiteral: {
-      const pattern::AttributePattern& wanted = code_.literals[i.b];
-      const ir::Attribute* found = view_.attribute(node(i.a), wanted.name);
-      holds = Judge::literal(wanted, found) ||
-              view_.same_axis(node(i.a), wanted, found);
-      break;
-    }
-    case Do::kScalar:
-      holds = scalar(i.c, Scalar::of(view_.attribute(node(i.a),
-                                                     code_.names[i.b])));
-      break;
-    case Do::kPlain: holds = plain(node(i.a), code_.name_lists[i.b]); break;
-    case Do::kUnread: holds = unread(node(i.a), i.b); break;
-    case Do::kClosed:
-      holds = closed(i);
-      if (!holds) ++blocked_;
-      break;
-    case Do::kPresent: holds = get(i.a) < kNoValue; break;
-    case Do::kAbsent: holds = get(i.a) == kNoValue; break;
-    case Do::kNumber: {
-      const auto& [scalar, numbers] = code_.numbers[i.b];
-      holds = judge_.numbers(value(i.a), numbers, scalar);
-      break;
-    }
-    case Do::kOps: holds = in_set(value(i.a), i.b); break;
-    case Do::kMatrix: holds = judge_.is_matrix_constant(value(i.a)); break;
-    case Do::kSame:
-      holds = get(i.a) < kNoValue &&
-              judge_.same(value(i.b), i.d != 0, value(i.a), i.c != 0);
-      break;
-    case Do::kBind: holds = bind(i.a, value(i.b), i.c != 0); break;
-    case Do::kFact: holds = fact(i.b, value(i.a), i.c != 0); break;
-    case Do::kMove: set(i.b, get(i.a)); break;
-    case Do::kOutput: {
-      const ir::ValueId out = graph_.output(node(i.a), i.b);
-      set(i.c, out ? out.index() : kNone);
-      break;
-    }
-    case Do::kRest: holds = rest(i); break;
-    case Do::kDefer:
-      if (i.b == kNone || get(i.b) < kNoValue) {
-        pending_.push_back({.row = i.a,
-                            .value = i.b == kNone ? kNone : get(i.b),
-                            .frames = now_});
-      }
-      break;
-    case Do::kTable: open_table(i.a); break;
-    case Do::kLevel:
-      set(i.a, static_cast<std::uint32_t>(choices_.size()));
-      break;
-    case Do::kCut:
-      if (attempts_.size() <= i.a) attempts_.resize(i.a + 1);
-      attempts_[i.a] = {false, blocked_};
-      holds = choose(ChoiceKind::kCut, i.a, get(i.b));
-      break;
-    case Do::kPlaced: attempts_[i.a].placed = true; break;
-    default: return Outcome::kFail;
-  }
+  const bool node = i.op <= Do::kClosed;
+  const bool holds = node                ? test_node(i)
+                     : i.op <= Do::kFact ? test_value(i)
+                                         : act(i);
   return holds ? Outcome::kNext : Outcome::kFail;
 }
 
-// --- Nodes -------------------------------------------------------------------
+bool Runner::test_node(const Instr& i) {
+  switch (i.op) {
+    case Do::kNode:
+      return bind_node(value(i.a), i.b, i.c, i.d, i.e);
+    case Do::kSameNode:
+      return value(i.a) && value(i.a) == graph_.output(node(i.d), i.c);
+    case Do::kDiffer:
+    case Do::kDifferValue:
+      if (get(i.a) >= kNoValue || get(i.a) != get(i.b)) return true;
+      if (i.c != 0) ++blocked_;
+      return false;
+    case Do::kLiteral: {
+      const pattern::AttributePattern& wanted = code_.literals[i.b];
+      const ir::Attribute* found = view_.attribute(node(i.a), wanted.name);
+      return Judge::literal(wanted, found) ||
+             view_.same_axis(node(i.a), wanted, found);
+    }
+    case Do::kScalar:
+      return scalar(i.c,
+                    Scalar::of(view_.attribute(node(i.a), code_.names[i.b])));
+    case Do::kPlain:
+      return plain(node(i.a), code_.name_lists[i.b]);
+    case Do::kUnread:
+      return unread(node(i.a), i.b);
+    case Do::kClosed:
+      if (closed(i)) return true;
+      ++blocked_;
+      return false;
+    default:
+      return false;
+  }
+}
+
+bool Runner::test_value(const Instr& i) {
+  switch (i.op) {
+    case Do::kPresent:
+      return get(i.a) < kNoValue;
+    case Do::kAbsent:
+      return get(i.a) == kNoValue;
+    case Do::kNumber: {
+      const auto& [scalar, numbers] = code_.numbers[i.b];
+      return judge_.numbers(value(i.a), numbers, scalar);
+    }
+    case Do::kOps:
+      return in_set(value(i.a), i.b);
+    case Do::kMatrix:
+      return judge_.is_matrix_constant(value(i.a));
+    case Do::kSame:
+      return get(i.a) < kNoValue &&
+             judge_.same(value(i.b), i.d != 0, value(i.a), i.c != 0);
+    case Do::kBind:
+      return bind(i.a, value(i.b), i.c != 0);
+    case Do::kFact:
+      return fact(i.b, value(i.a), i.c != 0);
+    default:
+      return false;
+  }
+}
+
+// What writes registers or takes notes rather than tests.
+bool Runner::act(const Instr& i) {
+  switch (i.op) {
+    case Do::kMove:
+      set(i.b, get(i.a));
+      return true;
+    case Do::kOutput: {
+      const ir::ValueId out = graph_.output(node(i.a), i.b);
+      set(i.c, out ? out.index() : kNone);
+      return true;
+    }
+    case Do::kRest:
+      return rest(i);
+    case Do::kDefer: {
+      const std::uint32_t value = i.b == kNone ? kNone : get(i.b);
+      if (value != kNoValue) {
+        pending_.push_back({.row = i.a, .value = value, .frames = now_});
+      }
+      return true;
+    }
+    case Do::kTable:
+      open_table(i.a);
+      return true;
+    case Do::kLevel:
+      set(i.a, static_cast<std::uint32_t>(choices_.size()));
+      return true;
+    case Do::kCut:
+      if (attempts_.size() <= i.a) attempts_.resize(i.a + 1);
+      attempts_[i.a] = {false, blocked_};
+      return choose(ChoiceKind::kCut, i.a, get(i.b));
+    case Do::kPlaced:
+      attempts_[i.a].placed = true;
+      return true;
+    default:
+      return false;
+  }
+}
+
+// --- Nodes ------------------------------------------------------------------
 
 bool Runner::bind_node(ir::ValueId value, std::uint32_t op,
                        std::uint32_t output, Reg reg, std::uint32_t marks) {
   const ir::NodeId node = graph_.producer(value);
   if (!node || op_of(node) != op ||
-      graph_.value(value).output_index != output ||
-      graph_.node(node).removed ||
+      graph_.value(value).output_index != output || graph_.node(node).removed ||
       (view_.upgraded(graph_.node(node).op) && !view_.readable(node))) {
     return false;
   }
@@ -136,8 +177,7 @@ Runner::Outcome Runner::enter_node(const Instr& i) {
     // A later result that is an output nobody made.
     if (get(i.a) == kNone) return Outcome::kNext;
     const ir::ValueId wanted = graph_.output(ir::NodeId(known), i.c);
-    return value(i.a) && value(i.a) == wanted ? Outcome::kNext
-                                              : Outcome::kFail;
+    return value(i.a) && value(i.a) == wanted ? Outcome::kNext : Outcome::kFail;
   }
   if (!bind_node(value(i.a), i.b, i.c, i.d, i.e)) return Outcome::kFail;
   call(i.f);
@@ -154,8 +194,7 @@ Runner::Outcome Runner::enter_term(const Instr& i) {
   return Outcome::kJump;
 }
 
-bool Runner::plain(ir::NodeId node,
-                   const std::vector<std::string>& mentioned) {
+bool Runner::plain(ir::NodeId node, const std::vector<std::string>& mentioned) {
   return std::ranges::all_of(view_.written(node), [&](const auto& a) {
     return std::ranges::find(mentioned, a.name) != mentioned.end() ||
            view_.is_default(node, a);
@@ -195,7 +234,7 @@ bool Runner::in_set(ir::ValueId value, std::uint32_t set) const {
   return node && std::ranges::binary_search(wanted.ops, op_of(node));
 }
 
-// --- Variables and facts -----------------------------------------------------
+// --- Variables and facts ----------------------------------------------------
 
 bool Runner::bind(Reg variable, ir::ValueId value, bool transposed) {
   if (!value) return false;
@@ -253,7 +292,7 @@ bool Runner::rest(const Instr& i) {
   return true;
 }
 
-// --- Choices -----------------------------------------------------------------
+// --- Choices ----------------------------------------------------------------
 
 bool Runner::order_fits(ir::NodeId node, const Inputs& inputs,
                         const std::vector<std::uint32_t>& order) {
@@ -261,8 +300,7 @@ bool Runner::order_fits(ir::NodeId node, const Inputs& inputs,
   if (!view_.upgraded(graph_.node(node).op)) {
     const auto operands = graph_.inputs(node);
     for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i].value &&
-          std::ranges::find(order, i) == order.end()) {
+      if (operands[i].value && std::ranges::find(order, i) == order.end()) {
         return false;
       }
     }
@@ -270,8 +308,7 @@ bool Runner::order_fits(ir::NodeId node, const Inputs& inputs,
   }
   const std::size_t count = view_.input_count(node);
   for (std::size_t i = 0; i < count; ++i) {
-    if (view_.input(node, i) &&
-        std::ranges::find(order, i) == order.end()) {
+    if (view_.input(node, i) && std::ranges::find(order, i) == order.end()) {
       return false;
     }
   }
@@ -284,8 +321,7 @@ Runner::Outcome Runner::inputs(const Instr& i, std::uint32_t from) {
   for (std::uint32_t k = from; k < operand.orders.size(); ++k) {
     const auto& order = operand.orders[k];
     if (!order_fits(id, operand, order)) continue;
-    if (k + 1 < operand.orders.size() &&
-        !choose(ChoiceKind::kOrder, k + 1)) {
+    if (k + 1 < operand.orders.size() && !choose(ChoiceKind::kOrder, k + 1)) {
       return Outcome::kFail;
     }
     load(i, id, order);
@@ -301,8 +337,8 @@ void Runner::load(const Instr& i, ir::NodeId id,
   const std::uint32_t at = index(i.c);
   for (std::uint32_t n = 0; n < order.size(); ++n) {
     trail_.push_back({at + n, registers_[at + n]});
-    registers_[at + n] = raw(upgraded ? view_.input(id, order[n])
-                                      : graph_.input(id, order[n]));
+    registers_[at + n] =
+        raw(upgraded ? view_.input(id, order[n]) : graph_.input(id, order[n]));
   }
 }
 
@@ -340,8 +376,7 @@ Runner::Outcome Runner::chain(std::uint32_t id, ir::ValueId value) {
   if (!value || (chain.step_ops != kNone && !in_set(value, chain.step_ops))) {
     return chain_base(id, value);
   }
-  const bool base =
-      chain.base_ops == kNone || in_set(value, chain.base_ops);
+  const bool base = chain.base_ops == kNone || in_set(value, chain.base_ops);
   if (base && !choose(ChoiceKind::kBase, id, raw(value))) {
     return Outcome::kFail;
   }

@@ -1,5 +1,6 @@
 // For the tests of patterns and matchers: patterns in a line, models from text,
-// and facts that know what is declared and nothing else. Not part of the library.
+// and facts that know what is declared and nothing else. Not part of the
+// library.
 #ifndef RULEENGINE_CORE_MATCH_TESTING_H_
 #define RULEENGINE_CORE_MATCH_TESTING_H_
 
@@ -83,8 +84,9 @@ class Draft : public pattern::Builder {
     return either(std::move(all), ++line_);
   }
   TermId maybe(TermId p, TermId x) { return either_of({p, x}); }
-  pattern::FactId shape(TermId subject, std::string_view letters,
-                        pattern::Fact::Kind kind = pattern::Fact::Kind::kShape) {
+  pattern::FactId shape(
+      TermId subject, std::string_view letters,
+      pattern::Fact::Kind kind = pattern::Fact::Kind::kShape) {
     pattern::Fact fact;
     fact.kind = kind;
     fact.subject = subject;

@@ -125,8 +125,7 @@ class Walker {
     const bool passes_on = term.kind == TermKind::kContext ||
                            term.kind == TermKind::kNever ||
                            term.kind == TermKind::kTranspose;
-    const std::uint32_t places =
-        passes_on ? out_.terms[id.index()].ways : 1;
+    const std::uint32_t places = passes_on ? out_.terms[id.index()].ways : 1;
     for_each_part(pattern_, id, [&](TermId part) {
       enter(part, way);
       out_.terms[part.index()].ways += places - 1;
@@ -139,7 +138,8 @@ class Walker {
     merge(out_.nodes[id.index()], way, 0);
     out_.nodes[id.index()].ways += places - 1;
     for (VariableId tag : node.tags) use(tag, way.depth);
-    for (const AttributePattern& a : node.attributes) use(a.variable, way.depth);
+    for (const AttributePattern& a : node.attributes)
+      use(a.variable, way.depth);
     for (TermId input : node.inputs) {
       const std::uint32_t ways = out_.terms[input.index()].ways;
       enter(input, way);
@@ -188,8 +188,7 @@ std::vector<Passing> passing(const Pattern& pattern, std::uint32_t hole) {
   return out;
 }
 
-void mark_repeated(std::vector<Variable>& variables,
-                   const Analysis& analysis) {
+void mark_repeated(std::vector<Variable>& variables, const Analysis& analysis) {
   for (std::size_t i = 0; i < variables.size(); ++i) {
     const std::uint32_t depth = analysis.variables[i];
     variables[i].repeated = depth != kUnreached && depth > 0;

@@ -134,8 +134,10 @@ class Bindings {
         const TermId subject = pattern_[fact].subject;
         if (covers(one, always_[subject.index()])) add_letters(one, fact);
       }
-      if (first) set = std::move(one);
-      else intersect(set, one);
+      if (first)
+        set = std::move(one);
+      else
+        intersect(set, one);
       first = false;
     }
     return set;

@@ -107,11 +107,16 @@ std::string key_of(const Fact& fact) {
 
 std::string_view kind_text(VariableKind kind) {
   switch (kind) {
-    case VariableKind::kUnused: return "nothing";
-    case VariableKind::kValue: return "a value";
-    case VariableKind::kScalar: return "an attribute or a dimension";
-    case VariableKind::kList: return "a tail of inputs";
-    case VariableKind::kNode: return "a node";
+    case VariableKind::kUnused:
+      return "nothing";
+    case VariableKind::kValue:
+      return "a value";
+    case VariableKind::kScalar:
+      return "an attribute or a dimension";
+    case VariableKind::kList:
+      return "a tail of inputs";
+    case VariableKind::kNode:
+      return "a node";
   }
   return "?";
 }
@@ -144,8 +149,8 @@ void Builder::use(VariableId id, VariableKind kind, int line) {
   if (variable.kind == VariableKind::kUnused) {
     variable.kind = kind;
   } else if (variable.kind != kind) {
-    Diagnostic problem = rule_error("'" + variable.name +
-                                    "' stands for two different things");
+    Diagnostic problem =
+        rule_error("'" + variable.name + "' stands for two different things");
     problem.expected = kind_text(variable.kind);
     problem.found = kind_text(kind);
     remember(line, std::move(problem));
@@ -294,8 +299,8 @@ TermId Builder::output(NodePatternId node, std::uint32_t index) {
   term.line = pattern_[node].line;
   if (index >= pattern_[node].output_count) {
     Diagnostic problem = rule_error("no such output");
-    problem.expected = "an output below " +
-                       std::to_string(pattern_[node].output_count);
+    problem.expected =
+        "an output below " + std::to_string(pattern_[node].output_count);
     problem.found = "output " + std::to_string(index);
     remember(term.line, std::move(problem));
   }
@@ -306,10 +311,9 @@ Status Builder::tag(NodePatternId node, VariableId tag, int line) {
   Variable& variable = pattern_.variables_[tag.index()];
   if (variable.kind != VariableKind::kUnused &&
       variable.kind != VariableKind::kNode) {
-    Diagnostic problem = rule_error("'" + variable.name +
-                                    "' cannot name a node");
-    problem.found =
-        "it stands for " + std::string(kind_text(variable.kind));
+    Diagnostic problem =
+        rule_error("'" + variable.name + "' cannot name a node");
+    problem.found = "it stands for " + std::string(kind_text(variable.kind));
     return fail(line, std::move(problem));
   }
   variable.kind = VariableKind::kNode;

@@ -33,8 +33,8 @@ Problem check_size(const Pattern& pattern) {
   problem.expected = "at most " + std::to_string(kMaxTerms) +
                      " terms, at most " + std::to_string(kMaxHeight) +
                      " one below the other";
-  problem.found = std::to_string(height.size()) + " and " +
-                  std::to_string(tallest);
+  problem.found =
+      std::to_string(height.size()) + " and " + std::to_string(tallest);
   problem.hint = "`many` says chains of any length";
   return problem_at(0, std::move(problem));
 }
@@ -45,14 +45,15 @@ Problem check_reached(const Pattern& pattern, const Analysis& analysis) {
     const NodePattern& node = pattern.nodes()[i];
     Diagnostic problem =
         rule_error("this " + node_text(node) + " is not part of the pattern");
-    problem.hint = "no result of `match` reaches it; `context(...)` alone on a "
-                   "line makes it a condition";
+    problem.hint =
+        "no result of `match` reaches it; `context(...)` alone on a "
+        "line makes it a condition";
     return problem_at(node.line, std::move(problem));
   }
   return {};
 }
 
-// --- Results ---------------------------------------------------------------
+// --- Results ----------------------------------------------------------------
 
 // Terms that can stand for a value without any node of their own.
 std::vector<bool> bare_terms(const Pattern& pattern) {
@@ -98,8 +99,7 @@ Problem check_results(const Pattern& pattern) {
       if (pattern.results()[i] != pattern.results()[j]) continue;
       Diagnostic problem = rule_error("`match` returns the same value twice");
       problem.hint = "the same pattern written twice is one node";
-      return problem_at(pattern[pattern.results()[i]].line,
-                        std::move(problem));
+      return problem_at(pattern[pattern.results()[i]].line, std::move(problem));
     }
   }
   std::vector<TermId> conditions = pattern.conditions();
@@ -121,7 +121,7 @@ Problem check_results(const Pattern& pattern) {
   return {};
 }
 
-// --- Terms where they cannot stand -----------------------------------------
+// --- Terms where they cannot stand ------------------------------------------
 
 bool is_input_only(TermKind kind) {
   return kind == TermKind::kAbsent || kind == TermKind::kRest ||
@@ -184,7 +184,7 @@ Problem check_places(const Pattern& pattern) {
   return {};
 }
 
-// --- Chains ----------------------------------------------------------------
+// --- Chains -----------------------------------------------------------------
 
 Problem check_chain(const Pattern& pattern, const Term& chain,
                     std::vector<std::vector<Passing>>& known) {
@@ -197,8 +197,9 @@ Problem check_chain(const Pattern& pattern, const Term& chain,
   const Passing step = known[chain.output][chain.step.index()];
   if (step.passes && !step.directly) return {};
   Diagnostic problem = rule_error("a step of `many` that leads nowhere");
-  problem.expected = "on every branch a node, and below it what the step is "
-                     "handed";
+  problem.expected =
+      "on every branch a node, and below it what the step is "
+      "handed";
   problem.found = step.passes ? "a branch that is the handed value itself"
                               : "a branch without the handed value";
   return problem_at(chain.line, std::move(problem));
@@ -214,8 +215,8 @@ Problem check_chains(const Pattern& pattern, const Analysis& analysis) {
     }
     const Reach& reach = analysis.terms[i];
     if (reach.depth == kUnreached) continue;
-    bool outside = term.kind == TermKind::kHole &&
-                   term.output >= kMaxChainNesting;
+    bool outside =
+        term.kind == TermKind::kHole && term.output >= kMaxChainNesting;
     for (std::uint32_t hole = 0; hole < kMaxChainNesting; ++hole) {
       const bool free = (analysis.free_holes[i] >> hole & 1) != 0;
       outside |= free && reach.chains[hole] == 0;
@@ -229,7 +230,7 @@ Problem check_chains(const Pattern& pattern, const Analysis& analysis) {
   return {};
 }
 
-// --- Alternatives that are never reached -----------------------------------
+// --- Alternatives that are never reached ------------------------------------
 
 // How often each variable is named by terms, in all.
 std::vector<std::uint32_t> variable_uses(const Pattern& pattern,
@@ -252,16 +253,14 @@ Problem check_alternatives(const Pattern& pattern, const Analysis& analysis) {
       const Term& one = pattern[a.term];
       if (!a.facts.empty() || !a.conditions.empty()) continue;
       bool all = one.kind == TermKind::kAny;
-      all |= one.kind == TermKind::kVariable &&
-             uses[one.variable.index()] == 1;
+      all |= one.kind == TermKind::kVariable && uses[one.variable.index()] == 1;
       bool behind = false;  // a present value fits no absent one
       for (std::size_t j = i + 1; j < term.alternatives.size(); ++j) {
         all |= term.alternatives[j].term == a.term;
         behind |= pattern[term.alternatives[j].term].kind != TermKind::kAbsent;
       }
       if (!all || !behind) continue;
-      Diagnostic problem =
-          rule_error("an alternative that is never reached");
+      Diagnostic problem = rule_error("an alternative that is never reached");
       problem.found = "alternative " + std::to_string(i + 1) +
                       " fits whatever a later one fits";
       problem.hint = "alternatives are tried in order; write it last";

@@ -1,7 +1,8 @@
 // The checks behind Builder, and what is known of a finished pattern's terms:
-// how deep inside chains they stand, what is consumed, what is bound. Everything
-// runs over ids in order (a term's parts have smaller ids than the term), so
-// that no pattern, however deep, drives recursion. Pure functions; any thread.
+// how deep inside chains they stand, what is consumed, what is bound.
+// Everything runs over ids in order (a term's parts have smaller ids than the
+// term), so that no pattern, however deep, drives recursion. Pure functions;
+// any thread.
 #ifndef RULEENGINE_CORE_PATTERN_CHECK_H_
 #define RULEENGINE_CORE_PATTERN_CHECK_H_
 
@@ -25,8 +26,8 @@ struct Reach {
   // Chains whose step stands around it, on the way with the fewest: what is
   // bound at depth 0 is bound once a match, at depth 1 once a step, and so on.
   std::uint32_t depth = kUnreached;
-  bool positive = false;  // on some way without `never`
-  bool consumed = false;  // on some way without `context` or `never`
+  bool positive = false;   // on some way without `never`
+  bool consumed = false;   // on some way without `context` or `never`
   std::uint32_t ways = 0;  // places that name it
   // By number of the hole: the depth of the chain's step. 0: not inside.
   std::array<std::uint8_t, kMaxChainNesting> chains{};
@@ -35,7 +36,7 @@ struct Reach {
 
 struct Analysis {
   std::vector<Reach> terms, nodes;
-  std::vector<std::uint32_t> variables;  // depth; kUnreached when unused
+  std::vector<std::uint32_t> variables;   // depth; kUnreached when unused
   std::vector<std::uint32_t> free_holes;  // by term: a bit for each hole in it
 };
 Analysis analyze(const Pattern& pattern);

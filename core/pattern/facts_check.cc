@@ -35,8 +35,7 @@ bool add_rank(Known& known, const Fact& fact) {
              fact.kind == Fact::Kind::kConst) {
     known.least_rank = std::max(known.least_rank, dims);
   } else if (fact.kind == Fact::Kind::kDim) {
-    const std::int64_t need =
-        fact.number >= 0 ? fact.number + 1 : -fact.number;
+    const std::int64_t need = fact.number >= 0 ? fact.number + 1 : -fact.number;
     known.least_rank = std::max(known.least_rank, need);
   }
   return !known.rank || *known.rank >= known.least_rank;
@@ -89,10 +88,10 @@ Problem contradiction(const Fact& fact) {
 Problem check_subject(const Pattern& pattern, const Analysis& analysis,
                       const Fact& fact) {
   const TermKind kind = pattern[fact.subject].kind;
-  const bool bindable =
-      kind == TermKind::kVariable || kind == TermKind::kOutput ||
-      kind == TermKind::kEither || kind == TermKind::kMany ||
-      kind == TermKind::kHole || kind == TermKind::kTranspose;
+  const bool bindable = kind == TermKind::kVariable ||
+                        kind == TermKind::kOutput ||
+                        kind == TermKind::kEither || kind == TermKind::kMany ||
+                        kind == TermKind::kHole || kind == TermKind::kTranspose;
   Diagnostic problem;
   if (!bindable) {
     problem = rule_error("a fact about something without a name");
@@ -122,8 +121,7 @@ Problem add_all(const Pattern& pattern, const Analysis& analysis,
 
 Problem check_facts(const Pattern& pattern, const Analysis& analysis) {
   KnownBySubject global;
-  Problem problem =
-      add_all(pattern, analysis, pattern.global_facts(), global);
+  Problem problem = add_all(pattern, analysis, pattern.global_facts(), global);
   if (problem.found) return problem;
   for (std::size_t t = 0; t < pattern.terms().size(); ++t) {
     for (const Alternative& alternative : pattern.terms()[t].alternatives) {
@@ -133,8 +131,8 @@ Problem check_facts(const Pattern& pattern, const Analysis& analysis) {
         const TermId subject = pattern[id].subject;
         const std::uint32_t depth = analysis.terms[subject.index()].depth;
         if (depth != kUnreached && depth > analysis.terms[t].depth) {
-          Diagnostic inside = rule_error(
-              "a fact about what the steps of `many` bind");
+          Diagnostic inside =
+              rule_error("a fact about what the steps of `many` bind");
           inside.hint = "state it inside the step";
           return problem_at(pattern[id].line, std::move(inside));
         }

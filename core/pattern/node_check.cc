@@ -36,25 +36,39 @@ Status unknown_op(const NodePattern& node) {
 
 std::string_view kind_name(AttributeKind kind) {
   switch (kind) {
-    case AttributeKind::kFloat: return "a number";
-    case AttributeKind::kInt: return "an integer";
-    case AttributeKind::kString: return "a string";
-    case AttributeKind::kFloats: return "a list of numbers";
-    case AttributeKind::kInts: return "a list of integers";
-    case AttributeKind::kStrings: return "a list of strings";
-    default: return "something that a pattern can only name";
+    case AttributeKind::kFloat:
+      return "a number";
+    case AttributeKind::kInt:
+      return "an integer";
+    case AttributeKind::kString:
+      return "a string";
+    case AttributeKind::kFloats:
+      return "a list of numbers";
+    case AttributeKind::kInts:
+      return "a list of integers";
+    case AttributeKind::kStrings:
+      return "a list of strings";
+    default:
+      return "something that a pattern can only name";
   }
 }
 
 std::string_view kind_name(Kind kind) {
   switch (kind) {
-    case Kind::kFloat: return "a number";
-    case Kind::kInt: return "an integer";
-    case Kind::kString: return "a string";
-    case Kind::kFloats: return "a list of numbers";
-    case Kind::kInts: return "a list of integers";
-    case Kind::kStrings: return "a list of strings";
-    default: return "a variable";
+    case Kind::kFloat:
+      return "a number";
+    case Kind::kInt:
+      return "an integer";
+    case Kind::kString:
+      return "a string";
+    case Kind::kFloats:
+      return "a list of numbers";
+    case Kind::kInts:
+      return "a list of integers";
+    case Kind::kStrings:
+      return "a list of strings";
+    default:
+      return "a variable";
   }
 }
 
@@ -97,14 +111,21 @@ void adapt(AttributePattern& a, AttributeKind wanted) {
 
 bool fits(Kind kind, AttributeKind wanted) {
   switch (kind) {
-    case Kind::kInt: return wanted == AttributeKind::kInt;
-    case Kind::kFloat: return wanted == AttributeKind::kFloat;
-    case Kind::kString: return wanted == AttributeKind::kString;
-    case Kind::kInts: return wanted == AttributeKind::kInts;
-    case Kind::kFloats: return wanted == AttributeKind::kFloats;
-    case Kind::kStrings: return wanted == AttributeKind::kStrings;
+    case Kind::kInt:
+      return wanted == AttributeKind::kInt;
+    case Kind::kFloat:
+      return wanted == AttributeKind::kFloat;
+    case Kind::kString:
+      return wanted == AttributeKind::kString;
+    case Kind::kInts:
+      return wanted == AttributeKind::kInts;
+    case Kind::kFloats:
+      return wanted == AttributeKind::kFloats;
+    case Kind::kStrings:
+      return wanted == AttributeKind::kStrings;
     case Kind::kVariable:
-    case Kind::kAny: return true;
+    case Kind::kAny:
+      return true;
   }
   return false;
 }
@@ -117,8 +138,8 @@ Status check_attribute(const NodePattern& node, AttributePattern& attribute,
                                     attribute.name + "'");
     std::vector<std::string_view> names;
     for (const FormalAttribute& a : facts.attributes) names.push_back(a.name);
-    problem.hint = names.empty() ? "it has none"
-                                 : "its attributes are " + joined(names);
+    problem.hint =
+        names.empty() ? "it has none" : "its attributes are " + joined(names);
     return problem;
   }
   adapt(attribute, formal->kind);
@@ -140,9 +161,9 @@ Status check_required(const NodePattern& node, const OpFacts& facts) {
       continue;
     }
     const std::string name(formal.name);
-    Diagnostic problem = rule_error("this " + op_text(node) +
-                                    " can never match: attribute '" + name +
-                                    "' is required");
+    Diagnostic problem =
+        rule_error("this " + op_text(node) + " can never match: attribute '" +
+                   name + "' is required");
     problem.hint = "say `" + name + " = any`, or `attrs = any`";
     return problem;
   }
@@ -186,8 +207,7 @@ Status check_places(const Pattern& pattern, const NodePattern& node) {
   for (const auto& permutation : node.permutations) {
     std::vector<std::uint32_t> sorted = permutation;
     std::ranges::sort(sorted);
-    const bool twice =
-        std::ranges::adjacent_find(sorted) != sorted.end();
+    const bool twice = std::ranges::adjacent_find(sorted) != sorted.end();
     if (twice || permutation.size() > node.inputs.size() ||
         (!sorted.empty() && sorted.back() >= 64)) {
       Diagnostic problem = rule_error("a permutation of " + op_text(node) +

@@ -90,11 +90,13 @@ TEST_CASE("what cannot match is refused, with its line") {
       {"`match` returns nothing", [](Draft&) {}},
       {"did you mean Softmax",
        [](Draft& d) { d.result(d.op("Sofmax", {d.v("x")})); }},
-      {"wrong number of inputs of MatMul\n  where:    line 1\n  expected: 2\n  found:    3",
+      {"wrong number of inputs of MatMul\n  where:    line 1\n  expected: 2\n  "
+       "found:    3",
        [](Draft& d) {
          d.result(d.op("MatMul", {d.v("x"), d.v("y"), d.v("z")}));
        }},
-      {"wrong number of inputs of Gemm\n  where:    line 1\n  expected: 2 to 3\n  found:    1",
+      {"wrong number of inputs of Gemm\n  where:    line 1\n  expected: 2 to "
+       "3\n  found:    1",
        [](Draft& d) { d.result(d.op("Gemm", {d.v("x")})); }},
       {"Softmax has no attribute 'axes'",
        [](Draft& d) {
@@ -133,8 +135,8 @@ TEST_CASE("what cannot match is refused, with its line") {
        }},
       {"an alternative that is never reached",
        [](Draft& d) {
-         d.result(d.op("Relu", {d.either_of({d.v("x"), d.op("Neg",
-                                                            {d.v("y")})})}));
+         d.result(
+             d.op("Relu", {d.either_of({d.v("x"), d.op("Neg", {d.v("y")})})}));
        }},
       {"'t' names two nodes on one path",
        [](Draft& d) {
@@ -143,10 +145,10 @@ TEST_CASE("what cannot match is refused, with its line") {
       {"'x' stands for two different things\n  where:    line 1\n"
        "  expected: a value\n  found:    an attribute or a dimension",
        [](Draft& d) {
-         d.result(d.attribute(
-             "Softmax", {d.v("x")},
-             {.name = "axis", .kind = Kind::kVariable,
-              .variable = d.name("x")}));
+         d.result(d.attribute("Softmax", {d.v("x")},
+                              {.name = "axis",
+                               .kind = Kind::kVariable,
+                               .variable = d.name("x")}));
        }},
       {"`rest` is not the last input",
        [](Draft& d) {
@@ -178,9 +180,7 @@ TEST_CASE("what cannot match is refused, with its line") {
          d.global_fact(d.rank(d.any(), 3));
        }},
       {"only a variable can be transposed",
-       [](Draft& d) {
-         d.result(d.op("Neg", {d.transpose(d.num(1), 1)}));
-       }},
+       [](Draft& d) { d.result(d.op("Neg", {d.transpose(d.num(1), 1)})); }},
       {"one below the other",
        [](Draft& d) {
          TermId x = d.v("x");
@@ -258,8 +258,7 @@ TEST_CASE("what is bound: facts, lists, absent inputs, never") {
   const TermId step = d.op("Add", {d.hole(), d.v("bias")}, "step");
   const TermId chain = d.many(step, x, 1);
   const TermId bad = d.never(d.op("Neg", {d.v("inside")}), 1);
-  NodePattern f =
-      d.plain("F", {chain, mask, bad, d.rest(d.name("more"), 1)});
+  NodePattern f = d.plain("F", {chain, mask, bad, d.rest(d.name("more"), 1)});
   f.domain = "test";
   d.result(d.output(d.made(f), 0));
   d.global_fact(d.shape(x, {"B", "S"}));

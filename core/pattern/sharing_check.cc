@@ -94,7 +94,7 @@ class ForcedChoices {
   std::vector<bool> node_reached_;
 };
 
-// --- Results and conditions hang together ----------------------------------
+// --- Results and conditions hang together -----------------------------------
 
 bool reachable(const Sharing& sharing, TermId term) {
   return sharing.climbs()[term.index()] != Sharing::kCannot;
@@ -128,9 +128,9 @@ Problem check_tags(const Pattern& pattern, const Analysis& analysis) {
                            analysis.nodes[tagged[v][j].index()].depth;
         if (exclusive && alike) continue;
         const std::string name = "'" + pattern.variables()[v].name + "'";
-        Diagnostic problem = rule_error(
-            name + (exclusive ? " names a node here and a list there"
-                              : " names two nodes on one path"));
+        Diagnostic problem =
+            rule_error(name + (exclusive ? " names a node here and a list there"
+                                         : " names two nodes on one path"));
         problem.found = "also the node of line " +
                         std::to_string(pattern[tagged[v][j]].line);
         return problem_at(pattern[tagged[v][i]].line, std::move(problem));

@@ -49,19 +49,39 @@ class Text {
 
   void term(const Term& t) {
     switch (t.kind) {
-      case TermKind::kVariable: out_ += name(t.variable); break;
-      case TermKind::kAny: out_ += "any"; break;
-      case TermKind::kAbsent: out_ += "absent"; break;
-      case TermKind::kOutput: output(t); break;
-      case TermKind::kNumbers: numbers(t); break;
-      case TermKind::kEither: either(t); break;
+      case TermKind::kVariable:
+        out_ += name(t.variable);
+        break;
+      case TermKind::kAny:
+        out_ += "any";
+        break;
+      case TermKind::kAbsent:
+        out_ += "absent";
+        break;
+      case TermKind::kOutput:
+        output(t);
+        break;
+      case TermKind::kNumbers:
+        numbers(t);
+        break;
+      case TermKind::kEither:
+        either(t);
+        break;
       case TermKind::kMany:
         line("many t{} from t{}", t.step.index(), t.base.index());
         break;
-      case TermKind::kHole: line("hole {}", t.output); break;
-      case TermKind::kTranspose: line("transpose t{}", t.base.index()); break;
-      case TermKind::kContext: line("context t{}", t.base.index()); break;
-      case TermKind::kNever: line("never t{}", t.base.index()); break;
+      case TermKind::kHole:
+        line("hole {}", t.output);
+        break;
+      case TermKind::kTranspose:
+        line("transpose t{}", t.base.index());
+        break;
+      case TermKind::kContext:
+        line("context t{}", t.base.index());
+        break;
+      case TermKind::kNever:
+        line("never t{}", t.base.index());
+        break;
       case TermKind::kRest:
         out_ += "rest";
         if (t.variable) line(" {}", name(t.variable));
@@ -112,26 +132,54 @@ class Text {
     using Kind = AttributePattern::Kind;
     line(" {}=", a.name);
     switch (a.kind) {
-      case Kind::kInt: line("{}", a.i); break;
-      case Kind::kFloat: line("{}", a.f); break;
-      case Kind::kString: line("\"{}\"", printable(a.s)); break;
-      case Kind::kInts: line("[{}]", fmt::join(a.ints, ", ")); break;
-      case Kind::kFloats: line("[{}]", fmt::join(a.floats, ", ")); break;
-      case Kind::kStrings: line("[{}]", fmt::join(a.strings, ", ")); break;
-      case Kind::kVariable: out_ += name(a.variable); break;
-      case Kind::kAny: out_ += "any"; break;
+      case Kind::kInt:
+        line("{}", a.i);
+        break;
+      case Kind::kFloat:
+        line("{}", a.f);
+        break;
+      case Kind::kString:
+        line("\"{}\"", printable(a.s));
+        break;
+      case Kind::kInts:
+        line("[{}]", fmt::join(a.ints, ", "));
+        break;
+      case Kind::kFloats:
+        line("[{}]", fmt::join(a.floats, ", "));
+        break;
+      case Kind::kStrings:
+        line("[{}]", fmt::join(a.strings, ", "));
+        break;
+      case Kind::kVariable:
+        out_ += name(a.variable);
+        break;
+      case Kind::kAny:
+        out_ += "any";
+        break;
     }
   }
 
   void fact(const Fact& f) {
     line("t{}", f.subject.index());
     switch (f.kind) {
-      case Fact::Kind::kShape: out_ += " shape"; break;
-      case Fact::Kind::kFits: out_ += " fits"; break;
-      case Fact::Kind::kRank: line(" rank {}", f.number); break;
-      case Fact::Kind::kDim: line(" dim {}", f.number); break;
-      case Fact::Kind::kType: out_ += " type"; break;
-      case Fact::Kind::kConst: out_ += " const"; break;
+      case Fact::Kind::kShape:
+        out_ += " shape";
+        break;
+      case Fact::Kind::kFits:
+        out_ += " fits";
+        break;
+      case Fact::Kind::kRank:
+        line(" rank {}", f.number);
+        break;
+      case Fact::Kind::kDim:
+        line(" dim {}", f.number);
+        break;
+      case Fact::Kind::kType:
+        out_ += " type";
+        break;
+      case Fact::Kind::kConst:
+        out_ += " const";
+        break;
     }
     for (ir::DataType type : f.types) line(" {}", ir::data_type_name(type));
     if (f.ellipsis) out_ += " ...";
@@ -140,8 +188,12 @@ class Text {
         case Fact::DimPattern::Kind::kLetter:
           line(" {}", name(dim.letter));
           break;
-        case Fact::DimPattern::Kind::kNumber: line(" {}", dim.number); break;
-        case Fact::DimPattern::Kind::kAny: out_ += " _"; break;
+        case Fact::DimPattern::Kind::kNumber:
+          line(" {}", dim.number);
+          break;
+        case Fact::DimPattern::Kind::kAny:
+          out_ += " _";
+          break;
       }
     }
   }
