@@ -223,6 +223,11 @@ class Dump {
   }
 
   std::string text(const Instr& i) const {
+    if (i.op <= Do::kClosed) return node_test(i);
+    return i.op <= Do::kFact ? value_test(i) : action(i);
+  }
+
+  std::string node_test(const Instr& i) const {
     switch (i.op) {
       case Do::kNode:
         return fmt::format("node {} {}{} -> {}", reg(i.a), op(i.b), output(i.c),
@@ -251,6 +256,13 @@ class Dump {
         return fmt::format("unread {} {}", reg(i.a), i.b);
       case Do::kClosed:
         return fmt::format("closed {}:{} or {}", reg(i.a), i.b, set(i.c));
+      default:
+        return "?";
+    }
+  }
+
+  std::string value_test(const Instr& i) const {
+    switch (i.op) {
       case Do::kPresent:
         return fmt::format("present {}", reg(i.a));
       case Do::kAbsent:
@@ -270,6 +282,13 @@ class Dump {
         return fmt::format("bind {} -> {}", value(i.b, i.c), reg(i.a));
       case Do::kFact:
         return fmt::format("fact {} {}", value(i.a, i.c), fact(i.b));
+      default:
+        return "?";
+    }
+  }
+
+  std::string action(const Instr& i) const {
+    switch (i.op) {
       case Do::kMove:
         return fmt::format("move {} -> {}", reg(i.a), reg(i.b));
       case Do::kOutput:

@@ -1,0 +1,219 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/match/testing_words.h"
+
+// What is said of several nodes: closedness, chains, context, never, siblings.
+namespace ruleengine::match {
+namespace {
+
+using pattern::AttributePattern;
+using pattern::Fact;
+using pattern::NodePattern;
+using pattern::Pattern;
+using pattern::TermId;
+using testing::DeclaredFacts;
+using testing::Draft;
+using testing::matches;
+using Kind = AttributePattern::Kind;
+
+TEST_CASE("an inner value is read only inside the match") {
+  const auto pattern = [](Draft& d) {
+    d.result(d.op("Add", {d.op("Relu", {d.v("x")}), d.v("b")}));
+  };
+  CHECK(matches(pattern, R"((float[2] a) => (float[2] y, float[2] z) {
+    r = Relu(a)
+    y = Add(r, a)
+    z = Neg(r)
+  })") == "");
+  CHECK(matches(pattern, R"((float[2] a) => (float[2] y, float[2] r) {
+    r = Relu(a)
+    y = Add(r, a)
+  })") == "");
+  // Twice by the same node is inside.
+  CHECK(matches(pattern, R"((float[2] a) => (float[2] y) {
+    r = Relu(a)
+    y = Add(r, r)
+  })") == "y {r y} x=a b=r\n");
+  // A subgraph's readers count.
+  CHECK(matches(pattern, R"((float[2] a, bool c) => (float[2] y, float[2] z) {
+    r = Relu(a)
+    y = Add(r, a)
+    z = If (c) <then_branch = t () => (float[2] u) { u = Neg(r) },
+                else_branch = e () => (float[2] w) { w = Neg(a) }>
+  })") == "");
+}
+
+TEST_CASE("maybe and many stop at a value with other readers") {
+  const auto maybe = [](Draft& d) {
+    d.result(d.op("Neg", {d.maybe(d.op("Relu", {d.v("x")}), d.v("x"))}));
+  };
+  CHECK(matches(maybe, R"((float[2] a) => (float[2] y, float[2] z) {
+    r = Relu(a)
+    y = Neg(r)
+    s = Relu(a)
+    z = Neg(s)
+    w = Abs(s)
+  })") == "y {r y} x=a\nz {z} x=s\n");
+  const auto chain = [](Draft& d) {
+    const TermId step = d.op("Relu", {d.hole()}, {}, "r");
+    d.result(d.op("Neg", {d.many(step, d.v("x"), 1)}));
+  };
+  CHECK(matches(chain, R"((float[2] a) => (float[2] y, float[2] p) {
+    o = Relu(a)
+    p = Relu(o)
+    q = Relu(p)
+    r = Relu(q)
+    y = Neg(r)
+  })") == "y {q r y} r=[@q @r] x=p\n");
+}
+
+TEST_CASE("many: lists from the bottom up, shorter when the rest needs it") {
+  const auto pattern = [](Draft& d) {
+    const TermId h = d.hole();
+    const TermId step = d.op("Add", {h, d.v("b")}, {}, "add");
+    const TermId end = d.op("Add", {d.v("x"), d.num(1)});
+    d.result(d.op("Neg", {d.many(step, end, 1)}));
+  };
+  CHECK(matches(pattern, R"((float[2] a, float[2] p, float[2] q)
+      => (float[2] y) <float one = {1.0}> {
+    s = Add(a, one)
+    t = Add(s, p)
+    u = Add(t, q)
+    y = Neg(u)
+  })") == "y {s t u y} b=[p q] add=[@t @u] x=a\n");
+}
+
+TEST_CASE("context must be there, and stays") {
+  const auto pattern = [](Draft& d) {
+    const TermId norm = d.op("Relu", {d.v("x")}, {}, "norm");
+    d.result(d.op("Neg", {d.context(norm, 1)}));
+  };
+  CHECK(matches(pattern, R"((float[2] a) => (float[2] y, float[2] z) {
+    r = Relu(a)
+    y = Neg(r)
+    z = Abs(r)
+    w = Neg(z)
+  })") == "y {y} x=a norm=@r\n");
+  const auto alone = [](Draft& d) {
+    d.result(d.op("Neg", {d.v("x")}));
+    d.condition(d.context(d.op("Relu", {d.v("x")}, {}, "other"), 1));
+  };
+  CHECK(matches(alone, R"((float[2] a, float[2] b) => (float[2] y, float[2] z) {
+    y = Neg(a)
+    z = Neg(b)
+    r = Relu(a)
+    s = Relu(a)
+  })") == "y {y} x=a other=@r\n");
+}
+
+TEST_CASE("never: as an input, and among other readers") {
+  const auto input = [](Draft& d) {
+    const TermId x = d.v("x");
+    d.result(d.op("Sub", {x, d.never(d.op("Relu", {d.any()}), 1)}));
+  };
+  CHECK(matches(input, R"((float[2] a) => (float[2] y, float[2] z) {
+    r = Relu(a)
+    y = Sub(a, r)
+    z = Sub(a, a)
+  })") == "z {z} x=a\n");
+  const auto reader = [](Draft& d) {
+    d.result(d.op("Neg", {d.v("x")}));
+    d.condition(d.never(d.op("Neg", {d.op("Relu", {d.v("x")})}), 1));
+  };
+  CHECK(matches(reader, R"((float[2] a, float[2] b) => (float[2] y, float[2] z)
+    { y = Neg(a)
+    r = Relu(a)
+    s = Neg(r)
+    z = Neg(b)
+    u = Relu(b)
+  })") == "s {s} x=r\nz {z} x=b\n");
+}
+
+TEST_CASE("a constant that stands transposed") {
+  const auto pattern = [](Draft& d) {
+    const TermId w = d.v("w");
+    d.result(d.op("MatMul", {d.v("x"), d.transpose(w, 1)}));
+    d.global_fact(d.shape(w, "O I", Fact::Kind::kConst));
+  };
+  CHECK(matches(pattern, R"((float[4,2] a, float[2,3] v) => (float[4,3] y)
+      <float[2,3] c = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}> {
+    y = MatMul(a, c)
+    z = MatMul(a, v)
+  })") == "y {y} w=c.T x=a O=3 I=2\n");
+}
+
+TEST_CASE("outputs: several, unmentioned, absent") {
+  const auto both = [](Draft& d) {
+    NodePattern p;
+    p.type = "Dropout";
+    p.inputs = {d.v("x")};
+    p.output_count = 2;
+    const auto n = d.made(p);
+    d.result(d.output(n, 0));
+    d.result(d.output(n, 1));
+  };
+  const char* graph = R"((float[2] a) => (float[2] y, bool[2] n) {
+    p = Dropout(a)
+    q, m = Dropout(p)
+    y, n = Dropout(q)
+  })";
+  CHECK(matches(both, graph) == "p,- {p} x=a\nq,m {q} x=p\ny,n {y} x=q\n");
+  const auto one = [](Draft& d) { d.result(d.op("Dropout", {d.v("x")})); };
+  CHECK(matches(one, graph) == "p {p} x=a\nq {q} x=p\n");
+}
+
+TEST_CASE("siblings are different nodes, later ones in graph order") {
+  const auto three = [](Draft& d) {
+    const TermId x = d.v("x");
+    d.result(d.op("MatMul", {x, d.v("a")}));
+    d.result(d.op("MatMul", {x, d.v("b")}));
+    d.result(d.op("MatMul", {x, d.v("c")}));
+  };
+  CHECK(matches(three, R"((float[2,2] s, float[2,2] u, float[2,2] v,
+      float[2,2] w) => (float[2,2] p, float[2,2] q, float[2,2] r) {
+    p = MatMul(s, u)
+    q = MatMul(s, v)
+    o = MatMul(u, s)
+    r = MatMul(s, w)
+  })") ==
+        "p,q,r {p q r} x=s a=u b=v c=w\n"
+        "q,p,r {p q r} x=s a=v b=u c=w\n"
+        "r,p,q {p q r} x=s a=w b=u c=v\n");
+  // Two nodes up, and through a commutative one.
+  const auto far = [](Draft& d) {
+    const TermId x = d.v("x");
+    d.result(d.op("Neg", {x}));
+    d.result(d.op("Relu", {d.op("Add", {d.v("b"), x})}));
+  };
+  CHECK(matches(far, R"((float[2] a, float[2] b) => (float[2] y, float[2] z) {
+    y = Neg(a)
+    s = Add(a, b)
+    z = Relu(s)
+  })") == "y,z {y s z} x=a b=b\n");
+}
+
+TEST_CASE("older opsets are read as the newest") {
+  const auto squeeze = [](Draft& d) {
+    d.result(d.op("Squeeze", {d.v("x"), d.numbers({1}, false)}));
+  };
+  CHECK(matches(squeeze, R"(<ir_version: 7, opset_import: ["" : 11]>
+    g (float[2,1] a) => (float[2] y) {
+      y = Squeeze <axes = [1]> (a)
+    })") == "y {y} x=a\n");
+  const auto softmax = [](Draft& d) {
+    d.result(d.op("Softmax", {d.v("x")},
+                  {{.name = "axis", .kind = Kind::kInt, .i = -1}}));
+  };
+  CHECK(matches(softmax, R"(<ir_version: 7, opset_import: ["" : 11]>
+    g (float[2,3] a, float[2,3,4] b) => (float[2,3] y, float[2,3,4] z) {
+      y = Softmax(a)
+      z = Softmax(b)
+    })") == "y {y} x=a\n");
+}
+
+}  // namespace
+}  // namespace ruleengine::match

@@ -1,0 +1,293 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "core/match/testing_words.h"
+
+// What is said of one node: inputs, constants, attributes, facts.
+namespace ruleengine::match {
+namespace {
+
+using pattern::AttributePattern;
+using pattern::Fact;
+using pattern::NodePattern;
+using pattern::Pattern;
+using pattern::TermId;
+using testing::DeclaredFacts;
+using testing::Draft;
+using testing::matches;
+using Kind = AttributePattern::Kind;
+
+TEST_CASE("commutative inputs match both ways, others as written") {
+  const auto add = [](Draft& d) {
+    d.result(d.op("Add", {d.v("x"), d.op("Relu", {d.v("z")})}));
+  };
+  const char* graph = R"((float[2] a, float[2] b) => (float[2] y, float[2] w) {
+    r = Relu(a)
+    y = Add(r, b)
+    s = Relu(b)
+    w = Sub(a, s)
+  })";
+  CHECK(matches(add, graph) == "y {r y} x=b z=a\n");
+  const auto sub = [](Draft& d) {
+    d.result(d.op("Sub", {d.op("Relu", {d.v("z")}), d.v("x")}));
+  };
+  CHECK(matches(sub, graph) == "");
+}
+
+TEST_CASE("permutations are the ones tried, and may be shorter") {
+  const auto pattern = [](Draft& d) {
+    NodePattern p;
+    p.type = "Sub";
+    p.inputs = {d.v("x"), d.op("Relu", {d.v("z")})};
+    p.permutations = {{1, 0}};
+    d.result(d.output(d.made(p), 0));
+  };
+  const char* graph = R"((float[2] a, float[2] b) => (float[2] y, float[2] w) {
+    r = Relu(a)
+    y = Sub(r, b)
+    s = Relu(b)
+    w = Sub(a, s)
+  })";
+  CHECK(matches(pattern, graph) == "y {r y} x=b z=a\n");
+  const auto clip = [](Draft& d) {
+    NodePattern p;
+    p.type = "Clip";
+    p.inputs = {d.v("x"), d.v("low"), d.v("high")};
+    p.permutations = {{0, 1, 2}, {0, 1}, {0}};
+    d.result(d.output(d.made(p), 0));
+  };
+  CHECK(matches(clip, R"((float[2] a, float l, float h) => (float[2] y) {
+    p = Clip(a, l, h)
+    q = Clip(p, l)
+    y = Clip(q)
+  })") ==
+        "p {p} x=a low=l high=h\n"
+        "q {q} x=p low=l high=-\n"
+        "y {y} x=q low=- high=-\n");
+}
+
+TEST_CASE("a repeated variable is one value, or constants of equal bits") {
+  const auto pattern = [](Draft& d) {
+    const TermId x = d.v("x");
+    d.result(d.op("Sub", {x, x}));
+  };
+  CHECK(matches(pattern, R"((float[2] a, float[2] b) => (float[2] y)
+      <float[1] one = {1.0}, float[1] eins = {1.0}, float[1] two = {2.0}> {
+    p = Sub(a, a)
+    q = Sub(a, b)
+    r = Sub(one, eins)
+    s = Sub(one, two)
+    y = Sum(p, q, r, s)
+  })") == "p {p} x=a\nr {r} x=one\n");
+}
+
+TEST_CASE("numbers match constants within what their type resolves") {
+  const auto pattern = [](Draft& d) {
+    d.result(d.op("Div", {d.v("x"), d.num(1.41421356)}));
+  };
+  CHECK(matches(pattern, R"((float[2] a) => (float[2] y)
+      <float c = {1.4142135}, float[1,1] d = {1.4142136}, float e = {1.4152},
+       float16 h = {1.4140625}, bfloat16 b = {1.4140625},
+       float[2] v = {1.4142135, 1.4142135}> {
+    p = Div(a, c)
+    q = Div(a, d)
+    r = Div(a, e)
+    s = Div(a, h)
+    t = Div(a, b)
+    u = Div(a, v)
+    k = Constant <value = float {1.4142135}> ()
+    w = Div(a, k)
+    y = Sum(p, q, r, s, t, u, w)
+  })") == "p {p} x=a\nq {q} x=a\ns {s} x=a\nt {t} x=a\nw {w} x=a\n");
+  const auto list = [](Draft& d) {
+    d.result(d.op("Reshape", {d.v("x"), d.numbers({0, -1}, false)}));
+  };
+  CHECK(matches(list, R"((float[2,3] a) => (float[2,3] y)
+      <int64[2] s = {0, -1}, int64[2] t = {0, 1}, int64[1] u = {0}> {
+    p = Reshape(a, s)
+    q = Reshape(a, t)
+    r = Reshape(a, u)
+    y = Sum(p, q, r)
+  })") == "p {p} x=a\n");
+}
+
+TEST_CASE("attributes: literals, defaults, names") {
+  const char* graph = R"((float[2,3] a) => (float[2,3] y) {
+    p = Softmax(a)
+    q = Softmax <axis = -1> (a)
+    r = Softmax <axis = 0> (a)
+    y = Sum(p, q, r)
+  })";
+  const auto with = [](AttributePattern a) {
+    return [a](Draft& d) { d.result(d.op("Softmax", {d.v("x")}, {a})); };
+  };
+  CHECK(matches(with({.name = "axis", .kind = Kind::kInt, .i = -1}), graph) ==
+        "p {p} x=a\nq {q} x=a\n");
+  CHECK(matches(with({.name = "axis", .kind = Kind::kInt}), graph) ==
+        "r {r} x=a\n");
+  CHECK(matches([](Draft& d) { d.result(d.op("Softmax", {d.v("x")})); },
+                graph) == "p {p} x=a\nq {q} x=a\n");
+  CHECK(matches(
+            [](Draft& d) {
+              d.result(d.op("Softmax", {d.v("x")},
+                            {{.name = "axis",
+                              .kind = Kind::kVariable,
+                              .variable = d.variable("A", 1)}}));
+            },
+            graph) == "p {p} A=-1 x=a\nq {q} A=-1 x=a\nr {r} A=0 x=a\n");
+  const auto open = [](Draft& d) {
+    NodePattern p;
+    p.type = "Softmax";
+    p.inputs = {d.v("x")};
+    p.open_attributes = true;
+    d.result(d.output(d.made(p), 0));
+  };
+  CHECK(matches(open, graph) == "p {p} x=a\nq {q} x=a\nr {r} x=a\n");
+}
+
+TEST_CASE("an axis counts from the front and from the end alike") {
+  const auto with = [](std::optional<int> axis) {
+    return [axis](Draft& d) {
+      Draft::Attributes attributes;
+      if (axis) {
+        attributes = {{.name = "axis", .kind = Kind::kInt, .i = *axis}};
+      }
+      d.result(d.op("Softmax", {d.v("x")}, attributes));
+    };
+  };
+  const char* graph = R"((float[2,3] a, float[2,3,4] b)
+      => (float[2,3] y, float[2,3,4] z) {
+    y = Softmax <axis = 1> (a)
+    z = Softmax <axis = 1> (b)
+  })";
+  CHECK(matches(with(-1), graph) == "y {y} x=a\n");
+  CHECK(matches(with(-2), graph) == "z {z} x=b\n");
+  CHECK(matches(with(1), graph) == "y {y} x=a\nz {z} x=b\n");
+  CHECK(matches(with(std::nullopt), graph) == "y {y} x=a\n");
+  // Also where several rules tell axes apart.
+  std::vector<Pattern> patterns;
+  for (int axis : {-1, 0, 1, -2}) {
+    Draft d;
+    with(axis)(d);
+    auto made = d.finish();
+    REQUIRE(made.ok());
+    patterns.push_back(std::move(*made));
+  }
+  std::vector<const Pattern*> all;
+  for (const Pattern& p : patterns) all.push_back(&p);
+  auto model = text::parse_model(graph);
+  REQUIRE(model.ok());
+  DeclaredFacts facts((*model)->graph);
+  const Program program = compile(all);
+  Machine machine(program, (*model)->graph, facts);
+  std::vector<Match> found;
+  machine.run(ir::NodeId(0u), {}, found);
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].rule == 0);
+  CHECK(found[1].rule == 2);
+}
+
+TEST_CASE("an attribute and a dimension may be one letter") {
+  const auto pattern = [](Draft& d) {
+    d.result(d.op("Split", {d.v("x")},
+                  {{.name = "num_outputs",
+                    .kind = Kind::kVariable,
+                    .variable = d.variable("N", 1)},
+                   {.name = "axis"}}));
+    d.global_fact(d.shape(d.v("x"), "N _"));
+  };
+  CHECK(matches(pattern, R"((float[2,3] a, float[4,3] b, float[N,3] c)
+      => (float[1,3] y) {
+    y = Split <num_outputs = 2> (a)
+    p = Split <num_outputs = 2> (b)
+    q = Split <num_outputs = 2> (c)
+  })") == "y {y} N=2 x=a\n");
+}
+
+TEST_CASE("facts: letters, numbers, wildcards, broadcasting") {
+  const char* graph = R"((float[2,B,8] a, float[2,B,8] b, float[2,8] c,
+      float[1,B,1] d, float[8] e, float f) => (float[2,B,8] y) {
+    p = Add(a, b)
+    q = Add(a, c)
+    r = Add(a, d)
+    s = Add(a, e)
+    t = Add(a, f)
+    y = Sum(p, q, r, s, t)
+  })";
+  const auto of = [&](const char* x, const char* m, Fact::Kind kind) {
+    return matches(
+        [=](Draft& d) {
+          NodePattern p;
+          p.type = "Add";
+          p.inputs = {d.v("x"), d.v("m")};
+          p.permutations = {{0, 1}};
+          d.result(d.output(d.made(p), 0));
+          d.global_fact(d.shape(d.v("x"), x));
+          d.global_fact(d.shape(d.v("m"), m, kind));
+        },
+        graph);
+  };
+  CHECK(of("H S D", "H S D", Fact::Kind::kShape) ==
+        "p {p} x=a m=b H=2 S=B D=8\n");
+  CHECK(of("... D", "H D", Fact::Kind::kShape) == "q {q} x=a m=c D=8 H=2\n");
+  CHECK(of("_ S 8", "... 8", Fact::Kind::kShape) ==
+        "p {p} x=a m=b S=B\nq {q} x=a m=c S=B\ns {s} x=a m=e S=B\n");
+  CHECK(of("H S D", "H S D", Fact::Kind::kFits) ==
+        "p {p} x=a m=b H=2 S=B D=8\nr {r} x=a m=d H=2 S=B D=8\n"
+        "s {s} x=a m=e H=2 S=B D=8\nt {t} x=a m=f H=2 S=B D=8\n");
+}
+
+TEST_CASE("alternatives in order; what they state holds in them alone") {
+  const auto scaled = [](Draft& d) {
+    const TermId x = d.v("x");
+    const TermId mul = d.op("Mul", {x, d.v("c")});
+    const TermId div = d.op("Div", {x, d.v("c")}, {}, "div");
+    Fact constant{.kind = Fact::Kind::kConst, .subject = d.v("c")};
+    const auto is_constant = d.fact(constant);
+    const TermId any = d.either(
+        {{mul, {is_constant}, {}}, {div, {is_constant}, {}}, {x, {}, {}}}, 1);
+    d.result(d.op("Softmax", {any}));
+  };
+  CHECK(matches(scaled, R"((float[2] a, float[2] v) => (float[2] y)
+      <float k = {2.0}> {
+    m = Mul(k, a)
+    p = Softmax(m)
+    n = Div(a, k)
+    q = Softmax(n)
+    o = Mul(a, v)
+    r = Softmax(o)
+    y = Sum(p, q, r)
+  })") ==
+        "p {m p} x=a c=k div=-\n"
+        "q {n q} x=a c=k div=@n\n"
+        "r {r} x=o c=- div=-\n");
+}
+
+TEST_CASE("an absent input, a maybe absent one, a tail") {
+  const auto pattern = [](Draft& d) {
+    const TermId low = d.maybe(d.v("low"), d.absent());
+    d.result(d.op("Clip", {d.v("x"), low, d.v("high")}));
+  };
+  CHECK(matches(pattern, R"((float[2] a, float l, float h) => (float[2] y) {
+    p = Clip(a, l, h)
+    q = Clip(p, , h)
+    y = Clip(q, l)
+  })") == "p {p} low=l x=a high=h\nq {q} low=- x=p high=h\n");
+  const auto tail = [](Draft& d) {
+    NodePattern p;
+    p.type = "Concat";
+    p.inputs = {d.v("x"), d.rest(d.variable("more", 1), 1)};
+    p.attributes = {{.name = "axis"}};
+    d.result(d.output(d.made(p), 0));
+  };
+  CHECK(matches(tail, R"((float[2] a, float[2] b) => (float[N] y) {
+    p = Concat <axis = 0> (a)
+    y = Concat <axis = 0> (p, b, a)
+  })") == "p {p} x=a more=[]\ny {y} x=p more=[b a]\n");
+}
+
+}  // namespace
+}  // namespace ruleengine::match
