@@ -16,7 +16,8 @@ namespace ruleengine::io {
 namespace {
 
 constexpr std::size_t kBuffer = 256 * 1024;
-constexpr std::size_t kReadBuffer = 1024 * 1024;
+constexpr std::size_t kReadBuffer = 512 << 10;
+constexpr std::uint64_t kPage = 4096;
 // Below this, looking for holes costs more than it saves.
 constexpr std::uint64_t kHoleSearch = 1024 * 1024;
 
@@ -172,7 +173,10 @@ Status OutputFile::copy(int from, std::uint64_t offset, std::uint64_t size) {
 
 Status OutputFile::copy_extent(int from, std::uint64_t offset,
                                std::uint64_t size) {
-  while (size > 0 && kernel_copies_) {
+  // Where pages do not fall on pages nothing can be shared, and the kernel
+  // copies each in two parts: reading and writing takes two thirds of that.
+  const bool pages_fit = offset % kPage == at_ % kPage;
+  while (size > 0 && kernel_copies_ && pages_fit) {
     auto in = static_cast<off_t>(offset), out = static_cast<off_t>(at_);
     const std::size_t step = std::min<std::uint64_t>(size, 1u << 30);
     const ssize_t n = ::copy_file_range(from, &in, file_.get(), &out, step, 0);
@@ -194,7 +198,9 @@ Status OutputFile::copy_by_reading(int from, std::uint64_t offset,
   if (size == 0) return {};
   std::vector<std::byte> buffer(std::min<std::uint64_t>(size, kReadBuffer));
   while (size > 0) {
-    const std::size_t step = std::min<std::uint64_t>(size, buffer.size());
+    std::size_t step = std::min<std::uint64_t>(size, buffer.size());
+    // Whole pages are written, but for the first and the last.
+    if (step < size) step -= at_ % kPage;
     const ssize_t n =
         ::pread(from, buffer.data(), step, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;

@@ -60,14 +60,18 @@ def watch_memory(pid):
         time.sleep(0.0005)
 
 
-def in_turn(commands, rounds=5, poll=False):
-    """{name: medians} of commands run one after the other, `rounds` times."""
+def in_turn(commands, rounds=5, poll=False, before=None,
+            pick=statistics.median):
+    """{name: usage} of commands run one after the other, `rounds` times, each
+    after `before`; of the seconds `pick` of the rounds, of memory the most."""
     runs = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
+            if before:
+                before()
             runs[name].append(run(command, poll))
-    return {name: Usage(statistics.median(u.cpu for u in usages),
-                        statistics.median(u.wall for u in usages),
+    return {name: Usage(pick([u.cpu for u in usages]),
+                        pick([u.wall for u in usages]),
                         max(u.peak for u in usages),
                         max(u.anonymous for u in usages), usages[-1].output)
             for name, usages in runs.items()}

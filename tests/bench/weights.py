@@ -19,11 +19,22 @@ def cp(folder, *paths):
     return ["cp", *paths, folder / "copy"]
 
 
+def copies(commands, results, rounds):
+    """The best of some rounds of commands that write `results`. What was
+    written before is removed and the disk at rest, or the next one waits."""
+    def at_rest():
+        for path in results:
+            path.unlink(missing_ok=True)
+        os.sync()
+
+    return measure.in_turn(commands, rounds, True, at_rest, min)
+
+
 def parse_ratio(folder, model):
     """(protobuf's seconds / ours, detail), by the in-process benchmark."""
-    program = measure.ROOT / "build" / "bench"
+    program = pathlib.Path(measure.PROGRAM).parent / "bench"
     if not os.access(program, os.X_OK):
-        print("weights: no build/bench (cmake --build build --target bench)")
+        print(f"weights: no {program} (cmake --build build --target bench)")
         return None
     os.environ["RULEENGINE_BENCH_MODEL"] = str(model)
     out = folder / "bench.json"
@@ -47,15 +58,15 @@ def single_file(folder, rules):
             ratio[0], 100, at_least=True, detail=ratio[1]))
     result = folder / "result.onnx"
     ours = [measure.PROGRAM, "run", *rules, model, "-o", result, "-q"]
-    usage = measure.in_turn({"cp": cp(folder, model), "ours": ours}, 5, True)
+    usage = copies({"cp": cp(folder, model), "ours": ours},
+                   [result, folder / "copy" / model.name], 7)
     rows.append(measure.Row(
         "  run / cp, wall", usage["ours"].wall / usage["cp"].wall, 1.2,
         detail=f"{usage['ours'].wall:.2f} s against {usage['cp'].wall:.2f} s"))
     rows.append(measure.Row("  anonymous MiB", usage["ours"].anonymous, 32,
                             detail=f"peak with the mapping "
                                    f"{usage['ours'].peak:.0f} MiB"))
-    for path in (model, result, folder / "copy" / model.name):
-        path.unlink()
+    model.unlink()
     return rows
 
 
@@ -66,8 +77,11 @@ def external_data(folder, rules):
     size = data.stat().st_size
     result = folder / "result.onnx"
     ours = [measure.PROGRAM, "run", *rules, model, "-o", result, "-q"]
-    usage = measure.in_turn({"cp": cp(folder, model, data), "ours": ours,
-                             "share": [*ours, "--share-data"]}, 5, True)
+    copied = folder / "copy"
+    usage = copies({"cp": cp(folder, model, data), "ours": ours,
+                    "share": [*ours, "--share-data"]},
+                   [result, pathlib.Path(f"{result}.data"),
+                    copied / model.name, copied / data.name], 5)
     rows = [
         measure.Row(f"{size / 2 ** 30:.2f} GiB of external data: run / cp",
                     usage["ours"].wall / usage["cp"].wall, 1.2,
