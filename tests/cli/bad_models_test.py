@@ -36,14 +36,15 @@ class BadModelsTest(program.ProgramTest):
 
     def run_many(self, models, which):
         """The names of those refused, all read by one process."""
+        out = self.folder / f"out{len(list(self.folder.iterdir()))}"
         for name, data in models.items():
             self.write(f"{name}.onnx", data)
         paths = [f"{name}.onnx" for name in models]
-        done = program.run("run", "cancel.lua", *paths, "-o", "out", "-q",
+        done = program.run("run", "cancel.lua", *paths, "-o", out, "-q",
                            cwd=self.folder, program=which, timeout=600)
         self.assertIn(done.code, (0, 3), done.err[-3000:])
         written = {path.name.split(".")[0]
-                   for path in (self.folder / "out").iterdir()}
+                   for path in out.iterdir()}
         self.assertEqual(len(done.diagnostics()), len(models) - len(written),
                          done.err[-3000:])
         return models.keys() - written
