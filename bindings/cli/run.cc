@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -50,6 +51,10 @@ Diagnostic usage(std::string what, std::string found, std::string hint) {
 
 // Options whose meaning comes with later parts of the engine say so.
 Status check_options(const Options& options) {
+  for (double limit : {options.limit_time, options.limit_callback,
+                       options.limit_load}) {
+    if (std::isnan(limit)) return usage("a limit is no number", "nan", "");
+  }
   if (!options.verify.empty()) {
     return usage("--verify is not there yet", "", "it needs the executor");
   }
@@ -175,7 +180,21 @@ std::vector<Outcome> run_all(const Paths& paths, const Options& options) {
 }
 
 Status prepare_output(const Paths& paths, const Options& options) {
-  if (paths.models.size() < 2) return {};
+  if (paths.models.size() < 2) {
+    std::error_code none;
+    if (!fs::equivalent(options.output, paths.models[0], none)) return {};
+    return usage("the result would replace the model", options.output,
+                 "give the result another name");
+  }
+  for (const std::string& model : paths.models) {
+    for (const std::string& other : paths.models) {
+      std::error_code none;
+      const std::string output = output_path(model, options, true);
+      if (!fs::equivalent(output, other, none)) continue;
+      return usage("a result would replace a model that is still to be read",
+                   output, "give a folder with -o");
+    }
+  }
   std::map<std::string, std::string> taken;
   for (const std::string& model : paths.models) {
     const std::string output = output_path(model, options, true);

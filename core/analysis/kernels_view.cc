@@ -120,6 +120,17 @@ Folded unsqueeze(const Call& call) {
   return view(call, dims);
 }
 
+constexpr std::int64_t kMaxLeaves = 65'536;
+
+std::int64_t leaves_of(std::span<const ir::LazyPart> parts) {
+  std::int64_t leaves = 0;
+  for (const ir::LazyPart& part : parts) {
+    const ir::Lazy* inner = part.tensor->lazy;
+    leaves += inner == nullptr ? 1 : inner->leaves;
+  }
+  return leaves;
+}
+
 const ir::Tensor* lazy(const Call& call, const Ints& dims,
                        std::span<const ir::LazyPart> parts, std::int64_t axis) {
   ir::Model& model = call.model();
@@ -127,7 +138,8 @@ const ir::Tensor* lazy(const Call& call, const Ints& dims,
   t.dtype = parts[0].tensor->dtype;
   t.storage = ir::Storage::kLazy;
   t.dims = model.arena.copy(std::span<const std::int64_t>(dims));
-  t.lazy = model.arena.make<ir::Lazy>(ir::Lazy{model.arena.copy(parts), axis});
+  t.lazy = model.arena.make<ir::Lazy>(
+      ir::Lazy{model.arena.copy(parts), axis, leaves_of(parts)});
   return model.arena.make<ir::Tensor>(t);
 }
 
@@ -232,6 +244,7 @@ Folded concat(const Call& call) {
     for (const ir::Tensor* t : call.inputs) {
       if (t->element_count() > 0) parts.push_back({t, false});
     }
+    if (leaves_of(parts) > kMaxLeaves) return std::nullopt;
     return one(lazy(call, *dims, parts, static_cast<std::int64_t>(axis)));
   }
   const auto width = static_cast<std::int64_t>(ir::bit_width(type) / 8);

@@ -104,6 +104,7 @@ class Solver {
   bool followable(ir::ValueId value) const;
   ir::Dim axis_unknown(ir::ValueId value, std::size_t axis);
   const ir::Type* merge(ir::ValueId value, const Inferred& inferred);
+  const ir::Type* of_this_body(ir::ValueId value);
   ir::Dim merge_dim(ir::Dim declared, ir::Dim inferred, bool& clash);
   bool anchored(ir::Dim d);
   void warn(ir::ValueId value, const ir::Type& declared, const Inferred& found);

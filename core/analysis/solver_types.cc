@@ -53,7 +53,8 @@ bool Solver::set_type(ValueId value, const Inferred* inferred) {
     memo.type =
         types_.intern({ir::TypeKind::kTensor, v.tensor->dtype, true, dims, {}});
   } else if (inferred == nullptr) {
-    memo.type = v.declared;
+    memo.type = v.block == ir::Graph::main_block() ? v.declared
+                                                   : of_this_body(value);
   } else {
     memo.type = merge(value, *inferred);
   }
@@ -140,6 +141,20 @@ bool Solver::anchored(Dim d) {
   });
 }
 
+// What a body of a node declares of a value that comes from outside. Its
+// symbols are its own: a Loop's state may be called [N] and grow all the same.
+const ir::Type* Solver::of_this_body(ValueId value) {
+  const ir::Type* declared = graph_.value(value).declared;
+  if (declared == nullptr || !declared->is_tensor()) return declared;
+  ir::Type out = *declared;
+  std::vector<Dim> dims(declared->dims.begin(), declared->dims.end());
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (!dims[i].known()) dims[i] = axis_unknown(value, i);
+  }
+  out.dims = dims;
+  return types_.intern(out);
+}
+
 Dim Solver::merge_dim(Dim declared, Dim inferred, bool& clash) {
   ir::DimTable& dims = model().dims;
   if (inferred == kUnknown || declared == inferred) return declared;
@@ -177,6 +192,9 @@ const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
       out.has_shape = true;
       for (std::size_t i = 0; i < dims.size(); ++i) {
         if (inferred.ranked && !ranks_agree) break;
+        const bool of_body =
+            graph_.value(value).block != ir::Graph::main_block();
+        if (of_body && !declared->dims[i].known()) continue;
         dims[i] = merge_dim(declared->dims[i], dims[i], clash);
       }
     }

@@ -48,6 +48,9 @@ struct LazyPart {
 struct Lazy {
   std::span<const LazyPart> parts;
   std::int64_t axis = 0;
+  // Stored tensors it is made of, each as often as it occurs; what reading
+  // costs. Makers keep it bounded: parts may be shared without end.
+  std::int64_t leaves = 1;
 };
 
 struct Tensor {

@@ -36,6 +36,7 @@ return rule {
     m.factor = m.outer * attention.factor(m.scale, m.divided)
       * attention.factor(m.q_scale, m.q_divided)
       * attention.factor(m.k_scale, m.k_divided)
+    attention.need_float(m.factor, m.q)
     need(m.outer > 0, "the scale after the mask turns its sign", m.outer_scale)
     if m.cap then
       m.softcap = need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
@@ -47,7 +48,7 @@ return rule {
     for _, added in ipairs(m.mask) do attention.need_mask(added, m) end
     if m.fill then
       m.filled = need(m.fill:scalar(), "the fill of the mask is not a constant", m.fill)
-      need(m.filled * m.outer < -1e30, "the fill of the mask is too small to be a mask", m.fill)
+      need(m.filled * m.outer < -1e37, "the fill of the mask is too small to be a mask", m.fill)
     end
     local heads = m.swapped and m.swapped:dim(1) or m.k:dim(m.split and 2 or 1)
     need(heads == m.v:dim(1), "keys and values differ in their heads", m.v)

@@ -21,7 +21,7 @@ return rule {
   end,
 
   where = function(m)
-    m.factor = attention.factor(m.scale, m.divided)
+    m.factor = attention.need_float(attention.factor(m.scale, m.divided), m.q)
     attention.need_mask(m.mask, m)
     local literal = m.options.literal_divisor
     if literal then

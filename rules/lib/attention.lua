@@ -52,6 +52,16 @@ function attention.need_mask(mask, m)
   end
 end
 
+--- factor, when an attribute, a float, can hold what v's type computes with.
+function attention.need_float(factor, v)
+  local size = factor < 0 and -factor or factor
+  need(size == 0 or (size > 1.2e-38 and size < 3.4e38), "the scale is out of a float's range", v)
+  if v.dtype == "double" then
+    need((math.frexp(factor) * 2 ^ 24) % 1 == 0, "the scale is not exact as a float", v)
+  end
+  return factor
+end
+
 --- mask and all that is added to it; nil when there is nothing.
 function attention.sum(op, mask, terms)
   for _, term in ipairs(terms) do
