@@ -215,8 +215,11 @@ Status prepare_output(const Paths& paths, const Options& options) {
 // of the command line cannot write over a rule of a folder or a pack.
 Status check_names(const Paths& paths, const Options& options) {
   const std::string kind = fs::path(options.output).extension();
+  std::error_code none;
+  // A device is no slip; that it takes no file is said when it is opened.
   if (paths.models.size() == 1 && !options.output.empty() &&
-      kind != ".onnx" && kind != ".onnxtxt") {
+      kind != ".onnx" && kind != ".onnxtxt" &&
+      !fs::is_other(options.output, none)) {
     Diagnostic d = usage("the result is no model by its name", options.output,
                          "for instance -o result.onnx");
     d.expected = "*.onnx or *.onnxtxt";
