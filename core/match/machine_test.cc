@@ -53,6 +53,35 @@ TEST_CASE("many rules at once, masks, and limits") {
   CHECK(machine.exhausted() == std::nullopt);
 }
 
+TEST_CASE("the number that leads to a rule is within tolerance too") {
+  std::vector<Pattern> patterns;
+  std::vector<const Pattern*> pointers;
+  for (double number : {1.0, 1.41421356, 1.5, 2.0, 2.00001}) {
+    Draft d;
+    auto made = d.done({d.op("Mul", {d.v("x"), d.num(number)})});
+    REQUIRE(made.ok());
+    patterns.push_back(std::move(*made));
+  }
+  for (const Pattern& p : patterns) pointers.push_back(&p);
+  auto model = text::parse_model(R"((float[2] a) => (float[2] y, float[2] z)
+      <float c = {1.4142135}, float d = {2.000005}> {
+    y = Mul(a, c)
+    z = Mul(a, d)
+  })");
+  REQUIRE(model.ok());
+  DeclaredFacts facts((*model)->graph);
+  const Program program = compile(pointers);
+  Machine machine(program, (*model)->graph, facts);
+  std::vector<Match> found;
+  machine.run(ir::NodeId(0u), {}, found);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].rule == 1);
+  machine.run(ir::NodeId(1u), {}, found);
+  REQUIRE(found.size() == 3);
+  CHECK(found[1].rule == 3);
+  CHECK(found[2].rule == 4);
+}
+
 TEST_CASE("a search without end is cut, the other rules go on") {
   Draft d;
   // Sums in any order, and at the end something that is not there.

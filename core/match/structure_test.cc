@@ -166,6 +166,44 @@ TEST_CASE("outputs: several, unmentioned, absent") {
   CHECK(matches(one, graph) == "p {p} x=a\nq {q} x=p\n");
 }
 
+TEST_CASE("a root that fits by two of its outputs fits once") {
+  const auto pattern = [](Draft& d) {
+    NodePattern p;
+    p.type = "Dropout";
+    p.inputs = {d.v("x")};
+    p.output_count = 2;
+    p.open_attributes = true;
+    const auto n = d.made(p);
+    NodePattern q = p;
+    q.open_attributes = false;
+    q.output_count = 1;
+    q.open_outputs = true;
+    const auto m = d.made(q);
+    d.result(d.either_of({d.output(n, 1), d.output(m, 0)}));
+  };
+  CHECK(matches(pattern, R"((float[2] a) => (float[2] z) {
+    y, n = Dropout(a)
+    z = Neg(a)
+  })") == "y {y} x=a\n");
+}
+
+TEST_CASE("under never nothing is consumed, so that readers are no matter") {
+  const auto pattern = [](Draft& d) {
+    const TermId x = d.v("x");
+    const TermId shared = d.op("Relu", {x});
+    const TermId bad = d.op("Abs", {shared});
+    const TermId sum = d.maybe(d.op("Add", {x, shared}), x);
+    d.result(d.op("Sub", {sum, d.never(bad, 1)}));
+  };
+  // The Relu below the Abs has a reader that no node of the pattern is.
+  CHECK(matches(pattern, R"((float[2] a) => (float[2] y, float[2] z) {
+    r = Relu(a)
+    b = Abs(r)
+    z = Neg(r)
+    y = Sub(a, b)
+  })") == "");
+}
+
 TEST_CASE("siblings are different nodes, later ones in graph order") {
   const auto three = [](Draft& d) {
     const TermId x = d.v("x");

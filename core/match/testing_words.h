@@ -26,7 +26,7 @@ inline std::string bound_text(const ir::Graph& graph, const Bound& bound) {
       return graph.model().dims.text(bound.dim);
     case Bound::Kind::kAttribute:
       return bound.attribute->kind == ir::AttributeKind::kInt
-                 ? std::to_string(bound.attribute->i)
+                 ? std::to_string(bound.attribute->i) + "i"
                  : "attribute";
     case Bound::Kind::kList: {
       std::string out = "[";

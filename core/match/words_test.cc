@@ -137,7 +137,7 @@ TEST_CASE("attributes: literals, defaults, names") {
                               .kind = Kind::kVariable,
                               .variable = d.variable("A", 1)}}));
             },
-            graph) == "p {p} A=-1 x=a\nq {q} A=-1 x=a\nr {r} A=0 x=a\n");
+            graph) == "p {p} A=-1i x=a\nq {q} A=-1i x=a\nr {r} A=0i x=a\n");
   const auto open = [](Draft& d) {
     NodePattern p;
     p.type = "Softmax";
@@ -205,6 +205,25 @@ TEST_CASE("an attribute and a dimension may be one letter") {
     p = Split <num_outputs = 2> (b)
     q = Split <num_outputs = 2> (c)
   })") == "y {y} N=2 x=a\n");
+}
+
+TEST_CASE("a letter of both is a dimension, whichever comes first") {
+  // The attribute of the inner node is met after the shape of its result.
+  const auto pattern = [](Draft& d) {
+    const TermId split = d.op("Flatten", {d.v("x")},
+                              {{.name = "axis",
+                                .kind = Kind::kVariable,
+                                .variable = d.variable("N", 1)}});
+    d.result(d.op("Neg", {split}));
+    d.global_fact(d.shape(split, "N _"));
+    d.global_fact(d.shape(d.v("x"), "_ _ M"));
+    d.global_fact(d.shape(d.v("x"), "M _ _"));
+  };
+  CHECK(matches(pattern, R"(<ir_version: 8, opset_import: ["" : 17]>
+    g (float[2,1,2] a) => (float[2,2] y) <float[2,2] f> {
+    f = Flatten <axis = 2> (a)
+    y = Neg(f)
+  })") == "y {f y} N=2 x=a M=2\n");
 }
 
 TEST_CASE("facts: letters, numbers, wildcards, broadcasting") {
