@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/ir/op_facts.h"
-#include "core/rewrite/lower.h"
+#include "core/rewrite/older_form.h"
 #include "core/rewrite/schema.h"
 #include "core/rewrite/state.h"
 
@@ -22,11 +22,37 @@ constexpr int kMaxLook = 256;
 constexpr std::int64_t kMaxCompare = 64;
 
 bool is_random(std::string_view type) {
-  static constexpr std::array<std::string_view, 6> kTypes = {
-      "Bernoulli",        "Dropout",           "Multinomial",
-      "RandomNormalLike", "RandomUniformLike", "RandomNormal"};
-  return std::ranges::find(kTypes, type) != kTypes.end() ||
-         type == "RandomUniform";
+  static constexpr std::array<std::string_view, 7> kTypes = {
+      "Bernoulli",        "Dropout",       "Multinomial",      "RandomNormal",
+      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
+// Dropout draws nothing where it is told that it does not train.
+bool draws_nothing(EditState& state, const NodeSpec& spec) {
+  constexpr std::int64_t kTrainingSaid = 7, kTrainingAsked = 12;
+  const std::int64_t opset = state.workspace->opset(spec.domain);
+  if (spec.type != "Dropout" || opset < kTrainingSaid) return false;
+  if (opset < kTrainingAsked || spec.inputs.size() < 3) return true;
+  const Tensor* training = state.facts.constant(spec.inputs[2]);
+  if (training == nullptr) return false;
+  const auto value =
+      ir::to_ints(*training, state.graph.model().external.get(), 1);
+  return value && value->size() == 1 && (*value)[0] == 0;
+}
+
+// Is one node as good as two? Nobody knows of ops outside the known domains,
+// nor of what stands in the bodies of functions; markers of regions are there
+// for their place.
+bool is_shareable(EditState& state, const NodeSpec& spec) {
+  const ir::Op op{spec.domain, spec.type, {}};
+  if (ir::newest_op(op.domain, op.type) == nullptr ||
+      state.graph.model().find_function(op) != nullptr ||
+      op.type.starts_with("_internal_")) {
+    return false;
+  }
+  return !op.domain.empty() || !is_random(op.type) ||
+         draws_nothing(state, spec);
 }
 
 class Finder {
@@ -42,7 +68,7 @@ class Finder {
 
   // A node that computes the same, invalid if none stands.
   NodeId find() const {
-    if (is_random(spec_.type) && spec_.type != "Dropout") return {};
+    if (!is_shareable(state_, spec_)) return {};
     const ValueId pivot = rarest_input();
     if (!pivot) return {};
     int looked = 0;
@@ -216,7 +242,7 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
       spec->inputs.size() == 1) {
     return Built(spec->inputs);
   }
-  if (auto r = lower(s, *spec)) return Built(*std::move(r));
+  if (auto r = to_older_form(s, *spec)) return Built(*std::move(r));
   const ir::OpId op = s.graph.model().ops.intern(spec->domain, spec->type,
                                                  overload_of(s.graph, *spec));
   const std::uint32_t count = spec->output_count;

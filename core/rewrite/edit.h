@@ -66,9 +66,11 @@ class Edit {
 
   // Builds a node in newest-opset form: written at the model's own opset, or
   // rejected. A node that already stands in a visible block with the same op,
-  // inputs and attributes is handed back instead; what folds from constants
-  // folds (large ones lazily). Imports the domain. Wrong arity or attributes
-  // are errors of the rule (Diagnostic kRule without position).
+  // inputs and attributes is handed back instead (not where two differ from
+  // one: ops of unknown domains, functions of the model, random ones); what
+  // folds from constants folds (large ones lazily). Imports the domain. Wrong
+  // arity or attributes are errors of the rule (Diagnostic kRule without
+  // position).
   using Built = std::variant<std::vector<ir::ValueId>, Rejection>;
   Result<Built> build(const NodeSpec& spec);
 

@@ -161,6 +161,44 @@ TEST_CASE("what stands already is handed back") {
   }
 }
 
+TEST_CASE("what may differ from call to call is built anew") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  const ValueId yes = w.input("yes", {}, ir::DataType::kBool);
+  const ValueId half = w.constant("half", {0.5f}, {});
+  w.output(w.node("Dropout", {x, half, yes}, "trained"));
+  w.output(w.node("com.example::Draw", {x}, "drawn"));
+  w.output(w.node("RandomNormalLike", {x}, "normal"));
+  w.output(w.node("tensor_cast::_internal_mark_region_begin", {x}, "mark"));
+  w.output(w.node("Neg", {a}, "y"));
+  w.model.import_opset("com.example", 1);
+  w.model.import_opset("tensor_cast", 1);
+  Session s(w);
+  NodeSpec spec{.type = "Relu", .inputs = {x}};
+  SUBCASE("Dropout that may train") {
+    spec = {.type = "Dropout", .inputs = {x, half, yes}};
+  }
+  SUBCASE("an op that nobody knows") {
+    spec = {.domain = "com.example", .type = "Draw", .inputs = {x}};
+  }
+  SUBCASE("a random op") { spec.type = "RandomNormalLike"; }
+  SUBCASE("a mark") {
+    spec.domain = "tensor_cast";
+    spec.type = "_internal_mark_region_begin";
+  }
+  const std::size_t before = w.graph().live_node_count();
+  CHECK(!s.put("a", [&](Edit& e) {
+    const auto built = e.build(spec);
+    REQUIRE(built.ok());
+    return std::get<0>(*built)[0];
+  }));
+  // Relu, the case outside of all of them, is what stands already.
+  const bool is_new = spec.type != "Relu";
+  CHECK(s.changed == is_new);
+  CHECK(w.graph().live_node_count() == before);
+}
+
 TEST_CASE("a result of another shape or type is rejected without a trace") {
   World w;
   const ValueId x = w.input("x");

@@ -1,7 +1,7 @@
 // Writes a node that a rule built in newest-opset form at the opset of the
 // graph it goes to. Internal to core/rewrite.
-#ifndef RULEENGINE_CORE_REWRITE_LOWER_H_
-#define RULEENGINE_CORE_REWRITE_LOWER_H_
+#ifndef RULEENGINE_CORE_REWRITE_OLDER_FORM_H_
+#define RULEENGINE_CORE_REWRITE_OLDER_FORM_H_
 
 #include <optional>
 
@@ -11,8 +11,8 @@
 namespace ruleengine::rewrite {
 
 // Changes `spec` in place; a reason when that opset cannot say it.
-std::optional<Rejection> lower(EditState& state, NodeSpec& spec);
+std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec);
 
 }  // namespace ruleengine::rewrite
 
-#endif  // RULEENGINE_CORE_REWRITE_LOWER_H_
+#endif  // RULEENGINE_CORE_REWRITE_OLDER_FORM_H_

@@ -1,4 +1,4 @@
-#include "core/rewrite/lower.h"
+#include "core/rewrite/older_form.h"
 
 #include "core/ir/op_facts.h"
 #include "core/ir/upgrade.h"
@@ -19,7 +19,7 @@ void drop_news(const ir::OpFacts& newest, const ir::OpFacts& own,
 
 }  // namespace
 
-std::optional<Rejection> lower(EditState& state, NodeSpec& spec) {
+std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
   const ir::OpFacts* newest = ir::newest_op(spec.domain, spec.type);
   const std::int64_t opset = state.workspace->opset(spec.domain);
   if (newest == nullptr || opset == 0) return std::nullopt;
