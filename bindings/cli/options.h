@@ -3,6 +3,7 @@
 #ifndef RULEENGINE_BINDINGS_CLI_OPTIONS_H_
 #define RULEENGINE_BINDINGS_CLI_OPTIONS_H_
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ struct Options {
   std::string node;                // explain
   std::vector<std::string> first;  // explain, match: rules to run before
   bool weights = false;            // print
+  // --limit-time counts from here, over all models.
+  std::chrono::steady_clock::time_point started =
+      std::chrono::steady_clock::now();
 };
 
 }  // namespace ruleengine::cli

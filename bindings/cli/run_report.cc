@@ -38,6 +38,15 @@ Json rule_json(const rewrite::RuleReport& rule) {
           {"seconds", rule.seconds}};
 }
 
+Json error_json(const Diagnostic& error) {
+  return {{"code", static_cast<int>(error.kind)},
+          {"what", clean(error.what)},
+          {"where", clean(error.where)},
+          {"expected", clean(error.expected)},
+          {"found", clean(error.found)},
+          {"hint", clean(error.hint)}};
+}
+
 std::uint64_t peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -55,24 +64,26 @@ Json to_json(const RunReport& report) {
                         {"node", clean(w.node)},
                         {"message", clean(w.message)}});
   }
-  return {{"tool", "ruleengine"},
-          {"version", kVersion},
-          {"model", clean(report.model)},
-          {"output", clean(report.output)},
-          {"target", "portable"},
-          {"nodes_before", total(report.ops_before)},
-          {"nodes_after", total(report.ops_after)},
-          {"ops_before", report.ops_before},
-          {"ops_after", report.ops_after},
-          {"rules", std::move(rules)},
-          {"warnings", std::move(warnings)},
-          {"seconds",
-           {{"load", report.load_seconds},
-            {"match", report.engine.match_seconds},
-            {"rewrite", report.engine.rewrite_seconds},
-            {"save", report.save_seconds}}},
-          {"peak_bytes", peak_bytes()},
-          {"verified", nullptr}};
+  Json json = {{"tool", "ruleengine"},
+               {"version", kVersion},
+               {"model", clean(report.model)},
+               {"output", clean(report.output)},
+               {"target", "portable"},
+               {"nodes_before", total(report.ops_before)},
+               {"nodes_after", total(report.ops_after)},
+               {"ops_before", report.ops_before},
+               {"ops_after", report.ops_after},
+               {"rules", std::move(rules)},
+               {"warnings", std::move(warnings)},
+               {"seconds",
+                {{"load", report.load_seconds},
+                 {"match", report.engine.match_seconds},
+                 {"rewrite", report.engine.rewrite_seconds},
+                 {"save", report.save_seconds}}},
+               {"peak_bytes", peak_bytes()},
+               {"verified", nullptr}};
+  if (report.error) json["error"] = error_json(*report.error);
+  return json;
 }
 
 std::string summary(const RunReport& report, bool verbose) {

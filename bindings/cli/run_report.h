@@ -5,21 +5,26 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "core/base/diagnostic.h"
 #include "core/rewrite/driver.h"
 
 namespace ruleengine::cli {
 
 struct RunReport {
-  std::string model, output;  // output is "" with --dry-run
+  std::string model, output;  // output is "" where none was written
   std::map<std::string, std::uint64_t> ops_before, ops_after;
   rewrite::Report engine;
   double load_seconds = 0, save_seconds = 0;
+  // Of a model that failed, beside others; the rest is what was known by then.
+  std::optional<Diagnostic> error;
 };
 
+// A failed model has one key more: "error", with the parts of its diagnostic.
 nlohmann::ordered_json to_json(const RunReport& report);
 
 // Rules that did something, and one line for the rest; all with `verbose`.

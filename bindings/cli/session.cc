@@ -6,7 +6,6 @@
 
 #include "core/analysis/inference.h"
 #include "core/io/load.h"
-#include "core/io/output.h"
 #include "core/rewrite/portable.h"
 #include "core/text/parse.h"
 
@@ -20,8 +19,12 @@ Diagnostic usage(std::string what, std::string hint) {
 }
 
 Diagnostic unreadable(const std::string& path, std::string why) {
-  return {ErrorKind::kModel, "the model cannot be read", path, "",
-          std::move(why), ""};
+  return {ErrorKind::kModel,
+          "the model cannot be read",
+          path,
+          "",
+          std::move(why),
+          ""};
 }
 
 Result<std::unique_ptr<ir::Model>> load_text(const std::string& path) {
@@ -120,6 +123,7 @@ rewrite::Options engine_options(const Options& options) {
   rewrite::Options engine;
   engine.limits.rewrites = options.limit_rewrites;
   if (options.limit_time > 0) engine.limits.seconds = options.limit_time;
+  engine.limits.start = options.started;
   engine.facts = [](ir::Graph& graph) {
     return std::make_unique<analysis::Inference>(graph);
   };
@@ -135,15 +139,14 @@ Status run_first(ir::Model& model, const Options& options) {
   return report ? Status() : Status(report.error());
 }
 
-Status write_text(const std::string& path, std::string_view text) {
+Result<io::Staged> stage_text(const std::string& path, std::string_view text) {
+  const io::FileSizeSignalBlock no_signal;
   auto file = io::OutputFile::create(path);
   if (!file) return file.error();
   const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
-  if (auto status = (*file)->write(bytes); !status) return status;
-  if (auto status = (*file)->finish(false); !status) return status;
-  if (auto status = (*file)->commit(); !status) return status;
-  (*file)->release();
-  return {};
+  if (auto status = (*file)->write(bytes); !status) return status.error();
+  if (auto status = (*file)->finish(false); !status) return status.error();
+  return io::Staged(std::move(*file));
 }
 
 std::map<std::string, std::uint64_t> count_ops(const ir::Model& model) {

@@ -11,6 +11,7 @@
 #include "bindings/cli/options.h"
 #include "bindings/lua/rule_file.h"
 #include "core/base/result.h"
+#include "core/io/staged.h"
 #include "core/ir/model.h"
 #include "core/rewrite/driver.h"
 
@@ -42,8 +43,8 @@ rewrite::Options engine_options(const Options& options);
 // Runs `options.first` over the model, for verbs that look at what is left.
 Status run_first(ir::Model& model, const Options& options);
 
-// The file appears whole or not at all.
-Status write_text(const std::string& path, std::string_view text);
+// A text file, ready to appear.
+Result<io::Staged> stage_text(const std::string& path, std::string_view text);
 
 // "Add" or "com.microsoft::Gelu" -> how many, subgraphs included, function
 // bodies not.

@@ -12,12 +12,11 @@
 namespace ruleengine::lua {
 namespace {
 
-// An example is small; a rule that needs more feeds itself.
-constexpr rewrite::Limits kLimits{.rewrites = 10'000, .seconds = 60};
-
 rewrite::Options engine_options() {
   rewrite::Options options;
-  options.limits = kLimits;
+  // An example is small; a rule that needs more feeds itself.
+  options.limits.rewrites = 10'000;
+  options.limits.seconds = 60;
   options.facts = [](ir::Graph& graph) {
     return std::make_unique<analysis::Inference>(graph);
   };
@@ -55,9 +54,8 @@ class Run {
       : sandbox_(sandbox), rule_(rule), example_(example) {}
 
   Result<ExampleResult> run(Executor* executor) {
-    ExampleResult out{.rule = rule_.name,
-                      .title = example_.title,
-                      .line = example_.line};
+    ExampleResult out{
+        .rule = rule_.name, .title = example_.title, .line = example_.line};
     auto before = parse();
     if (!before) return before.error();
     before_ = std::move(*before);
@@ -133,9 +131,8 @@ class Run {
   }
 
   Status judge_after(const rewrite::Report& report, ExampleResult& out) {
-    auto after =
-        text::parse_after(*before_, example_.before, *example_.after,
-                          example_.file, {.check_ops = true});
+    auto after = text::parse_after(*before_, example_.before, *example_.after,
+                                   example_.file, {.check_ops = true});
     if (!after) return in_file(std::move(after.error()));
     const auto difference = text::difference(**after, *model_);
     if (!difference) return {};

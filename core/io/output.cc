@@ -224,6 +224,7 @@ Status OutputFile::copy_by_reading(int from, std::uint64_t offset,
 
 Status OutputFile::finish(bool sync) {
   if (Status s = flush(); !s) return s;
+  buffer_ = {};
   if (::ftruncate(file_.get(), static_cast<off_t>(at_)) != 0) {
     return fail(errno);
   }

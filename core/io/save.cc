@@ -36,20 +36,27 @@ class Saver {
         external_(dynamic_cast<ExternalFiles*>(model.external.get())),
         source_bytes_(model.source ? model.source->bytes() : Bytes()) {}
 
-  Status run() {
+  Result<Staged> run() {
+    if (Status s = write_all(); !s) return s.error();
+    if (Status s = out_->finish(options_.sync); !s) return s.error();
+    if (Status s = check_intact(model_); !s) return s.error();
+    return Staged(std::move(out_), std::move(data_), options_.sync);
+  }
+
+ private:
+  Status write_all() {
     if (Status s = check_paths(); !s) return s;
     Result<std::unique_ptr<OutputFile>> out = OutputFile::create(path_);
     if (!out) return out.error();
     out_ = std::move(*out);
     const bool as_it_is = !model_.changed && model_.source != nullptr;
     if (!as_it_is) return save_changed();
-    if (external_ == nullptr || in_own_folder()) return save_unchanged();
+    if (external_ == nullptr || in_own_folder()) return write(source_bytes_);
     Result<bool> beside = data_.copy_originals(*external_, folder_of(path_));
     if (!beside) return beside.error();
-    return *beside ? save_unchanged() : save_changed();
+    return *beside ? write(source_bytes_) : save_changed();
   }
 
- private:
   static std::string folder_of(const std::string& path) {
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
@@ -99,11 +106,6 @@ class Saver {
                  data_path_, "give the result another name with -o");
   }
 
-  Status save_unchanged() {
-    if (Status s = write(source_bytes_); !s) return s;
-    return commit();
-  }
-
   Status save_changed() {
     Rope rope(source_bytes_);
     std::optional<DataPlan> plan;
@@ -116,7 +118,7 @@ class Saver {
     for (const Piece& piece : rope.pieces()) {
       if (Status s = write(piece); !s) return s;
     }
-    return commit();
+    return {};
   }
 
   // The model is written as a rope once to see what goes outside, and again
@@ -163,19 +165,6 @@ class Saver {
                             [&](Bytes bytes) { return out_->write(bytes); });
   }
 
-  Status commit() {
-    if (Status s = out_->finish(options_.sync); !s) return s;
-    if (Status s = check_intact(model_); !s) return s;
-    if (Status s = data_.commit(options_.sync); !s) return s;
-    if (Status s = out_->commit(); !s) {
-      data_.revert();
-      return s;
-    }
-    out_->release();
-    data_.release();
-    return {};
-  }
-
   const ir::Model& model_;
   const std::string path_, data_path_;
   const SaveOptions options_;
@@ -188,10 +177,19 @@ class Saver {
 
 }  // namespace
 
-Status save(const ir::Model& model, const std::string& path,
-            const SaveOptions& options) {
+Result<Staged> stage(const ir::Model& model, const std::string& path,
+                     const SaveOptions& options) {
   const FileSizeSignalBlock no_signal;
   return Saver(model, path, options).run();
+}
+
+Status save(const ir::Model& model, const std::string& path,
+            const SaveOptions& options) {
+  auto staged = stage(model, path, options);
+  if (!staged) return staged.error();
+  if (Status s = staged->commit(); !s) return s;
+  staged->release();
+  return {};
 }
 
 Result<std::string> serialize(const ir::Model& model) {

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "core/base/result.h"
+#include "core/io/staged.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::io {
@@ -36,6 +37,11 @@ struct SaveOptions {
 // kWrite when it cannot be written, kModel when the source was cut short.
 Status save(const ir::Model& model, const std::string& path,
             const SaveOptions& options = {});
+
+// The same up to the names: everything is written, and appears with
+// Staged::commit().
+Result<Staged> stage(const ir::Model& model, const std::string& path,
+                     const SaveOptions& options = {});
 
 // The ModelProto in memory; external data stays where it is.
 Result<std::string> serialize(const ir::Model& model);

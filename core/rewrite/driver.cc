@@ -91,6 +91,8 @@ class Driver {
     auto stages = make_stages(state_.rules);
     if (!stages) return stages.error();
     stages_ = std::move(*stages);
+    const auto& limits = state_.options.limits;
+    if (Status late = limits.check_time(); !late) return late;
     add_graph(state_.model.graph);
     const auto& skip = state_.options.skip_function;
     for (const auto& f : state_.model.functions) {

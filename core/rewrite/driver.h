@@ -6,6 +6,7 @@
 #ifndef RULEENGINE_CORE_REWRITE_DRIVER_H_
 #define RULEENGINE_CORE_REWRITE_DRIVER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -24,6 +25,12 @@ namespace ruleengine::rewrite {
 struct Limits {
   std::uint64_t rewrites = 1'000'000;
   double seconds = std::numeric_limits<double>::infinity();
+  // When the seconds began: with several models they share them.
+  std::chrono::steady_clock::time_point start =
+      std::chrono::steady_clock::now();
+
+  // kLimit when the time is over.
+  Status check_time() const;
 };
 
 struct Rejected {

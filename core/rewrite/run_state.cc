@@ -35,21 +35,18 @@ RunState::RunState(ir::Model& m, std::span<Rule* const> r, const Options& o)
       rewrites_of(r.size(), 0),
       seconds_of(r.size(), 0) {}
 
-Status RunState::check_time() const {
-  const std::chrono::duration<double> spent = Clock::now() - start_;
-  if (spent.count() <= options.limits.seconds) return {};
+Status Limits::check_time() const {
+  if (!std::isfinite(seconds) || seconds_since(start) <= seconds) return {};
   Diagnostic d{.kind = ErrorKind::kLimit,
                .what = "the run took too long",
                .hint = "--limit-time allows more"};
-  d.expected = "at most " + std::to_string(options.limits.seconds) + " s";
+  d.expected = "at most " + std::to_string(seconds) + " s";
   return d;
 }
 
 Status RunState::tick(std::uint64_t left) {
   ++done_;
-  if (std::isfinite(options.limits.seconds)) {
-    if (auto late = check_time(); !late) return late;
-  }
+  if (auto late = options.limits.check_time(); !late) return late;
   if (++ticks_ % kTicksPerLook != 0) return {};
   const Clock::time_point now = Clock::now();
   const std::chrono::duration<double> unseen = now - shown_;

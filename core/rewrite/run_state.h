@@ -61,9 +61,7 @@ class RunState {
   std::vector<double> seconds_of;          // by rule
   double match_seconds = 0;
 
-  // Time and work so far; an error when the time is over. Cheap.
-  // kLimit when the run is over its time.
-  Status check_time() const;
+  // Time and work so far; kLimit when the time is over. Cheap.
   Status tick(std::uint64_t left);
   // A rewrite of `rule` was kept: limits.
   Status count(std::uint32_t rule);
@@ -72,8 +70,7 @@ class RunState {
                        ir::NodeId root) const;
 
  private:
-  Clock::time_point start_ = Clock::now();
-  Clock::time_point shown_ = start_;
+  Clock::time_point shown_ = Clock::now();
   std::uint64_t ticks_ = 0;
   std::uint64_t done_ = 0;
 };

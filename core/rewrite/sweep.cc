@@ -116,7 +116,8 @@ Result<bool> Sweep::passes() {
       changed |= *kept;
     }
     state_.seconds_of[rule] += seconds_since(start);
-    if (auto late = state_.check_time(); !late) return late.error();
+    if (auto late = state_.options.limits.check_time(); !late)
+      return late.error();
   }
   return changed;
 }

@@ -3,6 +3,8 @@
 import itertools
 import json
 import os
+import resource
+import time
 import unittest
 
 import onnx
@@ -162,6 +164,48 @@ class SeveralModels(RunTest):
         self.assertIn("c.onnx", done.err)
         self.assertFalse((self.folder / "out/c.rewritten.onnx").exists())
 
+    def test_one_bad_model_leaves_the_others(self):
+        self.write("c.onnx", b"junk")
+        for more in ([], ["--jobs", "3"]):
+            done = program.run("run", "cancel.lua", *self.MODELS, "-o", "out",
+                               "--report", "r.json", *more, cwd=self.folder)
+            self.assertEqual(done.code, 3)
+            self.assertEqual(sorted(os.listdir(self.folder / "out")),
+                             [f"{n}.rewritten.onnx" for n in "abdef"])
+            report = json.loads((self.folder / "r.json").read_text())
+            self.assertEqual([entry["model"] for entry in report],
+                             self.MODELS)
+            self.assertEqual([entry["model"] for entry in report
+                              if "error" in entry], ["c.onnx"])
+            self.assertEqual(report[2]["error"]["code"], 3)
+            self.assertEqual(report[2]["output"], "")
+            self.assertEqual(report[3]["rules"][0]["rewrites"], 1)
+
+    def test_a_failure_names_its_model(self):
+        self.write("grow.lua", make.rule("op.Abs(x)",
+                                         "op.Abs(op.Identity(m.x))"))
+        done = program.run("run", "grow.lua", *self.MODELS, "-o", "out",
+                           cwd=self.folder)
+        self.assertEqual(done.code, 5)
+        self.assertEqual(len(done.diagnostics()), 2, done.err)
+        for name in "bd":
+            self.assertIn(f"{name}.onnx: grow.lua", done.err)
+        self.assertEqual(sorted(os.listdir(self.folder / "out")),
+                         [f"{n}.rewritten.onnx" for n in "acef"])
+
+    def test_rules_are_loaded_once(self):
+        self.write("slow.lua", "for i = 1, 2e7 do end " + make.CANCEL)
+
+        def seconds(*models):
+            start = time.monotonic()
+            self.run_ok("run", "slow.lua", *models, "-o", "out/a.onnx"
+                        if len(models) == 1 else "out")
+            return time.monotonic() - start
+
+        (self.folder / "out").mkdir()
+        one = min(seconds("a.onnx") for _ in range(3))
+        self.assertLess(min(seconds(*self.MODELS) for _ in range(3)), 3 * one)
+
     def test_the_report_is_an_array(self):
         self.run_ok("run", "cancel.lua", "a.onnx", "b.onnx", "-o", "out",
                     "--report", "r.json")
@@ -269,6 +313,27 @@ class Reports(RunTest):
     def test_cannot_be_written(self):
         self.run_bad(7, "run", "cancel.lua", "m.onnx", "--report",
                      "nowhere/r.json", says="nowhere/r.json")
+        self.run_bad(7, "run", "cancel.lua", "m.onnx", "--report",
+                     "/dev/full", says="/dev/full")
+        self.assertFalse((self.folder / "m.rewritten.onnx").exists())
+
+    def test_a_disk_that_is_full_in_the_end(self):
+        # The report is larger than a file may be; the result is not.
+        self.write("noisy.lua", make.rule("op.Neg(x)", more="""
+          where = function(m) need(false, string.rep("no ", 400), m.x) end,
+        """))
+        nodes = " ".join(f"v{i + 1} = Neg(v{i})" for i in range(40))
+        self.write("long.onnx", make.onnx_bytes(
+            f"long (float[2] v0) => (float[2] y) {{ {nodes} y = Exp(v40) }}"))
+        self.write("out.onnx", b"old")
+        limit = (16384, 16384)
+        self.run_bad(
+            7, "run", "noisy.lua", "long.onnx", "-o", "out.onnx", "--report",
+            "r.json", says="r.json",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                  limit))
+        self.assertEqual((self.folder / "out.onnx").read_bytes(), b"old")
+        self.assertFalse((self.folder / "r.json").exists())
 
 
 class Options(RunTest):
@@ -350,6 +415,29 @@ class Options(RunTest):
             f"long (float[2] v0) => (float[2] y) {{ {nodes} y = Exp(v600) }}"))
         self.run_bad(5, "run", "slow.lua", "long.onnx", "--limit-time", "0.5",
                      says="0.5", timeout=20)
+
+    def test_limit_time_is_for_all_models_together(self):
+        self.write("slow.lua", make.rule(more="""where = function(m)
+            local n = 0
+            for i = 1, 3e6 do n = n + i % 7 end
+            need(false, "slow")
+          end,"""))
+        nodes = " ".join(f"v{i + 1} = Neg(v{i})" for i in range(6))
+        names = [f"m{i}.onnx" for i in range(60)]
+        for name in names:
+            self.write(name, make.onnx_bytes(
+                f"g (float[2] v0) => (float[2] y) {{ {nodes} y = Exp(v6) }}"))
+        done = program.run("run", "slow.lua", *names, "-o", "out",
+                           "--limit-time", "1", cwd=self.folder, timeout=20)
+        self.assertEqual(done.code, 5)
+        left = len(os.listdir(self.folder / "out"))
+        self.assertEqual(len(done.diagnostics()), 60 - left)
+        self.assertLess(left, 60)
+
+    def test_limit_time_covers_loading(self):
+        self.write("load.lua", "for i = 1, 3e7 do end " + make.CANCEL)
+        self.run_bad(5, "run", "load.lua", "m.onnx", "--limit-time", "0.01",
+                     says="0.01")
 
     def test_limit_callback_and_load(self):
         self.write("spin.lua", make.rule(

@@ -1,0 +1,116 @@
+#include "bindings/cli/run_paths.h"
+
+#include <filesystem>
+#include <map>
+
+#include "core/io/output.h"
+
+namespace ruleengine::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Diagnostic usage(std::string what, std::string found, std::string hint) {
+  return {ErrorKind::kUsage, std::move(what), "", "",
+          std::move(found),  std::move(hint)};
+}
+
+Status prepare_output(const Paths& paths, const Options& options) {
+  if (paths.models.size() < 2) {
+    std::error_code none;
+    if (!fs::equivalent(options.output, paths.models[0], none)) return {};
+    return usage("the result would replace the model", options.output,
+                 "give the result another name");
+  }
+  for (const std::string& model : paths.models) {
+    for (const std::string& other : paths.models) {
+      std::error_code none;
+      const std::string output = output_path(model, options, true);
+      if (!fs::equivalent(output, other, none)) continue;
+      return usage("a result would replace a model that is still to be read",
+                   output, "give a folder with -o");
+    }
+  }
+  std::map<std::string, std::string> taken;
+  for (const std::string& model : paths.models) {
+    const std::string output = output_path(model, options, true);
+    if (auto [it, is_new] = taken.emplace(output, model); !is_new) {
+      return usage("two models would be written to one file",
+                   it->second + " and " + model, "run them one by one with -o");
+    }
+  }
+  if (options.output.empty() || options.dry_run) return {};
+  std::error_code error;
+  fs::create_directories(options.output, error);
+  if (!error) return {};
+  return Diagnostic{ErrorKind::kWrite, "the output folder cannot be made",
+                    options.output,    "",
+                    error.message(),   ""};
+}
+
+// Results are models and reports are neither rules nor models, so that a slip
+// of the command line cannot write over a rule of a folder or a pack.
+Status check_names(const Paths& paths, const Options& options) {
+  const std::string kind = fs::path(options.output).extension();
+  std::error_code none;
+  // A device is no slip; that it takes no file is said when it is opened.
+  if (paths.models.size() == 1 && !options.output.empty() && kind != ".onnx" &&
+      kind != ".onnxtxt" && !fs::is_other(options.output, none)) {
+    Diagnostic d = usage("the result is no model by its name", options.output,
+                         "for instance -o result.onnx");
+    d.expected = "*.onnx or *.onnxtxt";
+    return d;
+  }
+  const std::string report = fs::path(options.report).extension();
+  for (const char* taken : {".lua", ".onnx", ".onnxtxt", ".data"}) {
+    if (report != taken) continue;
+    return usage("the report would have the name of a rule or a model",
+                 options.report, "for instance --report report.json");
+  }
+  return {};
+}
+
+// The report may go anywhere but over what is read or written. It is written
+// last, so a folder that takes none is found before anything else is.
+Status check_report_path(const Paths& paths, const Options& options) {
+  if (options.report.empty()) return {};
+  if (auto file = io::OutputFile::create(options.report); !file) {
+    Diagnostic d = file.error();
+    if (d.found.empty()) d.found = d.what;
+    d.what = "the report cannot be written";
+    return d;
+  }
+  std::vector<std::string> taken = paths.models;
+  taken.insert(taken.end(), paths.rules.begin(), paths.rules.end());
+  for (const std::string& model : paths.models) {
+    taken.push_back(output_path(model, options, paths.models.size() > 1));
+  }
+  for (const std::string& path : taken) {
+    std::error_code none;
+    if (path == options.report || fs::equivalent(path, options.report, none)) {
+      return usage("the report would replace another file", path,
+                   "give the report another name");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string output_path(const std::string& model, const Options& options,
+                        bool several) {
+  const fs::path in(model);
+  const std::string name = in.stem().string() + ".rewritten.onnx";
+  if (options.output.empty()) return (in.parent_path() / name).string();
+  if (several) return (fs::path(options.output) / name).string();
+  return options.output;
+}
+
+Status check_run_paths(const Paths& paths, const Options& options) {
+  for (const auto check : {check_names, check_report_path, prepare_output}) {
+    if (auto status = check(paths, options); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace ruleengine::cli
