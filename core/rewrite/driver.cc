@@ -11,8 +11,10 @@
 namespace ruleengine::rewrite {
 namespace {
 
-// Rounds over all stages; more means that stages undo each other.
-constexpr int kMaxRounds = 200;
+// Rounds over all stages while no graph shrinks: so many, and one for each
+// node. What comes again is found much sooner.
+constexpr std::uint64_t kMostRounds = 1000;
+constexpr int kFreeRounds = 8;  // nobody looks at the graphs for so few
 
 // One stage over one graph, and the version of the run that it last settled.
 struct Place {
@@ -108,8 +110,10 @@ class Driver {
   }
 
   Status rounds() {
-    for (int round = 0; round < kMaxRounds; ++round) {
-      std::vector<std::uint64_t> before = state_.rewrites_of;
+    Circling circling;
+    Patience patience;
+    const std::uint64_t most = kMostRounds + live_nodes();
+    for (int round = 0;; ++round) {
       bool changed = false;
       for (Place& place : places_) {
         if (place.settled == state_.version) continue;
@@ -120,21 +124,27 @@ class Driver {
         changed |= state_.version != version;
       }
       if (!changed) return {};
-      last_ = std::move(before);
+      if (round < kFreeRounds) continue;
+      if (circling.sees(print(), state_.rewrites_of)) {
+        return state_.endless(circling.then(), true);
+      }
+      if (patience.is_over(live_nodes(), most)) {
+        return state_.endless(circling.then(), false);
+      }
     }
-    return too_many_rounds();
   }
 
-  Diagnostic too_many_rounds() const {
-    Diagnostic d{.kind = ErrorKind::kLimit,
-                 .what = "rules of different phases undo each other for ever",
-                 .expected = "rewrites that come to an end"};
-    for (std::size_t i = 0; i < state_.rules.size(); ++i) {
-      if (state_.rewrites_of[i] == last_[i]) continue;
-      d.found += (d.found.empty() ? "" : " -> ") + state_.rules[i]->qualified();
-      if (d.where.empty()) d.where = state_.rules[i]->file();
+  std::size_t live_nodes() const {
+    std::size_t all = 0;
+    for (const auto& run : state_.graphs) all += run->graph.live_node_count();
+    return all;
+  }
+  Fingerprint print() const {
+    Fingerprint all = 0;
+    for (const auto& run : state_.graphs) {
+      all = mixed(all, print_of_graph(run->graph));
     }
-    return d;
+    return all;
   }
 
   Report report() {
@@ -174,7 +184,6 @@ class Driver {
   RunState state_;
   std::vector<Stage> stages_;
   std::vector<Place> places_;
-  std::vector<std::uint64_t> last_;
 };
 
 }  // namespace

@@ -184,6 +184,121 @@ TEST_CASE("so are two rules that undo each other") {
   }
 }
 
+TEST_CASE("and a ring of three, each in a phase of its own") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
+  const auto to = [](std::string type) {
+    return [=](Edit& e, ValueId x) { return make(e, type, {x}); };
+  };
+  std::vector<TestRule::Parts> parts = {
+      unary("a", "Relu", to("Tanh")), unary("b", "Tanh", to("Abs")),
+      unary("c", "Abs", to("Relu")), unary("d", "Neg", to("Exp"))};
+  SUBCASE("in one phase") {}
+  SUBCASE("in three") {
+    parts[1].phase = Phase::kLinear;
+    parts[2].phase = Phase::kTarget;
+  }
+  Runner r(parts);
+  const auto report = r.run(w);
+  REQUIRE(!report.ok());
+  CHECK(report.error().what == "rules undo each other for ever");
+  CHECK(report.error().found == "test/a -> test/b -> test/c -> test/a");
+}
+
+// Elu with an alpha that `next` makes out of the last one; stops where it does
+// not.
+TestRule::Parts counting(std::function<float(float)> next) {
+  TestRule::Parts part = unary("count", "Elu", {});
+  part.rewrite = [=](std::span<const Match* const> ms,
+                     Edit& e) -> std::optional<Rejection> {
+    const ir::Attribute* alpha = e.graph().attribute(ms[0]->root, "alpha");
+    const float now = alpha == nullptr ? 1.0f : alpha->f;
+    const float then = next(now);
+    if (then == now) return Rejection{"done", ""};
+    e.replace(
+        ms[0]->results[0],
+        make(
+            e, "Elu", {bound(*ms[0])},
+            {{.name = "alpha", .kind = ir::AttributeKind::kFloat, .f = then}}));
+    return std::nullopt;
+  };
+  return part;
+}
+
+TEST_CASE("what counts is only stopped when it goes on for too long") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Elu", 1)}, "y"));
+  SUBCASE("to an end") {
+    Runner r({counting([](float a) { return a < 5000 ? a + 1 : a; })});
+    const auto report = r.run(w);
+    REQUIRE(report.ok());
+    CHECK(report->rules[0].rewrites == 4999);
+  }
+  SUBCASE("to none") {
+    Runner r({counting([](float a) { return a + 1; })});
+    const auto report = r.run(w);
+    REQUIRE(!report.ok());
+    CHECK(report.error().what ==
+          "rule test/count feeds itself without an end in sight");
+  }
+}
+
+// Takes one Identity away from the input of the root, which stays.
+TestRule::Parts peel(std::string name) {
+  TestRule::Parts part = unary(std::move(name), "Exp", {}, "Identity");
+  part.rewrite = [](std::span<const Match* const> ms,
+                    Edit& e) -> std::optional<Rejection> {
+    e.replace_input(ms[0]->root, 0, bound(*ms[0]));
+    return std::nullopt;
+  };
+  return part;
+}
+
+TEST_CASE("a chain that one root takes in, step by step, is none") {
+  World w;
+  w.output(w.node("Exp", {chain(w, "Identity", kLong / 2)}, "y"));
+  Runner r({peel("peel")});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "y = Exp(x)");
+}
+
+TEST_CASE("nor are many rounds that come to an end") {
+  World w;
+  w.output(w.node("Exp", {chain(w, "Identity", 900)}, "y"));
+  auto first = peel("first");
+  // One at a time: the second phase has to hand the root back.
+  first.pattern = [] { return one_node("Abs", 1, "Identity"); };
+  first.rewrite = [](std::span<const Match* const> ms,
+                     Edit& e) -> std::optional<Rejection> {
+    e.replace(ms[0]->results[0], make(e, "Exp", {bound(*ms[0])}));
+    return std::nullopt;
+  };
+  auto second = unary("second", "Exp",
+                      [](Edit& e, ValueId x) { return make(e, "Abs", {x}); });
+  second.phase = Phase::kTarget;
+  Runner r({first, second});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "y = Abs(x)");
+  CHECK(report->rules[0].rewrites == 900);
+}
+
+TEST_CASE("and one that grows around a root that stays") {
+  World w;
+  w.output(w.node("Exp", {chain(w, "Abs", 1)}, "y"));
+  TestRule::Parts part = unary("grow", "Exp", {});
+  part.rewrite = [](std::span<const Match* const> ms,
+                    Edit& e) -> std::optional<Rejection> {
+    e.replace_input(ms[0]->root, 0, make(e, "Neg", {bound(*ms[0])}));
+    return std::nullopt;
+  };
+  Runner r({part});
+  const auto report = r.run(w);
+  REQUIRE(!report.ok());
+  CHECK(report.error().what == "rule test/grow feeds itself for ever");
+}
+
 TEST_CASE("and one that adds to what stays") {
   World w;
   const ValueId a = chain(w, "Relu", 1);
@@ -315,6 +430,62 @@ TEST_CASE("a pass runs until it has nothing to change") {
   REQUIRE(report.ok());
   CHECK(w.text() == "y = Neg(x)");
   CHECK(report->rules[0].rewrites == 3);
+}
+
+// A pass over the first node of that type.
+TestRule::Parts pass_at(std::string name, std::string type,
+                        std::function<void(Edit&, NodeId)> change) {
+  return {.name = std::move(name), .pass = [=](Edit& e) {
+            ir::Graph& g = e.graph();
+            for (std::size_t i = 0; i < g.node_count(); ++i) {
+              const NodeId n(i);
+              if (g.node(n).removed || !g.op(n).standard(type)) continue;
+              change(e, n);
+              return true;
+            }
+            return false;
+          }};
+}
+
+TEST_CASE("a pass that shrinks a long chain comes to its end") {
+  World w;
+  const int length = kLong / 8;
+  w.output(w.node("Neg", {chain(w, "Relu", length)}, "y"));
+  Runner r({pass_at("p", "Relu", [](Edit& e, NodeId n) {
+    e.replace(e.graph().output(n), e.graph().input(n, 0));
+  })});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "y = Neg(x)");
+}
+
+TEST_CASE("an endless pass is named, and whoever undoes it") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
+  const auto swap_for = [](std::string type) {
+    return [=](Edit& e, NodeId n) {
+      e.replace(e.graph().output(n), make(e, type, {e.graph().input(n, 0)}));
+    };
+  };
+  // Innocent, and first.
+  const auto idle = unary("idle", "Cos", [](Edit&, ValueId x) { return x; });
+  SUBCASE("a pass and a rule") {
+    Runner r({idle, pass_at("p", "Relu", swap_for("Tanh")),
+              unary("q", "Tanh",
+                    [](Edit& e, ValueId x) { return make(e, "Relu", {x}); })});
+    const auto report = r.run(w);
+    REQUIRE(!report.ok());
+    CHECK(report.error().what == "rules undo each other for ever");
+    CHECK(report.error().found == "test/p -> test/q -> test/p");
+  }
+  SUBCASE("a pass that grows what it made") {
+    Runner r({idle, pass_at("p", "Neg", [](Edit& e, NodeId n) {
+                e.replace_input(n, 0, make(e, "Abs", {e.graph().input(n, 0)}));
+              })});
+    const auto report = r.run(w);
+    REQUIRE(!report.ok());
+    CHECK(report.error().what == "rule test/p feeds itself for ever");
+  }
 }
 
 TestRule::Parts together() {

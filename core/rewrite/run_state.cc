@@ -73,26 +73,44 @@ Status RunState::count(std::uint32_t rule) {
   return d;
 }
 
+namespace {
+
+std::string what_of(const std::vector<std::string>& names, bool repeats) {
+  const std::string how = repeats ? "for ever" : "without an end in sight";
+  if (names.size() == 1) return "rule " + names[0] + " feeds itself " + how;
+  return (repeats ? "rules undo each other " : "rules feed each other ") + how;
+}
+
+}  // namespace
+
 Diagnostic RunState::circle(const GraphRun& run,
                             const Lineage::Circle& circle) const {
-  std::string path;
+  std::vector<std::string> names;
   for (std::uint32_t rule : circle.rules) {
-    path += rules[rule]->qualified() + " -> ";
+    names.push_back(rules[rule]->qualified());
   }
-  path += rules[circle.rules[0]]->qualified();
   Diagnostic d{.kind = ErrorKind::kLimit};
-  d.what = circle.rules.size() == 1
-               ? "rule " + rules[circle.rules[0]]->qualified() +
-                     " feeds itself for ever"
-               : "rules undo each other for ever";
-  d.where = rules[circle.rules[0]]->file() + ": " +
-            printable(run.graph.describe(circle.origin));
+  d.what = what_of(names, circle.repeats);
+  d.where = rules[circle.rules[0]]->file();
+  if (circle.origin) {
+    d.where += ": " + printable(run.graph.describe(circle.origin));
+  }
   d.expected = "rewrites that come to an end";
-  d.found = path;
+  for (const std::string& name : names) d.found += name + " -> ";
+  d.found += names[0];
   d.hint =
       "a rewrite must not build what its own pattern, or the other "
       "rule's, matches again";
   return d;
+}
+
+Diagnostic RunState::endless(const std::vector<std::uint64_t>& then,
+                             bool repeats) const {
+  Lineage::Circle circle{.rules = {}, .origin = {}, .repeats = repeats};
+  for (std::uint32_t i = 0; i < rules.size(); ++i) {
+    if (rewrites_of[i] != then[i]) circle.rules.push_back(i);
+  }
+  return this->circle(*graphs[0], circle);
 }
 
 Diagnostic RunState::exhausted(const GraphRun& run, std::uint32_t rule,

@@ -66,6 +66,10 @@ class RunState {
   // A rewrite of `rule` was kept: limits.
   Status count(std::uint32_t rule);
   Diagnostic circle(const GraphRun& run, const Lineage::Circle& circle) const;
+  // Rules that go on for ever without one node to tell of: those that rewrote
+  // since `then`.
+  Diagnostic endless(const std::vector<std::uint64_t>& then,
+                     bool repeats) const;
   Diagnostic exhausted(const GraphRun& run, std::uint32_t rule,
                        ir::NodeId root) const;
 

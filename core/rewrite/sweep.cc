@@ -16,8 +16,12 @@ using ir::ValueId;
 constexpr std::size_t kMaxBelow = 256;
 // Nor is what lies below a value with more readers.
 constexpr std::uint32_t kMaxFanOut = 16;
-// Sweeps in which a `pass` may still find something to change.
-constexpr int kMaxPasses = 1000;
+// Sweeps in which a `pass` may change something while the graph does not
+// shrink: so many, and some for each node. What comes again is found much
+// sooner.
+constexpr std::uint64_t kMostPasses = 10'000;
+constexpr int kFreePasses = 8;  // nobody looks at the graph for so few
+constexpr std::uint64_t kPassesPerNode = 4;
 
 // The least key among the producers of what is replaced.
 std::uint64_t rank_of(const ir::Graph& graph,
@@ -51,7 +55,8 @@ Sweep::Sweep(RunState& state, GraphRun& run, const Stage& stage)
       run_(run),
       graph_(run.graph),
       stage_(stage),
-      worklist_(run.graph) {}
+      worklist_(run.graph),
+      most_passes_(kMostPasses + kPassesPerNode * graph_.live_node_count()) {}
 
 Status Sweep::run(Standing& standing) {
   standing_ = &standing;
@@ -62,19 +67,26 @@ Status Sweep::run(Standing& standing) {
   const auto any = enable();
   if (!any) return any.error();
   if (!*any) return {};
-  for (int round = 0;; ++round) {
+  for (;;) {
     const auto passed = passes();
     if (!passed) return passed.error();
     const auto swept = once();
     if (!swept) return swept.error();
     if (!*passed && !*swept) return {};
-    if (*passed && round >= kMaxPasses) {
-      return Diagnostic{.kind = ErrorKind::kLimit,
-                        .what = "a pass changes the graph for ever",
-                        .where = state_.rules[stage_.all[0]]->file(),
-                        .expected = "a pass that comes to an end"};
-    }
+    if (!*passed) continue;
+    if (Status s = check_passes(); !s) return s;
   }
+}
+
+// Rewrites at a node are followed by their lineage; what a pass does may be
+// anywhere, so that the whole graph is looked at.
+Status Sweep::check_passes() {
+  if (++passes_ <= kFreePasses) return {};
+  if (circling_.sees(print_of_graph(graph_), state_.rewrites_of)) {
+    return state_.endless(circling_.then(), true);
+  }
+  if (!patience_.is_over(graph_.live_node_count(), most_passes_)) return {};
+  return state_.endless(circling_.then(), false);
 }
 
 Result<bool> Sweep::enable() {
@@ -225,11 +237,9 @@ Result<bool> Sweep::settle(std::uint32_t rule, Edit& edit, NodeId root,
   }
   if (!edit.changed()) return false;
   if (Status s = state_.count(rule); !s) return s.error();
-  if (root) {
-    const auto circle =
-        run_.lineage.note({rule, root, consumed, edit.added(), edit.removed()});
-    if (circle) return state_.circle(run_, *circle);
-  }
+  const auto circle = run_.lineage.note(
+      {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});
+  if (circle) return state_.circle(run_, *circle);
   touch(edit);
   if (Status s = check_after_edit(run_); !s) return s.error();
   return true;

@@ -30,6 +30,7 @@ class Sweep {
 
   Result<bool> enable();
   Result<bool> passes();
+  Status check_passes();
   Result<bool> once();
   Status look(ir::NodeId root);
   Result<std::unique_ptr<Candidate>> filter(const match::Match& match);
@@ -61,6 +62,10 @@ class Sweep {
   std::vector<std::uint32_t> passing_;  // rules that take part
   Worklist worklist_;
   Standing* standing_ = nullptr;
+  Circling circling_;
+  Patience patience_;
+  std::uint64_t most_passes_;
+  int passes_ = 0;
   std::vector<match::Match> found_;
   // By node: the version of the run when an edit last touched it.
   std::vector<std::uint64_t> touched_at_;

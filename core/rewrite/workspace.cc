@@ -12,7 +12,8 @@ std::string_view normalized(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
 }
 
-// Type, dimensions and bytes as one key; empty for what is not compared.
+}  // namespace
+
 std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external) {
   if (tensor.storage == ir::Storage::kStrings ||
       tensor.storage == ir::Storage::kExternal) {
@@ -28,8 +29,6 @@ std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external) {
   key.append(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   return key;
 }
-
-}  // namespace
 
 Workspace::Workspace(ir::Graph& graph) : graph_(graph) {
   ir::Model& model = graph.model();

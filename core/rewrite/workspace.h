@@ -56,6 +56,10 @@ class Workspace {
   std::uint32_t epoch_ = 0;
 };
 
+// Type, dimensions and bytes as one key; empty for what is not compared, being
+// large or elsewhere.
+std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external);
+
 // Takes what edits dropped out of the blocks' lists of initializers.
 void compact_initializers(ir::Graph& graph);
 
