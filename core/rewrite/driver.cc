@@ -156,7 +156,8 @@ class Driver {
       r.name = rule.name();
       r.file = rule.file();
       r.phase = rule.phase();
-      r.rewrites = r.matches = state_.rewrites_of[i];
+      r.rewrites = state_.rewrites_of[i];
+      r.matches = state_.matches_of[i];
       r.seconds = state_.seconds_of[i];
       out.rewrite_seconds += r.seconds;
     }

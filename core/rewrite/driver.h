@@ -40,7 +40,11 @@ struct Rejected {
 struct RuleReport {
   std::string name, file;
   Phase phase = Phase::kCanonical;
-  std::uint64_t matches = 0, rewrites = 0;
+  // Structural matches that took part: those that went into a rewrite, and
+  // those that were turned down and still stand. With `together` every member
+  // of a group counts, and none that has no other to go with.
+  std::uint64_t matches = 0;
+  std::uint64_t rewrites = 0;      // edits that were kept; a group is one
   std::vector<Rejected> rejected;  // at the fixed point: what still stands
   double seconds = 0;
 };
@@ -68,7 +72,8 @@ struct Options {
 Result<Report> run(ir::Model& model, std::span<Rule* const> rules,
                    const Options& options);
 
-// Where each rule would fire, nothing changed: matches that pass `where`.
+// Where each rule would fire, nothing changed: the matches that RuleReport
+// would count.
 struct Found {
   std::string rule;
   std::vector<ir::NodeId> nodes;  // consumed; of the main graph

@@ -529,12 +529,16 @@ TEST_CASE("matches with one key are rewritten as one") {
   w.output(w.node("MatMul", {z, c[1]}, "alone"));
   w.output(w.node("MatMul", {x, c[2]}, "b"));
   Runner r({together()});
+  const auto found = find_matches(w.model, r.pointers, r.options);
+  REQUIRE(found.ok());
+  CHECK(found->size() == 2);  // as the report counts them
   const auto report = r.run(w);
   REQUIRE(report.ok());
   CHECK(w.text() ==
         "alone = MatMul(z, w1); MatMul_Y = MatMul(x, w0_concat); "
         "a b = Split(MatMul_Y)");
   CHECK(report->rules[0].rewrites == 1);
+  CHECK(report->rules[0].matches == 2);
 }
 
 TEST_CASE("members that depend on another are left out") {
@@ -546,8 +550,10 @@ TEST_CASE("members that depend on another are left out") {
   w.output(w.node("MatMul", {x, t}, "b"));
   Runner r({together()});
   const std::string before = w.text();
-  REQUIRE(r.run(w).ok());
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
   CHECK(w.text() == before);
+  CHECK(report->rules[0].matches == 0);
 }
 
 TEST_CASE("the others are still rewritten as one") {

@@ -33,6 +33,7 @@ RunState::RunState(ir::Model& m, std::span<Rule* const> r, const Options& o)
       rules(r),
       options(o),
       rewrites_of(r.size(), 0),
+      matches_of(r.size(), 0),
       seconds_of(r.size(), 0) {}
 
 Status Limits::check_time() const {
@@ -57,8 +58,9 @@ Status RunState::tick(std::uint64_t left) {
   return {};
 }
 
-Status RunState::count(std::uint32_t rule) {
+Status RunState::count(std::uint32_t rule, std::size_t matches) {
   ++version;
+  matches_of[rule] += matches;
   ++rewrites_of[rule];
   if (++rewrites <= options.limits.rewrites) return {};
   Diagnostic d{.kind = ErrorKind::kLimit,

@@ -58,13 +58,14 @@ class RunState {
   std::uint64_t rewrites = 0;
   std::uint64_t version = 0;  // grows with every change of any graph
   std::vector<std::uint64_t> rewrites_of;  // by rule
+  std::vector<std::uint64_t> matches_of;   // that went into them
   std::vector<double> seconds_of;          // by rule
   double match_seconds = 0;
 
   // Time and work so far; kLimit when the time is over. Cheap.
   Status tick(std::uint64_t left);
-  // A rewrite of `rule` was kept: limits.
-  Status count(std::uint32_t rule);
+  // A rewrite of `rule`, of so many matches, was kept: limits.
+  Status count(std::uint32_t rule, std::size_t matches);
   Diagnostic circle(const GraphRun& run, const Lineage::Circle& circle) const;
   // Rules that go on for ever without one node to tell of: those that rewrote
   // since `then`.

@@ -123,7 +123,7 @@ Result<bool> Sweep::passes() {
     const auto did = r.pass(edit);
     if (!did) return did.error();
     if (*did) {
-      const auto kept = settle(rule, edit, {}, {});
+      const auto kept = settle(rule, edit, {}, {}, 1);
       if (!kept) return kept.error();
       changed |= *kept;
     }
@@ -194,11 +194,15 @@ Status Sweep::look(NodeId root) {
 // nullptr when the rule said no.
 Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   const std::uint32_t rule = rule_of(match);
-  ++standing_->matches[rule];
   auto filtered = state_.rules[rule]->filter(match, graph_, *run_.facts,
                                              standing_->warnings);
   if (!filtered) return filtered.error();
-  if (auto* rejection = std::get_if<Rejection>(&*filtered)) {
+  auto* rejection = std::get_if<Rejection>(&*filtered);
+  // A member of a group counts when it is known that there is one.
+  if (rejection != nullptr || !state_.rules[rule]->groups()) {
+    ++standing_->matches[rule];
+  }
+  if (rejection != nullptr) {
     standing_->reject(rule, node_label(graph_, match.root),
                       std::move(*rejection));
     return std::unique_ptr<Candidate>();
@@ -224,11 +228,12 @@ Result<bool> Sweep::apply(std::uint32_t rule,
     standing_->reject(rule, label, std::move(**rejection));
     return false;
   }
-  return settle(rule, edit, root, consumed);
+  return settle(rule, edit, root, consumed, matches.size());
 }
 
 Result<bool> Sweep::settle(std::uint32_t rule, Edit& edit, NodeId root,
-                           std::span<const NodeId> consumed) {
+                           std::span<const NodeId> consumed,
+                           std::size_t matches) {
   const std::string label = root ? node_label(graph_, root) : std::string();
   edit.remove_dead(consumed);
   if (auto rejection = edit.commit()) {
@@ -236,7 +241,7 @@ Result<bool> Sweep::settle(std::uint32_t rule, Edit& edit, NodeId root,
     return false;
   }
   if (!edit.changed()) return false;
-  if (Status s = state_.count(rule); !s) return s.error();
+  if (Status s = state_.count(rule, matches); !s) return s.error();
   const auto circle = run_.lineage.note(
       {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});
   if (circle) return state_.circle(run_, *circle);

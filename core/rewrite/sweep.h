@@ -38,7 +38,8 @@ class Sweep {
   Result<bool> apply(std::uint32_t rule, std::span<Candidate* const> candidates,
                      std::span<const match::Match* const> matches);
   Result<bool> settle(std::uint32_t rule, Edit& edit, ir::NodeId root,
-                      std::span<const ir::NodeId> consumed);
+                      std::span<const ir::NodeId> consumed,
+                      std::size_t matches);
   void touch(const Edit& edit);
   Status match_at(ir::NodeId root, const match::RuleMask& mask);
 
