@@ -3,6 +3,7 @@
 // alone. Equal lists are written once: most versions of an op share theirs, and
 // a smaller table is less to relocate when the program starts.
 
+#include <onnx/defs/data_type_utils.h>
 #include <onnx/defs/schema.h>
 
 #include <algorithm>
@@ -75,6 +76,19 @@ struct Pools {
   Pool attributes{"FormalAttribute", "kAttributes"};
 };
 
+// A bit for each element type that a tensor may have there; 0 where something
+// else may stand.
+std::string element_types(const onnx::DataTypeSet& types) {
+  std::uint32_t bits = 0;
+  for (const onnx::DataType type : types) {
+    const onnx::TypeProto& proto =
+        onnx::Utils::DataTypeUtils::ToTypeProto(type);
+    if (!proto.has_tensor_type()) return "0";
+    bits |= 1u << proto.tensor_type().elem_type();
+  }
+  return std::to_string(bits) + "u";
+}
+
 std::string value_list(const std::vector<OpSchema::FormalParameter>& formals,
                        Pools& pools) {
   std::vector<std::string> rows;
@@ -88,7 +102,7 @@ std::string value_list(const std::vector<OpSchema::FormalParameter>& formals,
     const std::string& type =
         types.size() == 1 ? **types.begin() : formal.GetTypeStr();
     rows.push_back("{" + quoted(formal.GetName()) + ", Arity::" + arity + ", " +
-                   quoted(type) + "}");
+                   quoted(type) + ", " + element_types(types) + "}");
   }
   return pools.values.add(rows);
 }

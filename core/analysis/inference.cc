@@ -46,6 +46,10 @@ std::optional<std::span<const ir::Dim>> Inference::dims_of(ir::ValueId value) {
 
 void Inference::invalidate(ir::NodeId node) { solver_->invalidate(node); }
 
+std::optional<std::string> Inference::refusal(ir::NodeId node) {
+  return solver_->refusal(node);
+}
+
 std::vector<std::string> Inference::take_warnings() {
   return std::exchange(solver_->warnings, {});
 }

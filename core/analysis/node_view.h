@@ -86,11 +86,19 @@ class NodeView {
 
   Solver& solver() const { return solver_; }
 
+  // The node cannot be: what a rule for types says beside its answer, since
+  // files are read whatever they say. The first reason stays; it is a literal.
+  void refuse(std::string_view why) const {
+    if (refusal_.empty()) refusal_ = why;
+  }
+  std::string_view refusal() const { return refusal_; }
+
  private:
   Solver& solver_;
   ir::NodeId node_;
   const ir::Op& op_;
   std::int64_t opset_;
+  mutable std::string_view refusal_;
 };
 
 }  // namespace ruleengine::analysis

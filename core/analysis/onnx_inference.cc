@@ -237,7 +237,8 @@ class Context final : public onnx::InferenceContext {
 
 }  // namespace
 
-bool infer_by_schema(const NodeView& view, Outputs outputs) {
+bool infer_by_schema(const NodeView& view, Outputs outputs,
+                     std::string* refusal) {
   // Building the registry takes 30 ms, so it is not asked about ops it lacks.
   if (!view.op().domain.empty() && !view.op().domain.starts_with("ai.onnx")) {
     return false;
@@ -256,6 +257,9 @@ bool infer_by_schema(const NodeView& view, Outputs outputs) {
     Context context(view);
     schema->GetTypeAndShapeInferenceFunction()(context);
     return context.take(outputs);
+  } catch (const onnx::InferenceError& error) {
+    if (refusal != nullptr) *refusal = error.what();
+    return false;
   } catch (const std::exception&) {
     // The node is wrong, or not known well enough; the verifier judges nodes.
     return false;

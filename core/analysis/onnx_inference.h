@@ -5,12 +5,16 @@
 #ifndef RULEENGINE_CORE_ANALYSIS_ONNX_INFERENCE_H_
 #define RULEENGINE_CORE_ANALYSIS_ONNX_INFERENCE_H_
 
+#include <string>
+
 #include "core/analysis/rules.h"
 
 namespace ruleengine::analysis {
 
-// False when there is no schema, or it could not say anything.
-bool infer_by_schema(const NodeView& view, Outputs outputs);
+// False when there is no schema, or it could not say anything. `refusal`, where
+// given, is what the library has against the node, or stays as it is.
+bool infer_by_schema(const NodeView& view, Outputs outputs,
+                     std::string* refusal = nullptr);
 
 }  // namespace ruleengine::analysis
 

@@ -19,6 +19,23 @@ void copy_type(const NodeView& v, std::size_t i, Inferred& out) {
   if (t->has_shape) out.set_dims(t->dims);
 }
 
+bool all_known(std::span<const Dim> dims) {
+  return std::ranges::find(dims, kUnknown) == dims.end();
+}
+
+void need_equal(const NodeView& v, Dim a, Dim b, std::string_view why) {
+  if (a == kUnknown || b == kUnknown) return;
+  if (v.dims().provably_different(a, b)) v.refuse(why);
+}
+
+void need_axis(const NodeView& v) {
+  const ir::Attribute* axis = v.attribute("axis");
+  if (axis == nullptr || axis->kind != ir::AttributeKind::kInt) return;
+  if (v.ranked(0) && !place_of_axis(axis->i, v.rank(0))) {
+    v.refuse("the axis is out of range");
+  }
+}
+
 Dim broadcast_axis(const NodeView& v, Dim a, Dim b) {
   if (a == kUnknown || b == kUnknown) {
     const Dim other = a == kUnknown ? b : a;
@@ -26,7 +43,9 @@ Dim broadcast_axis(const NodeView& v, Dim a, Dim b) {
     return other.known() && other.size() != 1 ? other : kUnknown;
   }
   if (const auto d = broadcast_dim(v.dims(), a, b)) return *d;
-  return a.known() && b.known() ? kUnknown : v.solver().pair_unknown(a, b);
+  if (!a.known() || !b.known()) return v.solver().pair_unknown(a, b);
+  v.refuse("the shapes do not broadcast");
+  return kUnknown;
 }
 
 std::vector<Dim> broadcast_shapes(const NodeView& v, std::span<const Dim> a,

@@ -14,6 +14,15 @@ namespace ruleengine::analysis {
 // The type of input `i`, as far as it is known.
 void copy_type(const NodeView& v, std::size_t i, Inferred& out);
 
+// None of them is kUnknown, which is no size to count with.
+bool all_known(std::span<const ir::Dim> dims);
+
+// Refuses the node where two sizes that must be one provably are not.
+void need_equal(const NodeView& v, ir::Dim a, ir::Dim b, std::string_view why);
+
+// Refuses the node where its attribute `axis` is outside of the first input.
+void need_axis(const NodeView& v);
+
 // One axis of a broadcast, with one unknown for each pair that cannot be said.
 ir::Dim broadcast_axis(const NodeView& v, ir::Dim a, ir::Dim b);
 

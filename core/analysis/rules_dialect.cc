@@ -1,5 +1,7 @@
 // Types of the ops outside the standard that the engine makes and reads itself
 // (docs/dialect.md).
+#include <algorithm>
+
 #include "core/analysis/rule_helpers.h"
 
 namespace ruleengine::analysis {
@@ -106,6 +108,17 @@ bool swin_attention(const NodeView& v, Outputs out) {
 bool in_projection(const NodeView& v, Outputs out) {
   const Dim heads = count(v.attribute_int("num_heads", -1));
   const Dim size = count(v.attribute_int("head_dim", -1));
+  const bool has_weight = v.ranked(3) && v.rank(3) == 2;
+  if (has_weight && heads != kUnknown && size != kUnknown) {
+    need_equal(v, v.shape(3)[0],
+               v.dims().mul(Dim(3), v.dims().mul(heads, size)),
+               "the weight has not three times heads by head_dim rows");
+  }
+  for (std::size_t i = 0; i < 3 && has_weight; ++i) {
+    if (!v.ranked(i) || v.rank(i) != 3) continue;
+    need_equal(v, v.shape(i)[2], v.shape(3)[1],
+               "the weight takes another size");
+  }
   for (std::size_t i = 0; i < out.size() && i < 3; ++i) {
     out[i].elem = v.elem(i);
     const bool known = v.ranked(i) && v.rank(i) == 3;
@@ -126,8 +139,66 @@ bool window_reverse(const NodeView& v, Outputs out) {
   return true;
 }
 
+// Heads of the queries that share one of `own`, in a row.
+void need_groups(const NodeView& v, Dim heads, Dim own) {
+  if (!heads.known() || !own.known()) return;
+  if (own.size() <= 0 || heads.size() % own.size() != 0) {
+    v.refuse("the heads of keys or values do not divide those of queries");
+  }
+}
+
+// Broadcasts to the scores, or is refused.
+void need_mask(const NodeView& v, std::span<const Dim> scores) {
+  const DataType elem = v.elem(3);
+  if (elem != DataType::kUndefined && elem != DataType::kBool &&
+      v.elem(0) != DataType::kUndefined && elem != v.elem(0)) {
+    v.refuse("the mask is neither bool nor of the type of the scores");
+  }
+  if (!v.ranked(3)) return;
+  if (v.rank(3) > scores.size()) {
+    return v.refuse("the mask has more axes than the scores");
+  }
+  const auto target = scores.last(v.rank(3));
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    const Dim d = v.shape(3)[i];
+    if (d != Dim(1)) need_equal(v, d, target[i], "the mask does not fit");
+  }
+}
+
+// What softmax(q k^T + mask) v asks of its inputs, [..., heads, length, size].
+void need_attention(const NodeView& v) {
+  if (!v.ranked(0) || !v.ranked(1) || !v.ranked(2)) return;
+  const std::size_t rank = v.rank(0);
+  if (rank < 2 || v.rank(1) != rank || v.rank(2) != rank) {
+    return v.refuse("queries, keys and values differ in rank");
+  }
+  const auto q = v.shape(0), k = v.shape(1), values = v.shape(2);
+  need_equal(v, q[rank - 1], k[rank - 1], "queries and keys differ in size");
+  need_equal(v, k[rank - 2], values[rank - 2],
+             "keys and values differ in length");
+  const std::size_t batch = rank - std::min<std::size_t>(rank, 3);
+  Shape scores = broadcast_shapes(v, q.first(batch), k.first(batch));
+  if (rank > 2) {
+    need_equal(v, k[rank - 3], values[rank - 3],
+               "keys and values differ in heads");
+    need_groups(v, q[rank - 3], k[rank - 3]);
+    const Dim heads = count(v.attribute_int("num_heads", -1));
+    if (rank == 4) need_equal(v, q[1], heads, "num_heads is another number");
+    scores.push_back(q[rank - 3]);
+  }
+  scores.push_back(q[rank - 2]);
+  scores.push_back(k[rank - 2]);
+  if (v.has_input(3)) need_mask(v, scores);
+}
+
+bool attention_forward(const NodeView& v, Outputs out) {
+  need_attention(v);
+  return like_first(v, out);
+}
+
 // Q's shape with V's last axis.
 bool dot_product_attention(const NodeView& v, Outputs out) {
+  need_attention(v);
   out[0].elem = v.elem(0);
   if (!v.ranked(0) || v.rank(0) == 0) return true;
   out[0].set_dims(v.shape(0));
@@ -142,6 +213,11 @@ bool linear(const NodeView& v, Outputs out) {
   out[0].set_dims(v.shape(0));
   const bool known = v.ranked(1) && v.rank(1) == 2;
   out[0].dims.back() = known ? v.shape(1)[0] : kUnknown;
+  if (v.ranked(1) && !known) v.refuse("the weight is no matrix");
+  if (known) {
+    need_equal(v, v.shape(0).back(), v.shape(1)[1],
+               "the weight takes another size");
+  }
   return true;
 }
 
@@ -242,7 +318,7 @@ constexpr std::string_view kCast = "tensor_cast";
 constexpr TypeRule kRules[] = {
     row("aten", "scaled_dot_product_attention",
         with_output<dot_product_attention>),
-    row(kOwn, "AttentionForward", like_first),
+    row(kOwn, "AttentionForward", attention_forward),
     row(kOwn, "Linear", with_output<linear>),
     row(kOwn, "MHAInProjection", in_projection),
     row(kOwn, "MultiheadAttention", multihead_attention),

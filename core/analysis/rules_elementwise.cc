@@ -11,6 +11,7 @@ using ir::DataType;
 using ir::Dim;
 
 bool like_first(const NodeView& v, Outputs out) {
+  need_axis(v);
   if (!out.empty()) copy_type(v, 0, out[0]);
   return true;
 }

@@ -115,6 +115,11 @@ bool split(const NodeView& v, Outputs out) {
   if (!place) return false;
   const auto sizes = split_sizes(v, v.shape(0)[*place], out.size());
   if (sizes.size() != out.size()) return false;
+  if (all_known(sizes)) {
+    Dim sum(0);
+    for (Dim size : sizes) sum = v.dims().add(sum, size);
+    need_equal(v, sum, v.shape(0)[*place], "the parts are not the whole");
+  }
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i].set_dims(v.shape(0));
     out[i].dims[*place] =

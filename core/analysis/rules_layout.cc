@@ -67,6 +67,11 @@ bool reshape(const NodeView& v, Outputs out) {
   }
   if (const auto wanted = v.elements(1)) {
     out[0].set_dims(reshaped(v, *wanted));
+    if (v.ranked(0) && all_known(out[0].dims)) {
+      need_equal(v, element_count(v.dims(), v.shape(0)),
+                 element_count(v.dims(), out[0].dims),
+                 "the elements are more or fewer than before");
+    }
   } else if (v.ranked(1) && v.rank(1) == 1) {
     const auto rank = known_count(v.shape(1));
     if (rank && *rank <= kMaxElements) {
@@ -131,6 +136,8 @@ bool squeeze(const NodeView& v, Outputs out) {
     for (std::size_t i = 0; i < v.rank(0); ++i) {
       if (!std::binary_search(places->begin(), places->end(), i)) {
         dims.push_back(v.shape(0)[i]);
+      } else {
+        need_equal(v, v.shape(0)[i], Dim(1), "the axis is wider than 1");
       }
     }
   }
@@ -158,6 +165,7 @@ bool unsqueeze(const NodeView& v, Outputs out) {
 
 // Of axes that must agree, the one that says most.
 Dim agreed(const NodeView& v, Dim a, Dim b) {
+  need_equal(v, a, b, "the joined values differ beside the axis");
   if (a.known()) return a;
   if (b.known()) return b;
   return v.dims().is_fresh(a) ? b : a;

@@ -13,7 +13,9 @@ void set_matmul(const NodeView& v, std::size_t left, std::size_t right,
   if (!v.ranked(left) || !v.ranked(right)) return;
   const auto a = v.shape(left);
   const auto b = v.shape(right);
-  if (a.empty() || b.empty()) return;
+  if (a.empty() || b.empty()) return v.refuse("a scalar is no matrix");
+  need_equal(v, a.back(), b[b.size() > 1 ? b.size() - 2 : 0],
+             "the inner sizes of the product differ");
   const auto batch_a = a.first(a.size() > 1 ? a.size() - 2 : 0);
   const auto batch_b = b.first(b.size() > 1 ? b.size() - 2 : 0);
   std::vector<Dim> dims = broadcast_shapes(v, batch_a, batch_b);
@@ -46,14 +48,16 @@ bool qlinear_matmul(const NodeView& v, Outputs out) {
 bool gemm(const NodeView& v, Outputs out) {
   if (out.empty()) return true;
   out[0].elem = v.elem(0);
-  std::vector<Dim> dims(2, kUnknown);
+  std::vector<Dim> dims(2, kUnknown), inner(2, kUnknown);
   const char* const transposed[] = {"transA", "transB"};
   for (std::size_t i = 0; i < 2; ++i) {
     if (!v.ranked(i)) continue;
     if (v.rank(i) != 2) return false;
     const bool swap = v.attribute_int(transposed[i], 0) != 0;
     dims[i] = v.shape(i)[swap ? 1 - i : i];
+    inner[i] = v.shape(i)[swap ? i : 1 - i];
   }
+  need_equal(v, inner[0], inner[1], "the inner sizes of the product differ");
   out[0].set_dims(std::move(dims));
   return true;
 }

@@ -40,6 +40,7 @@ class Solver {
   // Works the question out, after what edits left to do.
   const Memo& answer(ir::ValueId value, Ask ask);
   void invalidate(ir::NodeId node);
+  std::optional<std::string> refusal(ir::NodeId node);
 
   // What is known already, for rules.
   const Memo& known(ir::ValueId value) const;

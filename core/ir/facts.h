@@ -40,6 +40,10 @@ class Facts {
   // that was derived from it.
   virtual void invalidate(NodeId node) = 0;
 
+  // Why no runtime would take `node`, whose inputs contradict its op; none when
+  // nothing is known against it. For new nodes: files are read as they are.
+  virtual std::optional<std::string> refusal(NodeId) { return std::nullopt; }
+
   // Contradictions between declared and inferred types met so far, as text;
   // each once.
   virtual std::vector<std::string> take_warnings() = 0;

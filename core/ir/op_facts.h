@@ -24,6 +24,8 @@ struct FormalValue {
   // A type constraint ("T": the same type wherever it stands again in this op)
   // or a type ("tensor(int64)").
   std::string_view type;
+  // 1 << DataType for each element type that may stand there; 0: no telling.
+  std::uint32_t elems = 0;
 };
 
 // Only the default of the attribute's own kind means anything, and only where

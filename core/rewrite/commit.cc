@@ -54,6 +54,7 @@ class Checker {
 
   std::optional<Rejection> check() {
     if (state_.failure) return state_.failure;
+    if (auto rejection = check_added()) return rejection;
     // All are asked before any is told what its old value knew: that makes the
     // node behind it stale, once for each of its outputs.
     std::vector<const Type*> fresh;
@@ -82,6 +83,23 @@ class Checker {
   }
 
  private:
+  // New nodes must be such as a runtime takes.
+  std::optional<Rejection> check_added() const {
+    for (ir::NodeId n : state_.added) {
+      if (graph_.node(n).removed) continue;
+      const auto why = state_.facts.refusal(n);
+      if (!why) continue;
+      std::string inputs;
+      for (const ir::Operand& o : graph_.inputs(n)) {
+        inputs += (inputs.empty() ? "" : ", ") +
+                  describe(graph_, state_.facts, o.value);
+      }
+      return Rejection{"a new " + graph_.op(n).text() + " cannot be: " + *why,
+                       inputs};
+    }
+    return std::nullopt;
+  }
+
   std::optional<Rejection> check_type(const Replacement& r,
                                       const Type* fresh) const {
     if (graph_.value(r.new_value).removed) return std::nullopt;

@@ -344,6 +344,59 @@ TEST_CASE("the rule is told what it built wrong") {
   CHECK(e.build({.domain = "my.own", .type = "Any", .inputs = {x}}).ok());
 }
 
+TEST_CASE("names hold no control characters, calls what functions take") {
+  World w;
+  const ValueId x = w.input("x");
+  w.output(w.node("Relu", {x}, "y"));
+  auto f = std::make_unique<ir::Function>(w.model);
+  f->domain = "my";
+  f->name = "F";
+  f->inputs = {"in"};
+  f->outputs = {"out"};
+  w.model.functions.push_back(std::move(f));
+  Session s(w);
+  Edit e = s.edit(w.maker("y"));
+  const std::string_view odd("my\0own", 6);
+  const auto what = [&](const NodeSpec& spec) {
+    const auto built = e.build(spec);
+    REQUIRE(!built.ok());
+    CHECK(built.error().kind == ErrorKind::kRule);
+    return built.error().what;
+  };
+  CHECK(what({.domain = odd, .type = "Any", .inputs = {x}}) ==
+        "a domain holds a control character");
+  CHECK(what({.domain = "my", .type = odd, .inputs = {x}}) ==
+        "the type of a new node holds a control character");
+  CHECK(what({.domain = "my",
+              .type = "Any",
+              .inputs = {x},
+              .attributes = {World::integer(odd, 1)}}) ==
+        "an attribute's name holds a control character");
+  CHECK(what({.domain = "my", .type = "", .inputs = {x}}) ==
+        "the type of a new node is empty");
+  CHECK(what({.domain = "my", .type = "F", .inputs = {x, x}}) ==
+        "my::F is given too many inputs");
+}
+
+TEST_CASE("what no runtime would take is rejected") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId other = w.input("other", {4, 5});
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  const std::string before = testing::dump(w.graph());
+  const auto rejection = s.put("a", [&](Edit& e) {
+    return make(e, "Softmax", {make(e, "Add", {x, other})},
+                {World::integer("axis", 1)});
+  });
+  REQUIRE(rejection);
+  CHECK(rejection->reason ==
+        "a new Add cannot be: the shapes do not broadcast");
+  CHECK(rejection->value == "'x' float[2,3], 'other' float[4,5]");
+  CHECK(testing::dump(w.graph()) == before);
+}
+
 TEST_CASE("an unknown op inherits the type and imports its domain") {
   World w;
   const ValueId x = w.input("x");

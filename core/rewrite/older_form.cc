@@ -17,6 +17,26 @@ void drop_news(const ir::OpFacts& newest, const ir::OpFacts& own,
   });
 }
 
+// What the newest op takes and that of the model's opset does not.
+std::optional<Rejection> check_older(const ir::OpFacts& own,
+                                     const NodeSpec& spec, std::int64_t opset) {
+  std::string news;
+  if (static_cast<int>(spec.inputs.size()) > own.max_inputs) {
+    news = "that many inputs";
+  } else if (static_cast<int>(spec.output_count) > own.max_outputs) {
+    news = "that many outputs";
+  }
+  for (const ir::Attribute& a : spec.attributes) {
+    if (own.attribute(a.name) == nullptr) {
+      news = "attribute '" + std::string(a.name) + "'";
+    }
+  }
+  if (news.empty()) return std::nullopt;
+  return Rejection{
+      std::string(spec.type) + " has no " + news + " in the model's opset",
+      "opset " + std::to_string(opset)};
+}
+
 }  // namespace
 
 std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
@@ -39,7 +59,7 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
     spec.attributes = std::move(older->attributes);
   }
   drop_defaults(*own, spec.attributes);
-  return std::nullopt;
+  return check_older(*own, spec, opset);
 }
 
 }  // namespace ruleengine::rewrite

@@ -106,6 +106,44 @@ void coerce(AttributeKind kind, Arena& arena, Attribute& a) {
   }
 }
 
+// Names go into files and messages as they are.
+Status check_names(const NodeSpec& spec) {
+  const auto is_odd = [](std::string_view name) {
+    return std::ranges::any_of(
+        name, [](unsigned char c) { return c < ' ' || c == 127; });
+  };
+  const char* odd = nullptr;
+  if (spec.type.empty()) odd = "the type of a new node is empty";
+  if (is_odd(spec.domain)) odd = "a domain holds a control character";
+  if (is_odd(spec.type))
+    odd = "the type of a new node holds a control character";
+  for (const Attribute& a : spec.attributes) {
+    if (is_odd(a.name)) odd = "an attribute's name holds a control character";
+  }
+  if (odd == nullptr) return {};
+  return Diagnostic{.kind = ErrorKind::kRule,
+                    .what = odd,
+                    .found = printable(op_name(spec.domain, spec.type))};
+}
+
+// A function of the model takes what it says.
+Status check_call(const NodeSpec& spec, const ir::Function& function) {
+  const auto too_many = [&](const char* what, std::size_t most,
+                            std::size_t found) {
+    Diagnostic d = wrong(spec, std::string("is given too many ") + what);
+    d.expected = "at most " + std::to_string(most);
+    d.found = std::to_string(found);
+    return d;
+  };
+  if (spec.inputs.size() > function.inputs.size()) {
+    return too_many("inputs", function.inputs.size(), spec.inputs.size());
+  }
+  if (spec.output_count > function.outputs.size()) {
+    return too_many("outputs", function.outputs.size(), spec.output_count);
+  }
+  return {};
+}
+
 // What the op lacks and whatever may be there instead.
 Status check_inputs(const NodeSpec& spec, const OpFacts& op) {
   const auto count = static_cast<int>(spec.inputs.size());
@@ -176,6 +214,7 @@ Status check_attributes(NodeSpec& spec, const OpFacts& op, Arena& arena) {
 
 Result<NodeSpec> checked(ir::Model& model, const NodeSpec& given) {
   NodeSpec spec = given;
+  if (auto s = check_names(spec); !s) return s.error();
   if (spec.domain == "ai.onnx") spec.domain = {};
   if (spec.output_count > kMaxOutputs) {
     return wrong(spec, "cannot have that many outputs");
@@ -187,10 +226,11 @@ Result<NodeSpec> checked(ir::Model& model, const NodeSpec& given) {
   if (twice != spec.attributes.end()) {
     return wrong(spec, "is given '" + printable(twice->name, 80) + "' twice");
   }
-  if (model.find_function({spec.domain, spec.type, {}}) != nullptr ||
-      !ir::known_domain(spec.domain)) {
+  if (const auto* f = model.find_function({spec.domain, spec.type, {}})) {
+    if (auto s = check_call(spec, *f); !s) return s.error();
     return spec;
   }
+  if (!ir::known_domain(spec.domain)) return spec;
   const OpFacts* op = ir::newest_op(spec.domain, spec.type);
   if (op == nullptr) return unknown_op(spec);
   if (auto s = check_inputs(spec, *op); !s) return s.error();
