@@ -27,7 +27,8 @@ enum class State : std::uint8_t {
   kNever,
   kOpen,  // on the stack
   kDone,
-  kStale,  // the answer is that of before an edit
+  kStale,      // the answer is that of before an edit
+  kStaleOpen,  // the same, on the stack
 };
 
 // Where a value's content comes from, by structure alone.

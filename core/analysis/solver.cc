@@ -70,8 +70,6 @@ void Solver::need(ValueId value, Ask ask) {
 void Solver::run(const Query& root) {
   const std::size_t bottom = stack_.size();
   need(root.value, root.ask);
-  // Whether the open questions had a stale answer, innermost last.
-  std::vector<bool> stale;
   while (stack_.size() > bottom) {
     const Query q = stack_.back();
     State& s = state(q);
@@ -79,13 +77,10 @@ void Solver::run(const Query& root) {
       stack_.pop_back();
       continue;
     }
-    if (s != State::kOpen) {
-      stale.push_back(s == State::kStale);
-      s = State::kOpen;
-    }
+    if (s == State::kNever) s = State::kOpen;
+    if (s == State::kStale) s = State::kStaleOpen;
+    const bool was_stale = s == State::kStaleOpen;
     if (prepare(q)) continue;
-    const bool was_stale = stale.back();
-    stale.pop_back();
     stack_.pop_back();
     last_marked_ = {};
     const bool changed = compute(q);
@@ -259,7 +254,10 @@ void Solver::refresh() {
     const NodeId node(marked_.top().second);
     marked_.pop();
     last_marked_ = {};
-    if (node.index() >= graph_.node_count()) continue;
+    // What was taken out is asked about again only if an undo brings it back.
+    if (node.index() >= graph_.node_count() || graph_.node(node).removed) {
+      continue;
+    }
     for (ValueId v : graph_.outputs(node)) {
       if (!v || graph_.producer(v) != node) continue;
       for (std::size_t a = 0; a < kAsks; ++a) {
