@@ -12,25 +12,25 @@
 #include <vector>
 
 #include "core/analysis/memo.h"
+#include "core/base/small_vector.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::analysis {
 
 class Solver;
 
+using Dims = SmallVector<ir::Dim, 6>;
+
 // A type in the making. Axes may be kUnknown.
 struct Inferred {
   ir::DataType elem = ir::DataType::kUndefined;
   bool ranked = false;
-  std::vector<ir::Dim> dims;
+  Dims dims;
   const ir::Type* whole = nullptr;  // instead: this one (not a tensor)
 
-  void set_dims(std::vector<ir::Dim> d) {
-    ranked = true;
-    dims = std::move(d);
-  }
   void set_dims(std::span<const ir::Dim> d) {
-    set_dims(std::vector<ir::Dim>(d.begin(), d.end()));
+    ranked = true;
+    dims.assign(d);
   }
 };
 

@@ -48,10 +48,10 @@ Dim broadcast_axis(const NodeView& v, Dim a, Dim b) {
   return kUnknown;
 }
 
-std::vector<Dim> broadcast_shapes(const NodeView& v, std::span<const Dim> a,
-                                  std::span<const Dim> b) {
+Dims broadcast_shapes(const NodeView& v, std::span<const Dim> a,
+                      std::span<const Dim> b) {
   if (a.size() < b.size()) std::swap(a, b);
-  std::vector<Dim> out(a.begin(), a.end());
+  Dims out(a);
   const std::size_t skip = a.size() - b.size();
   for (std::size_t i = 0; i < b.size(); ++i) {
     out[skip + i] = broadcast_axis(v, out[skip + i], b[i]);
@@ -61,12 +61,12 @@ std::vector<Dim> broadcast_shapes(const NodeView& v, std::span<const Dim> a,
 
 void set_broadcast(const NodeView& v, std::size_t from, std::size_t to,
                    Inferred& out) {
-  std::vector<Dim> shape;
+  Dims shape;
   for (std::size_t i = from; i < to; ++i) {
     if (!v.ranked(i)) return;
     shape = broadcast_shapes(v, shape, v.shape(i));
   }
-  out.set_dims(std::move(shape));
+  out.set_dims(shape);
 }
 
 void meet(const NodeView&, const ir::Type* a, const ir::Type* b,

@@ -27,9 +27,8 @@ void need_axis(const NodeView& v);
 ir::Dim broadcast_axis(const NodeView& v, ir::Dim a, ir::Dim b);
 
 // The broadcast of two shapes.
-std::vector<ir::Dim> broadcast_shapes(const NodeView& v,
-                                      std::span<const ir::Dim> a,
-                                      std::span<const ir::Dim> b);
+Dims broadcast_shapes(const NodeView& v, std::span<const ir::Dim> a,
+                      std::span<const ir::Dim> b);
 
 // Sets the shape to the broadcast of inputs [from, to), if all have a rank.
 void set_broadcast(const NodeView& v, std::size_t from, std::size_t to,

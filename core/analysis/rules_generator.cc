@@ -164,7 +164,8 @@ void set_stacked(const ir::Type* t, std::size_t axis, Dim length,
   out.elem = t->elem;
   if (!t->has_shape || axis > t->rank()) return;
   out.set_dims(t->dims);
-  out.dims.insert(out.dims.begin() + static_cast<std::ptrdiff_t>(axis), length);
+  out.dims.push_back(length);
+  std::rotate(out.dims.begin() + axis, out.dims.end() - 1, out.dims.end());
 }
 
 bool loop(const NodeView& v, Outputs out) {

@@ -102,19 +102,19 @@ bool transpose(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (!v.ranked(0)) return true;
   const auto perm = v.attribute_ints("perm");
-  std::vector<Dim> dims;
+  Dims dims(v.shape(0));
   if (!perm) {
-    dims.assign(v.shape(0).rbegin(), v.shape(0).rend());
+    std::ranges::reverse(dims);
   } else {
     const auto places = places_of_axes(*perm, v.rank(0));
     if (!places || places->size() != v.rank(0) || perm->size() != v.rank(0)) {
       return false;
     }
-    for (std::int64_t axis : *perm) {
-      dims.push_back(v.shape(0)[*place_of_axis(axis, v.rank(0))]);
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      dims[i] = v.shape(0)[*place_of_axis((*perm)[i], v.rank(0))];
     }
   }
-  out[0].set_dims(std::move(dims));
+  out[0].set_dims(dims);
   return true;
 }
 

@@ -18,10 +18,10 @@ void set_matmul(const NodeView& v, std::size_t left, std::size_t right,
              "the inner sizes of the product differ");
   const auto batch_a = a.first(a.size() > 1 ? a.size() - 2 : 0);
   const auto batch_b = b.first(b.size() > 1 ? b.size() - 2 : 0);
-  std::vector<Dim> dims = broadcast_shapes(v, batch_a, batch_b);
+  Dims dims = broadcast_shapes(v, batch_a, batch_b);
   if (a.size() > 1) dims.push_back(a[a.size() - 2]);
   if (b.size() > 1) dims.push_back(b[b.size() - 1]);
-  out.set_dims(std::move(dims));
+  out.set_dims(dims);
 }
 
 bool matmul(const NodeView& v, Outputs out) {

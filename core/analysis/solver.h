@@ -97,7 +97,8 @@ class Solver {
   const ir::Tensor* from_elements(ir::ValueId value);
   std::vector<const ir::Tensor*> evaluate(ir::NodeId node);
   void account(const std::vector<const ir::Tensor*>& results);
-  std::vector<Inferred> infer(ir::NodeId node);
+  // Valid until the next call.
+  std::span<const Inferred> infer(ir::NodeId node);
   bool declared_in_full(ir::NodeId node) const;
   Origin origin_of_node(ir::NodeId node) const;
 
@@ -124,6 +125,7 @@ class Solver {
   TypePool types_;
   std::vector<Memo> memos_;
   std::vector<Query> stack_;
+  std::vector<Inferred> inferred_;  // by infer(), for its memory
   std::vector<OpRules> op_rules_;
   std::unordered_map<std::uint64_t, ir::Dim> axis_unknowns_;
   std::map<std::pair<ir::Dim, ir::Dim>, ir::Dim> pair_unknowns_;

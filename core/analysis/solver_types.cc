@@ -28,9 +28,10 @@ bool Solver::declared_in_full(NodeId node) const {
   return true;
 }
 
-std::vector<Inferred> Solver::infer(NodeId node) {
+std::span<const Inferred> Solver::infer(NodeId node) {
   const NodeView view(*this, node);
-  std::vector<Inferred> out(view.output_count());
+  std::vector<Inferred>& out = inferred_;
+  out.assign(view.output_count(), {});
   if (view.blocked()) return out;
   const TypeRule* rule = rules_of(graph_.node(node).op).type;
   if (rule != nullptr && rule->infer(view, out)) return out;
@@ -48,13 +49,13 @@ bool Solver::set_type(ValueId value, const Inferred* inferred) {
   const ir::Type* before = memo.type;
   const Value& v = graph_.value(value);
   if (v.tensor != nullptr && v.kind == ValueKind::kInitializer) {
-    std::vector<Dim> dims;
+    Dims dims;
     for (std::int64_t d : v.tensor->dims) dims.push_back(Dim(d));
     memo.type =
         types_.intern({ir::TypeKind::kTensor, v.tensor->dtype, true, dims, {}});
   } else if (inferred == nullptr) {
-    memo.type = v.block == ir::Graph::main_block() ? v.declared
-                                                   : of_this_body(value);
+    memo.type =
+        v.block == ir::Graph::main_block() ? v.declared : of_this_body(value);
   } else {
     memo.type = merge(value, *inferred);
   }
@@ -71,7 +72,7 @@ bool Solver::compute_type(ValueId value) {
     if (bound != nullptr) memos_[value.index()].type = bound;
     return changed;
   }
-  const std::vector<Inferred> inferred = infer(v.producer);
+  const std::span<const Inferred> inferred = infer(v.producer);
   const auto outputs = graph_.outputs(v.producer);
   bool changed = false;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -177,7 +178,7 @@ const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
   ir::Type out;
   out.elem = inferred.elem;
   out.has_shape = inferred.ranked;
-  std::vector<Dim> dims = inferred.dims;
+  Dims dims = inferred.dims;
   bool clash = false;
   if (declared != nullptr) {
     const bool says_elem = declared->elem != ir::DataType::kUndefined;
@@ -188,7 +189,7 @@ const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
       const bool ranks_agree =
           inferred.ranked && dims.size() == declared->rank();
       clash = clash || (inferred.ranked && !ranks_agree);
-      if (!ranks_agree) dims.assign(declared->rank(), kUnknown);
+      if (!ranks_agree) dims = Dims(declared->rank(), kUnknown);
       out.has_shape = true;
       for (std::size_t i = 0; i < dims.size(); ++i) {
         if (inferred.ranked && !ranks_agree) break;
@@ -213,7 +214,7 @@ void Solver::warn(ValueId value, const ir::Type& declared,
                   const Inferred& found) {
   if (!warned_.insert(value.index()).second) return;
   const ir::DimTable& dims = model().dims;
-  std::vector<Dim> axes = found.dims;
+  Dims axes = found.dims;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] == kUnknown) axes[i] = axis_unknown(value, i);
   }

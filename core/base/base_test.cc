@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "core/base/diagnostic.h"
 #include "core/base/names.h"
 #include "core/base/result.h"
+#include "core/base/small_vector.h"
 
 namespace ruleengine {
 namespace {
@@ -96,6 +98,43 @@ TEST_CASE("results hold a value or say why not") {
   CHECK(bad.error().what == "no");
   CHECK(Status().ok());
   CHECK_FALSE(Status(Diagnostic{}).ok());
+}
+
+TEST_CASE("small vectors: short or long, they are what a vector would be") {
+  for (int size : {0, 1, 4, 5, 100}) {
+    CAPTURE(size);
+    SmallVector<int, 4> made;
+    std::vector<int> same;
+    for (int i = 0; i < size; ++i) {
+      made.push_back(i * 7 % 5);
+      same.push_back(i * 7 % 5);
+    }
+    CHECK(std::ranges::equal(made, same));
+    SmallVector<int, 4> copy = made;
+    CHECK(copy == made);
+    copy.append(same);
+    CHECK(copy.size() == 2 * same.size());
+    SmallVector<int, 4> moved = std::move(copy);
+    CHECK(moved.size() == 2 * same.size());
+    moved = made;
+    CHECK(std::ranges::equal(moved, same));
+    moved.erase_if([](int i) { return i == 2; });
+    std::erase(same, 2);
+    CHECK(std::ranges::equal(moved, same));
+    moved.sort_unique();
+    CHECK(moved.size() <= 4);
+    CHECK(std::ranges::is_sorted(moved));
+    moved.resize(7, 9);
+    CHECK(moved.back() == 9);
+    moved.clear();
+    CHECK(moved.empty());
+  }
+}
+
+TEST_CASE("small vectors: an item of its own is pushed while it grows") {
+  SmallVector<int, 2> list = {1, 2};
+  list.push_back(list[0]);
+  CHECK(list == SmallVector<int, 2>{1, 2, 1});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/small_vector.h"
 #include "core/ir/graph.h"
 #include "core/pattern/pattern.h"
 
@@ -33,12 +34,12 @@ struct Bound {
 };
 
 struct Match {
-  std::uint32_t rule = 0;  // index of the pattern in the program
-  ir::NodeId root;         // the node of the first result
-  std::vector<Bound> bound;           // by VariableId
-  std::vector<ir::NodeId> nodes;      // by NodePatternId; invalid: not taken
-  std::vector<ir::NodeId> consumed;   // ascending, each once
-  std::vector<ir::ValueId> results;   // the values to be replaced
+  std::uint32_t rule = 0;               // index of the pattern in the program
+  ir::NodeId root;                      // the node of the first result
+  std::vector<Bound> bound;             // by VariableId
+  SmallVector<ir::NodeId, 8> nodes;     // by NodePatternId; invalid: not taken
+  SmallVector<ir::NodeId, 8> consumed;  // ascending, each once
+  SmallVector<ir::ValueId, 2> results;  // the values to be replaced
 
   bool operator==(const Match&) const = default;
 };
@@ -46,12 +47,12 @@ struct Match {
 // How far an attempt got, for explain: the deepest failing test.
 struct Miss {
   std::uint32_t rule = 0;
-  ir::NodeId root;         // where the attempt started
+  ir::NodeId root;          // where the attempt started
   std::uint32_t depth = 0;  // node patterns that fitted before it failed
-  ir::NodeId node;         // the node (or else the value) at fault
+  ir::NodeId node;          // the node (or else the value) at fault
   ir::ValueId value;
-  int line = 0;            // of the rule file
-  std::string test;        // "op of input 1", "shape of q", "readers of p"
+  int line = 0;      // of the rule file
+  std::string test;  // "op of input 1", "shape of q", "readers of p"
   std::string expected, found;
 };
 

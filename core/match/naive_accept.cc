@@ -105,8 +105,8 @@ Bound Naive::collect(VariableId id, Frame* frame) {
 Match Naive::take_match(ir::NodeId root) {
   Match match;
   match.root = root;
-  match.results = results_;
-  match.consumed = consumed_;
+  match.results.append(results_);
+  match.consumed.append(consumed_);
   match.nodes.resize(pattern().nodes().size());
   for (const auto& frame : frames_) {
     for (const auto& [slot, bound] : frame->slots) {

@@ -286,6 +286,7 @@ Match Runner::make_match(std::uint32_t rule) {
   Match match;
   match.rule = rule;
   match.root = root_;
+  match.bound.reserve(report.variables.size());
   for (const Report::Variable& variable : report.variables) {
     match.bound.push_back(bound(variable, 0));
   }
@@ -298,10 +299,8 @@ Match Runner::make_match(std::uint32_t rule) {
       if (held != kNone) match.nodes[n] = ir::NodeId(held);
     }
   }
-  match.consumed = consumed_;
-  std::ranges::sort(match.consumed);
-  const auto repeated = std::ranges::unique(match.consumed);
-  match.consumed.erase(repeated.begin(), repeated.end());
+  match.consumed.append(consumed_);
+  match.consumed.sort_unique();
   for (Reg result : report.results) match.results.push_back(value(result));
   return match;
 }

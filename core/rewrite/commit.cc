@@ -57,7 +57,7 @@ class Checker {
     if (auto rejection = check_added()) return rejection;
     // All are asked before any is told what its old value knew: that makes the
     // node behind it stale, once for each of its outputs.
-    std::vector<const Type*> fresh;
+    SmallVector<const Type*, 2> fresh;
     for (const Replacement& r : state_.replacements) {
       const bool removed = graph_.value(r.new_value).removed;
       fresh.push_back(removed ? nullptr : state_.facts.type(r.new_value));
@@ -159,13 +159,10 @@ class Checker {
 };
 
 void list_touched(EditState& state) {
-  auto& all = state.touched;
-  for (const auto* part : {&state.added, &state.moved, &state.readers}) {
-    all.insert(all.end(), part->begin(), part->end());
-  }
-  std::ranges::sort(all);
-  const auto repeated = std::ranges::unique(all);
-  all.erase(repeated.begin(), repeated.end());
+  state.touched.append(state.added);
+  state.touched.append(state.moved);
+  state.touched.append(state.readers);
+  state.touched.sort_unique();
 }
 
 }  // namespace

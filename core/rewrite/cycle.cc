@@ -2,9 +2,6 @@
 // brings an edge against it is searched for a way back, within the ranks that
 // such a way could pass; without one the nodes behind the edge are raised, so
 // that the order holds again and the next search is as short.
-#include <algorithm>
-#include <utility>
-
 #include "core/rewrite/state.h"
 
 namespace ruleengine::rewrite {
@@ -13,17 +10,20 @@ namespace {
 using ir::NodeId;
 using ir::OperandId;
 
-using Edge = std::pair<NodeId, NodeId>;  // from a producer to its user
+// From a producer to its user.
+struct Edge {
+  NodeId first, second;
+  auto operator<=>(const Edge&) const = default;
+};
+using Edges = SmallVector<Edge, 8>;
 
 class Order {
  public:
   explicit Order(EditState& state) : state_(state), graph_(state.graph) {}
 
   bool closes_cycle() {
-    std::vector<Edge> edges = new_edges();
-    std::ranges::sort(edges);
-    const auto repeated = std::ranges::unique(edges);
-    edges.erase(repeated.begin(), repeated.end());
+    Edges edges = new_edges();
+    edges.sort_unique();
     for (std::size_t i = 0; i < edges.size();) {
       std::size_t end = i;
       while (end < edges.size() && edges[end].first == edges[i].first) ++end;
@@ -36,17 +36,17 @@ class Order {
  private:
   std::uint64_t rank(NodeId n) const { return graph_.node(n).rank; }
 
-  std::vector<Edge> new_edges() const {
-    std::vector<Edge> edges;
+  Edges new_edges() const {
+    Edges edges;
     const auto add_owner = [&](NodeId n) {
       const NodeId owner = graph_.block(graph_.node(n).block).owner;
-      if (owner) edges.emplace_back(n, owner);
+      if (owner) edges.push_back({n, owner});
     };
     for (OperandId slot : state_.slots) {
       const ir::Operand& use = graph_.operand(slot);
       if (graph_.node(use.user).removed) continue;
       const NodeId producer = graph_.producer(use.value);
-      if (producer) edges.emplace_back(producer, use.user);
+      if (producer) edges.push_back({producer, use.user});
       add_owner(use.user);
     }
     for (NodeId n : state_.added) {
@@ -90,7 +90,7 @@ class Order {
 
   EditState& state_;
   ir::Graph& graph_;
-  std::vector<NodeId> found_;
+  SmallVector<NodeId, 16> found_;
 };
 
 }  // namespace

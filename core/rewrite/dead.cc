@@ -77,8 +77,8 @@ class Reaper {
 
   EditState& state_;
   ir::Graph& graph_;
-  std::vector<ir::NodeId> pending_;
-  std::vector<ir::NodeId> orphans_;
+  SmallVector<ir::NodeId, 16> pending_;
+  SmallVector<ir::NodeId, 4> orphans_;
   bool draining_ = false;
 };
 
@@ -88,7 +88,7 @@ void remove_dead(EditState& state, std::span<const ir::NodeId> roots) {
   Reaper reaper(state);
   for (ir::NodeId n : roots) reaper.consider(n);
   for (ir::NodeId n : state.added) reaper.consider(n);
-  const std::vector<ir::ValueId> lost = std::exchange(state.lost, {});
+  const auto lost = std::exchange(state.lost, {});
   for (ir::ValueId v : lost) reaper.consider(v);
   // Constants that were made and never read.
   for (const auto& [value, stem] : state.stems) {

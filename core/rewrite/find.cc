@@ -105,8 +105,11 @@ class Finder {
 
   void add(GraphRun& run, const match::Match& match, std::uint32_t rule,
            std::optional<Rejection> rejection) {
-    out_.push_back({state_.rules[rule]->name(), match.consumed, &run.graph,
-                    match.root, std::move(rejection)});
+    out_.push_back({state_.rules[rule]->name(),
+                    {match.consumed.begin(), match.consumed.end()},
+                    &run.graph,
+                    match.root,
+                    std::move(rejection)});
   }
 
   RunState state_;

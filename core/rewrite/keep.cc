@@ -72,9 +72,9 @@ class Keeper {
 
   void drop_removed() {
     const auto gone = [&](NodeId n) { return graph_.node(n).removed; };
-    std::erase_if(state_.added, gone);
-    std::erase_if(state_.moved, gone);
-    std::erase_if(state_.readers, gone);
+    state_.added.erase_if(gone);
+    state_.moved.erase_if(gone);
+    state_.readers.erase_if(gone);
   }
 
   void list_adopted() {
@@ -134,7 +134,7 @@ class Keeper {
 
   void write_provenance() {
     if (state_.added.empty() || state_.provenance.rule.empty()) return;
-    std::vector<ir::Metadata> common;
+    SmallVector<ir::Metadata, 4> common;
     const auto add = [&](std::string_view key, std::string_view value) {
       common.push_back({model_.arena.copy(key), model_.arena.copy(value)});
     };

@@ -4,9 +4,9 @@ namespace ruleengine::rewrite {
 namespace {
 
 // Entries are undone latest first, so what one saved is the last of its list.
-template <class T>
-T take(std::vector<T>& list) {
-  T item = list.back();
+template <class List>
+auto take(List& list) {
+  const auto item = list.back();
   list.pop_back();
   return item;
 }
@@ -18,7 +18,7 @@ ir::NodeId Log::add_node(ir::OpId op, ir::BlockId block,
                          std::uint32_t output_count,
                          std::span<const ir::Attribute> attributes,
                          std::uint64_t rank) {
-  std::vector<ir::ValueId> outputs;
+  SmallVector<ir::ValueId, 4> outputs;
   for (std::uint32_t i = 0; i < output_count; ++i) {
     outputs.push_back(
         graph_.add_value(Name(), block, ir::ValueKind::kUndefined));

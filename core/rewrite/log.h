@@ -9,8 +9,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "core/base/small_vector.h"
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
 
@@ -76,13 +76,13 @@ class Log {
 
   ir::Graph& graph_;
   ir::Facts& facts_;
-  std::vector<Entry> entries_;
-  std::vector<ir::Operand> operands_;
-  std::vector<ir::ValueId> values_;
-  std::vector<std::span<const ir::Attribute>> attributes_;
-  std::vector<std::uint64_t> ranks_;
-  std::vector<Name> names_;
-  std::vector<const ir::Type*> types_;
+  SmallVector<Entry, 16> entries_;
+  SmallVector<ir::Operand, 8> operands_;
+  SmallVector<ir::ValueId, 2> values_;
+  SmallVector<std::span<const ir::Attribute>, 2> attributes_;
+  SmallVector<std::uint64_t, 2> ranks_;
+  SmallVector<Name, 4> names_;
+  SmallVector<const ir::Type*, 4> types_;
 };
 
 }  // namespace ruleengine::rewrite

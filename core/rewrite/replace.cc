@@ -46,7 +46,7 @@ class Mover {
   }
 
   void move_readers() {
-    std::vector<OperandId> slots;
+    SmallVector<OperandId, 8> slots;
     const NodeId maker = graph_.producer(to_);
     for (OperandId u = graph_.first_use(from_); u; u = graph_.next_use(u)) {
       const NodeId user = graph_.operand(u).user;
@@ -89,7 +89,7 @@ class Mover {
     const NodeId identity = graph_.producer(from_);
     state_.replacements.pop_back();
     // Its other readers may look through it all the same.
-    std::vector<OperandId> slots;
+    SmallVector<OperandId, 8> slots;
     for (OperandId u = graph_.first_use(from_); u; u = graph_.next_use(u)) {
       if (graph_.operand(u).user != identity) slots.push_back(u);
     }

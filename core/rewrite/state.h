@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/small_vector.h"
 #include "core/ir/model.h"
 #include "core/rewrite/edit.h"
 #include "core/rewrite/log.h"
@@ -56,18 +57,18 @@ struct EditState {
 
   // Nodes and values from here on are this edit's.
   const std::size_t first_node, first_value;
-  std::vector<ir::NodeId> added;
-  std::vector<ir::NodeId> removed;
-  std::vector<ir::NodeId> moved;     // other inputs or attributes
-  std::vector<ir::NodeId> readers;   // outputs lost or won readers
-  std::vector<ir::ValueId> lost;     // values that lost a reader
-  std::vector<ir::OperandId> slots;  // that read another value now
-  std::vector<ir::BlockId> outputs;  // blocks with another output
+  SmallVector<ir::NodeId, 8> added;
+  SmallVector<ir::NodeId, 8> removed;
+  SmallVector<ir::NodeId, 8> moved;     // other inputs or attributes
+  SmallVector<ir::NodeId, 16> readers;  // outputs lost or won readers
+  SmallVector<ir::ValueId, 16> lost;    // values that lost a reader
+  SmallVector<ir::OperandId, 8> slots;  // that read another value now
+  SmallVector<ir::BlockId, 4> outputs;  // blocks with another output
   // Initializers that stood in no block's list and are read now: hidden ones
   // of core/ir/upgrade.h, and such as an earlier edit had dropped.
-  std::vector<ir::ValueId> adopted;
-  std::vector<Replacement> replacements;
-  std::vector<Heir> heirs;
+  SmallVector<ir::ValueId, 4> adopted;
+  SmallVector<Replacement, 2> replacements;
+  SmallVector<Heir, 2> heirs;
   std::unordered_map<ir::ValueId, std::size_t> output_heirs, other_heirs;
   // Constants of this edit, and what their names are made of.
   std::vector<std::pair<ir::ValueId, std::string>> stems;
@@ -76,7 +77,7 @@ struct EditState {
   std::optional<Rejection> failure;  // met where none could be returned
   bool done = false;
   bool changed = false;
-  std::vector<ir::NodeId> touched;
+  SmallVector<ir::NodeId, 16> touched;
 
   bool is_new(ir::NodeId node) const {
     return node && node.index() >= first_node;

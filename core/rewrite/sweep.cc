@@ -37,14 +37,11 @@ std::uint64_t rank_of(const ir::Graph& graph,
   return rank;
 }
 
-std::vector<NodeId> consumed_by(std::span<const match::Match* const> matches) {
-  std::vector<NodeId> all;
-  for (const match::Match* m : matches) {
-    all.insert(all.end(), m->consumed.begin(), m->consumed.end());
-  }
-  std::ranges::sort(all);
-  const auto repeated = std::ranges::unique(all);
-  all.erase(repeated.begin(), repeated.end());
+SmallVector<NodeId, 8> consumed_by(
+    std::span<const match::Match* const> matches) {
+  SmallVector<NodeId, 8> all;
+  for (const match::Match* m : matches) all.append(m->consumed);
+  all.sort_unique();
   return all;
 }
 
@@ -170,7 +167,7 @@ Status Sweep::look(NodeId root) {
   if (!machine_->may_match(root)) return {};
   if (Status s = match_at(root, single_); !s) return s;
   for (std::size_t i = 0; i < found_.size(); ++i) {
-    const match::Match match = found_[i];
+    const match::Match match = std::move(found_[i]);
     const std::uint32_t rule = rule_of(match);
     const Clock::time_point start = Clock::now();
     auto candidate = filter(match);
@@ -214,7 +211,7 @@ Result<bool> Sweep::apply(std::uint32_t rule,
                           std::span<Candidate* const> candidates,
                           std::span<const match::Match* const> matches) {
   Rule& r = *state_.rules[rule];
-  const std::vector<NodeId> consumed = consumed_by(matches);
+  const auto consumed = consumed_by(matches);
   const NodeId root = matches[0]->root;
   const std::string label = node_label(graph_, root);
   Edit edit(graph_, *run_.facts,
@@ -257,7 +254,7 @@ void Sweep::touch(const Edit& edit) {
   for (NodeId n : edit.touched()) touched_at_[n.index()] = state_.version;
   for (NodeId n : edit.removed()) touched_at_[n.index()] = state_.version;
   if (!any_single_) return;
-  std::vector<NodeId> list;
+  SmallVector<NodeId, 32> list;
   run_.workspace.clear_marks();
   const auto add = [&](NodeId n) {
     if (run_.workspace.mark(n)) list.push_back(n);
