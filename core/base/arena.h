@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <new>
 #include <span>
@@ -38,8 +37,7 @@ class Arena {
   template <typename T, typename... Args>
   T* make(Args&&... args) {
     static_assert(std::is_trivially_destructible_v<T>);
-    return new (allocate(sizeof(T), alignof(T)))
-        T{std::forward<Args>(args)...};
+    return new (allocate(sizeof(T), alignof(T))) T{std::forward<Args>(args)...};
   }
 
   // `n` value-initialized Ts.
@@ -54,15 +52,14 @@ class Arena {
 
   template <typename T>
   std::span<T> copy(std::span<const T> from) {
-    std::span<T> to = array<T>(from.size());
-    std::copy(from.begin(), from.end(), to.begin());
-    return to;
+    if (from.empty()) return {};
+    T* at = static_cast<T*>(allocate(from.size_bytes(), alignof(T)));
+    std::uninitialized_copy(from.begin(), from.end(), at);
+    return {at, from.size()};
   }
 
   std::string_view copy(std::string_view text) {
-    if (text.empty()) return {};
-    std::span<char> to = array<char>(text.size());
-    std::memcpy(to.data(), text.data(), text.size());
+    const std::span<char> to = copy(std::span<const char>(text));
     return {to.data(), to.size()};
   }
 

@@ -1,5 +1,6 @@
 #include "core/base/names.h"
 
+#include <bit>
 #include <functional>
 
 namespace ruleengine {
@@ -29,12 +30,18 @@ Name Names::insert(std::size_t slot, std::string_view text,
   const auto index = static_cast<std::uint32_t>(texts_.size());
   slots_[slot] = {hash, index};
   texts_.push_back(text);
-  if (texts_.size() * 2 > slots_.size()) grow();
+  if (texts_.size() * 2 > slots_.size()) rehash(slots_.size() * 2);
   return Name(index);
 }
 
-void Names::grow() {
-  std::vector<Slot> old(slots_.size() * 2);
+void Names::reserve(std::size_t count) {
+  texts_.reserve(count);
+  const std::size_t slots = std::bit_ceil(2 * count);
+  if (slots > slots_.size()) rehash(slots);
+}
+
+void Names::rehash(std::size_t slots) {
+  std::vector<Slot> old(slots);
   old.swap(slots_);
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {

@@ -27,6 +27,8 @@ class Names {
 
   std::string_view text(Name name) const { return texts_[name.index()]; }
   std::size_t size() const { return texts_.size(); }
+  // Makes room for `count` names in all.
+  void reserve(std::size_t count);
 
  private:
   struct Slot {
@@ -36,7 +38,7 @@ class Names {
 
   std::size_t probe(std::string_view text, std::uint32_t hash) const;
   Name insert(std::size_t slot, std::string_view text, std::uint32_t hash);
-  void grow();
+  void rehash(std::size_t slots);
 
   std::vector<std::string_view> texts_;
   std::vector<Slot> slots_;  // open addressing, power of two, load <= 1/2

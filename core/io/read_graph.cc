@@ -119,7 +119,10 @@ bool GraphReader::reserve(Bytes proto, const BodyLayout& layout,
                          "less than 2^31 nodes, values and inputs", "more");
   }
   if (block_ == ir::Graph::main_block()) {
-    graph_.reserve(nodes, values, operands);
+    // Half as much again is for edits: memory that none needs is not touched.
+    graph_.reserve(nodes + nodes / 2, values + values / 2,
+                   operands + operands / 2);
+    context_.model.names.reserve(values);
     graph_.mutable_block(block_).nodes.reserve(nodes);
   }
   return true;

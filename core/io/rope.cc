@@ -1,5 +1,6 @@
 #include "core/io/rope.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <protozero/varint.hpp>
@@ -9,6 +10,8 @@ namespace ruleengine::io {
 namespace {
 
 constexpr std::uint32_t kVarint = 0, kLength = 2, kFixed32 = 5;
+// Bodies up to this size are moved to stand behind their header.
+constexpr std::uint64_t kShort = 512;
 
 // A tag and a varint, on the stack.
 struct Head {
@@ -38,20 +41,23 @@ bool Rope::in_source(const std::byte* data) const {
          before(data, source_.data() + source_.size());
 }
 
+// Are they one stretch of memory? Neighbours may still belong to different
+// files. A piece without bytes waits for its header.
+bool Rope::touches(const Piece& before, const Piece& after) const {
+  return before.tensor == nullptr && before.size > 0 &&
+         before.data + before.size == after.data &&
+         in_source(before.data) == in_source(after.data);
+}
+
 void Rope::view(Bytes bytes) {
   if (bytes.empty()) return;
   size_ += bytes.size();
-  if (!pieces_.empty()) {
-    Piece& last = pieces_.back();
-    // Neighbours in memory may still belong to different files.
-    if (last.tensor == nullptr && last.size > 0 &&
-        last.data + last.size == bytes.data() &&
-        in_source(last.data) == in_source(bytes.data())) {
-      last.size += bytes.size();
-      return;
-    }
+  const Piece piece{bytes.data(), bytes.size(), nullptr};
+  if (!pieces_.empty() && touches(pieces_.back(), piece)) {
+    pieces_.back().size += piece.size;
+  } else {
+    pieces_.push_back(piece);
   }
-  pieces_.push_back({bytes.data(), bytes.size(), nullptr});
 }
 
 void Rope::copy(std::string_view text) { view(as_bytes(arena_.copy(text))); }
@@ -79,8 +85,11 @@ void Rope::header(std::uint32_t field, std::uint64_t size) {
 }
 
 void Rope::text(std::uint32_t field, std::string_view value) {
-  header(field, value.size());
-  copy(value);
+  const Head before = head(field, kLength, value.size());
+  const std::size_t size = before.text().size() + value.size();
+  char* const at = static_cast<char*>(arena_.allocate(size, 1));
+  std::ranges::copy(value, std::ranges::copy(before.text(), at).out);
+  view(as_bytes(std::string_view(at, size)));
 }
 
 void Rope::message(std::uint32_t field, Bytes body) {
@@ -103,8 +112,25 @@ Rope::Mark Rope::begin(std::uint32_t field) {
 void Rope::end(const Mark& mark) {
   const Head out = head(mark.field, kLength, size_ - mark.size);
   const std::string_view kept = arena_.copy(out.text());
-  pieces_[mark.piece] = {as_bytes(kept).data(), kept.size(), nullptr};
-  size_ += kept.size();
+  Piece header{as_bytes(kept).data(), kept.size(), nullptr};
+  size_ += header.size;
+  const bool short_body =
+      pieces_.size() == mark.piece + 2 && pieces_.back().size <= kShort;
+  if (short_body && touches(pieces_.back(), header)) {
+    // It was made here, right before its header: they change places.
+    const Piece body = pieces_.back();
+    std::byte* const begin = const_cast<std::byte*>(body.data);
+    std::memmove(begin + header.size, begin, body.size);
+    std::memcpy(begin, out.bytes, header.size);
+    header = {begin, body.size + header.size, nullptr};
+    pieces_.pop_back();
+  }
+  pieces_[mark.piece] = header;
+  const bool is_last = mark.piece > 0 && pieces_.size() == mark.piece + 1;
+  if (is_last && touches(pieces_[mark.piece - 1], header)) {
+    pieces_[mark.piece - 1].size += header.size;
+    pieces_.pop_back();
+  }
 }
 
 }  // namespace ruleengine::io

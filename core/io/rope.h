@@ -58,6 +58,7 @@ class Rope {
 
  private:
   bool in_source(const std::byte* data) const;
+  bool touches(const Piece& before, const Piece& after) const;
 
   Bytes source_;
   Arena arena_;

@@ -1,22 +1,21 @@
 #include "core/ir/model.h"
 
 #include <unordered_map>
-#include <unordered_set>
 
 namespace ruleengine::ir {
 
 // Every node and block name, and the next number to try for each stem. Value
 // names are looked up in Model::names, which never forgets one.
 struct Model::NameSet {
-  std::unordered_set<std::string_view> names;
+  Names names;
   std::unordered_map<std::string_view, std::uint64_t> next;
 
   void add_all(const Graph& graph) {
     for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      names.insert(graph.node(NodeId(i)).name);
+      names.intern_view(graph.node(NodeId(i)).name);
     }
     for (std::size_t i = 0; i < graph.block_count(); ++i) {
-      names.insert(graph.block(BlockId(i)).name);
+      names.intern_view(graph.block(BlockId(i)).name);
     }
   }
 };
@@ -52,11 +51,12 @@ const Function* Model::find_function(const Op& op) const {
 std::string_view Model::unique_name(std::string_view stem) {
   if (!taken_) {
     taken_ = std::make_unique<NameSet>();
+    taken_->names.reserve(graph.node_count());
     taken_->add_all(graph);
     for (const auto& f : functions) taken_->add_all(f->body);
   }
   const auto is_free = [&](std::string_view name) {
-    return !names.find(name) && !taken_->names.contains(name);
+    return !names.find(name) && !taken_->names.find(name);
   };
   std::string candidate(stem);
   if (!is_free(candidate)) {

@@ -1,7 +1,7 @@
 #include "core/verify/verify.h"
 
-#include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -142,21 +142,23 @@ Status check_output_counts(const Graph& graph) {
 
 // Each name is defined once in a block. Values that were taken out keep theirs.
 Status check_names(const Graph& graph) {
-  std::vector<std::pair<std::pair<BlockId, Name>, ValueId>> names;
+  // The first value of each name; those of a name in several blocks, by block.
+  std::vector<ValueId> first(graph.model().names.size());
+  std::set<std::pair<Name, BlockId>> others;
   for (std::size_t i = 0; i < graph.value_count(); ++i) {
     const ValueId id(i);
     const ir::Value& v = graph.value(id);
     const bool used = graph.reader_count(id) > 0;
-    if (v.name && defined(graph, id) && used) {
-      names.push_back({{v.block, v.name}, id});
+    if (!v.name || !used || !defined(graph, id)) continue;
+    ValueId& before = first[v.name.index()];
+    if (!before) {
+      before = id;
+    } else if (graph.value(before).block == v.block ||
+               !others.emplace(v.name, v.block).second) {
+      return broken("two values have one name", value_text(graph, id));
     }
   }
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(
-      names.begin(), names.end(),
-      [](const auto& a, const auto& b) { return a.first == b.first; });
-  if (twice == names.end()) return {};
-  return broken("two values have one name", value_text(graph, twice->second));
+  return {};
 }
 
 template <typename Check, typename Id>
