@@ -105,6 +105,36 @@ void read_part(const Matrix& m, std::size_t row, std::size_t skip,
   }
 }
 
+// `count` rows of the transpose, of elements of a size that is known here: a
+// call to copy each of them would cost more than the copying.
+template <std::size_t kSize>
+void read_rows(const Matrix& m, std::size_t row, std::size_t count,
+               std::byte* to) {
+  for (std::size_t c = 0; c < m.rows; ++c) {
+    const std::byte* from = m.at(c, row);
+    std::byte* out = to + c * kSize;
+    for (std::size_t r = 0; r < count; ++r) {
+      std::memcpy(out + r * m.rows * kSize, from + r * kSize, kSize);
+    }
+  }
+}
+
+void read_rows(const Matrix& m, std::size_t row, std::size_t count,
+               std::byte* to) {
+  switch (m.size) {
+    case 1:
+      return read_rows<1>(m, row, count, to);
+    case 2:
+      return read_rows<2>(m, row, count, to);
+    case 4:
+      return read_rows<4>(m, row, count, to);
+    case 8:
+      return read_rows<8>(m, row, count, to);
+    default:
+      return read_rows<16>(m, row, count, to);  // complex128
+  }
+}
+
 // Bytes [offset, ...) of the transpose. Whole rows of it are made several at a
 // time, since a line of cache that one of them reads holds the elements of the
 // next ones too.
@@ -123,12 +153,7 @@ void read_transposed(const Matrix& m, std::size_t offset,
       continue;
     }
     const std::size_t together = std::min(kTogether, left / row_bytes);
-    for (std::size_t c = 0; c < m.rows; ++c) {
-      std::byte* out = to.data() + done + c * m.size;
-      for (std::size_t r = 0; r < together; ++r) {
-        std::memcpy(out + r * row_bytes, m.at(c, row + r), m.size);
-      }
-    }
+    read_rows(m, row, together, to.data() + done);
     done += together * row_bytes;
   }
 }
