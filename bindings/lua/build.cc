@@ -8,7 +8,7 @@
 #include "bindings/lua/attribute_value.h"
 #include "bindings/lua/build_inputs.h"
 #include "bindings/lua/node_reading.h"
-#include "bindings/lua/suggest.h"
+#include "core/base/suggest.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
@@ -159,12 +159,9 @@ class Build {
   }
 
   bool no_such_attribute(std::string_view key) {
-    std::vector<std::string> known = {"outputs"};
-    for (const ir::FormalAttribute& a : facts_->attributes) {
-      known.emplace_back(a.name);
-    }
+    static constexpr std::string_view kMore[] = {"outputs"};
     fail(rt_, op_ + " has no attribute '" + printable(key, 60) + "'", {}, {},
-         suggestion(key, known));
+         ir::attribute_hint(*facts_, key, kMore));
     return false;
   }
 
@@ -200,13 +197,8 @@ int domain_assign(Runtime& rt, lua_State*) {
 }
 
 int no_such_op(Runtime& rt, std::string_view domain, std::string_view type) {
-  std::string hint;
-  for (std::string_view similar : ir::similar_ops(domain, type)) {
-    hint += (hint.empty() ? "did you mean " : ", ") + std::string(similar);
-  }
-  if (!hint.empty()) hint += "?";
   return fail(rt, "no op '" + op_text(domain, printable(type, 60)) + "'", {},
-              {}, std::move(hint));
+              {}, did_you_mean(ir::similar_ops(domain, type)));
 }
 
 // A domain that is called was meant as an op. Upvalue: its name.

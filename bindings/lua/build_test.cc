@@ -214,7 +214,7 @@ TEST_CASE("mistakes of builders name what there is") {
   CHECK(op_name.error->hint.find("Add") != std::string::npos);
   const Attempted known = attempt("return op.ruleengine.Linar(m.x)", kFloat);
   CHECK(known.what() == "no op 'ruleengine::Linar'");
-  CHECK(known.error->hint == "did you mean Linear?");
+  CHECK(known.error->hint == "did you mean 'Linear'?");
   const Attempted attribute =
       attempt("return op.LeakyRelu{m.x, alhpa = 1}", kFloat);
   CHECK(attribute.what() == "LeakyRelu has no attribute 'alhpa'");

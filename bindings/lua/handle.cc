@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <new>
 
-#include "bindings/lua/suggest.h"
+#include "core/base/suggest.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bindings/lua/attribute_value.h"
-#include "bindings/lua/suggest.h"
+#include "core/base/suggest.h"
 
 namespace ruleengine::lua {
 namespace {

@@ -7,7 +7,6 @@
 #include "bindings/lua/attribute_value.h"
 #include "bindings/lua/build.h"
 #include "bindings/lua/node_reading.h"
-#include "bindings/lua/suggest.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
@@ -49,14 +48,10 @@ void push_inputs(Runtime& rt, lua_State* state, ir::NodeId node) {
 
 int no_such_input(Runtime& rt, const ir::OpFacts& facts,
                   std::string_view name) {
-  std::vector<std::string> known;
-  for (const ir::FormalValue& formal : facts.inputs) {
-    known.emplace_back(formal.name);
-  }
-  return fail(rt,
-              std::string(facts.type) + " has no input '" +
-                  printable(name, 60) + "'",
-              {}, {}, suggestion(name, known));
+  return fail(
+      rt,
+      std::string(facts.type) + " has no input '" + printable(name, 60) + "'",
+      {}, {}, ir::input_hint(facts, name));
 }
 
 // n.inputs.w_scale: places are answered by the table itself.
@@ -130,14 +125,10 @@ int attributes_index(Runtime& rt, lua_State* state) {
     push_default(rt, state, *formal);
     return 1;
   }
-  std::vector<std::string> known;
-  for (const ir::FormalAttribute& a : facts->attributes) {
-    known.emplace_back(a.name);
-  }
   return fail(rt,
               std::string(facts->type) + " has no attribute '" +
                   printable(*name, 60) + "'",
-              {}, {}, suggestion(*name, known));
+              {}, {}, ir::attribute_hint(*facts, *name));
 }
 
 // --- Nodes ----------------------------------------------------------------------

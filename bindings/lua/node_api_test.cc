@@ -43,6 +43,11 @@ TEST_CASE("nodes: op, names, inputs, outputs, attributes") {
   holds("assert(n == n.outputs[1].producer and n ~= m.relu)");
   CHECK(where("return n.inputs.Scael").what() ==
         "LayerNormalization has no input 'Scael'");
+  CHECK(where("local e = n.inputs.epsilon").error->hint ==
+        "'epsilon' is an attribute of LayerNormalization");
+  CHECK(where("local s = n.attrs.Scale").error->hint ==
+        "'Scale' is input 2 of LayerNormalization, which is given by its "
+        "place");
   const Attempted out = where("return n.attrs.epsilom");
   CHECK(out.what() == "LayerNormalization has no attribute 'epsilom'");
   CHECK(out.error->hint == "did you mean 'epsilon'?");

@@ -6,7 +6,7 @@
 
 #include "bindings/lua/rule_file_loader.h"
 #include "bindings/lua/sandbox.h"
-#include "bindings/lua/suggest.h"
+#include "core/base/suggest.h"
 
 namespace ruleengine::lua {
 

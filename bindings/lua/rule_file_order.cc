@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bindings/lua/rule_file_loader.h"
-#include "bindings/lua/suggest.h"
+#include "core/base/suggest.h"
 
 namespace ruleengine::lua {
 namespace {

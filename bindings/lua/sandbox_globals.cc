@@ -8,8 +8,8 @@
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/sandbox_meter.h"
 #include "bindings/lua/strings.h"
-#include "bindings/lua/suggest.h"
 #include "core/base/diagnostic.h"
+#include "core/base/suggest.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -61,11 +61,12 @@ int global_read(lua_State* state) {
     known.push_back(std::move(word));
   }
   const std::string word = printable_word(state, 2);
-  const std::string near = nearest(word, known);
-  return Sandbox::fail(
-      state, {.kind = ErrorKind::kRule,
-              .what = "unknown word '" + word + "'",
-              .hint = near.empty() ? "" : "did you mean '" + near + "'?"});
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  const std::string_view near = nearest(word, views);
+  return Sandbox::fail(state,
+                       {.kind = ErrorKind::kRule,
+                        .what = "unknown word '" + word + "'",
+                        .hint = near.empty() ? "" : did_you_mean({&near, 1})});
 }
 
 int rawget(lua_State* state) {

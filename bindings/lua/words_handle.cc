@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "bindings/lua/sandbox.h"
-#include "bindings/lua/suggest.h"
 #include "bindings/lua/words_session.h"
+#include "core/base/suggest.h"
 #include "core/ir/data_type.h"
 
 namespace ruleengine::lua {

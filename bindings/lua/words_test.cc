@@ -121,8 +121,12 @@ struct RefusedMatch {
 
 constexpr RefusedMatch kRefused[] = {
     // Names that are not there.
-    {"x", "return op.Relux(x)", 2, "did you mean Relu"},
-    {"x", "\nreturn op.Softmax{x, axes = 1}", 3, "its attributes are axis"},
+    {"x", "return op.Relux(x)", 2, "did you mean 'Relu'"},
+    {"x", "\nreturn op.Softmax{x, axes = 1}", 3, "did you mean 'axis'?"},
+    {"x", "return op.Squeeze{x, axes = {1}}", 2,
+     "'axes' is input 2 of Squeeze"},
+    {"x", "return op.Relu{x, axis = 1}", 2, "it has no attributes"},
+    {"x", "return op.Softmax(x, 1)", 2, "op.Softmax{..., axis = ...}"},
     {"x", "return op.Relu(x):az \"r\"", 2, "did you mean 'as'?"},
     {"x", "x:shap \"B\" return op.Relu(x)", 2, "did you mean 'shape'?"},
     {"x", "return eithr(op.Relu(x), op.Abs(x))", 2, "did you mean 'either'?"},

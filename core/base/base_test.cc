@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/arena.h"
@@ -10,6 +12,7 @@
 #include "core/base/names.h"
 #include "core/base/result.h"
 #include "core/base/small_vector.h"
+#include "core/base/suggest.h"
 
 namespace ruleengine {
 namespace {
@@ -135,6 +138,26 @@ TEST_CASE("small vectors: an item of its own is pushed while it grows") {
   SmallVector<int, 2> list = {1, 2};
   list.push_back(list[0]);
   CHECK(list == SmallVector<int, 2>{1, 2, 1});
+}
+
+TEST_CASE("did you mean: the nearest word, or what there is") {
+  const std::vector<std::string> known = {"axis", "axes", "keepdims"};
+  const std::pair<const char*, const char*> kWords[] = {
+      {"axs", "did you mean 'axis'?"},
+      {"AXES", "did you mean 'axes'?"},
+      {"keepdmis", "did you mean 'keepdims'?"},
+      {"q", "known: axis, axes, keepdims"},
+      {"", "known: axis, axes, keepdims"}};
+  for (const auto& [word, hint] : kWords)
+    CHECK(suggestion(word, known) == hint);
+  const std::vector<std::string> one = {"x"};
+  CHECK(suggestion("y", one) == "known: x");  // shares no letter with it
+  CHECK(suggestion("y", std::vector<std::string>(21, "word")).empty());
+  CHECK(suggestion(std::string(1000, 'a'), known) ==
+        "known: axis, axes, keepdims");
+  const std::vector<std::string_view> names = {"Add", "And"};
+  CHECK(did_you_mean(names) == "did you mean 'Add' or 'And'?");
+  CHECK(did_you_mean({}).empty());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/suggest.h"
 #include "core/ir/dialect.h"
 
 namespace ruleengine::ir {
@@ -104,28 +105,9 @@ const FormalValue* formal_at(std::span<const FormalValue> formals,
 
 // --- Did you mean ----------------------------------------------------------
 
-constexpr char lower(char c) {
-  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
-// Single-letter edits from one name to the other, whatever the case.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      std::size_t change = diagonal + (lower(a[i]) != lower(b[j]));
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 bool begins_with(std::string_view text, std::string_view head) {
   return head.size() >= 3 && text.size() > head.size() &&
-         distance(text.substr(0, head.size()), head) == 0;
+         edit_distance(text.substr(0, head.size()), head) == 0;
 }
 
 }  // namespace
@@ -180,7 +162,7 @@ std::vector<std::string_view> similar_ops(std::string_view domain,
   for (const OpFacts& op : kOps) {
     if (op.domain != domain) continue;
     if (!found.empty() && found.back().second == op.type) continue;
-    std::size_t d = distance(type, op.type);
+    std::size_t d = edit_distance(type, op.type);
     if (begins_with(op.type, type)) d = std::min<std::size_t>(d, most);
     if (d <= most) found.emplace_back(d, op.type);
   }
@@ -190,6 +172,28 @@ std::vector<std::string_view> similar_ops(std::string_view domain,
     if (out.size() < 3) out.push_back(name);
   }
   return out;
+}
+
+std::string attribute_hint(const OpFacts& op, std::string_view name,
+                           std::span<const std::string_view> more) {
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i].name != name) continue;
+    return "'" + std::string(name) + "' is input " + std::to_string(i + 1) +
+           " of " + std::string(op.type) + ", which is given by its place";
+  }
+  std::vector<std::string_view> known(more.begin(), more.end());
+  for (const FormalAttribute& a : op.attributes) known.push_back(a.name);
+  return known.empty() ? "it has no attributes" : suggestion(name, known);
+}
+
+std::string input_hint(const OpFacts& op, std::string_view name) {
+  if (op.attribute(name) != nullptr) {
+    return "'" + std::string(name) + "' is an attribute of " +
+           std::string(op.type);
+  }
+  std::vector<std::string_view> known;
+  for (const FormalValue& formal : op.inputs) known.push_back(formal.name);
+  return suggestion(name, known);
 }
 
 bool is_commutative(std::string_view domain, std::string_view type) {

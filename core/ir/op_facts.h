@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -76,6 +77,13 @@ int newest_opset(std::string_view domain);  // 0 for an unknown domain
 // "Did you mean": types of that domain that look alike, best first, at most 3.
 std::vector<std::string_view> similar_ops(std::string_view domain,
                                           std::string_view type);
+
+// Hints for a name that is no attribute (no input) of the op: that it is an
+// input (an attribute), what it looks like, or what there is. `more` may stand
+// beside the attributes.
+std::string attribute_hint(const OpFacts& op, std::string_view name,
+                           std::span<const std::string_view> more = {});
+std::string input_hint(const OpFacts& op, std::string_view name);
 
 // Whether the inputs may be given in any order.
 bool is_commutative(std::string_view domain, std::string_view type);

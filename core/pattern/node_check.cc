@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/base/suggest.h"
 #include "core/ir/op_facts.h"
 #include "core/pattern/check.h"
 
@@ -18,19 +19,9 @@ std::string op_text(const NodePattern& node) {
   return node.domain.empty() ? node.type : node.domain + "::" + node.type;
 }
 
-std::string joined(const std::vector<std::string_view>& names) {
-  std::string out;
-  for (std::string_view name : names) {
-    if (!out.empty()) out += ", ";
-    out += name;
-  }
-  return out;
-}
-
 Status unknown_op(const NodePattern& node) {
   Diagnostic problem = rule_error("no op '" + op_text(node) + "'");
-  const auto similar = ir::similar_ops(node.domain, node.type);
-  if (!similar.empty()) problem.hint = "did you mean " + joined(similar) + "?";
+  problem.hint = did_you_mean(ir::similar_ops(node.domain, node.type));
   return problem;
 }
 
@@ -136,10 +127,7 @@ Status check_attribute(const NodePattern& node, AttributePattern& attribute,
   if (formal == nullptr) {
     Diagnostic problem = rule_error(op_text(node) + " has no attribute '" +
                                     attribute.name + "'");
-    std::vector<std::string_view> names;
-    for (const FormalAttribute& a : facts.attributes) names.push_back(a.name);
-    problem.hint =
-        names.empty() ? "it has none" : "its attributes are " + joined(names);
+    problem.hint = ir::attribute_hint(facts, attribute.name);
     return problem;
   }
   adapt(attribute, formal->kind);
@@ -187,6 +175,10 @@ Status check_counts(const Pattern& pattern, const NodePattern& node,
       problem.expected += " to " + std::to_string(facts.max_inputs);
     }
     problem.found = std::to_string(written);
+    if (written > facts.max_inputs && !facts.attributes.empty()) {
+      problem.hint = "attributes are named: op." + node.type + "{..., " +
+                     std::string(facts.attributes[0].name) + " = ...}";
+    }
     return problem;
   }
   if (static_cast<std::int64_t>(node.output_count) > facts.max_outputs) {

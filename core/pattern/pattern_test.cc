@@ -88,7 +88,7 @@ TEST_CASE("what cannot match is refused, with its line") {
   };
   const Row rows[] = {
       {"`match` returns nothing", [](Draft&) {}},
-      {"did you mean Softmax",
+      {"did you mean 'Softmax'",
        [](Draft& d) { d.result(d.op("Sofmax", {d.v("x")})); }},
       {"wrong number of inputs of MatMul\n  where:    line 1\n  expected: 2\n  "
        "found:    3",

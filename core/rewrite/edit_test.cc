@@ -335,7 +335,7 @@ TEST_CASE("the rule is told what it built wrong") {
                    .inputs = {x},
                    .attributes = {World::integer("axes", 1)}});
   CHECK(built.error().what == "Softmax has no attribute 'axes'");
-  CHECK(built.error().hint == "did you mean axis?");
+  CHECK(built.error().hint == "did you mean 'axis'?");
   built = e.build({.type = "Concat", .inputs = {x}});
   CHECK(built.error().what == "Concat lacks its attribute 'axis'");
   built = e.build(

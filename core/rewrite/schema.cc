@@ -6,6 +6,8 @@
 #include <numeric>
 #include <string>
 
+#include "core/base/suggest.h"
+
 namespace ruleengine::rewrite {
 namespace {
 
@@ -29,52 +31,17 @@ Diagnostic wrong(const NodeSpec& spec, std::string what) {
           .what = op_name(spec.domain, spec.type) + " " + std::move(what)};
 }
 
-std::string joined(const std::vector<std::string_view>& names) {
-  std::string out;
-  for (std::string_view n : names) {
-    if (!out.empty()) out += " or ";
-    out += n;
-  }
-  return out;
-}
-
 Diagnostic unknown_op(const NodeSpec& spec) {
   Diagnostic d{.kind = ErrorKind::kRule,
                .what = "there is no op " + op_name(spec.domain, spec.type)};
-  const auto similar = ir::similar_ops(spec.domain, spec.type);
-  if (!similar.empty()) d.hint = "did you mean " + joined(similar) + "?";
+  d.hint = did_you_mean(ir::similar_ops(spec.domain, spec.type));
   return d;
-}
-
-// Letters to change, insert or leave out.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i] != b[j] ? 1 : 0);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 Diagnostic unknown_attribute(const NodeSpec& spec, const OpFacts& op,
                              std::string_view name) {
   Diagnostic d = wrong(spec, "has no attribute '" + printable(name, 80) + "'");
-  std::size_t best = 1 + name.size() / 3;
-  std::string all;
-  for (const FormalAttribute& a : op.attributes) {
-    all += (all.empty() ? "" : ", ") + std::string(a.name);
-    if (name.size() > 64) continue;
-    const std::size_t found = distance(name, a.name);
-    if (found > best) continue;
-    best = found;
-    d.hint = "did you mean " + std::string(a.name) + "?";
-  }
-  if (d.hint.empty()) d.expected = all.empty() ? "no attributes" : all;
+  d.hint = ir::attribute_hint(op, name);
   return d;
 }
 
@@ -150,6 +117,10 @@ Status check_inputs(const NodeSpec& spec, const OpFacts& op) {
   if (count > op.max_inputs) {
     Diagnostic d = wrong(spec, "is given too many inputs");
     d.expected = "at most " + std::to_string(op.max_inputs);
+    if (!op.attributes.empty()) {
+      d.hint = "attributes are named, for instance " +
+               std::string(op.attributes[0].name) + " = ...";
+    }
     d.found = std::to_string(count);
     return d;
   }

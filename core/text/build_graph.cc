@@ -1,6 +1,6 @@
 // The part of Builder that makes blocks.
+#include "core/base/suggest.h"
 #include "core/text/builder.h"
-#include "core/text/suggest.h"
 
 namespace ruleengine::text {
 
@@ -114,7 +114,7 @@ std::string Builder::suggestion(std::string_view name) const {
   for (std::size_t i = 0; i < scope_.size() && i < kMost; ++i) {
     if (scope_[i]) known.push_back(model_.names.text(Name(i)));
   }
-  return did_you_mean(name, known);
+  return ruleengine::suggestion(name, known);
 }
 
 bool Builder::resolve(const NameAst& name, std::string_view reader,

@@ -1,26 +1,14 @@
 // The part of Builder that gives attributes their types and checks ops.
 #include <algorithm>
 
+#include "core/base/suggest.h"
 #include "core/text/builder.h"
 #include "core/text/kinds.h"
-#include "core/text/suggest.h"
 
 namespace ruleengine::text {
 
 using ir::AttributeKind;
 using ir::BlockId;
-
-namespace {
-
-std::string alternatives(const std::vector<std::string_view>& names) {
-  std::string out;
-  for (std::string_view name : names) {
-    out += (out.empty() ? "did you mean '" : " or '") + std::string(name) + "'";
-  }
-  return out.empty() ? out : out + "?";
-}
-
-}  // namespace
 
 std::int64_t Builder::version(std::string_view domain) const {
   const auto at = versions_.find(domain);
@@ -94,15 +82,13 @@ bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
         "there is no such op at opset " + std::to_string(version(ast.domain)),
         newest == nullptr ? "an op of the domain" : "a newer opset",
         "'" + printable(text) + "'",
-        alternatives(ir::similar_ops(ast.domain, ast.type)));
+        did_you_mean(ir::similar_ops(ast.domain, ast.type)));
   }
   for (const AttributeAst& a : ast.attributes) {
     if (op->attribute(a.value.name) != nullptr) continue;
-    std::vector<std::string_view> known;
-    for (const ir::FormalAttribute& f : op->attributes) known.push_back(f.name);
     return fail(a.at, text + " has no such attribute", "",
                 "'" + printable(a.value.name) + "'",
-                did_you_mean(a.value.name, known));
+                ir::attribute_hint(*op, a.value.name));
   }
   return true;
 }

@@ -2,10 +2,10 @@
 #include <unordered_set>
 #include <utility>
 
+#include "core/base/suggest.h"
 #include "core/text/kinds.h"
 #include "core/text/numbers.h"
 #include "core/text/parser.h"
-#include "core/text/suggest.h"
 #include "core/text/wire.h"
 
 namespace ruleengine::text {
@@ -43,7 +43,7 @@ bool Parser::attribute_behind(std::string_view attribute_name,
     wanted = kind_from_name(token.text);
     if (token.kind != TokenKind::kName || wanted == AttributeKind::kUndefined) {
       return fail(token, "the type of an attribute, such as int or floats",
-                  did_you_mean(token.text, kind_names()));
+                  suggestion(token.text, kind_names()));
     }
     out.has_type = true;
   }

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <unordered_set>
 
+#include "core/base/suggest.h"
 #include "core/text/parser.h"
-#include "core/text/suggest.h"
 #include "core/text/wire.h"
 
 namespace ruleengine::text {
@@ -174,7 +174,7 @@ bool Parser::header_entry(const Token& key, HeaderAst& out) {
     wire::put_int(out.other, wire::kModelVersion, version);
     return true;
   }
-  return fail(key, "a key of the model", did_you_mean(key.text, kModelKeys));
+  return fail(key, "a key of the model", suggestion(key.text, kModelKeys));
 }
 
 bool Parser::opsets(std::vector<ir::OpsetImport>& out) {
@@ -254,7 +254,7 @@ bool Parser::function_header(FunctionAst& out) {
       ok = string(text, "the documentation");
     } else {
       return fail(key, "a key of the function",
-                  did_you_mean(key.text, kFunctionKeys));
+                  suggestion(key.text, kFunctionKeys));
     }
     if (!ok) return false;
   } while (accept(','));

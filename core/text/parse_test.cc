@@ -239,7 +239,7 @@ TEST_CASE("elements of every type") {
 TEST_CASE("errors say where, and what was meant") {
   CHECK(problem("(float x) => (y) { y = Relu(z) }") ==
         "a node reads a value that is not there | g.onnxtxt:1:29 | an input, "
-        "a constant or the output of a node | 'z' | ");
+        "a constant or the output of a node | 'z' | known: x, y");
   CHECK(problem("(float query) => (y) {\n  y = Relu(qeury) }") ==
         "a node reads a value that is not there | g.onnxtxt:2:12 | an input, "
         "a constant or the output of a node | 'qeury' | did you mean "

@@ -1,8 +1,8 @@
 // The part of Parser that reads types.
 #include <array>
 
+#include "core/base/suggest.h"
 #include "core/text/parser.h"
-#include "core/text/suggest.h"
 #include "core/text/wire.h"
 
 namespace ruleengine::text {

@@ -51,7 +51,7 @@ LOADING = {
     "example_without_end": Bad(rule(more='examples = { { "a" } },'), ["bad"]),
     # Ops, words, attributes.
     "unknown_op": Bad(rule("op.Trnspose(op.Neg(x))"),
-                      ["bad.lua:4", "Trnspose", "mean Transpose"]),
+                      ["bad.lua:4", "Trnspose", "mean 'Transpose'?"]),
     "unknown_op_in_dialect": Bad(
         rule("op.ruleengine.ScaledDotProductAtention(x, x, x)"),
         ["bad.lua:4", "ScaledDotProductAttention"]),
@@ -118,7 +118,7 @@ RUNNING = {
     "assigned_over": Bad(rule(more="where = function(m) m.x = 1 end,"),
                          ["bad.lua:9", "x"]),
     "unknown_op_built": Bad(rule(rewrite="(op.Trnspose(m.x))"),
-                            ["bad.lua:7", "mean Transpose"]),
+                            ["bad.lua:7", "mean 'Transpose'?"]),
     "unknown_attribute_built": Bad(rule(rewrite="(op.Softmax{m.x, axs = 1})"),
                                    ["bad.lua:7", "axs", "axis"]),
     "required_input_absent": Bad(
