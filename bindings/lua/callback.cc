@@ -46,7 +46,6 @@ Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule,
   return out;
 }
 
-// Adds the node that the callback was at.
 Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
   if (error.where.empty()) error.where = place_;
   if (!rt.session.members.empty()) {

@@ -61,10 +61,12 @@ class Callback {
   Result<Ended> call(Sandbox& sandbox, const Body& push,
                      const Body& take = nullptr) const;
 
+  // Adds to an error of this callback where it stands and at which node it was.
+  Diagnostic located(const Runtime& rt, Diagnostic error) const;
+
  private:
   Status invoke(Sandbox& sandbox, int arguments, int results) const;
   Status take_results(Sandbox& sandbox, int base, const Body& take) const;
-  Diagnostic located(const Runtime& rt, Diagnostic error) const;
 
   FunctionRef function_ = 0;
   std::string what_;   // "`where` of rule 'compose'"

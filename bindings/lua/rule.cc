@@ -116,10 +116,21 @@ Result<Ended> LuaRule::run_where() {
   if (!where_) return Ended();
   Runtime& rt = runtime();
   rt.session.stage = Stage::kWhere;
-  auto ended = where_.call(sandbox_, [&rt](lua_State* state) {
-    push_match(rt, state, 0);
-  });
+  std::string returned;
+  auto ended = where_.call(
+      sandbox_, [&rt](lua_State* state) { push_match(rt, state, 0); },
+      [&returned](lua_State* state) {
+        if (!lua_isnoneornil(state, 1)) returned = kind_of(state, 1);
+      });
   if (!ended || *ended) return ended;
+  if (!returned.empty()) {
+    return where_.located(
+        rt, {.kind = ErrorKind::kRule,
+             .what = "`where` returns a value",
+             .expected = "nothing",
+             .found = std::move(returned),
+             .hint = "need(condition, \"the reason\") ends the match"});
+  }
   return Ended(std::exchange(rt.session.refusal, {}));
 }
 

@@ -106,6 +106,9 @@ RUNNING = {
                              ["bad.lua:7", "boom"]),
     "thrown_in_a_tail_call": Bad(rule(rewrite='error("boom")'),
                                  ["bad.lua:7", "boom"]),
+    "where_returns_false": Bad(
+        rule(more="where = function(m) return m.x.shape == 2 end,"),
+        ["bad.lua:9", "returns a value", "need("]),
     "two_results_for_one": Bad(rule(rewrite="m.x, m.x"), ["bad.lua", "2"]),
     "one_result_for_two": Bad(
         rule("op.Neg(x), op.Exp(x)", "m.x"), ["bad.lua"],
