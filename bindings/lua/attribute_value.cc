@@ -19,16 +19,16 @@ void push_all(Runtime& rt, lua_State* state, std::span<const T> items,
               Push push_one) {
   push_list(rt, state, static_cast<int>(items.size()));
   for (std::size_t i = 0; i < items.size(); ++i) {
-    push_one(state, items[i]);
+    push_one(rt, state, items[i]);
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
   }
 }
 
-void push_int(lua_State* state, std::int64_t i) {
-  lua_pushnumber(state, static_cast<double>(i));
-}
-void push_float(lua_State* state, float f) {
+void push_float(Runtime&, lua_State* state, float f) {
   lua_pushnumber(state, static_cast<double>(f));
+}
+void push_string(Runtime&, lua_State* state, std::string_view s) {
+  push(state, s);
 }
 
 std::string_view kind_name(Kind kind) {
@@ -108,9 +108,10 @@ class Reader {
     return Kind::kInt;
   }
 
+  std::string place() const { return "attribute '" + std::string(name_) + "'"; }
+
   bool wrong(Kind kind, int index) {
-    fail(rt_, "attribute '" + std::string(name_) + "' is " +
-                  std::string(kind_name(kind)),
+    fail(rt_, place() + " is " + std::string(kind_name(kind)),
          std::string(kind_name(kind)), kind_of(state_, index));
     return false;
   }
@@ -169,8 +170,11 @@ class Reader {
     if (lua_type(state_, index) != LUA_TNUMBER) {
       return wrong(Kind::kFloat, index);
     }
-    out = static_cast<float>(lua_tonumber(state_, index));
-    return true;
+    const double number = lua_tonumber(state_, index);
+    out = static_cast<float>(number);
+    if (fits_float(number)) return true;
+    reject_number(rt_, number, ir::DataType::kFloat, place());
+    return false;
   }
 
   bool text(int index, std::string_view& out) {
@@ -207,7 +211,8 @@ class Reader {
       }
     } else if (lua_type(state_, index_) == LUA_TNUMBER) {
       const double number = lua_tonumber(state_, index_);
-      made = make_tensor(rt_, ir::DataType::kFloat, {&number, 1}, false);
+      made =
+          make_tensor(rt_, ir::DataType::kFloat, {&number, 1}, false, place());
     } else {
       return wrong(Kind::kTensor, index_);
     }
@@ -232,17 +237,17 @@ void push_attribute(Runtime& rt, lua_State* state,
   }
   switch (attribute.kind) {
     case Kind::kInt:
-      return push_int(state, attribute.i);
+      return push_integer(rt, state, attribute.i);
     case Kind::kFloat:
-      return push_float(state, attribute.f);
+      return push_float(rt, state, attribute.f);
     case Kind::kString:
       return push(state, attribute.s);
     case Kind::kInts:
-      return push_all(rt, state, attribute.ints, push_int);
+      return push_all(rt, state, attribute.ints, push_integer);
     case Kind::kFloats:
       return push_all(rt, state, attribute.floats, push_float);
     case Kind::kStrings:
-      return push_all(rt, state, attribute.strings, push);
+      return push_all(rt, state, attribute.strings, push_string);
     default:
       return push_handle(rt, state, {.kind = HandleKind::kAttribute,
                                      .attribute = &attribute});
@@ -254,17 +259,17 @@ void push_default(Runtime& rt, lua_State* state,
   if (!formal.has_default) return lua_pushnil(state);
   switch (formal.kind) {
     case Kind::kInt:
-      return push_int(state, formal.default_int);
+      return push_integer(rt, state, formal.default_int);
     case Kind::kFloat:
-      return push_float(state, formal.default_float);
+      return push_float(rt, state, formal.default_float);
     case Kind::kString:
       return push(state, formal.default_string);
     case Kind::kInts:
-      return push_all(rt, state, formal.default_ints, push_int);
+      return push_all(rt, state, formal.default_ints, push_integer);
     case Kind::kFloats:
       return push_all(rt, state, formal.default_floats, push_float);
     case Kind::kStrings:
-      return push_all(rt, state, formal.default_strings, push);
+      return push_all(rt, state, formal.default_strings, push_string);
     default:
       return lua_pushnil(state);
   }
@@ -275,6 +280,15 @@ bool read_attribute(Runtime& rt, lua_State* state, int index,
                     ir::Attribute& out) {
   Reader reader(rt, state, index, name);
   return reader.read(formal != nullptr ? formal->kind : reader.guess(), out);
+}
+
+void push_integer(Runtime& rt, lua_State* state, std::int64_t integer) {
+  const auto number = static_cast<double>(integer);
+  if (to_integer(number) != integer) {
+    reject(rt, "a number of the model is too large for rule code",
+           std::to_string(integer));
+  }
+  lua_pushnumber(state, number);
 }
 
 std::optional<std::int64_t> to_integer(double number) {

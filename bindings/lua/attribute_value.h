@@ -30,14 +30,24 @@ bool read_attribute(Runtime& rt, lua_State* state, int index,
 // The exact integer that `number` is; none when it is not one.
 std::optional<std::int64_t> to_integer(double number);
 
+// An integer of the model as a number of Lua. One beyond 2^53 that would come
+// back as another rejects the match.
+void push_integer(Runtime& rt, lua_State* state, std::int64_t integer);
+
 // A number at `index`; a symbolic dimension ends the match, anything else is
 // the rule's mistake. None after either.
 std::optional<double> read_number(Runtime& rt, lua_State* state, int index,
                                   std::string_view what);
 
-// A constant of these elements: 0-D (`scalar`) or 1-D; nullptr after fail().
+// A constant of these elements: 0-D (`scalar`) or 1-D. Numbers are rounded to
+// the type; one that would become another (300 as int8, 1e6 as float16) rejects
+// the match: nullptr. `place` is where the constant was to stand.
 const ir::Tensor* make_tensor(Runtime& rt, ir::DataType type,
-                              std::span<const double> numbers, bool scalar);
+                              std::span<const double> numbers, bool scalar,
+                              std::string_view place);
+bool fits_float(double number);
+void reject_number(Runtime& rt, double number, ir::DataType type,
+                   std::string_view place);
 
 }  // namespace ruleengine::lua
 

@@ -216,7 +216,8 @@ bool BuildInputs::make_constant(std::size_t place) {
   for (std::size_t i = 0; i < input.count; ++i) {
     numbers.push_back(numbers_[input.first + i].number);
   }
-  const ir::Tensor* tensor = make_tensor(rt_, type, numbers, scalar);
+  const ir::Tensor* tensor =
+      make_tensor(rt_, type, numbers, scalar, place_name(place));
   if (tensor == nullptr) return false;
   const std::string_view hint = at != nullptr ? at->name : "constant";
   input.value = rt_.session.edit->constant(tensor, hint);
@@ -242,8 +243,7 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
     }
     const auto size = to_integer(n.number);
     if (!size) {
-      fail(rt_, place_name(place) + " gets a number that is not whole",
-           "whole numbers", std::to_string(n.number));
+      reject_number(rt_, n.number, ir::DataType::kInt64, place_name(place));
       return false;
     }
     dims.emplace_back(*size);

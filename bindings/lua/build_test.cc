@@ -95,8 +95,6 @@ TEST_CASE("numbers become constants of the type the op wants") {
            "l = Less(x, w) y = Where(l, z, x)"},
           "(float[2,6] x, float[2,6] w) => (float[2,6] y) "
           "<float z = {0.0}> { y = Relu(x) }");
-  CHECK(attempt("return op.Reshape(m.x, {2, 0.5})", kFloat).what() ==
-        "the number cannot be a constant of type int64");
   becomes({"return op.Gather{m.x, {1, 0}, axis = 0}",
            "y = Gather <axis = 0> (x, i)"},
           "(float[2,6] x, float[2,6] w) => (float[2,6] y) "
@@ -206,6 +204,53 @@ TEST_CASE("with: that node, these changed, the rest kept") {
        "y = LayerNormalization <epsilon = 0.25, axis = 1> (x, s)");
   with("return m.norm:with(w, m.s)",
        "y = LayerNormalization <epsilon = 0.25> (w, s)");
+}
+
+// y = Relu(x) with x of that type.
+std::string relu_of(const std::string& type) {
+  const std::string value = type + "[2]";
+  return "(" + value + " x, " + value + " w) => (" + value +
+         " y) { y = Relu(x) }";
+}
+
+TEST_CASE("a number that its type cannot hold rejects the match") {
+  const struct {
+    const char* type;
+    const char* body;
+    const char* value;
+  } kCases[] = {
+      {"int8", "op.Add(m.x, 300)", "300 as int8, input 'B' of Add"},
+      {"uint8", "op.Add(m.x, -1)", "-1 as uint8, input 'B' of Add"},
+      {"int64", "op.Add(m.x, 0.5)", "0.5 as int64, input 'B' of Add"},
+      {"int64", "op.Add(m.x, 1/0)", "inf as int64, input 'B' of Add"},
+      {"uint64", "op.Add(m.x, 2^64)",
+       "1.8446744073709552e+19 as uint64, input 'B' of Add"},
+      {"float16", "op.Add(m.x, 1e6)", "1000000 as float16, input 'B' of Add"},
+      {"float16", "op.Add(m.x, 1e-9)", "1e-09 as float16, input 'B' of Add"},
+      {"bfloat16", "op.Add(m.x, 1e39)", "1e+39 as bfloat16, input 'B' of Add"},
+      {"float", "op.Add(m.x, -1e39)", "-1e+39 as float, input 'B' of Add"},
+      {"bool", "op.And(m.x, 2)", "2 as bool, input 'B' of And"},
+      {"float", "op.LeakyRelu{m.x, alpha = 1e39}",
+       "1e+39 as float, attribute 'alpha'"},
+      {"float", "op.Reshape(m.x, {2, 0.5})",
+       "0.5 as int64, input 'shape' of Reshape"},
+  };
+  for (const auto& each : kCases) {
+    CAPTURE(each.body);
+    const Attempted out =
+        attempt("return " + std::string(each.body), relu_of(each.type));
+    CHECK(out.what() == "");
+    CHECK(out.reason() == "a number does not fit the type that is wanted");
+    REQUIRE(out.rejection);
+    CHECK(out.rejection->value == each.value);
+  }
+  for (const char* fits : {"0.1", "65504", "1/0", "0/0", "-0.0", "6e-8"}) {
+    CAPTURE(fits);
+    CHECK(attempt("return op.Add(m.x, " + std::string(fits) + ")",
+                  relu_of("float16"))
+              .reason() == "");
+  }
+  CHECK(attempt("return op.Add(m.x, 2^63)", relu_of("uint64")).reason() == "");
 }
 
 TEST_CASE("mistakes of builders name what there is") {

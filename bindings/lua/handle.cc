@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "bindings/lua/attribute_value.h"
 #include "core/base/suggest.h"
 #include "core/ir/model.h"
 
@@ -160,7 +161,7 @@ void push_node(Runtime& rt, lua_State* state, ir::NodeId node) {
 
 void push_dim(Runtime& rt, lua_State* state, ir::Dim dim) {
   if (dim.known()) {
-    return lua_pushnumber(state, static_cast<double>(dim.size()));
+    return push_integer(rt, state, dim.size());
   }
   push_handle(rt, state, {.kind = HandleKind::kDim, .dim = dim});
 }

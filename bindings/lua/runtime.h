@@ -127,7 +127,7 @@ int entry(lua_State* state) {
   auto& rt =
       *static_cast<Runtime*>(lua_touserdata(state, lua_upvalueindex(1)));
   const int results = rt.session.rejection ? kFailed : body(rt, state);
-  return results >= 0 ? results : raise(state, rt);
+  return results >= 0 && !rt.session.rejection ? results : raise(state, rt);
 }
 
 // Pushes a closure of entry<body>; `upvalues` values on top of the stack become

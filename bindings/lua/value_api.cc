@@ -1,10 +1,12 @@
 #include "bindings/lua/value_api.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "bindings/lua/attribute_value.h"
 #include "bindings/lua/value_internal.h"
 #include "core/ir/model.h"
 
@@ -146,6 +148,28 @@ int fits(Runtime& rt, lua_State* state) {
 
 // --- Constants ------------------------------------------------------------------
 
+// A 64-bit integer beyond 2^53 that no number of Lua is rejects the match.
+void check_exact(Runtime& rt, const ir::Tensor& tensor, const Handle& value) {
+  if (tensor.dtype != ir::DataType::kInt64 &&
+      tensor.dtype != ir::DataType::kUint64) {
+    return;
+  }
+  const std::vector<double>& numbers = rt.scratch.numbers;
+  const auto large = [](double d) { return std::fabs(d) >= 0x1p53; };
+  if (std::ranges::none_of(numbers, large)) return;
+  const auto exact = ir::to_ints(tensor, external(rt), kMaxElements);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    // What stands for the largest int64 is a uint64 of its own.
+    const bool is_other =
+        tensor.dtype == ir::DataType::kUint64 && numbers[i] == 0x1p63;
+    if (exact && !is_other && to_integer(numbers[i]) == (*exact)[i]) continue;
+    reject(
+        rt, "a number of the model is too large for rule code",
+        rewrite::describe(*rt.session.graph, *rt.session.facts, value.value()));
+    return;
+  }
+}
+
 // The elements in row-major order; none when this is no constant of numbers,
 // or a large one.
 bool read_elements(Runtime& rt, const Handle& value, std::int64_t limit) {
@@ -155,6 +179,7 @@ bool read_elements(Runtime& rt, const Handle& value, std::int64_t limit) {
   auto read = ir::to_doubles(*tensor, external(rt), limit);
   if (!read) return false;
   out = std::move(*read);
+  check_exact(rt, *tensor, value);
   if (!value.transposed || tensor->dims.size() != 2) return true;
   const auto rows = static_cast<std::size_t>(tensor->dims[0]);
   const auto columns = static_cast<std::size_t>(tensor->dims[1]);

@@ -143,6 +143,42 @@ TEST_CASE("constants as numbers and lists") {
         ".T needs a constant of two dimensions");
 }
 
+TEST_CASE("an integer that no number of Lua is rejects the match") {
+  const auto model = [](const std::string& type, const std::string& number) {
+    return "(" + type + "[2] x) => (" + type + "[2] y) <" + type + " c = {" +
+           number + "}> { r = Relu(x) y = Add(r, c) }";
+  };
+  const auto with = [&](const char* use, const std::string& type,
+                        const std::string& number) {
+    return where(
+        "local c = m.graph:nodes('Add')[1].inputs[2] " + std::string(use),
+        model(type, number));
+  };
+  constexpr const char* kReason =
+      "a number of the model is too large for rule code";
+  for (const char* use : {"local s = c:scalar()", "local s = c:constant()",
+                          "pcall(c.scalar, c) error('went on')"}) {
+    CAPTURE(use);
+    const Attempted out = with(use, "int64", "9007199254740993");
+    CHECK(out.what() == "");
+    CHECK(out.reason() == kReason);
+    CHECK(out.rejection->value == "'c' int64");
+  }
+  CHECK(
+      with("local s = c:scalar()", "uint64", "9223372036854775807").reason() ==
+      kReason);
+  for (const char* exact : {"9007199254740992", "9223372036854775807",
+                            "-9223372036854775808", "4611686018427387904"}) {
+    CAPTURE(exact);
+    CHECK(with("assert(c:scalar() == c:constant())", "int64", exact).fired);
+  }
+  const std::string shaped =
+      "(float[2] x) => (float[2] y) "
+      "{ r = Relu(x) y = LeakyRelu <big = 9007199254740993> (r) }";
+  CHECK(where("local b = m.graph:nodes('LeakyRelu')[1].attrs.big", shaped)
+            .reason() == kReason);
+}
+
 TEST_CASE("neighbours and names") {
   holds("assert(m.x.name == 'x' and m.x.producer == nil)", kKnown);
   holds("assert(m.relu.outputs[1].producer == m.relu)", kKnown);
