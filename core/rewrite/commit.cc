@@ -184,4 +184,16 @@ std::optional<Rejection> Edit::commit() {
   return std::nullopt;
 }
 
+std::optional<Rejection> Edit::rehearse() {
+  EditState& s = *journal_;
+  if (s.done) return std::nullopt;
+  Checker checker(s);
+  std::optional<Rejection> rejection = checker.check();
+  if (!rejection && !checker.has_effect()) {
+    rejection = Rejection{"the rewrite changes nothing", ""};
+  }
+  s.undo();
+  return rejection;
+}
+
 }  // namespace ruleengine::rewrite

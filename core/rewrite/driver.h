@@ -72,14 +72,15 @@ struct Options {
 Result<Report> run(ir::Model& model, std::span<Rule* const> rules,
                    const Options& options);
 
-// Where each rule would fire, nothing changed: the matches that RuleReport
-// would count.
+// Where each rule would fire, nothing changed: of the matches that RuleReport
+// would count, each is rewritten, checked and undone.
 struct Found {
   std::string rule;
   std::vector<ir::NodeId> nodes;  // consumed; of the main graph
   const ir::Graph* graph = nullptr;
   ir::NodeId root;
-  std::optional<Rejection> rejection;  // `where` said no
+  // `where`, `rewrite` or the check of what it built said no.
+  std::optional<Rejection> rejection;
 };
 Result<std::vector<Found>> find_matches(ir::Model& model,
                                         std::span<Rule* const> rules,

@@ -637,6 +637,35 @@ TEST_CASE("find_matches changes nothing") {
   CHECK(!w.model.changed);
 }
 
+TEST_CASE("find_matches says what the rewrite and its check would reject") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 2)}, "y"));
+  auto refuses = unary("r", "Relu", nullptr);
+  refuses.rewrite = [](auto, Edit&) { return Rejection{"no", "this"}; };
+  Runner r({unary("flat", "Relu",
+                  [](Edit& e, ValueId x) { return make(e, "Size", {x}); }),
+            unary("same", "Neg",
+                  [](Edit& e, ValueId x) { return make(e, "Neg", {x}); }),
+            refuses});
+  const auto find = [&] {
+    return find_matches(w.model, r.pointers, r.options);
+  };
+  REQUIRE(find().ok());  // gives the nodes their ranks
+  const std::string before = testing::dump(w.graph());
+  const auto found = find();
+  REQUIRE(found.ok());
+  std::string reasons;
+  for (const Found& f : *found) {
+    REQUIRE(f.rejection);
+    reasons += f.rule + ": " + f.rejection->reason + "; ";
+  }
+  CHECK(reasons ==
+        "flat: the result has another type; r: no; "
+        "flat: the result has another type; r: no; "
+        "same: the rewrite changes nothing; ");
+  CHECK(testing::dump(w.graph()) == before);
+}
+
 TEST_CASE("two runs give the same names") {
   std::string first;
   for (int i = 0; i < 2; ++i) {

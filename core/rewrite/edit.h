@@ -98,6 +98,8 @@ class Edit {
 
   // Checks and keeps. On a rejection everything was undone.
   std::optional<Rejection> commit();
+  // What commit() would say, also that nothing would change; undoes everything.
+  std::optional<Rejection> rehearse();
   void undo();
 
   // False after a commit that found nothing changed and left no trace.

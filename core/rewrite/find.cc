@@ -34,7 +34,9 @@ class Finder {
  private:
   // Matches of one key of a rule with `together`.
   struct Group {
+    std::uint32_t rule = 0;
     std::vector<match::Match> matches;
+    std::vector<std::unique_ptr<Candidate>> candidates;
   };
 
   Status look(const Stage& stage, ir::Graph& graph) {
@@ -65,7 +67,9 @@ class Finder {
         if (Status s = judge(run, m, stage.matching[m.rule]); !s) return s;
       }
     }
-    for (const auto& [rule, group] : groups_) add_group(run, rule, group);
+    for (const Group& group : groups_) {
+      if (Status s = judge_group(run, group); !s) return s;
+    }
     return {};
   }
 
@@ -78,29 +82,57 @@ class Finder {
       add(run, match, rule, std::move(*rejection));
       return {};
     }
+    auto candidate = std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
     if (!state_.rules[rule]->groups()) {
-      add(run, match, rule, std::nullopt);
-      return {};
+      const match::Match* const its = &match;
+      Candidate* const one = candidate.get();
+      return rehearse(run, rule, {&one, 1}, {&its, 1});
     }
-    const auto& candidate = std::get<std::unique_ptr<Candidate>>(*filtered);
     const ir::BlockId block = run.graph.node(match.root).block;
     const auto [it, is_new] = by_key_.emplace(
         std::to_string(rule) + "|" + std::to_string(block.index()) + "|" +
             candidate->key(),
         groups_.size());
-    if (is_new) groups_.push_back({rule, {}});
-    groups_[it->second].second.matches.push_back(match);
+    if (is_new) groups_.push_back({.rule = rule});
+    groups_[it->second].matches.push_back(match);
+    groups_[it->second].candidates.push_back(std::move(candidate));
     return {};
   }
 
-  void add_group(GraphRun& run, std::uint32_t rule, const Group& group) {
+  Status judge_group(GraphRun& run, const Group& group) {
     std::vector<const match::Match*> members;
     for (const match::Match& m : group.matches) members.push_back(&m);
     const std::vector<bool> keep = independent(run, members);
-    if (std::ranges::count(keep, true) < 2) return;
+    std::vector<const match::Match*> kept;
+    std::vector<Candidate*> candidates;
     for (std::size_t i = 0; i < members.size(); ++i) {
-      if (keep[i]) add(run, *members[i], rule, std::nullopt);
+      if (!keep[i]) continue;
+      kept.push_back(members[i]);
+      candidates.push_back(group.candidates[i].get());
     }
+    if (kept.size() >= 2) return rehearse(run, group.rule, candidates, kept);
+    for (const match::Match* m : members) {
+      add(run, *m, group.rule,
+          Rejection{"no other match has its key of `together`", ""});
+    }
+    return {};
+  }
+
+  // What the driver would do with these matches, undone again.
+  Status rehearse(GraphRun& run, std::uint32_t rule,
+                  std::span<Candidate* const> candidates,
+                  std::span<const match::Match* const> matches) {
+    const auto consumed = consumed_by(matches);
+    Edit edit = open_edit(run, *state_.rules[rule], matches, consumed);
+    auto rejection = state_.rules[rule]->apply(candidates, edit);
+    if (!rejection) return rejection.error();
+    if (!*rejection) {
+      edit.remove_dead(consumed);
+      *rejection = edit.rehearse();
+    }
+    edit.undo();
+    for (const match::Match* m : matches) add(run, *m, rule, *rejection);
+    return {};
   }
 
   void add(GraphRun& run, const match::Match& match, std::uint32_t rule,
@@ -114,7 +146,7 @@ class Finder {
 
   RunState state_;
   std::vector<Found> out_;
-  std::vector<std::pair<std::uint32_t, Group>> groups_;
+  std::vector<Group> groups_;
   std::unordered_map<std::string, std::size_t> by_key_;
 };
 

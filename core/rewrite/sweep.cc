@@ -37,6 +37,8 @@ std::uint64_t rank_of(const ir::Graph& graph,
   return rank;
 }
 
+}  // namespace
+
 SmallVector<NodeId, 8> consumed_by(
     std::span<const match::Match* const> matches) {
   SmallVector<NodeId, 8> all;
@@ -45,7 +47,16 @@ SmallVector<NodeId, 8> consumed_by(
   return all;
 }
 
-}  // namespace
+Edit open_edit(GraphRun& run, const Rule& rule,
+               std::span<const match::Match* const> matches,
+               std::span<const NodeId> consumed) {
+  Edit edit(run.graph, *run.facts,
+            {.rule = rule.qualified(), .from = consumed, .meta = rule.meta()},
+            &run.workspace);
+  edit.set_block(run.graph.node(matches[0]->root).block);
+  edit.set_rank(rank_of(run.graph, matches));
+  return edit;
+}
 
 Sweep::Sweep(RunState& state, GraphRun& run, const Stage& stage)
     : state_(state),
@@ -214,11 +225,7 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   const auto consumed = consumed_by(matches);
   const NodeId root = matches[0]->root;
   const std::string label = node_label(graph_, root);
-  Edit edit(graph_, *run_.facts,
-            {.rule = r.qualified(), .from = consumed, .meta = r.meta()},
-            &run_.workspace);
-  edit.set_block(graph_.node(root).block);
-  edit.set_rank(rank_of(graph_, matches));
+  Edit edit = open_edit(run_, r, matches, consumed);
   auto rejection = r.apply(candidates, edit);
   if (!rejection) return rejection.error();
   if (*rejection) {

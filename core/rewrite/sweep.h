@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/base/small_vector.h"
 #include "core/match/machine.h"
 #include "core/rewrite/run_state.h"
 #include "core/rewrite/worklist.h"
@@ -71,6 +72,14 @@ class Sweep {
   // By node: the version of the run when an edit last touched it.
   std::vector<std::uint64_t> touched_at_;
 };
+
+// The nodes that the matches consume, ascending, each once.
+SmallVector<ir::NodeId, 8> consumed_by(
+    std::span<const match::Match* const> matches);
+// The edit that is to rewrite the matches as one; `consumed` outlives it.
+Edit open_edit(GraphRun& run, const Rule& rule,
+               std::span<const match::Match* const> matches,
+               std::span<const ir::NodeId> consumed);
 
 // Members that can be rewritten as one, in order: those that overlap with, or
 // depend on, another are left out.

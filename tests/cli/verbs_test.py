@@ -71,6 +71,31 @@ class Match(VerbsTest):
         text = self.asks("match", "picky.lua", "m.onnx")
         self.assertIn("rejected: the size is not 3 (2)", text)
 
+    def test_what_the_rewrite_rejects(self):
+        self.write("late.lua", make.rule(
+            rewrite='need(nil, "no use", m.x)'))
+        self.write("flat.lua", make.rule(rewrite="(op.Shape(m.x))"))
+        self.write("same.lua", make.rule("op.Relu(x)", "op.Relu(m.x)"))
+        text = self.asks("match", "late.lua", "flat.lua", "same.lua", "m.onnx")
+        self.assertIn("rejected: no use ('a' float[2,3])", text)
+        self.assertIn("rejected: the result has another type ('c' expected",
+                      text)
+        self.assertIn("rejected: the rewrite", text)
+        self.assertNotIn("fires", text)
+        done = json.loads(self.asks("match", "flat.lua", "m.onnx", "--json"))
+        self.assertFalse(done[0]["fires"])
+        self.assertEqual(done[0]["reason"], "the result has another type")
+        self.assertIn("float[2,3], found int64[2]", done[0]["value"])
+        text = self.asks("explain", "flat.lua", "m.onnx")
+        self.assertIn("flat: turned down at", text)
+        self.assertIn("reason:    the result has another type", text)
+
+    def test_alone_in_its_group(self):
+        self.write("group.lua", make.rule(
+            rewrite="m[1].x", more="together = function(m) return m.x end,"))
+        text = self.asks("match", "group.lua", "m.onnx")
+        self.assertIn("no other match has its key of `together`", text)
+
     def test_nothing(self):
         self.assertIn("0 matches", self.asks("match", "never.lua", "m.onnx"))
 
