@@ -38,8 +38,14 @@ void print_miss(const lua::LoadedRule& rule, const Nearest& nearest) {
   const match::Miss& miss = nearest.miss;
   fmt::print("{}: does not match\n", rule.name);
   fmt::print("  tried at:  {}\n", printable(nearest.graph->describe(miss.root)));
-  fmt::print("  got:       {} of {} nodes of the pattern\n", miss.depth,
-             rule.pattern->nodes().size());
+  const std::size_t all = rule.pattern->nodes().size();
+  if (miss.depth == all) {
+    fmt::print(
+        "  got:       every node of the pattern, and failed a test on {}\n",
+        all == 1 ? "it" : "them");
+  } else {
+    fmt::print("  got:       {} of {} nodes of the pattern\n", miss.depth, all);
+  }
   if (miss.node) {
     fmt::print("  failed at: {}\n",
                printable(nearest.graph->describe(miss.node)));

@@ -69,25 +69,33 @@ void add_run(CLI::App& app, Options& o) {
   run->add_option("--jobs", o.jobs, "models side by side; 1")
       ->check(CLI::Range(1, 256));
   run->add_flag("-q", o.quiet, "only warnings and errors");
-  run->add_flag("-v", o.verbose, "a row for every rule");
+  run->add_flag("-v", o.verbose,
+                "a row for every rule, a line for every rejection");
 }
+
+constexpr const char* kFirst =
+    "rules to run over the model first, in memory; all paths up to the next "
+    "option are its own, so give it last";
 
 void add_questions(CLI::App& app, Options& o) {
   CLI::App* match =
       add_verb(app, "match", "show where each rule would fire; write nothing",
                "ruleengine match rules/attention.lua model.onnx");
   add_paths(match, o, "rules and models");
-  match->add_option("--first", o.first, "rules to run before");
+  match->add_option("--first", o.first, kFirst);
   match->add_flag("--json", o.json, "as JSON");
   add_rule_options(match, o);
 
   CLI::App* explain = add_verb(
       app, "explain", "say how far a rule gets in a model, and what stops it",
       "ruleengine explain my_rule.lua model.onnx --first rules/canonical.lua");
-  explain->add_option("rule", o.paths, "a rule, a model and perhaps a node")
+  explain
+      ->add_option("RULE MODEL [NODE]", o.paths,
+                   "a rule, a model, and a node by its name or that of "
+                   "one of its outputs")
       ->required()
       ->expected(2, 3);
-  explain->add_option("--first", o.first, "rules to run before");
+  explain->add_option("--first", o.first, kFirst);
   add_rule_options(explain, o);
 
   CLI::App* test = add_verb(app, "test", "run the examples of rules",

@@ -53,6 +53,20 @@ std::uint64_t peak_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
+// Which match was rejected, why, and at what value; a line for each.
+std::string rejections(const rewrite::Report& report) {
+  std::string text;
+  for (const rewrite::RuleReport& rule : report.rules) {
+    for (const rewrite::Rejected& r : rule.rejected) {
+      text += fmt::format("{} at '{}': {}", rule.name, printable(r.node),
+                          printable(r.reason));
+      if (!r.value.empty()) text += fmt::format(" ({})", printable(r.value));
+      text += "\n";
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Json to_json(const RunReport& report) {
@@ -101,6 +115,7 @@ std::string summary(const RunReport& report, bool verbose) {
                     fmt::format("{:.1f} ms", rule.seconds * 1e3)});
   }
   std::string text = rows.size() > 1 ? table(rows) : std::string();
+  if (verbose) text += rejections(report.engine);
   if (silent > 0) {
     text += fmt::format("{} {} matched nowhere\n", silent,
                         silent == 1 ? "rule" : "rules");

@@ -48,6 +48,12 @@ int test(const Options& options) {
   // Execution of both graphs comes with the runtime's executor.
   auto results = lua::run_examples(*rules->set, nullptr);
   if (!results) return fail(results.error());
+  for (const auto& rule : rules->set->rules()) {
+    if (rule->examples.empty()) {
+      warn(fmt::format("rule '{}' has no examples, so nothing tests it ({})",
+                       rule->name, printable(rule->file)));
+    }
+  }
   std::size_t failed = 0;
   for (const auto& r : *results) failed += r.verdict != lua::Verdict::kOk;
   if (options.json) {

@@ -274,8 +274,7 @@ void make_builders(Runtime& rt, lua_State* state) {
 }
 
 int build_with(Runtime& rt, lua_State* state) {
-  const Handle* node =
-      check_handle(rt, state, 1, HandleKind::kNode, "what :with is asked of");
+  const Handle* node = check_self(rt, state, HandleKind::kNode);
   if (node == nullptr || !check_can_build(rt)) return kFailed;
   const ir::Op& op = rt.session.graph->op(node->node());
   Build build(rt, state, op.domain, op.type);

@@ -63,7 +63,7 @@ class Run {
     if (!model) return model.error();
     model_ = std::move(*model);
     auto report = rewrite_alone();
-    if (!report) return report.error();
+    if (!report) return in_example(std::move(report.error()));
     Status judged = judge(*report, out);
     if (!judged) return judged.error();
     if (out.verdict != Verdict::kOk || executor == nullptr ||
@@ -86,11 +86,22 @@ class Run {
     out.detail = std::move(detail);
   }
 
+  std::string quoted_title() const {
+    return "example '" + printable(example_.title) + "'";
+  }
+
+  // What a callback met while it rewrote the example.
+  Diagnostic in_example(Diagnostic error) const {
+    if (!error.where.empty()) error.where += ", ";
+    error.where += "in " + quoted_title();
+    return error;
+  }
+
   // What is wrong with an example's text is wrong with the rule file.
   Diagnostic in_file(Diagnostic error) const {
     error.kind = ErrorKind::kRule;
-    error.where = rule_.file + ":" + std::to_string(example_.line) +
-                  ", example '" + example_.title + "'" +
+    error.where = rule_.file + ":" + std::to_string(example_.line) + ", " +
+                  quoted_title() +
                   (error.where.empty() ? "" : ", " + error.where);
     return error;
   }

@@ -135,6 +135,17 @@ const Handle* check_handle(Runtime& rt, lua_State* state, int index,
   return check_alive(rt, *handle) ? handle : nullptr;
 }
 
+const Handle* check_self(Runtime& rt, lua_State* state, HandleKind kind) {
+  const Handle* handle = to_handle(rt, state, 1);
+  if (handle != nullptr && handle->kind == kind) {
+    return check_alive(rt, *handle) ? handle : nullptr;
+  }
+  const std::string name(handle_name(kind));
+  fail(rt, "a method of " + name + " is called without it", name,
+       kind_of(state, 1), "write a colon, as in a:method(), for the dot");
+  return nullptr;
+}
+
 void push_handle(Runtime& rt, lua_State* state, const Handle& handle) {
   auto* made = new (lua_newuserdata(state, sizeof(Handle))) Handle(handle);
   made->epoch = rt.session.epochs.back();

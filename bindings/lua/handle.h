@@ -44,6 +44,8 @@ const Handle* to_handle(const Runtime& rt, lua_State* state, int index);
 // (`what` names the argument: "the value").
 const Handle* check_handle(Runtime& rt, lua_State* state, int index,
                            HandleKind kind, const char* what);
+// The same for argument 1 of a method, which a dot for the colon leaves out.
+const Handle* check_self(Runtime& rt, lua_State* state, HandleKind kind);
 // The same for a handle of any kind that is at hand already.
 bool check_alive(Runtime& rt, const Handle& handle);
 

@@ -184,8 +184,7 @@ int match_tostring(Runtime& rt, lua_State* state) {
 
 // ms:all "w": m.w of every match, in order.
 int all(Runtime& rt, lua_State* state) {
-  if (check_handle(rt, state, 1, HandleKind::kGroup, "what :all is asked of") ==
-      nullptr) {
+  if (check_self(rt, state, HandleKind::kGroup) == nullptr) {
     return kFailed;
   }
   if (!string_at(state, 2)) {
@@ -336,6 +335,25 @@ std::string_view tag_of(const Runtime& rt, ir::NodeId node) {
     }
   }
   return {};
+}
+
+std::string match_name_hint(const Runtime& rt, std::string_view word) {
+  const Session& session = rt.session;
+  if (session.stage == Stage::kNone || session.members.empty()) return {};
+  const std::vector<std::string>& computed = session.frame->rule->computed;
+  bool known = word == "options" || word == "graph" ||
+               std::ranges::binary_search(computed, word);
+  if (const pattern::Pattern* pattern = pattern_of(rt)) {
+    known = known || std::ranges::any_of(
+                         pattern->variables(),
+                         [&](const auto& each) { return each.name == word; });
+  }
+  if (!known) return {};
+  const bool list =
+      session.stage == Stage::kRewrite && session.frame->rule->together != 0;
+  const std::string name = (list ? "ms[1]." : "m.") + std::string(word);
+  const std::string_view view = name;
+  return did_you_mean({&view, 1});
 }
 
 FunctionRef make_names(lua_State* state, const pattern::Pattern& pattern) {

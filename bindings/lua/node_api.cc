@@ -13,7 +13,7 @@ namespace ruleengine::lua {
 namespace {
 
 const Handle* self(Runtime& rt, lua_State* state) {
-  return check_handle(rt, state, 1, HandleKind::kNode, "the node");
+  return check_self(rt, state, HandleKind::kNode);
 }
 
 const ir::OpFacts* newest(const Runtime& rt, ir::NodeId node) {
@@ -260,8 +260,7 @@ bool read_wanted(Runtime& rt, lua_State* state, Wanted& out) {
 
 // All live nodes that fit, subgraphs included, in graph order.
 int nodes(Runtime& rt, lua_State* state) {
-  if (check_handle(rt, state, 1, HandleKind::kGraph, "what :nodes is asked of") ==
-      nullptr) {
+  if (check_self(rt, state, HandleKind::kGraph) == nullptr) {
     return kFailed;
   }
   Wanted wanted;

@@ -64,6 +64,8 @@ Runtime& Runtime::of(lua_State* state) {
   make_node_metatables(rt, state);
   make_match_metatables(rt, state);
   make_builders(rt, state);
+  Sandbox::of(state).set_word_hint(
+      [&rt](std::string_view word) { return match_name_hint(rt, word); });
   return rt;
 }
 

@@ -27,6 +27,7 @@ struct Sandbox::Impl {
   std::map<std::string, std::string, std::less<>> files;
   std::optional<Diagnostic> pending;  // what fail() raised last
   std::string pending_text;
+  WordHint word_hint;
   // The outermost function called: its chunk and first line (0: a C function).
   char entered_chunk[LUA_IDSIZE] = "";
   int entered_line = 0;
@@ -395,6 +396,14 @@ Status Sandbox::call(int arguments, int results, Budget budget,
         nullptr);
   }
   return outcome;
+}
+
+void Sandbox::set_word_hint(WordHint hint) {
+  impl_->word_hint = std::move(hint);
+}
+
+std::string Sandbox::word_hint(std::string_view word) const {
+  return impl_->word_hint ? impl_->word_hint(word) : std::string();
 }
 
 }  // namespace ruleengine::lua

@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kMaxElements = 4096;
 
 const Handle* self(Runtime& rt, lua_State* state) {
-  return check_handle(rt, state, 1, HandleKind::kValue, "the value");
+  return check_self(rt, state, HandleKind::kValue);
 }
 
 ir::ExternalData* external(const Runtime& rt) {

@@ -21,6 +21,17 @@ Diagnostic wrong(std::string what) {
   return {.kind = ErrorKind::kRule, .what = std::move(what)};
 }
 
+// What the fact is stated of; a dot for the colon leaves it out.
+TermHandle& check_subject(lua_State* state, WordsSession& session) {
+  if (to_term(state, 1) == nullptr) {
+    Diagnostic error = wrong("a word of a pattern is called without it");
+    error.found = kind_at(state, 1);
+    error.hint = "write a colon, as in x:shape \"B S D\", for the dot";
+    Sandbox::fail(state, std::move(error));
+  }
+  return check_handle_of(state, session, 1, "what a fact is stated of");
+}
+
 std::string_view check_string(lua_State* state, int index, const char* word,
                               const char* expected) {
   if (lua_type(state, index) != LUA_TSTRING) {
@@ -94,8 +105,7 @@ std::int64_t check_integer(lua_State* state, int index, const char* word,
 
 // States the fact in the scope that is open and hands the pattern back.
 int state_fact(lua_State* state, WordsSession& session, Fact fact) {
-  const TermHandle& handle =
-      check_handle_of(state, session, 1, "what a fact is stated of");
+  const TermHandle& handle = check_subject(state, session);
   if (handle.kind == TermHandle::Kind::kRest) {
     return Sandbox::fail(state, "a fact about `rest`, which is a list");
   }
@@ -111,6 +121,7 @@ int state_fact(lua_State* state, WordsSession& session, Fact fact) {
 
 int shape_fact(lua_State* state, Fact::Kind kind, const char* word) {
   WordsSession& session = session_of(state);
+  check_subject(state, session);
   Fact fact{.kind = kind};
   read_shape(state, session,
              check_string(state, 2, word, "a text such as \"B S D\""), fact);
@@ -132,6 +143,7 @@ int constant(lua_State* state) {
 }
 
 int rank(lua_State* state) {
+  check_subject(state, session_of(state));
   Fact fact{.kind = Fact::Kind::kRank};
   fact.number = check_integer(state, 2, "rank", "a number");
   if (fact.number < 0) return Sandbox::fail(state, "a rank below 0");
@@ -140,6 +152,7 @@ int rank(lua_State* state) {
 
 int dim(lua_State* state) {
   WordsSession& session = session_of(state);
+  check_subject(state, session);
   Fact fact{.kind = Fact::Kind::kDim};
   fact.number =
       check_integer(state, 2, "dim", "an axis and a letter or number");
@@ -165,6 +178,7 @@ std::vector<std::string> type_names() {
 }
 
 int type(lua_State* state) {
+  check_subject(state, session_of(state));
   Fact fact{.kind = Fact::Kind::kType};
   const int given = lua_gettop(state);
   for (int i = 2; i <= std::max(given, 2); ++i) {
@@ -204,7 +218,7 @@ std::vector<pattern::NodePatternId> nodes_of(const pattern::Pattern& draft,
 // Names the node that makes this value, whichever branch it comes from.
 int as(lua_State* state) {
   WordsSession& session = session_of(state);
-  const TermHandle& handle = check_handle_of(state, session, 1, "`:as`");
+  const TermHandle& handle = check_subject(state, session);
   const pattern::VariableId tag = check_name(state, session, 2, "`:as`");
   std::vector<pattern::NodePatternId> nodes;
   if (handle.kind == TermHandle::Kind::kTerm) {

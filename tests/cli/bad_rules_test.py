@@ -67,6 +67,12 @@ LOADING = {
     "too_few_inputs": Bad(rule("op.Add(x)"), ["bad.lua:4", "Add"]),
     "too_many_outputs": Bad(rule("op.Neg{x, outputs = 2}"),
                             ["bad.lua:4", "Neg"]),
+    "input_as_an_attribute": Bad(rule("op.Squeeze{x, axes = {1}}"),
+                                 ["bad.lua:4", "'axes' is input 2"]),
+    "attribute_as_an_input": Bad(rule("op.Softmax(x, 1)"),
+                                 ["bad.lua:4", "axis = ..."]),
+    "a_dot_for_the_colon": Bad(rule('op.Neg(x.shape "A")'),
+                               ["bad.lua:4", "write a colon"]),
     # Variables and tags.
     "never_bound": Bad(rule(TWICE, "m.z", names="x, z"), ["z"]),
     "never_bound_in_where": Bad(
@@ -106,6 +112,15 @@ RUNNING = {
                              ["bad.lua:7", "boom"]),
     "thrown_in_a_tail_call": Bad(rule(rewrite='error("boom")'),
                                  ["bad.lua:7", "boom"]),
+    "a_dot_for_the_colon": Bad(
+        rule(more='where = function(m) need(m.x.const(), "no") end,'),
+        ["bad.lua:9", "write a colon"]),
+    "a_variable_without_m": Bad(rule(rewrite="x"),
+                                ["bad.lua:7", "'x'", "mean 'm.x'?"]),
+    "a_tag_without_m": Bad(
+        rule('op.Neg(op.Neg(x):as "inner")',
+             more="where = function(m) need(inner, 'no') end,"),
+        ["bad.lua:9", "mean 'm.inner'?"]),
     "where_returns_false": Bad(
         rule(more="where = function(m) return m.x.shape == 2 end,"),
         ["bad.lua:9", "returns a value", "need("]),

@@ -35,6 +35,11 @@ class VerbsTest(program.ProgramTest):
 
 
 class Help(VerbsTest):
+    def test_says_where_first_ends(self):
+        for verb in ("match", "explain"):
+            self.assertRegex(self.asks(verb, "--help"),
+                             r"--first TEXT \.\.\. +rules to run .*last")
+
     def test_of_each_verb_has_an_example(self):
         for verb in VERBS:
             text = self.asks(verb, "--help")
@@ -157,6 +162,13 @@ class Explain(VerbsTest):
         self.assertIn("does not match", text)
         self.assertRegex(text, r"(?i)read|output")
 
+    def test_every_node_fits_and_a_test_fails(self):
+        self.write("typed.lua", make.rule(
+            'op.Neg(op.Neg(x:type "int64"))'))
+        text = self.asks("explain", "typed.lua", "m.onnx")
+        self.assertIn("got:       every node of the pattern, and failed a "
+                      "test on them", text)
+
     def test_no_root_at_all(self):
         text = self.asks("explain", "never.lua", "m.onnx")
         self.assertIn("got:       0 of 2 nodes", text)
@@ -166,6 +178,14 @@ class Explain(VerbsTest):
                      says="nobody")
         self.run_bad(2, "explain", "cancel.lua")
         self.run_bad(4, "explain", "nobody.lua", "m.onnx")
+
+
+class Verbose(VerbsTest):
+    def test_every_rejection_with_its_node_reason_and_value(self):
+        words = ["run", "picky.lua", "m.onnx", "--dry-run"]
+        line = "picky at 'the_c': the size is not 3 (2)\n"
+        self.assertIn(line, self.run_ok(*words, "-v").err)
+        self.assertNotIn(line, self.run_ok(*words).err)
 
 
 class Examples(VerbsTest):
@@ -218,6 +238,18 @@ class Examples(VerbsTest):
         done = program.run("test", "bad.lua", cwd=self.folder)
         self.assertEqual(done.code, 4, done.out)
         self.assertRegex(done.err, r"bad\.lua:\d+")
+
+    def test_a_rule_without_examples(self):
+        self.write("bare.lua", make.rule())
+        done = self.run_ok("test", "bare.lua", "cancel.lua")
+        self.assertEqual(done.err.count("warning"), 1)
+        self.assertIn("warning: rule 'bare' has no examples", done.err)
+
+    def test_an_error_names_the_example(self):
+        self.write("bad.lua", make.rule(rewrite='(error("boom"))', more=(
+            f'examples = {{ {{ "the second", {self.TWO}, "y = x" }} }},')))
+        done = self.run_bad(4, "test", "bad.lua", says=["boom", "bad.lua:7"])
+        self.assertIn("in example 'the second'", done.err)
 
     def test_all_of_ours(self):
         rules = [p for p in program.ROOT.glob("rules/**/*.lua")
