@@ -348,6 +348,7 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   rule.pass = keys.function("pass");
   check_callbacks(keys, rule, match != 0);
   if (match != 0) {
+    check_comparisons(state, table, match);
     lua_rawgeti(state, LUA_REGISTRYINDEX, match);
     Words::Built built =
         table.loader.words().build(state, lua_gettop(state), table.file);

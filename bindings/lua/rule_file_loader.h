@@ -152,6 +152,11 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table);
 std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
                                    const DeclaredOptions& options);
 
+// `match` compares no variable with a number or a text: patterns are objects,
+// and Lua says no without asking them. (rule_file_reads.cc)
+void check_comparisons(lua_State* state, const RuleTable& table,
+                       FunctionRef match);
+
 // What `where`, `rewrite` and `together` read must be there. Fills in the
 // names that they put onto m. (rule_file_reads.cc)
 void check_reads(lua_State* state, const RuleTable& table, LoadedRule& rule,

@@ -42,6 +42,7 @@ class ReadsCheck {
     for (const SourceScan::Uses* each : {&where, &together, &rewrite}) {
       for (const SourceScan::Use& use : each->reads) check_read(use);
       for (const SourceScan::Use& use : each->options) check_option(use);
+      for (const auto& one : each->compared) check_compared(one);
     }
   }
   const std::set<std::string>& written() const { return written_; }
@@ -100,6 +101,26 @@ class ReadsCheck {
          .hint = suggestion(use.name, known_)});
   }
 
+  // Lua asks nobody when it compares a value with a number: it says no.
+  void check_compared(const SourceScan::Comparison& one) {
+    for (const pattern::Variable& variable : rule_.pattern->variables()) {
+      const bool value = variable.kind == pattern::VariableKind::kValue;
+      const bool node = variable.kind == pattern::VariableKind::kNode;
+      if (variable.name != one.name || (!value && !node)) continue;
+      fail_at(state_, table_, one.line,
+              {.what = fmt::format("m.{0} is compared with {1}, which a {2} "
+                                   "never is",
+                                   one.name, printable(one.literal, 40),
+                                   value ? "value" : "node"),
+               .hint = value ? fmt::format("m.{}:scalar() is the number of a "
+                                           "constant",
+                                           one.name)
+                             : fmt::format("m.{0} is nil where its branch was "
+                                           "not taken; m.{0}.op is its op",
+                                           one.name)});
+    }
+  }
+
   void check_option(const SourceScan::Use& use) {
     if (options_.contains(use.name)) return;
     std::vector<std::string> known;
@@ -120,6 +141,22 @@ class ReadsCheck {
 };
 
 }  // namespace
+
+void check_comparisons(lua_State* state, const RuleTable& table,
+                       FunctionRef match) {
+  lua_Debug activation;
+  lua_rawgeti(state, LUA_REGISTRYINDEX, match);
+  lua_getinfo(state, ">S", &activation);
+  for (const SourceScan::Comparison& one :
+       table.scan.comparisons("match", activation.linedefined)) {
+    fail_at(state, table, one.line,
+            {.what = fmt::format("'{}' is compared with {}, which a pattern "
+                                 "never is",
+                                 one.name, printable(one.literal, 40)),
+             .hint = "a number stands in the pattern itself, as in "
+                     "op.Mul(x, 1); `where` looks at what was matched"});
+  }
+}
 
 void check_reads(lua_State* state, const RuleTable& table, LoadedRule& rule,
                  const DeclaredOptions& options) {

@@ -6,6 +6,7 @@
 #define RULEENGINE_BINDINGS_LUA_RULE_FILE_SCAN_H_
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,15 +35,25 @@ class SourceScan {
     std::string name;
     int line = 0;
   };
+  // NAME == LITERAL or ~=, either way round.
+  struct Comparison : Use {
+    std::string literal;
+  };
   struct Uses {
     std::vector<Use> reads, writes;
-    std::vector<Use> options;  // m.options.NAME
+    std::vector<Use> options;          // m.options.NAME
+    std::vector<Comparison> compared;  // m.NAME with a literal but nil
   };
   // What the function `key = function(...)`, or else the only one that begins
   // on `line`, does with its parameter number `parameter` (from 0). `list`: the
   // parameter is a list of matches (`ms[1].x`, `ms:all "x"`).
   Uses uses(std::string_view key, int line, std::size_t parameter,
             bool list) const;
+
+  // Where the function `key = function(...)` on that line compares one of its
+  // parameters, the first left out, with a literal. Names that are given
+  // another meaning anywhere in it are left out.
+  std::vector<Comparison> comparisons(std::string_view key, int line) const;
 
  private:
   enum class Kind : char { kName, kKeyword, kNumber, kString, kSymbol, kEnd };
@@ -68,6 +79,11 @@ class SourceScan {
   std::size_t key_value(std::string_view word, std::string_view key) const;
   const Function* find(std::string_view key, int line) const;
   const Function* function_at(std::size_t body) const;
+  bool is_bound(std::size_t i, bool in_brackets) const;
+  std::set<std::string_view> names_bound_in(const Function& function) const;
+  std::size_t literal(std::size_t i) const;
+  std::string literal_text(std::size_t i) const;
+  std::size_t compared_literal(std::size_t begin, std::size_t end) const;
   std::size_t skip_brackets(std::size_t i) const;
   // Where `= ` follows the list of names that begins at `i`; 0: nowhere.
   bool is_assigned(std::size_t i) const;

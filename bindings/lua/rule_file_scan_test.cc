@@ -54,6 +54,57 @@ TEST_CASE("reads and writes of a match") {
                   .reads) == "a2 b2 c2 d2");
 }
 
+TEST_CASE("a match's names compared with literals") {
+  const auto compared = [](const std::string& body) {
+    std::string all;
+    for (const auto& one : SourceScan("where = function(m)\n" + body + "\nend")
+                               .uses("where", 1, 0, false)
+                               .compared) {
+      all += one.name + "=" + one.literal + " ";
+    }
+    return all;
+  };
+  CHECK(compared("if m.x == 1 or 'a' ~= m.y then return m.z ~= true end") ==
+        "x=1 y=a z=true ");
+  CHECK(compared("return m.x == nil, m.y == m.z, m.x.D == 1, m.x:f() == 1") ==
+        "");
+  CHECK(compared("return m.x + 1 == 2, 1 == m.x.D, f 'a' == m.x, #m.x == 1") ==
+        "");
+}
+
+TEST_CASE("parameters compared with literals") {
+  const auto compared = [](const std::string& body) {
+    std::string all;
+    for (const auto& one :
+         SourceScan("match = function(op, x, y)\n" + body + "\nend")
+             .comparisons("match", 1)) {
+      all += one.name + std::to_string(one.line) + "=" + one.literal + " ";
+    }
+    return all;
+  };
+  CHECK(compared("if x == 1 then end\nif nil ~= y or y == 'a' then end") ==
+        "x2=1 y3=nil y3=a ");
+  CHECK(compared("local f = function(z) return z == 1, x == -1 end") ==
+        "x2=-1 ");
+  CHECK(compared("return op.Add{x, y, axis = x == 1}") == "x2=1 ");
+  // The name may mean something else there.
+  for (const char* hidden :
+       {"local x = 1 if x == 1 then end", "x = f(x) if x == 1 then end",
+        "local y, x = f() return x == 1", "y, x = f() return x == 1",
+        "for i, x in f() do g(x == 1) end", "for x = 1, 2 do g(x == 1) end",
+        "f(function(x) return x == 1 end)",
+        "f(function() x = 1 end) return x == 1",
+        "local function x() end return x == 1"}) {
+    CHECK_MESSAGE(compared(hidden) == "", hidden);
+  }
+  for (const char* other :
+       {"return x == y, t.x == 1, t:x() == 1, x.T == 1, not x == 1, #x == 1",
+        "return f'a' == x, f()'a' == x, 1 == x.T, 1 == x:f(), 2 == x(1)",
+        "return 1 == x + 1, x .. 'a' == 'b', {x = 1, y = 2}, 'x == 1'"}) {
+    CHECK_MESSAGE(compared(other) == "", other);
+  }
+}
+
 TEST_CASE("literals that Lua has not") {
   for (const char* text : {"x = 1LL", "x = 0x1FULL", "x = 2i", "\nx = 1.5I"}) {
     CHECK(SourceScan(text).foreign_literal_line() > 0);

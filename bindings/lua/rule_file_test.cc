@@ -152,6 +152,11 @@ constexpr Refused kKeys[] = {
     {"options = {loose = true}, where = function(m) need(m.options.lose) end",
      4, "did you mean 'loose'?"},
     {"together = function(m) return m.z end", 4, "nothing is called 'z'"},
+    {"where = function(m) if m.x == 1 then return end end", 4,
+     "m.x is compared with 1, which a value never is"},
+    {"where = function(m) need('a' ~= m.x, 'no') end", 4, "m.x:scalar()"},
+    {"where = function(m) need(m.sum == true, 'no') end", 4,
+     "m.sum is nil where its branch was not taken"},
     // Examples.
     {"examples = 3", 4, "no list"},
     {"examples = {a = 3}", 4, "a list of tables"},

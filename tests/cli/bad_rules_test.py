@@ -83,6 +83,9 @@ LOADING = {
     "keyword_tag": Bad(rule('op.Neg(x):as "end"'), ["bad.lua:4", "end"]),
     "arithmetic": Bad(rule("op.Neg(x) + 1"), ["bad.lua:4"]),
     "comparison": Bad(rule("op.Neg(x) < op.Neg(x)"), ["bad.lua:4"]),
+    "equality_with_a_number": Bad(
+        rule("x == 1 and op.Neg(x) or op.Neg(op.Neg(x))"),
+        ["bad.lua:4", "'x' is compared with 1", "op.Mul(x, 1)"]),
     "length": Bad(rule("op.Neg(x, #x)"), ["bad.lua:4"]),
     "nothing_returned": Bad(rule("nil"), ["bad.lua"]),
     "a_variable_returned": Bad(rule("x"), ["bad.lua"]),
