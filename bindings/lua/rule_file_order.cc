@@ -207,20 +207,19 @@ Status check_names(Loader& loader) {
   return {};
 }
 
-}  // namespace
+Diagnostic circle(const LoadedRule& rule) {
+  return {.kind = ErrorKind::kRule,
+          .what = fmt::format("'{}' comes after itself", rule.qualified),
+          .where = fmt::format("{}:{}", rule.file, rule.line),
+          .hint = "`after` of these rules goes in a circle"};
+}
 
-Status order_rules(Loader& loader) {
-  if (Status status = check_names(loader); !status) return status;
-  std::vector<RuleInLoad>& rules = loader.rules();
-  std::sort(rules.begin(), rules.end(),
-            [&](const RuleInLoad& a, const RuleInLoad& b) {
-              return order_key(loader, a, loader.packs()) <
-                     order_key(loader, b, loader.packs());
-            });
-  // `after`: take the first that waits for nobody, again and again. Only rules
-  // that say `after` ever wait.
+// The rules with those that others name in their `after` in front: takes the
+// first that waits for nobody, again and again.
+Result<std::vector<RuleInLoad>> by_after(std::vector<RuleInLoad> rules) {
   std::vector<RuleInLoad> ordered;
   std::vector<bool> taken(rules.size());
+  // Only rules that say `after` ever wait.
   const auto waits = [&](std::size_t i) {
     if (rules[i].rule->after.empty()) return false;
     for (std::size_t j = 0; j < rules.size(); ++j) {
@@ -249,16 +248,26 @@ Status order_rules(Loader& loader) {
       if (taken[i]) ordered.push_back(std::move(rules[i]));
     }
     if (waiting.size() == left.size()) {
-      const LoadedRule& rule = *rules[waiting.front()].rule;
-      return Diagnostic{
-          .kind = ErrorKind::kRule,
-          .what = fmt::format("'{}' comes after itself", rule.qualified),
-          .where = fmt::format("{}:{}", rule.file, rule.line),
-          .hint = "`after` of these rules goes in a circle"};
+      return circle(*rules[waiting.front()].rule);
     }
     left = std::move(waiting);
   }
-  rules = std::move(ordered);
+  return ordered;
+}
+
+}  // namespace
+
+Status order_rules(Loader& loader) {
+  if (Status status = check_names(loader); !status) return status;
+  std::vector<RuleInLoad>& rules = loader.rules();
+  std::sort(rules.begin(), rules.end(),
+            [&](const RuleInLoad& a, const RuleInLoad& b) {
+              return order_key(loader, a, loader.packs()) <
+                     order_key(loader, b, loader.packs());
+            });
+  auto ordered = by_after(std::move(rules));
+  if (!ordered) return ordered.error();
+  rules = std::move(*ordered);
   return {};
 }
 

@@ -9,8 +9,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/diagnostic.h"
 #include "core/pattern/pattern.h"
 
 struct lua_State;
@@ -47,6 +49,9 @@ bool is_lua_name(std::string_view text);
 bool is_lua_keyword(std::string_view text);
 // What `m` has beside the names of the pattern.
 bool is_reserved_name(std::string_view text);
+
+// A mistake of the rule file; who raises it adds more.
+Diagnostic wrong(std::string what);
 
 }  // namespace ruleengine::lua
 

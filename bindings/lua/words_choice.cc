@@ -13,10 +13,6 @@ namespace {
 using pattern::Alternative;
 using pattern::TermId;
 
-Diagnostic wrong(std::string what) {
-  return {.kind = ErrorKind::kRule, .what = std::move(what)};
-}
-
 // Calls the function at `index` with the values above it on the stack; leaves
 // its one result.
 void call_builder(lua_State* state, int arguments, const char* what) {

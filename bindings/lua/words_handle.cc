@@ -17,10 +17,6 @@ using pattern::Fact;
 
 constexpr std::size_t kMostDims = 64;
 
-Diagnostic wrong(std::string what) {
-  return {.kind = ErrorKind::kRule, .what = std::move(what)};
-}
-
 // What the fact is stated of; a dot for the colon leaves it out.
 TermHandle& check_subject(lua_State* state, WordsSession& session) {
   if (to_term(state, 1) == nullptr) {

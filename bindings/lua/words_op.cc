@@ -20,10 +20,6 @@ constexpr int kMostInputs = 250;
 constexpr int kMostOutputs = 250;
 constexpr std::size_t kMostElements = 4096;  // of a list attribute
 
-Diagnostic wrong(std::string what) {
-  return {.kind = ErrorKind::kRule, .what = std::move(what)};
-}
-
 std::string op_text(const NodePattern& node) {
   return node.domain.empty() ? node.type : node.domain + "::" + node.type;
 }
