@@ -58,7 +58,9 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
     spec.inputs = std::move(older->inputs);
     spec.attributes = std::move(older->attributes);
   }
-  drop_defaults(*own, spec.attributes);
+  // What a rule says of the dialect's ops is written: their geometry then reads
+  // whole at each of them.
+  if (spec.domain.empty()) drop_defaults(*own, spec.attributes);
   return check_older(*own, spec, opset);
 }
 

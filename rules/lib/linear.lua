@@ -11,4 +11,10 @@ function linear.any(op, x, w, b)
     op.MatMul(x, w.T))
 end
 
+--- Builds x w^T + b (or without b) from w as [out, in], in ops of the standard.
+function linear.apply(op, x, w, b)
+  local product = op.MatMul(x, op.Transpose{w, perm = {1, 0}})
+  return b and op.Add(product, b) or product
+end
+
 return linear

@@ -1,0 +1,94 @@
+--- Take shifted-window attention (Swin) apart.
+local linear = lib "linear"
+
+return rule {
+  doc = [[
+    ShiftedWindowAttention(x, qkv_w, proj_w, bias(table, index))
+      =>   windows, spatial = SwinWindowPartition(x)
+           reverse(SwinAttention(MHAInProjection(windows), table, index, spatial) proj_w^T + proj_b, spatial)
+
+    The bias is traced to its table and index, through the op or through Gather, Reshape, Transpose, Unsqueeze. Swin V2
+    (logit_scale) and a bias of another origin are left alone with a warning.]],
+  phase = "conversion",
+
+  match = function(op, x, qkv_w, proj_w, table, index, qkv_b, proj_b, logit_scale, window, shift, H, dropout)
+    x:shape "_ _ _ C"
+    qkv_w:shape "_ C"
+    table:shape "_ H"
+    local function gathered()
+      index:shape "_"
+      local rows = op.Reshape{op.Gather{table, index, axis = 0}, any, attrs = any}:shape "N N H"
+      return context(op.Unsqueeze(op.Transpose{rows, perm = {2, 0, 1}}, {0}))
+    end
+    local bias = either(context(op.ruleengine.RelativePositionBias{table, index, window_size = window}), gathered, any)
+    return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, bias, maybe(qkv_b), maybe(proj_b), maybe(logit_scale),
+      window_size = window, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
+  end,
+
+  where = function(m)
+    refuse(m.logit_scale, "Swin V2 (logit_scale) not supported")
+    refuse(not m.logit_scale and not m.table, "the relative position bias cannot be traced to table and index")
+    need(not m.table or m.N == nil or m.N == m.window[1] * m.window[2], "the bias is not of this window", m.index)
+    need(m.H > 0 and type(m.C) == "number" and m.C % m.H == 0, "the channels are no multiple of num_heads", m.x)
+  end,
+
+  rewrite = function(op, m)
+    local H, D = m.H, m.C / m.H
+    local windows, spatial = op.ruleengine.SwinWindowPartition{m.x,
+      window_size = m.window, shift_size = m.shift, outputs = 2}
+    local q, k, v = op.ruleengine.MHAInProjection{windows, windows, windows, m.qkv_w, m.qkv_b,
+      num_heads = H, head_dim = D, outputs = 3}
+    local y = op.ruleengine.SwinAttention{q, k, v, m.table, m.index, spatial,
+      window_size = m.window, num_heads = H, head_dim = D, attention_dropout = m.dropout}
+    return op.ruleengine.SwinWindowReverse{linear.apply(op, y, m.proj_w, m.proj_b), spatial, window_size = m.window}
+  end,
+
+  examples = {
+    { "a bias of table and index", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[9,2] table, int64[16] index) => (float[1,4,4,2] y)
+        <float[2,2] proj_w = {1,2,3,4}, float[2] proj_b = {5,6}> {
+          b = ruleengine.RelativePositionBias <window_size = [2,2]> (table, index)
+          y = ruleengine.ShiftedWindowAttention <window_size = [2,2], shift_size = [1,1], num_heads = 2>
+            (x, qkv_w, proj_w, b, "", proj_b)
+        }]],
+      [[windows, spatial = ruleengine.SwinWindowPartition <window_size = [2,2], shift_size = [1,1]> (x)
+        q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (windows, windows, windows, qkv_w)
+        a = ruleengine.SwinAttention <window_size = [2,2], num_heads = 2, head_dim = 1> (q, k, v, table, index, spatial)
+        w = Constant <value = float[2,2] {1,3,2,4}> ()
+        p = MatMul(a, w)
+        l = Add(p, proj_b)
+        y = ruleengine.SwinWindowReverse <window_size = [2,2]> (l, spatial)]] },
+    { "a bias of standard ops, which another block reads too", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[9,2] table, int64[16] index)
+          => (float[1,4,4,2] y, float[1,2,4,4] b)
+        <int64[3] s = {4,4,-1}, int64[1] first = {0}> {
+          g = Gather <axis = 0> (table, index)
+          r = Reshape(g, s)
+          t = Transpose <perm = [2,0,1]> (r)
+          b = Unsqueeze(t, first)
+          y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)
+        }]],
+      [[g = Gather <axis = 0> (table, index)
+        s2 = Constant <value = int64[3] {4,4,-1}> ()
+        r = Reshape(g, s2)
+        t = Transpose <perm = [2,0,1]> (r)
+        first2 = Constant <value = int64[1] {0}> ()
+        b = Unsqueeze(t, first2)
+        windows, spatial = ruleengine.SwinWindowPartition <window_size = [2,2]> (x)
+        q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (windows, windows, windows, qkv_w)
+        a = ruleengine.SwinAttention <window_size = [2,2], num_heads = 2, head_dim = 1> (q, k, v, table, index, spatial)
+        w = Transpose <perm = [1,0]> (proj_w)
+        p = MatMul(a, w)
+        y = ruleengine.SwinWindowReverse <window_size = [2,2]> (p, spatial)]] },
+    { "a bias from elsewhere", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b) => (float[1,4,4,2] y) {
+          [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)
+        }]],
+      warned = "Skipping block: the relative position bias cannot be traced" },
+    { "Swin V2", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b, float[2,1,1] s) => (float[1,4,4,2] y) {
+          [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b, "", "", s)
+        }]],
+      warned = "Skipping block: Swin V2 (logit_scale) not supported" },
+  },
+}
