@@ -60,6 +60,8 @@ TEST_CASE("one result, or one table, for each match") {
   CHECK(three("local l = {} for i = 1, #ms do l[i] = {op.Neg(ms[i].x)} end "
               "return l").fired);
   CHECK(three("local n = op.Neg(ms[1].x) return {n}, {n}, {n}").fired);
+  CHECK(three("local l = {} for i, m in ipairs(ms) do l[i] = op.Neg(m.x) end "
+              "return l").fired);
   const Attempted out = three("return ms[1].x, ms[2].x");
   CHECK(out.what() == "`rewrite` returns the wrong number of results");
   CHECK(out.error->expected == "one for each of 3 matches");

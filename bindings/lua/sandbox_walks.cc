@@ -147,11 +147,44 @@ int next(lua_State* state) {
   return 2;
 }
 
+int next_element(lua_State* state) {
+  const lua_Integer at = lua_tointeger(state, 2) + 1;
+  lua_settop(state, 1);
+  lua_pushinteger(state, at);
+  lua_pushvalue(state, -1);
+  lua_gettable(state, 1);
+  return lua_isnil(state, -1) ? 1 : 2;
+}
+
+// Also of lists that the host keeps, such as the matches of a group. Upvalue:
+// LuaJIT's own ipairs.
+int ipairs(lua_State* state) {
+  lua_settop(state, 1);
+  const bool is_list = lua_isuserdata(state, 1) != 0 &&
+                       luaL_getmetafield(state, 1, "__len") != 0;
+  lua_settop(state, 1);
+  if (is_list) {
+    lua_pushcfunction(state, &next_element);
+    lua_pushvalue(state, 1);
+    lua_pushinteger(state, 0);
+    return 3;
+  }
+  lua_pushvalue(state, lua_upvalueindex(1));
+  lua_insert(state, 1);
+  lua_call(state, 1, LUA_MULTRET);
+  return lua_gettop(state);
+}
+
 constexpr luaL_Reg kWalks[] = {
     {"pairs", pairs}, {"next", next}, {nullptr, nullptr}};
 
 }  // namespace
 
-void install_walks(lua_State* state) { luaL_setfuncs(state, kWalks, 0); }
+void install_walks(lua_State* state) {
+  luaL_setfuncs(state, kWalks, 0);
+  lua_getfield(state, -1, "ipairs");
+  lua_pushcclosure(state, &ipairs, 1);
+  lua_setfield(state, -2, "ipairs");
+}
 
 }  // namespace ruleengine::lua

@@ -1,0 +1,5 @@
+return pack {
+  doc = [[Linear layers: one large product instead of several small ones.]],
+
+  "linear/merge_linear",
+}
