@@ -1,0 +1,167 @@
+--- Quantize before views, and once.
+
+-- One pattern for each kind of quantizer. Twins share the variables in p; `open`
+-- sets the one that is replaced apart from its twin.
+local function quantizers(op, x, p, tag, open)
+  local cast = op.tensor_cast
+  return {
+    cast.quantize{x, p.scale, maybe(p.offset), out_dtype = p.dtype, attrs = open}:as(tag),
+    cast.dynamic_quantize_symmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any, attrs = open}:as(tag),
+    cast.dynamic_quantize_asymmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any, attrs = open}:as(tag),
+    cast.dynamic_quantize_mxfp4{x, group_size = p.group, outputs = any, attrs = open}:as(tag),
+    op.DynamicQuantizeLinear{x, outputs = any, attrs = open}:as(tag),
+    op.QuantizeLinear{x, p.scale, maybe(p.offset), axis = p.axis, block_size = p.block, output_dtype = p.dtype,
+      saturate = p.saturate, precision = p.precision, attrs = open}:as(tag),
+  }
+end
+
+local function view(op, x, tag)
+  return either(op.Reshape{x, any, attrs = any}:as(tag), op.Flatten{x, attrs = any}:as(tag),
+    op.Squeeze{x, maybe(any)}:as(tag), op.Unsqueeze{x, any}:as(tag))
+end
+
+local function has_one_element(v)
+  return not v or v:rank() == 0 or (v:rank() == 1 and v:dim(0) == 1)
+end
+
+-- What a quantizer does along: "all" of a tensor alike, "rows" (the last axis),
+-- or one "axis", counted from the front.
+local function along(m, rank)
+  local kind = m.quantizer.op
+  if kind == "DynamicQuantizeLinear" then return "all" end
+  if kind == "dynamic_quantize_mxfp4" then return "rows" end
+  if kind:sub(1, 7) == "dynamic" then
+    if #m.dims == 0 then return "all" end
+    need(#m.dims == 1 and (m.dims[1] == -1 or m.dims[1] == rank - 1), "the quantizer goes along other axes", m.quantizer)
+    return "rows"
+  end
+  if has_one_element(m.scale) and has_one_element(m.offset) then return "all" end
+  if kind == "quantize" then return "rows" end
+  need(m.block == 0, "the quantizer goes in blocks", m.quantizer)
+  local axis = m.axis < 0 and m.axis + rank or m.axis
+  return axis == rank - 1 and "rows" or "axis", axis
+end
+
+-- Whether what goes along `way` means the same on x as on the views of x.
+local function passes(way, axis, x, viewed)
+  if way == "all" then return true end
+  if not x:rank() then return false end
+  if way == "rows" then return x:rank() > 0 and x:dim(-1) == viewed:dim(-1) end
+  if x:rank() <= axis then return false end
+  for i = 0, axis do
+    if x:dim(i) ~= viewed:dim(i) then return false end
+  end
+  return true
+end
+
+local function sizes(v)
+  local list = {}
+  for i = 1, v:rank() do list[i] = v:dim(i - 1) end
+  return list
+end
+
+return rule {
+  doc = [[
+    quantize(view(x))          =>   view(quantize(x))    views: Reshape, Flatten, Squeeze, Unsqueeze; read by nobody else
+    quantize(x), quantize(x)   =>   one of them          same scale, offset and attributes
+
+    What goes along the last axis (a scale for each channel or each row, blocks) passes only views that keep that axis;
+    scales of rows then get the shape that their readers know. Both together leave one quantizer right behind whatever
+    computes x.]],
+  phase = "quantization",
+
+  match = function(op, x, scale, offset, dtype, dims, group, axis, block, saturate, precision)
+    local p = { scale = scale, offset = offset, dtype = dtype, dims = dims, group = group, axis = axis, block = block,
+      saturate = saturate, precision = precision }
+    local viewed = view(op, many(function(s) return view(op, s, "inner") end, x), "last")
+    local branches = quantizers(op, viewed, p, "quantizer", any)
+    local twins, seconds = quantizers(op, x, p, "twin"), quantizers(op, x, p, "quantizer", any)
+    for i = 1, #twins do
+      branches[#branches + 1] = function() context(twins[i]); return seconds[i] end
+    end
+    return either(unpack(branches))
+  end,
+
+  where = function(m)
+    if m.twin then return end
+    local viewed = m.last.outputs[1]
+    local rank = need(viewed:rank(), "the rank of the view is unknown", viewed)
+    local way, at = along(m, rank)
+    m.rows = way == "rows"
+    -- As many views as can be passed, from the last.
+    m.kept = 0
+    while m.kept <= #m.inner do
+      local x = m.kept < #m.inner and m.inner[m.kept + 1].inputs[1] or m.last.inputs[1]
+      if passes(way, at, x, viewed) then break end
+      m.kept = m.kept + 1
+    end
+    need(m.kept <= #m.inner, "the views change the axis that the quantizer goes along", viewed)
+  end,
+
+  rewrite = function(op, m)
+    local old, new = m.quantizer.outputs
+    if m.twin then
+      new = m.twin.outputs
+    else
+      local views = {}
+      for i = m.kept + 1, #m.inner do views[#views + 1] = m.inner[i] end
+      views[#views + 1] = m.last
+      local changed = { views[1].inputs[1] }
+      if m.rows and m.quantizer.op == "QuantizeLinear" then changed.axis = -1 end
+      if m.rows and m.dims then changed.dims = {-1} end
+      new = { m.quantizer:with(changed) }
+      for _, v in ipairs(views) do new[1] = v:with(new[1]) end
+      for i = 2, #new do
+        if m.rows and new[i].shape ~= old[i].shape then new[i] = op.Reshape(new[i], sizes(old[i])) end
+      end
+    end
+    for i = 2, #old do
+      if old[i] and (old[i].is_output or #old[i].users > 0) then
+        old[i]:replace_with(need(new[i], "the twin has fewer outputs", m.twin))
+      end
+    end
+    return new[1]
+  end,
+
+  examples = {
+    { "over two views", [[
+        (float[2,6,8] x, float scale) => (int8[96] y) <int64[2] s = {12,8}, int64[1] t = {96}> {
+          n = Relu(x)
+          a = Reshape(n, s)
+          b = Reshape(a, t)
+          y = tensor_cast.quantize(b, scale)
+        }]],
+      [[n = Relu(x)
+        q = tensor_cast.quantize(n, scale)
+        s2 = Constant <value = int64[2] {12,8}> ()
+        a = Reshape(q, s2)
+        t2 = Constant <value = int64[1] {96}> ()
+        y = Reshape(a, t2)]] },
+    { "each row its scale, which somebody reads", [[
+        (float[2,6,8] x) => (int8[12,8] y, float[12,1] scale) <int64[2] s = {12,8}> {
+          n = Relu(x)
+          a = Reshape(n, s)
+          y, scale = tensor_cast.dynamic_quantize_symmetric(a)
+        }]],
+      [[n = Relu(x)
+        q, rows = tensor_cast.dynamic_quantize_symmetric(n)
+        s2 = Constant <value = int64[2] {12,8}> ()
+        y = Reshape(q, s2)
+        t2 = Constant <value = int64[2] {12,1}> ()
+        scale = Reshape(rows, t2)]] },
+    { "twins", [[
+        (float[2,8] x, float scale, uint8 zero) => (uint8[2,8] y, float[2,8] z) {
+          y = QuantizeLinear(x, scale, zero)
+          q = QuantizeLinear(x, scale, zero)
+          z = DequantizeLinear(q, scale, zero)
+        }]],
+      [[y = QuantizeLinear(x, scale, zero)
+        z = DequantizeLinear(y, scale, zero)]] },
+    { "rows that the view cuts", [[
+        (float[2,6,8] x) => (int8[24,4] y, float[24,1] scale) <int64[2] s = {24,4}> {
+          a = Reshape(x, s)
+          y, scale = tensor_cast.dynamic_quantize_symmetric(a)
+        }]],
+      rejected = "the views change the axis that the quantizer goes along" },
+  },
+}
