@@ -30,6 +30,16 @@ void push_values(Runtime& rt, lua_State* state,
   }
 }
 
+// n.meta: a table of texts, of the caller's own.
+void push_metadata(lua_State* state, std::span<const ir::Metadata> metadata) {
+  lua_createtable(state, 0, static_cast<int>(metadata.size()));
+  for (const ir::Metadata& each : metadata) {
+    push(state, each.key);
+    push(state, each.value);
+    lua_rawset(state, -3);
+  }
+}
+
 // --- n.inputs -------------------------------------------------------------------
 
 // A table of the inputs; its place 0 keeps the node, for the names.
@@ -165,7 +175,7 @@ int replace_input(Runtime& rt, lua_State* state) {
   return 0;
 }
 
-enum NodeField { kOp, kDomain, kName, kInputs, kOutputs, kAttrs };
+enum NodeField { kOp, kDomain, kName, kInputs, kOutputs, kAttrs, kMeta };
 
 int node_index(Runtime& rt, lua_State* state) {
   const std::optional<int> field = find_field(rt, state, HandleKind::kNode);
@@ -189,6 +199,9 @@ int node_index(Runtime& rt, lua_State* state) {
       break;
     case kOutputs:
       push_values(rt, state, graph.outputs(node->node()));
+      break;
+    case kMeta:
+      push_metadata(state, graph.node(node->node()).metadata);
       break;
     case kAttrs:
       push_handle(rt, state,
@@ -222,6 +235,7 @@ constexpr Field kNodeFields[] = {
     {"inputs", kInputs},
     {"outputs", kOutputs},
     {"attrs", kAttrs},
+    {"meta", kMeta},
     {"with", kMethod, entry<build_with>},
     {"replace_input", kMethod, entry<replace_input>},
 };

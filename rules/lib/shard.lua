@@ -1,0 +1,83 @@
+--- Tensors that are sharded along their tokens over the ranks of a group.
+local shard = {}
+
+--- The axis of tokens: [tokens, width], or [batch, tokens, ...].
+function shard.axis(rank) return rank == 2 and 0 or 1 end
+
+-- The sizes of v, when all are numbers.
+local function numbers(v)
+  local sizes = {}
+  for i = 1, need(v:rank(), "the shape is unknown", v) do
+    sizes[i] = v:dim(i - 1)
+    need(type(sizes[i]) == "number", "the shape is symbolic", v)
+  end
+  return sizes
+end
+
+local function same(a, b, skip)
+  for i = 1, #b do
+    if a[i + (skip or 0)] ~= b[i] then return false end
+  end
+  return #a == #b + (skip or 0)
+end
+
+-- Whether the shapes differ in one leading 1 at most.
+local function fits(a, b)
+  return same(a, b) or (a[1] == 1 and same(a, b, 1)) or (b[1] == 1 and same(b, a, 1))
+end
+
+--- The sizes of one rank's share of `whole`, which is the sum of x over the group. Ends the match where there are
+--- no equal shares.
+function shard.share(x, whole, group)
+  local ranks = group and #group or 0
+  need(ranks > 1, "the group has one rank or none", whole)
+  local from, to = numbers(x), numbers(whole)
+  need(#from >= 2 and #to >= 2, "there is no axis of tokens", whole)
+  need(fits(from, to), "the sum is given a shape that is more than one leading 1 away", whole)
+  local axis = shard.axis(#to) + 1
+  need(to[axis] % ranks == 0, "the tokens cannot be shared out evenly", whole)
+  to[axis] = to[axis] / ranks
+  return to
+end
+
+--- Whether v has these sizes, or lacks only a leading 1.
+function shard.is_share(v, sizes)
+  if not v:rank() then return false end
+  local own = {}
+  for i = 1, v:rank() do own[i] = v:dim(i - 1) end
+  return same(own, sizes) or (sizes[1] == 1 and same(sizes, own, 1))
+end
+
+--- x summed over the group, this rank's share of it alone, in these sizes.
+function shard.scatter(op, x, sizes, rank, group)
+  local part = op.tensor_cast.reduce_scatter{x, dim = shard.axis(x:rank()), rank = rank, rank_group = group}
+  return part:rank() == #sizes and part or op.Reshape(part, sizes)
+end
+
+--- The whole of what each rank has a share of.
+function shard.gather(op, v, rank, group)
+  return op.tensor_cast.all_gather{v, dim = shard.axis(v:rank()), rank = rank, rank_group = group}
+end
+
+--- x through markers and copies, any number of them; they are tagged.
+function shard.through(op, x, tag)
+  local cast = op.tensor_cast
+  return many(function(s)
+    return either(cast._internal_mark_region_begin{s, attrs = any}:as(tag), cast._internal_mark_region_end{s, attrs = any}:as(tag),
+      cast._internal_copy_region(s):as(tag))
+  end, x)
+end
+
+--- The norms that look at the last axis alone, of v; tagged `norm`. `axis` is where the standard's say it.
+function shard.norms(op, v, axis)
+  return either(op.tensor_cast.rms_norm{v, any, attrs = any}:as "norm", op.tensor_cast.rms_norm{v, attrs = any}:as "norm",
+    op.RMSNormalization{v, any, axis = axis, attrs = any}:as "norm",
+    op.LayerNormalization{v, any, maybe(any), axis = axis, attrs = any}:as "norm")
+end
+
+--- Whether a norm that was found looks at the last axis of v, and at no other.
+function shard.is_last(axis, v)
+  return axis == nil or axis == -1 or axis == v:rank() - 1
+end
+
+return shard

@@ -1,0 +1,87 @@
+--- The first norm of a stack, on each rank's share.
+local shard = lib "shard"
+
+-- The add_rms_norm2 that alone reads `value` besides the norm, and that p2 will
+-- take to the share; nil when there is none.
+local function residual_reader(m, value)
+  local found
+  for _, user in ipairs(value.users) do
+    if user ~= m.norm and user ~= m.marker then
+      if found or user.op ~= "add_rms_norm2" then return nil end
+      local a, b = user.inputs[1], user.inputs[2]
+      if a == b or user.inputs[3] == value then return nil end
+      local other = (a == value and b or a).producer
+      if not other or other.op ~= "all_reduce" or other.outputs[1].shape ~= value.shape then return nil end
+      local group = other.attrs.rank_group
+      if not group or #group ~= #m.group or other.attrs.rank ~= m.rank then return nil end
+      for i, rank in ipairs(group) do
+        if rank ~= m.group[i] then return nil end
+      end
+      found = user
+    end
+  end
+  return found
+end
+
+return rule {
+  doc = [[
+    norm(all_reduce(x))   =>   all_gather(norm(reduce_scatter(x)))
+
+    Norms over the last axis, add_rms_norm with a residual that is a share already among them. A region marker in
+    between goes to the share. Other readers of the sum keep it, except the residual of an add_rms_norm2 that p2 takes
+    to the share. Each rank normalizes its share of the tokens: 1/N of the work and of the activations.]],
+  phase = "parallel",
+  options = { enable = true },
+  when = function(_, options) return options.enable end,
+
+  match = function(op, x, r, rank, group, dim, axis)
+    local cast = op.tensor_cast
+    local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
+    local marked = either(context(cast._internal_mark_region_begin{sum, attrs = any}:as "marker"), sum)
+    local residual = either(cast.all_gather{r, dim = dim, rank = rank, rank_group = group}, r)
+    return either(shard.norms(op, marked, axis),
+      cast.add_rms_norm{marked, residual, maybe(any), attrs = any}:as "norm",
+      cast.add_rms_norm{residual, marked, maybe(any), attrs = any}:as "norm")
+  end,
+
+  where = function(m)
+    local sum = m.reduce.outputs[1]
+    m.share = shard.share(m.x, sum, m.group)
+    need(shard.is_last(m.axis, sum), "the norm looks at more than the last axis", m.norm)
+    need(not m.dim or m.dim == shard.axis(m.r:rank()), "the residual is gathered along another axis", m.r)
+    if m.r then need(shard.is_share(m.r, m.share), "the residual is not known to be a share", m.r) end
+    local value = (m.marker or m.reduce).outputs[1]
+    m.residual = not value.is_output and residual_reader(m, value) or nil
+    need(not m.marker or m.residual or (#value.users == 1 and not value.is_output),
+      "others would see the share behind the marker", value)
+  end,
+
+  rewrite = function(op, m)
+    local part = shard.scatter(op, m.x, m.share, m.rank, m.group)
+    local old = (m.marker or m.reduce).outputs[1]
+    if m.marker then part = m.marker:with(part) end
+    if m.residual then m.residual:replace_input(old, shard.gather(op, part, m.rank, m.group)) end
+    local inputs = {}
+    for i, v in ipairs(m.norm.inputs) do inputs[i] = v == old and part or m.r and i <= 2 and m.r or v end
+    return shard.gather(op, m.norm:with(inputs), m.rank, m.group)
+  end,
+
+  examples = {
+    { "behind a marker", [[
+        (float[1,4,8] x, float[8] w) => (float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          b = tensor_cast._internal_mark_region_begin <region_id = 1> (s)
+          y = tensor_cast.rms_norm(b, w)
+        }]],
+      [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
+        b = tensor_cast._internal_mark_region_begin <region_id = 1> (s)
+        n = tensor_cast.rms_norm(b, w)
+        y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (n)]] },
+    { "three tokens for two ranks", [[
+        (float[1,3,8] x, float[8] w) => (float[1,3,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          y = tensor_cast.rms_norm(s, w)
+        }]],
+      rejected = "the tokens cannot be shared out evenly" },
+  },
+}

@@ -1,0 +1,63 @@
+--- The last sum of a stack and the norm behind it, on each rank's share.
+local shard = lib "shard"
+
+return rule {
+  doc = [[
+    norm(all_gather(t) + all_reduce(x))   =>   all_gather(norm(t + reduce_scatter(x)))
+
+    t is the second result of an add_rms_norm2 that p2 marked (tensor_cast_sp_local). The sum may be reshaped by a leading
+    1, the end of a region and copies may stand before the norm, and add_rms_norm does both at once.]],
+  phase = "parallel",
+  after = "p2",
+  options = { enable = true },
+  when = function(_, options) return options.enable end,
+
+  match = function(op, x, t, rank, group, dim, axis)
+    local cast = op.tensor_cast
+    local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
+    local whole = either(op.Reshape{sum, any, attrs = any}:as "view", sum)
+    local residual = either(cast.all_gather{t, dim = dim, rank = rank, rank_group = group}, t)
+    local added = shard.through(op, op.Add(residual, whole):as "add", "step")
+    return either(shard.norms(op, added, axis),
+      cast.add_rms_norm{residual, whole, maybe(any), attrs = any}:as "norm",
+      cast.add_rms_norm{whole, residual, maybe(any), attrs = any}:as "norm")
+  end,
+
+  where = function(m)
+    local layer = m.t.producer
+    need(layer and layer.op == "add_rms_norm2" and layer.outputs[2] == m.t and layer.meta.tensor_cast_sp_local == "1",
+      "the residual does not come out of a layer on shares", m.t)
+    m.share = shard.share(m.x, (m.view or m.reduce).outputs[1], m.group)
+    shard.share(m.x, m.reduce.outputs[1], m.group)
+    need(not m.dim or m.dim == shard.axis(m.t:rank()), "the residual is gathered along another axis", m.t)
+    need(shard.is_share(m.t, m.share), "the residual is no share of this sum", m.t)
+    need(shard.is_last(m.axis, m.norm.inputs[1]), "the norm looks at more than the last axis", m.norm)
+  end,
+
+  rewrite = function(op, m)
+    local part = shard.scatter(op, m.x, m.share, m.rank, m.group)
+    local inputs = {}
+    if m.add then
+      local y = op.Add(m.t, part)
+      for _, step in ipairs(m.step) do y = step:with(y) end
+      inputs[1] = y
+    else
+      local whole = (m.view or m.reduce).outputs[1]
+      local first = m.norm.inputs[1] == whole
+      inputs[1], inputs[2] = first and part or m.t, first and m.t or part
+    end
+    return shard.gather(op, m.norm:with(inputs), m.rank, m.group)
+  end,
+
+  examples = {
+    { "an unmarked layer", [[
+        (float[1,2,8] a, float[1,2,8] b, float[1,4,8] x) => (float[1,4,8] y) {
+          n, t = tensor_cast.add_rms_norm2(a, b)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (t)
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          z = Add(g, s)
+          y = tensor_cast.rms_norm(z)
+        }]],
+      rejected = "the residual does not come out of a layer on shares" },
+  },
+}
