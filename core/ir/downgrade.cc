@@ -256,6 +256,13 @@ Status Writer::fix_changes() {
       return old.name == row.attribute;
     });
   }
+  for (const Renamed& row : kRenamed) {
+    if (row.type != type || opset >= row.since) continue;
+    Attribute* a = find(form.attributes, row.attribute);
+    if (a == nullptr || a->s != row.now) continue;
+    a->s = row.before;
+    a->proto = {};
+  }
   Attribute* to = find(form.attributes, "to");
   if (opset >= kCastByNumber || type != "Cast" || to == nullptr) return {};
   std::string name(data_type_name(static_cast<DataType>(to->i)));

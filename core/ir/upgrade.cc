@@ -108,6 +108,14 @@ void upgrade_gone(std::string_view type, std::int64_t opset, NewestForm& form) {
     }
     form.attributes.push_back(a);
   }
+  for (const Renamed& row : kRenamed) {
+    if (row.type != type || opset >= row.since) continue;
+    for (Attribute& a : form.attributes) {
+      if (a.name != row.attribute || a.s != row.before) continue;
+      a.s = row.now;
+      a.proto = {};
+    }
+  }
   if (opset < kNoHints) drop(form, "consumed_inputs");
 }
 
@@ -153,6 +161,7 @@ bool has_other_form(std::string_view type, std::int64_t opset) {
   return opset < kNoHints || is_changed(type, opset) ||
          std::ranges::any_of(kGone, concerns) ||
          std::ranges::any_of(kOnceDefault, concerns) ||
+         std::ranges::any_of(kRenamed, concerns) ||
          (opset < kSoftmaxOnAxis && is_softmax_like(type)) ||
          (opset < kBroadcasts && once_explicit(type)) ||
          (opset < kSplitCounts && type == "Split") ||

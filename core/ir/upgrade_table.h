@@ -92,6 +92,18 @@ inline constexpr std::array kOnceDefault = {
                 "output_half_pixel", 0},
 };
 
+// A value of a text attribute that has another name since.
+struct Renamed {
+  std::string_view type;
+  std::string_view attribute;
+  int since;
+  std::string_view before, now;
+};
+inline constexpr std::array kRenamed = {
+    Renamed{"GridSample", "mode", 20, "bicubic", "cubic"},
+    Renamed{"GridSample", "mode", 20, "bilinear", "linear"},
+};
+
 // Ops that are something else before an opset; the newest form cannot say it.
 struct Changed {
   std::string_view type;

@@ -1,0 +1,46 @@
+--- The packed projection of queries, keys and values in standard ops.
+local linear = lib "linear"
+
+return rule {
+  doc = [[
+    MHAInProjection(x, x, x, w, b)   =>   heads of Split(x w^T + b)
+    MHAInProjection(x, y, z, w, b)   =>   heads of x, y and z times their third of w each]],
+  phase = "target",
+
+  match = function(op, query, key, value, w, b, H, D)
+    return op.ruleengine.MHAInProjection{query, key, value, w, maybe(b), num_heads = H, head_dim = D, outputs = 3}
+  end,
+
+  rewrite = function(op, m)
+    local function heads(x) return op.Transpose{op.Reshape(x, {0, 0, m.H, m.D}), perm = {0, 2, 1, 3}} end
+    local size = m.H * m.D
+    if m.query == m.key and m.key == m.value then
+      local q, k, v = op.Split{linear.apply(op, m.query, m.w, m.b), {size, size, size}, axis = -1, outputs = 3}
+      return heads(q), heads(k), heads(v)
+    end
+    local function part(x, i)
+      local function third(t) return t and op.Slice(t, {i * size}, {(i + 1) * size}, {0}) end
+      return heads(linear.apply(op, x, third(m.w), third(m.b)))
+    end
+    return part(m.query, 0), part(m.key, 1), part(m.value, 2)
+  end,
+
+  examples = {
+    { "one source", [[
+        (float[1,3,2] x) => (float[1,2,3,1] q, float[1,2,3,1] k, float[1,2,3,1] v)
+        <float[6,2] w = {1,2,3,4,5,6,7,8,9,10,11,12}> {
+          q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (x, x, x, w)
+        }]],
+      [[wt = Constant <value = float[2,6] {1,3,5,7,9,11,2,4,6,8,10,12}> ()
+        y = MatMul(x, wt)
+        parts = Constant <value = int64[3] {2,2,2}> ()
+        fq, fk, fv = Split <axis = -1> (y, parts)
+        s = Constant <value = int64[4] {0,0,2,1}> ()
+        hq = Reshape(fq, s)
+        q = Transpose <perm = [0,2,1,3]> (hq)
+        hk = Reshape(fk, s)
+        k = Transpose <perm = [0,2,1,3]> (hk)
+        hv = Reshape(fv, s)
+        v = Transpose <perm = [0,2,1,3]> (hv)]] },
+  },
+}

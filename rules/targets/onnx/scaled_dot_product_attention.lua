@@ -1,0 +1,51 @@
+--- Attention as the standard writes it.
+
+-- The lowest number of a type counts as -inf in some runtimes: a row that has nothing else would be zeros there, not the
+-- mean of all values. The number beside it absorbs the scores as well.
+local LOWEST = { float = {-3.4028234663852886e38, -3e38}, float16 = {-65504, -65472} }
+
+return rule {
+  doc = [[
+    ScaledDotProductAttention(q, k, v, mask)   =>   Attention(q, k, v, mask)    from opset 23 on
+
+    The mask is given the lengths of queries and keys, which not every runtime broadcasts.]],
+  phase = "target",
+
+  match = function(op, q, k, v, mask, scale, causal, softcap, S, L)
+    q:shape "_ _ S _"
+    k:shape "_ _ L _"
+    return op.ruleengine.ScaledDotProductAttention{q, k, v, maybe(mask), num_heads = any, head_dim = any, scale = scale,
+      is_causal = causal, softcap = softcap, dropout_p = any}
+  end,
+
+  rewrite = function(op, m)
+    local mask = m.mask
+    if mask then
+      local rank = need(mask:rank(), "the rank of the mask is unknown", mask)
+      if rank < 2 or mask:dim(-2) ~= m.S or mask:dim(-1) ~= m.L then
+        local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
+        mask = op.Expand(mask, op.Concat{lengths, axis = 0})
+      end
+      local lowest = LOWEST[mask.dtype]
+      if lowest then mask = op.Where(op.Equal(mask, lowest[1]), lowest[2], mask) end
+    end
+    return op.Attention{m.q, m.k, m.v, mask, scale = m.scale, is_causal = m.causal, softcap = m.softcap}
+  end,
+
+  examples = {
+    { "a mask of one row", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,1,8] mask) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
+        }]],
+      [[lengths = Constant <value = int64[2] {8,8}> ()
+        wide = Expand(mask, lengths)
+        y = Attention <scale = 0.5> (q, k, v, wide)]] },
+    { "an opset without it", [[
+        <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
+        }]],
+      rejected = "Attention is not in the model's opset" },
+  },
+}
