@@ -177,7 +177,7 @@ void need_attention(const NodeView& v) {
   need_equal(v, k[rank - 2], values[rank - 2],
              "keys and values differ in length");
   const std::size_t batch = rank - std::min<std::size_t>(rank, 3);
-  Shape scores = broadcast_shapes(v, q.first(batch), k.first(batch));
+  Dims scores = broadcast_shapes(v, q.first(batch), k.first(batch));
   if (rank > 2) {
     need_equal(v, k[rank - 3], values[rank - 3],
                "keys and values differ in heads");
@@ -313,11 +313,22 @@ constexpr TypeRule row(std::string_view domain, std::string_view type,
   return {domain, type, rule, values};
 }
 
+// [B,S,H*E] of a query and a value that are [B,S,...] and [B,L,H*E].
+bool contrib_attention(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0) || v.rank(0) != 3 || !v.ranked(2) || v.rank(2) != 3) {
+    return true;
+  }
+  out[0].set_dims(Shape{v.shape(0)[0], v.shape(0)[1], v.shape(2)[2]});
+  return true;
+}
+
 constexpr std::string_view kOwn = "ruleengine";
 constexpr std::string_view kCast = "tensor_cast";
 constexpr TypeRule kRules[] = {
     row("aten", "scaled_dot_product_attention",
         with_output<dot_product_attention>),
+    row("com.microsoft", "MultiHeadAttention", with_output<contrib_attention>),
     row(kOwn, "AttentionForward", attention_forward),
     row(kOwn, "Linear", with_output<linear>),
     row(kOwn, "MHAInProjection", in_projection),

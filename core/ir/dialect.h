@@ -161,6 +161,25 @@ constexpr FormalAttribute kAtenSdpa[] = {
     with("dropout_p", 0.0f), with("enable_gqa", 0), with("is_causal", 0),
     attr("scale", kFloat)};
 
+// --- com.microsoft ---------------------------------------------------------
+
+// What the target ort writes, of a domain that is open otherwise.
+constexpr FormalValue kContribIn[] = {in("query"),
+                                      opt("key"),
+                                      opt("value"),
+                                      opt("bias"),
+                                      opt("key_padding_mask", "M"),
+                                      opt("attention_bias"),
+                                      opt("past_key"),
+                                      opt("past_value"),
+                                      opt("past_sequence_length", "M"),
+                                      opt("cache_indirection", "M")};
+constexpr FormalValue kContribOut[] = {in("output"), opt("present_key"),
+                                       opt("present_value"), opt("qk")};
+constexpr FormalAttribute kContrib[] = {
+    attr("mask_filter_value", kFloat), need("num_heads", kInt),
+    attr("scale", kFloat), with("unidirectional", 0)};
+
 // --- tensor_cast: collectives, norms, markers ------------------------------
 
 // rank_group may be missing in the wild: then the world's size is unknown.
@@ -202,10 +221,12 @@ constexpr FormalValue kScaledOut[] = {in("Y", "R")};
 
 // Sorted by domain and type, and behind every standard domain.
 constexpr std::string_view kAten = "aten";
+constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr std::string_view kOwn = "ruleengine";
 constexpr std::string_view kCast = "tensor_cast";
 constexpr OpFacts kOps[] = {
     row(kAten, "scaled_dot_product_attention", kAtenSdpaIn, kOutput, kAtenSdpa),
+    row(kMicrosoft, "MultiHeadAttention", kContribIn, kContribOut, kContrib),
     row(kOwn, "AttentionForward", kForwardIn, kOutput, kForward),
     row(kOwn, "Linear", kLinearIn, kY, {}),
     row(kOwn, "MHAInProjection", kProjectionIn, kQkv, kProjection),
