@@ -5,6 +5,7 @@ return pack {
   "canonical/remove_dropout",
   "canonical/shape_from_inputs",
   "canonical/cancel_reshapes",
+  "canonical/cancel_transposes",
   "canonical/batched_transpose",
   "canonical/batched_matmul",
   "canonical/batched_pointwise",

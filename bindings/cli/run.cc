@@ -15,11 +15,11 @@
 #include "bindings/cli/run_paths.h"
 #include "bindings/cli/run_report.h"
 #include "bindings/cli/session.h"
+#include "bindings/cli/target.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/io/load.h"
 #include "core/io/save.h"
-#include "core/rewrite/portable.h"
 #include "core/text/print.h"
 #include "core/verify/verify.h"
 
@@ -55,20 +55,7 @@ Status check_options(const Options& options) {
   if (!options.verify.empty()) {
     return usage("--verify is not there yet", "", "it needs the executor");
   }
-  if (options.opset != 0) {
-    return usage("--opset is not there yet", std::to_string(options.opset),
-                 "it comes with the target onnx");
-  }
-  if (options.target == "onnx" || options.target == "ort") {
-    return usage("this target is not there yet", options.target,
-                 "use --target portable, which any ONNX runtime runs");
-  }
-  if (options.target != "auto" && options.target != "portable") {
-    Diagnostic d = usage("there is no such target", options.target, "");
-    d.expected = "auto, portable, onnx or ort";
-    return d;
-  }
-  return {};
+  return check_target(options);
 }
 
 // Nothing matched: the text as it was, not as it would be printed.
@@ -81,8 +68,10 @@ Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
 
 Result<io::Staged> stage(const ir::Model& model, const RunReport& report,
                          const Options& options) {
-  const bool untouched = std::ranges::all_of(
-      report.engine.rules, [](const auto& rule) { return rule.rewrites == 0; });
+  const bool untouched =
+      !report.raised &&
+      std::ranges::all_of(report.engine.rules,
+                          [](const auto& rule) { return rule.rewrites == 0; });
   if (!is_text_model(report.output)) {
     return io::stage(model, report.output, {.share_data = options.share_data});
   }
@@ -92,9 +81,11 @@ Result<io::Staged> stage(const ir::Model& model, const RunReport& report,
   return stage_text(report.output, text::print(model, {.weights = true}));
 }
 
-// Gives the new ops their bodies and holds the whole to the invariants.
-Status finish(ir::Model& model) {
-  if (auto status = rewrite::write_portable(model); !status) return status;
+// The form of the target, held to the invariants as a whole.
+Status finish(ir::Model& model, const Options& options, RunReport& report) {
+  if (auto status = write_target(model, options, report); !status) {
+    return status;
+  }
   if (auto status = verify::check_model(model); !status) return status;
   return io::check_intact(model);
 }
@@ -124,9 +115,9 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   auto done = rewrite::run(**model, rules.pointers, engine);
   if (!done) return done.error();
   report.engine = std::move(*done);
-  report.ops_after = count_ops(**model);
 
-  if (auto status = finish(**model); !status) return status.error();
+  if (auto status = finish(**model, options, report); !status) return status;
+  report.ops_after = count_ops(**model);
   if (auto status = limits.check_time(); !status) return status;
   if (options.dry_run) {
     report.output.clear();

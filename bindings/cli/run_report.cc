@@ -82,7 +82,7 @@ Json to_json(const RunReport& report) {
                {"version", kVersion},
                {"model", clean(report.model)},
                {"output", clean(report.output)},
-               {"target", "portable"},
+               {"target", report.target},
                {"nodes_before", total(report.ops_before)},
                {"nodes_after", total(report.ops_after)},
                {"ops_before", report.ops_before},

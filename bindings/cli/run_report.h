@@ -17,6 +17,8 @@ namespace ruleengine::cli {
 
 struct RunReport {
   std::string model, output;  // output is "" where none was written
+  std::string target;         // portable, onnx or ort
+  bool raised = false;        // to a newer opset
   std::map<std::string, std::uint64_t> ops_before, ops_after;
   rewrite::Report engine;
   double load_seconds = 0, save_seconds = 0;

@@ -248,15 +248,6 @@ class Writer {
   }
 
  private:
-  static bool has_body(const ir::Op& op) {
-    static constexpr std::string_view kOwn[] = {"AttentionForward", "Linear",
-                                                "MHAInProjection",
-                                                "ScaledDotProductAttention"};
-    return op.is("aten", "scaled_dot_product_attention") ||
-           (op.domain == "ruleengine" &&
-            std::ranges::find(kOwn, op.type) != std::end(kOwn));
-  }
-
   Diagnostic too_old() const {
     return {.kind = ErrorKind::kModel,
             .what = "the opset is too old for the bodies of fused ops",
@@ -312,6 +303,15 @@ class Writer {
 };
 
 }  // namespace
+
+bool has_body(const ir::Op& op) {
+  static constexpr std::string_view kOwn[] = {"AttentionForward", "Linear",
+                                              "MHAInProjection",
+                                              "ScaledDotProductAttention"};
+  return op.is("aten", "scaled_dot_product_attention") ||
+         (op.domain == "ruleengine" &&
+          std::ranges::find(kOwn, op.type) != std::end(kOwn));
+}
 
 bool is_dialect_function(const ir::Function& function) {
   static constexpr std::string_view kDomains[] = {"aten", "ruleengine",

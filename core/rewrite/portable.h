@@ -16,6 +16,9 @@ namespace ruleengine::rewrite {
 // collectives, stay as they are. An opset too old to say a body: kModel.
 Status write_portable(ir::Model& model);
 
+// Is this one of the ops that get a body?
+bool has_body(const ir::Op& op);
+
 // Is this function the body of one of the engine's own ops? Rules treat its
 // call as the op and do not look inside.
 bool is_dialect_function(const ir::Function& function);

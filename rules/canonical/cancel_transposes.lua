@@ -1,0 +1,36 @@
+--- Take out a Transpose that puts back the axes that another one moved.
+return rule {
+  doc = [[
+    Transpose(Transpose(x, p), q)   =>   x    where q undoes p]],
+  phase = "canonical",
+
+  match = function(op, x)
+    return op.Transpose{context(op.Transpose{x, attrs = any}:as "there"), attrs = any}:as "back"
+  end,
+
+  where = function(m)
+    local p, q = m.there.attrs.perm, m.back.attrs.perm
+    need(p and q, "the axes are not known", m.back)
+    for i, axis in ipairs(q) do
+      need(p[axis + 1] == i - 1, "the axes end elsewhere", m.back)
+    end
+  end,
+
+  rewrite = function(op, m) return m.x end,
+
+  examples = {
+    { "there and back", [[
+        (float[2,3,4] x) => (float[2,3,4] y) {
+          a = Transpose <perm = [1,2,0]> (x)
+          b = Transpose <perm = [2,0,1]> (a)
+          y = Neg(b)
+        }]],
+      "y = Neg(x)" },
+    { "twice the same way", [[
+        (float[2,3,4] x) => (float[4,2,3] y) {
+          a = Transpose <perm = [1,2,0]> (x)
+          y = Transpose <perm = [1,2,0]> (a)
+        }]],
+      rejected = "the axes end elsewhere" },
+  },
+}
