@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/lua/attribute_value.h"
+#include "bindings/lua/words.h"
 #include "core/base/suggest.h"
 
 namespace ruleengine::lua {
@@ -348,7 +349,7 @@ std::string match_name_hint(const Runtime& rt, std::string_view word) {
                          pattern->variables(),
                          [&](const auto& each) { return each.name == word; });
   }
-  if (!known) return {};
+  if (!known) return hint_of_op(word);
   const bool list =
       session.stage == Stage::kRewrite && session.frame->rule->together != 0;
   const std::string name = (list ? "ms[1]." : "m.") + std::string(word);

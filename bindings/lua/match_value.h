@@ -26,8 +26,8 @@ std::optional<ir::Dim> bound_dim(Runtime& rt, lua_State* state,
 // The tag that names `node` in the session's only match; "" when none does.
 std::string_view tag_of(const Runtime& rt, ir::NodeId node);
 
-// "did you mean 'm.x'?" for a word that is a name of the match at hand; else
-// "".
+// "did you mean 'm.x'?" for a word that is a name of the match at hand, or
+// 'op.X' for one of an op; else "".
 std::string match_name_hint(const Runtime& rt, std::string_view word);
 
 // For make_rules: the table of a pattern's variables, and the read-only object

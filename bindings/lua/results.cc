@@ -100,6 +100,13 @@ class Results {
     return {};
   }
 
+  std::string hint_of(int index) const {
+    const Handle* handle = to_handle(rt_, state_, index);
+    return handle != nullptr && handle->kind == HandleKind::kNode
+               ? "n.outputs[1] is the first value of node n"
+               : "";
+  }
+
   // A number or a list of numbers and dimensions, as a constant of the type it
   // replaces. Invalid after a rejection.
   Result<ir::ValueId> constant(ir::ValueId old_value, std::size_t place,
@@ -112,7 +119,8 @@ class Results {
       return Diagnostic{.kind = ErrorKind::kRule,
                         .what = name + " of `rewrite` is no value",
                         .expected = "a value, or nil where nobody reads it",
-                        .found = kind_of(state_, index)};
+                        .found = kind_of(state_, index),
+                        .hint = hint_of(index)};
     }
     BuildInputs inputs(rt_, state_, nullptr, name);
     inputs.expect(type->elem);

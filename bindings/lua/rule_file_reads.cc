@@ -107,6 +107,14 @@ class ReadsCheck {
       const bool value = variable.kind == pattern::VariableKind::kValue;
       const bool node = variable.kind == pattern::VariableKind::kNode;
       if (variable.name != one.name || (!value && !node)) continue;
+      if (one.literal == "{") {
+        fail_at(state_, table_, one.line,
+                {.what = fmt::format("m.{}.shape is compared with a table, "
+                                     "which a shape never is",
+                                     one.name),
+                 .hint = fmt::format("m.{}:shape \"2 3\" asks for sizes",
+                                     one.name)});
+      }
       fail_at(state_, table_, one.line,
               {.what = fmt::format("m.{0} is compared with {1}, which a {2} "
                                    "never is",

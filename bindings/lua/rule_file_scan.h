@@ -42,7 +42,8 @@ class SourceScan {
   struct Uses {
     std::vector<Use> reads, writes;
     std::vector<Use> options;          // m.options.NAME
-    std::vector<Comparison> compared;  // m.NAME with a literal but nil
+    // m.NAME with a literal but nil; m.NAME.shape with a table, `{`.
+    std::vector<Comparison> compared;
   };
   // What the function `key = function(...)`, or else the only one that begins
   // on `line`, does with its parameter number `parameter` (from 0). `list`: the

@@ -66,6 +66,8 @@ TEST_CASE("a match's names compared with literals") {
   };
   CHECK(compared("if m.x == 1 or 'a' ~= m.y then return m.z ~= true end") ==
         "x=1 y=a z=true ");
+  CHECK(compared("return m.x.shape == {2, 3}, m.x.shape == m.y.shape") ==
+        "x={ ");
   CHECK(compared("return m.x == nil, m.y == m.z, m.x.D == 1, m.x:f() == 1") ==
         "");
   CHECK(compared("return m.x + 1 == 2, 1 == m.x.D, f 'a' == m.x, #m.x == 1") ==

@@ -154,6 +154,8 @@ constexpr Refused kKeys[] = {
     {"together = function(m) return m.z end", 4, "nothing is called 'z'"},
     {"where = function(m) if m.x == 1 then return end end", 4,
      "m.x is compared with 1, which a value never is"},
+    {"where = function(m) need(m.x.shape == {2, 3}, 'no') end", 4,
+     "m.x:shape \"2 3\" asks for sizes"},
     {"where = function(m) need('a' ~= m.x, 'no') end", 4, "m.x:scalar()"},
     {"where = function(m) need(m.sum == true, 'no') end", 4,
      "m.sum is nil where its branch was not taken"},

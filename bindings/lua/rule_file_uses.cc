@@ -72,6 +72,10 @@ void SourceScan::note(std::size_t i, std::size_t name, bool written,
     return;
   }
   (written && is_assigned(i) ? uses.writes : uses.reads).push_back(use);
+  const bool shape = is(name + 1, ".") && at(name + 2).text == "shape" &&
+                     (is(name + 3, "==") || is(name + 3, "~="));
+  if (written && shape && is(name + 4, "{"))
+    uses.compared.push_back({use, "{"});
   const std::size_t literal = compared_literal(i, name + 1);
   if (written && literal != 0 && !is(literal, "nil")) {
     uses.compared.push_back({use, literal_text(literal)});

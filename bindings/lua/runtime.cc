@@ -65,7 +65,10 @@ Runtime& Runtime::of(lua_State* state) {
   make_match_metatables(rt, state);
   make_builders(rt, state);
   Sandbox::of(state).set_word_hint(
-      [&rt](std::string_view word) { return match_name_hint(rt, word); });
+      [&rt](std::string_view word, std::string near) {
+        std::string hint = match_name_hint(rt, word);
+        return hint.empty() ? near : hint;
+      });
   return rt;
 }
 

@@ -398,12 +398,12 @@ Status Sandbox::call(int arguments, int results, Budget budget,
   return outcome;
 }
 
-void Sandbox::set_word_hint(WordHint hint) {
-  impl_->word_hint = std::move(hint);
+Sandbox::WordHint Sandbox::set_word_hint(WordHint hint) {
+  return std::exchange(impl_->word_hint, std::move(hint));
 }
 
-std::string Sandbox::word_hint(std::string_view word) const {
-  return impl_->word_hint ? impl_->word_hint(word) : std::string();
+std::string Sandbox::word_hint(std::string_view word, std::string near) const {
+  return impl_->word_hint ? impl_->word_hint(word, std::move(near)) : near;
 }
 
 }  // namespace ruleengine::lua

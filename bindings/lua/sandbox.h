@@ -65,11 +65,12 @@ class Sandbox {
   // `body` gets a frame of its own: what it leaves on the stack is dropped.
   Status protect(const std::function<void(lua_State*)>& body);
 
-  // What to hint when rule code reads a word that is not there; "" where the
-  // words themselves shall say what is near.
-  using WordHint = std::function<std::string(std::string_view word)>;
-  void set_word_hint(WordHint hint);
-  std::string word_hint(std::string_view word) const;
+  // What to hint when rule code reads a word that is not there; `near` is what
+  // the words themselves would say, or "". Returns the hint that was set.
+  using WordHint =
+      std::function<std::string(std::string_view word, std::string near)>;
+  WordHint set_word_hint(WordHint hint);
+  std::string word_hint(std::string_view word, std::string near) const;
 
   // --- for C functions that rule code calls ---
 

@@ -61,15 +61,14 @@ int global_read(lua_State* state) {
     known.push_back(std::move(word));
   }
   const std::string word = printable_word(state, 2);
-  std::string hint = Sandbox::of(state).word_hint(word);
-  if (hint.empty()) {
-    const std::vector<std::string_view> views(known.begin(), known.end());
-    const std::string_view near = nearest(word, views);
-    if (!near.empty()) hint = did_you_mean({&near, 1});
-  }
-  return Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                               .what = "unknown word '" + word + "'",
-                               .hint = std::move(hint)});
+  const std::vector<std::string_view> views(known.begin(), known.end());
+  const std::string_view near = nearest(word, views);
+  return Sandbox::fail(
+      state,
+      {.kind = ErrorKind::kRule,
+       .what = "unknown word '" + word + "'",
+       .hint = Sandbox::of(state).word_hint(
+           word, near.empty() ? std::string() : did_you_mean({&near, 1}))});
 }
 
 int rawget(lua_State* state) {

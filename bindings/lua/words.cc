@@ -7,6 +7,8 @@
 
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/words_session.h"
+#include "core/base/suggest.h"
+#include "core/ir/op_facts.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -51,6 +53,13 @@ void push_parameters(lua_State* state, WordsSession& session,
   }
 }
 
+std::string hint_of_parameter(std::string_view word, std::string near) {
+  if (std::string op = hint_of_op(word); !op.empty()) return op;
+  if (!near.empty() || !is_lua_name(word)) return near;
+  return "a variable is a parameter of `match`: function(op, ..., " +
+         std::string(word) + ")";
+}
+
 void take_results(lua_State* state, WordsSession& session, int from) {
   const int top = lua_gettop(state);
   if (top < from) {
@@ -90,6 +99,13 @@ bool is_reserved_name(std::string_view text) {
   return text == "options" || text == "graph";
 }
 
+std::string hint_of_op(std::string_view word) {
+  if (ir::newest_op("", word) == nullptr) return {};
+  const std::string name = "op." + std::string(word);
+  const std::string_view view = name;
+  return did_you_mean({&view, 1});
+}
+
 Words::Words() = default;
 Words::~Words() = default;
 
@@ -102,11 +118,17 @@ void Words::install(lua_State* state) {
 Words::Built Words::build(lua_State* state, int match,
                           const std::string& file) {
   session_ = std::make_unique<WordsSession>();
+  Sandbox& sandbox = Sandbox::of(state);
   // However it ends, no handle of this run is good afterwards.
   struct Ending {
     Words& words;
-    ~Ending() { words.session_.reset(); }
-  } ending{*this};
+    Sandbox& sandbox;
+    Sandbox::WordHint hint;
+    ~Ending() {
+      words.session_.reset();
+      sandbox.set_word_hint(std::move(hint));
+    }
+  } ending{*this, sandbox, sandbox.set_word_hint(hint_of_parameter)};
   WordsSession& session = *session_;
   session.run = ++runs_;
   session.file = file;

@@ -50,6 +50,9 @@ bool is_lua_keyword(std::string_view text);
 // What `m` has beside the names of the pattern.
 bool is_reserved_name(std::string_view text);
 
+// "did you mean 'op.Neg'?" for the name of an op alone; else "".
+std::string hint_of_op(std::string_view word);
+
 // A mistake of the rule file; who raises it adds more.
 Diagnostic wrong(std::string what);
 

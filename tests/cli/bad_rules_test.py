@@ -57,6 +57,10 @@ LOADING = {
         ["bad.lua:4", "ScaledDotProductAttention"]),
     "unknown_word": Bad(rule("mayeb(op.Neg(x), x)"),
                         ["bad.lua:4", "mayeb", "maybe"]),
+    "op_without_op": Bad(rule("Neg(Neg(x))"), ["bad.lua:4", "mean 'op.Neg'?"]),
+    "undeclared_variable": Bad(rule("op.Neg(op.Neg(input))"),
+                               ["bad.lua:4", "'input'",
+                                "function(op, ..., input)"]),
     "unknown_fact": Bad(rule("op.Neg(x:shap(\"A\"))"),
                         ["bad.lua:4", "shap", "shape"]),
     "unknown_attribute": Bad(rule("op.Softmax{x, axs = 1}"),
@@ -118,6 +122,11 @@ RUNNING = {
     "a_dot_for_the_colon": Bad(
         rule(more='where = function(m) need(m.x.const(), "no") end,'),
         ["bad.lua:9", "write a colon"]),
+    "op_without_op": Bad(rule(rewrite="Neg(m.x)"),
+                         ["bad.lua:7", "mean 'op.Neg'?"]),
+    "a_node_as_a_result": Bad(
+        rule('op.Neg(op.Neg(x):as "inner")', "m.inner"),
+        ["bad.lua", "a node", "outputs[1]"]),
     "a_variable_without_m": Bad(rule(rewrite="x"),
                                 ["bad.lua:7", "'x'", "mean 'm.x'?"]),
     "a_tag_without_m": Bad(
