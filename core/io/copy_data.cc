@@ -8,6 +8,9 @@
 namespace ruleengine::io {
 namespace {
 
+// What was read for smaller tensors may stay in memory.
+constexpr std::int64_t kHeld = 64 * 1024;
+
 bool is_plain(std::string_view location) {
   return !location.empty() && location.front() != '.' &&
          location.find('/') == std::string_view::npos;
@@ -44,6 +47,23 @@ Result<Taken> look_at(const std::string& path, ExternalFiles& external,
 }
 
 }  // namespace
+
+Status stream_tensor(const ir::Tensor& tensor, const ir::Model& model,
+                     OutputFile& file) {
+  const Status s =
+      ir::stream_bytes(tensor, model.external.get(),
+                       [&](Bytes bytes) { return file.write(bytes); });
+  if (tensor.byte_size() < kHeld) return s;
+  if (const auto* source =
+          dynamic_cast<const FileSource*>(model.source.get())) {
+    source->release();
+  }
+  if (const auto* files =
+          dynamic_cast<const ExternalFiles*>(model.external.get())) {
+    files->release();
+  }
+  return s;
+}
 
 Status DataFiles::write_extents(const DataPlan& plan, ExternalFiles& external,
                                 OutputFile& file) {
@@ -85,8 +105,7 @@ Status DataFiles::write(const DataPlan& plan, const ir::Model& model,
       s = file.copy(source->descriptor(), source->offset(tensor.bytes),
                     tensor.bytes.size());
     } else {
-      s = ir::stream_bytes(tensor, model.external.get(),
-                           [&](Bytes bytes) { return file.write(bytes); });
+      s = stream_tensor(tensor, model, file);
     }
     if (!s) return s;
   }

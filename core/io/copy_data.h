@@ -16,6 +16,11 @@
 
 namespace ruleengine::io {
 
+// Writes the bytes of a tensor that has to be made, and gives back the memory
+// of what that read: however much is packed, little of it is held.
+Status stream_tensor(const ir::Tensor& tensor, const ir::Model& model,
+                     OutputFile& file);
+
 class DataFiles {
  public:
   // Writes what the plan says; `source` is the model's, or null.

@@ -106,6 +106,12 @@ bool ExternalFiles::owns(FileId id) const {
                      [&](const auto& f) { return f->id == id; });
 }
 
+void ExternalFiles::release() const {
+  for (const auto& file : files_) {
+    if (file->mapping) file->mapping->release();
+  }
+}
+
 bool ExternalFiles::faulted() const {
   return std::any_of(files_.begin(), files_.end(), [](const auto& f) {
     return f->mapping && f->mapping->faulted();

@@ -41,6 +41,8 @@ class ExternalFiles : public ir::ExternalData {
   FileId folder_id() const { return folder_id_; }
   bool owns(FileId id) const;
   bool faulted() const;
+  // See Mapping.
+  void release() const;
 
   // Encoded TensorProtos that say "external", in the order of their addresses
   // after sort_uses().

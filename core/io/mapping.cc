@@ -115,6 +115,10 @@ Mapping::~Mapping() {
   if (size_ != 0) ::munmap(data_, size_);
 }
 
+void Mapping::release() const {
+  if (size_ != 0) ::madvise(data_, size_, MADV_DONTNEED);
+}
+
 bool Mapping::faulted() const {
   return slot_ != kNoSlot && slots[slot_].faulted.load();
 }

@@ -31,6 +31,9 @@ class Mapping {
   Bytes bytes() const { return {data_, size_}; }
   // Something of it was gone when it was looked at.
   bool faulted() const;
+  // Gives back the memory of what was read. It is the file's, and comes again
+  // when it is looked at again.
+  void release() const;
 
  private:
   Mapping(std::byte* data, std::size_t size);
@@ -64,6 +67,9 @@ class FileSource : public ir::Source {
   int descriptor() const { return file_.descriptor.get(); }
   FileId id() const { return file_.id; }
   bool faulted() const { return mapping_ && mapping_->faulted(); }
+  void release() const {
+    if (mapping_) mapping_->release();
+  }
 
  private:
   OpenFile file_;

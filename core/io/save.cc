@@ -161,8 +161,7 @@ class Saver {
 
   Status write(const Piece& piece) {
     if (piece.tensor == nullptr) return write(Bytes(piece.data, piece.size));
-    return ir::stream_bytes(*piece.tensor, model_.external.get(),
-                            [&](Bytes bytes) { return out_->write(bytes); });
+    return stream_tensor(*piece.tensor, model_, *out_);
   }
 
   const ir::Model& model_;
