@@ -23,6 +23,10 @@ HITS = {
                    'op["com.x"].Linear(m.x, m.w, m.b)'),
 }
 
+THREE = rule(
+    "x, a, b, c", "op.MatMul(x, a), op.MatMul(x, b), op.MatMul(x, c)",
+    'op["com.x"].Three{m.x, m.a, m.b, m.c, outputs = 3}')
+
 
 def write(folder, rules):
     """The paths of {name: text}, written into a folder."""

@@ -15,9 +15,6 @@ from make_model import head, message, number
 import rule_texts
 
 COUNTS = [30, 300, 3000]
-THREE = rule_texts.rule(
-    "x, a, b, c", "op.MatMul(x, a), op.MatMul(x, b), op.MatMul(x, c)",
-    'op["com.x"].Three{m.x, m.a, m.b, m.c, outputs = 3}')
 TOGETHER = """return rule { doc = [[ x w1, x w2, ... => Split(x [w1 w2 ...]) ]],
 match = function(op, x, w) w:const "K N"; return op.MatMul(x, w) end,
 together = function(m) return m.x, m.w.dtype end,
@@ -73,7 +70,8 @@ def cost(folder, rule, count):
 
 def bench(folder, counts=COUNTS):
     rules = rule_texts.write(folder / "siblings",
-                             {"three": THREE, "together": TOGETHER})
+                             {"three": rule_texts.THREE,
+                              "together": TOGETHER})
     rows = []
     for rule in rules:
         costs = [cost(folder, rule, count) for count in counts]
