@@ -154,25 +154,6 @@ TEST_CASE_FIXTURE(Model, "an initializer that is gone leaves no data") {
         4);
 }
 
-// A new float[n] initializer made of two copies of `part`.
-void add_joined(ir::Model& model, const ir::Tensor* part) {
-  auto parts = model.arena.array<ir::LazyPart>(2);
-  parts[0].tensor = parts[1].tensor = part;
-  auto* lazy = model.arena.make<ir::Lazy>();
-  lazy->parts = parts;
-  auto dims = model.arena.array<std::int64_t>(1);
-  dims[0] = part->dims[0] * 2;
-  auto* tensor = model.arena.make<ir::Tensor>();
-  tensor->dtype = part->dtype;
-  tensor->storage = ir::Storage::kLazy;
-  tensor->dims = dims;
-  tensor->lazy = lazy;
-  const ir::ValueId v = model.graph.add_value(model.names.intern("joined"),
-                                              ir::Graph::main_block(),
-                                              ir::ValueKind::kInitializer);
-  model.graph.add_initializer(v, tensor);
-}
-
 const ir::Tensor* tensor_of(const ir::Model& model, std::string_view name) {
   const ir::Graph& graph = model.graph;
   for (ir::ValueId v : graph.block(ir::Graph::main_block()).initializers) {

@@ -64,15 +64,16 @@ void write_sparse_model(const std::string& path, std::uint64_t size) {
   put(graph.SerializeAsString());
 }
 
-std::uint64_t anonymous_kib() {
+std::uint64_t status_kib(const std::string& key) {
   std::ifstream status("/proc/self/status");
   std::string word;
   while (status >> word) {
     std::uint64_t kib;
-    if (word == "RssAnon:" && status >> kib) return kib;
+    if (word == key && status >> kib) return kib;
   }
   return 0;
 }
+std::uint64_t anonymous_kib() { return status_kib("RssAnon:"); }
 
 std::uint64_t disk_bytes(const std::string& path) {
   struct stat info;
@@ -124,6 +125,24 @@ TEST_CASE("a result that grows beyond 2 GiB puts large tensors outside") {
   CHECK(fs::file_size(folder / "out.onnx") < 1000);
   CHECK(fs::file_size(folder / "out.onnx.data") >= 2 * size);
   CHECK(load(folder / "out.onnx").ok());
+}
+
+TEST_CASE("what a joined constant read does not stay in memory") {
+  const TemporaryFolder folder;
+  write_sparse_model(folder / "in.onnx", std::uint64_t{64} << 20);
+  auto loaded = load(folder / "in.onnx");
+  REQUIRE(loaded.ok());
+  ir::Model& model = **loaded;
+  const auto main = ir::Graph::main_block();
+  const ir::Tensor& big =
+      *model.graph.value(model.graph.block(main).initializers[0]).tensor;
+  add_joined(model, &big);
+  model.graph.mutable_block(main).changed = true;
+  model.changed = true;
+  const std::uint64_t before = status_kib("RssFile:");
+  REQUIRE(save(model, folder / "out.onnx").ok());
+  CHECK(fs::file_size(folder / "out.onnx") > std::uint64_t{256} << 20);
+  CHECK(status_kib("RssFile:") < before + 16 * 1024);
 }
 
 std::string chain(int nodes) {

@@ -111,6 +111,25 @@ inline void touch_all(ir::Model& model) {
   model.changed = true;
 }
 
+// A new initializer made of two copies of `part`.
+inline void add_joined(ir::Model& model, const ir::Tensor* part) {
+  auto parts = model.arena.array<ir::LazyPart>(2);
+  parts[0].tensor = parts[1].tensor = part;
+  auto* lazy = model.arena.make<ir::Lazy>();
+  lazy->parts = parts;
+  auto dims = model.arena.array<std::int64_t>(1);
+  dims[0] = part->dims[0] * 2;
+  auto* tensor = model.arena.make<ir::Tensor>();
+  tensor->dtype = part->dtype;
+  tensor->storage = ir::Storage::kLazy;
+  tensor->dims = dims;
+  tensor->lazy = lazy;
+  const ir::ValueId v = model.graph.add_value(model.names.intern("joined"),
+                                              ir::Graph::main_block(),
+                                              ir::ValueKind::kInitializer);
+  model.graph.add_initializer(v, tensor);
+}
+
 }  // namespace ruleengine::io::testing
 
 #endif  // RULEENGINE_CORE_IO_TEST_SUPPORT_H_
