@@ -8,16 +8,6 @@ namespace {
 constexpr int kMaxNesting = 8;
 constexpr std::size_t kMaxBody = 1000;  // nodes, looked at anew for each call
 
-ir::Function* find(ir::Model& model, const ir::Op& op) {
-  for (const auto& f : model.functions) {
-    if (!f->removed && f->name == op.type && f->domain == op.domain &&
-        f->overload == op.overload) {
-      return f.get();
-    }
-  }
-  return nullptr;
-}
-
 std::optional<std::size_t> formal_place(const Solver& solver,
                                         ir::ValueId value) {
   if (solver.call() == nullptr) return std::nullopt;
@@ -51,7 +41,7 @@ CallContext context_of(Solver& solver, const NodeView& view,
 }  // namespace
 
 bool infer_function(Solver& solver, const NodeView& view, Outputs outputs) {
-  ir::Function* f = find(solver.model(), view.op());
+  ir::Function* f = solver.model().find_function(view.op());
   if (f == nullptr || f->body.live_node_count() > kMaxBody) return false;
   const int depth = solver.call() != nullptr ? solver.call()->depth : 0;
   if (depth >= kMaxNesting || solver.spend(f->body.live_node_count())) {

@@ -38,7 +38,7 @@ void Model::import_opset(std::string_view domain, std::int64_t version) {
   }
 }
 
-const Function* Model::find_function(const Op& op) const {
+Function* Model::find_function(const Op& op) const {
   for (const auto& f : functions) {
     if (!f->removed && f->name == op.type && f->domain == op.domain &&
         f->overload == op.overload) {

@@ -76,7 +76,7 @@ class Model {
   // Adds the import when the domain has none.
   void import_opset(std::string_view domain, std::int64_t version);
   // nullptr when no (live) function has this id.
-  const Function* find_function(const Op& op) const;
+  Function* find_function(const Op& op) const;
 
   // A name that nothing in the model has yet (values of every graph, nodes and
   // blocks): `stem`, or `stem` with the lowest free number: "Linear_2".

@@ -240,6 +240,18 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
       if (more) form.readable = false;
     }
   }
+  view_moved(node, facts, form);
+  if (opset_ < kSplitCounts && type == "Split" && form.inputs.size() < 2) {
+    form.attributes.push_back(
+        int_attribute("num_outputs", graph_->node(node).output_count));
+  }
+}
+
+// Attributes that are inputs now.
+void Upgrades::view_moved(NodeId node, Facts& facts, NewestForm& form) {
+  const auto attributes = graph_->node(node).attributes;
+  const std::string_view type = graph_->op(node).type;
+  const ValueId first = graph_->input(node, 0);
   for (const Moved& row : kMoved) {
     if (row.type != type || opset_ >= row.since) continue;
     const Attribute* a = find(attributes, row.attribute);
@@ -254,10 +266,6 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
     if (form.inputs.size() <= slot) form.inputs.resize(slot + 1);
     form.inputs[slot] = hidden(node, row.input, *tensor, a);
     drop(form, row.attribute);
-  }
-  if (opset_ < kSplitCounts && type == "Split" && form.inputs.size() < 2) {
-    form.attributes.push_back(
-        int_attribute("num_outputs", graph_->node(node).output_count));
   }
 }
 

@@ -39,6 +39,7 @@ class Upgrades {
   void view(NodeId node, Facts& facts, NewestForm& form);
 
  private:
+  void view_moved(NodeId node, Facts& facts, NewestForm& form);
   ValueId hidden(NodeId node, int input, const Tensor& tensor,
                  const void* data);
 

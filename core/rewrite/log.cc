@@ -128,58 +128,72 @@ void Log::undo_to(std::size_t size) {
 }
 
 void Log::undo(const Entry& entry) {
-  const ir::NodeId node(entry.id);
-  const ir::ValueId value(entry.id);
   switch (entry.step) {
     case Step::kNode:
-      facts_.invalidate(node);
-      graph_.pop_node();
-      break;
-    case Step::kValue:
-      undo_value(value);
-      break;
-    case Step::kInitializer:
-      undo_initializer(value);
-      break;
-    case Step::kOperand: {
-      const ir::OperandId slot(entry.id);
-      graph_.unlink(slot);
-      graph_.mutable_operand(slot) = take(operands_);
-      graph_.relink(slot);
-      facts_.invalidate(graph_.operand(slot).user);
-      break;
-    }
-    case Step::kBlockOutput:
-      graph_.set_block_output(ir::BlockId(entry.id), entry.index,
-                              take(values_));
-      if (const auto owner = graph_.block(ir::BlockId(entry.id)).owner) {
-        facts_.invalidate(owner);
-      }
-      break;
     case Step::kRemove:
-      graph_.restore_node(node);
-      facts_.invalidate(node);
-      break;
-    case Step::kDrop:
-      graph_.mutable_value(value).removed = false;
-      break;
-    case Step::kRevive:
-      graph_.mutable_value(value).removed = true;
-      break;
     case Step::kAttributes:
-      graph_.mutable_node(node).attributes = take(attributes_);
-      facts_.invalidate(node);
-      break;
     case Step::kRank:
-      graph_.mutable_node(node).rank = take(ranks_);
-      break;
+      return undo_node(entry);
+    case Step::kValue:
+    case Step::kInitializer:
+    case Step::kDrop:
+    case Step::kRevive:
     case Step::kName:
-      graph_.mutable_value(value).name = take(names_);
-      break;
     case Step::kDeclared:
-      graph_.mutable_value(value).declared = take(types_);
-      forget_producer(value);
-      break;
+      return undo_value_entry(entry);
+    case Step::kOperand:
+    case Step::kBlockOutput:
+      return undo_link(entry);
+  }
+}
+
+void Log::undo_node(const Entry& entry) {
+  const ir::NodeId node(entry.id);
+  if (entry.step == Step::kRank) {
+    graph_.mutable_node(node).rank = take(ranks_);
+    return;
+  }
+  if (entry.step == Step::kNode) {
+    facts_.invalidate(node);
+    graph_.pop_node();
+    return;
+  }
+  if (entry.step == Step::kRemove) {
+    graph_.restore_node(node);
+  } else {
+    graph_.mutable_node(node).attributes = take(attributes_);
+  }
+  facts_.invalidate(node);
+}
+
+void Log::undo_value_entry(const Entry& entry) {
+  const ir::ValueId value(entry.id);
+  if (entry.step == Step::kValue) return undo_value(value);
+  if (entry.step == Step::kInitializer) return undo_initializer(value);
+  ir::Value& v = graph_.mutable_value(value);
+  if (entry.step == Step::kName) {
+    v.name = take(names_);
+  } else if (entry.step == Step::kDeclared) {
+    v.declared = take(types_);
+    forget_producer(value);
+  } else {
+    v.removed = entry.step == Step::kRevive;
+  }
+}
+
+void Log::undo_link(const Entry& entry) {
+  if (entry.step == Step::kOperand) {
+    const ir::OperandId slot(entry.id);
+    graph_.unlink(slot);
+    graph_.mutable_operand(slot) = take(operands_);
+    graph_.relink(slot);
+    facts_.invalidate(graph_.operand(slot).user);
+    return;
+  }
+  const ir::BlockId block(entry.id);
+  graph_.set_block_output(block, entry.index, take(values_));
+  if (const ir::NodeId owner = graph_.block(block).owner) {
+    facts_.invalidate(owner);
   }
 }
 

@@ -70,6 +70,9 @@ class Log {
   };
 
   void undo(const Entry& entry);
+  void undo_node(const Entry& entry);
+  void undo_value_entry(const Entry& entry);
+  void undo_link(const Entry& entry);
   void undo_value(ir::ValueId value);
   void undo_initializer(ir::ValueId value);
   void forget_producer(ir::ValueId value);
