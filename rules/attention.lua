@@ -1,6 +1,11 @@
 return pack {
-  doc = [[Attention as one node, and its projections as another.]],
+  doc = [[
+    Attention as one node, and its projections as another. What nn.MultiheadAttention can do beyond self-attention is
+    taken apart too; the rule given by itself leaves that alone.]],
+  options = { cross_attention = true, masks = true, sequence_first = true },
 
+  "attention/decompose_multihead_attention",
+  "attention/decompose_swin_attention",
   "attention/compose_scaled_dot_product_attention",
   "attention/compose_parallel_linears",
 }

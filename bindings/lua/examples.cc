@@ -115,6 +115,10 @@ class Run {
 
   Result<rewrite::Report> rewrite_alone() {
     LoadedRule own = rule_;
+    own.options = rule_.own_options;
+    for (const auto& [name, value] : rule_.options) {
+      if (!own.options.contains(name)) own.unset_options.push_back(name);
+    }
     for (const auto& [name, value] : example_.options) {
       own.options.insert_or_assign(name, value);
     }

@@ -299,5 +299,20 @@ TEST_CASE("attention from its textbook form") { all_ok(kAttention); }
 TEST_CASE("projections of one source") { all_ok(kProjections); }
 TEST_CASE("products of one source") { all_ok(kMerge); }
 
+TEST_CASE("examples are of the rule, whatever its packs say") {
+  const RuleFolder folder;
+  folder.write("r/off.lua",
+               "return rule {options = {enable = true},\n"
+               "when = function(_, options) return options.enable end,\n"
+               "match = function(op, x) return op.Relu(op.Relu(x)) end,\n"
+               "rewrite = function(op, m) return op.Relu(m.x) end,\n"
+               "examples = {{'one', [[(float[2] x) => (float[2] y) "
+               "{ a = Relu(x) y = Relu(a) }]], 'y = Relu(x)'}}}");
+  const auto results = run(folder.write(
+      "r.lua", "return pack {options = {enable = false}, 'r/off'}"));
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].verdict == Verdict::kOk);
+}
+
 }  // namespace
 }  // namespace ruleengine::lua

@@ -70,6 +70,9 @@ struct LoadedRule {
   // Declared without a default, as in `options = {divisor = {"number"}}`, and
   // not set: m.options.NAME is nil.
   std::vector<std::string> unset_options;
+  // As if the file were given by itself: no pack has changed these. Examples
+  // are of the rule, not of its packs.
+  std::map<std::string, OptionValue> own_options;
   std::vector<std::pair<std::string, std::string>> meta;
   bool changes_meaning = false;
   int line = 0;  // of the `rule` call

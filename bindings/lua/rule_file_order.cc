@@ -130,6 +130,11 @@ Status apply_options(Loader& loader, const std::vector<SetOption>& options) {
       return status;
     }
   }
+  for (RuleInLoad& each : loader.rules()) {
+    for (const auto& [name, option] : each.options) {
+      if (option.value) each.rule->own_options.emplace(name, *option.value);
+    }
+  }
   // By name, so that the order of the command line decides nothing where two
   // packs hold one rule.
   std::vector<std::size_t> packs(loader.packs().size());

@@ -74,7 +74,9 @@ TEST_CASE("every row is sound and found again") {
   for (const OpFacts& op : all_ops()) {
     CAPTURE(std::string(op.type));
     CHECK(find_op(op.domain, op.type, op.since_version) == &op);
-    CHECK(op.since_version <= newest_opset(op.domain));
+    // Of a domain that is open the engine knows single ops.
+    CHECK((!known_domain(op.domain) ||
+           op.since_version <= newest_opset(op.domain)));
     CHECK(op.min_inputs <= op.max_inputs);
     CHECK(op.min_outputs <= op.max_outputs);
     std::set<std::string_view> names;

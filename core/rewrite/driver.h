@@ -72,8 +72,8 @@ struct Options {
 Result<Report> run(ir::Model& model, std::span<Rule* const> rules,
                    const Options& options);
 
-// Where each rule would fire, nothing changed: of the matches that RuleReport
-// would count, each is rewritten, checked and undone.
+// Where each rule would fire, nothing changed: every match is rewritten, checked
+// and undone. A member that is alone in its group is one more, rejected.
 struct Found {
   std::string rule;
   std::vector<ir::NodeId> nodes;  // consumed; of the main graph
