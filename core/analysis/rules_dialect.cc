@@ -179,9 +179,8 @@ void need_attention(const NodeView& v) {
   const std::size_t batch = rank - std::min<std::size_t>(rank, 3);
   Dims scores = broadcast_shapes(v, q.first(batch), k.first(batch));
   if (rank > 2) {
-    need_equal(v, k[rank - 3], values[rank - 3],
-               "keys and values differ in heads");
     need_groups(v, q[rank - 3], k[rank - 3]);
+    need_groups(v, q[rank - 3], values[rank - 3]);
     const Dim heads = count(v.attribute_int("num_heads", -1));
     if (rank == 4) need_equal(v, q[1], heads, "num_heads is another number");
     scores.push_back(q[rank - 3]);

@@ -374,16 +374,24 @@ class Options(RunTest):
                      "loud.facter=3", says="factor")
 
     def test_targets(self):
-        for target in ("auto", "portable"):
+        for target in ("auto", "portable", "onnx", "ort"):
             self.run_ok("run", "cancel.lua", "m.onnx", "--target", target)
-        for target in ("onnx", "ort"):
-            self.run_bad(2, "run", "cancel.lua", "m.onnx", "--target", target,
-                         "-o", "x.onnx", says="not there yet")
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "--target", "portabel",
                      "-o", "x.onnx", says="portable")
 
+    def test_opset(self):
+        self.run_ok("run", "cancel.lua", "m.onnx", "--opset", "23", "-o",
+                    "raised.onnx")
+        raised = onnx.load(self.folder / "raised.onnx")
+        self.assertEqual(raised.opset_import[0].version, 23)
+        onnx.checker.check_model(raised)
+        for words in (["--opset", "99"], ["--opset", "-1"],
+                      ["--opset", "23", "--target", "ort"]):
+            self.run_bad(2, "run", "cancel.lua", "m.onnx", *words, "-o",
+                         "x.onnx", says="opset")
+
     def test_what_is_not_there_yet(self):
-        for words in (["--verify"], ["--verify=local"], ["--opset", "23"]):
+        for words in (["--verify"], ["--verify=local"]):
             with self.subTest(words):
                 self.run_bad(2, "run", "cancel.lua", "m.onnx", *words,
                              says="not there yet")

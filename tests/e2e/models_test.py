@@ -1,7 +1,7 @@
 """Real exports through every pack: attention fused, numbers kept.
 
-Every model of tests/data and, where it is there, of the shared collection. Per
-model: the run ends well, its result is valid, fuses what tests/data/models.json
+Every model of tests/data and, where it is there, of the shared collection, for
+every target. Per model and target: the run ends well, its result is valid, fuses what tests/data/models.json
 says, computes what the original computes in ONNX Runtime, comes out the same
 twice, and a second run leaves it byte for byte as it is.
 
@@ -40,20 +40,21 @@ def find_models():
 
 
 MODELS = find_models()
+TARGETS = ("portable", "onnx", "ort")
 
 
-def rewrite(source, result):
+def rewrite(source, result, target):
     return program.run("run", *program.packs(), source, "-o", result,
-                       "--target", "portable", "-q")
+                       "--target", target, "-q")
 
 
-def check_repeats(source, first, folder):
+def check_repeats(source, first, folder, target):
     again, second = folder / "again.onnx", folder / "second.onnx"
     found = []
-    rewrite(source, again)
+    rewrite(source, again, target)
     if not again.exists() or again.read_bytes() != first.read_bytes():
         found.append("two runs gave different bytes")
-    done = rewrite(first, second)
+    done = rewrite(first, second, target)
     if done.code:
         found.append(f"run on its own result: {done.err[:300]}")
     elif second.read_bytes() != first.read_bytes():
@@ -86,14 +87,16 @@ def check_numbers(name, source, result, inputs):
     return numbers.disagreements(source, result, onnx.load(source), feeds)
 
 
-def check(name):
-    """(fused nodes, complaints) of one model; runs in a process of its own."""
+def check(job):
+    """(fused nodes, complaints) of one model for one target; runs in a process
+    of its own."""
+    name, target = job
     source, inputs = MODELS[name]
     before = source.read_bytes()
     with tempfile.TemporaryDirectory(prefix="ruleengine-test-") as temporary:
         folder = pathlib.Path(temporary)
         result = folder / "result.onnx"
-        done = rewrite(source, result)
+        done = rewrite(source, result, target)
         if done.code:
             return 0, [f"exit code {done.code}: {done.err[:400]}"]
         model = onnx.load(result)
@@ -103,15 +106,16 @@ def check(name):
         except Exception as error:  # pylint: disable=broad-except
             found.append(f"not valid: {str(error)[:300]}")
         found += check_numbers(name, source, result, inputs)
-        found += check_repeats(source, result, folder)
+        found += check_repeats(source, result, folder, target)
     if source.read_bytes() != before:
         found.append("the input was changed")
     return fused, found
 
 
-def check_all(names):
+def check_all(names, targets=TARGETS):
+    jobs = [(name, target) for name in names for target in targets]
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
-        return dict(zip(names, pool.map(check, names)))
+        return dict(zip(jobs, pool.map(check, jobs)))
 
 
 RESULTS = {}
@@ -122,7 +126,7 @@ def setUpModule():
 
 
 class Models(unittest.TestCase):
-    """One test per model, added below."""
+    """One test per model and target, added below."""
 
     def test_enough_of_them(self):
         self.assertGreaterEqual(len(MODELS), 20)
@@ -147,20 +151,21 @@ class Models(unittest.TestCase):
                 self.assertEqual(result.read_bytes(), path.read_bytes(), name)
 
 
-def add_test(name):
+def add_test(name, target):
     def test(self):
-        _, found = RESULTS[name]
+        _, found = RESULTS[name, target]
         self.assertFalse(found, f"{name}:\n  " + "\n  ".join(found))
-    setattr(Models, "test_" + name.replace(".", "_"), test)
+    setattr(Models, f"test_{target}_" + name.replace(".", "_"), test)
 
 
 for model_name in MODELS:
-    add_test(model_name)
+    for model_target in TARGETS:
+        add_test(model_name, model_target)
 
 
 def record():
-    results = check_all(sorted(set(MODELS) & set(EXPECTED)))
-    for name, (fused, found) in results.items():
+    results = check_all(sorted(set(MODELS) & set(EXPECTED)), ["portable"])
+    for (name, _), (fused, found) in results.items():
         if not found:
             EXPECTED[name]["at_least"] = max(EXPECTED[name]["at_least"], fused)
         print(name, fused, "of", EXPECTED[name]["blocks"], *found, sep="  ")

@@ -200,7 +200,8 @@ class Portable(program.ProgramTest):
         source, feeds = model(case, opset)
         self.write("m.onnx", source.SerializeToString())
         self.write("call.lua", rule(case))
-        self.run_ok("run", "call.lua", "m.onnx", "-o", "out.onnx")
+        self.run_ok("run", "call.lua", "m.onnx", "-o", "out.onnx",
+                    "--target", "portable")
         out = self.folder / "out.onnx"
         result = onnx.load(out)
         onnx.checker.check_model(result)
