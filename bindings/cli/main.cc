@@ -1,7 +1,7 @@
 // The command line: parses arguments into Options and calls one verb.
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -98,6 +98,18 @@ void add_questions(CLI::App& app, Options& o) {
   explain->add_option("--first", o.first, kFirst);
   add_rule_options(explain, o);
 
+  CLI::App* coverage = add_verb(
+      app, "coverage",
+      "count the attention blocks that rules compose, and say what stops them",
+      "ruleengine coverage model.onnx --min 100");
+  add_paths(coverage, o, "models, and rules instead of those that ship");
+  coverage
+      ->add_option("--min", o.min,
+                   "exit code 1 when a model has less, in percent")
+      ->check(CLI::Range(0.0, 100.0));
+  coverage->add_flag("--json", o.json, "as JSON");
+  add_rule_options(coverage, o);
+
   CLI::App* test = add_verb(app, "test", "run the examples of rules",
                             "ruleengine test rules/attention.lua");
   add_paths(test, o, "rules");
@@ -121,6 +133,7 @@ Verb verb_of(const CLI::App& app) {
   if (name == "run") return run;
   if (name == "match") return match;
   if (name == "explain") return explain;
+  if (name == "coverage") return coverage;
   if (name == "test") return test;
   if (name == "report") return report;
   return print;
@@ -135,8 +148,7 @@ void split_node(const CLI::App& app, Options& o) {
 }
 
 int parse_and_run(int argc, char** argv) {
-  CLI::App app("Rewrites ONNX models with rules written in Lua.",
-               "ruleengine");
+  CLI::App app("Rewrites ONNX models with rules written in Lua.", "ruleengine");
   app.set_version_flag("--version", fmt::format("ruleengine {}", kVersion));
   app.require_subcommand(1);
   app.footer("`ruleengine VERB --help` says more, with an example.");
@@ -148,8 +160,8 @@ int parse_and_run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return fail({ErrorKind::kUsage, error.what(), "", "", "",
-                 "ruleengine --help"});
+    return fail(
+        {ErrorKind::kUsage, error.what(), "", "", "", "ruleengine --help"});
   }
   split_node(app, options);
   io::guard_mapping_faults();

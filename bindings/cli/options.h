@@ -13,15 +13,15 @@ namespace ruleengine::cli {
 struct Options {
   std::vector<std::string> paths;  // rules and models, in any order
   std::string output;
-  std::vector<std::string> sets;   // RULE.OPTION=VALUE
+  std::vector<std::string> sets;  // RULE.OPTION=VALUE
   std::string target = "auto";
-  std::int64_t opset = 0;          // 0: not given
+  std::int64_t opset = 0;  // 0: not given
   std::string report;
-  std::string verify;              // "", "model" or "local"
+  std::string verify;  // "", "model" or "local"
   bool share_data = false;
   bool dry_run = false;
   std::uint64_t limit_rewrites = 1'000'000;
-  double limit_time = 0;           // seconds; 0: none
+  double limit_time = 0;  // seconds; 0: none
   double limit_callback = 5;
   double limit_load = 2;
   std::uint64_t limit_memory = 1024;  // MiB
@@ -31,6 +31,7 @@ struct Options {
   bool json = false;               // match, test
   std::string node;                // explain
   std::vector<std::string> first;  // explain, match: rules to run before
+  double min = 0;                  // coverage: percent
   bool weights = false;            // print
   // --limit-time counts from here, over all models.
   std::chrono::steady_clock::time_point started =

@@ -78,7 +78,7 @@ Result<Paths> sort_paths(const std::vector<std::string>& paths, Wants wants) {
     }
   }
   const char* hint = "ruleengine run rules/*.lua model.onnx";
-  if (wants != Wants::kModels && out.rules.empty()) {
+  if ((wants == Wants::kRules || wants == Wants::kBoth) && out.rules.empty()) {
     return usage("no rules were given", hint);
   }
   if (wants != Wants::kRules && out.models.empty()) {

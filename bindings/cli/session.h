@@ -21,9 +21,10 @@ struct Paths {
   std::vector<std::string> rules, models;
 };
 
-enum class Wants { kRules, kModels, kBoth };
+enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 // By what they are: *.lua and folders are rules, *.onnx and *.onnxtxt models.
-// Missing or surplus ones are usage errors.
+// Missing or surplus ones are usage errors; kModelsAndRules can do without
+// rules.
 Result<Paths> sort_paths(const std::vector<std::string>& paths, Wants wants);
 
 bool is_text_model(const std::string& path);  // *.onnxtxt

@@ -7,12 +7,13 @@
 
 namespace ruleengine::cli {
 
-int run(const Options& options);      // rewrite models
-int match(const Options& options);    // where would each rule fire
-int explain(const Options& options);  // how far a rule gets, and why not
-int test(const Options& options);     // the examples of rules
-int report(const Options& options);   // a model as a table
-int print(const Options& options);    // a model as ONNX text
+int run(const Options& options);       // rewrite models
+int match(const Options& options);     // where would each rule fire
+int explain(const Options& options);   // how far a rule gets, and why not
+int coverage(const Options& options);  // how much attention is composed
+int test(const Options& options);      // the examples of rules
+int report(const Options& options);    // a model as a table
+int print(const Options& options);     // a model as ONNX text
 
 }  // namespace ruleengine::cli
 

@@ -67,6 +67,9 @@ struct Options {
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
 };
 
+// A node as reports name it: its name, or that of its first output.
+std::string node_label(const ir::Graph& graph, ir::NodeId node);
+
 // Runs to the fixed point. A limit hit, a rule that feeds itself or two that
 // undo each other: Diagnostic kLimit naming the culprits.
 Result<Report> run(ir::Model& model, std::span<Rule* const> rules,

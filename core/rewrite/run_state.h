@@ -80,9 +80,6 @@ class RunState {
   std::uint64_t done_ = 0;
 };
 
-// A node as reports name it: its name, or that of its first output.
-std::string node_label(const ir::Graph& graph, ir::NodeId node);
-
 // Kept edits may be checked one by one; see RULEENGINE_CHECK_EDITS.
 Status check_after_edit(GraphRun& run);
 Status check_at_end(GraphRun& run);

@@ -10,7 +10,7 @@ from onnx import numpy_helper
 
 from support import make, numbers, program
 
-VERBS = ["run", "match", "explain", "test", "report", "print"]
+VERBS = ["run", "match", "explain", "coverage", "test", "report", "print"]
 BERT = program.ROOT / "examples" / "bert.onnx"
 
 
@@ -309,6 +309,33 @@ class Print(VerbsTest):
             feeds = {name: saved[name] for name in saved.files}
         self.assertEqual(numbers.disagreements(
             BERT, self.folder / "again.onnx", onnx.load(BERT), feeds), [])
+
+
+class Coverage(VerbsTest):
+    def test_all_of_it(self):
+        done = self.run_ok("coverage", BERT, "--min", "100")
+        self.assertRegex(done.out, r"bert\.onnx +2 +2\n")
+
+    def test_what_is_left_has_a_reason(self):
+        rules = program.ROOT / "rules"
+        done = program.run("coverage", rules / "canonical.lua",
+                           rules / "attention" / "fuse_masked_attention.lua",
+                           BERT, "--min", "1", "--json")
+        self.assertEqual(done.code, 1, done.err)
+        found, = json.loads(done.out)
+        self.assertEqual((found["found"], found["fused"]), (2, 0))
+        for left in found["left"]:
+            self.assertEqual(left["rule"], "fuse_masked_attention")
+            self.assertTrue(left["reason"])
+
+    def test_no_attention(self):
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17]>
+            g (float[4,4] x) => (float[4,4] y) {
+              s = Softmax <axis = -1> (x)
+              y = MatMul(s, x)
+            }""")
+        done = self.run_ok("coverage", "m.onnxtxt", "--min", "100")
+        self.assertRegex(done.out, r"m\.onnxtxt +0 +0\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,185 @@
+// `ruleengine coverage [RULE...] MODEL...`: how much of the attention of each
+// model the rules compose, and for every block left the reason: what a rule
+// turned down, or how far the nearest rule got. Without rules, those that ship.
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "bindings/cli/session.h"
+#include "bindings/cli/target.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "core/analysis/attention_sites.h"
+#include "core/io/load.h"
+#include "core/match/machine.h"
+#include "core/rewrite/portable.h"
+
+namespace ruleengine::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Left {
+  std::string node, rule, reason;
+};
+
+struct Coverage {
+  std::string model;
+  std::uint64_t found = 0, fused = 0;
+  std::vector<Left> left;
+
+  double percent() const {
+    return found == 0 ? 100.0
+                      : 100.0 * static_cast<double>(fused) /
+                            static_cast<double>(found);
+  }
+};
+
+// The main graph, and bodies that are not the engine's own.
+std::vector<ir::Graph*> graphs_of(ir::Model& model) {
+  std::vector<ir::Graph*> graphs = {&model.graph};
+  for (const auto& f : model.functions) {
+    if (!f->removed && !rewrite::is_dialect_function(*f)) {
+      graphs.push_back(&f->body);
+    }
+  }
+  return graphs;
+}
+
+std::uint64_t count_fused(const ir::Graph& graph) {
+  std::uint64_t count = 0;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    if (!node.removed && analysis::is_attention(graph.op(ir::NodeId(i)))) {
+      ++count;
+    }
+  }
+  return count;
+}
+
+// What a rule said when it turned this node down.
+std::optional<Left> rejection_at(const rewrite::Report& report,
+                                 const std::string& label) {
+  for (const auto& rule : report.rules) {
+    for (const rewrite::Rejected& each : rule.rejected) {
+      if (each.node != label) continue;
+      std::string reason = each.reason;
+      if (!each.value.empty()) reason += " (" + each.value + ")";
+      return Left{label, rule.name, std::move(reason)};
+    }
+  }
+  return std::nullopt;
+}
+
+// The rule about attention that gets furthest here.
+Left nearest(const Rules& rules, ir::Graph& graph, ir::Facts& facts,
+             ir::NodeId root, std::string label) {
+  Left best{std::move(label), "", "no rule begins here"};
+  double furthest = -1;
+  for (const auto& rule : rules.set->rules()) {
+    if (rule->phase != rewrite::Phase::kAttention || !rule->pattern) continue;
+    const auto attempt = match::explain(*rule->pattern, graph, facts, root);
+    if (!attempt.miss) continue;
+    const double depth = attempt.miss->depth;
+    if (depth <= furthest) continue;
+    furthest = depth;
+    best.rule = rule->name;
+    best.reason = fmt::format("{}: expected {}, found {}", attempt.miss->test,
+                              attempt.miss->expected, attempt.miss->found);
+  }
+  return best;
+}
+
+Result<Coverage> cover(const std::string& path, Rules& rules,
+                       const Options& options) {
+  auto model = load_model(path);
+  if (!model) return model.error();
+  const rewrite::Options engine = engine_options(options);
+  auto report = rewrite::run(**model, rules.pointers, engine);
+  if (!report) return report.error();
+  Coverage out{.model = path};
+  for (ir::Graph* graph : graphs_of(**model)) {
+    const auto facts = engine.facts(*graph);
+    out.fused += count_fused(*graph);
+    for (const auto& site : analysis::attention_sites(*graph, *facts)) {
+      const std::string label = rewrite::node_label(*graph, site.product);
+      auto rejected = rejection_at(*report, label);
+      out.left.push_back(
+          rejected ? std::move(*rejected)
+                   : nearest(rules, *graph, *facts, site.product, label));
+    }
+  }
+  out.found = out.fused + out.left.size();
+  if (auto status = io::check_intact(**model); !status) return status.error();
+  return out;
+}
+
+Json to_json(const Coverage& coverage) {
+  Json left = Json::array();
+  for (const Left& each : coverage.left) {
+    left.push_back({{"node", printable(each.node)},
+                    {"rule", each.rule},
+                    {"reason", printable(each.reason)}});
+  }
+  return {{"model", printable(coverage.model)},
+          {"found", coverage.found},
+          {"fused", coverage.fused},
+          {"left", std::move(left)}};
+}
+
+void print_text(const std::vector<Coverage>& all) {
+  std::vector<std::vector<std::string>> rows = {{"model", "found", "fused"}};
+  for (const Coverage& each : all) {
+    rows.push_back({printable(each.model), std::to_string(each.found),
+                    std::to_string(each.fused)});
+  }
+  fmt::print("{}", table(rows));
+  for (const Coverage& each : all) {
+    for (const Left& left : each.left) {
+      fmt::print("{}: left at {}\n", printable(each.model),
+                 printable(left.node));
+      if (!left.rule.empty()) fmt::print("  nearest:   {}\n", left.rule);
+      fmt::print("  reason:    {}\n", printable(left.reason));
+    }
+  }
+}
+
+// The packs that ship and speak of attention.
+Result<std::vector<std::string>> rules_or_shipped(
+    std::vector<std::string> given) {
+  if (!given.empty()) return given;
+  const auto folder = shipped_rules();
+  if (!folder) return folder.error();
+  return std::vector<std::string>{*folder + "/canonical.lua",
+                                  *folder + "/attention.lua"};
+}
+
+}  // namespace
+
+int coverage(const Options& options) {
+  auto paths = sort_paths(options.paths, Wants::kModelsAndRules);
+  if (!paths) return fail(paths.error());
+  const auto files = rules_or_shipped(std::move(paths->rules));
+  if (!files) return fail(files.error());
+  auto rules = load_rules(*files, options);
+  if (!rules) return fail(rules.error());
+  std::vector<Coverage> all;
+  bool enough = true;
+  for (const std::string& path : paths->models) {
+    auto one = cover(path, *rules, options);
+    if (!one) return fail(one.error());
+    enough = enough && one->percent() >= options.min;
+    all.push_back(std::move(*one));
+  }
+  if (options.json) {
+    Json json = Json::array();
+    for (const Coverage& each : all) json.push_back(to_json(each));
+    fmt::print("{}", text_of(json));
+  } else {
+    print_text(all);
+  }
+  return enough ? 0 : 1;
+}
+
+}  // namespace ruleengine::cli

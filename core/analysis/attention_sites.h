@@ -1,0 +1,29 @@
+// Attention in a graph, whoever wrote it: a softmax of scores, which are the
+// product of two computed values, whose result weighs values in another
+// product. Found by walking, without a rule, so that what rules compose can be
+// held against what is there.
+#ifndef RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_
+#define RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_
+
+#include <vector>
+
+#include "core/ir/facts.h"
+#include "core/ir/graph.h"
+
+namespace ruleengine::analysis {
+
+struct AttentionSite {
+  ir::NodeId softmax;
+  ir::NodeId product;  // of the probabilities and the values
+};
+
+// In the order of nodes; all blocks of the graph are looked at.
+std::vector<AttentionSite> attention_sites(const ir::Graph& graph,
+                                           ir::Facts& facts);
+
+// Is this op attention as a whole, in any of the domains that have it?
+bool is_attention(const ir::Op& op);
+
+}  // namespace ruleengine::analysis
+
+#endif  // RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_
