@@ -7,5 +7,6 @@ return pack {
   "attention/decompose_multihead_attention",
   "attention/decompose_swin_attention",
   "attention/compose_scaled_dot_product_attention",
+  "attention/compose_batched_attention",
   "attention/compose_parallel_linears",
 }

@@ -6,6 +6,7 @@ return pack {
   "canonical/shape_from_inputs",
   "canonical/cancel_reshapes",
   "canonical/cancel_transposes",
+  "canonical/einsum_as_matmul",
   "canonical/batched_transpose",
   "canonical/batched_matmul",
   "canonical/batched_pointwise",

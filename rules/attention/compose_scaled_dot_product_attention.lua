@@ -22,42 +22,15 @@ return rule {
     scores = either(
       function() head_scale:shape "... H 1 1"; return op.Mul(scores, head_scale) end,
       op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
-    scores = either(op.Mul(op.Tanh(op.Div(scores, cap)), cap), scores)
-    scores = many(function(s) return op.Add(s, bias) end, scores)
-    scores = either(op.Where(keep, scores, fill), op.Where(hide, fill, scores), scores)
-    scores = many(function(s) return op.Add(s, mask) end, scores)
-    scores = attention.scaled(op, scores, outer_scale, "outer_divided")
-    local p = attention.probabilities(op, scores, ratio, training)
+    local p = attention.softmax(op, scores, { cap = cap, bias = bias, keep = keep, hide = hide, fill = fill, mask = mask,
+      outer_scale = outer_scale, ratio = ratio, training = training })
     return op.MatMul(p, attention.repeated(op, v, "L", "E"))
   end,
 
   where = function(m)
-    m.outer = attention.factor(m.outer_scale, m.outer_divided)
-    m.factor = m.outer * attention.factor(m.scale, m.divided)
-      * attention.factor(m.q_scale, m.q_divided)
-      * attention.factor(m.k_scale, m.k_divided)
-    attention.need_float(m.factor, m.q)
-    need(m.outer > 0, "the scale after the mask turns its sign", m.outer_scale)
-    if m.cap then
-      m.softcap = need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
-      need(m.softcap > 0, "the soft cap is not positive", m.cap)
-      need(m.outer == 1, "a scale after the soft cap", m.outer_scale)
-    end
-    attention.need_mask(m.keep or m.hide, m)
-    for _, added in ipairs(m.bias) do attention.need_mask(added, m) end
-    for _, added in ipairs(m.mask) do attention.need_mask(added, m) end
-    if m.fill then
-      m.filled = need(m.fill:scalar(), "the fill of the mask is not a constant", m.fill)
-      need(m.filled * m.outer < -1e37, "the fill of the mask is too small to be a mask", m.fill)
-    end
+    m.numbers = attention.numbers(m, {m.T, m.S, m.H, m.B})
     local heads = m.swapped and m.swapped:dim(1) or m.k:dim(m.split and 2 or 1)
     need(heads == m.v:dim(1), "keys and values differ in their heads", m.v)
-    if m.training then
-      need(m.training:scalar() == 0, "dropout may be training", m.training)
-    end
-    if m.dropout then
-      m.dropped = m.ratio and need(m.ratio:scalar(), "the dropout ratio is not a constant", m.ratio) or 0.5
-    end
   end,
 
   rewrite = function(op, m)
@@ -65,19 +38,9 @@ return rule {
     if m.head_scale then q = op.Mul(q, m.head_scale) end
     if m.split then k = op.Transpose{k, perm = {0, 2, 1, 3}} end
     if m.swapped then k = op.Transpose{m.swapped, perm = {0, 1, 3, 2}} end
-    local mask = attention.sum(op, nil, m.bias)
-    if m.fill then
-      local keep = m.keep or op.Not(m.hide)
-      if m.filled == -math.huge and not mask and #m.mask == 0 then
-        mask = keep
-      else
-        mask = op.Where(keep, mask or 0, m.fill)
-      end
-    end
-    mask = attention.sum(op, mask, m.mask)
-    if mask and mask.dtype ~= "bool" and m.outer ~= 1 then mask = op.Mul(mask, m.outer) end
-    return op.ruleengine.ScaledDotProductAttention{q, k, m.v, mask,
-      num_heads = m.H, head_dim = m.E, scale = m.factor, dropout_p = m.dropped, softcap = m.softcap}
+    return op.ruleengine.ScaledDotProductAttention{q, k, m.v, attention.mask(op, m, m.numbers),
+      num_heads = m.H, head_dim = m.E, scale = m.numbers.factor, dropout_p = m.numbers.dropped,
+      softcap = m.numbers.softcap}
   end,
 
   examples = {

@@ -22,7 +22,7 @@ return rule {
 
   where = function(m)
     m.factor = attention.need_float(attention.factor(m.scale, m.divided), m.q)
-    attention.need_mask(m.mask, m)
+    attention.need_mask(m.mask, {m.T, m.S, m.H, m.B})
     local literal = m.options.literal_divisor
     if literal then
       need(m.divided and m.scale:scalar() == literal, "the divisor is another one", m.scale)

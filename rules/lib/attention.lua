@@ -38,18 +38,76 @@ function attention.transposed(op, k, split, swapped)
     swapped)
 end
 
---- Whether the mask broadcasts to [B,H,S,T], as far as numbers say. Sizes that
---- are only known at run time agree with the scores there, or the sum would not
---- have been computed; the fused op's body computes the same sum.
-function attention.need_mask(mask, m)
+--- softmax of the scores with all that may be done to them: soft cap, bias,
+--- masks chosen by Where and masks added, a scale after them; then the guard
+--- and the dropout of `probabilities`. p holds the variables.
+function attention.softmax(op, scores, p)
+  scores = either(op.Mul(op.Tanh(op.Div(scores, p.cap)), p.cap), scores)
+  scores = many(function(s) return op.Add(s, p.bias) end, scores)
+  scores = either(op.Where(p.keep, scores, p.fill), op.Where(p.hide, p.fill, scores), scores)
+  scores = many(function(s) return op.Add(s, p.mask) end, scores)
+  scores = attention.scaled(op, scores, p.outer_scale, "outer_divided")
+  return attention.probabilities(op, scores, p.ratio, p.training)
+end
+
+--- Whether the mask broadcasts to the scores, whose sizes from the last to the
+--- first are given, as far as numbers say. Sizes that are only known at run time
+--- agree with the scores there, or the sum would not have been computed; the
+--- fused op's body computes the same sum.
+function attention.need_mask(mask, sizes)
   if not mask then return end
-  local to = {m.T, m.S, m.H, m.B}
-  need(need(mask:rank(), "the rank of the mask is unknown", mask) <= 4, "the mask has more than four axes", mask)
+  need(need(mask:rank(), "the rank of the mask is unknown", mask) <= #sizes, "the mask has too many axes", mask)
   for i = 1, mask:rank() do
-    local size, want = mask:dim(-i), to[i]
+    local size, want = mask:dim(-i), sizes[i]
     need(type(size) ~= "number" or type(want) ~= "number" or size == 1 or size == want,
       "the mask does not fit the scores", mask)
   end
+end
+
+--- The numbers of what `softmax` found, its conditions met: factor (of all scales), outer, softcap, filled, dropped.
+--- sizes: those of the scores, from the last to the first.
+function attention.numbers(m, sizes)
+  local n = { outer = attention.factor(m.outer_scale, m.outer_divided) }
+  n.factor = n.outer * attention.factor(m.scale, m.divided)
+    * attention.factor(m.q_scale, m.q_divided)
+    * attention.factor(m.k_scale, m.k_divided)
+  attention.need_float(n.factor, m.q)
+  need(n.outer > 0, "the scale after the mask turns its sign", m.outer_scale)
+  if m.cap then
+    n.softcap = need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
+    need(n.softcap > 0, "the soft cap is not positive", m.cap)
+    need(n.outer == 1, "a scale after the soft cap", m.outer_scale)
+  end
+  attention.need_mask(m.keep or m.hide, sizes)
+  for _, added in ipairs(m.bias) do attention.need_mask(added, sizes) end
+  for _, added in ipairs(m.mask) do attention.need_mask(added, sizes) end
+  if m.fill then
+    n.filled = need(m.fill:scalar(), "the fill of the mask is not a constant", m.fill)
+    need(n.filled * n.outer < -1e37, "the fill of the mask is too small to be a mask", m.fill)
+  end
+  if m.training then
+    need(m.training:scalar() == 0, "dropout may be training", m.training)
+  end
+  if m.dropout then
+    n.dropped = m.ratio and need(m.ratio:scalar(), "the dropout ratio is not a constant", m.ratio) or 0.5
+  end
+  return n
+end
+
+--- All masks that `softmax` found as one; nil when there is none.
+function attention.mask(op, m, numbers)
+  local mask = attention.sum(op, nil, m.bias)
+  if m.fill then
+    local keep = m.keep or op.Not(m.hide)
+    if numbers.filled == -math.huge and not mask and #m.mask == 0 then
+      mask = keep
+    else
+      mask = op.Where(keep, mask or 0, m.fill)
+    end
+  end
+  mask = attention.sum(op, mask, m.mask)
+  if mask and mask.dtype ~= "bool" and numbers.outer ~= 1 then mask = op.Mul(mask, numbers.outer) end
+  return mask
 end
 
 --- factor, when an attribute, a float, can hold what v's type computes with.

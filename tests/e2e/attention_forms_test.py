@@ -59,5 +59,64 @@ class AttentionForms(program.ProgramTest):
                 source, result, changed, attention_forms.feeds(changed)), [])
 
 
+# Spellings that are too far from the others to be choices: (inputs, body).
+OTHERS = {
+    "one head": ("float[B,5,8] q, float[B,7,8] k, float[B,7,6] v", """
+        kt = Transpose <perm = [0,2,1]> (k)
+        s = MatMul(q, kt)
+        d = Div(s, c)
+        p = Softmax <axis = -1> (d)
+        y = MatMul(p, v)""", "B,5,6"),
+    "one head, a mask for each": (
+        "float[2,5,8] q, float[2,8,7] k, float[2,7,8] v, float[2,1,7] m", """
+        qs = Mul(q, c)
+        s = MatMul(qs, k)
+        a = Add(s, m)
+        p = Softmax <axis = -1> (a)
+        y = MatMul(p, v)""", "2,5,8"),
+    "one head, one mask": (
+        "float[2,5,8] q, float[2,7,8] k, float[2,7,8] v, float[5,7] m", """
+        kt = Transpose <perm = [0,2,1]> (k)
+        s = MatMul(q, kt)
+        a = Add(m, s)
+        p = Softmax <axis = -1> (a)
+        y = MatMul(p, v)""", "2,5,8"),
+    "einsum": ("float[2,4,5,8] q, float[2,4,7,8] k, float[2,4,7,8] v", """
+        s = Einsum <equation = "bhid,bhjd->bhij"> (q, k)
+        d = Mul(s, c)
+        p = Softmax <axis = -1> (d)
+        y = Einsum <equation = "bhij,bhjd->bhid"> (p, v)""", "2,4,5,8"),
+    "einsum, heads inside": (
+        "float[2,5,4,8] q, float[2,7,4,8] k, float[2,7,4,8] v", """
+        s = Einsum <equation = "bihd,bjhd->bhij"> (q, k)
+        p = Softmax <axis = -1> (s)
+        y = Einsum <equation = "bhij,bjhd->bihd"> (p, v)""", "2,5,4,8"),
+    "einsum, the sequence first": (
+        "float[5,2,4,8] q, float[7,2,4,8] k, float[7,2,4,8] v,"
+        " float[2,1,5,7] m", """
+        s = Einsum <equation = "ibnd,jbnd->bnij"> (q, k)
+        d = Mul(s, c)
+        a = Add(d, m)
+        p = Softmax <axis = 3> (a)
+        y = Einsum <equation = "bnij,jbnd->ibnd"> (p, v)""", "5,2,4,8"),
+}
+
+
+class OtherForms(AttentionForms):
+    def test_every_form(self):
+        for name, (inputs, body, output) in OTHERS.items():
+            with self.subTest(name):
+                model = onnx.parser.parse_model(
+                    '<ir_version: 8, opset_import: ["" : 17]> '
+                    f"g ({inputs}) => (float[{output}] y) "
+                    f"<float c = {{0.35}}> {{{body}}}")
+                source = self.write("m.onnx", model.SerializeToString())
+                self.run_ok("run", *program.packs(), source, "-o", "out.onnx",
+                            "-q")
+                self.check(model, source, self.folder / "out.onnx")
+
+    test_what_is_not_attention = None
+
+
 if __name__ == "__main__":
     unittest.main()
