@@ -63,6 +63,11 @@ Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
   std::ifstream file(from, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
+  if (!file || !text) {
+    return Diagnostic{.kind = ErrorKind::kModel,
+                      .what = "the model cannot be read again",
+                      .where = from};
+  }
   return stage_text(to, text.str());
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/cli/session.h"
+#include "core/analysis/attention_sites.h"
 #include "core/ir/op_facts.h"
 #include "core/rewrite/portable.h"
 #include "core/rewrite/raise.h"
@@ -20,19 +21,20 @@ namespace fs = std::filesystem;
 // From here on the standard has Attention.
 constexpr std::int64_t kAttention = 23;
 
-// What every target but `portable` has no word for, in standard ops.
+// What every target but `portable` has no word for, in standard ops; and what
+// takes away the layout that this leaves.
 constexpr std::array kLowered = {"lowering/linear.lua",
                                  "lowering/mha_in_projection.lua"};
+constexpr std::array kTidied = {"canonical/cancel_reshapes.lua",
+                                "canonical/cancel_transposes.lua"};
 
-bool is_open(const ir::Model& model, const ir::Node& node) {
-  return !node.removed && rewrite::has_body(model.ops[node.op]);
-}
-
-// Is there anything that a target would write in another way?
-bool has_own_ops(const ir::Model& model) {
+// Is there such an op anywhere?
+template <class Wanted>
+bool has_op(const ir::Model& model, const Wanted& wanted) {
   const auto in = [&](const ir::Graph& graph) {
     for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      if (is_open(model, graph.node(ir::NodeId(i)))) return true;
+      const ir::Node& node = graph.node(ir::NodeId(i));
+      if (!node.removed && wanted(model.ops[node.op])) return true;
     }
     return false;
   };
@@ -72,32 +74,46 @@ void warn_of_rest(const std::string& target, rewrite::Report& report) {
   }
 }
 
-Status run_rules(ir::Model& model, const std::string& target,
-                 const Options& options, RunReport& report) {
+// Runs these of the rules that ship, and adds what they did to the report.
+Result<std::uint64_t> run_rules(ir::Model& model,
+                                const std::vector<std::string>& files,
+                                const Options& options, RunReport& report) {
   const auto folder = shipped_rules();
   if (!folder) return folder.error();
-  std::vector<std::string> paths = {*folder + "/canonical.lua",
-                                    *folder + "/targets/" + target};
-  for (const char* each : kLowered) paths.push_back(*folder + "/" + each);
+  std::vector<std::string> paths;
+  for (const std::string& file : files) paths.push_back(*folder + "/" + file);
   Options own = options;
   own.sets.clear();
   auto rules = load_rules(paths, own);
   if (!rules) return rules.error();
   auto done = rewrite::run(model, rules->pointers, engine_options(options));
   if (!done) return done.error();
-  warn_of_rest(target, *done);
-  std::erase_if(done->rules, [](const rewrite::RuleReport& rule) {
-    return rule.phase != rewrite::Phase::kTarget;
-  });
+  std::uint64_t rewrites = 0;
+  for (const auto& rule : done->rules) rewrites += rule.rewrites;
+  warn_of_rest(report.target, *done);
   append(report.engine, std::move(*done));
-  return {};
+  return rewrites;
+}
+
+Status write_as(ir::Model& model, const Options& options, RunReport& report) {
+  std::vector<std::string> files(kLowered.begin(), kLowered.end());
+  files.push_back("targets/" + report.target);
+  const auto rewrites = run_rules(model, files, options, report);
+  if (!rewrites) return rewrites.error();
+  if (*rewrites == 0) return {};
+  const auto tidied =
+      run_rules(model, {kTidied.begin(), kTidied.end()}, options, report);
+  return tidied ? Status() : Status(tidied.error());
 }
 
 // Raised for --opset, and for what the target onnx has to say. False, with a
 // warning, when only the latter wanted it and a node cannot go along.
-Result<bool> raise(ir::Model& model, const std::string& target,
-                   const Options& options, bool own_ops, RunReport& report) {
-  const bool wanted = target == "onnx" && own_ops;
+Result<bool> raise(ir::Model& model, const Options& options,
+                   RunReport& report) {
+  const bool wanted =
+      report.target == "onnx" && has_op(model, [](const ir::Op& op) {
+        return rewrite::has_body(op) && analysis::is_attention(op);
+      });
   const std::int64_t opset =
       std::max(options.opset, wanted ? kAttention : std::int64_t{0});
   if (opset <= model.opset("")) return true;
@@ -143,16 +159,15 @@ Status check_target(const Options& options) {
 Status write_target(ir::Model& model, const Options& options,
                     RunReport& report) {
   report.target = chosen(model, options);
-  const bool own_ops = has_own_ops(model);
-  const auto raised = raise(model, report.target, options, own_ops, report);
+  const auto raised = raise(model, options, report);
   if (!raised) return raised.error();
   const bool rewritten = std::ranges::any_of(
       report.engine.rules, [](const auto& rule) { return rule.rewrites > 0; });
   // Left to itself a run writes nothing anew in which no rule fired.
   const bool asked = options.target != "auto" || rewritten;
-  if (report.target != "portable" && own_ops && *raised && asked) {
-    auto status = run_rules(model, report.target, options, report);
-    if (!status) return status;
+  if (report.target != "portable" && *raised && asked &&
+      has_op(model, rewrite::has_body)) {
+    if (auto status = write_as(model, options, report); !status) return status;
   }
   return rewrite::write_portable(model);
 }

@@ -41,9 +41,9 @@ class Build {
   // The arguments first..top: inputs, or one table that is the node.
   bool read_arguments(int first) {
     const int top = lua_gettop(state_);
-    const bool is_node =
-        top == first && lua_istable(state_, first) &&
-        !is_list(rt_, state_, first) && !is_shape(rt_, state_, first);
+    const bool is_node = top == first && lua_istable(state_, first) &&
+                         !is_list(rt_, state_, first) &&
+                         !is_shape(rt_, state_, first);
     if (is_node) return inputs_.add_array(first) && read_attributes(first);
     for (int i = first; i <= top; ++i) {
       if (!inputs_.add(i)) return false;
@@ -55,8 +55,7 @@ class Build {
   bool start_from(ir::NodeId node) {
     const ir::Graph& graph = *rt_.session.graph;
     spec_.like = node;
-    spec_.output_count =
-        static_cast<std::uint32_t>(graph.outputs(node).size());
+    spec_.output_count = static_cast<std::uint32_t>(graph.outputs(node).size());
     const Reading reading = read_node(rt_, node);
     if (!reading.readable) {
       reject(rt_, "the form of " + op_ + " in this opset has no newer one",
@@ -64,6 +63,13 @@ class Build {
       return false;
     }
     for (const ir::Attribute& a : reading.attributes) {
+      if (facts_ != nullptr && !has_attribute(a.name)) {
+        reject(
+            rt_,
+            op_ + " has an attribute that is not known: " + std::string(a.name),
+            graph.describe(node));
+        return false;
+      }
       if (a.blocks.empty()) continue;
       reject(rt_, "a node with subgraphs cannot be built again",
              graph.describe(node));

@@ -112,8 +112,7 @@ bool is_rule_name(std::string_view name) {
              "0123456789_-") == name.npos;
 }
 
-std::string read_name(lua_State* state, const Keys& keys,
-                      const RuleTable& table) {
+std::string read_name(const Keys& keys, const RuleTable& table) {
   const std::optional<std::string> given = keys.string("name");
   const std::string name =
       given ? *given : std::filesystem::path(table.file).stem().string();
@@ -123,7 +122,6 @@ std::string read_name(lua_State* state, const Keys& keys,
   error.expected = "letters, digits, _ and -";
   if (!given) error.hint = "give one with `name = `";
   keys.fail("name", std::move(error));
-  static_cast<void>(state);
   return {};
 }
 
@@ -236,7 +234,7 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   keys.check_known(kRuleKeys, false);
   RuleInLoad load{.rule = std::make_unique<LoadedRule>(), .real = table.real};
   LoadedRule& rule = *load.rule;
-  rule.name = read_name(state, keys, table);
+  rule.name = read_name(keys, table);
   rule.qualified = folder_of(table.real) + "/" + rule.name;
   rule.file = table.file;
   rule.line = table.line;

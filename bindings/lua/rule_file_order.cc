@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -189,12 +192,6 @@ auto order_key(const Loader& loader, const RuleInLoad& each,
                     position, each.rule->qualified);
 }
 
-bool comes_after(const LoadedRule& rule, const LoadedRule& first) {
-  return std::any_of(
-      rule.after.begin(), rule.after.end(),
-      [&](const std::string& name) { return answers_to(first, name); });
-}
-
 Status check_names(Loader& loader) {
   std::map<std::string, const LoadedRule*> seen;
   for (const RuleInLoad& each : loader.rules()) {
@@ -220,44 +217,46 @@ Diagnostic circle(const LoadedRule& rule) {
 }
 
 // The rules with those that others name in their `after` in front: takes the
-// first that waits for nobody, again and again.
+// first that waits for nobody, again and again (Kahn's way).
 Result<std::vector<RuleInLoad>> by_after(std::vector<RuleInLoad> rules) {
-  std::vector<RuleInLoad> ordered;
-  std::vector<bool> taken(rules.size());
-  // Only rules that say `after` ever wait.
-  const auto waits = [&](std::size_t i) {
-    if (rules[i].rule->after.empty()) return false;
-    for (std::size_t j = 0; j < rules.size(); ++j) {
-      if (!taken[j] && j != i && rules[j].rule->phase == rules[i].rule->phase &&
-          comes_after(*rules[i].rule, *rules[j].rule)) {
-        return true;
-      }
+  std::multimap<std::string_view, std::size_t> named;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    named.emplace(rules[i].rule->name, i);
+    if (rules[i].rule->qualified != rules[i].rule->name) {
+      named.emplace(rules[i].rule->qualified, i);
     }
-    return false;
-  };
-  std::vector<std::size_t> left(rules.size());
-  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
-  while (!left.empty()) {
-    std::vector<std::size_t> waiting;
-    int phase = -1;  // of the first that waits: later phases wait with it
-    for (const std::size_t i : left) {
-      const int own = static_cast<int>(rules[i].rule->phase);
-      if ((phase >= 0 && own > phase) || waits(i)) {
-        if (phase < 0) phase = own;
-        waiting.push_back(i);
-        continue;
-      }
-      taken[i] = true;
-    }
-    for (const std::size_t i : left) {
-      if (taken[i]) ordered.push_back(std::move(rules[i]));
-    }
-    if (waiting.size() == left.size()) {
-      return circle(*rules[waiting.front()].rule);
-    }
-    left = std::move(waiting);
   }
-  return ordered;
+  std::vector<std::vector<std::size_t>> followers(rules.size());
+  std::vector<std::size_t> waits(rules.size());
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    for (const std::string& name : rules[i].rule->after) {
+      const auto [first, last] = named.equal_range(name);
+      for (auto it = first; it != last; ++it) {
+        const std::size_t j = it->second;
+        if (j == i || rules[j].rule->phase != rules[i].rule->phase) continue;
+        followers[j].push_back(i);
+        ++waits[i];
+      }
+    }
+  }
+  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>>
+      ready;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (waits[i] == 0) ready.push(i);
+  }
+  std::vector<RuleInLoad> ordered;
+  while (!ready.empty()) {
+    const std::size_t i = ready.top();
+    ready.pop();
+    ordered.push_back(std::move(rules[i]));
+    for (const std::size_t follower : followers[i]) {
+      if (--waits[follower] == 0) ready.push(follower);
+    }
+  }
+  if (ordered.size() == rules.size()) return ordered;
+  const auto stuck = std::find_if(waits.begin(), waits.end(),
+                                  [](std::size_t n) { return n > 0; });
+  return circle(*rules[static_cast<std::size_t>(stuck - waits.begin())].rule);
 }
 
 }  // namespace

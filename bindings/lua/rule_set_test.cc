@@ -180,7 +180,7 @@ TEST_CASE("phases, then `after`, then names") {
       write("linear/d.lua", "after = {'not_loaded'}"),
       write("g/e.lua", "phase = 'target'"),
       write("g/d.lua", "")};
-  const std::string order = "canonical/z g/c g/d g/a g/b linear/d g/e";
+  const std::string order = "canonical/z g/c g/a g/b g/d linear/d g/e";
   CHECK(names_of(load(paths)) == order);
   CHECK(names_of(load({paths.rbegin(), paths.rend()})) == order);
   const Loaded set =

@@ -252,8 +252,20 @@ Status OutputFile::commit() {
   if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
                   RENAME_EXCHANGE) == 0) {
     replaced_ = true;
-  } else if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    return fail(errno);
+    committed_ = true;
+    return {};
+  }
+  // Where two names cannot be exchanged, the old file waits under a third.
+  const std::string kept = temporary_ + ".old";
+  const bool waits = ::link(path_.c_str(), kept.c_str()) == 0;
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    if (waits) ::unlink(kept.c_str());
+    return fail(error);
+  }
+  if (waits) {
+    temporary_ = kept;
+    replaced_ = true;
   }
   committed_ = true;
   return {};

@@ -22,9 +22,14 @@ Fingerprint print_of(const ir::Tensor& tensor, const ir::Model& model) {
   const std::string key = key_of(tensor, model.external.get());
   if (!key.empty()) return print_of(key);
   if (tensor.storage != ir::Storage::kLazy) {
-    return std::hash<const void*>()(tensor.bytes.data()) ^
-           std::hash<const void*>()(tensor.strings.data()) ^
-           static_cast<Fingerprint>(tensor.external.offset);
+    Fingerprint out = static_cast<Fingerprint>(tensor.dtype);
+    for (std::int64_t dim : tensor.dims) {
+      out = mixed(out, static_cast<Fingerprint>(dim));
+    }
+    out = mixed(out, std::hash<const void*>()(tensor.bytes.data()));
+    out = mixed(out, std::hash<const void*>()(tensor.strings.data()));
+    out = mixed(out, print_of(tensor.external.location));
+    return mixed(out, static_cast<Fingerprint>(tensor.external.offset));
   }
   Fingerprint out = static_cast<Fingerprint>(tensor.lazy->axis);
   for (const ir::LazyPart& part : tensor.lazy->parts) {

@@ -47,7 +47,7 @@ class Raiser {
       if (!form.readable) return cannot(node);
       auto older = ir::to_opset(graph_, "", op.type, std::move(form.inputs),
                                 std::move(form.attributes), to_, facts);
-      if (!older) return cannot(node);
+      if (!older) return cannot(node, older.error());
       planned_.emplace_back(node, std::move(*older));
     }
     needed_ = true;
@@ -77,12 +77,15 @@ class Raiser {
             .found = "opset " + std::to_string(from)};
   }
 
-  Diagnostic cannot(NodeId node) const {
+  Diagnostic cannot(NodeId node, const Diagnostic& why = {}) const {
+    std::string found = graph_.describe(node);
+    if (!why.what.empty()) found += ": " + why.what;
+    if (!why.found.empty()) found += " (" + why.found + ")";
     return {.kind = ErrorKind::kModel,
             .what = "the opset cannot be raised",
             .where = model_.path,
             .expected = "nodes that opset " + std::to_string(to_) + " can say",
-            .found = graph_.describe(node)};
+            .found = std::move(found)};
   }
 
   // The same node, as the newer opset writes it. A node has the operands it was
@@ -127,16 +130,16 @@ class Raiser {
   ValueId named(ValueId value, ir::BlockId block, std::string_view stem) {
     if (!value || graph_.value(value).name) return value;
     const ir::Tensor& tensor = *graph_.value(value).tensor;
-    std::string key = std::to_string(static_cast<int>(tensor.dtype));
-    for (std::int64_t dim : tensor.dims) key += ":" + std::to_string(dim);
-    key.append(1, '|').append(
-        reinterpret_cast<const char*>(tensor.bytes.data()),
-        tensor.bytes.size());
     const bool inside = workspace_.function() != nullptr;
-    if (inside) key += "|" + std::to_string(block.index());
-    ValueId& known = constants_[key];
-    if (!known)
+    const std::string bytes = key_of(tensor, model_.external.get());
+    if (bytes.empty()) {  // too large to be compared
+      return inside ? node_for(tensor, block, stem) : list(value, stem);
+    }
+    const auto place = std::pair(inside ? block : ir::BlockId(), bytes);
+    ValueId& known = constants_[place];
+    if (!known) {
       known = inside ? node_for(tensor, block, stem) : list(value, stem);
+    }
     return known;
   }
 
@@ -170,7 +173,8 @@ class Raiser {
   std::int64_t to_;
   bool needed_ = false;
   std::vector<std::pair<NodeId, ir::OlderForm>> planned_;
-  std::map<std::string, ValueId> constants_;
+  // By where they are, since a block sees no other's nodes, and what.
+  std::map<std::pair<ir::BlockId, std::string>, ValueId> constants_;
 };
 
 }  // namespace

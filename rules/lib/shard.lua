@@ -68,11 +68,20 @@ function shard.through(op, x, tag)
   end, x)
 end
 
---- The norms that look at the last axis alone, of v; tagged `norm`. `axis` is where the standard's say it.
-function shard.norms(op, v, axis)
-  return either(op.tensor_cast.rms_norm{v, any, attrs = any}:as "norm", op.tensor_cast.rms_norm{v, attrs = any}:as "norm",
-    op.RMSNormalization{v, any, axis = axis, attrs = any}:as "norm",
-    op.LayerNormalization{v, any, maybe(any), axis = axis, attrs = any}:as "norm")
+--- The norms that look at the last axis alone, of v; tagged `norm`. `axis` is where the standard's say it, w the weight,
+--- b the bias.
+function shard.norms(op, v, axis, w, b)
+  return either(op.tensor_cast.rms_norm{v, maybe(w), attrs = any}:as "norm",
+    op.RMSNormalization{v, w, axis = axis, attrs = any}:as "norm",
+    op.LayerNormalization{v, w, maybe(b), axis = axis, attrs = any}:as "norm")
+end
+
+--- Ends the match where a weight or bias is more than one number for each column: rows are shared out.
+function shard.need_vectors(...)
+  for i = 1, select("#", ...) do
+    local v = select(i, ...)
+    if v then need(need(v:rank(), "the rank of the weight is unknown", v) <= 1, "the weight is no vector", v) end
+  end
 end
 
 --- Whether a norm that was found looks at the last axis of v, and at no other.

@@ -1,23 +1,33 @@
 --- Quantize before views, and once.
 
--- One pattern for each kind of quantizer. Twins share the variables in p; `open`
--- sets the one that is replaced apart from its twin.
+-- One pattern for each kind of quantizer. Twins share scale and offset; their
+-- attributes are compared in `where`, which also sets them apart as patterns.
+-- DynamicQuantizeLinear has no attribute; `open` does that there.
 local function quantizers(op, x, p, tag, open)
   local cast = op.tensor_cast
   return {
-    cast.quantize{x, p.scale, maybe(p.offset), out_dtype = p.dtype, attrs = open}:as(tag),
-    cast.dynamic_quantize_symmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any, attrs = open}:as(tag),
-    cast.dynamic_quantize_asymmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any, attrs = open}:as(tag),
-    cast.dynamic_quantize_mxfp4{x, group_size = p.group, outputs = any, attrs = open}:as(tag),
+    cast.quantize{x, p.scale, maybe(p.offset), out_dtype = p.dtype}:as(tag),
+    cast.dynamic_quantize_symmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any}:as(tag),
+    cast.dynamic_quantize_asymmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any}:as(tag),
+    cast.dynamic_quantize_mxfp4{x, group_size = p.group, outputs = any}:as(tag),
     op.DynamicQuantizeLinear{x, outputs = any, attrs = open}:as(tag),
     op.QuantizeLinear{x, p.scale, maybe(p.offset), axis = p.axis, block_size = p.block, output_dtype = p.dtype,
-      saturate = p.saturate, precision = p.precision, attrs = open}:as(tag),
+      saturate = p.saturate, precision = p.precision}:as(tag),
   }
 end
 
 local function view(op, x, tag)
   return either(op.Reshape{x, any, attrs = any}:as(tag), op.Flatten{x, attrs = any}:as(tag),
     op.Squeeze{x, maybe(any)}:as(tag), op.Unsqueeze{x, any}:as(tag))
+end
+
+-- Two attributes, lists or not.
+local function same(a, b)
+  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
+  for i = 1, math.max(#a, #b) do
+    if a[i] ~= b[i] then return false end
+  end
+  return true
 end
 
 local function has_one_element(v)
@@ -36,6 +46,9 @@ local function along(m, rank)
     return "rows"
   end
   if has_one_element(m.scale) and has_one_element(m.offset) then return "all" end
+  for _, v in ipairs{m.scale, m.offset} do
+    need(v:rank() and v:rank() <= 1, "the scale is no vector", v)
+  end
   if kind == "quantize" then return "rows" end
   need(m.block == 0, "the quantizer goes in blocks", m.quantizer)
   local axis = m.axis < 0 and m.axis + rank or m.axis
@@ -70,12 +83,15 @@ return rule {
     computes x.]],
   phase = "quantization",
 
-  match = function(op, x, scale, offset, dtype, dims, group, axis, block, saturate, precision)
+  match = function(op, x, scale, offset, dtype, dims, group, axis, block, saturate, precision,
+                   dtype2, dims2, group2, axis2, block2, saturate2, precision2)
     local p = { scale = scale, offset = offset, dtype = dtype, dims = dims, group = group, axis = axis, block = block,
       saturate = saturate, precision = precision }
     local viewed = view(op, many(function(s) return view(op, s, "inner") end, x), "last")
-    local branches = quantizers(op, viewed, p, "quantizer", any)
-    local twins, seconds = quantizers(op, x, p, "twin"), quantizers(op, x, p, "quantizer", any)
+    local p2 = { scale = scale, offset = offset, dtype = dtype2, dims = dims2, group = group2, axis = axis2,
+      block = block2, saturate = saturate2, precision = precision2 }
+    local branches = quantizers(op, viewed, p, "quantizer")
+    local seconds, twins = quantizers(op, x, p, "quantizer"), quantizers(op, x, p2, "twin", any)
     for i = 1, #twins do
       branches[#branches + 1] = function() context(twins[i]); return seconds[i] end
     end
@@ -83,7 +99,12 @@ return rule {
   end,
 
   where = function(m)
-    if m.twin then return end
+    if m.twin then
+      need(same(m.dtype, m.dtype2) and same(m.dims, m.dims2) and same(m.group, m.group2) and same(m.axis, m.axis2) and
+        same(m.block, m.block2) and same(m.saturate, m.saturate2) and same(m.precision, m.precision2),
+        "the twins differ in an attribute", m.twin)
+      return
+    end
     local viewed = m.last.outputs[1]
     local rank = need(viewed:rank(), "the rank of the view is unknown", viewed)
     local way, at = along(m, rank)
@@ -157,6 +178,12 @@ return rule {
         }]],
       [[y = QuantizeLinear(x, scale, zero)
         z = DequantizeLinear(y, scale, zero)]] },
+    { "alike but for an attribute", [[
+        (float[2,8] x, float scale) => (int8[2,8] y, uint8[2,8] z) {
+          y = tensor_cast.quantize(x, scale)
+          z = tensor_cast.quantize <out_dtype = 2> (x, scale)
+        }]],
+      rejected = "the twins differ in an attribute" },
     { "rows that the view cuts", [[
         (float[2,6,8] x) => (int8[24,4] y, float[24,1] scale) <int64[2] s = {24,4}> {
           a = Reshape(x, s)

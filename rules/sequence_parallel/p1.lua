@@ -34,20 +34,21 @@ return rule {
   options = { enable = true },
   when = function(_, options) return options.enable end,
 
-  match = function(op, x, r, rank, group, dim, axis)
+  match = function(op, x, r, w, b, rank, group, dim, axis)
     local cast = op.tensor_cast
     local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
     local marked = either(context(cast._internal_mark_region_begin{sum, attrs = any}:as "marker"), sum)
     local residual = either(cast.all_gather{r, dim = dim, rank = rank, rank_group = group}, r)
-    return either(shard.norms(op, marked, axis),
-      cast.add_rms_norm{marked, residual, maybe(any), attrs = any}:as "norm",
-      cast.add_rms_norm{residual, marked, maybe(any), attrs = any}:as "norm")
+    return either(shard.norms(op, marked, axis, w, b),
+      cast.add_rms_norm{marked, residual, maybe(w), attrs = any}:as "norm",
+      cast.add_rms_norm{residual, marked, maybe(w), attrs = any}:as "norm")
   end,
 
   where = function(m)
     local sum = m.reduce.outputs[1]
     m.share = shard.share(m.x, sum, m.group)
     need(shard.is_last(m.axis, sum), "the norm looks at more than the last axis", m.norm)
+    shard.need_vectors(m.w, m.b)
     need(not m.dim or m.dim == shard.axis(m.r:rank()), "the residual is gathered along another axis", m.r)
     if m.r then need(shard.is_share(m.r, m.share), "the residual is not known to be a share", m.r) end
     local value = (m.marker or m.reduce).outputs[1]
@@ -77,6 +78,12 @@ return rule {
         b = tensor_cast._internal_mark_region_begin <region_id = 1> (s)
         n = tensor_cast.rms_norm(b, w)
         y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (n)]] },
+    { "a weight for each token", [[
+        (float[1,4,8] x, float[4,8] w) => (float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          y = tensor_cast.rms_norm(s, w)
+        }]],
+      rejected = "the weight is no vector" },
     { "three tokens for two ranks", [[
         (float[1,3,8] x, float[8] w) => (float[1,3,8] y) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)

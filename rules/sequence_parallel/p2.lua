@@ -15,18 +15,19 @@ return rule {
   when = function(_, options) return options.enable end,
   meta = { tensor_cast_sp_local = "1" },
 
-  match = function(op, x, r, rank, group, dim)
+  match = function(op, x, r, w, rank, group, dim)
     local cast = op.tensor_cast
     local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
     local residual = either(
       shard.through(op, cast.all_gather{r, dim = dim, rank = rank, rank_group = group}:as "gather", "step"), r)
     return either(
-      cast.add_rms_norm2{sum, residual, attrs = any, inputs = any, outputs = any}:as "norm",
-      cast.add_rms_norm2{residual, sum, attrs = any, inputs = any, outputs = any}:as "norm")
+      cast.add_rms_norm2{sum, residual, maybe(w), attrs = any, outputs = any}:as "norm",
+      cast.add_rms_norm2{residual, sum, maybe(w), attrs = any, outputs = any}:as "norm")
   end,
 
   where = function(m)
     m.share = shard.share(m.x, m.reduce.outputs[1], m.group)
+    shard.need_vectors(m.w)
     need(not m.dim or m.dim == shard.axis(m.r:rank()), "the residual is gathered along another axis", m.r)
     need(shard.is_share(m.r, m.share), "the residual is not known to be a share", m.r)
   end,

@@ -12,15 +12,15 @@ return rule {
   options = { enable = true },
   when = function(_, options) return options.enable end,
 
-  match = function(op, x, t, rank, group, dim, axis)
+  match = function(op, x, t, w, b, rank, group, dim, axis)
     local cast = op.tensor_cast
     local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
     local whole = either(op.Reshape{sum, any, attrs = any}:as "view", sum)
     local residual = either(cast.all_gather{t, dim = dim, rank = rank, rank_group = group}, t)
     local added = shard.through(op, op.Add(residual, whole):as "add", "step")
-    return either(shard.norms(op, added, axis),
-      cast.add_rms_norm{residual, whole, maybe(any), attrs = any}:as "norm",
-      cast.add_rms_norm{whole, residual, maybe(any), attrs = any}:as "norm")
+    return either(shard.norms(op, added, axis, w, b),
+      cast.add_rms_norm{residual, whole, maybe(w), attrs = any}:as "norm",
+      cast.add_rms_norm{whole, residual, maybe(w), attrs = any}:as "norm")
   end,
 
   where = function(m)
@@ -29,6 +29,7 @@ return rule {
       "the residual does not come out of a layer on shares", m.t)
     m.share = shard.share(m.x, (m.view or m.reduce).outputs[1], m.group)
     shard.share(m.x, m.reduce.outputs[1], m.group)
+    shard.need_vectors(m.w, m.b)
     need(not m.dim or m.dim == shard.axis(m.t:rank()), "the residual is gathered along another axis", m.t)
     need(shard.is_share(m.t, m.share), "the residual is no share of this sum", m.t)
     need(shard.is_last(m.axis, m.norm.inputs[1]), "the norm looks at more than the last axis", m.norm)

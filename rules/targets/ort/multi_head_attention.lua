@@ -30,7 +30,8 @@ return rule {
     local bias = m.mask
     if bias then
       local rank = need(bias:rank(), "the rank of the mask is unknown", bias)
-      if bias.dtype == "bool" then bias = op.Where(bias, 0, -math.huge) end
+      -- 0 where the mask keeps, -inf where it hides.
+      if bias.dtype == "bool" then bias = op.Log(op.Cast{bias, to = m.q.dtype}) end
       if rank < 4 or bias:dim(2) ~= m.S or bias:dim(3) ~= m.L then
         local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
         bias = op.Expand(bias, op.Concat{{1, 1}, lengths, axis = 0})
@@ -43,4 +44,50 @@ return rule {
     if bias then y = op.Where(op.IsNaN(y), 0, y) end
     return op.Transpose{op.Reshape(y, {0, 0, m.H, m.E}), perm = {0, 2, 1, 3}}
   end,
+
+  examples = {
+    { "without a mask", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v)
+        }]],
+      [[merged = Constant <value = int64[3] {0,0,64}> ()
+        qt = Transpose <perm = [0,2,1,3]> (q)
+        qm = Reshape(qt, merged)
+        kt = Transpose <perm = [0,2,1,3]> (k)
+        km = Reshape(kt, merged)
+        vt = Transpose <perm = [0,2,1,3]> (v)
+        vm = Reshape(vt, merged)
+        a = com.microsoft.MultiHeadAttention <num_heads = 4, scale = 0.5> (qm, km, vm)
+        split = Constant <value = int64[4] {0,0,4,16}> ()
+        s = Reshape(a, split)
+        y = Transpose <perm = [0,2,1,3]> (s)]] },
+    { "a mask of booleans, two key heads for four", [[
+        (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v, bool[2,1,8,8] mask) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
+        }]],
+      [[number = Cast <to = 1> (mask)
+        bias = Log(number)
+        merged = Constant <value = int64[3] {0,0,64}> ()
+        qt = Transpose <perm = [0,2,1,3]> (q)
+        qm = Reshape(qt, merged)
+        serves = Constant <value = int64[4] {0,0,1,1}> ()
+        kg = Gather <axis = 1> (k, serves)
+        kt = Transpose <perm = [0,2,1,3]> (kg)
+        km = Reshape(kt, merged)
+        vg = Gather <axis = 1> (v, serves)
+        vt = Transpose <perm = [0,2,1,3]> (vg)
+        vm = Reshape(vt, merged)
+        a = com.microsoft.MultiHeadAttention <num_heads = 4, scale = 0.5> (qm, km, vm, "", "", bias)
+        n = IsNaN(a)
+        zero = Constant <value = float {0.0}> ()
+        w = Where(n, zero, a)
+        split = Constant <value = int64[4] {0,0,4,16}> ()
+        s = Reshape(w, split)
+        y = Transpose <perm = [0,2,1,3]> (s)]] },
+    { "a soft cap", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, softcap = 50.0> (q, k, v)
+        }]],
+      rejected = "MultiHeadAttention has no soft cap" },
+  },
 }
