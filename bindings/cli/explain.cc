@@ -106,6 +106,10 @@ Status explain_rule(const lua::LoadedRule& rule, rewrite::Rule* handle,
     print_found(f);
     any = true;
   }
+  if (!any && !rule.pattern) {
+    fmt::print("{}: a `pass` has no pattern; `run -v` says what it did\n",
+               rule.name);
+  }
   if (any || !rule.pattern) return {};
   auto facts = engine.facts(model.graph);
   const auto nearest = nearest_miss(rule, model.graph, *facts, only);

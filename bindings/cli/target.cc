@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr std::int64_t kAttention = 23;
 
 // What every target but `portable` has no word for, in standard ops; and what
-// takes away the layout that this leaves.
+// takes away the layout that this leaves: the whole pack only in a run that
+// makes things uniform anyway.
 constexpr std::array kLowered = {"lowering/linear.lua",
                                  "lowering/mha_in_projection.lua"};
 constexpr std::array kTidied = {"canonical/cancel_reshapes.lua",
@@ -51,7 +52,19 @@ std::string chosen(const ir::Model& model, const Options& options) {
                                                                 : "portable";
 }
 
+// A rule that ran before has one row all the same.
 void append(rewrite::Report& to, rewrite::Report&& more) {
+  std::erase_if(more.rules, [&](rewrite::RuleReport& rule) {
+    const auto old = std::ranges::find_if(to.rules, [&](const auto& each) {
+      return each.name == rule.name && each.phase == rule.phase;
+    });
+    if (old == to.rules.end()) return false;
+    old->matches += rule.matches;
+    old->rewrites += rule.rewrites;
+    old->rejected = std::move(rule.rejected);
+    old->seconds += rule.seconds;
+    return true;
+  });
   const auto move = [](auto& a, auto& b) {
     a.insert(a.end(), std::make_move_iterator(b.begin()),
              std::make_move_iterator(b.end()));
@@ -96,13 +109,18 @@ Result<std::uint64_t> run_rules(ir::Model& model,
 }
 
 Status write_as(ir::Model& model, const Options& options, RunReport& report) {
+  const bool uniform =
+      std::ranges::any_of(report.engine.rules, [](const auto& rule) {
+        return rule.phase == rewrite::Phase::kCanonical;
+      });
   std::vector<std::string> files(kLowered.begin(), kLowered.end());
   files.push_back("targets/" + report.target);
   const auto rewrites = run_rules(model, files, options, report);
   if (!rewrites) return rewrites.error();
   if (*rewrites == 0) return {};
-  const auto tidied =
-      run_rules(model, {kTidied.begin(), kTidied.end()}, options, report);
+  std::vector<std::string> tidying(kTidied.begin(), kTidied.end());
+  if (uniform) tidying = {"canonical.lua"};
+  const auto tidied = run_rules(model, tidying, options, report);
   return tidied ? Status() : Status(tidied.error());
 }
 

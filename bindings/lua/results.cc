@@ -16,7 +16,8 @@ Diagnostic wrong_count(std::string expected, std::string found) {
   return {.kind = ErrorKind::kRule,
           .what = "`rewrite` returns the wrong number of results",
           .expected = std::move(expected),
-          .found = std::move(found)};
+          .found = std::move(found),
+          .hint = "op.Split{..., outputs = 2} is two values"};
 }
 
 std::string counted(std::size_t count, const char* what) {
