@@ -100,6 +100,7 @@ struct Outcome {
   int code = 0;
   RunReport report;
   io::Staged result;
+  bool spoils_report = false;  // the report would be written over its data
 };
 
 // Fills the outcome as far as it gets; the time limit is looked at between the
@@ -112,6 +113,11 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   auto model = load_model(report.model);
   if (!model) return model.error();
   report.load_seconds = load.seconds();
+  if (!options.report.empty() && io::holds_data(**model, options.report)) {
+    outcome.spoils_report = true;
+    return usage("the report would replace the data of a model", options.report,
+                 "give the report another name");
+  }
   report.ops_before = count_ops(**model);
 
   Progress progress(fs::path(report.model).filename().string(), !options.quiet);
@@ -153,6 +159,9 @@ class Run {
     if (!rules) return fail(rules.error());
     for (const auto& message : rules->set->warnings()) warn(message);
     run_all(*rules);
+    if (std::ranges::any_of(outcomes_, &Outcome::spoils_report)) {
+      return first_failure();
+    }
     if (auto status = conclude(); !status) return fail(status.error());
     return first_failure();
   }

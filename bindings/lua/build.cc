@@ -94,7 +94,12 @@ class Build {
       return 1;
     }
     auto built = rt_.session.edit->build(spec_);
-    if (!built.ok()) return fail(rt_, std::move(built.error()));
+    if (!built.ok()) {
+      // What was kept of a node of the model is not the rule's fault.
+      if (!spec_.like) return fail(rt_, std::move(built.error()));
+      return reject(rt_, std::move(built.error().what),
+                    rt_.session.graph->describe(spec_.like));
+    }
     if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
       return reject(rt_, std::move(rejection->reason),
                     std::move(rejection->value));

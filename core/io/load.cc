@@ -9,6 +9,7 @@
 
 #include "core/io/external.h"
 #include "core/io/mapping.h"
+#include "core/io/output.h"
 #include "core/io/read_model.h"
 
 namespace ruleengine::io {
@@ -109,6 +110,12 @@ Status check_intact(const ir::Model& model) {
     return fault(model.path, "external data was cut short while it was in use");
   }
   return {};
+}
+
+bool holds_data(const ir::Model& model, const std::string& path) {
+  const auto* files = dynamic_cast<const ExternalFiles*>(model.external.get());
+  const auto there = existing(path);
+  return files != nullptr && there && files->owns(there->id);
 }
 
 }  // namespace ruleengine::io

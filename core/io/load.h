@@ -44,6 +44,9 @@ void guard_mapping_faults();
 // when one of them was cut short since load.
 Status check_intact(const ir::Model& model);
 
+// Whether the file at `path` is one that the model's external data lies in.
+bool holds_data(const ir::Model& model, const std::string& path);
+
 }  // namespace ruleengine::io
 
 #endif  // RULEENGINE_CORE_IO_LOAD_H_

@@ -226,6 +226,17 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
   const std::string_view type = graph_->op(node).type;
   const ValueId first = graph_->input(node, 0);
   if (is_changed(type, opset_)) form.readable = false;
+  // What the callers of a function give is not known here.
+  if (std::ranges::any_of(attributes, [](const Attribute& a) {
+        return !a.ref.empty();
+      })) {
+    form.readable = false;
+    return;
+  }
+  if (type == "Dropout" && opset_ < kMaskIsBool &&
+      graph_->outputs(node).size() > 1 && graph_->output(node, 1)) {
+    form.readable = false;
+  }
   upgrade_gone(type, opset_, form);
   if (opset_ < kSoftmaxOnAxis && is_softmax_like(type)) {
     upgrade_softmax(first, facts, form);

@@ -130,6 +130,8 @@ inline constexpr std::array<std::string_view, 20> kAxisOps = {
     "ReduceMin",    "ReduceProd",      "ReduceSum", "ReduceSumSquare",
     "Slice",        "Split",           "Squeeze",   "Unsqueeze"};
 
+// From here on the mask of a Dropout is bool; before it had the data's type.
+inline constexpr int kMaskIsBool = 10;
 // From here on a Split without sizes says how many parts there are.
 inline constexpr int kSplitCounts = 18;
 // Up to here several outputs of a BatchNormalization meant training.

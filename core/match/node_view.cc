@@ -25,7 +25,10 @@ std::int64_t opset_of(const ir::Graph& graph) {
 }  // namespace
 
 NodeView::NodeView(ir::Graph& graph, ir::Facts& facts)
-    : graph_(graph), facts_(facts), upgrades_(graph, opset_of(graph)) {}
+    : graph_(graph),
+      facts_(facts),
+      upgrades_(graph, opset_of(graph)),
+      in_function_(&graph != &graph.model().graph) {}
 
 const ir::NewestForm* NodeView::form(ir::NodeId node) {
   if (!upgrades_.needed(graph_.node(node).op)) return nullptr;
@@ -35,6 +38,11 @@ const ir::NewestForm* NodeView::form(ir::NodeId node) {
 }
 
 bool NodeView::readable(ir::NodeId node) {
+  const auto given = [](const ir::Attribute& a) { return !a.ref.empty(); };
+  if (in_function_ &&
+      std::ranges::any_of(graph_.node(node).attributes, given)) {
+    return false;
+  }
   const ir::NewestForm* newest = form(node);
   return newest == nullptr || newest->readable;
 }

@@ -29,7 +29,8 @@ class NodeView {
 
   // True when the node's inputs may stand elsewhere than the graph says.
   bool upgraded(ir::OpId op) const { return upgrades_.needed(op); }
-  // False for an old node that the newest opset cannot say: it fits nothing.
+  // False for an old node that the newest opset cannot say, and for one of a
+  // function's body whose callers give an attribute: they fit nothing.
   bool readable(ir::NodeId node);
 
   std::size_t input_count(ir::NodeId node);
@@ -55,6 +56,7 @@ class NodeView {
   ir::Graph& graph_;
   ir::Facts& facts_;
   ir::Upgrades upgrades_;
+  bool in_function_;
   std::unordered_map<ir::NodeId, ir::NewestForm> forms_;
   struct KnownOp {
     bool looked = false;

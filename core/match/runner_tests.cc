@@ -158,7 +158,7 @@ bool Runner::bind_node(ir::ValueId value, std::uint32_t op,
   const ir::NodeId node = graph_.producer(value);
   if (!node || op_of(node) != op ||
       graph_.value(value).output_index != output || graph_.node(node).removed ||
-      (view_.upgraded(graph_.node(node).op) && !view_.readable(node))) {
+      !view_.readable(node)) {
     return false;
   }
   set(reg, node.index());

@@ -76,6 +76,15 @@ TEST_CASE("a node that cannot be said is named, and the model as it was") {
   CHECK(!model->changed);
 }
 
+TEST_CASE("attributes that the callers of a function give stay in doubt") {
+  auto model = parse(
+      "<ir_version: 8, opset_import: [\"\" : 11, \"f\" : 1]>\n"
+      "g (float[2,1] x) => (float[2] y) { y = f.flat <axes = [1]> (x) }\n"
+      "<domain: \"f\", opset_import: [\"\" : 11]> flat <axes> (x) => (y)"
+      " { y = Squeeze <axes: ints = @axes> (x) }");
+  CHECK(!raise_opset(*model, 23).ok());
+}
+
 TEST_CASE("at the opset already, nothing is done") {
   auto model = parse(graph(23, "(float[2] x) => (float[2] y) { y = Relu(x) }"));
   CHECK(raise_opset(*model, 23).ok());

@@ -32,7 +32,8 @@ class Mover {
     move_outputs();
     if (stays_) return;
     move_readers();
-    const bool unnamed = state_.heir_of(to_, true) == nullptr &&
+    const bool unnamed = !name_is_carried_ &&
+                         state_.heir_of(to_, true) == nullptr &&
                          state_.heir_of(to_, false) == nullptr;
     if (state_.is_new(to_) && unnamed) {
       state_.add_heir({to_, from_, name_of(from_), false});
@@ -69,6 +70,7 @@ class Mover {
       carrier = add_identity(slots[0].first);
     }
     state_.add_heir({carrier, from_, name_of(from_), true});
+    name_is_carried_ = true;
     for (const auto& [block, i] : slots) {
       state_.log.set_block_output(block, i, carrier);
       state_.workspace->note_output(carrier, {block, i});
@@ -118,6 +120,7 @@ class Mover {
   ir::Graph& graph_;
   ValueId from_, to_;
   bool stays_ = false;
+  bool name_is_carried_ = false;  // an output of a block took it
 };
 
 }  // namespace

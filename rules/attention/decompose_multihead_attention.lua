@@ -24,6 +24,7 @@ return rule {
 
   where = function(m)
     local attrs, options, weights = m.MHA.attrs, m.options, m.MHA.outputs[2]
+    need(m.H and m.E, "num_heads or embed_dim is missing", m.MHA)
     m.sequence_first = attrs.batch_first == 0
     refuse(not m.in_w and not options.cross_attention, "cross-attention", m.MHA)
     refuse(m.sequence_first and not options.sequence_first, "batch_first=False not supported", m.MHA)

@@ -48,6 +48,17 @@ function shard.is_share(v, sizes)
   return same(own, sizes) or (sizes[1] == 1 and same(sizes, own, 1))
 end
 
+--- Whether v is the second result of an add_rms_norm2 that p2 marked.
+function shard.is_layer_residual(v)
+  local layer = v.producer
+  return layer and layer.op == "add_rms_norm2" and layer.outputs[2] == v and layer.meta.tensor_cast_sp_local == "1"
+end
+
+--- Whether v is made as a share.
+function shard.is_local(v)
+  return v.producer and v.producer.op == "reduce_scatter" or shard.is_layer_residual(v)
+end
+
 --- x summed over the group, this rank's share of it alone, in these sizes.
 function shard.scatter(op, x, sizes, rank, group)
   local part = op.tensor_cast.reduce_scatter{x, dim = shard.axis(x:rank()), rank = rank, rank_group = group}

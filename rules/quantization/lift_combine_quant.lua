@@ -109,6 +109,7 @@ return rule {
     local rank = need(viewed:rank(), "the rank of the view is unknown", viewed)
     local way, at = along(m, rank)
     m.rows = way == "rows"
+    m.from_front = at
     -- As many views as can be passed, from the last.
     m.kept = 0
     while m.kept <= #m.inner do
@@ -128,7 +129,8 @@ return rule {
       for i = m.kept + 1, #m.inner do views[#views + 1] = m.inner[i] end
       views[#views + 1] = m.last
       local changed = { views[1].inputs[1] }
-      if m.rows and m.quantizer.op == "QuantizeLinear" then changed.axis = -1 end
+      -- The last axis stays the last, any other keeps its place from the front.
+      if m.quantizer.op == "QuantizeLinear" and m.from_front then changed.axis = m.rows and -1 or m.from_front end
       if m.rows and m.dims then changed.dims = {-1} end
       new = { m.quantizer:with(changed) }
       for _, v in ipairs(views) do new[1] = v:with(new[1]) end
@@ -170,6 +172,14 @@ return rule {
         y = Reshape(q, s2)
         t2 = Constant <value = int64[2] {12,1}> ()
         scale = Reshape(rows, t2)]] },
+    { "an axis in front of what the view inserts", [[
+        (float[2,3,8] x, float[3] scale) => (uint8[2,3,1,8] y) <int64[1] two = {2}> {
+          a = Unsqueeze(x, two)
+          y = QuantizeLinear <axis = -3> (a, scale)
+        }]],
+      [[q = QuantizeLinear <axis = 1> (x, scale)
+        two2 = Constant <value = int64[1] {2}> ()
+        y = Unsqueeze(q, two2)]] },
     { "twins", [[
         (float[2,8] x, float scale, uint8 zero) => (uint8[2,8] y, float[2,8] z) {
           y = QuantizeLinear(x, scale, zero)

@@ -50,7 +50,10 @@ return rule {
     need(shard.is_last(m.axis, sum), "the norm looks at more than the last axis", m.norm)
     shard.need_vectors(m.w, m.b)
     need(not m.dim or m.dim == shard.axis(m.r:rank()), "the residual is gathered along another axis", m.r)
-    if m.r then need(shard.is_share(m.r, m.share), "the residual is not known to be a share", m.r) end
+    if m.r then
+      need(m.dim or shard.is_local(m.r), "the residual is not known to be a share", m.r)
+      need(shard.is_share(m.r, m.share), "the residual is not known to be a share", m.r)
+    end
     local value = (m.marker or m.reduce).outputs[1]
     m.residual = not value.is_output and residual_reader(m, value) or nil
     need(not m.marker or m.residual or (#value.users == 1 and not value.is_output),

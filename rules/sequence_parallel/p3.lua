@@ -24,9 +24,7 @@ return rule {
   end,
 
   where = function(m)
-    local layer = m.t.producer
-    need(layer and layer.op == "add_rms_norm2" and layer.outputs[2] == m.t and layer.meta.tensor_cast_sp_local == "1",
-      "the residual does not come out of a layer on shares", m.t)
+    need(shard.is_layer_residual(m.t), "the residual does not come out of a layer on shares", m.t)
     m.share = shard.share(m.x, (m.view or m.reduce).outputs[1], m.group)
     shard.share(m.x, m.reduce.outputs[1], m.group)
     shard.need_vectors(m.w, m.b)

@@ -96,6 +96,12 @@ class Refusals(FilesTest):
         self.external()
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "-o", "m.onnx.data")
 
+    def test_the_report_is_the_inputs_data(self):
+        self.external(data="d.bin")
+        for more in ([], ["--dry-run"]):
+            self.run_bad(2, "run", "cancel.lua", "m.onnx", "-o", "out.onnx",
+                         "--report", "d.bin", *more, says="data of a model")
+
     def test_the_outputs_data_is_the_inputs_data(self):
         self.external(name="a.onnx", data="out.onnx.data")
         before = program.state(self.folder)

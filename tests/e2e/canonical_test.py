@@ -116,6 +116,25 @@ class Canonical(program.ProgramTest):
         self.assertEqual([n.op_type for n in model.functions[0].node],
                          ["Neg"])
 
+    def test_a_shape_that_is_an_output(self):
+        self.check("g (float[2,3] x) => (float[2,3] z, int64[2] y) "
+                   "{ z = Relu(x) y = Shape(z) }", ["Relu", "Identity"])
+
+    def test_attributes_that_callers_give(self):
+        """Of a function: nothing is known of them there, so nothing fires."""
+        body = ("{ a = Cast<to: int = @p>(x) b = Cast<to: int = @q>(a) "
+                "c = Transpose<perm: ints = @r>(b) "
+                "y = Transpose<perm: ints = @r>(c) }")
+        model = make.model(
+            "g (float[3,2] x) => (float[3,2] y) "
+            "{ y = f.turn<p = 6, q = 1, r = [1,0]>(x) }\n"
+            f'<domain: "f", opset_import: ["": 17]> turn<p, q, r>(x) => (y) '
+            f"{body}", '<ir_version: 8, opset_import: ["": 17, "f": 1]>\n')
+        self.write("m.onnx", model.SerializeToString())
+        self.run_ok("run", *program.packs(), "m.onnx", "-o", "out.onnx")
+        self.assertEqual((self.folder / "out.onnx").read_bytes(),
+                         (self.folder / "m.onnx").read_bytes())
+
 
 if __name__ == "__main__":
     unittest.main()

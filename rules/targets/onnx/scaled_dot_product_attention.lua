@@ -1,8 +1,8 @@
 --- Attention as the standard writes it.
 
--- The lowest number of a type counts as -inf in some runtimes: a row that has nothing else would be zeros there, not the
--- mean of all values. The number beside it absorbs the scores as well.
-local LOWEST = { float = {-3.4028234663852886e38, -3e38}, float16 = {-65504, -65472} }
+-- The lowest number of a float counts as -inf in some runtimes: a row that has nothing else would be zeros there, not the
+-- mean of all values. A number beside it absorbs the scores as well.
+local LOWEST, NEAR_IT = -3.4028234663852886e38, -3e38
 
 return rule {
   doc = [[
@@ -18,6 +18,13 @@ return rule {
       is_causal = causal, softcap = softcap, dropout_p = any}
   end,
 
+  where = function(m)
+    need(m.scale == nil or m.scale > 0, "runtimes want a positive scale", m.q)
+    need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
+    need(not m.mask or m.mask.dtype == "bool" or m.mask.dtype == "float",
+      "runtimes differ for a mask that is added in " .. (m.mask and m.mask.dtype or "this type"), m.mask)
+  end,
+
   rewrite = function(op, m)
     local mask = m.mask
     if mask then
@@ -26,8 +33,7 @@ return rule {
         local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
         mask = op.Expand(mask, op.Concat{lengths, axis = 0})
       end
-      local lowest = LOWEST[mask.dtype]
-      if lowest then mask = op.Where(op.Equal(mask, lowest[1]), lowest[2], mask) end
+      if mask.dtype == "float" then mask = op.Where(op.Equal(mask, LOWEST), NEAR_IT, mask) end
     end
     return op.Attention{m.q, m.k, m.v, mask, scale = m.scale, is_causal = m.causal, softcap = m.softcap}
   end,

@@ -14,6 +14,8 @@ return rule {
   end,
 
   where = function(m)
+    need(m.q.dtype == "float" or m.q.dtype == "float16", "MultiHeadAttention has no such type", m.q)
+    need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
     need(m.softcap == 0, "MultiHeadAttention has no soft cap", m.q)
     need(m.causal == 0 or m.S == m.L, "causal between sequences of different length", m.q)
     need(type(m.G) == "number" and type(m.D) == "number", "the heads are not known", m.k)
