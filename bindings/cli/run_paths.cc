@@ -1,7 +1,9 @@
 #include "bindings/cli/run_paths.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
+#include <vector>
 
 #include "core/io/output.h"
 
@@ -22,14 +24,17 @@ Status prepare_output(const Paths& paths, const Options& options) {
     return usage("the result would replace the model", options.output,
                  "give the result another name");
   }
+  std::vector<io::FileId> models;
   for (const std::string& model : paths.models) {
-    for (const std::string& other : paths.models) {
-      std::error_code none;
-      const std::string output = output_path(model, options, true);
-      if (!fs::equivalent(output, other, none)) continue;
-      return usage("a result would replace a model that is still to be read",
-                   output, "give a folder with -o");
-    }
+    if (const auto there = io::existing(model)) models.push_back(there->id);
+  }
+  std::ranges::sort(models);
+  for (const std::string& model : paths.models) {
+    const std::string output = output_path(model, options, true);
+    const auto there = io::existing(output);
+    if (!there || !std::ranges::binary_search(models, there->id)) continue;
+    return usage("a result would replace a model that is still to be read",
+                 output, "give a folder with -o");
   }
   std::map<std::string, std::string> taken;
   for (const std::string& model : paths.models) {

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ namespace ruleengine::io {
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
-  bool operator==(const FileId&) const = default;
+  auto operator<=>(const FileId&) const = default;
 };
 
 struct OpenFile {

@@ -160,7 +160,12 @@ Status OutputFile::copy(int from, std::uint64_t offset, std::uint64_t size) {
           end = std::min(static_cast<std::uint64_t>(hole), end);
         }
       } else if (errno == ENXIO) {
-        data = end;  // nothing but hole to the end of the file
+        // Nothing but hole to the end of the file, if that is where it was.
+        struct stat info {};
+        if (::fstat(from, &info) == 0 &&
+            static_cast<std::uint64_t>(info.st_size) >= end) {
+          data = end;
+        }
       }
     }
     at_ += data - offset;

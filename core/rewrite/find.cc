@@ -106,12 +106,16 @@ class Finder {
     std::vector<const match::Match*> kept;
     std::vector<Candidate*> candidates;
     for (std::size_t i = 0; i < members.size(); ++i) {
-      if (!keep[i]) continue;
+      if (!keep[i]) {
+        add(run, *members[i], group.rule,
+            Rejection{"it depends on another match of its group", ""});
+        continue;
+      }
       kept.push_back(members[i]);
       candidates.push_back(group.candidates[i].get());
     }
     if (kept.size() >= 2) return rehearse(run, group.rule, candidates, kept);
-    for (const match::Match* m : members) {
+    for (const match::Match* m : kept) {
       add(run, *m, group.rule,
           Rejection{"no other match has its key of `together`", ""});
     }
