@@ -66,6 +66,7 @@ def attend(q, k, v, mask=None, is_causal=0, scale=None, softcap=0.0):
         allowed = np.tril(np.ones(scores.shape[-2:], bool))
         scores = np.where(allowed, scores, -np.inf)
     if mask is not None:
+        mask = np.broadcast_to(mask, scores.shape)  # and not the other way
         scores = (np.where(mask, scores, -np.inf)
                   if mask.dtype == bool else scores + mask)
     return (softmax(scores) @ v).astype(q.dtype)
@@ -105,9 +106,9 @@ class MultiheadAttention(OpRun):
     # pylint: disable=too-many-arguments,too-many-locals,unused-argument
     def _run(self, query, key, value, in_w=None, in_b=None, out_w=None,
              out_b=None, attn_mask=None, padding=None, q_w=None, k_w=None,
-             v_w=None, bias_k=None, bias_v=None, *extra, embed_dim=None,
-             num_heads=None, kdim=None, vdim=None, batch_first=0,
-             add_zero_attn=0, dropout=0.0, need_weights=1):
+             v_w=None, bias_k=None, bias_v=None, embed_dim=None, num_heads=None,
+             kdim=None, vdim=None, batch_first=0, add_zero_attn=0,
+             dropout=0.0, need_weights=1):
         sources = [query, key, value]
         if not batch_first:
             sources = [x.swapaxes(0, 1) for x in sources]
@@ -236,7 +237,7 @@ class ShiftedWindowAttention(OpRun):
     """Of Swin V1: nothing here knows a logit_scale."""
     op_domain = "ruleengine"
 
-    # pylint: disable=too-many-arguments,unused-argument
+    # pylint: disable=too-many-arguments,too-many-locals,unused-argument
     def _run(self, x, qkv_w, proj_w, bias, qkv_b=None, proj_b=None,
              window_size=None, num_heads=None, shift_size=(0, 0),
              attention_dropout=0.0, dropout=0.0):

@@ -8,7 +8,7 @@ from onnx.reference.op_run import OpRun
 
 def group_of(rank, group):
     """The ranks that `rank` meets where the program of one rank names `group`.
-    A run of neighbours stands for all such runs: [0,1] means [2,3] to rank 2."""
+    Neighbours stand for all such neighbours: [0,1] means [2,3] to rank 2."""
     size = len(group)
     if list(group) == list(range(group[0], group[0] + size)):
         first = rank // size * size
@@ -74,7 +74,14 @@ def evaluate(model, feeds, ops):
         model, new_ops=[*ops, *COLLECTIVES])
     shapes = declared_shapes(model.graph)
     worlds = [{"": None, **evaluator.rt_inits_, **own} for own in feeds]
-    for node in evaluator.rt_nodes_:
+    with np.errstate(all="ignore"):
+        walk(evaluator.rt_nodes_, worlds, shapes)
+    return worlds
+
+
+def walk(nodes, worlds, shapes):
+    """Adds what each node computes to the values of every rank."""
+    for node in nodes:
         if isinstance(node, Collective):
             inputs = [values[node.input[0]] for values in worlds]
             for rank, values in enumerate(worlds):
@@ -88,4 +95,3 @@ def evaluate(model, feeds, ops):
             results = node.run(*[values[name] for name in node.input], **more)
             values.update(zip(node.output, results))
             values[""] = None
-    return worlds

@@ -1,0 +1,127 @@
+"""Random graphs around each rule: what it makes of them computes the same, on
+every rank, and is a valid model. RULEENGINE_INSTANCES says how many of each
+rule, RULEENGINE_SEED from where on."""
+
+import os
+import unittest
+
+import numpy as np
+import onnx
+
+from support import (dialect, draft, numbers, program, random_attention,
+                     random_layers, random_ranks)
+
+INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES", "100"))
+SEED = int(os.environ.get("RULEENGINE_SEED", "0"))
+MHA = "decompose_multihead_attention"
+
+
+def options(rule, *names):
+    return [word for name in names for word in ("--set", f"{rule}.{name}=true")]
+
+
+# rule: (its file, settings, what makes instances, how many ranks, the share
+# of instances that it has to rewrite)
+RULES = {
+    MHA: ("attention/decompose_multihead_attention",
+          options(MHA, "cross_attention", "masks", "sequence_first"),
+          random_attention.multihead_attention, (1,), 0.5),
+    "decompose_swin_attention":
+        ("attention/decompose_swin_attention", [],
+         random_attention.window_attention, (1,), 0.5),
+    "fuse_masked_attention":
+        ("attention/fuse_masked_attention", [],
+         random_attention.masked_attention, (1,), 0.2),
+    "wrap_functional_sdpa":
+        ("attention/wrap_functional_sdpa", [],
+         random_attention.functional_attention, (1,), 0.5),
+    "merge_linear":
+        ("linear/merge_linear", [], random_layers.sibling_layers, (1,), 0.3),
+    "lift_combine_quant":
+        ("quantization/lift_combine_quant", [], random_layers.quantized_views,
+         (1,), 0.4),
+    "sequence_parallel_p1":
+        ("sequence_parallel/p1", [], random_ranks.stack, (1, 2, 2, 4), 0.2),
+    "sequence_parallel_p2":
+        ("sequence_parallel/p2", [], random_ranks.stack, (1, 2, 2, 4), 0.1),
+    "sequence_parallel_p3":
+        ("sequence_parallel/p3", [], random_ranks.stack, (1, 2, 2, 4), 0.05),
+    "sequence_parallel":
+        ("sequence_parallel", options("sequence_parallel", "enable"),
+         random_ranks.stack, (1, 2, 2, 4), 0.2),
+    "example_linear_tanh_to_linear_relu":
+        ("examples/linear_tanh_to_linear_relu", [],
+         random_layers.activated_layers, (1,), 0.5),
+}
+
+
+def tolerance(array):
+    return {"float16": 2e-2, "float64": 1e-5}.get(array.dtype.name, 1e-4)
+
+
+class RuleSoundness(program.ProgramTest):
+    """One test per rule, added below."""
+
+    def instances(self, rule):
+        """{seed: (file, inputs by rank, outputs by rank)}."""
+        _, _, make, ranks, _ = RULES[rule]
+        found = {}
+        for seed in range(SEED, SEED + INSTANCES):
+            sketch = draft.Draft([seed, len(rule)], ranks[seed % len(ranks)])
+            model, wanted = make(sketch)
+            source = self.write(f"m{seed}.onnx", model.SerializeToString())
+            found[seed] = source, sketch.feeds, wanted
+        return found
+
+    def check(self, rule):
+        path, settings, _, _, share = RULES[rule]
+        instances = self.instances(rule)
+        self.run_ok("run", program.ROOT / "rules" / f"{path}.lua", *settings,
+                    *[source for source, _, _ in instances.values()],
+                    "-o", "out", "-q", "--jobs", "2", "--target", "portable",
+                    timeout=600)
+        rewritten = 0
+        for seed, (source, feeds, wanted) in instances.items():
+            result = self.folder / "out" / f"m{seed}.rewritten.onnx"
+            if result.read_bytes() == source.read_bytes():
+                continue
+            rewritten += 1
+            with self.subTest(rule=rule, seed=seed):
+                found = self.complaints(onnx.load(source), onnx.load(result),
+                                        feeds, wanted)
+                self.assertFalse(found, "\n  ".join(["", *found]))
+        self.assertGreaterEqual(rewritten, share * INSTANCES)
+
+    @staticmethod
+    def complaints(model, result, feeds, wanted):
+        """What is wrong with the result; `wanted` are outputs by rank."""
+        onnx.checker.check_model(result)
+        if (model.graph.input != result.graph.input
+                or model.graph.output != result.graph.output):
+            return ["the graph's inputs or outputs changed"]
+        found, got = [], dialect.evaluate_ranks(result, feeds)
+        for rank, outputs in enumerate(wanted):
+            for name, want in outputs.items():
+                what = numbers.difference(want, got[rank][name],
+                                          tolerance(np.asarray(want)))
+                found += [f"rank {rank}: {name}: {what}"] if what else []
+        for value in result.graph.value_info:
+            said = value.type.tensor_type
+            shape = [d.dim_value for d in said.shape.dim]
+            array = np.asarray(got[0][value.name])
+            if said.HasField("shape") and 0 not in shape and (
+                    shape != list(array.shape)):
+                found.append(f"{value.name} is said to be {shape}, "
+                             f"but is {array.shape}")
+        return found
+
+
+def add_test(rule):
+    setattr(RuleSoundness, f"test_{rule}", lambda self: self.check(rule))
+
+
+for rule_name in RULES:
+    add_test(rule_name)
+
+if __name__ == "__main__":
+    unittest.main()
