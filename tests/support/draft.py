@@ -44,7 +44,8 @@ class Draft:
 
     def array(self, *shape, dtype=None):
         """Random numbers around zero, of the draft's type."""
-        return self.random.standard_normal(shape).astype(dtype or self.dtype)
+        numbers = np.asarray(self.random.standard_normal(shape))
+        return numbers.astype(dtype or self.dtype)
 
     def integers(self, low, high, *shape, dtype=np.int8):
         return self.random.integers(low, high + 1, shape).astype(dtype)

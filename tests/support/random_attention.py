@@ -78,9 +78,11 @@ def functional_attention(draft):
             mask = additive(draft, shape[draft.choose(0, 0, 2):])
             hidden = draft.random.random(mask.shape) < 0.7
             mask = draft.weight(hidden if draft.chance(0.4) else mask)
-            # The standard does not say what both mean for the reference.
-            more["is_causal"] = 0
-        if standard:
+        if standard and draft.chance(0.1):
+            q, k, v = (draft.given(draft.array(b, length, h * d))
+                       for length in (s, t, t))
+            draft.node("Attention", q, k, v, q_num_heads=h, kv_num_heads=h)
+        elif standard:
             if draft.chance(0.1):
                 more["softcap"] = 2.0
             draft.node("Attention", q, k, v, mask, **more)

@@ -26,6 +26,8 @@ class Siblings:  # pylint: disable=too-many-instance-attributes
         lead = [draft.between(1, 3) for _ in range(
             1 if kind == "Gemm" else draft.between(1, 2))]
         self.lead = [self.rows] if draft.chance(0.1) else lead
+        if kind in ("MatMul", "Linear") and draft.chance(0.1):
+            self.lead = []
         self.attributes = self.pick_attributes()
         self.forms = {"bias": draft.chance(0.5), "scale": draft.between(0, 3),
                       "offset": draft.chance(0.3), "x_offset":
@@ -103,7 +105,10 @@ class Siblings:  # pylint: disable=too-many-instance-attributes
             attributes = self.pick_attributes()
         bias = ""
         if forms["bias"]:
-            bias = draft.weight(draft.array(columns))
+            shape = [columns]
+            if self.kind == "Gemm" and draft.chance(0.1):
+                shape = draft.choose([], [1], [1, columns], self.lead + [1])
+            bias = draft.weight(draft.array(*shape))
         kept = self.x_scale, self.y
         if self.x_scale and draft.chance(0.04):
             scale = self.new_x_scale(draft.choose(0.5, 0.75, 3))

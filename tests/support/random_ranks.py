@@ -123,6 +123,8 @@ class Stack:
         if draft.chance(0.25):
             both = self.either_order(total, self.gathered())
             return self.cast("add_rms_norm", *both, self.gamma()), total
+        if draft.chance(0.1):
+            self.norm(total)
         return self.norm(total), total
 
     def layer(self, x, residual):
