@@ -130,7 +130,9 @@ void Graph::link_last(OperandId slot, ValueId value) {
   Value& v = values_[value.index()];
   use.previous = v.last_use;
   if (v.last_use) {
-    operands_[v.last_use.index()].next = slot;
+    Operand& last = operands_[v.last_use.index()];
+    last.next = slot;
+    v.uses_mixed = v.uses_mixed || use.user < last.user;
   } else {
     v.first_use = slot;
   }

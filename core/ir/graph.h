@@ -86,6 +86,8 @@ struct Value {
   // Another number after every change of the uses; never given twice.
   std::uint32_t use_stamp = 0;
   std::uint32_t block_output_count = 0;  // times it is an output of a block
+  // The uses may stand in another order than that of their nodes.
+  bool uses_mixed = false;
   // Initializer, or default of an overridable input; else nullptr.
   const Tensor* tensor = nullptr;
   // Declared by the file (input, output, value_info) or set by an edit;

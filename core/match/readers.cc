@@ -28,6 +28,32 @@ void Readers::list(ir::ValueId value, std::vector<Reader>& out) const {
   out.resize(kept);
 }
 
+// The user of `use`, with all slots in a row that are its own; `use` is then
+// the next user's.
+Reader Readers::take(ir::OperandId& use) const {
+  const ir::NodeId user = graph_.operand(use).user;
+  Reader reader{ops_[graph_.node(user).op.index()], user, 0};
+  for (; use && graph_.operand(use).user == user; use = graph_.next_use(use)) {
+    reader.slots |= slot_bit(graph_.operand_index(use));
+  }
+  return reader;
+}
+
+std::optional<Reader> Readers::at(ir::ValueId value, std::uint32_t op,
+                                  std::uint32_t place) {
+  const ir::Value& v = graph_.value(value);
+  Begun& begun = begun_[std::uint64_t{value.index()} << 32 | op];
+  if (begun.stamp != v.use_stamp) {
+    begun = {.stamp = v.use_stamp, .readers = {}, .next = v.first_use};
+  }
+  while (begun.readers.size() <= place && begun.next) {
+    const Reader reader = take(begun.next);
+    if (reader.op == op) begun.readers.push_back(reader);
+  }
+  if (place >= begun.readers.size()) return std::nullopt;
+  return begun.readers[place];
+}
+
 std::span<const Reader> Readers::of(ir::ValueId value, std::uint32_t op) {
   const ir::Value& v = graph_.value(value);
   std::vector<Reader>* all = &few_;

@@ -81,16 +81,24 @@ Runner::Outcome Runner::reader(const Instr& i, std::uint32_t from,
   if (!value) return Outcome::kFail;
   const Search& search = code_.searches[i.b];
   const Climb::Row& row = code_.climbs[search.climb].rows[1];
-  const std::span<const Reader> all = readers_.of(value, row.b);
-  for (std::uint32_t at = from; at < all.size(); ++at) {
-    const ir::NodeId node = all[at].node;
+  const bool one_by_one = readers_.one_by_one(value);
+  const auto all =
+      one_by_one ? std::span<const Reader>() : readers_.of(value, row.b);
+  const auto reader_at = [&](std::uint32_t at) -> std::optional<Reader> {
+    if (one_by_one) return readers_.at(value, row.b, at);
+    return at < all.size() ? std::optional(all[at]) : std::nullopt;
+  };
+  auto reader = reader_at(from);
+  for (std::uint32_t at = from; reader; ++at) {
+    const Reader tried = *reader;
+    reader = reader_at(at + 1);
+    const ir::NodeId node = tried.node;
     const ir::ValueId out = graph_.output(node, row.c);
-    if (!out || !climbs(row, all[at], view_.upgraded(graph_.node(node).op)) ||
+    if (!out || !climbs(row, tried, view_.upgraded(graph_.node(node).op)) ||
         (search.unmatched && times_matched_[node.index()] > 0)) {
       continue;
     }
-    if (at + 1 < all.size() &&
-        !choose(ChoiceKind::kReader, at + 1, value.index())) {
+    if (reader && !choose(ChoiceKind::kReader, at + 1, value.index())) {
       return Outcome::kFail;
     }
     set(i.a, out.index());
