@@ -28,6 +28,13 @@ function attention.repeated(op, x, length, width)
     x)
 end
 
+--- Builds what `repeated` finds: heads of x, [B,G,_,width], each for H / G heads in a row.
+function attention.spread(op, x, G, H, width)
+  if G == H then return x end
+  local wide = op.Expand(op.Unsqueeze(x, {2}), {1, 1, H / G, 1, 1})
+  return op.Reshape(wide, {0, H, -1, width})
+end
+
 --- The transpose of the last two axes of k: in one step of its own (then heads of k may be repeated), as part of
 --- the head split (tagged `split`; k is [B,T,H,D]), or before anything that can
 --- be seen (then k is absent and `swapped` is [B,H,D,T]).
