@@ -9,4 +9,5 @@ return pack {
   "attention/compose_scaled_dot_product_attention",
   "attention/compose_batched_attention",
   "attention/compose_parallel_linears",
+  "attention/compose_packed_projection",
 }

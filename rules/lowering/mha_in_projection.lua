@@ -42,5 +42,23 @@ return rule {
         k = Transpose <perm = [0,2,1,3]> (hk)
         hv = Reshape(fv, s)
         v = Transpose <perm = [0,2,1,3]> (hv)]] },
+    { "two sources, one part that nobody reads", [[
+        (float[1,3,2] x, float[1,4,2] z) => (float[1,2,3,1] q, float[1,2,4,1] k)
+        <float[6,2] w = {1,2,3,4,5,6,7,8,9,10,11,12}, float[6] b = {1,2,3,4,5,6}> {
+          q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (x, z, z, w, b)
+        }]],
+      [[wq = Constant <value = float[2,2] {1,3,2,4}> ()
+        pq = MatMul(x, wq)
+        bq = Constant <value = float[2] {1,2}> ()
+        fq = Add(pq, bq)
+        s = Constant <value = int64[4] {0,0,2,1}> ()
+        hq = Reshape(fq, s)
+        q = Transpose <perm = [0,2,1,3]> (hq)
+        wk = Constant <value = float[2,2] {5,7,6,8}> ()
+        pk = MatMul(z, wk)
+        bk = Constant <value = float[2] {3,4}> ()
+        fk = Add(pk, bk)
+        hk = Reshape(fk, s)
+        k = Transpose <perm = [0,2,1,3]> (hk)]] },
   },
 }

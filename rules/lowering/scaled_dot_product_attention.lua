@@ -70,5 +70,10 @@ return rule {
         ve = Expand(vu, twice)
         vs = Reshape(ve, heads)
         y = MatMul(g, vs)]] },
+    { "heads that nobody knows", [[
+        (float[2,4,8,16] q, float[2,G,8,16] k, float[2,G,8,16] v) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
+        }]],
+      rejected = "the heads are not known" },
   },
 }
