@@ -75,15 +75,36 @@ void append(rewrite::Report& to, rewrite::Report&& more) {
   to.rewrite_seconds += more.rewrite_seconds;
 }
 
-// What the target's rules turned down is warned of: it stays portable.
-void warn_of_rest(const std::string& target, rewrite::Report& report) {
+// Why the target's rules left this node alone.
+std::string reason_at(const rewrite::Report& report, const std::string& node) {
   for (const rewrite::RuleReport& rule : report.rules) {
     if (rule.phase != rewrite::Phase::kTarget) continue;
     for (const rewrite::Rejected& left : rule.rejected) {
-      report.warnings.push_back({rule.name, left.node,
-                                 left.node + " stays portable, " + target +
-                                     " has no form for it: " + left.reason});
+      if (left.node == node) return ": " + left.reason;
     }
+  }
+  return "";
+}
+
+// The engine's own ops that are left stay portable, with a warning.
+void warn_of_rest(const ir::Model& model, const std::string& target,
+                  rewrite::Report& report) {
+  const auto look_at = [&](const ir::Graph& graph) {
+    for (std::size_t i = 0; i < graph.node_count(); ++i) {
+      const ir::NodeId node(i);
+      if (graph.node(node).removed || !rewrite::has_body(graph.op(node))) {
+        continue;
+      }
+      const std::string label = rewrite::node_label(graph, node);
+      report.warnings.push_back({"", label,
+                                 label + " stays portable, " + target +
+                                     " has no form for it" +
+                                     reason_at(report, label)});
+    }
+  };
+  look_at(model.graph);
+  for (const auto& f : model.functions) {
+    if (!f->removed && !rewrite::is_dialect_function(*f)) look_at(f->body);
   }
 }
 
@@ -103,7 +124,6 @@ Result<std::uint64_t> run_rules(ir::Model& model,
   if (!done) return done.error();
   std::uint64_t rewrites = 0;
   for (const auto& rule : done->rules) rewrites += rule.rewrites;
-  warn_of_rest(report.target, *done);
   append(report.engine, std::move(*done));
   return rewrites;
 }
@@ -117,6 +137,7 @@ Status write_as(ir::Model& model, const Options& options, RunReport& report) {
   files.push_back("targets/" + report.target);
   const auto rewrites = run_rules(model, files, options, report);
   if (!rewrites) return rewrites.error();
+  warn_of_rest(model, report.target, report.engine);
   if (*rewrites == 0) return {};
   std::vector<std::string> tidying(kTidied.begin(), kTidied.end());
   if (uniform) tidying = {"canonical.lua"};

@@ -379,6 +379,18 @@ class Options(RunTest):
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "--target", "portabel",
                      "-o", "x.onnx", says="portable")
 
+    def test_what_a_target_cannot_say_stays_portable(self):
+        self.write("cap.onnxtxt", """
+            <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
+            g (float[1,2,3,4] q) => (float[1,2,3,4] y) {
+              y = ruleengine.ScaledDotProductAttention
+                <num_heads = 2, head_dim = 4, softcap = 9.0> (q, q, q)
+            }""")
+        done = self.run_ok("run", "cancel.lua", "cap.onnxtxt", "-o",
+                           "cap.out.onnxtxt", "--target", "ort")
+        self.assertIn("stays portable, ort has no form for it: "
+                      "MultiHeadAttention has no soft cap", done.err)
+
     def test_opset(self):
         self.run_ok("run", "cancel.lua", "m.onnx", "--opset", "23", "-o",
                     "raised.onnx")
