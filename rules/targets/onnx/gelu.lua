@@ -1,12 +1,14 @@
 --- GELU as the standard writes it.
+local activation = lib "activation"
+
 return rule {
   doc = [[ 0.5 x (1 + erf(x / sqrt 2))   =>   Gelu(x)    from opset 20 on; the factors in any order ]],
   phase = "target",
 
-  match = function(op, x)
-    local erf = op.Erf(either(op.Div(x, math.sqrt(2)), op.Mul(x, math.sqrt(0.5))))
-    local gate = op.Add(erf, 1)
-    return either(op.Mul(op.Mul(x, gate), 0.5), op.Mul(op.Mul(x, 0.5), gate), op.Mul(x, op.Mul(gate, 0.5)))
+  match = function(op, x) return activation.gelu(op, x) end,
+
+  where = function(m)
+    need(m.x.dtype == "float", "runtimes differ in the types that Gelu takes", m.x)
   end,
 
   rewrite = function(op, m) return op.Gelu(m.x) end,
