@@ -13,6 +13,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/io/external.h"
+#include "core/io/mapping.h"
 #include "core/io/wire.h"
 #include "core/ir/model.h"
 
@@ -28,9 +29,11 @@ struct Place {
 
 class Context {
  public:
-  Context(ir::Model& m, Bytes source) : model(m), source_(source) {}
+  Context(ir::Model& m, Bytes source)
+      : model(m), passage(m.source.get()), source_(source) {}
 
   ir::Model& model;
+  Passage passage;
   ExternalFiles* external = nullptr;  // null: no folder to look in
   bool in_function = false;
   std::optional<Diagnostic> error;

@@ -119,6 +119,14 @@ void Mapping::release() const {
   if (size_ != 0) ::madvise(data_, size_, MADV_DONTNEED);
 }
 
+void Passage::pass(Bytes bytes) {
+  constexpr std::size_t kStride = std::size_t{16} << 20;
+  passed_ += bytes.size();
+  if (passed_ < kStride) return;
+  passed_ = 0;
+  if (file_ != nullptr) file_->release();
+}
+
 bool Mapping::faulted() const {
   return slot_ != kNoSlot && slots[slot_].faulted.load();
 }

@@ -77,6 +77,21 @@ class FileSource : public ir::Source {
   std::string buffer_;
 };
 
+// Gives a mapped file's memory back now and then while somebody goes through
+// it. Few bytes of a model lie between many that nobody looks at, but a kernel
+// that maps whole folios of its cache brings in up to 2 MiB with each of them.
+class Passage {
+ public:
+  explicit Passage(const ir::Source* source)
+      : file_(dynamic_cast<const FileSource*>(source)) {}
+  // These bytes were gone past.
+  void pass(Bytes bytes);
+
+ private:
+  const FileSource* file_;
+  std::size_t passed_ = 0;  // since memory was given back
+};
+
 }  // namespace ruleengine::io
 
 #endif  // RULEENGINE_CORE_IO_MAPPING_H_

@@ -79,10 +79,10 @@ bool GraphReader::read_block(BlockId block, Bytes proto,
                          "more");
   }
   graph_.mutable_block(block).proto = proto;
-  return reserve(proto, layout, place) && define_inputs(proto, layout, place) &&
-         define_initializers(proto, layout, place) &&
-         define_node_outputs(proto, layout, place) &&
-         link_nodes(proto, layout, place) && declare(proto, layout, place);
+  return reserve(proto, layout, place) && define_inputs(layout, place) &&
+         define_initializers(layout, place) &&
+         define_node_outputs(layout, place) && link_nodes(layout, place) &&
+         declare(layout, place);
 }
 
 // Counts everything first: growing the arrays step by step would cost twice
@@ -91,9 +91,12 @@ bool GraphReader::read_block(BlockId block, Bytes proto,
 bool GraphReader::reserve(Bytes proto, const BodyLayout& layout,
                           const Place& place) {
   std::size_t nodes = 0, values = 0, operands = 0;
+  constants_.clear();
+  others_.clear();
   Cursor cursor(proto, layout.message);
   while (cursor.next()) {
     const std::uint32_t field = cursor.field();
+    split(cursor, layout);
     if (field == graph_field::kName && !layout.formal) {
       graph_.mutable_block(block_).name = cursor.text();
     }
@@ -128,6 +131,22 @@ bool GraphReader::reserve(Bytes proto, const BodyLayout& layout,
   return true;
 }
 
+void GraphReader::split(const Cursor& cursor, const BodyLayout& layout) {
+  const bool constant =
+      layout.initializer != 0 &&
+      (cursor.field() == layout.initializer || cursor.field() == layout.sparse);
+  std::vector<Bytes>& stretches = constant ? constants_ : others_;
+  const Bytes whole = cursor.whole();
+  context_.passage.pass(whole);
+  if (!stretches.empty() &&
+      stretches.back().data() + stretches.back().size() == whole.data()) {
+    stretches.back() = {stretches.back().data(),
+                        stretches.back().size() + whole.size()};
+  } else {
+    stretches.push_back(whole);
+  }
+}
+
 ValueId GraphReader::visible(std::string_view name) {
   const Name id = context_.model.names.intern_view(name);
   return id.index() < scope_.size() ? scope_[id.index()] : ValueId();
@@ -150,41 +169,41 @@ bool GraphReader::define(std::string_view name, ValueKind kind,
   return true;
 }
 
-bool GraphReader::define_inputs(Bytes proto, const BodyLayout& layout,
-                                const Place& place) {
-  Cursor cursor(proto, layout.message);
-  while (cursor.next()) {
-    if (cursor.field() != layout.input) continue;
-    ValueInfo info;
-    if (layout.formal) {
-      info.name = cursor.text();
-    } else if (!read_value_info(context_, cursor.bytes(), {&place, "input", {}},
-                                info)) {
-      return false;
-    }
-    const Place here{&place, "input", info.name};
-    if (info.name.empty()) return context_.fail(here, "an input has no name");
-    ValueId value;
-    const ir::Type* type = nullptr;
-    if (!define(info.name, ValueKind::kInput, here, value) ||
-        !read_type(context_, info.type, here, type)) {
-      return false;
-    }
-    graph_.add_block_input(block_, value);
-    graph_.mutable_value(value).declared = type;
-  }
-  return true;
+bool GraphReader::define_inputs(const BodyLayout& layout, const Place& place) {
+  return each_field(
+      others_, layout.message, layout.input, [&](const Cursor& field) {
+        ValueInfo info;
+        if (layout.formal) {
+          info.name = field.text();
+        } else if (!read_value_info(context_, field.bytes(),
+                                    {&place, "input", {}}, info)) {
+          return false;
+        }
+        const Place here{&place, "input", info.name};
+        if (info.name.empty())
+          return context_.fail(here, "an input has no name");
+        ValueId value;
+        const ir::Type* type = nullptr;
+        if (!define(info.name, ValueKind::kInput, here, value) ||
+            !read_type(context_, info.type, here, type)) {
+          return false;
+        }
+        graph_.add_block_input(block_, value);
+        graph_.mutable_value(value).declared = type;
+        return true;
+      });
 }
 
-bool GraphReader::define_initializers(Bytes proto, const BodyLayout& layout,
+bool GraphReader::define_initializers(const BodyLayout& layout,
                                       const Place& place) {
-  if (layout.initializer == 0) return true;
-  Cursor cursor(proto, layout.message);
-  while (cursor.next()) {
-    if (cursor.field() == layout.initializer) {
-      if (!define_initializer(cursor.bytes(), place)) return false;
-    } else if (cursor.field() == layout.sparse) {
-      if (!define_sparse(cursor.bytes(), place)) return false;
+  for (const Bytes stretch : constants_) {
+    Cursor cursor(stretch, layout.message);
+    while (cursor.next()) {
+      const bool ok = cursor.field() == layout.initializer
+                          ? define_initializer(cursor.bytes(), place)
+                          : define_sparse(cursor.bytes(), place);
+      if (!ok) return false;
+      context_.passage.pass(cursor.whole());
     }
   }
   return true;
@@ -196,6 +215,9 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
   std::string_view name;
   if (!read_tensor(context_, proto, here, tensor, name)) return false;
   if (name.empty()) return context_.fail(here, "an initializer has no name");
+  // Looking at a name within weights would bring them into memory.
+  constexpr std::size_t kFar = 4096;
+  if (tensor->bytes.size() >= kFar) name = context_.model.arena.copy(name);
   ValueId value = visible(name);
   const bool input = value && graph_.value(value).block == block_ &&
                      graph_.value(value).kind == ValueKind::kInput &&
@@ -229,46 +251,41 @@ bool GraphReader::define_sparse(Bytes proto, const Place& place) {
                 {&place, "sparse initializer", name}, value);
 }
 
-bool GraphReader::define_node_outputs(Bytes proto, const BodyLayout& layout,
+bool GraphReader::define_node_outputs(const BodyLayout& layout,
                                       const Place& place) {
   next_output_ = static_cast<std::uint32_t>(graph_.value_count());
-  Cursor cursor(proto, layout.message);
-  while (cursor.next()) {
-    if (cursor.field() != layout.node) continue;
-    Cursor node(cursor.bytes(), schema::kNode);
-    while (node.next()) {
-      if (node.field() != node_field::kOutput || node.bytes().empty()) continue;
-      ValueId value;
-      if (!define(node.text(), ValueKind::kUndefined,
-                  {&place, "node output", node.text()}, value)) {
-        return false;
-      }
-    }
-  }
-  return true;
+  return each_field(
+      others_, layout.message, layout.node, [&](const Cursor& field) {
+        Cursor node(field.bytes(), schema::kNode);
+        while (node.next()) {
+          if (node.field() != node_field::kOutput || node.bytes().empty())
+            continue;
+          ValueId value;
+          if (!define(node.text(), ValueKind::kUndefined,
+                      {&place, "node output", node.text()}, value)) {
+            return false;
+          }
+        }
+        return true;
+      });
 }
 
 // Outputs, then what value_info says of any name of this body.
-bool GraphReader::declare(Bytes proto, const BodyLayout& layout,
-                          const Place& place) {
-  Cursor outputs(proto, layout.message);
-  while (outputs.next()) {
-    if (outputs.field() != layout.output) continue;
+bool GraphReader::declare(const BodyLayout& layout, const Place& place) {
+  const auto declare_one = [&](const Cursor& field) {
     ValueInfo info;
     if (layout.formal) {
-      info.name = outputs.text();
-    } else if (!read_value_info(context_, outputs.bytes(),
-                                {&place, "output", {}}, info)) {
+      info.name = field.text();
+    } else if (!read_value_info(context_, field.bytes(), {&place, "output", {}},
+                                info)) {
       return false;
     }
-    if (!declare_output(info.name, info.type, place)) return false;
-  }
-  Cursor infos(proto, layout.message);
-  while (infos.next()) {
-    if (infos.field() != layout.value_info) continue;
+    return declare_output(info.name, info.type, place);
+  };
+  const auto declare_value = [&](const Cursor& field) {
     ValueInfo info;
     const Place here{&place, "value_info", {}};
-    if (!read_value_info(context_, infos.bytes(), here, info)) return false;
+    if (!read_value_info(context_, field.bytes(), here, info)) return false;
     const ValueId value = visible(info.name);
     const Place named{&place, "value_info", info.name};
     const ir::Type* type = nullptr;
@@ -277,8 +294,10 @@ bool GraphReader::declare(Bytes proto, const BodyLayout& layout,
         graph_.value(value).declared == nullptr) {
       graph_.mutable_value(value).declared = type;
     }
-  }
-  return true;
+    return true;
+  };
+  return each_field(others_, layout.message, layout.output, declare_one) &&
+         each_field(others_, layout.message, layout.value_info, declare_value);
 }
 
 bool GraphReader::declare_output(std::string_view name, Bytes type_proto,

@@ -59,19 +59,20 @@ class GraphReader : public BlockMaker {
   bool read_block(ir::BlockId block, Bytes proto, const BodyLayout& layout,
                   const Place& place);
   bool reserve(Bytes proto, const BodyLayout& layout, const Place& place);
+  void split(const Cursor& field, const BodyLayout& layout);
   bool define(std::string_view name, ir::ValueKind kind, const Place& place,
               ir::ValueId& value);
-  bool define_inputs(Bytes proto, const BodyLayout& layout, const Place&);
-  bool define_initializers(Bytes proto, const BodyLayout& layout, const Place&);
+  bool define_inputs(const BodyLayout& layout, const Place& place);
+  bool define_initializers(const BodyLayout& layout, const Place& place);
   bool define_initializer(Bytes proto, const Place& place);
   bool define_sparse(Bytes proto, const Place& place);
-  bool define_node_outputs(Bytes proto, const BodyLayout&, const Place&);
-  bool declare(Bytes proto, const BodyLayout& layout, const Place& place);
+  bool define_node_outputs(const BodyLayout& layout, const Place& place);
+  bool declare(const BodyLayout& layout, const Place& place);
   bool declare_output(std::string_view name, Bytes type, const Place& place);
   void check_order(ir::BlockId reader, ir::ValueId value);
   ir::ValueId visible(std::string_view name);
 
-  bool link_nodes(Bytes proto, const BodyLayout& layout, const Place& place);
+  bool link_nodes(const BodyLayout& layout, const Place& place);
   bool link_node(Bytes proto, const Place& place);
   bool scan_node(Bytes proto, const Place& place, NodeParts& parts);
   bool scan_operand(const Cursor& cursor, Bytes node, const Place& place);
@@ -93,6 +94,9 @@ class GraphReader : public BlockMaker {
   std::vector<Task> tasks_;
   std::vector<Task> children_;  // of the block that is being read
   std::vector<int> depths_;     // by block
+  // The fields of the block that is being read: initializers, and all others.
+  // Many passes go over those, which would step through the weights each time.
+  std::vector<Bytes> constants_, others_;
   std::vector<char> op_checked_;
   ir::BlockId block_;              // that is being read
   std::uint32_t next_output_ = 0;  // value of the next node output to link

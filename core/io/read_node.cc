@@ -51,15 +51,10 @@ std::string_view node_name(Bytes proto) {
 
 }  // namespace
 
-bool GraphReader::link_nodes(Bytes proto, const BodyLayout& layout,
-                             const Place& place) {
-  Cursor cursor(proto, layout.message);
-  while (cursor.next()) {
-    if (cursor.field() == layout.node && !link_node(cursor.bytes(), place)) {
-      return false;
-    }
-  }
-  return true;
+bool GraphReader::link_nodes(const BodyLayout& layout, const Place& place) {
+  return each_field(
+      others_, layout.message, layout.node,
+      [&](const Cursor& node) { return link_node(node.bytes(), place); });
 }
 
 // A node may read what stands before it in the file; remembers when one reads

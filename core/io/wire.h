@@ -111,6 +111,21 @@ class Cursor {
   Bytes payload_;
 };
 
+// Calls `visit(cursor)` for the fields of that number in stretches of a
+// message, until one says false; whether none did.
+template <typename Visit>
+bool each_field(std::span<const Bytes> stretches,
+                const schema::Message& message, std::uint32_t field,
+                Visit&& visit) {
+  for (const Bytes stretch : stretches) {
+    Cursor cursor(stretch, message);
+    while (cursor.next()) {
+      if (cursor.field() == field && !visit(cursor)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace ruleengine::io
 
 #endif  // RULEENGINE_CORE_IO_WIRE_H_

@@ -19,7 +19,8 @@ GraphWriter::GraphWriter(const ir::Model& model, const ir::Graph& graph,
       emitter_(emitter),
       rope_(emitter.rope()),
       settings_(settings),
-      dirty_(graph.block_count()) {
+      dirty_(graph.block_count()),
+      passage_(model.source.get()) {
   find_changes(fresh);
   if (!changed_) return;
   orderer_.emplace(graph);
@@ -158,7 +159,10 @@ void GraphWriter::write_body(Body& body, Bytes proto) {
     write_interface(body);
   } else {
     Cursor cursor(proto, body.layout.message);
-    while (cursor.next()) write_field(body, cursor);
+    while (cursor.next()) {
+      write_field(body, cursor);
+      passage_.pass(cursor.whole());
+    }
   }
   finish_body(body);
   leave_names(body.block);
@@ -235,6 +239,7 @@ void GraphWriter::write_initializers(Body& body) {
     if (tensor == nullptr) continue;
     write_tensor(emitter_, body.layout.initializer, *tensor, name_of(v),
                  DataPlace::kAnywhere);
+    passage_.pass(tensor->proto);
   }
 }
 

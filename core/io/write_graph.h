@@ -87,6 +87,7 @@ class GraphWriter {
   bool changed_ = false;
   std::vector<bool> dirty_;        // blocks
   std::vector<bool> dirty_owner_;  // nodes with a dirty block; empty: none
+  Passage passage_;
   std::optional<Orderer> orderer_;
   std::vector<ir::ValueId> by_block_;  // values, those of a block together
   std::vector<std::size_t> block_begin_;
