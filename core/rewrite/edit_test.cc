@@ -4,9 +4,7 @@
 
 #include <random>
 
-#include "core/rewrite/test_graph.h"
-#include "core/rewrite/workspace.h"
-#include "core/verify/verify.h"
+#include "core/rewrite/test_session.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -14,51 +12,8 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 using testing::make;
+using testing::Session;
 using testing::World;
-
-struct Session {
-  explicit Session(World& world)
-      : w(world), facts(world.graph()), workspace(world.graph()) {
-    std::uint64_t rank = 0;
-    const auto order = ir::topological_order(world.graph());
-    REQUIRE(order.ok());
-    for (NodeId n : *order) world.graph().mutable_node(n).rank = rank++;
-  }
-
-  Edit edit(NodeId root = {}) {
-    from = {root};
-    Edit e(w.graph(), facts,
-           {.rule = "test/rule",
-            .from = std::span<const NodeId>(from).first(root ? 1 : 0)},
-           &workspace);
-    if (root) {
-      e.set_block(w.graph().node(root).block);
-      e.set_rank(w.graph().node(root).rank);
-    }
-    return e;
-  }
-
-  // Puts what `build` makes in the place of `old`.
-  std::optional<Rejection> put(std::string_view old,
-                               const std::function<ValueId(Edit&)>& build) {
-    const ValueId v = w.find(old);
-    const NodeId root = w.graph().producer(v);
-    Edit e = edit(root);
-    e.replace(v, build(e));
-    e.remove_dead({&root, 1});
-    auto rejection = e.commit();
-    changed = e.changed();
-    compact_initializers(w.graph());
-    CHECK(verify::check_graph(w.graph()).ok());
-    return rejection;
-  }
-
-  World& w;
-  analysis::Inference facts;
-  Workspace workspace;
-  std::vector<NodeId> from;
-  bool changed = false;
-};
 
 std::string metadata(const World& w, NodeId node) {
   std::string out;
@@ -199,69 +154,6 @@ TEST_CASE("what may differ from call to call is built anew") {
   CHECK(w.graph().live_node_count() == before);
 }
 
-TEST_CASE("a result of another shape or type is rejected without a trace") {
-  World w;
-  const ValueId x = w.input("x");
-  const ValueId a = w.node("Relu", {x}, "a");
-  w.output(w.node("Neg", {a}, "y"));
-  Session s(w);
-  const std::string before = testing::dump(w.graph());
-  auto rejection = s.put("a", [&](Edit& e) {
-    return make(e, "Transpose", {x}, {w.ints("perm", {1, 0})});
-  });
-  REQUIRE(rejection);
-  CHECK(rejection->reason == "the result has another shape");
-  CHECK(rejection->value == "'a' expected float[2,3], found float[3,2]");
-  CHECK(testing::dump(w.graph()) == before);
-  rejection = s.put("a", [&](Edit& e) {
-    return make(e, "Cast", {x}, {World::integer("to", 10)});
-  });
-  REQUIRE(rejection);
-  CHECK(rejection->reason == "the result has another type");
-  CHECK(testing::dump(w.graph()) == before);
-  CHECK(!w.model.changed);
-  CHECK(w.model.ir_version == 8);
-}
-
-TEST_CASE("a cycle is rejected") {
-  World w;
-  const ValueId x = w.input("x");
-  const ValueId a = w.node("Relu", {x}, "a");
-  const ValueId b = w.node("Neg", {a}, "b");
-  w.output(w.node("Abs", {b}, "y"));
-  Session s(w);
-  const std::string before = testing::dump(w.graph());
-  const NodeId root = w.maker("a");
-  Edit e = s.edit(root);
-  e.replace(a, make(e, "Tanh", {b}));
-  const auto rejection = e.commit();
-  REQUIRE(rejection);
-  CHECK(rejection->reason == "the result would depend on itself");
-  CHECK(testing::dump(w.graph()) == before);
-}
-
-TEST_CASE("an edge against the order is not a cycle") {
-  World w;
-  const ValueId x = w.input("x");
-  const ValueId a = w.node("Relu", {x}, "a");
-  const ValueId b = w.node("Neg", {a}, "b");
-  const ValueId c = w.node("Abs", {x}, "c");
-  w.output(w.node("Add", {b, c}, "y"));
-  Session s(w);
-  CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {c}); }));
-  CHECK(w.text() == "c = Abs(x); a = Tanh(c); b = Neg(a); y = Add(b, c)");
-  // The order was mended: the ways back through c are found.
-  {
-    Edit e = s.edit();
-    e.replace_input(w.maker("c"), 0, b);
-    CHECK(e.commit());
-  }
-  const NodeId root = w.maker("c");
-  Edit e = s.edit(root);
-  e.replace(c, make(e, "Tanh", {w.find("b")}));
-  CHECK(e.commit());
-}
-
 TEST_CASE("dead nodes and unread initializers go, older dead code stays") {
   World w;
   const ValueId x = w.input("x");
@@ -313,88 +205,6 @@ TEST_CASE("equal constants are one value, and transposes too") {
   CHECK(t != p);
   CHECK(e.transposed(p) == t);
   CHECK(e.transposed(t) == p);
-}
-
-TEST_CASE("the rule is told what it built wrong") {
-  World w;
-  const ValueId x = w.input("x");
-  w.output(w.node("Relu", {x}, "y"));
-  Session s(w);
-  Edit e = s.edit(w.maker("y"));
-  auto built = e.build({.type = "Rellu", .inputs = {x}});
-  REQUIRE(!built.ok());
-  CHECK(built.error().kind == ErrorKind::kRule);
-  CHECK(built.error().hint.find("Relu") != std::string::npos);
-  built = e.build({.type = "Relu", .inputs = {x, x}});
-  CHECK(built.error().what == "Relu is given too many inputs");
-  built = e.build({.type = "Add", .inputs = {x}});
-  CHECK(built.error().what == "Add lacks its input 2 'B'");
-  built = e.build({.type = "Add", .inputs = {ValueId(), x}});
-  CHECK(built.error().what == "Add lacks its input 1 'A'");
-  built = e.build({.type = "Softmax",
-                   .inputs = {x},
-                   .attributes = {World::integer("axes", 1)}});
-  CHECK(built.error().what == "Softmax has no attribute 'axes'");
-  CHECK(built.error().hint == "did you mean 'axis'?");
-  built = e.build({.type = "Concat", .inputs = {x}});
-  CHECK(built.error().what == "Concat lacks its attribute 'axis'");
-  built = e.build(
-      {.type = "Softmax", .inputs = {x}, .attributes = {w.ints("axis", {1})}});
-  CHECK(built.error().expected == "an int");
-  CHECK(e.build({.domain = "my.own", .type = "Any", .inputs = {x}}).ok());
-}
-
-TEST_CASE("names hold no control characters, calls what functions take") {
-  World w;
-  const ValueId x = w.input("x");
-  w.output(w.node("Relu", {x}, "y"));
-  auto f = std::make_unique<ir::Function>(w.model);
-  f->domain = "my";
-  f->name = "F";
-  f->inputs = {"in"};
-  f->outputs = {"out"};
-  w.model.functions.push_back(std::move(f));
-  Session s(w);
-  Edit e = s.edit(w.maker("y"));
-  const std::string_view odd("my\0own", 6);
-  const auto what = [&](const NodeSpec& spec) {
-    const auto built = e.build(spec);
-    REQUIRE(!built.ok());
-    CHECK(built.error().kind == ErrorKind::kRule);
-    return built.error().what;
-  };
-  CHECK(what({.domain = odd, .type = "Any", .inputs = {x}}) ==
-        "a domain holds a control character");
-  CHECK(what({.domain = "my", .type = odd, .inputs = {x}}) ==
-        "the type of a new node holds a control character");
-  CHECK(what({.domain = "my",
-              .type = "Any",
-              .inputs = {x},
-              .attributes = {World::integer(odd, 1)}}) ==
-        "an attribute's name holds a control character");
-  CHECK(what({.domain = "my", .type = "", .inputs = {x}}) ==
-        "the type of a new node is empty");
-  CHECK(what({.domain = "my", .type = "F", .inputs = {x, x}}) ==
-        "my::F is given too many inputs");
-}
-
-TEST_CASE("what no runtime would take is rejected") {
-  World w;
-  const ValueId x = w.input("x");
-  const ValueId other = w.input("other", {4, 5});
-  const ValueId a = w.node("Relu", {x}, "a");
-  w.output(w.node("Neg", {a}, "y"));
-  Session s(w);
-  const std::string before = testing::dump(w.graph());
-  const auto rejection = s.put("a", [&](Edit& e) {
-    return make(e, "Softmax", {make(e, "Add", {x, other})},
-                {World::integer("axis", 1)});
-  });
-  REQUIRE(rejection);
-  CHECK(rejection->reason ==
-        "a new Add cannot be: the shapes do not broadcast");
-  CHECK(rejection->value == "'x' float[2,3], 'other' float[4,5]");
-  CHECK(testing::dump(w.graph()) == before);
 }
 
 TEST_CASE("an unknown op inherits the type and imports its domain") {

@@ -1,0 +1,162 @@
+#include "core/rewrite/edit.h"
+
+#include <doctest/doctest.h>
+
+#include "core/rewrite/test_session.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+using testing::make;
+using testing::Session;
+using testing::World;
+
+TEST_CASE("a result of another shape or type is rejected without a trace") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  const std::string before = testing::dump(w.graph());
+  auto rejection = s.put("a", [&](Edit& e) {
+    return make(e, "Transpose", {x}, {w.ints("perm", {1, 0})});
+  });
+  REQUIRE(rejection);
+  CHECK(rejection->reason == "the result has another shape");
+  CHECK(rejection->value == "'a' expected float[2,3], found float[3,2]");
+  CHECK(testing::dump(w.graph()) == before);
+  rejection = s.put("a", [&](Edit& e) {
+    return make(e, "Cast", {x}, {World::integer("to", 10)});
+  });
+  REQUIRE(rejection);
+  CHECK(rejection->reason == "the result has another type");
+  CHECK(testing::dump(w.graph()) == before);
+  CHECK(!w.model.changed);
+  CHECK(w.model.ir_version == 8);
+}
+
+TEST_CASE("a cycle is rejected") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  const ValueId b = w.node("Neg", {a}, "b");
+  w.output(w.node("Abs", {b}, "y"));
+  Session s(w);
+  const std::string before = testing::dump(w.graph());
+  const NodeId root = w.maker("a");
+  Edit e = s.edit(root);
+  e.replace(a, make(e, "Tanh", {b}));
+  const auto rejection = e.commit();
+  REQUIRE(rejection);
+  CHECK(rejection->reason == "the result would depend on itself");
+  CHECK(testing::dump(w.graph()) == before);
+}
+
+TEST_CASE("an edge against the order is not a cycle") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  const ValueId b = w.node("Neg", {a}, "b");
+  const ValueId c = w.node("Abs", {x}, "c");
+  w.output(w.node("Add", {b, c}, "y"));
+  Session s(w);
+  CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {c}); }));
+  CHECK(w.text() == "c = Abs(x); a = Tanh(c); b = Neg(a); y = Add(b, c)");
+  // The order was mended: the ways back through c are found.
+  {
+    Edit e = s.edit();
+    e.replace_input(w.maker("c"), 0, b);
+    CHECK(e.commit());
+  }
+  const NodeId root = w.maker("c");
+  Edit e = s.edit(root);
+  e.replace(c, make(e, "Tanh", {w.find("b")}));
+  CHECK(e.commit());
+}
+
+TEST_CASE("the rule is told what it built wrong") {
+  World w;
+  const ValueId x = w.input("x");
+  w.output(w.node("Relu", {x}, "y"));
+  Session s(w);
+  Edit e = s.edit(w.maker("y"));
+  auto built = e.build({.type = "Rellu", .inputs = {x}});
+  REQUIRE(!built.ok());
+  CHECK(built.error().kind == ErrorKind::kRule);
+  CHECK(built.error().hint.find("Relu") != std::string::npos);
+  built = e.build({.type = "Relu", .inputs = {x, x}});
+  CHECK(built.error().what == "Relu is given too many inputs");
+  built = e.build({.type = "Add", .inputs = {x}});
+  CHECK(built.error().what == "Add lacks its input 2 'B'");
+  built = e.build({.type = "Add", .inputs = {ValueId(), x}});
+  CHECK(built.error().what == "Add lacks its input 1 'A'");
+  built = e.build({.type = "Softmax",
+                   .inputs = {x},
+                   .attributes = {World::integer("axes", 1)}});
+  CHECK(built.error().what == "Softmax has no attribute 'axes'");
+  CHECK(built.error().hint == "did you mean 'axis'?");
+  built = e.build({.type = "Concat", .inputs = {x}});
+  CHECK(built.error().what == "Concat lacks its attribute 'axis'");
+  built = e.build(
+      {.type = "Softmax", .inputs = {x}, .attributes = {w.ints("axis", {1})}});
+  CHECK(built.error().expected == "an int");
+  CHECK(e.build({.domain = "my.own", .type = "Any", .inputs = {x}}).ok());
+}
+
+TEST_CASE("names hold no control characters, calls what functions take") {
+  World w;
+  const ValueId x = w.input("x");
+  w.output(w.node("Relu", {x}, "y"));
+  auto f = std::make_unique<ir::Function>(w.model);
+  f->domain = "my";
+  f->name = "F";
+  f->inputs = {"in"};
+  f->outputs = {"out"};
+  w.model.functions.push_back(std::move(f));
+  Session s(w);
+  Edit e = s.edit(w.maker("y"));
+  const std::string_view odd("my\0own", 6);
+  const auto what = [&](const NodeSpec& spec) {
+    const auto built = e.build(spec);
+    REQUIRE(!built.ok());
+    CHECK(built.error().kind == ErrorKind::kRule);
+    return built.error().what;
+  };
+  CHECK(what({.domain = odd, .type = "Any", .inputs = {x}}) ==
+        "a domain holds a control character");
+  CHECK(what({.domain = "my", .type = odd, .inputs = {x}}) ==
+        "the type of a new node holds a control character");
+  CHECK(what({.domain = "my",
+              .type = "Any",
+              .inputs = {x},
+              .attributes = {World::integer(odd, 1)}}) ==
+        "an attribute's name holds a control character");
+  CHECK(what({.domain = "my", .type = "", .inputs = {x}}) ==
+        "the type of a new node is empty");
+  CHECK(what({.domain = "my", .type = "F", .inputs = {x, x}}) ==
+        "my::F is given too many inputs");
+}
+
+TEST_CASE("what no runtime would take is rejected") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId other = w.input("other", {4, 5});
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  const std::string before = testing::dump(w.graph());
+  const auto rejection = s.put("a", [&](Edit& e) {
+    return make(e, "Softmax", {make(e, "Add", {x, other})},
+                {World::integer("axis", 1)});
+  });
+  REQUIRE(rejection);
+  CHECK(rejection->reason ==
+        "a new Add cannot be: the shapes do not broadcast");
+  CHECK(rejection->value == "'x' float[2,3], 'other' float[4,5]");
+  CHECK(testing::dump(w.graph()) == before);
+}
+
+}  // namespace
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,224 @@
+#include "core/rewrite/driver.h"
+
+#include <doctest/doctest.h>
+
+#include "core/rewrite/test_driver.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::ValueId;
+using testing::bound;
+using testing::chain;
+using testing::kLong;
+using testing::make;
+using testing::Match;
+using testing::one_node;
+using testing::Runner;
+using testing::TestRule;
+using testing::unary;
+using testing::World;
+
+TEST_CASE("a long chain collapses") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Identity", kLong)}, "y"));
+  Runner r({unary("drop", "Identity", [](Edit&, ValueId x) { return x; })});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "y = Neg(x)");
+  CHECK(report->rules[0].rewrites == kLong);
+}
+
+TEST_CASE("a chain that shrinks pairwise is no rule that feeds itself") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", kLong)}, "y"));
+  Runner r({unary(
+      "merge", "Relu", [](Edit& e, ValueId x) { return make(e, "Relu", {x}); },
+      "Relu")});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "v0 = Relu(x); y = Neg(v0)");
+}
+
+TEST_CASE("a rule that feeds itself is named") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 2)}, "y"));
+  const auto relu = [](Edit& e, ValueId x) {
+    return make(e, "Relu", {make(e, "Identity", {x})});
+  };
+  Runner r({unary("grow", "Relu", relu)});
+  const auto report = r.run(w);
+  REQUIRE(!report.ok());
+  CHECK(report.error().kind == ErrorKind::kLimit);
+  CHECK(report.error().what == "rule test/grow feeds itself for ever");
+  CHECK(report.error().where == "test.lua: Relu node 'n_v0'");
+}
+
+TEST_CASE("so are two rules that undo each other") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
+  const auto to = [](std::string type) {
+    return [=](Edit& e, ValueId x) { return make(e, type, {x}); };
+  };
+  std::vector<TestRule::Parts> parts = {unary("a", "Relu", to("Tanh")),
+                                        unary("b", "Tanh", to("Relu"))};
+  SUBCASE("in one phase") {
+    Runner r(parts);
+    const auto report = r.run(w);
+    REQUIRE(!report.ok());
+    CHECK(report.error().kind == ErrorKind::kLimit);
+    CHECK(report.error().found == "test/a -> test/b -> test/a");
+  }
+  SUBCASE("in two") {
+    parts[1].phase = Phase::kTarget;
+    Runner r(parts);
+    const auto report = r.run(w);
+    REQUIRE(!report.ok());
+    CHECK(report.error().kind == ErrorKind::kLimit);
+    CHECK(report.error().found.find("test/a -> test/b") == 0);
+  }
+}
+
+TEST_CASE("and a ring of three, each in a phase of its own") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
+  const auto to = [](std::string type) {
+    return [=](Edit& e, ValueId x) { return make(e, type, {x}); };
+  };
+  std::vector<TestRule::Parts> parts = {
+      unary("a", "Relu", to("Tanh")), unary("b", "Tanh", to("Abs")),
+      unary("c", "Abs", to("Relu")), unary("d", "Neg", to("Exp"))};
+  SUBCASE("in one phase") {}
+  SUBCASE("in three") {
+    parts[1].phase = Phase::kLinear;
+    parts[2].phase = Phase::kTarget;
+  }
+  Runner r(parts);
+  const auto report = r.run(w);
+  REQUIRE(!report.ok());
+  CHECK(report.error().what == "rules undo each other for ever");
+  CHECK(report.error().found == "test/a -> test/b -> test/c -> test/a");
+}
+
+// Elu with an alpha that `next` makes out of the last one; stops where it does
+// not.
+TestRule::Parts counting(std::function<float(float)> next) {
+  TestRule::Parts part = unary("count", "Elu", {});
+  part.rewrite = [=](std::span<const Match* const> ms,
+                     Edit& e) -> std::optional<Rejection> {
+    const ir::Attribute* alpha = e.graph().attribute(ms[0]->root, "alpha");
+    const float now = alpha == nullptr ? 1.0f : alpha->f;
+    const float then = next(now);
+    if (then == now) return Rejection{"done", ""};
+    e.replace(
+        ms[0]->results[0],
+        make(
+            e, "Elu", {bound(*ms[0])},
+            {{.name = "alpha", .kind = ir::AttributeKind::kFloat, .f = then}}));
+    return std::nullopt;
+  };
+  return part;
+}
+
+TEST_CASE("what counts is only stopped when it goes on for too long") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Elu", 1)}, "y"));
+  SUBCASE("to an end") {
+    Runner r({counting([](float a) { return a < 5000 ? a + 1 : a; })});
+    const auto report = r.run(w);
+    REQUIRE(report.ok());
+    CHECK(report->rules[0].rewrites == 4999);
+  }
+  SUBCASE("to none") {
+    Runner r({counting([](float a) { return a + 1; })});
+    const auto report = r.run(w);
+    REQUIRE(!report.ok());
+    CHECK(report.error().what ==
+          "rule test/count feeds itself without an end in sight");
+  }
+}
+
+// Takes one Identity away from the input of the root, which stays.
+TestRule::Parts peel(std::string name) {
+  TestRule::Parts part = unary(std::move(name), "Exp", {}, "Identity");
+  part.rewrite = [](std::span<const Match* const> ms,
+                    Edit& e) -> std::optional<Rejection> {
+    e.replace_input(ms[0]->root, 0, bound(*ms[0]));
+    return std::nullopt;
+  };
+  return part;
+}
+
+TEST_CASE("a chain that one root takes in, step by step, is none") {
+  World w;
+  w.output(w.node("Exp", {chain(w, "Identity", kLong / 2)}, "y"));
+  Runner r({peel("peel")});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "y = Exp(x)");
+}
+
+TEST_CASE("nor are many rounds that come to an end") {
+  World w;
+  w.output(w.node("Exp", {chain(w, "Identity", 900)}, "y"));
+  auto first = peel("first");
+  // One at a time: the second phase has to hand the root back.
+  first.pattern = [] { return one_node("Abs", 1, "Identity"); };
+  first.rewrite = [](std::span<const Match* const> ms,
+                     Edit& e) -> std::optional<Rejection> {
+    e.replace(ms[0]->results[0], make(e, "Exp", {bound(*ms[0])}));
+    return std::nullopt;
+  };
+  auto second = unary("second", "Exp",
+                      [](Edit& e, ValueId x) { return make(e, "Abs", {x}); });
+  second.phase = Phase::kTarget;
+  Runner r({first, second});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "y = Abs(x)");
+  CHECK(report->rules[0].rewrites == 900);
+}
+
+TEST_CASE("and one that grows around a root that stays") {
+  World w;
+  w.output(w.node("Exp", {chain(w, "Abs", 1)}, "y"));
+  TestRule::Parts part = unary("grow", "Exp", {});
+  part.rewrite = [](std::span<const Match* const> ms,
+                    Edit& e) -> std::optional<Rejection> {
+    e.replace_input(ms[0]->root, 0, make(e, "Neg", {bound(*ms[0])}));
+    return std::nullopt;
+  };
+  Runner r({part});
+  const auto report = r.run(w);
+  REQUIRE(!report.ok());
+  CHECK(report.error().what == "rule test/grow feeds itself for ever");
+}
+
+TEST_CASE("and one that adds to what stays") {
+  World w;
+  const ValueId a = chain(w, "Relu", 1);
+  w.output(w.node("Neg", {a}, "y"));
+  const auto wrap = [](Edit& e, ValueId x) {
+    const ValueId again = make(e, "Relu", {x});  // stands already
+    return make(e, "Identity", {make(e, "Identity", {again})});
+  };
+  Runner r({unary("wrap", "Relu", wrap)});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());  // what it wants to build stands after the first time
+  CHECK(report->rules[0].rewrites == 1);
+}
+
+TEST_CASE("limits") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 10)}, "y"));
+  Runner r({unary("a", "Relu",
+                  [](Edit& e, ValueId x) { return make(e, "Tanh", {x}); })});
+  r.options.limits.rewrites = 9;
+  const auto report = r.run(w);
+  REQUIRE(!report.ok());
+  CHECK(report.error().kind == ErrorKind::kLimit);
+  CHECK(report.error().found == "10 by test/a");
+}
+
+}  // namespace
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,96 @@
+// What tests of the driver share: rules of one or two nodes, and a run of them
+// over a World. Tests only, one thread.
+#ifndef RULEENGINE_CORE_REWRITE_TEST_DRIVER_H_
+#define RULEENGINE_CORE_REWRITE_TEST_DRIVER_H_
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "core/rewrite/driver.h"
+#include "core/rewrite/test_graph.h"
+#include "core/verify/verify.h"
+
+namespace ruleengine::rewrite::testing {
+
+using Match = match::Match;
+
+// Checking the whole graph after each edit makes long chains quadratic.
+#ifdef RULEENGINE_CHECK_EDITS
+inline constexpr int kLong = 300;
+#else
+inline constexpr int kLong = 20000;
+#endif
+
+// type(in0, in1, ...) with variables x, y, ...
+inline pattern::Pattern one_node(std::string_view type, int inputs = 1,
+                                 std::string_view inner = {}) {
+  pattern::Builder b;
+  pattern::NodePattern node;
+  node.type = type;
+  node.open_attributes = true;
+  for (int i = 0; i < inputs; ++i) {
+    const std::string name(1, static_cast<char>('x' + i));
+    node.inputs.push_back(b.value(b.variable(name, 1), 1));
+  }
+  if (!inner.empty()) {
+    pattern::NodePattern below;
+    below.type = inner;
+    below.open_attributes = true;
+    below.inputs = {node.inputs[0]};
+    node.inputs[0] = b.output(*b.node(below), 0);
+  }
+  b.result(b.output(*b.node(node), 0));
+  return *b.finish();
+}
+
+inline ir::ValueId bound(const Match& m, std::size_t i = 0) {
+  return m.bound[i].value;
+}
+
+// type(x) => build(x)
+inline TestRule::Parts unary(
+    std::string name, std::string type,
+    std::function<ir::ValueId(Edit&, ir::ValueId)> build,
+    std::string inner = {}) {
+  return {.name = std::move(name),
+          .pattern = [=] { return one_node(type, 1, inner); },
+          .rewrite = [=](std::span<const Match* const> ms,
+                         Edit& e) -> std::optional<Rejection> {
+            e.replace(ms[0]->results[0], build(e, bound(*ms[0])));
+            return std::nullopt;
+          }};
+}
+
+struct Runner {
+  explicit Runner(std::vector<TestRule::Parts> parts) {
+    for (auto& p : parts) {
+      rules.push_back(std::make_unique<TestRule>(std::move(p)));
+      pointers.push_back(rules.back().get());
+    }
+    options.facts = [](ir::Graph& g) {
+      return std::make_unique<analysis::Inference>(g);
+    };
+  }
+  Result<Report> run(World& w) {
+    auto report = rewrite::run(w.model, pointers, options);
+    if (report) CHECK(verify::check_graph(w.graph()).ok());
+    return report;
+  }
+
+  std::vector<std::unique_ptr<TestRule>> rules;
+  std::vector<Rule*> pointers;
+  Options options;
+};
+
+inline ir::ValueId chain(World& w, std::string_view op, int length) {
+  ir::ValueId v = w.input("x");
+  for (int i = 0; i < length; ++i) {
+    v = w.node(op, {v}, "v" + std::to_string(i));
+  }
+  return v;
+}
+
+}  // namespace ruleengine::rewrite::testing
+
+#endif  // RULEENGINE_CORE_REWRITE_TEST_DRIVER_H_
