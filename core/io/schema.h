@@ -57,6 +57,10 @@ struct Message {
   constexpr Shape shape(std::uint32_t number) const {
     return number < fields.size() ? fields[number].shape : kAny;
   }
+  constexpr bool takes(std::uint32_t number, WireType type) const {
+    const Shape known = shape(number);
+    return known == kAny || (known >> static_cast<int>(type) & 1) != 0;
+  }
 };
 
 extern const Message kModel, kGraph, kNode, kAttribute, kTensor, kSparseTensor,

@@ -49,10 +49,7 @@ bool Cursor::read() {
     number_ = tag;
     return fail(WireError::kTag);
   }
-  const schema::Shape shape = schema_->shape(field_);
-  if (shape != schema::kAny && (shape >> (tag & 7) & 1) == 0) {
-    return fail(WireError::kWireType);
-  }
+  if (!schema_->takes(field_, type_)) return fail(WireError::kWireType);
   switch (type_) {
     case WireType::kVarint: {
       const WireError e = read_varint(next_, end_, number_);

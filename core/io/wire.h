@@ -60,7 +60,7 @@ class Cursor {
   // Steps to the next field; false at the end and on an error.
   bool next() {
     at_ = next_;
-    return next_ != end_ && read();
+    return next_ != end_ && (read_short() || read());
   }
 
   std::uint32_t field() const { return field_; }
@@ -89,6 +89,24 @@ class Cursor {
   Explanation explain() const;
 
  private:
+  // What most fields are: a number below 16, fewer than 128 bytes. Reads
+  // nothing when this is another one.
+  bool read_short() {
+    if (end_ - next_ < 2) return false;
+    const auto tag = static_cast<std::uint8_t>(next_[0]);
+    const auto size = static_cast<std::uint8_t>(next_[1]);
+    const std::uint32_t field = tag >> 3;
+    if ((tag & 0x87) != 2 || size >= 0x80 || field == 0 ||
+        size > end_ - next_ - 2 || !schema_->takes(field, WireType::kLength)) {
+      return false;
+    }
+    field_ = field;
+    type_ = WireType::kLength;
+    number_ = size;
+    payload_ = {next_ + 2, size};
+    next_ += 2 + size;
+    return true;
+  }
   bool read();
   bool read_length();
   bool read_fixed(std::size_t size);
