@@ -45,6 +45,14 @@ function attention.transposed(op, k, split, swapped)
     swapped)
 end
 
+--- The fused op over heads. q is [B,H,S,D], k [B,G,L,D]; p holds the variables of its inputs and attributes.
+function attention.fused(op, p)
+  p.q:shape "_ _ S D"
+  p.k:shape "_ G L D"
+  return op.ruleengine.ScaledDotProductAttention{p.q, p.k, p.v, maybe(p.mask), num_heads = p.H, head_dim = p.E,
+    scale = p.scale, is_causal = p.causal, softcap = p.softcap, dropout_p = any}
+end
+
 --- softmax of the scores with all that may be done to them: soft cap, bias,
 --- masks chosen by Where and masks added, a scale after them; then the guard
 --- and the dropout of `probabilities`. p holds the variables.

@@ -9,11 +9,8 @@ return rule {
     zeros for it.]],
   phase = "target",
 
-  match = function(op, q, k, v, mask, scale, causal, softcap, H, E, S, L)
-    q:shape "_ _ S D"
-    k:shape "_ G L D"
-    return op.ruleengine.ScaledDotProductAttention{q, k, v, maybe(mask), num_heads = H, head_dim = E, scale = scale,
-      is_causal = causal, softcap = softcap, dropout_p = any}
+  match = function(op, q, k, v, mask, scale, causal, softcap, H, E)
+    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H, E = E})
   end,
 
   where = function(m)

@@ -1,4 +1,5 @@
 --- Attention as the standard writes it.
+local attention = lib "attention"
 
 -- The lowest number of a float counts as -inf in some runtimes: a row that has nothing else would be zeros there, not the
 -- mean of all values. A number beside it absorbs the scores as well.
@@ -11,11 +12,8 @@ return rule {
     The mask is given the lengths of queries and keys, which not every runtime broadcasts.]],
   phase = "target",
 
-  match = function(op, q, k, v, mask, scale, causal, softcap, S, L)
-    q:shape "_ _ S _"
-    k:shape "_ _ L _"
-    return op.ruleengine.ScaledDotProductAttention{q, k, v, maybe(mask), num_heads = any, head_dim = any, scale = scale,
-      is_causal = causal, softcap = softcap, dropout_p = any}
+  match = function(op, q, k, v, mask, scale, causal, softcap, H, E)
+    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H, E = E})
   end,
 
   where = function(m)
