@@ -34,8 +34,10 @@ double resolution(ir::DataType type) {
 
 bool near(double found, double wanted, double relative) {
   if (found == wanted) return true;
-  return std::abs(found - wanted) <=
-         relative * std::max(std::abs(found), std::abs(wanted));
+  // Infinity is near to nothing, though it is within any share of itself.
+  return std::isfinite(found) && std::isfinite(wanted) &&
+         std::abs(found - wanted) <=
+             relative * std::max(std::abs(found), std::abs(wanted));
 }
 
 bool same_floats(std::span<const float> found,

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -80,6 +81,37 @@ TEST_CASE("the number that leads to a rule is within tolerance too") {
   REQUIRE(found.size() == 3);
   CHECK(found[1].rule == 3);
   CHECK(found[2].rule == 4);
+}
+
+TEST_CASE("infinity is near to nothing but itself") {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  std::vector<Pattern> patterns;
+  std::vector<const Pattern*> pointers;
+  for (double number : {1.0, -kInfinity, kInfinity, -1e38}) {
+    Draft d;
+    auto made = d.done({d.op("Mul", {d.v("x"), d.num(number)})});
+    REQUIRE(made.ok());
+    patterns.push_back(std::move(*made));
+  }
+  for (const Pattern& p : patterns) pointers.push_back(&p);
+  auto model = text::parse_model(R"((float[2] a) => (float[2] y)
+      <float c = {-inf}> {
+    y = Mul(a, c)
+  })");
+  REQUIRE(model.ok());
+  DeclaredFacts facts((*model)->graph);
+  // Among others, and each alone.
+  std::vector<Match> found;
+  const Program all = compile(pointers);
+  Machine(all, (*model)->graph, facts).run(ir::NodeId(0u), {}, found);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].rule == 1);
+  for (const Pattern* one : pointers) {
+    found.clear();
+    const Program program = compile({&one, 1});
+    Machine(program, (*model)->graph, facts).run(ir::NodeId(0u), {}, found);
+    CHECK(found.size() == (one == pointers[1] ? 1 : 0));
+  }
 }
 
 TEST_CASE("a search without end is cut, the other rules go on") {

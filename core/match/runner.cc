@@ -293,8 +293,11 @@ Runner::Range Runner::matching(const Group& group) {
     case Group::Kind::kNumbers: {
       const auto number = judge_.number(value(group.reg));
       if (!number) return {};
-      // A little wider than the test itself.
-      const double reach = std::abs(number->value) * number->tolerance * 1.2;
+      // A little wider than the test itself, where numbers can be near.
+      const double reach =
+          std::isfinite(number->value)
+              ? std::abs(number->value) * number->tolerance * 1.2
+              : 0;
       const auto low = std::ranges::lower_bound(all, number->value - reach, {},
                                                 &Child::number);
       const auto high = std::ranges::upper_bound(all, number->value + reach, {},

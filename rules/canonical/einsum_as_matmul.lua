@@ -57,6 +57,9 @@ return rule {
     local b_batch, _, b_own = sort(b_list, a, result)
     need(batch and b_batch, "a letter of one operand is summed over", m.equation)
     need(#summed == 1 and #own == 1 and #b_own == 1, "it is no product of matrices", m.equation)
+    -- An Einsum repeats a size of 1, a product does not.
+    local rows, columns = m.a:dim(a[summed[1]] - 1), m.b:dim(b[summed[1]] - 1)
+    need((rows == 1) == (columns == 1), "the size that is summed over may be 1 on one side alone", m.equation)
     -- The result's order of what is in both is as good as any.
     batch = {}
     for _, letter in ipairs(out_list) do
@@ -94,6 +97,11 @@ return rule {
         kt = Transpose <perm = [1,2,3,0]> (k)
         s = MatMul(qt, kt)
         y = Transpose <perm = [0,1,3,2]> (s)]] },
+    { "rows of one number", [[
+        (float[2,4,8,1] q, float[2,4,6,D] k) => (float[2,4,8,6] y) {
+          y = Einsum <equation = "bhid,bhjd->bhij"> (q, k)
+        }]],
+      rejected = "the size that is summed over may be 1" },
     { "a sum over both matrices", [[
         (float[2,4] a, float[2,4] b) => (float[2] y) {
           y = Einsum <equation = "ij,ij->i"> (a, b)

@@ -53,6 +53,18 @@ function attention.fused(op, p)
     scale = p.scale, is_causal = p.causal, softcap = p.softcap, dropout_p = any}
 end
 
+local function positive(size) return type(size) == "number" and size > 0 end
+
+--- Whether the match of `fused` says how many heads there are and how wide, and its inputs have them.
+function attention.need_heads(m)
+  need(positive(m.H) and positive(m.E), "num_heads and head_dim are not two positive numbers", m.q)
+  need(positive(m.G) and m.H % m.G == 0, "the heads are not known", m.k)
+  need(positive(m.D), "the size of the heads is not known", m.q)
+  local heads, width = m.q:dim(1), m.v:dim(3)
+  need(type(heads) ~= "number" or heads == m.H, "num_heads is another number", m.q)
+  need(type(width) ~= "number" or width == m.E, "head_dim is another number", m.v)
+end
+
 --- softmax of the scores with all that may be done to them: soft cap, bias,
 --- masks chosen by Where and masks added, a scale after them; then the guard
 --- and the dropout of `probabilities`. p holds the variables.

@@ -11,6 +11,10 @@ return rule {
     return op.ruleengine.MHAInProjection{query, key, value, w, maybe(b), num_heads = H, head_dim = D, outputs = 3}
   end,
 
+  where = function(m)
+    need(m.H and m.H > 0 and m.D and m.D > 0, "num_heads and head_dim are not two positive numbers", m.query)
+  end,
+
   rewrite = function(op, m)
     local function heads(x) return op.Transpose{op.Reshape(x, {0, 0, m.H, m.D}), perm = {0, 2, 1, 3}} end
     local size = m.H * m.D

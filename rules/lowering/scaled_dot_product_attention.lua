@@ -14,8 +14,7 @@ return rule {
   end,
 
   where = function(m)
-    need(type(m.G) == "number" and m.G > 0 and m.H % m.G == 0, "the heads are not known", m.k)
-    need(type(m.D) == "number", "the size of the heads is not known", m.q)
+    attention.need_heads(m)
     need(m.causal == 0 or (type(m.S) == "number" and type(m.L) == "number"), "the lengths are not known", m.q)
   end,
 

@@ -20,6 +20,7 @@ def softmax(scores):
 
 
 def linear(x, weight, bias=None):
+    assert weight.ndim == 2
     y = x @ weight.T
     return y if bias is None else y + bias
 
@@ -56,7 +57,8 @@ class MHAInProjection(OpRun):
 
 def attend(q, k, v, mask=None, is_causal=0, scale=None, softcap=0.0):
     """softmax(cap(q k^T scale) + causal + mask) v, in q's type."""
-    groups = q.shape[1] // k.shape[1]
+    groups, odd = divmod(q.shape[1], k.shape[1])
+    assert groups and not odd
     k, v = np.repeat(k, groups, axis=1), np.repeat(v, groups, axis=1)
     scale = q.shape[-1] ** -0.5 if scale is None else scale
     scores = (q @ k.swapaxes(-1, -2)) * scale

@@ -11,7 +11,7 @@ def session(path):
     options.intra_op_num_threads = 1
     options.log_severity_level = 4
     return onnxruntime.InferenceSession(
-        str(path), options, providers=["CPUExecutionProvider"])
+        path if isinstance(path, bytes) else str(path), options, providers=["CPUExecutionProvider"])
 
 
 def grown(model, saved):
@@ -55,12 +55,13 @@ def difference(want, got, tolerance=1e-4):
     want, got = np.asarray(want), np.asarray(got)
     if want.shape != got.shape or want.dtype != got.dtype:
         return f"{got.dtype}{got.shape}, was {want.dtype}{want.shape}"
-    if want.dtype.kind != "f":
+    if want.dtype.kind != "f" and want.dtype.name != "bfloat16":
         return None if np.array_equal(want, got) else "other values"
+    want, got = want.astype(np.float64), got.astype(np.float64)
     seen = ~np.isnan(want)
     if not seen.any():
         return None
-    want, got = want[seen].astype(np.float64), got[seen].astype(np.float64)
+    want, got = want[seen], got[seen]
     finite = np.isfinite(want)
     if not np.array_equal(want[~finite], got[~finite]):
         return "other infinities"

@@ -17,7 +17,7 @@ return rule {
     need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
     need(m.softcap == 0, "MultiHeadAttention has no soft cap", m.q)
     need(m.causal == 0 or m.S == m.L, "causal between sequences of different length", m.q)
-    need(type(m.G) == "number" and type(m.D) == "number", "the heads are not known", m.k)
+    attention.need_heads(m)
   end,
 
   rewrite = function(op, m)

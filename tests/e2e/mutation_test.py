@@ -1,0 +1,114 @@
+"""Mutants of the examples of every rule that ships: whatever a rule makes of
+them computes the same, in the reference and in ONNX Runtime.
+RULEENGINE_INSTANCES says how many of each rule, RULEENGINE_SEED from where on."""
+
+import os
+import unittest
+
+import numpy as np
+import onnx
+
+from support import dialect, mutate, numbers, program
+
+INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES", "100"))
+SEED = int(os.environ.get("RULEENGINE_SEED", "0"))
+RULES = program.ROOT / "rules"
+TOLERANCE = {"float16": 2e-2, "bfloat16": 0.1, "float64": 1e-5}
+
+
+def rule_files():
+    """All with examples; rule_soundness_test runs many ranks."""
+    texts = {path: path.read_text(encoding="utf-8")
+             for path in sorted(RULES.glob("*/**/*.lua"))
+             if path.parent.name != "sequence_parallel"}
+    return [path for path, text in texts.items()
+            if "examples" in text and "changes_meaning" not in text]
+
+
+class Mutation(program.ProgramTest):
+    """One test per rule file and one for the packs, added below."""
+
+    def mutants(self, files):
+        """[(path, model, feeds, outputs)], INSTANCES of them."""
+        models = [m for file in files for m in mutate.examples(file)]
+        self.assertTrue(models, files)
+        found, seed = [], SEED
+        while len(found) < INSTANCES and seed < SEED + 10 * INSTANCES:
+            made = mutate.mutant(models[seed % len(models)], seed)
+            if made is not None:
+                source = self.write(f"m{seed}.onnx", made[0].SerializeToString())
+                found.append((source, *made))
+            seed += 1
+        return found
+
+    def check(self, rules, files, target="portable"):
+        found = self.mutants(files)
+        self.run_ok("run", *rules, *[source for source, *_ in found], "-o", "out",
+                    "-q", "--jobs", "2", "--target", target, timeout=600)
+        for source, model, feeds, outputs in found:
+            result = self.folder / "out" / source.name.replace(
+                ".onnx", ".rewritten.onnx")
+            if result.read_bytes() == source.read_bytes():
+                continue
+            with self.subTest(mutant=source.name):
+                complaints = self.complaints(model, result, feeds, outputs)
+                self.assertFalse(complaints, "\n  ".join(["", *complaints]))
+
+    def complaints(self, model, path, feeds, wanted):
+        result = onnx.load(path)
+        onnx.checker.check_model(result)
+        if (model.graph.input != result.graph.input
+                or model.graph.output != result.graph.output):
+            return ["the graph's inputs or outputs changed"]
+        judges = {}
+        if not any(n.domain == "com.microsoft" for n in result.graph.node):
+            judges["reference"] = (
+                wanted, lambda: dialect.evaluate(result, feeds))
+        original = in_runtime(model, feeds)
+        if original is None and not judges:
+            original = wanted if in_runtime(result, feeds) else None
+        if original is not None:
+            judges["runtime"] = original, lambda: numbers_of(result, feeds)
+        found = []
+        for judge, (want, evaluate) in judges.items():
+            try:
+                got = evaluate()
+            except Exception as error:  # pylint: disable=broad-except
+                found.append(f"{judge}: does not run: {str(error)[:300]}")
+                continue
+            for name, array in want.items():
+                what = numbers.difference(
+                    array, got[name],
+                    TOLERANCE.get(np.asarray(array).dtype.name, 1e-4))
+                found += [f"{judge}: {name}: {what}"] if what else []
+        return found
+
+
+def numbers_of(model, feeds):
+    session = numbers.session(model.SerializeToString())
+    names = [o.name for o in model.graph.output]
+    return dict(zip(names, session.run(names, feeds)))
+
+
+def in_runtime(model, feeds):
+    """Outputs; None where ONNX Runtime does not take the model."""
+    try:
+        return numbers_of(model, feeds)
+    except Exception:  # pylint: disable=broad-except
+        return None
+
+
+def add_test(name, *arguments):
+    setattr(Mutation, f"test_{name}", lambda self: self.check(*arguments))
+
+
+for rule_file in rule_files():
+    add_test("_".join(rule_file.relative_to(RULES).with_suffix("").parts),
+             [rule_file], [rule_file])
+ATTENTION = sorted(RULES.glob("attention/*.lua")) + sorted(
+    RULES.glob("canonical/*.lua"))
+for kind in ("portable", "onnx", "ort"):
+    add_test(f"packs_{kind}", program.packs(), ATTENTION, kind)
+
+if __name__ == "__main__":
+    unittest.main()

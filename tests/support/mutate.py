@@ -1,0 +1,336 @@
+"""Mutants of small models: what a rule's example says, with something else about
+it. Sizes, types, opsets, constants, attributes, ops and edges change, values get
+other readers, ops that do nothing come in between. All chance comes from one
+seed; a mutant that is no valid model, or that the reference cannot run, is None.
+"""
+
+import re
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper, shape_inference
+
+from support import dialect
+
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16,
+          TensorProto.DOUBLE)
+# Ops of one signature, so that a mutant is often still a model.
+KIN = [("Add", "Sub", "Mul", "Div", "Max", "Min", "Pow"),
+       ("Relu", "Tanh", "Sigmoid", "Neg", "Abs", "Exp", "Sqrt", "Erf", "Gelu",
+        "Identity"),
+       ("Softmax", "LogSoftmax", "Hardmax"), ("And", "Or", "Xor"),
+       ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"),
+       ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd")]
+EXAMPLE = re.compile(r'\{\s*"([^"]*)",\s*\[\[(.*?)\]\]', re.S)
+HEADER = ('<ir_version: 10, opset_import: ["": 21, "ruleengine": 1, "aten": 1, '
+          '"tensor_cast": 1, "com.microsoft": 1]>\n')
+
+
+def examples(path):
+    """The models of a rule file's examples, in the file's order."""
+    found = []
+    for _, text in EXAMPLE.findall(path.read_text(encoding="utf-8")):
+        text = text.strip()
+        if text.startswith("("):
+            text = "g " + text
+        if not text.startswith("<"):
+            text = HEADER + text
+        try:
+            found.append(onnx.parser.parse_model(text))
+        except onnx.parser.ParseError:
+            continue  # words that only the engine's own parser knows
+    return found
+
+
+class Mutant:
+    """`model` is a copy that the methods change; `feeds` come with build()."""
+
+    def __init__(self, model, seed):
+        self.random = np.random.default_rng(seed)
+        self.model = onnx.ModelProto()
+        self.model.CopyFrom(model)
+        self.graph = self.model.graph
+        self.sizes = {}
+        self.count = 0
+
+    def choose(self, options):
+        options = list(options)
+        return options[self.random.integers(len(options))]
+
+    def chance(self, probability):
+        return self.random.random() < probability
+
+    def name(self):
+        self.count += 1
+        return f"mutant{self.count}"
+
+    # What there is.
+
+    def constants(self):
+        """(array, what puts another in its place) of each."""
+        for tensor in self.graph.initializer:
+            yield numpy_helper.to_array(tensor), self.replacer(tensor)
+        for node in self.graph.node:
+            for attribute in node.attribute:
+                if node.op_type == "Constant" and attribute.name == "value":
+                    yield (numpy_helper.to_array(attribute.t),
+                           self.replacer(attribute.t))
+
+    @staticmethod
+    def replacer(tensor):
+        def put(array):
+            tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+        return put
+
+    def edges(self):
+        """(node, index) of each input that is there."""
+        return [(node, i) for node in self.graph.node
+                for i, name in enumerate(node.input) if name]
+
+    def types(self):
+        inferred = shape_inference.infer_shapes(self.model).graph
+        return {v.name: v.type.tensor_type for v in
+                [*inferred.input, *inferred.value_info, *inferred.output]}
+
+    # Mutations.
+
+    def resize(self):
+        """One size becomes another one, wherever its number stands."""
+        old = {d.dim_value for v in self.graph.input
+               for d in v.type.tensor_type.shape.dim} - {0}
+        if not old:
+            return
+        old = self.choose(sorted(old))
+        new = self.choose((1, 2, 3, 4, 6, 2 * old))
+        for value in self.graph.input:
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.dim_value == old:
+                    dim.dim_value = new
+        for array, put in list(self.constants()):
+            if array.dtype == np.int64 and old in array:
+                array = np.where(array == old, new, array)
+            elif array.dtype == np.int64:
+                continue
+            shape = [new if size == old else size for size in array.shape]
+            put(np.resize(array, shape))
+        for node in self.graph.node:
+            for attribute in node.attribute:
+                if attribute.i == old and attribute.name != "axis":
+                    attribute.i = new
+                if attribute.name not in ("perm", "axes"):
+                    attribute.ints[:] = [new if i == old else i
+                                         for i in attribute.ints]
+
+    def forget(self):
+        """An axis of an input is known by a letter alone."""
+        dims = [d for v in self.graph.input
+                for d in v.type.tensor_type.shape.dim if d.dim_value]
+        if dims:
+            dim = self.choose(dims)
+            self.sizes[name := f"N{len(self.sizes)}"] = dim.dim_value
+            dim.dim_param = name
+
+    def retype(self):
+        """Floats of another type, all of them."""
+        new = self.choose(FLOATS)
+        dtype = helper.tensor_dtype_to_np_dtype(new)
+        for value in self.graph.input:
+            if value.type.tensor_type.elem_type in FLOATS:
+                value.type.tensor_type.elem_type = new
+        for array, put in list(self.constants()):
+            if array.dtype.kind == "f":
+                put(array.astype(dtype))
+        for node in self.graph.node:
+            for attribute in node.attribute:
+                if attribute.name == "to" and attribute.i in FLOATS:
+                    attribute.i = new
+
+    def reset_opset(self):
+        for entry in self.model.opset_import:
+            if not entry.domain:
+                entry.version = self.choose(range(11, 25))
+
+    def change_constant(self):
+        constants = list(self.constants())
+        if not constants:
+            return
+        array, put = self.choose(constants)
+        if array.dtype.kind == "b":
+            return put(~array)
+        if array.dtype.kind in "iu":
+            return put(array + self.choose((-1, 1)))
+        if self.chance(0.3):  # as many dimensions, more elements or none
+            grown = [*array.shape] or [1]
+            grown[self.random.integers(len(grown))] *= self.choose((2, 3))
+            return put(np.resize(array, grown))
+        if self.chance(0.3):
+            return put(array.reshape((1,) * self.choose((1, 2)) + array.shape))
+        factor = self.choose((0, -1, 0.5, 2, -np.inf, 1.5))
+        with np.errstate(invalid="ignore"):
+            return put((array * factor).astype(array.dtype))
+
+    def feed_constant(self):
+        """A constant becomes an input."""
+        if self.graph.initializer:
+            tensor = self.choose(self.graph.initializer)
+            self.graph.input.append(helper.make_tensor_value_info(
+                tensor.name, tensor.data_type, tensor.dims))
+            self.graph.initializer.remove(tensor)
+
+    def change_attribute(self):
+        found = [a for n in self.graph.node for a in n.attribute
+                 if a.type in (a.INT, a.FLOAT, a.INTS) and not a.ref_attr_name]
+        if not found:
+            return
+        attribute = self.choose(found)
+        if attribute.type == attribute.INT:
+            attribute.i += self.choose((-1, 1, 1 - 2 * attribute.i))
+        elif attribute.type == attribute.FLOAT:
+            attribute.f *= self.choose((-1, 0, 0.5, 3))
+        elif len(attribute.ints) > 1:
+            attribute.ints[:] = [int(i) for i in
+                                 self.random.permutation(attribute.ints)]
+
+    def drop_attribute(self):
+        found = [n for n in self.graph.node
+                 if n.attribute and n.op_type != "Constant"]
+        if found:
+            node = self.choose(found)
+            node.attribute.remove(self.choose(node.attribute))
+
+    def change_op(self):
+        node = self.choose(self.graph.node)
+        for family in KIN:
+            if node.op_type in family and not node.domain:
+                node.op_type = self.choose(family)
+
+    def swap(self):
+        node = self.choose(self.graph.node)
+        if len(node.input) > 1:
+            i, j = self.random.choice(len(node.input), 2, replace=False)
+            node.input[i], node.input[j] = node.input[j], node.input[i]
+
+    def drop_input(self):
+        node = self.choose(self.graph.node)
+        if len(node.input) > 1:
+            node.input.pop()
+
+    def rewire(self):
+        """An input reads another value, of the same type where one is known."""
+        edges = self.edges()
+        if not edges:
+            return
+        node, i = self.choose(edges)
+        types = self.types()
+        kind = types.get(node.input[i])
+        position = list(self.graph.node).index(node)
+        before = [v.name for v in self.graph.input] + [
+            name for earlier in list(self.graph.node)[:position]
+            for name in earlier.output if name]
+        alike = [v for v in before if kind is not None and types.get(v) == kind]
+        if alike and self.chance(0.8):
+            node.input[i] = self.choose(alike)
+        elif before:
+            node.input[i] = self.choose(before)
+
+    def insert(self):
+        """An op in between, most often one that does nothing."""
+        edges = self.edges()
+        if not edges:
+            return
+        node, i = self.choose(edges)
+        position = list(self.graph.node).index(node)
+        value, out, middle = node.input[i], self.name(), self.name()
+        kind = self.types().get(value)
+        rank = len(kind.shape.dim) if kind and kind.HasField("shape") else 0
+        new = [helper.make_node(self.choose(("Identity", "Neg", "Dropout")),
+                                [value], [out])]
+        if rank > 1 and self.chance(0.5):
+            perm = self.random.permutation(rank)
+            new = [helper.make_node("Transpose", [value], [middle], perm=perm),
+                   helper.make_node("Transpose", [middle], [out],
+                                    perm=np.argsort(perm))]
+        elif rank and self.chance(0.3):
+            new = [helper.make_node("Shape", [value], [middle]),
+                   helper.make_node("Reshape", [value, middle], [out])]
+        elif kind and self.chance(0.3):
+            new = [helper.make_node("Cast", [value], [out], to=kind.elem_type)]
+        for k, made in enumerate(new):
+            made.name = self.name()
+            self.graph.node.insert(position + k, made)
+        node = self.graph.node[position + len(new)]
+        node.input[i] = out
+
+    def read_inside(self):
+        """Somebody else reads a value, or it is an output as well."""
+        inner = [name for node in self.graph.node for name in node.output
+                 if name and name not in {o.name for o in self.graph.output}]
+        if not inner:
+            return
+        name = self.choose(inner)
+        if self.chance(0.5):
+            self.graph.node.append(helper.make_node(
+                "Identity", [name], [self.name()], self.name()))
+            name = self.graph.node[-1].output[0]
+        self.graph.output.append(helper.make_empty_tensor_value_info(name))
+
+    MUTATIONS = (resize, resize, resize, forget, forget, retype, reset_opset,
+                 change_constant, change_constant, feed_constant,
+                 change_attribute, change_attribute, drop_attribute, change_op,
+                 change_op, swap, drop_input, rewire, rewire, insert, insert,
+                 read_inside)
+
+    # The result.
+
+    def array(self, value):
+        """Something to feed an input with."""
+        kind = value.type.tensor_type
+        shape = [d.dim_value or self.sizes.setdefault(
+            d.dim_param, int(self.random.integers(1, 5)))
+            for d in kind.shape.dim]
+        dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        if dtype == np.bool_:
+            return self.random.random(shape) < 0.7
+        if np.issubdtype(dtype, np.integer):
+            return self.random.integers(0, 3, shape).astype(dtype)
+        array = np.asarray(self.random.standard_normal(shape)).astype(dtype)
+        if "mask" in value.name and self.chance(0.5):
+            array[self.random.random(shape) < 0.3] = -np.inf
+        return array
+
+    def build(self):
+        """(model, feeds, outputs), or None."""
+        for _ in range(self.random.integers(1, 5)):
+            self.choose(self.MUTATIONS)(self)
+        given = {t.name for t in self.graph.initializer}
+        feeds = {v.name: self.array(v) for v in self.graph.input
+                 if v.name not in given}
+        names = [v.name for v in self.graph.output]
+        self.graph.ClearField("output")
+        self.graph.ClearField("value_info")
+        self.graph.output.extend(map(helper.make_empty_tensor_value_info, names))
+        outputs = dialect.evaluate(self.model, feeds)
+        again = dialect.evaluate(self.model, feeds)
+        if not all(np.array_equal(again[n], outputs[n], equal_nan=True)
+                   for n in names if again[n].dtype.kind == "f"):
+            return None  # a dropout that drops
+        self.graph.ClearField("output")
+        for name in names:
+            array = np.asarray(outputs[name])
+            known = self.chance(0.8) and not self.sizes
+            shape = array.shape if known else [None] * array.ndim
+            self.graph.output.append(helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
+        onnx.checker.check_model(self.model)
+        shape_inference.infer_shapes(self.model, check_type=True,
+                                     strict_mode=True)
+        return self.model, feeds, outputs
+
+
+def mutant(model, seed):
+    """See Mutant.build; None where the mutant is no valid model."""
+    with np.errstate(all="ignore"):
+        try:
+            return Mutant(model, seed).build()
+        except Exception:  # pylint: disable=broad-except
+            return None  # whatever checker and reference say
