@@ -1,5 +1,7 @@
 #include "bindings/lua/sandbox_meter.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +17,16 @@ namespace {
 constexpr int kInstructions = 100;
 // Bytes or steps of C++ between two looks at the clock.
 constexpr std::size_t kWork = 1 << 16;
+
+// A call that takes longer than this is worth a system call.
+constexpr std::chrono::milliseconds kSoon(1);
+
+std::chrono::nanoseconds thread_time() {
+  timespec now;
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) +
+         std::chrono::nanoseconds(now.tv_nsec);
+}
 
 }  // namespace
 
@@ -56,8 +68,11 @@ void* Meter::allocate(void* meter, void* block, std::size_t old_size,
 
 bool Meter::late() {
   work_ = 0;
-  if (spent_ == Spent::kNothing &&
-      std::chrono::steady_clock::now() > deadline_) {
+  if (spent_ != Spent::kNothing) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < soon_) return false;
+  if (begun_.count() == 0) begun_ = thread_time();
+  if (now > deadline_ && thread_time() - begun_ > allowed_) {
     spent_ = Spent::kTime;
   }
   return spent_ != Spent::kNothing;
@@ -65,9 +80,12 @@ bool Meter::late() {
 
 void Meter::begin(lua_State* state, double seconds, std::size_t cap,
                   bool lines) {
-  deadline_ = std::chrono::steady_clock::now() +
-              std::chrono::duration_cast<std::chrono::nanoseconds>(
-                  std::chrono::duration<double>(std::min(seconds, 1e9)));
+  allowed_ = std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(std::min(seconds, 1e9)));
+  const auto now = std::chrono::steady_clock::now();
+  soon_ = now + std::min<std::chrono::nanoseconds>(kSoon, allowed_);
+  deadline_ = now + allowed_;
+  begun_ = {};
   timed_ = true;
   spent_ = Spent::kNothing;
   cap_ = cap;

@@ -1,5 +1,6 @@
 // Meter: what rule code may use, counted: bytes by the allocator, time by the
-// count hook and by charge(), nesting of C calls. Once spent it stays spent
+// count hook and by charge(), nesting of C calls. Time is the thread's own, so
+// that a busy machine makes no rule late. Once spent it stays spent
 // until the call ends: every further instruction of rule code raises again.
 // Lives in the Sandbox, outlives its lua_State, is used by its thread alone.
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_METER_H_
@@ -70,7 +71,10 @@ class Meter {
   std::size_t cap_ = SIZE_MAX;
   std::size_t collect_at_ = SIZE_MAX;  // bytes at which the hook collects
   std::size_t work_ = 0;               // since the clock was last read
-  std::chrono::steady_clock::time_point deadline_;
+  // By the clock on the wall, which is cheap to read. It runs ahead of the
+  // thread's own, which is read when a call takes longer, and decides.
+  std::chrono::steady_clock::time_point soon_, deadline_;
+  std::chrono::nanoseconds allowed_{0}, begun_{0};
   bool timed_ = false;
   bool lines_ = false;
   bool sticky_ = false;  // the hook raises at every instruction
