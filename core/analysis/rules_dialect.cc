@@ -312,6 +312,20 @@ constexpr TypeRule row(std::string_view domain, std::string_view type,
   return {domain, type, rule, values};
 }
 
+// The norm and the sum; mean and deviation between them are seldom read.
+bool skip_norm(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  if (out.size() > 3) copy_type(v, 0, out[3]);
+  return true;
+}
+
+// Like the query, where queries, keys and values come apart.
+bool grouped_attention(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (v.input(1)) copy_type(v, 0, out[0]);
+  return true;
+}
+
 // [B,S,H*E] of a query and a value that are [B,S,...] and [B,L,H*E].
 bool contrib_attention(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
@@ -327,7 +341,15 @@ constexpr std::string_view kCast = "tensor_cast";
 constexpr TypeRule kRules[] = {
     row("aten", "scaled_dot_product_attention",
         with_output<dot_product_attention>),
+    row("com.microsoft", "BiasGelu", with_output<like_first>),
+    row("com.microsoft", "FastGelu", with_output<like_first>),
+    row("com.microsoft", "Gelu", with_output<like_first>),
+    row("com.microsoft", "GroupQueryAttention", with_output<grouped_attention>),
     row("com.microsoft", "MultiHeadAttention", with_output<contrib_attention>),
+    row("com.microsoft", "QuickGelu", with_output<like_first>),
+    row("com.microsoft", "SkipLayerNormalization", with_output<skip_norm>),
+    row("com.microsoft", "SkipSimplifiedLayerNormalization",
+        with_output<skip_norm>),
     row(kOwn, "AttentionForward", attention_forward),
     row(kOwn, "Linear", with_output<linear>),
     row(kOwn, "MHAInProjection", in_projection),

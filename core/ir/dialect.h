@@ -180,6 +180,55 @@ constexpr FormalAttribute kContrib[] = {
     attr("mask_filter_value", kFloat), need("num_heads", kInt),
     attr("scale", kFloat), with("unidirectional", 0)};
 
+constexpr FormalValue kGeluIn[] = {in("X")};
+constexpr FormalValue kFastGeluIn[] = {in("X"), opt("bias")};
+constexpr FormalValue kBiasGeluIn[] = {in("A"), in("B")};
+constexpr FormalValue kBiasGeluOut[] = {in("C")};
+constexpr FormalAttribute kQuickGelu[] = {with("alpha", 1.702f)};
+constexpr FormalValue kSkipNormIn[] = {in("input"), in("skip"), in("gamma"),
+                                       opt("beta"), opt("bias")};
+constexpr FormalValue kSkipRmsIn[] = {in("input"), in("skip"), in("gamma"),
+                                      opt("bias")};
+constexpr FormalValue kSkipNormOut[] = {in("output"), opt("mean", "U"),
+                                        opt("inv_std_var", "U"),
+                                        opt("input_skip_bias_sum")};
+constexpr FormalAttribute kSkipNorm[] = {with("epsilon", 1e-12f)};
+constexpr FormalValue kGroupedIn[] = {in("query"),
+                                      opt("key"),
+                                      opt("value"),
+                                      opt("past_key", "C"),
+                                      opt("past_value", "C"),
+                                      in("seqlens_k", "M"),
+                                      in("total_sequence_length", "M"),
+                                      opt("cos_cache"),
+                                      opt("sin_cache"),
+                                      opt("position_ids", "P"),
+                                      opt("attention_bias"),
+                                      opt("head_sink"),
+                                      opt("k_scale", "S"),
+                                      opt("v_scale", "S"),
+                                      opt("q_norm_weight"),
+                                      opt("k_norm_weight")};
+constexpr FormalValue kGroupedOut[] = {in("output"), opt("present_key", "C"),
+                                       opt("present_value", "C"),
+                                       opt("output_qk")};
+constexpr FormalAttribute kGrouped[] = {
+    with("causal", 1),
+    with("do_rotary", 0),
+    attr("k_quant_type", AttributeKind::kString),
+    attr("kv_cache_bit_width", kInt),
+    need("kv_num_heads", kInt),
+    with("local_window_size", -1),
+    need("num_heads", kInt),
+    attr("qk_norm_epsilon", kFloat),
+    attr("qk_output", kInt),
+    with("rotary_interleaved", 0),
+    attr("scale", kFloat),
+    attr("sliding_window_cache", kInt),
+    attr("smooth_softmax", kInt),
+    with("softcap", 0.0f),
+    attr("v_quant_type", AttributeKind::kString)};
+
 // --- tensor_cast: collectives, norms, markers ------------------------------
 
 // rank_group may be missing in the wild: then the world's size is unknown.
@@ -226,7 +275,16 @@ constexpr std::string_view kOwn = "ruleengine";
 constexpr std::string_view kCast = "tensor_cast";
 constexpr OpFacts kOps[] = {
     row(kAten, "scaled_dot_product_attention", kAtenSdpaIn, kOutput, kAtenSdpa),
+    row(kMicrosoft, "BiasGelu", kBiasGeluIn, kBiasGeluOut, {}),
+    row(kMicrosoft, "FastGelu", kFastGeluIn, kY, {}),
+    row(kMicrosoft, "Gelu", kGeluIn, kY, {}),
+    row(kMicrosoft, "GroupQueryAttention", kGroupedIn, kGroupedOut, kGrouped),
     row(kMicrosoft, "MultiHeadAttention", kContribIn, kContribOut, kContrib),
+    row(kMicrosoft, "QuickGelu", kGeluIn, kY, kQuickGelu),
+    row(kMicrosoft, "SkipLayerNormalization", kSkipNormIn, kSkipNormOut,
+        kSkipNorm),
+    row(kMicrosoft, "SkipSimplifiedLayerNormalization", kSkipRmsIn,
+        kSkipNormOut, kSkipNorm),
     row(kOwn, "AttentionForward", kForwardIn, kOutput, kForward),
     row(kOwn, "Linear", kLinearIn, kY, {}),
     row(kOwn, "MHAInProjection", kProjectionIn, kQkv, kProjection),

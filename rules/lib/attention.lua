@@ -45,12 +45,22 @@ function attention.transposed(op, k, split, swapped)
     swapped)
 end
 
---- The fused op over heads. q is [B,H,S,D], k [B,G,L,D]; p holds the variables of its inputs and attributes.
+--- The fused op over heads. q is [B,H,S,D], k [B,G,L,D]; p holds the variables of its inputs and attributes. Without one
+--- for the mask there must be none.
 function attention.fused(op, p)
   p.q:shape "_ _ S D"
   p.k:shape "_ G L D"
-  return op.ruleengine.ScaledDotProductAttention{p.q, p.k, p.v, maybe(p.mask), num_heads = p.H, head_dim = p.E,
+  return op.ruleengine.ScaledDotProductAttention{p.q, p.k, p.v, p.mask and maybe(p.mask), num_heads = p.H, head_dim = p.E,
     scale = p.scale, is_causal = p.causal, softcap = p.softcap, dropout_p = any}
+end
+
+--- [B,H,S,width] as [B,S,H*width], and the way back.
+function attention.merged(op, x, H, width)
+  return op.Reshape(op.Transpose{x, perm = {0, 2, 1, 3}}, {0, 0, H * width})
+end
+
+function attention.split(op, x, H, width)
+  return op.Transpose{op.Reshape(x, {0, 0, H, width}), perm = {0, 2, 1, 3}}
 end
 
 local function positive(size) return type(size) == "number" and size > 0 end

@@ -7,6 +7,7 @@ return rule {
 
     Key heads that serve several query heads are repeated. A soft cap it cannot say.]],
   phase = "target",
+  after = "group_query_attention",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, H, E)
     return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H, E = E})
@@ -24,9 +25,6 @@ return rule {
     local serves = {}
     for i = 1, m.H do serves[i] = math.floor((i - 1) * m.G / m.H) end
     local function repeated(x) return m.G == m.H and x or op.Gather{x, serves, axis = 1} end
-    local function merged(x, width)
-      return op.Reshape(op.Transpose{x, perm = {0, 2, 1, 3}}, {0, 0, m.H * width})
-    end
 
     local bias = m.mask
     if bias then
@@ -39,11 +37,11 @@ return rule {
       end
     end
 
-    local y = op["com.microsoft"].MultiHeadAttention{merged(m.q, m.D), merged(repeated(m.k), m.D),
-      merged(repeated(m.v), m.E), nil, nil, bias, num_heads = m.H, scale = m.scale, unidirectional = m.causal}
+    local y = op["com.microsoft"].MultiHeadAttention{attention.merged(op, m.q, m.H, m.D),
+      attention.merged(op, repeated(m.k), m.H, m.D), attention.merged(op, repeated(m.v), m.H, m.E), nil, nil, bias, num_heads = m.H, scale = m.scale, unidirectional = m.causal}
     -- A query that sees no key gives zeros.
     if bias then y = op.Where(op.IsNaN(y), 0, y) end
-    return op.Transpose{op.Reshape(y, {0, 0, m.H, m.E}), perm = {0, 2, 1, 3}}
+    return attention.split(op, y, m.H, m.E)
   end,
 
   examples = {

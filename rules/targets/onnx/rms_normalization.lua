@@ -1,0 +1,64 @@
+--- A norm by the root of the mean square as the standard writes it.
+local norm = lib "norm"
+
+return rule {
+  doc = [[ x / sqrt(mean(x^2) + epsilon) * w   =>   RMSNormalization(x, w, epsilon)    over the last axis, from opset 23 on ]],
+  phase = "target",
+
+  match = function(op, x, w, epsilon) return norm.rms(op, x, w, epsilon) end,
+
+  where = function(m)
+    need(m.x.dtype == "float", "runtimes differ in the precision of other types", m.x)
+  end,
+
+  rewrite = function(op, m)
+    return op.RMSNormalization{m.x, m.w, axis = -1, epsilon = norm.epsilon(m.epsilon)}
+  end,
+
+  examples = {
+    { "a root that divides one", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4] x, float[4] w) => (float[2,3,4] y)
+        <float two = {2.0}, float tiny = {0.000001}, float one = {1.0}, int64[1] last = {-1}> {
+          s = Pow(x, two)
+          m = ReduceMean(s, last)
+          a = Add(m, tiny)
+          r = Sqrt(a)
+          d = Div(one, r)
+          n = Mul(x, d)
+          y = Mul(w, n)
+        }]],
+      "y = RMSNormalization <axis = -1, epsilon = 0.000001> (x, w)" },
+    { "a mean over other axes", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,4,4] x, float[4] w) => (float[2,4,4] y)
+        <float two = {2.0}, float tiny = {0.000001}, int64[1] middle = {1}> {
+          s = Pow(x, two)
+          m = ReduceMean(s, middle)
+          a = Add(m, tiny)
+          r = Sqrt(a)
+          n = Div(x, r)
+          y = Mul(n, w)
+        }]],
+      [[two2 = Constant <value = float {2.0}> ()
+        s = Pow(x, two2)
+        middle2 = Constant <value = int64[1] {1}> ()
+        m = ReduceMean(s, middle2)
+        tiny2 = Constant <value = float {0.000001}> ()
+        a = Add(m, tiny2)
+        r = Sqrt(a)
+        n = Div(x, r)
+        y = Mul(n, w)]] },
+    { "an epsilon that is computed", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4] x, float[4] w, float tiny) => (float[2,3,4] y) <float two = {2.0}, int64[1] last = {-1}> {
+          s = Pow(x, two)
+          m = ReduceMean(s, last)
+          a = Add(m, tiny)
+          r = Sqrt(a)
+          n = Div(x, r)
+          y = Mul(n, w)
+        }]],
+      rejected = "epsilon is not a constant" },
+  },
+}

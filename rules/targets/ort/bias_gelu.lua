@@ -1,0 +1,50 @@
+--- A bias and the GELU of the sum in one op of ONNX Runtime's own.
+local activation = lib "activation"
+
+return rule {
+  doc = [[ 0.5 (x + b) (1 + erf((x + b) / sqrt 2))   =>   BiasGelu(x, b) ]],
+  phase = "target",
+
+  match = function(op, x, b)
+    x:shape "... D"
+    b:shape "D"
+    return activation.gelu(op, op.Add(x, b))
+  end,
+
+  where = function(m)
+    need(m.x.dtype == "float", "BiasGelu has no such type on every device", m.x)
+  end,
+
+  rewrite = function(op, m) return op["com.microsoft"].BiasGelu(m.x, m.b) end,
+
+  examples = {
+    { "half of it first", [[
+        (float[2,3] x, float[3] b) => (float[2,3] y) <float r = {1.4142135}, float one = {1.0}, float half = {0.5}> {
+          s = Add(b, x)
+          d = Div(s, r)
+          e = Erf(d)
+          a = Add(e, one)
+          h = Mul(s, half)
+          y = Mul(h, a)
+        }]],
+      "y = com.microsoft.BiasGelu(x, b)" },
+    { "a bias for each row", [[
+        (float[2,3] x, float[2,1] b) => (float[2,3] y) <float r = {1.4142135}, float one = {1.0}, float half = {0.5}> {
+          s = Add(b, x)
+          d = Div(s, r)
+          e = Erf(d)
+          a = Add(e, one)
+          h = Mul(s, half)
+          y = Mul(h, a)
+        }]],
+      [[s = Add(b, x)
+        r2 = Constant <value = float {1.4142135}> ()
+        d = Div(s, r2)
+        e = Erf(d)
+        one2 = Constant <value = float {1.0}> ()
+        a = Add(e, one2)
+        half2 = Constant <value = float {0.5}> ()
+        h = Mul(s, half2)
+        y = Mul(h, a)]] },
+  },
+}

@@ -1,0 +1,60 @@
+--- Causal attention whose key heads serve several query heads as ONNX Runtime's own op.
+local attention = lib "attention"
+
+return rule {
+  doc = [[
+    ScaledDotProductAttention(q, k, v, is_causal = 1), fewer key than query heads
+      =>   heads(GroupQueryAttention(merged q, merged k, merged v, lengths))
+
+    The key heads are not repeated.]],
+  phase = "target",
+
+  match = function(op, q, k, v, scale, softcap, H, E)
+    return attention.fused(op, {q = q, k = k, v = v, scale = scale, causal = 1, softcap = softcap, H = H, E = E})
+  end,
+
+  where = function(m)
+    attention.need_heads(m)
+    need(m.q.dtype == "float" or m.q.dtype == "float16", "GroupQueryAttention has no such type", m.q)
+    need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
+    need(m.G < m.H, "there are as many key heads as query heads", m.k)
+    need(m.S == m.L, "causal between sequences of different length", m.q)
+    need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention wants heads of one width, a multiple of 8", m.q)
+  end,
+
+  rewrite = function(op, m)
+    local function size(axis) return op.Shape{m.q, start = axis, ["end"] = axis + 1} end
+    local total = op.Cast{size(2), to = "int32"}
+    local last = op.Expand(op.Cast{op.Sub(size(2), 1), to = "int32"}, size(0))
+    local y = op["com.microsoft"].GroupQueryAttention{attention.merged(op, m.q, m.H, m.D),
+      attention.merged(op, m.k, m.G, m.D), attention.merged(op, m.v, m.G, m.D), nil, nil, last, total,
+      num_heads = m.H, kv_num_heads = m.G, scale = m.scale, softcap = m.softcap}
+    return attention.split(op, y, m.H, m.E)
+  end,
+
+  examples = {
+    { "two key heads for four", [[
+        (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)
+        }]],
+      [[merged = Constant <value = int64[3] {0,0,32}> ()
+        grouped = Constant <value = int64[3] {0,0,16}> ()
+        qt = Transpose <perm = [0,2,1,3]> (q)
+        qm = Reshape(qt, merged)
+        kt = Transpose <perm = [0,2,1,3]> (k)
+        km = Reshape(kt, grouped)
+        vt = Transpose <perm = [0,2,1,3]> (v)
+        vm = Reshape(vt, grouped)
+        last = Constant <value = int32[2] {5,5}> ()
+        total = Constant <value = int32[1] {6}> ()
+        a = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (qm, km, vm, "", "", last, total)
+        split = Constant <value = int64[4] {0,0,4,8}> ()
+        s = Reshape(a, split)
+        y = Transpose <perm = [0,2,1,3]> (s)]] },
+    { "as many of each", [[
+        (float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v) => (float[2,4,6,8] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)
+        }]],
+      rejected = "as many key heads as query heads" },
+  },
+}

@@ -1,0 +1,43 @@
+--- A residual sum and its norm in one op of ONNX Runtime's own.
+local norm = lib "norm"
+
+return rule {
+  doc = [[
+    LayerNormalization(x + skip, w, b, epsilon)   =>   SkipLayerNormalization(x, skip, w, b, epsilon)
+
+    It hands out the sum as well.]],
+  phase = "target",
+
+  match = function(op, x, skip, w, b, epsilon, axis)
+    w:shape "D"
+    local sum = op.Add(x, skip):shape "_ _ D"
+    return op.LayerNormalization{sum, w, maybe(b), axis = axis, epsilon = epsilon, stash_type = any}, sum
+  end,
+
+  where = function(m)
+    need(m.axis == -1 or m.axis == 2, "it is no norm of the last axis alone", m.x)
+    norm.need_skip(m)
+  end,
+
+  rewrite = function(op, m)
+    local y, _, _, sum = op["com.microsoft"].SkipLayerNormalization{m.x, m.skip, m.w, m.b, epsilon = m.epsilon, outputs = 4}
+    return y, sum
+  end,
+
+  examples = {
+    { "a sum that goes on", [[
+        (float[2,3,4] x, float[2,3,4] z, float[4] w, float[4] b) => (float[2,3,4] y, float[2,3,4] t) {
+          s = Add(x, z)
+          y = LayerNormalization <axis = -1, epsilon = 0.001> (s, w, b)
+          t = Tanh(s)
+        }]],
+      [[y, mean, variance, s = com.microsoft.SkipLayerNormalization <epsilon = 0.001> (x, z, w, b)
+        t = Tanh(s)]] },
+    { "one row for all tokens", [[
+        (float[2,3,4] x, float[4] z, float[4] w) => (float[2,3,4] y) {
+          s = Add(x, z)
+          y = LayerNormalization(s, w)
+        }]],
+      rejected = "the summands have different shapes" },
+  },
+}

@@ -1,0 +1,50 @@
+--- A residual sum and its norm by the root of the mean square in one op of ONNX Runtime's own.
+local norm = lib "norm"
+
+return rule {
+  doc = [[
+    s = x + skip; s / sqrt(mean(s^2) + epsilon) * w   =>   SkipSimplifiedLayerNormalization(x, skip, w, epsilon)
+
+    It hands out the sum as well.]],
+  phase = "target",
+
+  match = function(op, x, skip, w, epsilon)
+    local sum = op.Add(x, skip)
+    return norm.rms(op, sum, w, epsilon), sum
+  end,
+
+  where = function(m) norm.need_skip(m) end,
+
+  rewrite = function(op, m)
+    local y, _, _, sum = op["com.microsoft"].SkipSimplifiedLayerNormalization{m.x, m.skip, m.w,
+      epsilon = norm.epsilon(m.epsilon), outputs = 4}
+    return y, sum
+  end,
+
+  examples = {
+    { "a sum that goes on", [[
+        (float[2,3,4] x, float[2,3,4] z, float[4] w) => (float[2,3,4] y, float[2,3,4] s)
+        <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {
+          s = Add(x, z)
+          p = Pow(s, two)
+          m = ReduceMean(p, last)
+          a = Add(m, tiny)
+          r = Sqrt(a)
+          n = Div(s, r)
+          y = Mul(w, n)
+        }]],
+      "y, mean, variance, s = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.000001> (x, z, w)" },
+    { "one row for all tokens", [[
+        (float[2,3,4] x, float[4] z, float[4] w) => (float[2,3,4] y)
+        <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {
+          s = Add(x, z)
+          p = Pow(s, two)
+          m = ReduceMean(p, last)
+          a = Add(m, tiny)
+          r = Sqrt(a)
+          n = Div(s, r)
+          y = Mul(w, n)
+        }]],
+      rejected = "the summands have different shapes" },
+  },
+}
