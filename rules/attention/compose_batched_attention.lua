@@ -10,8 +10,8 @@ return rule {
   phase = "attention",
   after = "compose_scaled_dot_product_attention",
 
-  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, outer_scale, cap, bias, keep, hide, fill, mask, ratio,
-                   training, B, S, T, E)
+  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, cap, times, mask, fill, shown, hidden, guard_fill,
+                   ratio, training, B, S, T, E)
     q:shape "B S D"
     v:shape "B T E"
 
@@ -19,8 +19,8 @@ return rule {
     keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "B D T"
     local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys)
     scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
-    local p = attention.softmax(op, scores, { cap = cap, bias = bias, keep = keep, hide = hide, fill = fill, mask = mask,
-      outer_scale = outer_scale, ratio = ratio, training = training })
+    local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,
+      hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training })
     return op.MatMul(p, v)
   end,
 
@@ -31,9 +31,7 @@ return rule {
     local k = m.k or op.Transpose{m.swapped, perm = {0, 2, 1}}
     local mask = attention.mask(op, m, m.numbers)
     if mask and mask:rank() == 3 then mask = with_head(mask) end
-    local y = op.ruleengine.ScaledDotProductAttention{with_head(m.q), with_head(k), with_head(m.v), mask,
-      num_heads = 1, head_dim = m.E, scale = m.numbers.factor, dropout_p = m.numbers.dropped,
-      softcap = m.numbers.softcap}
+    local y = attention.build(op, m, with_head(m.q), with_head(k), with_head(m.v), mask, m.B, 1)
     return op.Squeeze(y, {1})
   end,
 

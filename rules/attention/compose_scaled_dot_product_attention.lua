@@ -5,42 +5,36 @@ return rule {
   doc = [[
     softmax(s q k^T + mask) v   =>   ScaledDotProductAttention(q, k, v, mask, scale = s)
 
-    The scale multiplies or divides the scores, before or after the mask, or q and k; several multiply, and one
-    for each head goes to q. A soft cap is tanh between scale and mask. Masks are added, any number of them, and
-    chosen by Where between that; a scale after them scales them too. Dropout is carried as dropout_p. Key and
-    value heads that are repeated by Expand stay as few as they are.]],
+    The scale multiplies or divides the scores, before or after masks, or q and k; several multiply, and one
+    for each head goes to q. A soft cap is tanh between scale and mask. Masks are added, taken away, and chosen by
+    Where, in any number and order; a scale after them scales them too. Dropout is carried as dropout_p. Key and
+    value heads that are repeated by Expand, or one for all, stay as few as they are.]],
   phase = "attention",
 
-  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, head_scale, outer_scale, cap, bias, keep, hide, fill,
-                   mask, ratio, training, B, H, S, T, E)
-    q:shape "B H S D"
-    v:shape "B _ _ E"
+  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, head_scale, cap, times, mask, fill, shown, hidden,
+                   guard_fill, ratio, training, B, H, S, T, E)
+    q:shape "_ _ S D"
+    v:shape "_ _ _ E"
 
     local keys = attention.transposed(op, k, "split", swapped)
-    keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "B H D T"
-    local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys)
+    keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "_ _ D T"
+    local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):shape "B H S T"
     scores = either(
       function() head_scale:shape "... H 1 1"; return op.Mul(scores, head_scale) end,
       op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
-    local p = attention.softmax(op, scores, { cap = cap, bias = bias, keep = keep, hide = hide, fill = fill, mask = mask,
-      outer_scale = outer_scale, ratio = ratio, training = training })
+    local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,
+      hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training })
     return op.MatMul(p, attention.repeated(op, v, "L", "E"))
   end,
 
-  where = function(m)
-    m.numbers = attention.numbers(m, {m.T, m.S, m.H, m.B})
-    local heads = m.swapped and m.swapped:dim(1) or m.k:dim(m.split and 2 or 1)
-    need(heads == m.v:dim(1), "keys and values differ in their heads", m.v)
-  end,
+  where = function(m) m.numbers = attention.numbers(m, {m.T, m.S, m.H, m.B}) end,
 
   rewrite = function(op, m)
     local q, k = m.q, m.k
     if m.head_scale then q = op.Mul(q, m.head_scale) end
     if m.split then k = op.Transpose{k, perm = {0, 2, 1, 3}} end
     if m.swapped then k = op.Transpose{m.swapped, perm = {0, 1, 3, 2}} end
-    return op.ruleengine.ScaledDotProductAttention{q, k, m.v, attention.mask(op, m, m.numbers),
-      num_heads = m.H, head_dim = m.E, scale = m.numbers.factor, dropout_p = m.numbers.dropped,
-      softcap = m.numbers.softcap}
+    return attention.build(op, m, q, k, m.v, attention.mask(op, m, m.numbers), m.B, m.H)
   end,
 
   examples = {
@@ -95,6 +89,60 @@ return rule {
           y = MatMul(p, vr)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)" },
+    { "one head of keys and values for all, which are there for one batch", [[
+        (float[2,4,8,16] q, float[2,1,6,16] k, float[1,1,6,16] v) => (float[2,4,8,16] y) {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      [[n = Constant <value = int64[4] {2,1,1,1}> ()
+        w = Expand(v, n)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, w)]] },
+    { "masks and scales by turns, less the largest of each row, with a floor", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, float[4,8,8] n) => (float[2,4,8,16] y)
+        <float c = {0.25}, float lowest = {-3.4e38}, int64[1] last = {-1}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          a = Sub(s, m)
+          d = Mul(a, c)
+          b = Add(n, d)
+          f = Max(b, lowest)
+          r = ReduceMax <keepdims = 1> (f, last)
+          e = Sub(f, r)
+          p = Softmax <axis = -1> (e)
+          y = MatMul(p, v)
+        }]],
+      [[t = Neg(m)
+        u = Mul(t, c)
+        w = Add(u, n)
+        mask = Max(w, lowest)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, mask)]] },
+    { "zeros where the mask hides, after the softmax too", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,1,8] hide) => (float[2,4,8,16] y)
+        <float fill = {-1e9}, float zero = {0.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          w = Where(hide, fill, s)
+          p = Softmax <axis = -1> (w)
+          z = Where(hide, zero, p)
+          y = MatMul(z, v)
+        }]],
+      [[keep = Not(hide)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, keep)]] },
+    { "a mask of -1e9 and no other", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,1,8] keep) => (float[2,4,8,16] y)
+        <float fill = {-1e9}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          w = Where(keep, s, fill)
+          p = Softmax <axis = -1> (w)
+          y = MatMul(p, v)
+        }]],
+      [[zero = Constant <value = float {0.0}> ()
+        lowest = Constant <value = float {-3.4028234663852886e38}> ()
+        mask = Where(keep, zero, lowest)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]] },
     { "a soft cap, and a scale for each head", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[4,1,1] h) => (float[2,4,8,16] y)
         <float c = {50.0}> {

@@ -28,6 +28,25 @@ function attention.repeated(op, x, length, width)
     x)
 end
 
+--- Builds x, [B or 1, heads or 1, _, _], as [batch, heads, _, _].
+function attention.widened(op, x, batch, heads)
+  for axis, size in ipairs{batch, heads} do
+    need(x:dim(axis - 1) == size or x:dim(axis - 1) == 1, "it does not fit the scores", x)
+  end
+  if x:dim(0) == batch and x:dim(1) == heads then return x end
+  return op.Expand(x, {batch, heads, 1, 1})
+end
+
+--- Builds attention of `heads` heads on four axes, with the scales of what was matched; what is there once serves all
+--- batches and heads.
+function attention.build(op, m, q, k, v, mask, batch, heads)
+  local groups = k:dim(1) == v:dim(1) and k:dim(1) or heads
+  q = attention.widened(op, q, batch, heads)
+  k, v = attention.widened(op, k, batch, groups), attention.widened(op, v, batch, groups)
+  return op.ruleengine.ScaledDotProductAttention{q, k, v, mask, num_heads = heads, head_dim = v:dim(3),
+    scale = m.numbers.factor, dropout_p = m.numbers.dropped, softcap = m.numbers.softcap}
+end
+
 --- Builds what `repeated` finds: heads of x, [B,G,_,width], each for H / G heads in a row.
 function attention.spread(op, x, G, H, width)
   if G == H then return x end
@@ -75,16 +94,42 @@ function attention.need_heads(m)
   need(type(width) ~= "number" or width == m.E, "head_dim is another number", m.v)
 end
 
---- softmax of the scores with all that may be done to them: soft cap, bias,
---- masks chosen by Where and masks added, a scale after them; then the guard
---- and the dropout of `probabilities`. p holds the variables.
+--- softmax of the scores with all that may be done to them: a soft cap, then steps in any order and number; with
+--- the guards and the dropout of `probabilities`. p holds the variables.
 function attention.softmax(op, scores, p)
   scores = either(op.Mul(op.Tanh(op.Div(scores, p.cap)), p.cap), scores)
-  scores = many(function(s) return op.Add(s, p.bias) end, scores)
-  scores = either(op.Where(p.keep, scores, p.fill), op.Where(p.hide, p.fill, scores), scores)
-  scores = many(function(s) return op.Add(s, p.mask) end, scores)
-  scores = attention.scaled(op, scores, p.outer_scale, "outer_divided")
-  return attention.probabilities(op, scores, p.ratio, p.training)
+  scores = many(function(s) return attention.step(op, s, p):as "step" end, scores)
+  return attention.probabilities(op, scores, p)
+end
+
+--- One step of the scores s: times a number, less the largest of each row (which no softmax sees), a mask added or
+--- taken away, a choice between them and a number, or a floor.
+function attention.step(op, s, p)
+  local function by_one_number(step)
+    return function() p.times:const(); p.times:fits "1"; return step end
+  end
+  local largest = op.ReduceMax{s, maybe(any), attrs = any}
+  return either(
+    by_one_number(op.Mul(s, p.times)),
+    by_one_number(op.Div(s, p.times)),
+    op.Sub(s, either(largest, op.Unsqueeze(largest, any)):shape "... 1"):as "centred",
+    op.Add(s, p.mask),
+    op.Sub(s, p.mask),
+    op.Where(p.mask, s, p.fill),
+    op.Where(p.mask, p.fill, s):as "hiding",
+    op.Max(s, p.fill))
+end
+
+--- softmax with what exporters put around it: a guard against rows that are masked as a whole, zeros where the mask
+--- hides, and dropout.
+function attention.probabilities(op, scores, p)
+  local plain = op.Softmax{scores, axis = -1}
+  local y = either(
+    op.Where(op.IsNaN(plain), 0, plain),
+    op.Where(p.hidden, 0, op.Softmax{op.Where(p.hidden, p.guard_fill, scores), axis = -1}),
+    op.Where(p.shown, op.Softmax{op.Where(p.shown, scores, p.guard_fill), axis = -1}, 0),
+    plain)
+  return maybe(op.Dropout{y, maybe(p.ratio), maybe(p.training)}:as "dropout", y)
 end
 
 --- Whether the mask broadcasts to the scores, whose sizes from the last to the
@@ -101,26 +146,92 @@ function attention.need_mask(mask, sizes)
   end
 end
 
---- The numbers of what `softmax` found, its conditions met: factor (of all scales), outer, softcap, filled, dropped.
+--- factor, when an attribute, a float, can hold what v's type computes with.
+function attention.need_float(factor, v)
+  local size = factor < 0 and -factor or factor
+  need(size == 0 or (size > 1.2e-38 and size < 3.4e38), "the scale is out of a float's range", v)
+  if v.dtype == "double" then
+    need((math.frexp(factor) * 2 ^ 24) % 1 == 0, "the scale is not exact as a float", v)
+  end
+  return factor
+end
+
+local LOWEST = -3.4028234663852886e38
+
+local function contains(nodes, node)
+  for _, other in ipairs(nodes) do
+    if other == node then return true end
+  end
+end
+
+--- The steps that `softmax` found, the nearest to the scores first: what each is (`op`, `hiding`), its mask, its fill,
+--- its factor, and `after`, the product of all factors that come after it. Then the product of all factors.
+function attention.steps(m)
+  local steps, masks, fills, numbers = {}, 0, 0, 0
+  for _, node in ipairs(m.step) do
+    local step = { op = node.op, factor = 1 }
+    if node.op == "Mul" or node.op == "Div" then
+      numbers = numbers + 1
+      step.factor = attention.factor(m.times[numbers], node.op == "Div")
+    elseif not contains(m.centred, node) then
+      step.hiding = contains(m.hiding, node)
+      if node.op ~= "Max" then
+        masks = masks + 1
+        step.mask = m.mask[masks]
+      end
+      if node.op == "Where" or node.op == "Max" then
+        fills = fills + 1
+        step.fill = m.fill[fills]
+      end
+    end
+    if step.factor ~= 1 or step.mask or step.fill then steps[#steps + 1] = step end
+  end
+  local after = 1
+  for i = #steps, 1, -1 do
+    steps[i].after = after
+    after = after * steps[i].factor
+  end
+  return steps, after
+end
+
+-- The number that hides a score when it is added, for the fill that hides it by taking its place; `alone`: there is no
+-- other mask.
+local function hiding_number(fill, after, alone, dtype)
+  local number = need(fill:scalar(), "the fill of the mask is not a constant", fill)
+  if number * after < -1e37 then return number end
+  -- No score is near -1e9, and a score and the lowest number make the lowest number: a row that hides every key gives the
+  -- mean of all values, as it did. Beside another mask it would not.
+  need(alone and number * after <= -1e9 and (dtype == "float" or dtype == "double"),
+    "the fill of the mask is too small to be a mask", fill)
+  return LOWEST / after
+end
+
+--- The numbers of what `softmax` found, its conditions met: factor (of all scales), steps, softcap, dropped.
 --- sizes: those of the scores, from the last to the first.
 function attention.numbers(m, sizes)
-  local n = { outer = attention.factor(m.outer_scale, m.outer_divided) }
-  n.factor = n.outer * attention.factor(m.scale, m.divided)
+  local n, after, masks = {}, 1, m.guard_fill and 1 or 0
+  n.steps, after = attention.steps(m)
+  n.factor = after * attention.factor(m.scale, m.divided)
     * attention.factor(m.q_scale, m.q_divided)
     * attention.factor(m.k_scale, m.k_divided)
   attention.need_float(n.factor, m.q)
-  need(n.outer > 0, "the scale after the mask turns its sign", m.outer_scale)
   if m.cap then
-    n.softcap = need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
+    n.softcap = after * need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
     need(n.softcap > 0, "the soft cap is not positive", m.cap)
-    need(n.outer == 1, "a scale after the soft cap", m.outer_scale)
   end
-  attention.need_mask(m.keep or m.hide, sizes)
-  for _, added in ipairs(m.bias) do attention.need_mask(added, sizes) end
-  for _, added in ipairs(m.mask) do attention.need_mask(added, sizes) end
-  if m.fill then
-    n.filled = need(m.fill:scalar(), "the fill of the mask is not a constant", m.fill)
-    need(n.filled * n.outer < -1e37, "the fill of the mask is too small to be a mask", m.fill)
+  for _, step in ipairs(n.steps) do
+    if step.mask or step.fill then
+      masks, n.last = masks + 1, step
+      attention.need_mask(step.mask, sizes)
+      need(step.after > 0, "the scale after the mask turns its sign", step.mask or step.fill)
+    end
+  end
+  for _, step in ipairs(n.steps) do
+    if step.fill then step.number = hiding_number(step.fill, step.after, masks == 1 and step.mask, m.q.dtype) end
+  end
+  if m.guard_fill then
+    attention.need_mask(m.shown or m.hidden, sizes)
+    hiding_number(m.guard_fill, 1, masks == 1, m.q.dtype)
   end
   if m.training then
     need(m.training:scalar() == 0, "dropout may be training", m.training)
@@ -133,44 +244,26 @@ end
 
 --- All masks that `softmax` found as one; nil when there is none.
 function attention.mask(op, m, numbers)
-  local mask = attention.sum(op, nil, m.bias)
-  if m.fill then
-    local keep = m.keep or op.Not(m.hide)
-    if numbers.filled == -math.huge and not mask and #m.mask == 0 then
-      mask = keep
+  local mask
+  for _, step in ipairs(numbers.steps) do
+    if step.factor ~= 1 then
+      mask = mask and op.Mul(mask, step.factor)
+    elseif step.op == "Add" then
+      mask = mask and op.Add(mask, step.mask) or step.mask
+    elseif step.op == "Sub" then
+      mask = mask and op.Sub(mask, step.mask) or op.Neg(step.mask)
+    elseif step.op == "Max" then
+      mask = mask and op.Max(mask, step.fill)
+    elseif step.number == -math.huge and not mask and step == numbers.last and not m.guard_fill then
+      return step.hiding and op.Not(step.mask) or step.mask
     else
-      mask = op.Where(keep, mask or 0, m.fill)
+      local fill = op.Min(step.fill, step.number)
+      mask = step.hiding and op.Where(step.mask, fill, mask or 0) or op.Where(step.mask, mask or 0, fill)
     end
   end
-  mask = attention.sum(op, mask, m.mask)
-  if mask and mask.dtype ~= "bool" and numbers.outer ~= 1 then mask = op.Mul(mask, numbers.outer) end
-  return mask
-end
-
---- factor, when an attribute, a float, can hold what v's type computes with.
-function attention.need_float(factor, v)
-  local size = factor < 0 and -factor or factor
-  need(size == 0 or (size > 1.2e-38 and size < 3.4e38), "the scale is out of a float's range", v)
-  if v.dtype == "double" then
-    need((math.frexp(factor) * 2 ^ 24) % 1 == 0, "the scale is not exact as a float", v)
-  end
-  return factor
-end
-
---- mask and all that is added to it; nil when there is nothing.
-function attention.sum(op, mask, terms)
-  for _, term in ipairs(terms) do
-    mask = mask and op.Add(mask, term) or term
-  end
-  return mask
-end
-
---- softmax with what exporters put around it: a guard against rows that are
---- masked as a whole, and dropout.
-function attention.probabilities(op, scores, ratio, training)
-  local p = op.Softmax{scores, axis = -1}
-  p = either(op.Where(op.IsNaN(p), 0, p), p)
-  return maybe(op.Dropout{p, maybe(ratio), maybe(training)}:as "dropout", p)
+  if not m.guard_fill then return mask end
+  local shown = m.shown or op.Not(m.hidden)
+  return mask and op.Where(shown, mask, -math.huge) or shown
 end
 
 return attention

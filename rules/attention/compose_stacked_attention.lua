@@ -1,0 +1,110 @@
+--- Compose attention whose heads lie under more than one axis: windows, blocks, frames.
+local attention = lib "attention"
+
+-- x, [..., heads, _, _], as [product of leads, heads, _, _].
+local function folded(op, x, leads)
+  local rank, wide, apart = x:rank(), {}, false
+  for i, size in ipairs(leads) do
+    local own = x:dim(i - 1)
+    need(own == size or own == 1, "it does not fit the scores", x)
+    wide[i], apart = size, apart or own ~= size
+  end
+  for i = 1, 3 do wide[#leads + i] = 1 end
+  if apart then x = op.Expand(x, wide) end
+  return op.Reshape(x, {-1, x:dim(rank - 3), x:dim(rank - 2), x:dim(rank - 1)})
+end
+
+-- A mask of any rank, for scores that were folded.
+local function folded_mask(op, mask, leads)
+  local rank, ones = mask and mask:rank() or 0, {}
+  if rank <= 3 then return mask end
+  for axis = 0, rank - 4 do
+    if mask:dim(axis) == 1 then ones[#ones + 1] = axis end
+  end
+  if #ones == rank - 3 then return op.Squeeze(mask, ones) end
+  local missing = {}
+  for i = 1, #leads + 3 - rank do missing[i] = i - 1 end
+  return folded(op, #missing > 0 and op.Unsqueeze(mask, missing) or mask, leads)
+end
+
+return rule {
+  doc = [[
+    softmax(s q k^T + mask) v   =>   split(ScaledDotProductAttention(merge(q), merge(k), merge(v), mask, scale = s))
+
+    As compose_scaled_dot_product_attention on [B,H,S,D], with more axes before H: merge makes one of them.]],
+  phase = "attention",
+
+  match = function(op, q, k, v, scale, q_scale, k_scale, cap, times, mask, fill, shown, hidden, guard_fill,
+                   ratio, training, S, T, D, E)
+    q:shape "... _ _ _ S D"
+    k:shape "... _ _ _ D T"
+    v:shape "... _ _ _ T E"
+    local keys = attention.scaled(op, k, k_scale, "k_divided")
+    local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):as "product"
+    scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
+    local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,
+      hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training })
+    return op.MatMul(p, v)
+  end,
+
+  where = function(m)
+    local scores, sizes, leads = m.product.outputs[1], {}, {}
+    local rank = scores:rank()
+    need(m.q:rank() == rank and m.k:rank() == rank and m.v:rank() == rank, "the ranks differ", m.q)
+    for i = 1, rank do sizes[i] = scores:dim(-i) end
+    for i = 1, rank - 3 do leads[i] = scores:dim(i - 1) end
+    m.leads, m.heads = leads, need(type(sizes[3]) == "number" and sizes[3], "the number of heads is not known", m.q)
+    m.numbers = attention.numbers(m, sizes)
+  end,
+
+  rewrite = function(op, m)
+    local last = m.q:rank() - 1
+    local perm = {}
+    for i = 1, last + 1 do perm[i] = i - 1 end
+    perm[last], perm[last + 1] = last, last - 1
+    local q, v = folded(op, m.q, m.leads), folded(op, m.v, m.leads)
+    local k = folded(op, op.Transpose{m.k, perm = perm}, m.leads)
+    local y = attention.build(op, m, q, k, v, folded_mask(op, attention.mask(op, m, m.numbers), m.leads), q:dim(0), m.heads)
+    local sizes = { table.unpack(m.leads) }
+    for _, size in ipairs{m.heads, m.S, m.E} do sizes[#sizes + 1] = size end
+    return op.Reshape(y, sizes)
+  end,
+
+  examples = {
+    { "windows, a mask for each", [[
+        (float[2,5,4,8,16] q, float[2,5,4,8,16] k, float[2,5,1,8,16] v, float[5,1,8,8] m) => (float[2,5,4,8,16] y)
+        <float c = {0.25}> {
+          kt = Transpose <perm = [0,1,2,4,3]> (k)
+          s = MatMul(q, kt)
+          d = Mul(s, c)
+          a = Add(d, m)
+          p = Softmax <axis = -1> (a)
+          y = MatMul(p, v)
+        }]],
+      [[s4 = Constant <value = int64[4] {-1,4,8,16}> ()
+        qm = Reshape(q, s4)
+        s1 = Constant <value = int64[4] {-1,1,8,16}> ()
+        vm = Reshape(v, s1)
+        kt = Transpose <perm = [0,1,2,4,3]> (k)
+        kb = Transpose <perm = [0,1,2,4,3]> (kt)
+        km = Reshape(kb, s4)
+        axis = Constant <value = int64[1] {0}> ()
+        mu = Unsqueeze(m, axis)
+        wide = Constant <value = int64[5] {2,5,1,1,1}> ()
+        me = Expand(mu, wide)
+        sm = Constant <value = int64[4] {-1,1,8,8}> ()
+        mm = Reshape(me, sm)
+        wv = Constant <value = int64[4] {10,4,1,1}> ()
+        ve = Expand(vm, wv)
+        a = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (qm, km, ve, mm)
+        s5 = Constant <value = int64[5] {2,5,4,8,16}> ()
+        y = Reshape(a, s5)]] },
+    { "on four axes", [[
+        (float[2,4,8,16] q, float[2,4,16,8] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
+          s = MatMul(q, k)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      "s = MatMul(q, k) p = Softmax <axis = -1> (s) y = MatMul(p, v)" },
+  },
+}
