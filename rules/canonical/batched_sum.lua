@@ -1,24 +1,35 @@
---- Add before the leading axes are merged, not after.
+--- Add and choose before the leading axes are merged, not after.
 local merge = lib "merge"
 
 return rule {
   doc = [[
     merge(x) + y   =>   merge(x + split(y))      merge: [B,H,M,N] -> [B*H,M,N]
 
+    The same for a difference, and for a choice by y between merge(x) and a number.
     y may be one row or one column where x has many. Where y was merged too, its split takes that away.]],
   phase = "canonical",
 
-  match = function(op, x, y, sizes, B, H, P, Q)
+  match = function(op, x, y, c, sizes, B, H, P, Q)
     x:shape "B H M N"
     y:shape "X P Q"
-    return op.Add(context(op.Reshape{x, sizes, attrs = any}:shape "X M N":as "merge"), y):shape "X M N"
+    c:fits "1"
+    local merged = context(op.Reshape{x, sizes, attrs = any}:shape "X M N":as "merge")
+    return either(
+      op.Add(merged, y),
+      op.Sub(merged, y):as "difference",
+      op.Where(y, merged, c):as "shown",
+      op.Where(y, c, merged):as "hidden"):shape "X M N"
   end,
 
   where = function(m) merge.need_elements(m.x) end,
 
   rewrite = function(op, m)
     local split = op.Reshape(m.y, {m.B, m.H, m.P, m.Q})
-    return m.merge:with(op.Add(m.x, split), m.sizes)
+    local made = m.difference and op.Sub(m.x, split)
+      or m.shown and op.Where(split, m.x, m.c)
+      or m.hidden and op.Where(split, m.c, m.x)
+      or op.Add(m.x, split)
+    return m.merge:with(made, m.sizes)
   end,
 
   examples = {
@@ -30,6 +41,15 @@ return rule {
       [[t = Constant <value = int64[4] {2,4,1,16}> ()
         c = Reshape(b, t)
         a = Add(x, c)
+        y = Reshape(a, s)]] },
+    { "a choice by column", [[
+        (float[2,4,8,16] x, bool[8,1,16] b) => (float[8,8,16] y) <int64[3] s = {8,8,16}, float c = {-1.0}> {
+          a = Reshape(x, s)
+          y = Where(b, c, a)
+        }]],
+      [[t = Constant <value = int64[4] {2,4,1,16}> ()
+        d = Reshape(b, t)
+        a = Where(d, c, x)
         y = Reshape(a, s)]] },
     { "a bias of the last axis", [[
         (float[2,4,8,16] x, float[16] b) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {

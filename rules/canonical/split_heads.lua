@@ -1,0 +1,44 @@
+--- Split heads before they are merged into the batch.
+return rule {
+  doc = [[
+    transpose([S,B,E] as [S,B*H,D])   =>   merge(transpose([S,B,E] as [S,B,H,D]))      merge: [B,H,S,D] -> [B*H,S,D]
+
+    How sequence-first code splits its heads. The merge moves towards the outputs.]],
+  phase = "canonical",
+
+  match = function(op, x, S, B, E, X, D)
+    x:shape "S B E"
+    return op.Transpose{op.Reshape{x, any, attrs = any}:shape "S X D", perm = {1, 0, 2}}
+  end,
+
+  where = function(m)
+    need(type(m.E) == "number" and type(m.D) == "number", "the size of the heads is not known", m.x)
+    need(m.D > 0 and m.E % m.D == 0 and m.E > m.D, "the last axis is not cut into heads", m.x)
+    need(m.S ~= 0 and m.B ~= 0, "there are no elements to count", m.x)
+  end,
+
+  rewrite = function(op, m)
+    local heads = op.Transpose{op.Reshape(m.x, {m.S, m.B, m.E / m.D, m.D}), perm = {1, 2, 0, 3}}
+    return op.Reshape(heads, {m.X, m.S, m.D})
+  end,
+
+  examples = {
+    { "four heads", [[
+        (float[6,2,32] x) => (float[8,6,8] y) <int64[3] s = {6,8,8}> {
+          r = Reshape(x, s)
+          y = Transpose <perm = [1,0,2]> (r)
+        }]],
+      [[s4 = Constant <value = int64[4] {6,2,4,8}> ()
+        r = Reshape(x, s4)
+        t = Transpose <perm = [1,2,0,3]> (r)
+        s3 = Constant <value = int64[3] {8,6,8}> ()
+        y = Reshape(t, s3)]] },
+    { "another axis is cut", [[
+        (float[6,2,32] x) => (float[4,6,16] y) <int64[3] s = {6,4,16}> {
+          r = Reshape(x, s)
+          n = Neg(r)
+          y = Transpose <perm = [1,0,2]> (n)
+        }]],
+      "r = Reshape(x, s) n = Neg(r) y = Transpose <perm = [1,0,2]> (n)" },
+  },
+}
