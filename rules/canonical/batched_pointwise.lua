@@ -5,22 +5,32 @@ return rule {
   doc = [[
     f(merge(x))   =>   merge(f(x))      merge: [B,H,M,N] -> [B*H,M,N]
 
-    f is Softmax on the last axis, or arithmetic with one number.]],
+    f is Softmax or the largest on the last axis, or arithmetic with one number.]],
   phase = "canonical",
 
-  match = function(op, x, c, sizes)
+  match = function(op, x, c, axes, sizes, X, M)
     x:shape "B H M N"
-    local merged = context(op.Reshape{x, sizes, attrs = any}:shape "_ M N":as "merge")
-    c:const()
-    c:fits "1"
+    local merged = context(op.Reshape{x, sizes, attrs = any}:shape "X M N":as "merge")
     return either(
       op.Softmax{merged, axis = -1}:as "softmax",
-      either(op.Mul(merged, c), op.Div(merged, c), op.Add(merged, c)):as "f")
+      op.ReduceMax(merged, axes):as "largest",
+      function()
+        c:const()
+        c:fits "1"
+        return either(op.Mul(merged, c), op.Div(merged, c), op.Add(merged, c)):as "f"
+      end)
   end,
 
-  where = function(m) merge.need_elements(m.x) end,
+  where = function(m)
+    merge.need_elements(m.x)
+    if m.axes then
+      local axes = need(m.axes:constant(), "the axes are not constant", m.axes)
+      need(#axes == 1 and (axes[1] == -1 or axes[1] == 2), "it is not the last axis", m.axes)
+    end
+  end,
 
   rewrite = function(op, m)
+    if m.largest then return op.Reshape(op.ReduceMax(m.x, {-1}), {m.X, m.M, 1}) end
     local y = m.softmax and op.Softmax{m.x, axis = -1} or m.f:with(m.x, m.c)
     return m.merge:with(y, m.sizes)
   end,
@@ -38,6 +48,15 @@ return rule {
           y = Softmax <axis = 2> (a)
         }]],
       "a = Softmax <axis = -1> (x) y = Reshape(a, s)" },
+    { "the largest of each row", [[
+        (float[2,4,8,16] x) => (float[8,8,1] y) <int64[3] s = {8,8,16}, int64[1] last = {2}> {
+          a = Reshape(x, s)
+          y = ReduceMax(a, last)
+        }]],
+      [[end = Constant <value = int64[1] {-1}> ()
+        a = ReduceMax(x, end)
+        t = Constant <value = int64[3] {8,8,1}> ()
+        y = Reshape(a, t)]] },
     { "over another axis", [[
         (float[2,4,8,16] x) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
           a = Reshape(x, s)

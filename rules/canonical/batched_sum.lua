@@ -9,7 +9,7 @@ return rule {
     y may be one row or one column where x has many. Where y was merged too, its split takes that away.]],
   phase = "canonical",
 
-  match = function(op, x, y, c, sizes, B, H, P, Q)
+  match = function(op, x, y, c, sizes, B, H, X, M, N, P, Q)
     x:shape "B H M N"
     y:shape "X P Q"
     c:fits "1"
@@ -18,7 +18,7 @@ return rule {
       op.Add(merged, y),
       op.Sub(merged, y):as "difference",
       op.Where(y, merged, c):as "shown",
-      op.Where(y, c, merged):as "hidden"):shape "X M N"
+      op.Where(y, c, merged):as "hidden"):shape "X M _":as "made"
   end,
 
   where = function(m) merge.need_elements(m.x) end,
@@ -29,7 +29,8 @@ return rule {
       or m.shown and op.Where(split, m.x, m.c)
       or m.hidden and op.Where(split, m.c, m.x)
       or op.Add(m.x, split)
-    return m.merge:with(made, m.sizes)
+    -- Where N and Q are equal by names that do not say so, it is the sum that knows its last axis.
+    return m.merge:with(made, m.made.outputs[1]:dim(2) == m.N and m.sizes or {m.X, m.M, -1})
   end,
 
   examples = {

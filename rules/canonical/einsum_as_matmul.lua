@@ -4,11 +4,19 @@
 local function letters(text)
   local list, places = {}, {}
   for letter in text:gmatch "." do
-    if not letter:match "%a" or places[letter] then return nil end
+    if not letter:match "%w" or places[letter] then return nil end
     list[#list + 1] = letter
     places[letter] = #list
   end
   return list, places
+end
+
+-- `...` as letters that no equation uses, one for each axis of x that has no letter.
+local function spelled(text, x)
+  local before, after = text:match "^(%a*)%.%.%.(%a*)$"
+  if not before then return text end
+  local count = need(x:rank(), "the rank is unknown", x) - #before - #after
+  return before .. ("0123456789"):sub(1, count) .. after, count
 end
 
 -- Which of a's letters go where: in both operands and the result, summed over,
@@ -35,19 +43,39 @@ local function order(places, ...)
   return moves and perm or nil
 end
 
+-- Takes all letters but one from `own`: those are a batch in which the other operand, of `batch` axes, is there once.
+-- The one that stays is the last in the result, but of a softmax's letters the last of its own. Then the axes that the
+-- other operand lacks.
+local function spread(x, own, result, batch)
+  if not (x.producer and x.producer.op == "Softmax") then
+    table.sort(own, function(one, two) return result[one] < result[two] end)
+  end
+  local more, axes = {}, {}
+  for i = 1, #own - 1 do
+    more[i], axes[i] = own[i], batch + i - 1
+  end
+  return more, { own[#own] }, #axes > 0 and axes or nil
+end
+
 return rule {
   doc = [[
     Einsum(a, b)   =>   Transpose(Transpose(a) Transpose(b))
 
-    Where one letter is summed over, one is a's own and one b's own; all others are in both and in the result. The
-    Transposes are there where axes move.]],
+    Where one letter is summed over and at least one is each operand's own, but not two of both; all others are in both
+    and in the result. The Transposes are there where axes move; what has fewer letters of its own is there once for the
+    other's (Unsqueeze).]],
   phase = "canonical",
 
   match = function(op, a, b, equation) return op.Einsum{a, b, equation = equation} end,
 
   where = function(m)
-    local left, right, out = m.equation:gsub("%s", ""):match "^(%a+),(%a+)%->(%a+)$"
+    local left, right, out = m.equation:gsub("%s", ""):match "^([%a%.]+),([%a%.]+)%->([%a%.]+)$"
     need(left, "the equation is of another form", m.equation)
+    local a_count, b_count
+    left, a_count = spelled(left, m.a)
+    right, b_count = spelled(right, m.b)
+    need(a_count == b_count, "one operand has more axes than the other", m.equation)
+    out = out:gsub("%.%.%.", ("0123456789"):sub(1, a_count or 0))
     local a_list, a = letters(left)
     local b_list, b = letters(right)
     local out_list, result = letters(out)
@@ -56,20 +84,24 @@ return rule {
     local batch, summed, own = sort(a_list, b, result)
     local b_batch, _, b_own = sort(b_list, a, result)
     need(batch and b_batch, "a letter of one operand is summed over", m.equation)
-    need(#summed == 1 and #own == 1 and #b_own == 1, "it is no product of matrices", m.equation)
+    need(#summed == 1 and #own > 0 and #b_own > 0 and (#own == 1 or #b_own == 1), "it is no product of matrices",
+      m.equation)
     -- An Einsum repeats a size of 1, a product does not.
     local rows, columns = m.a:dim(a[summed[1]] - 1), m.b:dim(b[summed[1]] - 1)
-    need((rows == 1) == (columns == 1), "the size that is summed over may be 1 on one side alone", m.equation)
+    need(rows == columns or (type(rows) ~= "number" and type(columns) ~= "number"),
+      "the size that is summed over may be 1 on one side alone", m.equation)
     -- The result's order of what is in both is as good as any.
     batch = {}
     for _, letter in ipairs(out_list) do
       if a[letter] and b[letter] then batch[#batch + 1] = letter end
     end
-    m.a_perm = order(a, batch, own, summed)
-    m.b_perm = order(b, batch, summed, b_own)
-    local places, made = {}, {batch, own, b_own}
-    local count = 0
-    for _, group in ipairs(made) do
+    local a_more, row, b_axes = spread(m.a, own, result, #batch)
+    local b_more, column, a_axes = spread(m.b, b_own, result, #batch)
+    m.a_axes, m.b_axes = a_axes, b_axes
+    m.a_perm = order(a, batch, a_more, row, summed)
+    m.b_perm = order(b, batch, b_more, summed, column)
+    local places, count = {}, 0
+    for _, group in ipairs{batch, a_more, b_more, row, column} do
       for _, letter in ipairs(group) do
         count = count + 1
         places[letter] = count
@@ -80,7 +112,9 @@ return rule {
 
   rewrite = function(op, m)
     local function turned(x, perm) return perm and op.Transpose{x, perm = perm} or x end
-    return turned(op.MatMul(turned(m.a, m.a_perm), turned(m.b, m.b_perm)), m.out_perm)
+    local function once(x, axes) return axes and op.Unsqueeze(x, axes) or x end
+    local a, b = once(turned(m.a, m.a_perm), m.a_axes), once(turned(m.b, m.b_perm), m.b_axes)
+    return turned(op.MatMul(a, b), m.out_perm)
   end,
 
   examples = {
@@ -102,6 +136,24 @@ return rule {
           y = Einsum <equation = "bhid,bhjd->bhij"> (q, k)
         }]],
       rejected = "the size that is summed over may be 1" },
+    { "one head of keys for all", [[
+        (float[2,8,4,16] q, float[2,6,16] k) => (float[2,4,8,6] y) {
+          y = Einsum <equation = "bihd,bjd->bhij"> (q, k)
+        }]],
+      [[qt = Transpose <perm = [0,2,1,3]> (q)
+        kt = Transpose <perm = [0,2,1]> (k)
+        one = Constant <value = int64[1] {1}> ()
+        ku = Unsqueeze(kt, one)
+        y = MatMul(qt, ku)]] },
+    { "a softmax, and axes without a letter", [[
+        (float[3,2,4,8,6] s, float[3,2,6,4,16] v) => (float[3,2,8,4,16] y) {
+          p = Softmax <axis = -1> (s)
+          y = Einsum <equation = "...hqk,...khd->...qhd"> (p, v)
+        }]],
+      [[p = Softmax <axis = -1> (s)
+        vt = Transpose <perm = [0,1,3,2,4]> (v)
+        o = MatMul(p, vt)
+        y = Transpose <perm = [0,1,3,2,4]> (o)]] },
     { "a sum over both matrices", [[
         (float[2,4] a, float[2,4] b) => (float[2] y) {
           y = Einsum <equation = "ij,ij->i"> (a, b)

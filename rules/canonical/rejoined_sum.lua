@@ -3,7 +3,8 @@ return rule {
   doc = [[
     join(split(x) + y)   =>   x + join(expand(y))
 
-    Any split, any number of sums: position biases of images, [rows, columns] of queries by those of keys.]],
+    Any split, any number of sums, of values that are there once for several elements: position biases of images, [rows,
+    columns] of queries by those of keys. With values as large as x it would be as well the other way round.]],
   phase = "canonical",
   after = "split_sum",
 
@@ -18,6 +19,8 @@ return rule {
     need(m.x.shape and m.x.shape == joined.shape, "the axes end elsewhere", joined)
     need(m.outer.outputs[1].shape == shape, "the sum is larger", m.outer)
     for _, node in ipairs(m.inner) do need(node.outputs[1].shape == shape, "the sum is larger", node) end
+    need(m.last.shape ~= shape, "it is as large as x", m.last)
+    for _, y in ipairs(m.y) do need(y.shape ~= shape, "it is as large as x", y) end
   end,
 
   rewrite = function(op, m)
@@ -48,6 +51,14 @@ return rule {
         ce = Expand(c, w)
         cj = Reshape(ce, j)
         y = Add(b, cj)]] },
+    { "a residual", [[
+        (float[2,4,8,16] x, float[8,8,16] r) => (float[2,4,8,16] y)
+        <int64[3] s = {8,8,16}, int64[4] t = {2,4,8,16}> {
+          a = Reshape(x, s)
+          b = Add(a, r)
+          y = Reshape(b, t)
+        }]],
+      rejected = "it is as large as x" },
     { "joined into other axes", [[
         (float[3,20,6] x, float[3,4,5,2,1] r) => (float[20,3,6] y)
         <int64[5] s = {3,4,5,2,3}, int64[3] t = {20,3,6}> {

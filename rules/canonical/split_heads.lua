@@ -3,12 +3,13 @@ return rule {
   doc = [[
     transpose([S,B,E] as [S,B*H,D])   =>   merge(transpose([S,B,E] as [S,B,H,D]))      merge: [B,H,S,D] -> [B*H,S,D]
 
-    How sequence-first code splits its heads. The merge moves towards the outputs.]],
+    How sequence-first code splits its heads; keys may be turned to [B*H,D,S] at once. The merge moves towards the outputs.]],
   phase = "canonical",
 
   match = function(op, x, S, B, E, X, D)
     x:shape "S B E"
-    return op.Transpose{op.Reshape{x, any, attrs = any}:shape "S X D", perm = {1, 0, 2}}
+    local cut = op.Reshape{x, any, attrs = any}:shape "S X D"
+    return either(op.Transpose{cut, perm = {1, 0, 2}}, op.Transpose{cut, perm = {1, 2, 0}}:as "turned")
   end,
 
   where = function(m)
@@ -18,8 +19,9 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local heads = op.Transpose{op.Reshape(m.x, {m.S, m.B, m.E / m.D, m.D}), perm = {1, 2, 0, 3}}
-    return op.Reshape(heads, {m.X, m.S, m.D})
+    local cut = op.Reshape(m.x, {m.S, m.B, m.E / m.D, m.D})
+    if m.turned then return op.Reshape(op.Transpose{cut, perm = {1, 2, 3, 0}}, {m.X, m.D, m.S}) end
+    return op.Reshape(op.Transpose{cut, perm = {1, 2, 0, 3}}, {m.X, m.S, m.D})
   end,
 
   examples = {
@@ -32,6 +34,16 @@ return rule {
         r = Reshape(x, s4)
         t = Transpose <perm = [1,2,0,3]> (r)
         s3 = Constant <value = int64[3] {8,6,8}> ()
+        y = Reshape(t, s3)]] },
+    { "keys", [[
+        (float[6,2,32] x) => (float[8,8,6] y) <int64[3] s = {6,8,8}> {
+          r = Reshape(x, s)
+          y = Transpose <perm = [1,2,0]> (r)
+        }]],
+      [[s4 = Constant <value = int64[4] {6,2,4,8}> ()
+        r = Reshape(x, s4)
+        t = Transpose <perm = [1,2,3,0]> (r)
+        s3 = Constant <value = int64[3] {8,8,6}> ()
         y = Reshape(t, s3)]] },
     { "another axis is cut", [[
         (float[6,2,32] x) => (float[4,6,16] y) <int64[3] s = {6,4,16}> {
