@@ -12,11 +12,11 @@ return rule {
 
   match = function(op, q, k, v, swapped, scale, q_scale, k_scale, cap, times, mask, fill, shown, hidden, guard_fill,
                    ratio, training, B, S, T, E)
-    q:shape "B S D"
-    v:shape "B T E"
+    q:shape "B S _"
+    v:shape "B _ E"
 
     local keys = either(op.Transpose{k, perm = {0, 2, 1}}, swapped)
-    keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "B D T"
+    keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "B _ T"
     local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys)
     scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
     local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,

@@ -5,15 +5,15 @@ return rule {
   doc = [[
     merge(a) merge(b)   =>   merge(a b)      merge: [B,H,M,K] -> [B*H,M,K]
 
-    One Reshape less; the one that is left moves towards the outputs.]],
+    One Reshape less; the one that is left moves towards the outputs. The axis that is summed over may have two names.]],
   phase = "canonical",
 
   match = function(op, a, b, X, M, N)
     a:shape "B H M K"
-    b:shape "B H K N"
+    b:shape "B H L N"
     return op.MatMul(
       context(op.Reshape{a, any, attrs = any}:shape "X M K"),
-      context(op.Reshape{b, any, attrs = any}:shape "X K N"))
+      context(op.Reshape{b, any, attrs = any}:shape "X L N"))
   end,
 
   where = function(m)

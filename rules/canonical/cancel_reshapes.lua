@@ -1,7 +1,11 @@
 --- Take out a Reshape that gives back the shape that another one took away.
+local merge = lib "merge"
+
 return rule {
   doc = [[
-    Reshape(Reshape(x, _), shape of x)   =>   x]],
+    Reshape(Reshape(x, _), shape of x)   =>   x
+
+    One axis may have another name there: what elements there are fixes its size.]],
   phase = "canonical",
 
   match = function(op, x)
@@ -9,8 +13,17 @@ return rule {
   end,
 
   where = function(m)
-    local y = m.back.outputs[1]
-    need(m.x.shape and m.x.shape == y.shape, "the shape is another one", y)
+    local y, renamed = m.back.outputs[1], 0
+    need(m.x:rank() and m.x:rank() == y:rank(), "the shape is another one", y)
+    for i = 0, m.x:rank() - 1 do
+      local one, two = m.x:dim(i), y:dim(i)
+      if one ~= two then
+        need(type(one) ~= "number" or type(two) ~= "number", "the shape is another one", y)
+        renamed = renamed + 1
+      end
+    end
+    need(renamed <= 1, "the shape is another one", y)
+    if renamed == 1 then merge.need_elements(m.x) end
   end,
 
   rewrite = function(op, m) return m.x end,
@@ -19,6 +32,14 @@ return rule {
     { "there and back", [[
         (float[2,3,4] x) => (float[2,3,4] y) <int64[1] flat = {-1}, int64[3] s = {2,3,4}> {
           a = Reshape(x, flat)
+          b = Reshape(a, s)
+          y = Neg(b)
+        }]],
+      "y = Neg(x)" },
+    { "an axis of another name", [[
+        (float[B,4,S] x, float[B,4,T] z) => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
+          a = Reshape(x, flat)
+          s = Shape(z)
           b = Reshape(a, s)
           y = Neg(b)
         }]],
