@@ -5,7 +5,8 @@ return rule {
   doc = [[
     Reshape(Reshape(x, _), shape of x)   =>   x
 
-    One axis may have another name there: what elements there are fixes its size.]],
+    One axis of x may be of unknown size: the elements that there are fix it. Where it has another name, the Reshape says
+    that both are the same, and stays.]],
   phase = "canonical",
 
   match = function(op, x)
@@ -13,17 +14,17 @@ return rule {
   end,
 
   where = function(m)
-    local y, renamed = m.back.outputs[1], 0
+    local y, unknown = m.back.outputs[1], 0
     need(m.x:rank() and m.x:rank() == y:rank(), "the shape is another one", y)
     for i = 0, m.x:rank() - 1 do
       local one, two = m.x:dim(i), y:dim(i)
       if one ~= two then
-        need(type(one) ~= "number" or type(two) ~= "number", "the shape is another one", y)
-        renamed = renamed + 1
+        need(tostring(one):match "^%?", "the shape is another one", y)
+        unknown = unknown + 1
       end
     end
-    need(renamed <= 1, "the shape is another one", y)
-    if renamed == 1 then merge.need_elements(m.x) end
+    need(unknown <= 1, "the shape is another one", y)
+    if unknown == 1 then merge.need_elements(m.x) end
   end,
 
   rewrite = function(op, m) return m.x end,
@@ -36,6 +37,15 @@ return rule {
           y = Neg(b)
         }]],
       "y = Neg(x)" },
+    { "an axis of unknown size", [[
+        (float[B,4,S] x, float[B,1,T] m, float[B,4,T] z) => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
+          w = Add(x, m)
+          a = Reshape(w, flat)
+          s = Shape(z)
+          b = Reshape(a, s)
+          y = Neg(b)
+        }]],
+      "w = Add(x, m) y = Neg(w)" },
     { "an axis of another name", [[
         (float[B,4,S] x, float[B,4,T] z) => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
           a = Reshape(x, flat)
@@ -43,7 +53,7 @@ return rule {
           b = Reshape(a, s)
           y = Neg(b)
         }]],
-      "y = Neg(x)" },
+      rejected = "the shape is another one" },
     { "to another shape", [[
         (float[2,3,4] x) => (float[4,3,2] y) <int64[1] flat = {-1}, int64[3] s = {4,3,2}> {
           a = Reshape(x, flat)
