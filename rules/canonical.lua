@@ -15,5 +15,5 @@ return pack {
   "canonical/batched_pointwise",
   "canonical/batched_sum",
   "canonical/split_sum",
-  "canonical/rejoined_sum",
+  "canonical/rejoined_pointwise",
 }
