@@ -5,34 +5,42 @@ return rule {
   doc = [[
     softmax(s q k^T + mask) v   =>   Squeeze(ScaledDotProductAttention(q, k, v, mask, scale = s))    on [B,S,D]
 
-    As compose_scaled_dot_product_attention on [B,H,S,D], with one head. It comes after that rule: what can be split
-    into heads is found there.]],
+    As compose_scaled_dot_product_attention on [B,H,S,D], with one head; and on [S,D], where neither keys nor values are
+    weights. It comes after that rule: what can be split into heads is found there.]],
   phase = "attention",
   after = "compose_scaled_dot_product_attention",
 
   match = function(op, q, k, v, swapped, scale, q_scale, k_scale, cap, times, mask, fill, shown, hidden, guard_fill,
-                   ratio, training, B, S, T, E)
-    q:shape "B S _"
-    v:shape "B _ E"
+                   ratio, training, S, T, E)
+    q:shape "... S _"
+    v:shape "... _ E"
 
-    local keys = either(op.Transpose{k, perm = {0, 2, 1}}, swapped)
-    keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "B _ T"
-    local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys)
+    local keys = either(op.Transpose{k, perm = {0, 2, 1}}, op.Transpose{k, perm = {1, 0}}, swapped)
+    keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "... _ T"
+    local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):as "product"
     scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
     local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,
       hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training })
     return op.MatMul(p, v)
   end,
 
-  where = function(m) m.numbers = attention.numbers(m, {m.T, m.S, m.B}) end,
+  where = function(m)
+    local scores, k = m.product.outputs[1], m.k or m.swapped
+    local rank = need(scores:rank(), "the rank is unknown", scores)
+    need(rank < 4 and m.q:rank() == rank and k:rank() == rank and m.v:rank() == rank, "the axes are others", scores)
+    need(rank == 3 or not (k:const() or m.v:const()), "a layer between softmax and weights", scores)
+    m.batch = rank == 3 and scores:dim(0) or 1
+    m.numbers = attention.numbers(m, {m.T, m.S, m.batch})
+  end,
 
   rewrite = function(op, m)
-    local function with_head(x) return op.Unsqueeze(x, {1}) end
-    local k = m.k or op.Transpose{m.swapped, perm = {0, 2, 1}}
+    local axes = m.q:rank() == 3 and {1} or {0, 1}
+    local function with_head(x) return op.Unsqueeze(x, axes) end
+    local k = m.k or op.Transpose{m.swapped, perm = #axes == 1 and {0, 2, 1} or {1, 0}}
     local mask = attention.mask(op, m, m.numbers)
     if mask and mask:rank() == 3 then mask = with_head(mask) end
-    local y = attention.build(op, m, with_head(m.q), with_head(k), with_head(m.v), mask, m.B, 1)
-    return op.Squeeze(y, {1})
+    local y = attention.build(op, m, with_head(m.q), with_head(k), with_head(m.v), mask, m.batch, 1)
+    return op.Squeeze(y, axes)
   end,
 
   examples = {
@@ -53,6 +61,26 @@ return rule {
         mh = Unsqueeze(mask, one)
         yh = ruleengine.ScaledDotProductAttention <num_heads = 1, head_dim = 32, scale = 0.25> (qh, kh, vh, mh)
         y = Squeeze(yh, one)]] },
+    { "without a batch", [[
+        (float[8,16] q, float[6,16] k, float[6,32] v) => (float[8,32] y) {
+          kt = Transpose <perm = [1,0]> (k)
+          s = MatMul(q, kt)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      [[axes = Constant <value = int64[2] {0,1}> ()
+        qh = Unsqueeze(q, axes)
+        kh = Unsqueeze(k, axes)
+        vh = Unsqueeze(v, axes)
+        yh = ruleengine.ScaledDotProductAttention <num_heads = 1, head_dim = 32, scale = 1.0> (qh, kh, vh)
+        y = Squeeze(yh, axes)]] },
+    { "softmax as an activation", [[
+        (float[8,2] x) => (float[8,1] y) <float[2,2] w = {1,2,3,4}, float[2,1] u = {1,2}> {
+          s = MatMul(x, w)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, u)
+        }]],
+      rejected = "a layer between softmax and weights" },
     { "softmax over the queries", [[
         (float[2,8,16] q, float[2,6,16] k, float[2,6,16] v) => (float[2,8,16] y) {
           kt = Transpose <perm = [0,2,1]> (k)
