@@ -164,6 +164,23 @@ std::string Sandbox::here(lua_State* state) {
   return impl.entered_place();
 }
 
+std::string Sandbox::caller(lua_State* state) {
+  std::string own, place;
+  lua_Debug activation;
+  for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
+    lua_getinfo(state, "Sl", &activation);
+    if (activation.currentline <= 0) continue;
+    if (own.empty()) {
+      own = activation.short_src;
+      place = chunk_place(activation, activation.currentline);
+    }
+    if (own != activation.short_src) {
+      return chunk_place(activation, activation.currentline);
+    }
+  }
+  return place;
+}
+
 std::string Sandbox::place_of(int function_index) {
   lua_Debug activation;
   lua_pushvalue(impl_->state, function_index);
@@ -197,6 +214,26 @@ int Sandbox::fail(lua_State* state, Diagnostic error) {
 int Sandbox::fail(lua_State* state, std::string what) {
   return fail(state,
               Diagnostic{.kind = ErrorKind::kRule, .what = std::move(what)});
+}
+
+int Sandbox::blame(lua_State* state, std::string_view place) {
+  Impl& impl = *of(state).impl_;
+  std::string file;
+  lua_Debug activation;
+  for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
+    lua_getinfo(state, "Sl", &activation);
+    if (activation.currentline <= 0) continue;
+    file = impl.file_place(fmt::format("{}:", activation.short_src));
+    break;
+  }
+  const bool text = impl.pending && lua_type(state, -1) == LUA_TSTRING &&
+                    impl.pending_text == lua_tostring(state, -1);
+  if (!text || file.empty() || !impl.pending->where.starts_with(file)) {
+    return lua_error(state);
+  }
+  Diagnostic error = *std::exchange(impl.pending, {});
+  error.where = impl.file_place(place);
+  return fail(state, std::move(error));
 }
 
 int Sandbox::stop(lua_State* state) {

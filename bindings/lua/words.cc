@@ -113,6 +113,7 @@ void Words::install(lua_State* state) {
   install_op(state, *this);
   install_handles(state, *this);
   install_choices(state, *this);
+  install_places(state, *this);
 }
 
 Words::Built Words::build(lua_State* state, int match,

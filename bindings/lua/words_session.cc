@@ -46,6 +46,7 @@ void set_words(lua_State* state, Words& words, const luaL_Reg* functions) {
 int rule_line(lua_State* state, const WordsSession& session) {
   const Meter& meter = Meter::of(state);
   if (session.chunk == meter.chunk()) return meter.line();
+  if (session.blamed_line > 0) return session.blamed_line;
   lua_Debug activation;
   for (int level = 0; lua_getstack(state, level, &activation) != 0; ++level) {
     lua_getinfo(state, "Sl", &activation);

@@ -35,6 +35,8 @@ struct WordsSession {
     bool used = false;
   };
   std::vector<Condition> conditions;
+  // The line that blame() names; 0 outside of it.
+  int blamed_line = 0;
   // What the pattern takes outside of Lua's memory, roughly.
   std::size_t bytes = 0;
 };
@@ -125,6 +127,7 @@ std::string kind_at(lua_State* state, int index);
 void install_op(lua_State* state, Words& words);       // metatable of op
 void install_handles(lua_State* state, Words& words);  // metatable of terms
 void install_choices(lua_State* state, Words& words);  // either ... rest
+void install_places(lua_State* state, Words& words);   // here, blame
 
 inline constexpr const char* kTermMetatable = "ruleengine.term";
 inline constexpr const char* kOpMetatable = "ruleengine.op";

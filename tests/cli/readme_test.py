@@ -9,6 +9,7 @@ import unittest
 from support import program
 
 README = (program.ROOT / "README.md").read_text()
+TREE = (program.ROOT / "docs" / "tree.md").read_text()
 # `name`:  and then a block, indented or fenced.
 FILE = re.compile(r"`([\w.]+)`:\n\n(?:```lua\n([^`]*)```|((?:    .*\n)+))")
 COMMAND = re.compile(r"^    \$ \./ruleengine (.*)\n((?:    .*\n)*)", re.M)
@@ -40,6 +41,13 @@ class Readme(program.ProgramTest):
         done = program.run("test", "swish.lua", cwd=self.folder)
         self.assertEqual(done.code, 4)
         self.assertIn(textwrap.indent(done.err, "    "), README)
+
+
+class Tree(program.ProgramTest):
+    def test_the_example_of_the_tree_grammar_holds(self):
+        [(name, rule, _)] = FILE.findall(TREE)
+        self.write(name, rule)
+        self.assertIn("1 passed, 0 failed", self.run_ok("test", name).out)
 
 
 if __name__ == "__main__":
