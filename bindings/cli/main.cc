@@ -128,6 +128,23 @@ void add_views(CLI::App& app, Options& o) {
   print->add_flag("--weights", o.weights, "large constants in full");
 }
 
+void add_draw(CLI::App& app, Options& o) {
+  CLI::App* draw = add_verb(
+      app, "draw", "a model as a picture, with what rules match in it",
+      "ruleengine draw model.onnx -o model.html --rule rules/attention.lua");
+  draw->add_option("MODEL", o.paths, "a model")->required()->expected(1);
+  draw->add_option("-o", o.output,
+                   "FILE.svg, FILE.html (a page to move about in) or FILE.dot; "
+                   "the first two need Graphviz")
+      ->required();
+  draw->add_option("--rule", o.rules, "rules whose matches are coloured");
+  draw->add_option("--first", o.first, kFirst);
+  draw->add_option("--boxes", o.boxes,
+                   "what would be more in one picture stays closed; 120")
+      ->check(CLI::Range(std::uint64_t{4}, std::uint64_t{100'000}));
+  add_rule_options(draw, o);
+}
+
 Verb verb_of(const CLI::App& app) {
   const std::string name = app.get_subcommands().front()->get_name();
   if (name == "run") return run;
@@ -136,6 +153,7 @@ Verb verb_of(const CLI::App& app) {
   if (name == "coverage") return coverage;
   if (name == "test") return test;
   if (name == "report") return report;
+  if (name == "draw") return draw;
   return print;
 }
 
@@ -156,6 +174,7 @@ int parse_and_run(int argc, char** argv) {
   add_run(app, options);
   add_questions(app, options);
   add_views(app, options);
+  add_draw(app, options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -30,9 +30,11 @@ struct Options {
   bool verbose = false;
   bool json = false;               // match, test
   std::string node;                // explain
-  std::vector<std::string> first;  // explain, match: rules to run before
+  std::vector<std::string> first;  // explain, match, draw: run before
   double min = 0;                  // coverage: percent
   bool weights = false;            // print
+  std::vector<std::string> rules;  // draw: whose matches are coloured
+  std::uint64_t boxes = 120;       // draw: in one picture
   // --limit-time counts from here, over all models.
   std::chrono::steady_clock::time_point started =
       std::chrono::steady_clock::now();

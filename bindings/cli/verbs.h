@@ -13,6 +13,7 @@ int explain(const Options& options);   // how far a rule gets, and why not
 int coverage(const Options& options);  // how much attention is composed
 int test(const Options& options);      // the examples of rules
 int report(const Options& options);    // a model as a table
+int draw(const Options& options);      // a model as a picture
 int print(const Options& options);     // a model as ONNX text
 
 }  // namespace ruleengine::cli

@@ -1,0 +1,302 @@
+// `ruleengine draw`: a model as a picture, with what rules match in it.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bindings/cli/draw_page.h"
+#include "bindings/cli/graphviz.h"
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "core/analysis/inference.h"
+#include "core/draw/dot.h"
+#include "core/io/load.h"
+#include "core/text/print.h"
+
+namespace ruleengine::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using draw::Scene;
+using draw::View;
+
+constexpr std::size_t kMostViews = 400;  // of a page
+constexpr std::size_t kMostBoxes = 30'000;
+constexpr std::size_t kTextBytes = 300;  // of a name on a page
+constexpr std::size_t kMostListed = 60;  // inputs, attributes, rejections
+constexpr double kSeconds = 120;         // for Graphviz
+
+struct Matches {
+  draw::Marks marks;
+  std::vector<std::string> rejected;
+};
+
+// Rules in their order; what is rejected is told of, not coloured.
+Matches matches_of(const ir::Model& model, const Rules& rules,
+                   const std::vector<rewrite::Found>& found) {
+  Matches out;
+  std::map<std::string, std::uint32_t> numbers;
+  for (const rewrite::Rule* rule : rules.pointers) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    if (numbers.emplace(rule->name(), next).second) {
+      out.marks.rules.push_back(rule->name());
+    }
+  }
+  out.marks.matches.resize(out.marks.rules.size());
+  out.marks.of_node.resize(model.graph.node_count());
+  out.marks.roots_of_node.resize(model.graph.node_count());
+  for (const rewrite::Found& each : found) {
+    if (each.graph != &model.graph) continue;
+    if (each.rejection) {
+      out.rejected.push_back(
+          fmt::format("{} at {}: {}", each.rule,
+                      printable(each.graph->describe(each.root), 120),
+                      printable(each.rejection->reason)));
+      continue;
+    }
+    const std::uint32_t rule = numbers.at(each.rule);
+    ++out.marks.matches[rule];
+    ++out.marks.roots_of_node[each.root.index()];
+    for (const ir::NodeId node : each.nodes) {
+      out.marks.of_node[node.index()].push_back(rule);
+    }
+  }
+  for (auto& each : out.marks.of_node) {
+    std::ranges::sort(each);
+    const auto twice = std::ranges::unique(each);
+    each.erase(twice.begin(), twice.end());
+  }
+  return out;
+}
+
+// --- the page
+// -----------------------------------------------------------------
+
+// A page is several views: each box that stays closed is one more.
+class Page {
+ public:
+  Page(const Scene& scene, std::size_t boxes) : scene_(scene), most_(boxes) {
+    add(draw::Outline::root(), nullptr);
+    std::size_t drawn = 0;
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      drawn += views_[i].boxes.size();
+      for (std::size_t k = 0; k < views_[i].boxes.size(); ++k) {
+        const draw::GroupId group = views_[i].boxes[k].item.group;
+        if (group && views_.size() < kMostViews && drawn < kMostBoxes) {
+          add(group, Json(i));
+        }
+      }
+    }
+  }
+
+  std::string dot() const {
+    std::string text;
+    for (const View& view : views_) {
+      text += draw::dot(scene_, view, {.legend = false, .heading = ""});
+    }
+    return text;
+  }
+
+  Json data() {
+    Json views = Json::array();
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      const draw::Group& group = scene_.outline[views_[i].group];
+      views.push_back(
+          {{"name", group.name}, {"parent", parents_[i]}, {"boxes", boxes(i)}});
+    }
+    Json rules = Json::array();
+    for (std::size_t i = 0; i < scene_.marks.rules.size(); ++i) {
+      rules.push_back({{"name", printable(scene_.marks.rules[i])},
+                       {"colour", draw::colour(i)},
+                       {"matches", scene_.marks.matches[i]}});
+    }
+    return {{"views", std::move(views)},
+            {"nodes", std::move(nodes_)},
+            {"rules", std::move(rules)}};
+  }
+
+ private:
+  void add(draw::GroupId group, Json parent) {
+    number_[group.index()] = views_.size();
+    views_.push_back(draw::view_of(scene_, group, most_));
+    parents_.push_back(std::move(parent));
+  }
+
+  Json boxes(std::size_t i) {
+    Json out = Json::object();
+    for (std::size_t k = 0; k < views_[i].boxes.size(); ++k) {
+      const draw::Box& box = views_[i].boxes[k];
+      const std::string id = fmt::format("b{}", k);
+      if (!box.item.group) {
+        out[id] = nodes_.size();
+        nodes_.push_back(node(box.item.node, box.rules));
+        continue;
+      }
+      const draw::Group& group = scene_.outline[box.item.group];
+      Json closed = {{"name", group.name},
+                     {"text", fmt::format("{} {}", group.nodes,
+                                          group.nodes == 1 ? "node" : "nodes")},
+                     {"rules", box.rules}};
+      const auto found = number_.find(box.item.group.index());
+      if (found != number_.end()) closed["view"] = found->second;
+      out[id] = std::move(closed);
+    }
+    for (std::size_t k = 0; k < views_[i].ports.size(); ++k) {
+      const draw::Port& port = views_[i].ports[k];
+      out[fmt::format("p{}", k)] = {
+          {"name", value(port.value)},
+          {"text", port.of_model ? (port.in ? "input of the model"
+                                            : "output of the model")
+                                 : (port.in ? "from outside this view"
+                                            : "for outside this view")}};
+    }
+    return out;
+  }
+
+  std::string value(ir::ValueId id) {
+    if (!id) return "(absent)";
+    std::string text = printable(scene_.graph.name(id), kTextBytes);
+    if (const ir::Type* type = scene_.facts.type(id)) {
+      text += " " + printable(text::type_text(scene_.graph.model(), type));
+    }
+    return text;
+  }
+
+  Json node(ir::NodeId id, const std::vector<std::uint32_t>& rules) {
+    const ir::Node& node = scene_.graph.node(id);
+    Json inputs = Json::array(), outputs = Json::array();
+    Json attributes = Json::array();
+    for (const ir::Operand& each : scene_.graph.inputs(id)) {
+      if (inputs.size() < kMostListed) inputs.push_back(value(each.value));
+    }
+    for (const ir::ValueId each : scene_.graph.outputs(id)) {
+      if (outputs.size() < kMostListed) outputs.push_back(value(each));
+    }
+    for (const ir::Attribute& each : node.attributes) {
+      if (attributes.size() >= kMostListed) break;
+      attributes.push_back(
+          printable(text::attribute_text(scene_.graph, each), kTextBytes));
+    }
+    return {{"op", printable(scene_.graph.op(id).text())},
+            {"name", printable(node.name, kTextBytes)},
+            {"inputs", std::move(inputs)},
+            {"outputs", std::move(outputs)},
+            {"attributes", std::move(attributes)},
+            {"rules", rules}};
+  }
+
+  const Scene& scene_;
+  std::size_t most_;
+  std::vector<View> views_;
+  std::vector<Json> parents_;
+  std::map<std::size_t, std::size_t> number_;  // of the view of a group
+  Json nodes_ = Json::array();
+};
+
+std::vector<std::string> split_pictures(const std::string& svg) {
+  std::vector<std::string> out;
+  constexpr std::string_view kEnd = "</svg>";
+  std::size_t at = 0;
+  while (true) {
+    const auto end = svg.find(kEnd, at);
+    if (end == svg.npos) return out;
+    out.push_back(svg.substr(at, end + kEnd.size() - at));
+    at = end + kEnd.size();
+  }
+}
+
+Result<std::string> page(const Scene& scene, const Matches& matches,
+                         const std::string& name, const Options& options) {
+  Page page(scene, options.boxes);
+  auto svg = svg_of(page.dot(), kSeconds);
+  if (!svg) return svg.error();
+  Json data = page.data();
+  data["model"] = name;
+  data["summary"] = fmt::format(
+      "{} nodes", scene.graph.block(ir::Graph::main_block()).nodes.size());
+  Json rejected = Json::array();
+  for (const std::string& each : matches.rejected) {
+    if (rejected.size() < kMostListed) rejected.push_back(each);
+  }
+  data["rejected"] = std::move(rejected);
+  return draw_page(name, split_pictures(*svg), data);
+}
+
+// --- the verb
+// -------------------------------------------------------------------
+
+Result<std::string> picture(const Scene& scene, const Matches& matches,
+                            const std::string& name, const Options& options,
+                            const std::string& form) {
+  if (form == ".html") return page(scene, matches, name, options);
+  const View view = draw::view_of(scene, draw::Outline::root(), options.boxes);
+  std::string dot = draw::dot(scene, view, {.legend = true, .heading = name});
+  if (form == ".dot") return dot;
+  return svg_of(dot, kSeconds);
+}
+
+Status check_output(const std::string& model, const Options& options) {
+  const std::string form = std::filesystem::path(options.output).extension();
+  Diagnostic wrong{.kind = ErrorKind::kUsage, .where = options.output};
+  if (form != ".svg" && form != ".dot" && form != ".html") {
+    wrong.what = "there is no picture of that kind";
+    wrong.expected = "-o FILE.svg, FILE.dot or FILE.html";
+    return wrong;
+  }
+  std::error_code error;
+  if (std::filesystem::equivalent(model, options.output, error)) {
+    wrong.what = "the picture would be written over the model";
+    return wrong;
+  }
+  return {};
+}
+
+Status draw_one(const std::string& path, const Options& options) {
+  if (auto status = check_output(path, options); !status) return status;
+  Result<Rules> rules = Rules();
+  if (!options.rules.empty()) rules = load_rules(options.rules, options);
+  if (!rules) return rules.error();
+  auto model = load_model(path);
+  if (!model) return model.error();
+  if (auto status = run_first(**model, options); !status) return status;
+  std::vector<rewrite::Found> found;
+  if (!rules->pointers.empty()) {
+    auto matched = rewrite::find_matches(**model, rules->pointers,
+                                         engine_options(options));
+    if (!matched) return matched.error();
+    found = std::move(*matched);
+  }
+  const Matches matches = matches_of(**model, *rules, found);
+  auto outline = draw::outline((*model)->graph, options.boxes);
+  if (!outline) return outline.error();
+  analysis::Inference facts((*model)->graph);
+  const Scene scene{(*model)->graph, *outline, matches.marks, facts};
+  const std::string name =
+      printable(std::filesystem::path(path).filename().string());
+  auto text = picture(scene, matches, name, options,
+                      std::filesystem::path(options.output).extension());
+  if (!text) return text.error();
+  if (auto status = io::check_intact(**model); !status) return status;
+  auto staged = stage_text(options.output, *text);
+  if (!staged) return staged.error();
+  if (auto status = staged->commit(); !status) return status;
+  staged->release();
+  return {};
+}
+
+}  // namespace
+
+int draw(const Options& options) {
+  auto paths = sort_paths(options.paths, Wants::kModels);
+  if (!paths) return fail(paths.error());
+  if (auto status = draw_one(paths->models[0], options); !status) {
+    return fail(status.error());
+  }
+  return 0;
+}
+
+}  // namespace ruleengine::cli

@@ -1,0 +1,368 @@
+#include "core/draw/dot.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "core/base/diagnostic.h"
+#include "core/ir/model.h"
+#include "core/text/print.h"
+
+namespace ruleengine::draw {
+namespace {
+
+// Light enough for black text, apart in brightness as well as in hue.
+constexpr std::array<std::string_view, 12> kColours = {
+    "#ffd166", "#8ecae6", "#b5e48c", "#ffadad", "#cdb4db", "#f9c58d",
+    "#9be8d8", "#e0e36b", "#f4a6c8", "#a9c1ff", "#d8c3a5", "#c7f0a4"};
+
+constexpr std::size_t kNameBytes = 44;
+constexpr std::size_t kTipBytes = 300;
+// With more boxes, what an arrow carries is only in its tooltip.
+constexpr std::size_t kLabelledArrows = 70;
+
+constexpr std::string_view kStyle =
+    "  graph [fontname=\"Helvetica\", fontsize=11, nodesep=0.22, ranksep=0.32, "
+    "bgcolor=\"white\", outputorder=\"edgesfirst\", pad=0.2];\n"
+    "  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f6f6f4\", "
+    "color=\"#8c8c86\", fontname=\"Helvetica\", fontsize=11, "
+    "margin=\"0.10,0.04\", height=0.3, width=0.5];\n"
+    "  edge [color=\"#777772\", arrowsize=0.5, fontname=\"Helvetica\", "
+    "fontsize=8, fontcolor=\"#777772\"];\n";
+
+std::string small(std::string_view text) {
+  return "<FONT POINT-SIZE=\"8\" COLOR=\"#555550\">" + escaped(text) +
+         "</FONT>";
+}
+
+// The last part of a path, the front of anything else.
+std::string short_name(std::string_view name, std::size_t bytes) {
+  if (const auto slash = name.rfind('/');
+      slash != name.npos && slash + 1 < name.size()) {
+    name.remove_prefix(slash + 1);
+  }
+  return printable(name, bytes);
+}
+
+class Writer {
+ public:
+  Writer(const Scene& scene, const View& view, const DotOptions& options)
+      : scene_(scene), view_(view), options_(options) {}
+
+  std::string write() {
+    out_ = "digraph model {\n";
+    out_ += kStyle;
+    if (!options_.heading.empty()) {
+      out_ += "  label=<" + escaped(options_.heading) +
+              ">; labelloc=t; labeljust=l;\n";
+    }
+    if (options_.legend && !scene_.marks.rules.empty()) legend();
+    inside_.resize(view_.frames.size());
+    for (std::uint32_t i = 0; i < view_.frames.size(); ++i) {
+      const std::uint32_t around = view_.frames[i].around;
+      (around == kNone ? outermost_ : inside_[around]).push_back(i);
+    }
+    std::uint32_t box = 0;
+    frame(kNone, box, 1);
+    for (std::uint32_t i = 0; i < view_.ports.size(); ++i) port(i);
+    for (const Arrow& each : view_.arrows) arrow(each);
+    if (view_.ports_left_out > 0) {
+      line(1, "left_out [shape=plain, style=\"\", label=<" +
+                  small("and " + std::to_string(view_.ports_left_out) +
+                        " more values in and out") +
+                  ">];");
+    }
+    return out_ + "}\n";
+  }
+
+ private:
+  void line(int depth, std::string_view text) {
+    out_.append(static_cast<std::size_t>(depth) * 2, ' ');
+    out_ += text;
+    out_ += '\n';
+  }
+
+  void legend() {
+    std::string rows;
+    std::size_t silent = 0;
+    for (std::size_t i = 0; i < scene_.marks.rules.size(); ++i) {
+      if (scene_.marks.matches[i] == 0) {
+        ++silent;
+        continue;
+      }
+      rows += "<TR><TD BGCOLOR=\"" + std::string(colour(i)) +
+              "\" WIDTH=\"18\"></TD><TD ALIGN=\"LEFT\">" +
+              escaped(printable(scene_.marks.rules[i], 80)) +
+              "</TD><TD ALIGN=\"RIGHT\">" +
+              std::to_string(scene_.marks.matches[i]) + "</TD></TR>";
+    }
+    if (silent > 0) {
+      rows += "<TR><TD></TD><TD ALIGN=\"LEFT\">" +
+              small(fmt::format("{} {} nowhere", silent,
+                                silent == 1 ? "rule matches" : "rules match")) +
+              "</TD><TD></TD></TR>";
+    }
+    line(1,
+         "legend [shape=plain, style=\"\", label=<<TABLE BORDER=\"1\" "
+         "CELLBORDER=\"0\" CELLSPACING=\"3\" COLOR=\"#c8c8c2\"><TR><TD></TD>"
+         "<TD ALIGN=\"LEFT\"><B>rule</B></TD><TD><B>matches</B></TD></TR>" +
+             rows + "</TABLE>>];");
+  }
+
+  // Boxes stand in the order in which their frames were opened.
+  void frame(std::uint32_t at, std::uint32_t& box, int depth) {
+    if (at != kNone) {
+      const Group& group = scene_.outline[view_.frames[at].group];
+      line(depth, "subgraph cluster_" + std::to_string(at) + " {");
+      ++depth;
+      line(depth, "label=<" + escaped(group.name) +
+                      ">; labeljust=l; style=\"rounded\"; color=\"#c8c8c2\"; "
+                      "fontsize=10; fontcolor=\"#555550\"; tooltip=\"" +
+                      escaped(group.name) + "\";");
+    }
+    const auto& frames = at == kNone ? outermost_ : inside_[at];
+    std::size_t next = 0;
+    while (true) {
+      if (box < view_.boxes.size() && view_.boxes[box].frame == at) {
+        node(box++, depth);
+      } else if (next < frames.size()) {
+        frame(frames[next++], box, depth);
+      } else {
+        break;
+      }
+    }
+    if (at != kNone) line(depth - 1, "}");
+  }
+
+  std::string fill(const Box& box) {
+    if (box.rules.empty()) return "";
+    if (box.rules.size() == 1) {
+      return ", fillcolor=\"" + std::string(colour(box.rules[0])) + "\"";
+    }
+    std::string colours;
+    for (std::size_t i = 0; i < std::min<std::size_t>(box.rules.size(), 4);
+         ++i) {
+      colours += (i > 0 ? ":" : "") + std::string(colour(box.rules[i]));
+    }
+    return ", style=\"striped\", fillcolor=\"" + colours + "\"";
+  }
+
+  std::string matched(const Box& box) {
+    if (box.matches == 0) return "";
+    return std::to_string(box.matches) +
+           (box.matches == 1 ? " match" : " matches");
+  }
+
+  void node(std::uint32_t at, int depth) {
+    const Box& box = view_.boxes[at];
+    const std::string id = "b" + std::to_string(at);
+    std::string label, tip, shape;
+    if (box.item.group) {
+      const Group& group = scene_.outline[box.item.group];
+      label =
+          "<B>" + escaped(group.name) + "</B><BR/>" + small(contents(group));
+      if (const std::string text = matched(box); !text.empty()) {
+        label += "<BR/>" + small(text);
+      }
+      tip = group.name;
+      shape = ", peripheries=2";
+      if (box.rules.empty()) shape += ", fillcolor=\"#e9e9e4\"";
+    } else {
+      const ir::Op& op = scene_.graph.op(box.item.node);
+      label = "<B>" + escaped(printable(op.type, kNameBytes)) + "</B>";
+      for (const std::string& text : details(box)) {
+        label += "<BR/>" + small(text);
+      }
+      tip = printable(scene_.graph.describe(box.item.node), kTipBytes);
+      if (!op.domain.empty()) tip = printable(op.domain, 80) + "::" + tip;
+      for (const std::uint32_t rule : box.rules) {
+        tip += "; " + printable(scene_.marks.rules[rule], 80);
+      }
+    }
+    line(depth, id + " [id=\"" + id + "\", label=<" + label + ">, tooltip=\"" +
+                    escaped(tip) + "\"" + shape + fill(box) + "];");
+  }
+
+  // "33 nodes: MatMul 8, Add 9, ...".
+  std::string contents(const Group& group) {
+    std::string text = group.kind == Group::Kind::kMore
+                           ? std::to_string(group.times) + " more like it, "
+                           : "";
+    return text + std::to_string(group.nodes) +
+           (group.nodes == 1 ? " node" : " nodes");
+  }
+
+  // Its name where that says something, else that of a scope around it which
+  // has no frame; then its constants.
+  std::vector<std::string> details(const Box& box) {
+    std::vector<std::string> out;
+    const ir::NodeId id = box.item.node;
+    const std::string_view full = scene_.graph.node(id).name;
+    const std::string_view type = scene_.graph.op(id).type;
+    const std::string name = short_name(full, kNameBytes);
+    if (!name.empty() && !is_numbered(name, type)) {
+      out.push_back(name);
+    } else if (const auto slash = full.rfind('/');
+               slash != full.npos && slash > 0) {
+      const std::string scope = short_name(full.substr(0, slash), kNameBytes);
+      if (!frame_name(box).ends_with(scope)) out.push_back(scope);
+    }
+    std::string constants;
+    std::size_t count = 0;
+    for (const ir::Operand& operand : scene_.graph.inputs(id)) {
+      const ir::Tensor* tensor =
+          operand.value ? scene_.graph.direct_constant(operand.value) : nullptr;
+      if (tensor == nullptr || ++count > 3) continue;
+      constants += (count > 1 ? ", " : "") + constant_text(*tensor);
+    }
+    if (count > 3) constants += ", \u2026";
+    if (!constants.empty()) out.push_back(constants);
+    return out;
+  }
+
+  // "MatMul", "MatMul_12": what an exporter makes up.
+  static bool is_numbered(std::string_view name, std::string_view type) {
+    if (name.starts_with("node_")) name.remove_prefix(5);
+    return name.starts_with(type) &&
+           name.find_first_not_of("_0123456789", type.size()) == name.npos;
+  }
+
+  std::string_view frame_name(const Box& box) {
+    const GroupId group =
+        box.frame == kNone ? view_.group : view_.frames[box.frame].group;
+    return scene_.outline[group].name;
+  }
+
+  // Its numbers where they are few, else its sizes.
+  std::string constant_text(const ir::Tensor& tensor) {
+    constexpr std::int64_t kFew = 4;
+    ir::ExternalData* external = scene_.graph.model().external.get();
+    std::string text;
+    if (tensor.element_count() <= kFew && tensor.dims.size() < 2) {
+      const auto numbers = ir::to_doubles(tensor, external, kFew);
+      const bool whole =
+          numbers && std::ranges::all_of(*numbers, [](double number) {
+            return std::trunc(number) == number;
+          });
+      if (numbers && (whole || numbers->size() == 1)) {
+        for (const double number : *numbers) {
+          text += (text.empty() ? "" : " ") + fmt::format("{:.4g}", number);
+        }
+        return tensor.dims.empty() ? text : "(" + text + ")";
+      }
+    }
+    for (const std::int64_t size : tensor.dims) {
+      text += (text.empty() ? "" : "\u00d7") + std::to_string(size);
+    }
+    return "[" + text + "]";
+  }
+
+  std::string end(std::uint32_t at) {
+    return at < view_.boxes.size()
+               ? "b" + std::to_string(at)
+               : "p" + std::to_string(at - view_.boxes.size());
+  }
+
+  std::string type_of(ir::ValueId value) {
+    const ir::Type* type = scene_.facts.type(value);
+    if (type == nullptr) return "";
+    return printable(text::type_text(scene_.graph.model(), type), 60);
+  }
+
+  void port(std::uint32_t i) {
+    const Port& port = view_.ports[i];
+    const std::string id = "p" + std::to_string(i);
+    std::string label = escaped(title(scene_, port.value));
+    if (const std::string type = type_of(port.value); !type.empty()) {
+      label += "<BR/>" + small(type);
+    }
+    line(1, id + " [id=\"" + id + "\", shape=ellipse, style=\"" +
+                (port.of_model ? "filled" : "dashed") +
+                "\", fillcolor=\"#ffffff\", margin=\"0.05,0.02\", label=<" +
+                label + ">, tooltip=\"" +
+                escaped(printable(scene_.graph.name(port.value), kTipBytes)) +
+                "\"];");
+  }
+
+  void arrow(const Arrow& arrow) {
+    std::string tip = title(scene_, arrow.value);
+    const std::string type = type_of(arrow.value);
+    if (!type.empty()) tip += " " + type;
+    if (arrow.count > 1) {
+      tip += " and " + std::to_string(arrow.count - 1) + " more";
+    }
+    std::string label;
+    const bool of_port =
+        arrow.from >= view_.boxes.size() || arrow.to >= view_.boxes.size();
+    if (arrow.count > 1) {
+      label = std::to_string(arrow.count) + " values";
+    } else if (view_.boxes.size() <= kLabelledArrows && !of_port) {
+      label = type;
+    }
+    line(1, end(arrow.from) + " -> " + end(arrow.to) + " [tooltip=\"" +
+                escaped(tip) + "\"" +
+                (label.empty() ? "" : ", label=<" + escaped(label) + ">") +
+                "];");
+  }
+
+  const Scene& scene_;
+  const View& view_;
+  const DotOptions& options_;
+  std::vector<std::uint32_t> outermost_;
+  std::vector<std::vector<std::uint32_t>> inside_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      // DOT's own escape, in strings as well as in labels.
+      case '\\':
+        out += "&#92;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string_view colour(std::size_t i) { return kColours[i % kColours.size()]; }
+
+std::string title(const Scene& scene, const Item& item) {
+  if (item.group) return scene.outline[item.group].name;
+  return printable(scene.graph.describe(item.node), kTipBytes);
+}
+
+std::string title(const Scene& scene, ir::ValueId value) {
+  return short_name(scene.graph.name(value), kNameBytes);
+}
+
+std::string dot(const Scene& scene, const View& view,
+                const DotOptions& options) {
+  return Writer(scene, view, options).write();
+}
+
+}  // namespace ruleengine::draw

@@ -1,0 +1,157 @@
+#include "core/draw/view.h"
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+
+#include "core/draw/dot.h"
+#include "core/text/parse.h"
+
+namespace ruleengine::draw {
+namespace {
+
+class NoFacts final : public ir::Facts {
+ public:
+  const ir::Type* type(ir::ValueId) override { return nullptr; }
+  bool is_constant(ir::ValueId) override { return false; }
+  const ir::Tensor* constant(ir::ValueId) override { return nullptr; }
+  std::optional<std::span<const ir::Dim>> dims_of(ir::ValueId) override {
+    return std::nullopt;
+  }
+  void invalidate(ir::NodeId) override {}
+  std::vector<std::string> take_warnings() override { return {}; }
+};
+
+std::unique_ptr<ir::Model> model(const std::string& nodes) {
+  auto parsed = text::parse_model(
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => "
+      "(float[2] y) {" +
+          nodes + "}",
+      "test");
+  REQUIRE_MESSAGE(parsed.ok(), (parsed.ok() ? "" : parsed.error().text()));
+  return std::move(*parsed);
+}
+
+// Children by name or op, groups with theirs in brackets.
+std::string shown(const ir::Graph& graph, const Outline& outline, GroupId id) {
+  std::string text;
+  for (const Item& child : outline[id].children) {
+    if (!text.empty()) text += " ";
+    text += child.group ? outline[child.group].name + "[" +
+                              shown(graph, outline, child.group) + "]"
+                        : std::string(graph.op(child.node).type);
+  }
+  return text;
+}
+
+std::string outlined(const std::string& nodes, std::size_t most = 100) {
+  const auto m = model(nodes);
+  const auto made = outline(m->graph, most);
+  REQUIRE(made.ok());
+  return shown(m->graph, *made, Outline::root());
+}
+
+// A chain of such steps: "[name] Op".
+std::string chain(const std::vector<std::string>& steps) {
+  std::string text, value = "x";
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto space = steps[i].find(' ');
+    const std::string next =
+        i + 1 == steps.size() ? "y" : "v" + std::to_string(i);
+    text += "[\"" + steps[i].substr(0, space) + "\"] " + next + " = " +
+            steps[i].substr(space + 1) + "(" + value + ") ";
+    value = next;
+  }
+  return text;
+}
+
+TEST_CASE("scopes are what stands before a slash") {
+  CHECK(outlined(chain({"/a/b/1 Relu", "/a/b/2 Exp", "/a/b/3 Neg", "/a/4 Abs",
+                        "5 Sin"})) == "a[b[Relu Exp Neg] Abs] Sin");
+}
+
+TEST_CASE("scopes of one or two nodes, and of one scope, are no help") {
+  CHECK(outlined(chain({"/a/b/1 Relu", "/a/b/2 Exp", "/a/b/3 Neg",
+                        "/c/4 Abs"})) == "a/b[Relu Exp Neg] Abs");
+}
+
+std::vector<std::string> layers(int count, bool named) {
+  std::vector<std::string> steps;
+  for (int i = 0; i < count; ++i) {
+    for (const char* op : {"Relu", "Exp", "Neg", "Abs", "Sin", "Cos"}) {
+      const std::string name = op + std::to_string(i);
+      steps.push_back((named ? "/layer." + std::to_string(i) + "/" : "") +
+                      name + " " + op);
+    }
+  }
+  return steps;
+}
+
+TEST_CASE("equal layers are one, and others like it") {
+  const std::string one = "Relu Exp Neg Abs Sin Cos";
+  const std::string named = outlined(chain(layers(4, true)), 10);
+  CHECK(named.starts_with("layer.0[" + one +
+                          "] layer.1 \u2026 layer.3[layer.1["));
+  const std::string unnamed = outlined(chain(layers(4, false)), 10);
+  CHECK(unnamed.starts_with("block 1 of 4[" + one +
+                            "] blocks 2 \u2026 4[block 2[" + one));
+  // Where there is room for all of them they stay.
+  CHECK(outlined(chain(layers(2, false)), 100) == one + " " + one);
+}
+
+TEST_CASE("a long list is cut, and no view is larger than it may be") {
+  std::vector<std::string> steps;
+  std::uint32_t state = 7;
+  const std::vector<std::string> ops = {"Relu", "Exp", "Neg", "Abs", "Sin"};
+  for (int i = 0; i < 3000; ++i) {
+    state = state * 1664525 + 1013904223;
+    steps.push_back("n" + std::to_string(i) + " " + ops[(state >> 24) % 5]);
+  }
+  const auto m = model(chain(steps));
+  const auto made = outline(m->graph, 20);
+  REQUIRE(made.ok());
+  NoFacts facts;
+  const Marks marks;
+  const Scene scene{m->graph, *made, marks, facts};
+  for (std::size_t i = 0; i < made->groups.size(); ++i) {
+    CHECK(view_of(scene, GroupId(i), 20).boxes.size() <= 20);
+  }
+  CHECK((*made)[Outline::root()].nodes == 3000);
+}
+
+TEST_CASE("what rules match is opened first") {
+  const auto m = model(chain(layers(3, true)));
+  const auto made = outline(m->graph, 8);
+  REQUIRE(made.ok());
+  NoFacts facts;
+  Marks marks{.rules = {"r"}, .matches = {1}};
+  marks.of_node.resize(m->graph.node_count());
+  marks.roots_of_node.resize(m->graph.node_count());
+  marks.of_node[7] = {0};
+  marks.roots_of_node[7] = 1;
+  const Scene scene{m->graph, *made, marks, facts};
+  const View view = view_of(scene, Outline::root(), 8);
+  std::size_t matches = 0;
+  for (const Box& box : view.boxes) matches += box.matches;
+  CHECK(matches == 1);
+  CHECK(view.boxes.size() <= 8);
+}
+
+TEST_CASE("hostile names stay text") {
+  const auto m = model("[\"a<b>&amp;'\\\"\\\\\"] y = Relu(x)");
+  const auto made = outline(m->graph, 10);
+  REQUIRE(made.ok());
+  NoFacts facts;
+  const Marks marks;
+  const Scene scene{m->graph, *made, marks, facts};
+  const std::string text = dot(scene, view_of(scene, Outline::root(), 10),
+                               {.legend = true, .heading = ""});
+  CHECK(text.find("<b>&amp;") == text.npos);
+  CHECK(text.find("a&lt;b&gt;&amp;amp;&#39;&quot;") != text.npos);
+  CHECK(text == dot(scene, view_of(scene, Outline::root(), 10),
+                    {.legend = true, .heading = ""}));
+}
+
+}  // namespace
+}  // namespace ruleengine::draw
