@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "bindings/cli/draw_page.h"
 #include "bindings/cli/graphviz.h"
@@ -30,19 +31,31 @@ constexpr std::size_t kTextBytes = 300;  // of a name on a page
 constexpr std::size_t kMostListed = 60;  // inputs, attributes, rejections
 constexpr double kSeconds = 120;         // for Graphviz
 
+std::string count(std::size_t number, const char* what) {
+  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+}
+
 struct Matches {
   draw::Marks marks;
   std::vector<std::string> rejected;
 };
 
-// Rules in their order; what is rejected is told of, not coloured.
+// Rules that match, in their order; what is rejected is told of, not coloured.
 Matches matches_of(const ir::Model& model, const Rules& rules,
                    const std::vector<rewrite::Found>& found) {
   Matches out;
   std::map<std::string, std::uint32_t> numbers;
+  const auto is_drawn = [&](const rewrite::Found& each) {
+    return each.graph == &model.graph && !each.rejection;
+  };
+  std::set<std::string> matching;
+  for (const rewrite::Found& each : found) {
+    if (is_drawn(each)) matching.insert(each.rule);
+  }
   for (const rewrite::Rule* rule : rules.pointers) {
-    const auto next = static_cast<std::uint32_t>(numbers.size());
-    if (numbers.emplace(rule->name(), next).second) {
+    if (!matching.contains(rule->name())) {
+      ++out.marks.silent;
+    } else if (numbers.emplace(rule->name(), numbers.size()).second) {
       out.marks.rules.push_back(rule->name());
     }
   }
@@ -50,14 +63,13 @@ Matches matches_of(const ir::Model& model, const Rules& rules,
   out.marks.of_node.resize(model.graph.node_count());
   out.marks.roots_of_node.resize(model.graph.node_count());
   for (const rewrite::Found& each : found) {
-    if (each.graph != &model.graph) continue;
-    if (each.rejection) {
+    if (each.graph == &model.graph && each.rejection) {
       out.rejected.push_back(
           fmt::format("{} at {}: {}", each.rule,
                       printable(each.graph->describe(each.root), 120),
                       printable(each.rejection->reason)));
-      continue;
     }
+    if (!is_drawn(each)) continue;
     const std::uint32_t rule = numbers.at(each.rule);
     ++out.marks.matches[rule];
     ++out.marks.roots_of_node[each.root.index()];
@@ -138,8 +150,7 @@ class Page {
       }
       const draw::Group& group = scene_.outline[box.item.group];
       Json closed = {{"name", group.name},
-                     {"text", fmt::format("{} {}", group.nodes,
-                                          group.nodes == 1 ? "node" : "nodes")},
+                     {"text", count(group.nodes, "node")},
                      {"rules", box.rules}};
       const auto found = number_.find(box.item.group.index());
       if (found != number_.end()) closed["view"] = found->second;
@@ -216,8 +227,8 @@ Result<std::string> page(const Scene& scene, const Matches& matches,
   if (!svg) return svg.error();
   Json data = page.data();
   data["model"] = name;
-  data["summary"] = fmt::format(
-      "{} nodes", scene.graph.block(ir::Graph::main_block()).nodes.size());
+  data["summary"] = count(scene.graph.live_node_count(), "node");
+  data["silent"] = matches.marks.silent;
   Json rejected = Json::array();
   for (const std::string& each : matches.rejected) {
     if (rejected.size() < kMostListed) rejected.push_back(each);
@@ -285,6 +296,14 @@ Status draw_one(const std::string& path, const Options& options) {
   if (!staged) return staged.error();
   if (auto status = staged->commit(); !status) return status;
   staged->release();
+  std::size_t total = 0;
+  for (const std::size_t each : matches.marks.matches) total += each;
+  std::string said = count((*model)->graph.live_node_count(), "node");
+  if (!options.rules.empty()) {
+    said += fmt::format(", {} match{}", total, total == 1 ? "" : "es");
+  }
+  say(fmt::format("{}: {}, {}", printable(path), said,
+                  printable(options.output)));
   return {};
 }
 

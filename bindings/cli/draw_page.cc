@@ -181,9 +181,8 @@ function overview() {
   panel.replaceChildren();
   element("h2", data.model, panel);
   element("p", data.summary, panel);
-  const seen = data.rules.map((each, i) => [i, each.matches]).filter(each => each[1] > 0);
-  rules("matches of rules", seen);
-  const silent = data.rules.length - seen.length;
+  rules("matches of rules", data.rules.map((each, i) => [i, each.matches]));
+  const silent = data.silent;
   if (silent) element("p", silent + (silent === 1 ? " rule matches nowhere" : " rules match nowhere"), panel);
   list("rejected", data.rejected);
   element("h3", "moving about", panel);

@@ -59,7 +59,10 @@ class Writer {
       out_ += "  label=<" + escaped(options_.heading) +
               ">; labelloc=t; labeljust=l;\n";
     }
-    if (options_.legend && !scene_.marks.rules.empty()) legend();
+    if (options_.legend &&
+        scene_.marks.rules.size() + scene_.marks.silent > 0) {
+      legend();
+    }
     inside_.resize(view_.frames.size());
     for (std::uint32_t i = 0; i < view_.frames.size(); ++i) {
       const std::uint32_t around = view_.frames[i].around;
@@ -87,12 +90,8 @@ class Writer {
 
   void legend() {
     std::string rows;
-    std::size_t silent = 0;
+    const std::size_t silent = scene_.marks.silent;
     for (std::size_t i = 0; i < scene_.marks.rules.size(); ++i) {
-      if (scene_.marks.matches[i] == 0) {
-        ++silent;
-        continue;
-      }
       rows += "<TR><TD BGCOLOR=\"" + std::string(colour(i)) +
               "\" WIDTH=\"18\"></TD><TD ALIGN=\"LEFT\">" +
               escaped(printable(scene_.marks.rules[i], 80)) +

@@ -19,7 +19,8 @@ namespace ruleengine::draw {
 
 // What is coloured. A node may be part of matches of several rules.
 struct Marks {
-  std::vector<std::string> rules;    // by number
+  std::vector<std::string> rules;    // that match, by number
+  std::size_t silent = 0;            // rules that match nowhere
   std::vector<std::size_t> matches;  // of each rule
   std::vector<std::vector<std::uint32_t>>
       of_node;                             // by NodeId: rules, ascending
