@@ -140,7 +140,7 @@ void add_draw(CLI::App& app, Options& o) {
   draw->add_option("--rule", o.rules, "rules whose matches are coloured");
   draw->add_option("--first", o.first, kFirst);
   draw->add_option("--boxes", o.boxes,
-                   "what would be more in one picture stays closed; 120")
+                   "what would be more in one picture stays closed; 160")
       ->check(CLI::Range(std::uint64_t{4}, std::uint64_t{100'000}));
   add_rule_options(draw, o);
 }

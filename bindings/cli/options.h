@@ -34,7 +34,7 @@ struct Options {
   double min = 0;                  // coverage: percent
   bool weights = false;            // print
   std::vector<std::string> rules;  // draw: whose matches are coloured
-  std::uint64_t boxes = 120;       // draw: in one picture
+  std::uint64_t boxes = 160;       // draw: in one picture
   // --limit-time counts from here, over all models.
   std::chrono::steady_clock::time_point started =
       std::chrono::steady_clock::now();

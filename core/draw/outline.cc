@@ -1,5 +1,7 @@
 #include "core/draw/outline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -33,11 +35,20 @@ class Builder {
   Outline build(const std::vector<ir::NodeId>& order) {
     enter_blocks();
     std::size_t position = 0, drawn = 0;
+    scopes_.resize(graph_.node_count());
     for (const ir::NodeId node : order) {
       out_.position[node.index()] = position++;
+      scopes_[node.index()] = scope_of(node);
+    }
+    attached_.assign(out_.groups.size(), false);
+    attached_[0] = true;
+    for (const ir::NodeId node : order) {
       if (!is_drawn(graph_, node)) continue;
       ++drawn;
-      add({.node = node}, scope_of(node));
+      GroupId& scope = scopes_[node.index()];
+      if (!scope) scope = scope_among(node);
+      attach(scope);
+      add({.node = node}, scope);
     }
     tidy(Outline::root());
     if (drawn > most_) {
@@ -71,16 +82,95 @@ class Builder {
     if (fresh) {
       at->second =
           make(Group::Kind::kScope, printable(name, kNameBytes), parent);
-      add({.group = at->second}, parent);
     }
     return at->second;
   }
 
-  // By what stands before each slash of its name.
+  // What PyTorch's exporter says beside a flat name: "['', 'model',
+  // 'model.layers.0', 'linear_1']", each inside the one before; the last is the
+  // node itself.
+  GroupId told_scope(GroupId scope, std::string_view told) {
+    std::string_view around, next;
+    for (bool first = true; depth_[scope.index()] < kDeepest; first = false) {
+      const auto begin = told.find('\'');
+      const auto end = begin == told.npos ? begin : told.find('\'', begin + 1);
+      if (end == told.npos) return scope;
+      if (!first && !next.empty()) {
+        const bool inside = !around.empty() && next.starts_with(around) &&
+                            next.size() > around.size() &&
+                            next[around.size()] == '.';
+        scope = enter(scope, inside ? next.substr(around.size() + 1) : next);
+        around = next;
+      }
+      next = told.substr(begin + 1, end - begin - 1);
+      told.remove_prefix(end + 1);
+    }
+    return scope;
+  }
+
+  // A group comes where the first of its nodes does.
+  void attach(GroupId id) {
+    std::vector<GroupId> way;
+    for (; !attached_[id.index()]; id = group(id).parent) way.push_back(id);
+    for (; !way.empty(); way.pop_back()) {
+      attached_[way.back().index()] = true;
+      add({.group = way.back()}, group(way.back()).parent);
+    }
+  }
+
+  GroupId common(GroupId a, GroupId b) const {
+    const auto up = [&](GroupId& id) { id = out_[id].parent; };
+    while (depth_[a.index()] > depth_[b.index()]) up(a);
+    while (depth_[b.index()] > depth_[a.index()]) up(b);
+    while (a != b) {
+      up(a);
+      up(b);
+    }
+    return a;
+  }
+
+  // Of a node that tells none, such as optimizers make: the one that holds
+  // what it reads and what reads it, where both tell theirs.
+  GroupId scope_among(ir::NodeId node) const {
+    GroupId scope;
+    const auto join = [&](ir::NodeId other) {
+      if (!other || !scopes_[other.index()]) return;
+      const GroupId its = scopes_[other.index()];
+      scope = scope ? common(scope, its) : its;
+    };
+    for (const ir::Operand& operand : graph_.inputs(node)) {
+      if (operand.value) join(graph_.producer(operand.value));
+    }
+    const bool reads = static_cast<bool>(scope);
+    std::size_t readers = 0;
+    for (const ir::ValueId value : graph_.outputs(node)) {
+      if (!value) continue;
+      for (ir::OperandId use = graph_.first_use(value); use;
+           use = graph_.next_use(use)) {
+        const ir::NodeId user = graph_.operand(use).user;
+        if (scopes_[user.index()]) ++readers;
+        join(user);
+      }
+    }
+    if (!reads || readers == 0) scope = {};
+    const GroupId block = blocks_[graph_.node(node).block.index()];
+    // Never out of the body that it stands in.
+    return scope && common(scope, block) == block ? scope : block;
+  }
+
+  // By what stands before each slash of its name; none when it tells nothing.
   GroupId scope_of(ir::NodeId id) {
     const ir::Node& node = graph_.node(id);
     GroupId scope = blocks_[node.block.index()];
     std::string_view name = node.name;
+    if (name.find('/') == name.npos) {
+      for (const ir::Metadata& each : node.metadata) {
+        if (each.key == "pkg.torch.onnx.name_scopes") {
+          return told_scope(scope, each.value);
+        }
+      }
+      return {};
+    }
     while (depth_[scope.index()] < kDeepest) {
       const auto slash = name.find('/');
       if (slash == name.npos) break;
@@ -218,12 +308,15 @@ class Builder {
     if (children.size() <= most_) return;
     const std::size_t length = std::max<std::size_t>(
         {most_ / 2, 10, (children.size() + most_ - 1) / most_});
+    const std::size_t parts = (children.size() + length - 1) / length;
     group(id).children.clear();
     for (std::size_t i = 0; i < children.size(); i += length) {
       const std::size_t end = std::min(i + length, children.size());
       const GroupId part =
           make(Group::Kind::kPart,
-               label(children[i]) + " \u2026 " + label(children[end - 1]), id);
+               fmt::format("part {} of {}: {} \u2026 {}", i / length + 1, parts,
+                           label(children[i]), label(children[end - 1])),
+               id);
       group(part).children.assign(children.begin() + static_cast<long>(i),
                                   children.begin() + static_cast<long>(end));
       add({.group = part}, id);
@@ -252,6 +345,8 @@ class Builder {
   Outline out_;
   std::vector<std::size_t> depth_;  // by group, while names are read
   std::vector<GroupId> blocks_;     // by block
+  std::vector<GroupId> scopes_;     // by node; invalid: it tells none
+  std::vector<bool> attached_;      // by group
   std::vector<std::uint64_t> signs_;
   std::unordered_map<std::string, GroupId> known_;
 };

@@ -1,9 +1,9 @@
 // Outline: the nodes of a graph put together as a reader would: by the scopes
-// that their names say ("/encoder/layer.0/MatMul"), by the bodies they stand
-// in, and by repetition (twelve equal layers are one, and eleven more like it),
-// whether names say so or not. A plain value that refers to its graph by id;
-// linear in the graph but for logarithms; the order of everything follows the
-// graph's own.
+// that their names ("/encoder/layer.0/MatMul") or their metadata tell, by the
+// bodies they stand in, and by repetition (twelve equal layers are one, and
+// eleven more like it), whether names say so or not. A plain value that refers
+// to its graph by id; linear in the graph but for logarithms; the order of
+// everything follows the graph's own.
 #ifndef RULEENGINE_CORE_DRAW_OUTLINE_H_
 #define RULEENGINE_CORE_DRAW_OUTLINE_H_
 

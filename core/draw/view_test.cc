@@ -71,6 +71,15 @@ TEST_CASE("scopes are what stands before a slash") {
                         "5 Sin"})) == "a[b[Relu Exp Neg] Abs] Sin");
 }
 
+TEST_CASE("a node that tells no scope stands where its neighbours do") {
+  CHECK(outlined(chain({"/a/b/1 Relu", "/a/b/2 Exp", "made Sqrt", "/a/b/3 Neg",
+                        "/a/4 Abs", "5 Sin"})) ==
+        "a[b[Relu Exp Sqrt Neg] Abs] Sin");
+  CHECK(outlined(chain({"/a/1 Relu", "/a/2 Exp", "/a/3 Abs", "made Sqrt",
+                        "/b/1 Neg", "/b/2 Sin", "/b/3 Cos"})) ==
+        "a[Relu Exp Abs] Sqrt b[Neg Sin Cos]");
+}
+
 TEST_CASE("scopes of one or two nodes, and of one scope, are no help") {
   CHECK(outlined(chain({"/a/b/1 Relu", "/a/b/2 Exp", "/a/b/3 Neg",
                         "/c/4 Abs"})) == "a/b[Relu Exp Neg] Abs");

@@ -195,7 +195,18 @@ class Large(DrawTest):
         self.assertEqual(len(names), 333 * 6)
         for view in data["views"]:
             self.assertLessEqual(
-                sum(each.startswith("b") for each in view["boxes"]), 120)
+                sum(each.startswith("b") for each in view["boxes"]), 160)
+
+    def test_scopes_that_metadata_tell(self):
+        self.chain(333, False)
+        model = onnx.load(self.folder / "m.onnx")
+        for i, node in enumerate(model.graph.node):
+            each = node.metadata_props.add(key="pkg.torch.onnx.name_scopes")
+            each.value = f"['', 'net', 'net.layer.{i // 6}', 'linear_{i}']"
+        self.write("m.onnx", model.SerializeToString())
+        texts = self.texts(self.drawn("m.svg"))
+        for each in ("net", "layer.0", "layer.1 … layer.332"):
+            self.assertIn(each, texts)
 
     def test_boxes(self):
         self.chain(10, False)
