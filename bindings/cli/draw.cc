@@ -309,10 +309,20 @@ Status draw_one(const std::string& path, const Options& options) {
 
 }  // namespace
 
+// Whether a word was given with --rule or without, it is what it looks like.
 int draw(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kModels);
+  Options sorted = options;
+  sorted.paths.insert(sorted.paths.end(), options.rules.begin(),
+                      options.rules.end());
+  auto paths = sort_paths(sorted.paths, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
-  if (auto status = draw_one(paths->models[0], options); !status) {
+  if (paths->models.size() > 1) {
+    return fail({.kind = ErrorKind::kUsage,
+                 .what = "one picture is of one model",
+                 .found = std::to_string(paths->models.size()) + " models"});
+  }
+  sorted.rules = paths->rules;
+  if (auto status = draw_one(paths->models[0], sorted); !status) {
     return fail(status.error());
   }
   return 0;

@@ -132,12 +132,13 @@ void add_draw(CLI::App& app, Options& o) {
   CLI::App* draw = add_verb(
       app, "draw", "a model as a picture, with what rules match in it",
       "ruleengine draw model.onnx -o model.html --rule rules/attention.lua");
-  draw->add_option("MODEL", o.paths, "a model")->required()->expected(1);
+  draw->add_option("paths", o.paths,
+                   "a model, and rules whose matches are coloured");
   draw->add_option("-o", o.output,
                    "FILE.svg, FILE.html (a page to move about in) or FILE.dot; "
                    "the first two need Graphviz")
       ->required();
-  draw->add_option("--rule", o.rules, "rules whose matches are coloured");
+  draw->add_option("--rule", o.rules, "more rules");
   draw->add_option("--first", o.first, kFirst);
   draw->add_option("--boxes", o.boxes,
                    "what would be more in one picture stays closed; 160")

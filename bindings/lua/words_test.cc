@@ -268,6 +268,57 @@ TEST_CASE("the line of a node is that of the rule, also through a lib") {
   CHECK(nodes[1].line == 4);
 }
 
+TEST_CASE("what a lib builds later counts for the line it was described at") {
+  const RuleFolder folder;
+  folder.write("lib/later.lua",
+               "local later = {}\n\n\n"
+               "function later.note(name)\n"
+               "  local place = here()\n"
+               "  return {name = name, place = place}\nend\n"
+               "function later.build(note, op, x)\n"
+               "  local y = blame(note.place, function() return "
+               "op[note.name](x) end)\n  return y\nend\n"
+               "return later");
+  const auto text = [](const char* name) {
+    return std::string(
+               "local later = lib 'later'\n\nlocal note = "
+               "later.note '") +
+           name +
+           "'\nlocal other = later.note 'Abs'\n"
+           "return rule {match = function(op, x)\n"
+           "  return later.build(other, op, later.build(note, op, x)) end,\n"
+           "  rewrite = function(op, m) end}";
+  };
+  auto set = load_text(folder, text("Relu"));
+  REQUIRE_MESSAGE(set.ok(), (set.ok() ? "" : set.error().text()));
+  const auto& nodes = (*set)->rules()[0]->pattern->nodes();
+  CHECK(nodes[0].line == 3);
+  CHECK(nodes[1].line == 4);
+  set = load_text(folder, text("Rleu"));
+  REQUIRE(!set.ok());
+  CHECK(set.error().where.ends_with(".lua:3"));
+  CHECK(set.error().hint == "did you mean 'Relu'?");
+}
+
+TEST_CASE("blame keeps no error, and none of its own") {
+  const RuleFolder folder;
+  const auto said = [&](const std::string& body) {
+    auto set = load_text(folder, "return rule {match = function(op, x)\n" +
+                                     body + " end,\nrewrite = function() end}");
+    REQUIRE(!set.ok());
+    return set.error().text();
+  };
+  CHECK(said("local function f() blame('a:1', f) return 1 end f()") != "");
+  CHECK(said("while true do blame('a:1', function() end) end").find("longer") !=
+        std::string::npos);
+  CHECK(said("blame('a:1', function() error 'mine' end)").find("mine") !=
+        std::string::npos);
+  CHECK(said("blame(1, 2)") != "");
+  auto outside = load_text(folder, "blame('a:1', function() end)");
+  REQUIRE(!outside.ok());
+  CHECK(outside.error().what.find("outside of `match`") != std::string::npos);
+}
+
 TEST_CASE("names of Lua") {
   for (const char* good : {"a", "_x1", "Q", "goto_"}) CHECK(is_lua_name(good));
   for (const char* bad : {"", "1a", "a b", "a-b", "end", "goto", "é"}) {

@@ -144,6 +144,13 @@ class Matches(DrawTest):
         coloured = re.findall(r"<B>(\w+)</B>.*fillcolor=\"#ffd166\"", dot)
         self.assertEqual(coloured, ["Neg", "Neg"])
 
+    def test_rules_and_the_model_in_any_order(self):
+        first = self.drawn("m.dot", "--rule", "cancel.lua")
+        for words in (("cancel.lua", "m.onnx"), ("m.onnx", "cancel.lua"),
+                      ("--rule", "cancel.lua", "m.onnx")):
+            self.run_ok("draw", *words, "-o", "m.dot")
+            self.assertEqual(self.read("m.dot"), first)
+
     def test_two_rules_stripe_a_node(self):
         self.write("again.lua", make.CANCEL)
         self.assertIn('style="striped"',
@@ -246,6 +253,7 @@ class Bad(DrawTest):
                 (("m.onnx", "-o", "m.png"), "FILE.svg, FILE.dot or FILE.html"),
                 (("m.onnx", "-o", "m"), "FILE.svg, FILE.dot or FILE.html"),
                 (("cancel.lua", "-o", "m.svg"), "no model was given"),
+                (("m.onnx", "m.onnx", "-o", "m.svg"), "one model"),
                 (("m.onnx", "-o", "m.svg", "--boxes", "1"), "--boxes")):
             with self.subTest(arguments):
                 done = program.run("draw", *arguments, cwd=self.folder)
