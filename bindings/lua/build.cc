@@ -195,10 +195,8 @@ bool check_can_build(Runtime& rt) {
 // Upvalues: the domain, the type.
 int build_call(Runtime& rt, lua_State* state) {
   if (!check_can_build(rt)) return kFailed;
-  Build build(rt, state, *string_at(state, lua_upvalueindex(2)),
-              *string_at(state, lua_upvalueindex(3)));
-  if (!build.read_arguments(1)) return kFailed;
-  return build.finish();
+  return build_op(rt, state, *string_at(state, lua_upvalueindex(2)),
+                  *string_at(state, lua_upvalueindex(3)), 1);
 }
 
 // --- op.X, op.domain.X ---
@@ -284,15 +282,26 @@ void make_builders(Runtime& rt, lua_State* state) {
   rt.builders = luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
+int build_op(Runtime& rt, lua_State* state, std::string_view domain,
+             std::string_view type, int first) {
+  Build build(rt, state, domain, type);
+  if (!build.read_arguments(first)) return kFailed;
+  return build.finish();
+}
+
+int build_like(Runtime& rt, lua_State* state, ir::NodeId node, int first) {
+  const ir::Op& op = rt.session.graph->op(node);
+  Build build(rt, state, op.domain, op.type);
+  if (!build.start_from(node)) return kFailed;
+  if (!build.read_arguments(first)) return kFailed;
+  build.keep_inputs();
+  return build.finish();
+}
+
 int build_with(Runtime& rt, lua_State* state) {
   const Handle* node = check_self(rt, state, HandleKind::kNode);
   if (node == nullptr || !check_can_build(rt)) return kFailed;
-  const ir::Op& op = rt.session.graph->op(node->node());
-  Build build(rt, state, op.domain, op.type);
-  if (!build.start_from(node->node())) return kFailed;
-  if (!build.read_arguments(2)) return kFailed;
-  build.keep_inputs();
-  return build.finish();
+  return build_like(rt, state, node->node(), 2);
 }
 
 }  // namespace ruleengine::lua

@@ -14,6 +14,13 @@ namespace ruleengine::lua {
 // Makes rt.builders, the reference of `op`.
 void make_builders(Runtime& rt, lua_State* state);
 
+// Builds from the arguments first..top: inputs, or one table that is the node.
+// Pushes the values and returns how many; kFailed after a fail() or reject().
+int build_op(Runtime& rt, lua_State* state, std::string_view domain,
+             std::string_view type, int first);
+// The same for a node like `node`, with what the arguments change.
+int build_like(Runtime& rt, lua_State* state, ir::NodeId node, int first);
+
 // n:with(s, w), n:with{s, axis = -1}
 int build_with(Runtime& rt, lua_State* state);
 

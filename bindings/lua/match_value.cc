@@ -41,8 +41,6 @@ std::optional<std::uint32_t> find_variable(Runtime& rt, lua_State* state,
 
 // --- Bound variables as Lua values --------------------------------------------
 
-void push_bound(Runtime& rt, lua_State* state, const match::Bound& bound);
-
 void push_bound_list(Runtime& rt, lua_State* state,
                      const match::Bound& bound) {
   push_list(rt, state, static_cast<int>(bound.list.size()));
@@ -52,6 +50,8 @@ void push_bound_list(Runtime& rt, lua_State* state,
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
   }
 }
+
+}  // namespace
 
 // As deep as `many` stands inside `many` in the rule's own pattern.
 void push_bound(Runtime& rt, lua_State* state, const match::Bound& bound) {
@@ -71,6 +71,8 @@ void push_bound(Runtime& rt, lua_State* state, const match::Bound& bound) {
       return push_bound_list(rt, state, bound);
   }
 }
+
+namespace {
 
 void push_variable(Runtime& rt, lua_State* state, const Member& member,
                    std::uint32_t id) {

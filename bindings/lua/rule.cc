@@ -7,6 +7,7 @@
 #include "bindings/lua/candidate.h"
 #include "bindings/lua/group_key.h"
 #include "bindings/lua/match_value.h"
+#include "bindings/lua/replacer.h"
 #include "bindings/lua/results.h"
 #include "bindings/lua/rule.h"
 #include "bindings/lua/rule_file.h"
@@ -68,6 +69,7 @@ class LuaRule final : public rewrite::Rule {
   Result<Ended> run_where();
   Result<Ended> run_together(LuaCandidate& candidate);
   Diagnostic at_root(Diagnostic error, const match::Match& match) const;
+  Result<std::optional<Rejection>> replace();
 
   Sandbox& sandbox_;
   const LoadedRule& rule_;
@@ -197,11 +199,12 @@ Result<std::optional<Rejection>> LuaRule::apply(
   }
   std::ranges::sort(rt.session.epochs);  // the session's own stays last
   const match::Match& first = *rt.session.members[0].match;
+  edit.set_block(edit.graph().node(first.root).block);
+  if (rule_.replacement) return replace();
   if (!rewrite_) {
     return at_root({.kind = ErrorKind::kRule,
                     .what = "the rule has no `rewrite`"}, first);
   }
-  edit.set_block(edit.graph().node(first.root).block);
   Result<std::optional<Rejection>> replaced = std::optional<Rejection>();
   auto ended = rewrite_.call(
       sandbox_,
@@ -218,6 +221,29 @@ Result<std::optional<Rejection>> LuaRule::apply(
       });
   if (!ended || *ended) return ended;
   if (!replaced) return at_root(std::move(replaced.error()), first);
+  return replaced;
+}
+
+// What `replace` described, for the session's only match.
+Result<std::optional<Rejection>> LuaRule::replace() {
+  Runtime& rt = runtime();
+  const Member& member = rt.session.members[0];
+  Result<std::optional<Rejection>> replaced = std::optional<Rejection>();
+  Status ran = sandbox_.protect([&](lua_State* state) {
+    Replacer replacer(rt, state, *rule_.replacement, *member.match,
+                      *member.computed);
+    if (replacer.push_results()) replaced = replace_results(rt, state, false);
+  });
+  if (rt.session.rejection) {
+    return std::exchange(rt.session.rejection, {});
+  }
+  if (!ran) return at_root(std::move(ran.error()), *member.match);
+  if (rt.session.error) {
+    return at_root(*std::exchange(rt.session.error, {}), *member.match);
+  }
+  if (!replaced) {
+    return at_root(std::move(replaced.error()), *member.match);
+  }
   return replaced;
 }
 

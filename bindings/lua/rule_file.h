@@ -36,6 +36,7 @@
 #include <variant>
 #include <vector>
 
+#include "bindings/lua/replacement.h"
 #include "bindings/lua/sandbox.h"
 #include "core/base/result.h"
 #include "core/pattern/pattern.h"
@@ -78,6 +79,7 @@ struct LoadedRule {
   int line = 0;  // of the `rule` call
 
   std::optional<pattern::Pattern> pattern;  // none: only a `pass`
+  std::optional<Replacement> replacement;   // `replace` for `rewrite`
   // The names of `match`'s parameters after `op`, in order.
   std::vector<std::string> parameters;
   // The names that the callbacks put onto m somewhere, sorted: read before

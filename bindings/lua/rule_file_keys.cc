@@ -14,13 +14,14 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::array kRuleKeys = {"after",   "changes_meaning",
-                                  "doc",     "examples",
-                                  "match",   "meta",
-                                  "name",    "options",
-                                  "pass",    "phase",
-                                  "rewrite", "together",
-                                  "when",    "where"};
+constexpr std::array kRuleKeys = {"after",    "changes_meaning",
+                                  "doc",      "examples",
+                                  "match",    "meta",
+                                  "name",     "options",
+                                  "pass",     "phase",
+                                  "replace",  "rewrite",
+                                  "together", "when",
+                                  "where"};
 constexpr std::array kPackKeys = {"doc", "options"};
 constexpr rewrite::Phase kPhases[] = {
     rewrite::Phase::kCanonical, rewrite::Phase::kConversion,
@@ -212,7 +213,8 @@ bool read_flag(lua_State* state, const Keys& keys, const char* key) {
 
 // --- what belongs together ---
 
-void check_callbacks(const Keys& keys, const LoadedRule& rule, bool match) {
+void check_callbacks(const Keys& keys, const LoadedRule& rule, bool match,
+                     bool replace) {
   const auto refuse = [&](const char* key, std::string what) {
     keys.fail(key, wrong(std::move(what)));
   };
@@ -220,11 +222,37 @@ void check_callbacks(const Keys& keys, const LoadedRule& rule, bool match) {
     if (match) refuse("pass", "`match` and `pass` are two rules");
     if (rule.where != 0) refuse("where", "`where` without `match`");
     if (rule.rewrite != 0) refuse("rewrite", "`rewrite` without `match`");
+    if (replace) refuse("replace", "`replace` without `match`");
     if (rule.together != 0) refuse("together", "`together` without `match`");
     return;
   }
   if (!match) refuse("match", "the rule has no `match`");
-  if (rule.rewrite == 0) refuse("rewrite", "the rule has no `rewrite`");
+  if (replace && rule.rewrite != 0) {
+    refuse("replace", "`replace` and `rewrite` say the same; give one");
+  }
+  if (replace && rule.together != 0) {
+    refuse("together", "`together` goes with `rewrite`, not with `replace`");
+  }
+  if (!replace && rule.rewrite == 0) {
+    refuse("rewrite", "the rule has no `rewrite`");
+  }
+}
+
+// Runs `match`, and `replace` in its words.
+void read_pattern(lua_State* state, const RuleTable& table, FunctionRef match,
+                  FunctionRef replace, LoadedRule& rule) {
+  check_comparisons(state, table, match);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, match);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, replace);
+  const int top = lua_gettop(state);
+  Words::Built built = table.loader.words().build(
+      state, top - 1, table.file, replace != 0 ? top : 0);
+  lua_pop(state, 2);
+  luaL_unref(state, LUA_REGISTRYINDEX, match);
+  luaL_unref(state, LUA_REGISTRYINDEX, replace);
+  rule.pattern = std::move(built.pattern);
+  rule.parameters = std::move(built.parameters);
+  rule.replacement = std::move(built.replacement);
 }
 
 }  // namespace
@@ -256,17 +284,9 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   rule.together = keys.function("together");
   rule.when = keys.function("when");
   rule.pass = keys.function("pass");
-  check_callbacks(keys, rule, match != 0);
-  if (match != 0) {
-    check_comparisons(state, table, match);
-    lua_rawgeti(state, LUA_REGISTRYINDEX, match);
-    Words::Built built =
-        table.loader.words().build(state, lua_gettop(state), table.file);
-    lua_pop(state, 1);
-    luaL_unref(state, LUA_REGISTRYINDEX, match);
-    rule.pattern = std::move(built.pattern);
-    rule.parameters = std::move(built.parameters);
-  }
+  const FunctionRef replace = keys.function("replace");
+  check_callbacks(keys, rule, match != 0, replace != 0);
+  if (match != 0) read_pattern(state, table, match, replace, rule);
   check_reads(state, table, rule, load.options);
   if (keys.push("examples")) {
     rule.examples = read_examples(state, table, load.options);

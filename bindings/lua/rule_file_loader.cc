@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bindings/lua/replace_pattern.h"
 #include "bindings/lua/runtime_words.h"
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/sandbox_meter.h"
@@ -215,6 +216,7 @@ Status Loader::prepare() {
     lua_newtable(state);
     words_.install(state);
     install_runtime_words(state);
+    install_replace_pattern(state, words_);
     constexpr luaL_Reg kFunctions[] = {{"rule", &LoaderFunctions::rule},
                                        {"pack", &LoaderFunctions::pack},
                                        {"lib", &LoaderFunctions::lib},

@@ -44,6 +44,7 @@ class ReadsCheck {
       for (const SourceScan::Use& use : each->options) check_option(use);
       for (const auto& one : each->compared) check_compared(one);
     }
+    if (rule_.replacement) check_parameters(*rule_.replacement);
   }
   const std::set<std::string>& written() const { return written_; }
 
@@ -63,7 +64,8 @@ class ReadsCheck {
   std::string chunk() {
     if (!chunk_.empty()) return chunk_;
     lua_Debug activation;
-    lua_rawgeti(state_, LUA_REGISTRYINDEX, rule_.rewrite);
+    lua_rawgeti(state_, LUA_REGISTRYINDEX,
+                rule_.rewrite != 0 ? rule_.rewrite : rule_.where);
     lua_getinfo(state_, ">S", &activation);
     return chunk_ = activation.short_src;
   }
@@ -78,6 +80,18 @@ class ReadsCheck {
                  .hint = "choose another name"});
       }
       if (written_.insert(use.name).second) known_.push_back(use.name);
+    }
+  }
+
+  // A parameter of `replace` is one of `match`, or what `where` computes.
+  void check_parameters(const Replacement& replacement) {
+    for (const std::string& name : replacement.computed) {
+      if (written_.contains(name)) continue;
+      fail_at(state_, table_, replacement.line,
+              {.what = fmt::format("`replace` has a parameter '{}' that "
+                                   "neither `match` has nor `where` computes",
+                                   printable(name, 60)),
+               .hint = suggestion(name, known_)});
     }
   }
 

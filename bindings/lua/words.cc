@@ -60,19 +60,106 @@ std::string hint_of_parameter(std::string_view word, std::string near) {
          std::string(word) + ")";
 }
 
-void take_results(lua_State* state, WordsSession& session, int from) {
-  const int top = lua_gettop(state);
-  if (top < from) {
-    Diagnostic error = wrong("`match` returns nothing");
-    error.where =
-        session.file + ":" + std::to_string(rule_line(state, session));
-    error.expected = "the pattern whose value is replaced";
-    Sandbox::fail(state, std::move(error));
+// One call of a function that describes.
+class Called {
+ public:
+  Called(lua_State* state, WordsSession& session, int function,
+         const char* word)
+      : state_(state),
+        session_(session),
+        word_(word),
+        function_(function),
+        top_(lua_gettop(state)),
+        scope_(session) {
+    lua_Debug activation;
+    lua_pushvalue(state, function);
+    lua_getinfo(state, ">S", &activation);
+    session.chunk = activation.short_src;
+    line_ = activation.linedefined;
+    parameters_ = parameters_of(state, function);
+    if (parameters_.empty()) {
+      Diagnostic error = wrong("`" + std::string(word) + "` has no parameter");
+      error.expected = std::string(word) + " = function(op, x, ...)";
+      fail(std::move(error), line_);
+    }
+    parameters_.erase(parameters_.begin());
   }
-  for (int i = from; i <= top; ++i) {
-    session.builder.result(
-        check_input(state, session, i, "a result of `match`"));
+
+  void run() {
+    lua_pushvalue(state_, function_);
+    push_op(state_, OpHandle{.run = session_.run});
+    push_parameters(state_, session_, parameters_, line_);
+    lua_call(state_, static_cast<int>(parameters_.size()) + 1, LUA_MULTRET);
   }
+
+  template <typename Take>
+  void take_results(const Take& take) {
+    const int top = lua_gettop(state_);
+    if (top == top_) {
+      Diagnostic error = wrong("`" + std::string(word_) + "` returns nothing");
+      error.expected = "the pattern whose value is replaced";
+      fail(std::move(error), rule_line(state_, session_));
+    }
+    const std::string what = "a result of `" + std::string(word_) + "`";
+    for (int i = top_ + 1; i <= top; ++i) {
+      take(check_input(state_, session_, i, what.c_str()));
+    }
+    lua_settop(state_, top_);
+  }
+
+  // What it stated outside of alternatives.
+  pattern::Alternative stated() { return scope_.take({}); }
+
+  void fail(Diagnostic error, int line) const {
+    error.kind = ErrorKind::kRule;
+    error.where = session_.file + ":" + std::to_string(line > 0 ? line : line_);
+    Sandbox::fail(state_, std::move(error));
+  }
+
+  int line() const { return line_; }
+  const std::vector<std::string>& parameters() const { return parameters_; }
+
+ private:
+  lua_State* state_;
+  WordsSession& session_;
+  const char* word_;
+  int function_, top_, line_ = 0;
+  std::vector<std::string> parameters_;
+  ScopeGuard scope_;
+};
+
+// The function at `function`, in a session whose builder holds the pattern.
+Replacement build_replacement(lua_State* state, WordsSession& session,
+                              const pattern::Pattern& pattern, int function) {
+  Replacement made{.shared_terms = pattern.terms().size(),
+                   .shared_nodes = pattern.nodes().size(),
+                   .shared_variables = pattern.variables().size()};
+  Called called(state, session, function, "replace");
+  made.line = called.line();
+  called.run();
+  called.take_results(
+      [&](pattern::TermId term) { made.results.push_back(term); });
+  const pattern::Alternative stated = called.stated();
+  const bool states = std::ranges::any_of(
+      stated.facts,
+      [&](pattern::FactId id) { return id.index() >= pattern.facts().size(); });
+  if (states || !stated.conditions.empty()) {
+    Diagnostic error = wrong("`replace` states a condition");
+    error.hint = "what must hold stands in `match`";
+    called.fail(std::move(error), 0);
+  }
+  if (Status sound = session.builder.sound(); !sound) {
+    called.fail(sound.error(), session.builder.error_line());
+  }
+  made.draft = session.builder.draft();
+  for (const std::string& name : called.parameters()) {
+    const auto id = session.builder.variable(name, called.line());
+    if (id.index() >= made.shared_variables) made.computed.push_back(name);
+  }
+  if (auto problem = check_replacement(made, pattern)) {
+    called.fail(std::move(problem->diagnostic), problem->line);
+  }
+  return made;
 }
 
 }  // namespace
@@ -116,8 +203,8 @@ void Words::install(lua_State* state) {
   install_places(state, *this);
 }
 
-Words::Built Words::build(lua_State* state, int match,
-                          const std::string& file) {
+Words::Built Words::build(lua_State* state, int match, const std::string& file,
+                          int replace) {
   session_ = std::make_unique<WordsSession>();
   Sandbox& sandbox = Sandbox::of(state);
   // However it ends, no handle of this run is good afterwards.
@@ -133,41 +220,26 @@ Words::Built Words::build(lua_State* state, int match,
   WordsSession& session = *session_;
   session.run = ++runs_;
   session.file = file;
-  lua_Debug activation;
-  lua_pushvalue(state, match);
-  lua_getinfo(state, ">S", &activation);
-  session.chunk = activation.short_src;
-  const int line = activation.linedefined;
-  std::vector<std::string> parameters = parameters_of(state, match);
-  if (parameters.empty()) {
-    Diagnostic error = wrong("`match` has no parameter");
-    error.where = file + ":" + std::to_string(line);
-    error.expected = "match = function(op, x, ...)";
-    Sandbox::fail(state, std::move(error));
-  }
-  parameters.erase(parameters.begin());
-  ScopeGuard scope(session);
-  const int top = lua_gettop(state);
-  lua_pushvalue(state, match);
-  push_op(state, OpHandle{.run = session.run});
-  push_parameters(state, session, parameters, line);
-  lua_call(state, static_cast<int>(parameters.size()) + 1, LUA_MULTRET);
-  take_results(state, session, top + 1);
-  lua_settop(state, top);
-  const pattern::Alternative stated = scope.take({});
+  Called called(state, session, match, "match");
+  called.run();
+  called.take_results(
+      [&](pattern::TermId term) { session.builder.result(term); });
+  const pattern::Alternative stated = called.stated();
   for (pattern::FactId fact : stated.facts) session.builder.global_fact(fact);
   for (pattern::TermId term : stated.conditions) {
     session.builder.condition(term);
   }
+  // What the replacement names is named in the words of the pattern.
+  pattern::Builder more = session.builder;
   Result<pattern::Pattern> pattern = session.builder.finish();
-  if (!pattern) {
-    Diagnostic error = pattern.error();
-    const int at = session.builder.error_line();
-    error.kind = ErrorKind::kRule;
-    error.where = file + ":" + std::to_string(at > 0 ? at : line);
-    Sandbox::fail(state, std::move(error));
+  if (!pattern) called.fail(pattern.error(), session.builder.error_line());
+  Built built{*std::move(pattern), called.parameters()};
+  if (replace != 0) {
+    session.builder = std::move(more);
+    built.replacement =
+        build_replacement(state, session, built.pattern, replace);
   }
-  return {*std::move(pattern), std::move(parameters)};
+  return built;
 }
 
 }  // namespace ruleengine::lua

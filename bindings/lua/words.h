@@ -8,10 +8,12 @@
 #define RULEENGINE_BINDINGS_LUA_WORDS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bindings/lua/replacement.h"
 #include "core/base/diagnostic.h"
 #include "core/pattern/pattern.h"
 
@@ -32,9 +34,12 @@ class Words {
   struct Built {
     pattern::Pattern pattern;
     std::vector<std::string> parameters;  // after `op`
+    std::optional<Replacement> replacement;
   };
-  // Runs the function at `match`, a rule of `file`.
-  Built build(lua_State* state, int match, const std::string& file);
+  // Runs the function at `match`, a rule of `file`; then the one at `replace`,
+  // when it is not 0, in the same words.
+  Built build(lua_State* state, int match, const std::string& file,
+              int replace = 0);
 
   // The run that goes on; nullptr between runs.
   WordsSession* session() { return session_.get(); }

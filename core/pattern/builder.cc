@@ -348,8 +348,13 @@ void Builder::global_fact(FactId fact) {
 
 void Builder::condition(TermId term) { pattern_.conditions_.push_back(term); }
 
-Result<Pattern> Builder::finish() {
+Status Builder::sound() {
   if (first_error_) return fail(first_error_line_, *first_error_);
+  return {};
+}
+
+Result<Pattern> Builder::finish() {
+  if (Status status = sound(); !status) return status.error();
   Problem problem = check(pattern_);
   if (problem.found) return fail(problem.line, std::move(problem.diagnostic));
   mark_repeated(pattern_.variables_, analyze(pattern_));

@@ -229,6 +229,9 @@ class Builder {
   void global_fact(FactId fact);
   void condition(TermId term);
   Result<Pattern> finish();
+  // What calls without a Diagnostic of their own found wrong, as finish() would
+  // say it first.
+  Status sound();
   // The rule file's line that the latest error is about; 0 when not known.
   int error_line() const { return error_line_; }
 

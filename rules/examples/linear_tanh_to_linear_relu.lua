@@ -1,19 +1,20 @@
---- An example of editing: another activation after every linear layer.
+--- An example of editing: another activation after every linear layer, as two functions of the same values.
 local linear = lib "linear"
 
 return rule {
   doc = [[
     tanh(x w^T + b)   =>   relu(x w^T + b)
 
-    It computes something else, and says so. The layer stays the node that it was, weights and all.]],
+    It computes something else, and says so. What both sides say in the same words stays the node that it was, weights
+    and all; the Relu is new.]],
   changes_meaning = true,
 
   match = function(op, x, w, b)
-    return op.Tanh(context(linear.any(op, x, w, b))):as "tanh"
+    return op.Tanh(linear.any(op, x, w, b))
   end,
 
-  rewrite = function(op, m)
-    return op.Relu(m.tanh.inputs[1])
+  replace = function(op, x, w, b)
+    return op.Relu(linear.any(op, x, w, b))
   end,
 
   examples = {
@@ -23,6 +24,21 @@ return rule {
           y = Tanh(h)
         }]],
       "h = Gemm(x, w, b) y = Relu(h)" },
+    { "spelled as a product and a sum", [[
+        (float[3,5] x) => (float[3,2] y) <float[5,2] w = {1,2,3,4,5,6,7,8,9,10}, float[2] b = {1,2}> {
+          p = MatMul(x, w)
+          h = Add(b, p)
+          y = Tanh(h)
+        }]],
+      "p = MatMul(x, w) h = Add(b, p) y = Relu(h)" },
+    { "the first layer of two", [[
+        (float[3,5] x) => (float[3,1] y) <float[5,2] w = {1,2,3,4,5,6,7,8,9,10}, float[2] b = {1,2}, float[2,1] v = {1,2}> {
+          h = Gemm(x, w, b)
+          t = Tanh(h)
+          o = Gemm(t, v)
+          y = Sigmoid(o)
+        }]],
+      "h = Gemm(x, w, b) t = Relu(h) o = Gemm(t, v) y = Sigmoid(o)" },
     { "no layer before it", [[
         (float[3,5] x) => (float[3,5] y) {
           h = Sigmoid(x)
