@@ -119,9 +119,13 @@ void add_questions(CLI::App& app, Options& o) {
 }
 
 void add_views(CLI::App& app, Options& o) {
-  CLI::App* report = add_verb(app, "report", "a model as a table of nodes",
-                              "ruleengine report model.onnx");
+  CLI::App* report = add_verb(
+      app, "report", "a model as a table of nodes, then its weights and ops",
+      "ruleengine report model.onnx --first rules/canonical.lua");
   add_paths(report, o, "models");
+  report->add_option("--first", o.first, kFirst);
+  report->add_flag("--json", o.json, "as JSON");
+  add_rule_options(report, o);
   CLI::App* print = add_verb(app, "print", "a model as ONNX text",
                              "ruleengine print model.onnx");
   add_paths(print, o, "models");

@@ -1,57 +1,204 @@
 // `ruleengine report MODEL`: the graph as a table, one node a row in
-// computation order, then how often each op occurs.
+// computation order, then the weights that are read, then how often each op
+// occurs; or all of it as JSON.
 
 #include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
 
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/analysis/order.h"
+#include "core/ir/data_type.h"
 #include "core/text/print.h"
 
 namespace ruleengine::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
+struct NodeRow {
+  std::string op, name;
+  std::vector<std::string> inputs, outputs, attributes, shapes;
+};
+
+struct WeightRow {
+  std::string name, dtype;
+  std::vector<std::int64_t> shape;
+  std::int64_t bytes = 0;
+  std::vector<std::string> readers;
+};
+
+struct Contents {
+  std::vector<std::string> inputs, outputs;  // "x float[2,3]"
+  std::vector<NodeRow> nodes;
+  std::vector<WeightRow> weights;
+  std::map<std::string, std::uint64_t> ops;
+};
+
+constexpr std::size_t kMostReaders = 4;  // named in a row of the table
+
+NodeRow node_row(const ir::Graph& graph, ir::Facts& facts, ir::NodeId id) {
+  NodeRow row{.op = graph.op(id).text(),
+              .name = std::string(graph.node(id).name)};
+  for (const ir::Operand& use : graph.inputs(id)) {
+    row.inputs.emplace_back(use.value ? graph.name(use.value) : "-");
+  }
+  for (const ir::ValueId value : graph.outputs(id)) {
+    row.outputs.emplace_back(value ? graph.name(value) : "-");
+    row.shapes.push_back(
+        value ? text::type_text(graph.model(), facts.type(value)) : "-");
+  }
+  for (const ir::Attribute& attribute : graph.node(id).attributes) {
+    row.attributes.push_back(text::attribute_text(graph, attribute));
+  }
+  return row;
+}
+
+// The initializers of a block that something reads, in the file's order.
+void add_weights(const ir::Graph& graph, const ir::Block& block,
+                 std::vector<WeightRow>& rows) {
+  for (const ir::ValueId id : block.initializers) {
+    const ir::Value& value = graph.value(id);
+    if (value.removed || value.tensor == nullptr ||
+        graph.reader_count(id) == 0) {
+      continue;
+    }
+    const ir::Tensor& tensor = *value.tensor;
+    WeightRow& row = rows.emplace_back();
+    row.name = graph.name(id);
+    row.dtype = ir::data_type_name(tensor.dtype);
+    row.shape.assign(tensor.dims.begin(), tensor.dims.end());
+    row.bytes = tensor.byte_size();
+    for (ir::OperandId use = graph.first_use(id); use;
+         use = graph.next_use(use)) {
+      row.readers.push_back(
+          rewrite::node_label(graph, graph.operand(use).user));
+    }
+    if (value.block_output_count > 0) row.readers.emplace_back("an output");
+  }
+}
+
+std::vector<std::string> interface_of(const ir::Graph& graph, ir::Facts& facts,
+                                      const std::vector<ir::ValueId>& values) {
+  std::vector<std::string> out;
+  for (const ir::ValueId value : values) {
+    out.push_back(
+        fmt::format("{} {}", graph.name(value),
+                    text::type_text(graph.model(), facts.type(value))));
+  }
+  return out;
+}
+
+Result<Contents> contents_of(ir::Model& model, const Options& options) {
+  const ir::Graph& graph = model.graph;
+  auto order = analysis::topological_order(graph);
+  if (!order) return order.error();
+  auto facts = engine_options(options).facts(model.graph);
+  const ir::Block& main = graph.block(ir::Graph::main_block());
+  Contents out{.inputs = interface_of(graph, *facts, main.inputs),
+               .outputs = interface_of(graph, *facts, main.outputs),
+               .ops = count_ops(model)};
+  for (const ir::NodeId id : *order) {
+    out.nodes.push_back(node_row(graph, *facts, id));
+  }
+  for (std::size_t i = 0; i < graph.block_count(); ++i) {
+    add_weights(graph, graph.block(ir::BlockId(i)), out.weights);
+  }
+  return out;
+}
+
 std::string join(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::vector<std::string> row(const ir::Graph& graph, ir::Facts& facts,
-                             ir::NodeId id) {
-  std::vector<std::string> inputs, outputs, attributes, types;
-  for (const ir::Operand& use : graph.inputs(id)) {
-    inputs.emplace_back(use.value ? graph.name(use.value) : "-");
-  }
-  for (ir::ValueId value : graph.outputs(id)) {
-    if (!value) continue;
-    outputs.emplace_back(graph.name(value));
-    types.push_back(text::type_text(graph.model(), facts.type(value)));
-  }
-  for (const ir::Attribute& attribute : graph.node(id).attributes) {
-    attributes.push_back(text::attribute_text(graph, attribute));
-  }
-  return {graph.op(id).text(), std::string(graph.node(id).name),
-          join(inputs),        join(outputs),
-          join(attributes),    join(types)};
+std::string readers_text(const std::vector<std::string>& readers) {
+  if (readers.size() <= kMostReaders) return join(readers);
+  return fmt::format(
+      "{} and {} more",
+      fmt::join(readers.begin(), readers.begin() + kMostReaders, ", "),
+      readers.size() - kMostReaders);
 }
 
-Status report_one(const std::string& path, const Options& options) {
-  auto model = load_model(path);
-  if (!model) return model.error();
-  auto order = analysis::topological_order((*model)->graph);
-  if (!order) return order.error();
-  auto facts = engine_options(options).facts((*model)->graph);
+std::string weights_text(const std::vector<WeightRow>& weights) {
   std::vector<std::vector<std::string>> rows = {
-      {"op", "name", "inputs", "outputs", "attributes", "types"}};
-  for (ir::NodeId id : *order) {
-    rows.push_back(row((*model)->graph, *facts, id));
+      {"weight", "dtype", "shape", "bytes", "readers"}};
+  std::int64_t bytes = 0;
+  for (const WeightRow& each : weights) {
+    bytes += each.bytes;
+    rows.push_back({each.name, each.dtype,
+                    fmt::format("[{}]", fmt::join(each.shape, ",")),
+                    std::to_string(each.bytes), readers_text(each.readers)});
   }
-  fmt::print("{}", table(rows));
+  return fmt::format("{}{} {}, {} bytes\n", table(rows), weights.size(),
+                     weights.size() == 1 ? "weight" : "weights", bytes);
+}
+
+std::string text_of_contents(const Contents& contents) {
+  std::vector<std::vector<std::string>> rows = {
+      {"op", "name", "inputs", "outputs", "attributes", "shapes"}};
+  for (const NodeRow& each : contents.nodes) {
+    rows.push_back({each.op, each.name, join(each.inputs), join(each.outputs),
+                    join(each.attributes), join(each.shapes)});
+  }
+  std::string text = fmt::format(
+      "inputs: {}\noutputs: {}\n\n{}\n", printable(join(contents.inputs), 2000),
+      printable(join(contents.outputs), 2000), table(rows));
+  if (!contents.weights.empty()) text += weights_text(contents.weights) + "\n";
   rows = {{"op", "count"}};
-  for (const auto& [op, count] : count_ops(**model)) {
+  for (const auto& [op, count] : contents.ops) {
     rows.push_back({op, std::to_string(count)});
   }
-  fmt::print("\n{}", table(rows));
+  return text + table(rows);
+}
+
+std::string clean(const std::string& text) { return printable(text, 2000); }
+
+Json clean(const std::vector<std::string>& texts) {
+  Json json = Json::array();
+  for (const std::string& each : texts) json.push_back(clean(each));
+  return json;
+}
+
+Json to_json(const std::string& path, const Contents& contents) {
+  Json nodes = Json::array(), weights = Json::array();
+  for (const NodeRow& each : contents.nodes) {
+    nodes.push_back({{"op", clean(each.op)},
+                     {"name", clean(each.name)},
+                     {"inputs", clean(each.inputs)},
+                     {"outputs", clean(each.outputs)},
+                     {"attributes", clean(each.attributes)},
+                     {"shapes", clean(each.shapes)}});
+  }
+  for (const WeightRow& each : contents.weights) {
+    weights.push_back({{"name", clean(each.name)},
+                       {"dtype", each.dtype},
+                       {"shape", each.shape},
+                       {"bytes", each.bytes},
+                       {"readers", clean(each.readers)}});
+  }
+  return {{"model", clean(path)},
+          {"inputs", clean(contents.inputs)},
+          {"outputs", clean(contents.outputs)},
+          {"nodes", std::move(nodes)},
+          {"weights", std::move(weights)},
+          {"ops", contents.ops}};
+}
+
+Status report_one(const std::string& path, const Options& options, bool several,
+                  Json& json) {
+  auto model = load_model(path);
+  if (!model) return model.error();
+  if (auto status = run_first(**model, options); !status) return status;
+  auto contents = contents_of(**model, options);
+  if (!contents) return contents.error();
+  if (options.json) {
+    json.push_back(to_json(path, *contents));
+    return {};
+  }
+  if (several) fmt::print("{}\n", printable(path));
+  fmt::print("{}", text_of_contents(*contents));
   return {};
 }
 
@@ -60,11 +207,14 @@ Status report_one(const std::string& path, const Options& options) {
 int report(const Options& options) {
   auto paths = sort_paths(options.paths, Wants::kModels);
   if (!paths) return fail(paths.error());
+  const bool several = paths->models.size() > 1;
+  Json json = Json::array();
   for (const std::string& path : paths->models) {
-    if (auto status = report_one(path, options); !status) {
+    if (auto status = report_one(path, options, several, json); !status) {
       return fail(status.error());
     }
   }
+  if (options.json) fmt::print("{}", text_of(several ? json : json[0]));
   return 0;
 }
 

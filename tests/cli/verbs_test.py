@@ -36,7 +36,7 @@ class VerbsTest(program.ProgramTest):
 
 class Help(VerbsTest):
     def test_says_where_first_ends(self):
-        for verb in ("match", "explain"):
+        for verb in ("match", "explain", "report"):
             self.assertRegex(self.asks(verb, "--help"),
                              r"--first TEXT \.\.\. +rules to run .*last")
 
@@ -261,16 +261,65 @@ class Examples(VerbsTest):
 class Report(VerbsTest):
     def test_the_graph_as_a_table(self):
         lines = self.asks("report", "m.onnx").splitlines()
+        self.assertEqual(lines[:3], ["inputs: x float[2,3]",
+                                     "outputs: y float[2,3]", ""])
+        lines = lines[3:]
         self.assertEqual(lines[0].split(), ["op", "name", "inputs", "outputs",
-                                            "attributes", "types"])
+                                            "attributes", "shapes"])
         self.assertEqual([line.split()[0] for line in lines[1:5]],
                          ["Relu", "Neg", "Neg", "Exp"])
         self.assertRegex(lines[1], r"the_a\s+x\s+a\s+float\[2,3\]")
 
     def test_counts(self):
-        text = self.asks("report", "m.onnx").split("\n\n")[1]
+        text = self.asks("report", "m.onnx").split("\n\n")[2]
         self.assertRegex(text, r"(?m)^Neg\s+2$")
         self.assertRegex(text, r"(?m)^Exp\s+1$")
+
+    def layers(self):
+        """S2.15: the model that the guide to replacing patterns reports."""
+        self.write("layers.onnxtxt", '''<ir_version: 8, opset_import: ["" : 17]>
+            g (float[3,4] x) => (float[3,5] clamp)
+            <float[3,4] param, float[4,5] w, float[5] unused> {
+              add = Add(x, param)
+              [linear] h = MatMul(add, w)
+              [clamp] clamp = Clip(h, , )
+            }'''.replace("param,", "param = {" + ",".join("1" * 12) + "},")
+            .replace("w,", "w = {" + ",".join("2" * 20) + "},")
+            .replace("unused>", "unused = {1,2,3,4,5}>"))
+
+    def test_used_weights(self):
+        self.layers()
+        table = self.asks("report", "layers.onnxtxt").split("\n\n")[2]
+        self.assertEqual(
+            [line.split() for line in table.splitlines()],
+            [["weight", "dtype", "shape", "bytes", "readers"],
+             ["param", "float", "[3,4]", "48", "add"],
+             ["w", "float", "[4,5]", "80", "linear"],
+             ["2", "weights,", "128", "bytes"]])
+
+    def test_json(self):
+        self.layers()
+        report = json.loads(self.asks("report", "layers.onnxtxt", "--json"))
+        self.assertEqual(list(report), ["model", "inputs", "outputs", "nodes",
+                                        "weights", "ops"])
+        self.assertEqual(report["inputs"], ["x float[3,4]"])
+        self.assertEqual(report["nodes"][1], {
+            "op": "MatMul", "name": "linear", "inputs": ["add", "w"],
+            "outputs": ["h"], "attributes": [], "shapes": ["float[3,5]"]})
+        self.assertEqual(report["weights"][1], {
+            "name": "w", "dtype": "float", "shape": [4, 5], "bytes": 80,
+            "readers": ["linear"]})
+        self.assertEqual(report["ops"], {"Add": 1, "Clip": 1, "MatMul": 1})
+        several = json.loads(self.asks("report", "layers.onnxtxt", "m.onnx",
+                                       "--json"))
+        self.assertEqual([each["model"] for each in several],
+                         ["layers.onnxtxt", "m.onnx"])
+
+    def test_first_rules_then_the_report(self):
+        """S2.21: normalize, remove dropout, replace, report."""
+        text = self.asks("report", "m.onnx", "--first", "cancel.lua")
+        self.assertRegex(text, r"(?m)^Relu\s+1$")
+        self.assertNotRegex(text, r"(?m)^Neg\s")
 
     def test_attributes_and_inferred_shapes(self):
         self.write("t.onnx", make.onnx_bytes(
