@@ -130,6 +130,19 @@ void add_views(CLI::App& app, Options& o) {
                              "ruleengine print model.onnx");
   add_paths(print, o, "models");
   print->add_flag("--weights", o.weights, "large constants in full");
+  CLI::App* code = add_verb(
+      app, "code", "the graph of a model as Lua, one statement a node",
+      "ruleengine code model.onnx > model.lua");
+  add_paths(code, o, "models");
+  code->add_option("--first", o.first, kFirst);
+  add_rule_options(code, o);
+  CLI::App* build = add_verb(
+      app, "build", "make a model of such Lua; weights are the model's",
+      "ruleengine build model.lua model.onnx -o again.onnx");
+  add_paths(build, o, "the file of code and the model that it was printed of");
+  build->add_option("-o", o.output, "the result")->required();
+  build->add_option("--limit-load", o.limit_load, "seconds for the file; 2")
+      ->check(CLI::PositiveNumber);
 }
 
 void add_draw(CLI::App& app, Options& o) {
@@ -159,6 +172,8 @@ Verb verb_of(const CLI::App& app) {
   if (name == "test") return test;
   if (name == "report") return report;
   if (name == "draw") return draw;
+  if (name == "code") return code;
+  if (name == "build") return build;
   return print;
 }
 

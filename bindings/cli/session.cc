@@ -97,6 +97,15 @@ Result<std::unique_ptr<ir::Model>> load_model(const std::string& path) {
   return is_text_model(path) ? load_text(path) : io::load(path, {});
 }
 
+lua::SandboxLimits sandbox_limits(const Options& options) {
+  lua::SandboxLimits limits;
+  limits.load_seconds = options.limit_load;
+  limits.callback_seconds = options.limit_callback;
+  limits.total_bytes = std::size_t{options.limit_memory} << 20;
+  limits.load_bytes = std::min(limits.load_bytes, limits.total_bytes);
+  return limits;
+}
+
 Result<Rules> load_rules(const std::vector<std::string>& paths,
                          const Options& options) {
   std::vector<lua::SetOption> sets;
@@ -105,12 +114,7 @@ Result<Rules> load_rules(const std::vector<std::string>& paths,
     if (!set) return set.error();
     sets.push_back(std::move(*set));
   }
-  lua::SandboxLimits limits;
-  limits.load_seconds = options.limit_load;
-  limits.callback_seconds = options.limit_callback;
-  limits.total_bytes = std::size_t{options.limit_memory} << 20;
-  limits.load_bytes = std::min(limits.load_bytes, limits.total_bytes);
-  auto set = lua::RuleSet::load(paths, sets, limits);
+  auto set = lua::RuleSet::load(paths, sets, sandbox_limits(options));
   if (!set) return set.error();
   Rules rules;
   rules.set = std::move(*set);

@@ -36,6 +36,7 @@ struct Rules {
   std::vector<std::unique_ptr<rewrite::Rule>> owned;
   std::vector<rewrite::Rule*> pointers;
 };
+lua::SandboxLimits sandbox_limits(const Options& options);
 Result<Rules> load_rules(const std::vector<std::string>& paths,
                          const Options& options);
 

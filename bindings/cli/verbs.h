@@ -15,6 +15,8 @@ int test(const Options& options);      // the examples of rules
 int report(const Options& options);    // a model as a table
 int draw(const Options& options);      // a model as a picture
 int print(const Options& options);     // a model as ONNX text
+int code(const Options& options);      // a graph as Lua
+int build(const Options& options);     // a model of such Lua
 
 }  // namespace ruleengine::cli
 

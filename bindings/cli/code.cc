@@ -1,0 +1,68 @@
+// `ruleengine code MODEL`: the graph as Lua. `ruleengine build CODE MODEL`: a
+// model of such a file.
+
+#include <fmt/format.h>
+
+#include "bindings/cli/run_paths.h"
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "bindings/lua/code.h"
+#include "core/io/load.h"
+#include "core/io/save.h"
+#include "core/text/print.h"
+
+namespace ruleengine::cli {
+namespace {
+
+Status build_one(const std::string& code_file, const std::string& path,
+                 const Options& options) {
+  auto model = load_model(path);
+  if (!model) return model.error();
+  auto status = lua::rebuild(**model, code_file, sandbox_limits(options));
+  if (!status) return status;
+  if (status = io::check_intact(**model); !status) return status;
+  auto staged =
+      is_text_model(options.output)
+          ? stage_text(options.output, text::print(**model, {.weights = true}))
+          : io::stage(**model, options.output);
+  if (!staged) return staged.error();
+  return staged->commit();
+}
+
+}  // namespace
+
+int code(const Options& options) {
+  auto paths = sort_paths(options.paths, Wants::kModels);
+  if (!paths) return fail(paths.error());
+  for (const std::string& path : paths->models) {
+    auto model = load_model(path);
+    if (!model) return fail(model.error());
+    if (auto status = run_first(**model, options); !status) {
+      return fail(status.error());
+    }
+    auto text = lua::code_of(**model);
+    if (!text) return fail(text.error());
+    if (auto status = io::check_intact(**model); !status) {
+      return fail(status.error());
+    }
+    fmt::print("{}", *text);
+  }
+  return 0;
+}
+
+int build(const Options& options) {
+  auto paths = sort_paths(options.paths, Wants::kBoth);
+  if (!paths) return fail(paths.error());
+  if (paths->rules.size() != 1 || paths->models.size() != 1) {
+    return fail({ErrorKind::kUsage, "one file of code and one model are wanted",
+                 "", "", "", "ruleengine build code.lua model.onnx -o OUT"});
+  }
+  if (auto status = check_run_paths(*paths, options); !status) {
+    return fail(status.error());
+  }
+  auto status = build_one(paths->rules[0], paths->models[0], options);
+  return status ? 0 : fail(status.error());
+}
+
+}  // namespace ruleengine::cli
