@@ -305,7 +305,7 @@ class CodePrinter {
     return fmt::format(
         "-- The graph of {}, opsets: {}.\n"
         "-- `ruleengine build CODE.lua MODEL -o OUT` makes a model of this; "
-        "weights, types and\n-- functions are those of MODEL.\n\n",
+        "weights, types and\n-- functions are those of MODEL.\n",
         printable(model_.path.empty()
                       ? "a model"
                       : std::filesystem::path(model_.path).filename().string()),

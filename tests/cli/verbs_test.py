@@ -10,7 +10,8 @@ from onnx import numpy_helper
 
 from support import make, numbers, program
 
-VERBS = ["run", "match", "explain", "coverage", "test", "report", "print"]
+VERBS = ["run", "match", "explain", "coverage", "test", "report", "print",
+         "code", "build"]
 BERT = program.ROOT / "examples" / "bert.onnx"
 
 
@@ -36,7 +37,7 @@ class VerbsTest(program.ProgramTest):
 
 class Help(VerbsTest):
     def test_says_where_first_ends(self):
-        for verb in ("match", "explain", "report"):
+        for verb in ("match", "explain", "report", "code"):
             self.assertRegex(self.asks(verb, "--help"),
                              r"--first TEXT \.\.\. +rules to run .*last")
 
