@@ -270,11 +270,11 @@ class Refused(Code):
     def test_mistakes_are_said_with_their_line(self):
         for old, new, says in (
                 ("op.Add{", "op.Adn{", ["no op 'Adn'", "did you mean 'Add'",
-                                        "code.lua:7"]),
-                ("{add, w}", "{x, w}", ["'x' was released", "code.lua:9"]),
-                ("{add, w}", "{nothing, w}", ["'nothing'", "code.lua:9"]),
+                                        "code.lua:6"]),
+                ("{add, w}", "{x, w}", ["'x' was released", "code.lua:8"]),
+                ("{add, w}", "{nothing, w}", ["'nothing'", "code.lua:8"]),
                 ("{add, w}", "{add, 3}", ["an input that is no value"]),
-                ('input "x"', 'input "z"', ["has no input 'z'", "code.lua:5"]),
+                ('input "x"', 'input "z"', ["has no input 'z'", "code.lua:4"]),
                 ('weight "w"', 'weight "x"', ["has no weight 'x'"]),
                 ("output(clamp)", "", ["no `output`"]),
                 ("output(clamp)", "output(clamp, clamp)",
