@@ -10,7 +10,7 @@ return rule {
   changes_meaning = true,
 
   match = function(op, x, w, b)
-    return op.Tanh(linear.any(op, x, w, b))
+    return op.Tanh(context(linear.any(op, x, w, b)))
   end,
 
   replace = function(op, x, w, b)
@@ -39,6 +39,13 @@ return rule {
           y = Sigmoid(o)
         }]],
       "h = Gemm(x, w, b) t = Relu(h) o = Gemm(t, v) y = Sigmoid(o)" },
+    { "the layer has another reader", [[
+        (float[3,5] x) => (float[3,2] y, float[3,2] z) <float[5,2] w = {1,2,3,4,5,6,7,8,9,10}, float[2] b = {1,2}> {
+          h = Gemm(x, w, b)
+          y = Tanh(h)
+          z = Neg(h)
+        }]],
+      "h = Gemm(x, w, b) y = Relu(h) z = Neg(h)" },
     { "no layer before it", [[
         (float[3,5] x) => (float[3,5] y) {
           h = Sigmoid(x)
