@@ -301,6 +301,20 @@ TEST_CASE("a replacement that cannot be built is refused at load") {
             .what.starts_with("a result of a replacement is an `either`"));
 }
 
+TEST_CASE("a replacement without end is refused, not followed") {
+  const auto chain = [](const char* count) {
+    return "function(op, x) for i = 1, " + std::string(count) +
+           " do x = op.Add(x, x) end return x end";
+  };
+  CHECK(refused_replacement(chain("1200")).what ==
+        "the replacement is too large");
+  CHECK(refused_replacement(chain("1e6")).what != "");
+  RuleRunner deep("match = function(op, x) return op.Tanh(x) end,\nreplace = " +
+                      chain("900"),
+                  "(float[2] x) => (float[2] y) { y = Tanh(x) }");
+  CHECK(deep.attempt().fired);
+}
+
 TEST_CASE("keys that do not go together") {
   const std::string match = "match = function(op, x) return op.Tanh(x) end,\n";
   const std::string replace =

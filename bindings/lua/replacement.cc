@@ -24,6 +24,11 @@ class Check {
         seen_(replacement.draft.nodes().size()) {}
 
   std::optional<ReplacementProblem> run() {
+    if (made_.draft.terms().size() > pattern::kMaxTerms ||
+        height() > pattern::kMaxHeight) {
+      report(made_.line, wrong("the replacement is too large"));
+      return std::move(problem_);
+    }
     if (made_.results.size() != pattern_.results().size()) {
       Diagnostic error = wrong(
           "the replacement returns another number of "
@@ -39,6 +44,21 @@ class Check {
   }
 
  private:
+  // The longest chain of nodes. What a term is made of was made before it.
+  std::size_t height() const {
+    std::vector<std::size_t> of_term(made_.draft.terms().size());
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < of_term.size(); ++i) {
+      const pattern::Term& term = made_.draft.terms()[i];
+      if (term.kind != TermKind::kOutput) continue;
+      for (const TermId input : made_.draft[term.node].inputs) {
+        of_term[i] = std::max(of_term[i], of_term[input.index()] + 1);
+      }
+      most = std::max(most, of_term[i]);
+    }
+    return most;
+  }
+
   void report(int line, Diagnostic error) {
     if (!problem_) problem_ = {line, std::move(error)};
   }

@@ -102,7 +102,7 @@ bool Replacer::push_taken(const Term& term) {
   return true;
 }
 
-bool Replacer::is_taken(TermId id) const {
+bool Replacer::is_taken(TermId id) {
   const Term& term = made_.draft[id];
   switch (term.kind) {
     case TermKind::kVariable:
@@ -112,14 +112,20 @@ bool Replacer::is_taken(TermId id) const {
       return static_cast<bool>(match_.nodes[term.node.index()]);
     case TermKind::kContext:
       return is_taken(term.base);
-    case TermKind::kEither:
-      for (const pattern::Alternative& each : term.alternatives) {
-        if (is_taken(each.term)) return true;
-      }
-      return false;
+    case TermKind::kEither: {
+      const auto at = taken_.find(id.index());
+      if (at != taken_.end()) return at->second;
+      return taken_[id.index()] = any_taken(term);
+    }
     default:
       return true;
   }
+}
+
+bool Replacer::any_taken(const Term& term) {
+  return std::ranges::any_of(term.alternatives, [this](const auto& each) {
+    return is_taken(each.term);
+  });
 }
 
 const Replacer::Values* Replacer::values_of(pattern::NodePatternId id) {

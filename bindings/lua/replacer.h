@@ -32,7 +32,8 @@ class Replacer {
   bool push_attribute_of(const pattern::AttributePattern& attribute);
   void push_variable(pattern::VariableId id);
   bool push_taken(const pattern::Term& term);
-  bool is_taken(pattern::TermId id) const;
+  bool is_taken(pattern::TermId id);
+  bool any_taken(const pattern::Term& term);
   const Values* values_of(pattern::NodePatternId id);
   bool build(const pattern::NodePattern& node, ir::NodeId kept, Values& out);
   bool push_inputs(const pattern::NodePattern& node, ir::NodeId kept, int table,
@@ -45,6 +46,7 @@ class Replacer {
   const match::Match& match_;
   FunctionRef computed_;
   std::map<std::uint32_t, Values> built_;
+  std::map<std::uint32_t, bool> taken_;  // each `either`, once
 };
 
 }  // namespace ruleengine::lua
