@@ -126,6 +126,8 @@ class CodePrinter {
   void scope(BlockId id, int depth) {
     const ir::Block& block = graph_.block(id);
     for (const ValueId value : block.inputs) {
+      // Before IR version 4 weights had to be inputs.
+      if (graph_.value(value).kind != ir::ValueKind::kInput) continue;
       const std::string& name = define(value, graph_.name(value));
       line(depth,
            fmt::format("{} = input {}", name, code_text(graph_.name(value))),

@@ -239,6 +239,17 @@ class Build(Code):
         self.write("odd.onnx", made.SerializeToString())
         self.same(self.folder / "odd.onnx")
 
+    def test_weights_that_are_inputs(self):
+        made = parser.parse_model(LAYERS)
+        for weight in made.graph.initializer:
+            made.graph.input.append(helper.make_tensor_value_info(
+                weight.name, weight.data_type, list(weight.dims)))
+        for version in 3, 8:
+            made.ir_version = version
+            name = f"v{version}.onnx"
+            self.write(name, made.SerializeToString())
+            self.same(self.folder / name)
+
     def test_a_long_graph(self):
         nodes = [helper.make_node("Neg", [f"v{i}"], [f"v{i + 1}"], f"n{i}")
                  for i in range(30_000)]
