@@ -25,6 +25,7 @@ class BadModelsTest(program.ProgramTest):
         write(self.folder)
         self.read(["run", "cancel.lua", "m.onnx", "-o", "out.onnx"])
         self.read(["report", "m.onnx"])
+        self.read(["code", "m.onnx"])
 
     def check_odd(self, write):
         write(self.folder)
@@ -33,6 +34,10 @@ class BadModelsTest(program.ProgramTest):
                         program=which)
             self.run_ok("report", "m.onnx", program=which)
             self.run_ok("print", "m.onnx", program=which)
+            code = self.run_ok("code", "m.onnx", program=which).out
+            self.write("code.lua", code)
+            self.run_ok("build", "code.lua", "m.onnx", "-o", "again.onnx",
+                        program=which)
 
     def run_many(self, models, which):
         """The names of those refused, all read by one process."""
