@@ -107,6 +107,7 @@ class Round {
       ~Frame() {
         rt.task = before;
         rt.session.members.pop_back();
+        rt.session.not_taken.clear();  // the names are the pattern's
       }
     } frame{rt_, rt_.task};
     FunctionRef computed = 0;

@@ -185,6 +185,18 @@ TEST_CASE("the branch that was taken is what stands for an either") {
   CHECK(without.ops() == "Relu");
 }
 
+TEST_CASE("what the branch did not take is named where it is missed") {
+  const std::string rule =
+      "match = function(op, x, b)\n"
+      "  return op.Tanh(maybe(op.Add(x, b), x)) end,\n"
+      "replace = function(op, x, b) return op.Sub(x, b) end";
+  RuleRunner without(rule, "(float[2] x) => (float[2] y) { y = Tanh(x) }");
+  const Attempted out = without.attempt();
+  CHECK(out.what() == "input 'B' of Sub is required");
+  CHECK(out.error->hint.find("m.b") != std::string::npos);
+  CHECK(out.error->where.find("r.lua:3") != std::string::npos);
+}
+
 TEST_CASE("S2.13 every match is replaced, a node once, shared values stay") {
   RuleRunner runner(
       replaced("function(op, x) return op.Neg(op.Neg(x)) end",

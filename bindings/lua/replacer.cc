@@ -46,7 +46,11 @@ bool Replacer::fail_at(int line) {
 
 void Replacer::push_variable(pattern::VariableId id) {
   if (id.index() < made_.shared_variables) {
-    return push_bound(rt_, state_, match_.bound[id.index()]);
+    const match::Bound& bound = match_.bound[id.index()];
+    if (bound.kind == match::Bound::Kind::kNothing) {
+      rt_.session.not_taken.push_back(made_.draft[id].name);
+    }
+    return push_bound(rt_, state_, bound);
   }
   if (computed_ == 0) return lua_pushnil(state_);
   lua_rawgeti(state_, LUA_REGISTRYINDEX, computed_);

@@ -196,6 +196,52 @@ class Stays(Replacing):
         self.stays(model(layer().replace("axis = -1", "axis = 2")))
 
 
+class Layers(Replacing):
+    TEXT = """g (float[3,5] x) => (float[3,1] y)
+        <float[5,10] w1 = {%s}, float[10] b1 = {%s}, float[10,1] w2 = {%s}> {
+          h = Gemm(x, w1, b1)
+          t = Tanh(h)
+          o = Gemm(t, w2)
+          y = Sigmoid(o) }""" % (",".join("1" * 50), ",".join("2" * 10),
+                                ",".join("3" * 10))
+    PASS = """return rule {
+      doc = "the first layer's activation, as the guide has it",
+      changes_meaning = true,
+      pass = function(graph, op)
+        local function pattern(op, v)
+          return op.Tanh(op.Gemm{v, any, any, attrs = any}:as "linear")
+        end
+        local function replacement(op, v)
+          return op.Relu(op.Gemm{v, any, any, attrs = any}:as "linear")
+        end
+        need(#replace_pattern(graph, pattern, replacement) %s 1, "so many")
+      end }"""
+
+    def run_pass(self, relation):
+        made = make.model(self.TEXT)
+        for node, name in zip(made.graph.node, ["fc1", "tanh", "fc2", "last"]):
+            node.name = name
+        self.write("m.onnx", made.SerializeToString())
+        self.write("guide.lua", self.PASS % relation)
+        done = self.run_ok("run", "guide.lua", "m.onnx", "-o", "out.onnx")
+        return made.graph, onnx.load(self.folder / "out.onnx").graph, done.err
+
+    def test_s2_1_to_s2_6_the_two_layers_of_the_guide(self):
+        before, after, _ = self.run_pass("<=")  # 1, then none is left
+        self.assertEqual([node.op_type for node in after.node],
+                         ["Gemm", "Relu", "Gemm", "Sigmoid"])
+        for i in (0, 2, 3):
+            was, now = before.node[i], after.node[i]
+            self.assertEqual((was.name, was.op_type, *was.input, *was.output),
+                             (now.name, now.op_type, *now.input, *now.output))
+        self.assertEqual(list(before.initializer), list(after.initializer))
+
+    def test_s2_2_a_pass_may_turn_down_what_it_found(self):
+        before, after, err = self.run_pass(">")
+        self.assertEqual(before, after)
+        self.assertIn("4 -> 4 nodes", err)
+
+
 class Opaque(Replacing):
     def test_s2_14_a_kernel_of_ones_own_is_one_node(self):
         self.write("own.lua", """return rule {
