@@ -415,11 +415,18 @@ class CodeRecorder {
     }
     const std::size_t block = record_.blocks.size();
     record_.blocks.emplace_back();
-    open_.push_back(block);
-    Nested nested(state);
-    lua_pushvalue(state, index);
-    lua_call(state, 0, 0);
-    open_.pop_back();
+    // Closed also where the code catches what its body raised.
+    struct Open {
+      std::vector<std::size_t>& blocks;
+      ~Open() { blocks.pop_back(); }
+    };
+    {
+      open_.push_back(block);
+      const Open open{open_};
+      Nested nested(state);
+      lua_pushvalue(state, index);
+      lua_call(state, 0, 0);
+    }
     if (!record_.blocks[block].ended) {
       fail(state, "the graph of an attribute has no `output`",
            "output(y) behind its last statement");

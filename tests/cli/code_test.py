@@ -307,6 +307,14 @@ class Refused(Code):
             with self.subTest(new=new):
                 self.refused(self.change(old, new), says)
 
+    def test_a_body_that_fails_and_is_caught(self):
+        code = self.change(
+            "output(clamp)",
+            'pcall(function() op.If{x, then_branch = function() error("no") '
+            "end} end)\noutput(clamp)")
+        code = code.replace("x, param = nil", "param = nil")
+        self.build(code, "m.onnxtxt")
+
     def test_it_cannot_run_for_ever(self):
         self.refused("while true do end", "ran longer than 2 s", expected=5)
         self.refused('x = input "x" while true do op.Neg(x) end', "code.lua",
