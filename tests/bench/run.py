@@ -22,7 +22,8 @@ import tempfile
 
 import measure
 
-NAMES = ["startup", "peers", "siblings", "many_rules", "scaling", "weights"]
+NAMES = ["startup", "peers", "siblings", "many_rules", "scaling", "weights",
+         "latency"]
 HERE = pathlib.Path(__file__).resolve().parent
 
 
