@@ -88,7 +88,7 @@ return rule {
       m.equation)
     -- An Einsum repeats a size of 1, a product does not.
     local rows, columns = m.a:dim(a[summed[1]] - 1), m.b:dim(b[summed[1]] - 1)
-    need(rows == columns or (type(rows) ~= "number" and type(columns) ~= "number"),
+    need(rows and rows == columns,
       "the size that is summed over may be 1 on one side alone", m.equation)
     -- The result's order of what is in both is as good as any.
     batch = {}
