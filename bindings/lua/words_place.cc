@@ -1,12 +1,14 @@
-// here, blame: for libs that describe first and build later. What they build
-// counts for the line of the rule file that described it.
+// here, blame, known_ops: for libs that describe first and build later. What
+// they build counts for the line of the rule file that described it.
 #include <lua.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/sandbox_meter.h"
 #include "bindings/lua/words_session.h"
+#include "core/ir/op_facts.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -56,8 +58,27 @@ int blame(lua_State* state) {
   return lua_gettop(state) - 1;
 }
 
-constexpr luaL_Reg kPlaces[] = {
-    {"here", here}, {"blame", blame}, {nullptr, nullptr}};
+// known_ops(): "Add", "ruleengine.Linear", ...: a list, in order.
+int known_ops(lua_State* state) {
+  lua_newtable(state);
+  std::string last;
+  int count = 0;
+  for (const ir::OpFacts& op : ir::all_ops()) {
+    std::string name(op.domain);
+    if (!name.empty()) name += '.';
+    name += op.type;
+    if (name == last) continue;  // an older version came before
+    lua_pushlstring(state, name.data(), name.size());
+    lua_rawseti(state, -2, ++count);
+    last = std::move(name);
+  }
+  return 1;
+}
+
+constexpr luaL_Reg kPlaces[] = {{"here", here},
+                                {"blame", blame},
+                                {"known_ops", known_ops},
+                                {nullptr, nullptr}};
 
 }  // namespace
 

@@ -127,7 +127,7 @@ std::string kind_at(lua_State* state, int index);
 void install_op(lua_State* state, Words& words);       // metatable of op
 void install_handles(lua_State* state, Words& words);  // metatable of terms
 void install_choices(lua_State* state, Words& words);  // either ... rest
-void install_places(lua_State* state, Words& words);   // here, blame
+void install_places(lua_State* state, Words& words);   // here ... known_ops
 
 inline constexpr const char* kTermMetatable = "ruleengine.term";
 inline constexpr const char* kOpMetatable = "ruleengine.op";

@@ -38,8 +38,8 @@ local function nodes_of(t, entry)
   return nodes
 end
 
---- The node at a path: the branches on the way, then the position in the sequence there, all counted from 0. For a wildcard
---- get_node{0, 2, is_wildcard = true}, which is a table with the list `nodes`.
+--- The node at a path: the branches on the way, then the position in the sequence there, all counted from 0. For a
+--- wildcard get_node{0, 2, is_wildcard = true}, which is a table with the list `nodes`.
 function Match:get_node(...)
   local path, place = path_of(...), here()
   if #path == 0 then wrong(place, "get_node() takes a path, such as 0, 2") end

@@ -1,4 +1,4 @@
---- Trees as patterns. plan() gives every place of a tree its name, once; build() says in `match` what the tree describes.
+--- Trees as patterns. plan() gives every place of a tree its name; build() says in `match` what the tree describes.
 local words = lib "tree_words"
 local kind, wrong, shown, shown_path = words.kind, words.wrong, words.shown, words.shown_path
 

@@ -1,4 +1,4 @@
---- The words of the tree grammar: what they describe is kept, with its place, until `match` runs. lib "tree" hands them on.
+--- The words of the tree grammar, which lib "tree" hands on: what they describe is kept, with its place, until `match`.
 local words = {}
 
 local function kind(name)
@@ -27,8 +27,8 @@ function words.shown_path(path) return #path == 0 and "the root" or "(" .. table
 
 local wrong, shown = words.wrong, words.shown
 
---- Of one of these ops. `detail` is its table in the function style: attributes by name, and what stands beside the trunk
---- by place; without it any attribute may have any value. `predicate` may stand for it or follow it.
+--- Of one of these ops. `detail` is its table in the function style: attributes by name, and what stands beside the
+--- trunk by place; without it any attribute may have any value. `predicate` may stand for it or follow it.
 function words.is(ops, detail, predicate)
   local place = here()
   if type(ops) == "string" then ops = {ops} end
@@ -45,7 +45,7 @@ function words.is(ops, detail, predicate)
   return setmetatable({place = place, ops = ops, detail = detail, facts = {}, predicates = {predicate}}, Check)
 end
 
---- A check in the function style: build(op, name, below, ...) is a pattern upon what is below; name "w" is its variable w.
+--- A check in the function style: build(op, name, below, ...) is a pattern upon what is below; name "w" is a variable.
 function words.pattern(build)
   if type(build) ~= "function" then
     wrong(here(), "pattern() takes a function(op, name, below); found %s", shown(build))
@@ -53,21 +53,44 @@ function words.pattern(build)
   return setmetatable({place = here(), build = build, facts = {}, predicates = {}}, Check)
 end
 
---- v as a check; a name is that of an op.
+local most_asked = 24  -- ops that one predicate is asked of
+
+-- The ops that a predicate may say yes to: it is asked of a node of each known op that has nothing but its op. Where it
+-- looks at more than that, the node itself will tell.
+local function ops_of(predicate, place)
+  local unknown, ops = {}, {}
+  for _, name in ipairs(known_ops()) do
+    local domain, op = name:match("^(.*)%.([^.]*)$")
+    local node = setmetatable({op = op or name, domain = domain or ""}, {__index = function() error(unknown) end})
+    local told, answer = pcall(predicate, node)
+    if not told and not rawequal(answer, unknown) then error(answer, 0) end
+    if not told or answer then ops[#ops + 1] = name end
+  end
+  if #ops == 0 then
+    wrong(place, "a predicate that says no to every op that is known; expected is(\"domain.Op\", predicate)")
+  end
+  if #ops > most_asked then
+    wrong(place, "a predicate that %d ops may fulfil; expected one that looks at node.op first, or is(\"Op\", f)", #ops)
+  end
+  return ops
+end
+
+--- v as a check: a name is that of an op, a function is a predicate.
 function words.check(v, place, what)
   if type(v) == "string" then
     return setmetatable({place = place, ops = {v}, facts = {}, predicates = {}}, Check)
   end
   if type(v) == "function" then
-    wrong(place, "%s is a function; expected the ops that it is asked of: is(\"Softmax\", function(node) ... end)", what)
+    return setmetatable({place = place, ops = ops_of(v, place), facts = {}, predicates = {v}}, Check)
   end
   if words.kind(v) ~= "check" then wrong(place, "%s is no check; found %s", what, shown(v)) end
   return v
 end
 
---- A check, and a question to the node: function(node) that returns true or false.
+--- A check, and a question to the node: function(node) that returns true or false; or the question alone.
 function words.node_check(check, predicate)
   local place = here()
+  if predicate == nil then return words.check(check, place, "the argument of node_check()") end
   if type(predicate) ~= "function" then
     wrong(place, "node_check() takes a check and a function(node); found %s", shown(predicate))
   end
@@ -148,7 +171,8 @@ local function check_permutations(place, fork)
     end
     for _, branch in ipairs(order) do
       if type(branch) ~= "number" or branch % 1 ~= 0 or branch < 0 or branch >= #fork.inputs or seen[branch] then
-        wrong(place, "perms_override names branch %s; expected each of 0 to %d once at most", shown(branch), #fork.inputs - 1)
+        wrong(place, "perms_override names branch %s; expected each of 0 to %d once at most",
+          shown(branch), #fork.inputs - 1)
       end
       seen[branch] = true
     end
@@ -189,7 +213,8 @@ function words.module(node)
   if type(node) ~= "table" then wrong(place, "module() takes a table; found %s", shown(node)) end
   for key, value in pairs(node) do
     if module_keys[key] ~= type(value) then
-      wrong(place, "`%s` of a module; expected type, attrs, weights, take or outputs; found %s", tostring(key), shown(value))
+      wrong(place, "`%s` of a module; expected type, attrs, weights, take or outputs; found %s",
+        tostring(key), shown(value))
     end
   end
   if not node.type then wrong(place, "a module has no `type`") end

@@ -158,7 +158,10 @@ class Mistakes(TreeTest):
         for tree, *said in (
                 ('{is "Sigmiod"}', "no op 'Sigmiod'", "did you mean"),
                 ('{is("Relu", {alhpa = 1})}', "'alhpa'"),
-                ('{function(node) return true end}', "is a function"),
+                ('{function(node) return true end}', "looks at node.op"),
+                ('{function(node) return node.attrs.axis end}', "node.op"),
+                ('{function(node) return false end}', "says no to every op"),
+                ('{function(node) return nodes.op end}', "'nodes'"),
                 ('{is "Relu", 7}', "at (1) is no check; found 7"),
                 ('{Wildcard(is "Relu", "!")}', "a wildcard takes", "'!'"),
                 ('{getitem(0)}', "behind no node"),
@@ -178,8 +181,8 @@ class Mistakes(TreeTest):
             with self.subTest(tree):
                 self.rule(tree)
                 # What has no place of its own is of the call of `rule`.
-                self.refused(6 if "function" in tree or "7" in tree else 7,
-                             *said)
+                self.refused("" if "function" in tree else
+                             6 if "7" in tree else 7, *said)
 
     def test_of_the_rule_itself(self):
         for more, said in (

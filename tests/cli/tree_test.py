@@ -42,6 +42,26 @@ class Sequences(TreeTest):
         self.assertEqual(self.report["rejected"][0]["reason"],
                          "the check at (0) says no")
 
+    def test_s0_2_a_predicate_alone(self):
+        for check in ('function(node) return node.op == "LeakyRelu" and'
+                      ' node.attrs.alpha > 0.5 end',
+                      'node_check(function(node) return node.op:sub(1, 5) =='
+                      ' "Leaky" and not (node.attrs.alpha <= 0.5) end)'):
+            with self.subTest(check):
+                self.rule(f'{{is "Relu", {check}}}')
+                self.took("(float[2] x) => (float[2] y)"
+                          "{ a = Relu(x) y = LeakyRelu <alpha = 0.75> (a) }",
+                          "example::Took(x)")
+                self.unchanged("(float[2] x) => (float[2] y)"
+                               "{ a = Relu(x) y = LeakyRelu(a) }")
+
+    def test_s0_2_a_predicate_of_two_ops(self):
+        self.rule('{function(n) return n.op == "Sin" or n.op == "Cos" end,'
+                  ' is "Exp"}')
+        self.took("(float[2] x) => (float[2] y, float[2] z)"
+                  "{ a = Sin(x) y = Exp(a) b = Cos(x) z = Exp(b) }",
+                  "example::Took(x)", "example::Took(x)")
+
     def test_s0_2_one_of_several_kinds(self):
         self.rule('{is{"Sin", "Cos"}, is "Exp"}')
         self.took("(float[2] x) => (float[2] y, float[2] z)"
