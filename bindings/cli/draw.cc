@@ -25,8 +25,8 @@ using Json = nlohmann::ordered_json;
 using draw::Scene;
 using draw::View;
 
-constexpr std::size_t kMostViews = 400;  // of a page
-constexpr std::size_t kMostBoxes = 30'000;
+constexpr std::size_t kMostViews = 300;  // of a page
+constexpr std::size_t kMostBoxes = 12'000;
 constexpr std::size_t kTextBytes = 300;  // of a name on a page
 constexpr std::size_t kMostListed = 60;  // inputs, attributes, rejections
 constexpr double kSeconds = 120;         // for Graphviz

@@ -76,13 +76,15 @@ function Match:get_value(...)
   local entry = last.trunk and type(path[#path]) == "number" and last.trunk[path[#path] + 1]
   if entry and entry.kind == "shared" and not entry.check and not last.fork then return self.m[entry.name] end
   local branch = branch_at(self, path, #path, place)
+  local only = branch.trunk and not branch.fork and #branch.trunk == 1 and branch.trunk[1]
+  if only and only.kind == "shared" and not only.check then return self.m[only.name] end
   if not branch.leaf then
     wrong(place, "the path %s: a node stands there, which get_node() gives", shown_path(path))
   end
   return self.m[branch.leaf]
 end
 
---- A variable of the pattern() at a path: get(0, 1, "w").
+--- A variable of the pattern() at a path: get(0, 1, "w"); of one that is the operator of a fork get(0, "op", "w").
 function Match:get(...)
   local path = {...}
   local name = table.remove(path)

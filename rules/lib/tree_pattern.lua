@@ -70,8 +70,10 @@ local function plan_branch(plan, branch, path, place)
   if kind(branch) == "fork" then
     local inputs = {}
     for i, each in ipairs(branch.inputs) do inputs[i] = plan_branch(plan, each, joined(path, i - 1), branch.place) end
-    local operator = note(plan, {kind = "check", check = branch.operator, path = path,
-      name = tag_of(branch.operator, "op", path)})
+    -- What a pattern() names in it is apart from what one at the same place of a sequence does.
+    local own = joined(path, "op")
+    local operator = note(plan, {kind = "check", check = branch.operator, path = path, words = own,
+      name = branch.operator.build and named("node", own) or tag_of(branch.operator, "op", path)})
     return {fork = branch, path = path, inputs = inputs, operator = operator,
       trunk = plan_trunk(plan, branch.output, path, operator, branch.place)}
   end
@@ -130,7 +132,7 @@ local function node(op, entry, operands, perms, inner)
   if check.build then
     -- name "w" is a variable, name("node", p) names the node that makes p.
     local function name(word, p)
-      local full = named(word, entry.path)
+      local full = named(word, entry.words or entry.path)
       return p and p:as(full) or any(full)
     end
     value = check.build(op, name, table.unpack(operands))

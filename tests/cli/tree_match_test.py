@@ -42,6 +42,37 @@ class Answers(TreeTest):
     def test_s0_13_values(self):
         self.assertEqual(self.said("t:get_value(0, 0).name"), "x")
 
+    def test_patterns_as_checks_and_operators(self):
+        tree = """Fork{
+          inputs = {{is "Relu", tree.pattern(function(op, name, x)
+                       return name("node", op.Exp(name("inner", op.Abs(x)))) end)}, any},
+          operator = tree.pattern(function(op, name, a, b) return name("node", op.Add(a, op.Mul(b, name "w"))) end)}"""
+        graph = """(float[2] x, float[2] z) => (float[2] y) <float[2] w = {1, 2}> {
+          a = Relu(x) [abs] b = Abs(a) [exp] c = Exp(b) d = Mul(z, w) [add] y = Add(c, d) }"""
+        for said, name in (("t:get_node(0, 1).name", "exp"),
+                           ('t:get(0, 1, "inner").name', "abs"),
+                           ("t:pre_trunk().name", "add"),
+                           ('t:get("op", "w").name', "w"),
+                           ("t:get_value(1).name", "z")):
+            with self.subTest(said):
+                self.rule(tree, named(said))
+                self.took(graph, f"example::{name}(x, z)")
+
+    def test_shared_values_as_branches(self):
+        self.rule('Fork{inputs = {shared, {shared, is "Exp"}},'
+                  ' operator = is "Sub", output = {is "Neg"}}',
+                  named("t:get_value(0).name .. t:get_value(1, 0).name"),
+                  before="local shared = SharedNodeCheck()")
+        self.took("(float[2] x) => (float[2] y)"
+                  "{ a = Exp(x) b = Sub(x, a) y = Neg(b) }",
+                  "example::xx(x, x)")
+
+    def test_s0_24_outputs_of_an_operator(self):
+        self.rule('Fork{inputs = {any, any}, operator = is("Split",'
+                  ' {attrs = any}), output = {getitem(1), is "Exp"}}')
+        self.took("(float[4] x, int64[2] s) => (float[N] y)"
+                  "{ a, b = Split(x, s) y = Exp(b) }", "example::Took(x, s)")
+
     def test_s0_9_a_wildcard_that_took_nothing(self):
         self.assertEqual(
             self.said('"n" .. #t:get_node{1, is_wildcard = true}.nodes'), "n0")
