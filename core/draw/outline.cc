@@ -306,8 +306,9 @@ class Builder {
   void cut(GroupId id) {
     const std::vector<Item> children = group(id).children;
     if (children.size() <= most_) return;
-    const std::size_t length = std::max<std::size_t>(
-        {most_ / 2, 10, (children.size() + most_ - 1) / most_});
+    // Shorter than the list, and few enough for one more list.
+    const std::size_t length =
+        std::max<std::size_t>(most_ / 2, (children.size() + most_ - 1) / most_);
     const std::size_t parts = (children.size() + length - 1) / length;
     group(id).children.clear();
     for (std::size_t i = 0; i < children.size(); i += length) {

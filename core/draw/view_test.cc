@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -118,15 +119,20 @@ TEST_CASE("a long list is cut, and no view is larger than it may be") {
     steps.push_back("n" + std::to_string(i) + " " + ops[(state >> 24) % 5]);
   }
   const auto m = model(chain(steps));
-  const auto made = outline(m->graph, 20);
-  REQUIRE(made.ok());
   NoFacts facts;
   const Marks marks;
-  const Scene scene{m->graph, *made, marks, facts};
-  for (std::size_t i = 0; i < made->groups.size(); ++i) {
-    CHECK(view_of(scene, GroupId(i), 20).boxes.size() <= 20);
+  for (const std::size_t most : {4, 5, 11, 20, 300}) {
+    const auto made = outline(m->graph, most);
+    REQUIRE(made.ok());
+    const Scene scene{m->graph, *made, marks, facts};
+    std::size_t largest = 0;
+    for (std::size_t i = 0; i < made->groups.size(); ++i) {
+      const View view = view_of(scene, GroupId(i), most);
+      largest = std::max(largest, view.boxes.size());
+    }
+    CHECK(largest <= most);
+    CHECK((*made)[Outline::root()].nodes == 3000);
   }
-  CHECK((*made)[Outline::root()].nodes == 3000);
 }
 
 TEST_CASE("what rules match is opened first") {

@@ -221,6 +221,12 @@ class Large(DrawTest):
         all_of_them = self.texts(self.drawn("m.svg", "--boxes", "100"))
         self.assertEqual((few.count("Relu"), all_of_them.count("Relu")),
                          (1, 10))
+        for boxes in range(4, 14):
+            for scoped in (True, False):
+                self.chain(10, scoped)
+                data = Tags(self.drawn("m.html", "--boxes", boxes)).data
+                self.assertEqual(
+                    sum(node["op"] == "Cos" for node in data["nodes"]), 10)
 
     def test_time_grows_with_the_model_and_no_faster(self):
         seconds = []
