@@ -105,12 +105,12 @@ class Page {
     }
   }
 
-  std::string dot() const {
-    std::string text;
+  std::vector<std::string> dots() const {
+    std::vector<std::string> out;
     for (const View& view : views_) {
-      text += draw::dot(scene_, view, {.legend = false, .heading = ""});
+      out.push_back(draw::dot(scene_, view, {.legend = false, .heading = ""}));
     }
-    return text;
+    return out;
   }
 
   Json data() {
@@ -208,23 +208,11 @@ class Page {
   Json nodes_ = Json::array();
 };
 
-std::vector<std::string> split_pictures(const std::string& svg) {
-  std::vector<std::string> out;
-  constexpr std::string_view kEnd = "</svg>";
-  std::size_t at = 0;
-  while (true) {
-    const auto end = svg.find(kEnd, at);
-    if (end == svg.npos) return out;
-    out.push_back(svg.substr(at, end + kEnd.size() - at));
-    at = end + kEnd.size();
-  }
-}
-
 Result<std::string> page(const Scene& scene, const Matches& matches,
                          const std::string& name, const Options& options) {
   Page page(scene, options.boxes);
-  auto svg = svg_of(page.dot(), kSeconds);
-  if (!svg) return svg.error();
+  auto svgs = svgs_of(page.dots(), kSeconds);
+  if (!svgs) return svgs.error();
   Json data = page.data();
   data["model"] = name;
   data["summary"] = count(scene.graph.live_node_count(), "node");
@@ -234,7 +222,7 @@ Result<std::string> page(const Scene& scene, const Matches& matches,
     if (rejected.size() < kMostListed) rejected.push_back(each);
   }
   data["rejected"] = std::move(rejected);
-  return draw_page(name, split_pictures(*svg), data);
+  return draw_page(name, *svgs, data);
 }
 
 // --- the verb
@@ -247,7 +235,9 @@ Result<std::string> picture(const Scene& scene, const Matches& matches,
   const View view = draw::view_of(scene, draw::Outline::root(), options.boxes);
   std::string dot = draw::dot(scene, view, {.legend = true, .heading = name});
   if (form == ".dot") return dot;
-  return svg_of(dot, kSeconds);
+  auto svgs = svgs_of({dot}, kSeconds);
+  if (!svgs) return svgs.error();
+  return std::move(svgs->front());
 }
 
 Status check_output(const std::string& model, const Options& options) {

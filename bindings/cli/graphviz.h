@@ -4,14 +4,16 @@
 #define RULEENGINE_BINDINGS_CLI_GRAPHVIZ_H_
 
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 
 namespace ruleengine::cli {
 
-// The SVG of each digraph in `dot`, one behind the other. What it takes longer
-// than `seconds` for is a limit.
-Result<std::string> svg_of(const std::string& dot, double seconds);
+// The SVG of each digraph, in order; several are drawn side by side. What all
+// of it takes longer than `seconds` for is a limit.
+Result<std::vector<std::string>> svgs_of(const std::vector<std::string>& dots,
+                                         double seconds);
 
 }  // namespace ruleengine::cli
 
