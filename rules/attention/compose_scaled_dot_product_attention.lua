@@ -8,7 +8,8 @@ return rule {
     The scale multiplies or divides the scores, before or after masks, or q and k; several multiply, and one
     for each head goes to q. A soft cap is tanh between scale and mask. Masks are added, taken away, and chosen by
     Where, in any number and order; a scale after them scales them too. Dropout is carried as dropout_p. Key and
-    value heads that are repeated by Expand, or one for all, stay as few as they are.]],
+    value heads that are repeated by Expand, or one for all, stay as few as they are. Scores that something else reads
+    stay for that.]],
   phase = "attention",
 
   match = function(op, q, k, v, swapped, scale, q_scale, k_scale, head_scale, cap, times, mask, fill, shown, hidden,
@@ -18,10 +19,10 @@ return rule {
 
     local keys = attention.transposed(op, k, "split", swapped)
     keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "_ _ _ T"
-    local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):shape "B H S T"
+    local scores = context(op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):shape "B H S T")
     scores = either(
       function() head_scale:shape "... H 1 1"; return op.Mul(scores, head_scale) end,
-      op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
+      context(op.Mul(scores, scale)), context(op.Div(scores, scale):as "divided"), scores)
     local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,
       hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training })
     return op.MatMul(p, attention.repeated(op, v, "L", "E"))
@@ -143,6 +144,19 @@ return rule {
         lowest = Constant <value = float {-3.4028234663852886e38}> ()
         mask = Where(keep, zero, lowest)
         y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]] },
+    { "scores that are read elsewhere", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y, float[2,4,8,8] d)
+        <float c = {4.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          d = Div(s, c)
+          p = Softmax <axis = -1> (d)
+          y = MatMul(p, v)
+        }]],
+      [[kt = Transpose <perm = [0,1,3,2]> (k)
+        s = MatMul(q, kt)
+        d = Div(s, c)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)]] },
     { "a soft cap, and a scale for each head", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[4,1,1] h) => (float[2,4,8,16] y)
         <float c = {50.0}> {
