@@ -1,29 +1,28 @@
 --- Compose attention whose heads lie under more than one axis: windows, blocks, frames.
 local attention = lib "attention"
 
--- x, [..., heads, _, _], as [product of leads, heads, _, _].
+-- x, [..., heads, _, _], as [product of leads, heads, _, _]; or with one head, where heads are among the leads.
 local function folded(op, x, leads)
   local rank, wide, apart = x:rank(), {}, false
-  for i, size in ipairs(leads) do
-    local own = x:dim(i - 1)
-    need(own == size or own == 1, "it does not fit the scores", x)
-    wide[i], apart = size, apart or own ~= size
+  for axis = 1, rank do
+    local own, size = x:dim(axis - 1), leads[axis]
+    need(not size or own == size or own == 1, "it does not fit the scores", x)
+    wide[axis], apart = size or 1, apart or (size and own ~= size)
   end
-  for i = 1, 3 do wide[#leads + i] = 1 end
   if apart then x = op.Expand(x, wide) end
-  return op.Reshape(x, {-1, x:dim(rank - 3), x:dim(rank - 2), x:dim(rank - 1)})
+  return op.Reshape(x, {-1, #leads == rank - 2 and 1 or x:dim(rank - 3), x:dim(rank - 2), x:dim(rank - 1)})
 end
 
--- A mask of any rank, for scores that were folded.
-local function folded_mask(op, mask, leads)
-  local rank, ones = mask and mask:rank() or 0, {}
-  if rank <= 3 then return mask end
-  for axis = 0, rank - 4 do
+-- A mask for scores of this rank that were folded.
+local function folded_mask(op, mask, leads, rank)
+  local own = mask and mask:rank() or 0
+  local kept, ones, missing = rank - #leads, {}, {}
+  if own <= kept then return mask end
+  for axis = 0, own - kept - 1 do
     if mask:dim(axis) == 1 then ones[#ones + 1] = axis end
   end
-  if #ones == rank - 3 then return op.Squeeze(mask, ones) end
-  local missing = {}
-  for i = 1, #leads + 3 - rank do missing[i] = i - 1 end
+  if #ones == own - kept then return op.Squeeze(mask, ones) end
+  for i = 1, rank - own do missing[i] = i - 1 end
   return folded(op, #missing > 0 and op.Unsqueeze(mask, missing) or mask, leads)
 end
 
@@ -52,8 +51,10 @@ return rule {
     local rank = scores:rank()
     need(m.q:rank() == rank and m.k:rank() == rank and m.v:rank() == rank, "the ranks differ", m.q)
     for i = 1, rank do sizes[i] = scores:dim(-i) end
-    for i = 1, rank - 3 do leads[i] = scores:dim(i - 1) end
-    m.leads, m.heads = leads, need(type(sizes[3]) == "number" and sizes[3], "the number of heads is not known", m.q)
+    -- Heads of unknown number are one more axis to merge.
+    local heads = type(sizes[3]) == "number" and sizes[3]
+    for i = 1, heads and rank - 3 or rank - 2 do leads[i] = scores:dim(i - 1) end
+    m.leads, m.heads = leads, heads or 1
     m.numbers = attention.numbers(m, sizes)
   end,
 
@@ -64,9 +65,14 @@ return rule {
     perm[last], perm[last + 1] = last, last - 1
     local q, v = folded(op, m.q, m.leads), folded(op, m.v, m.leads)
     local k = folded(op, op.Transpose{m.k, perm = perm}, m.leads)
-    local y = attention.build(op, m, q, k, v, folded_mask(op, attention.mask(op, m, m.numbers), m.leads), q:dim(0), m.heads)
-    local sizes = { table.unpack(m.leads) }
-    for _, size in ipairs{m.heads, m.S, m.E} do sizes[#sizes + 1] = size end
+    local mask = folded_mask(op, attention.mask(op, m, m.numbers), m.leads, last + 1)
+    local y = attention.build(op, m, q, k, v, mask, q:dim(0), m.heads)
+    local sizes = { m.S, m.E }
+    for i = last - 1, 1, -1 do
+      local size = m.leads[i] or m.heads
+      -- An axis whose size nothing tells is what the others leave.
+      table.insert(sizes, 1, tostring(size):match "^%?" and -1 or size)
+    end
     return op.Reshape(y, sizes)
   end,
 
@@ -98,6 +104,27 @@ return rule {
         ve = Expand(vm, wv)
         a = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (qm, km, ve, mm)
         s5 = Constant <value = int64[5] {2,5,4,8,16}> ()
+        y = Reshape(a, s5)]] },
+    { "windows of unknown number", [[
+        (float[2,4,N,8,16] q, float[2,4,N,8,16] k, float[2,4,N,8,16] v) => (float[2,4,N,8,16] y) {
+          kt = Transpose <perm = [0,1,2,4,3]> (k)
+          s = MatMul(q, kt)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      [[s4 = Constant <value = int64[4] {-1,1,8,16}> ()
+        qm = Reshape(q, s4)
+        vm = Reshape(v, s4)
+        kt = Transpose <perm = [0,1,2,4,3]> (k)
+        kb = Transpose <perm = [0,1,2,4,3]> (kt)
+        km = Reshape(kb, s4)
+        a = ruleengine.ScaledDotProductAttention <num_heads = 1, head_dim = 16, scale = 1.0> (qm, km, vm)
+        lead = Constant <value = int64[2] {2,4}> ()
+        all = Shape(q)
+        i = Constant <value = int64[1] {2}> ()
+        n = Gather(all, i)
+        rest = Constant <value = int64[2] {8,16}> ()
+        s5 = Concat <axis = 0> (lead, n, rest)
         y = Reshape(a, s5)]] },
     { "on four axes", [[
         (float[2,4,8,16] q, float[2,4,16,8] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
