@@ -1,4 +1,14 @@
 --- Work on elements and rows without cutting an axis into parts first.
+local merge = lib "merge"
+
+-- Whether the operand of a Reshape names every size.
+local function plain(sizes)
+  for _, size in ipairs(sizes:dims() or {0}) do
+    if size == -1 or size == 0 then return false end
+  end
+  return true
+end
+
 return rule {
   doc = [[
     join(f(split(x), y))   =>   f(x, join(expand(y)))
@@ -9,18 +19,28 @@ return rule {
   phase = "canonical",
   after = "split_sum",
 
-  match = function(op, x, y, c)
-    local split = op.Reshape{x, any, attrs = any}:as "split"
+  match = function(op, x, y, c, parts, sizes)
+    local split = op.Reshape{x, parts, attrs = any}:as "split"
     local made = many(function(s)
       c:fits "1"
       return either(op.Add(s, y), op.Where(y, s, c), op.Where(y, c, s), op.Softmax{s, axis = -1}):as "step"
     end, split)
-    return op.Reshape{made, any, attrs = any}:as "join"
+    return op.Reshape{made, sizes, attrs = any}:as "join"
   end,
 
   where = function(m)
     local joined, split = m.join.outputs[1], m.split.outputs[1]
-    need(m.x.shape and m.x.shape == joined.shape, "the axes end elsewhere", joined)
+    need(m.x:rank() and m.x:rank() == joined:rank(), "the axes end elsewhere", joined)
+    local renamed = 0
+    for i = 0, joined:rank() - 1 do
+      local one, two = m.x:dim(i), joined:dim(i)
+      if one ~= two then
+        need(type(one) ~= "number" and type(two) ~= "number", "the axes end elsewhere", joined)
+        renamed = renamed + 1
+      end
+    end
+    need(renamed <= 1, "the axes end elsewhere", joined)
+    if renamed == 1 then merge.need_elements(m.x) end
     need(#m.step > 0, "nothing is done to the parts", joined)
     for _, step in ipairs(m.step) do
       need(step.outputs[1].shape == split.shape, "a step makes it larger", step)
@@ -30,16 +50,14 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local parts, sizes = {}, {}
-    for i = 1, m.split.outputs[1]:rank() do parts[i] = m.split.outputs[1]:dim(i - 1) end
-    for i = 1, m.x:rank() do sizes[i] = m.x:dim(i - 1) end
+    local parts = plain(m.parts) and m.parts or m.split.outputs[1].shape
     local made, ys, numbers = m.x, 0, 0
     for _, step in ipairs(m.step) do
       if step.op == "Softmax" then
         made = op.Softmax{made, axis = -1}
       else
         ys = ys + 1
-        local y = op.Reshape(op.Expand(m.y[ys], parts), sizes)
+        local y = m.join:with(op.Expand(m.y[ys], parts), m.sizes)
         if step.op == "Add" then
           made = op.Add(made, y)
         else
