@@ -143,7 +143,7 @@ constexpr FormalValue kReverseIn[] = {in("windows"), in("spatial", kInt64)};
 constexpr FormalValue kSdpaIn[] = {in("Q"), in("K"), in("V"),
                                    opt("attn_mask", "M")};
 constexpr FormalAttribute kSdpa[] = {
-    with("dropout_p", 0.0f), need("head_dim", kInt), with("is_causal", 0),
+    with("dropout_p", 0.0f), attr("head_dim", kInt), with("is_causal", 0),
     need("num_heads", kInt), attr("scale", kFloat),  with("softcap", 0.0f)};
 
 constexpr FormalValue kForwardIn[] = {in("q"), in("k"), in("v"),

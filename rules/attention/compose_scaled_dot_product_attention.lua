@@ -144,6 +144,14 @@ return rule {
         lowest = Constant <value = float {-3.4028234663852886e38}> ()
         mask = Where(keep, zero, lowest)
         y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]] },
+    { "attention between channels, of images of any size", [[
+        (float[2,4,8,N] q, float[2,4,8,N] k, float[2,4,8,N] v) => (float[2,4,8,N] y) {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      "y = ruleengine.ScaledDotProductAttention <num_heads = 4, scale = 1.0> (q, k, v)" },
     { "scores that are read elsewhere", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y, float[2,4,8,8] d)
         <float c = {4.0}> {

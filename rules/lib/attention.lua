@@ -43,7 +43,9 @@ function attention.build(op, m, q, k, v, mask, batch, heads)
   local groups = k:dim(1) == v:dim(1) and k:dim(1) or heads
   q = attention.widened(op, q, batch, heads)
   k, v = attention.widened(op, k, batch, groups), attention.widened(op, v, batch, groups)
-  return op.ruleengine.ScaledDotProductAttention{q, k, v, mask, num_heads = heads, head_dim = v:dim(3),
+  local width = v:dim(3)
+  if type(width) ~= "number" then width = nil end
+  return op.ruleengine.ScaledDotProductAttention{q, k, v, mask, num_heads = heads, head_dim = width,
     scale = m.numbers.factor, dropout_p = m.numbers.dropped, softcap = m.numbers.softcap}
 end
 
@@ -64,12 +66,13 @@ function attention.transposed(op, k, split, swapped)
     swapped)
 end
 
---- The fused op over heads. q is [B,H,S,D], k [B,G,L,D]; p holds the variables of its inputs and attributes. Without one
---- for the mask there must be none.
+--- The fused op over heads. q is [B,H,S,D], k [B,G,L,D], v [B,_,L,E]; p holds the variables of its inputs and
+--- attributes. Without one for the mask there must be none.
 function attention.fused(op, p)
   p.q:shape "_ _ S D"
   p.k:shape "_ G L D"
-  return op.ruleengine.ScaledDotProductAttention{p.q, p.k, p.v, p.mask and maybe(p.mask), num_heads = p.H, head_dim = p.E,
+  p.v:shape "_ _ _ E"
+  return op.ruleengine.ScaledDotProductAttention{p.q, p.k, p.v, p.mask and maybe(p.mask), num_heads = p.H, head_dim = any,
     scale = p.scale, is_causal = p.causal, softcap = p.softcap, dropout_p = any}
 end
 
@@ -82,16 +85,21 @@ function attention.split(op, x, H, width)
   return op.Transpose{op.Reshape(x, {0, 0, H, width}), perm = {0, 2, 1, 3}}
 end
 
-local function positive(size) return type(size) == "number" and size > 0 end
+function attention.positive(size) return type(size) == "number" and size > 0 end
 
---- Whether the match of `fused` says how many heads there are and how wide, and its inputs have them.
+--- Whether the match of `fused` says how many heads there are, and its inputs have them.
 function attention.need_heads(m)
-  need(positive(m.H) and positive(m.E), "num_heads and head_dim are not two positive numbers", m.q)
-  need(positive(m.G) and m.H % m.G == 0, "the heads are not known", m.k)
-  need(positive(m.D), "the size of the heads is not known", m.q)
-  local heads, width = m.q:dim(1), m.v:dim(3)
+  need(attention.positive(m.H), "num_heads is no positive number", m.q)
+  need(attention.positive(m.G) and m.H % m.G == 0, "the heads are not known", m.k)
+  local heads, values = m.q:dim(1), m.v:dim(1)
   need(type(heads) ~= "number" or heads == m.H, "num_heads is another number", m.q)
-  need(type(width) ~= "number" or width == m.E, "head_dim is another number", m.v)
+  need(type(values) ~= "number" or values == m.G, "keys and values have different numbers of heads", m.v)
+end
+
+--- And how wide they are.
+function attention.need_widths(m)
+  attention.need_heads(m)
+  need(attention.positive(m.D) and attention.positive(m.E), "the size of the heads is not known", m.q)
 end
 
 --- softmax of the scores with all that may be done to them: a soft cap, then steps in any order and number; with

@@ -9,12 +9,13 @@ return rule {
     zeros for it.]],
   phase = "target",
 
-  match = function(op, q, k, v, mask, scale, causal, softcap, H, E)
-    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H, E = E})
+  match = function(op, q, k, v, mask, scale, causal, softcap, H)
+    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
   end,
 
   where = function(m)
     attention.need_heads(m)
+    need(m.scale or attention.positive(m.D), "the size of the heads is not known", m.q)
     need(m.causal == 0 or (type(m.S) == "number" and type(m.L) == "number"), "the lengths are not known", m.q)
   end,
 

@@ -12,8 +12,8 @@ return rule {
     The mask is given the lengths of queries and keys, which not every runtime broadcasts.]],
   phase = "target",
 
-  match = function(op, q, k, v, mask, scale, causal, softcap, H, E)
-    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H, E = E})
+  match = function(op, q, k, v, mask, scale, causal, softcap, H)
+    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
   end,
 
   where = function(m)

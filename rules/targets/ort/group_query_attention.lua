@@ -9,12 +9,12 @@ return rule {
     The key heads are not repeated.]],
   phase = "target",
 
-  match = function(op, q, k, v, scale, softcap, H, E)
-    return attention.fused(op, {q = q, k = k, v = v, scale = scale, causal = 1, softcap = softcap, H = H, E = E})
+  match = function(op, q, k, v, scale, softcap, H)
+    return attention.fused(op, {q = q, k = k, v = v, scale = scale, causal = 1, softcap = softcap, H = H})
   end,
 
   where = function(m)
-    attention.need_heads(m)
+    attention.need_widths(m)
     need(m.q.dtype == "float" or m.q.dtype == "float16", "GroupQueryAttention has no such type", m.q)
     need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
     need(m.G < m.H, "there are as many key heads as query heads", m.k)

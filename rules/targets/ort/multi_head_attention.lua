@@ -9,8 +9,8 @@ return rule {
   phase = "target",
   after = "group_query_attention",
 
-  match = function(op, q, k, v, mask, scale, causal, softcap, H, E)
-    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H, E = E})
+  match = function(op, q, k, v, mask, scale, causal, softcap, H)
+    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
   end,
 
   where = function(m)
@@ -18,7 +18,7 @@ return rule {
     need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
     need(m.softcap == 0, "MultiHeadAttention has no soft cap", m.q)
     need(m.causal == 0 or m.S == m.L, "causal between sequences of different length", m.q)
-    attention.need_heads(m)
+    attention.need_widths(m)
   end,
 
   rewrite = function(op, m)
