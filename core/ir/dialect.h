@@ -238,7 +238,7 @@ constexpr FormalAttribute kScatter[] = {need("dim", kInt), attr("rank", kInt),
                                         attr("rank_group", kInts)};
 constexpr FormalValue kNormIn[] = {in("x"), opt("weight")};
 constexpr FormalValue kAddNormIn[] = {in("x"), in("residual"), opt("weight")};
-constexpr FormalValue kAddNorm2Out[] = {in("Y"), in("sum")};
+constexpr FormalValue kAddNorm2Out[] = {in("Y"), opt("sum")};
 constexpr FormalAttribute kNorm[] = {with("epsilon", 1e-6f)};
 constexpr FormalAttribute kRegion[] = {attr("region_id", kInt)};
 
@@ -254,9 +254,9 @@ constexpr FormalAttribute kGroupToFloat[] = {with("group_size", 32),
 constexpr FormalValue kQuantizeIn[] = {in("x"), in("scale", "S"),
                                        opt("offset", "O")};
 constexpr FormalValue kQuantizeOut[] = {in("q", "Q")};
-constexpr FormalValue kSymmetricOut[] = {in("q", "Q"), in("scale", "S")};
-constexpr FormalValue kAsymmetricOut[] = {in("q", "Q"), in("scale", "S"),
-                                          in("offset", "O")};
+constexpr FormalValue kSymmetricOut[] = {in("q", "Q"), opt("scale", "S")};
+constexpr FormalValue kAsymmetricOut[] = {in("q", "Q"), opt("scale", "S"),
+                                          opt("offset", "O")};
 constexpr FormalValue kStaticIn[] = {in("x"),
                                      in("w", "W"),
                                      in("w_scale", "S"),

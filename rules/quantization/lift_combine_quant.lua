@@ -135,7 +135,7 @@ return rule {
       new = { m.quantizer:with(changed) }
       for _, v in ipairs(views) do new[1] = v:with(new[1]) end
       for i = 2, #new do
-        if m.rows and new[i].shape ~= old[i].shape then new[i] = op.Reshape(new[i], sizes(old[i])) end
+        if m.rows and old[i] and new[i].shape ~= old[i].shape then new[i] = op.Reshape(new[i], sizes(old[i])) end
       end
     end
     for i = 2, #old do
@@ -172,6 +172,26 @@ return rule {
         y = Reshape(q, s2)
         t2 = Constant <value = int64[2] {12,1}> ()
         scale = Reshape(rows, t2)]] },
+    { "a result left out between two", [[
+        (float[2,6,8] x) => (int8[12,8] y, int32[12,1] offset) <int64[2] s = {12,8}> {
+          n = Relu(x)
+          a = Reshape(n, s)
+          y, "", offset = tensor_cast.dynamic_quantize_asymmetric(a)
+        }]],
+      [[n = Relu(x)
+        q, "", rows = tensor_cast.dynamic_quantize_asymmetric(n)
+        s2 = Constant <value = int64[2] {12,8}> ()
+        y = Reshape(q, s2)
+        t2 = Constant <value = int64[2] {12,1}> ()
+        offset = Reshape(rows, t2)]] },
+    { "the scale is not even named", [[
+        (float[2,6,8] x) => (int8[12,8] y) <int64[2] s = {12,8}> {
+          a = Reshape(x, s)
+          y = tensor_cast.dynamic_quantize_symmetric(a)
+        }]],
+      [[q = tensor_cast.dynamic_quantize_symmetric(x)
+        s2 = Constant <value = int64[2] {12,8}> ()
+        y = Reshape(q, s2)]] },
     { "an axis in front of what the view inserts", [[
         (float[2,3,8] x, float[3] scale) => (uint8[2,3,1,8] y) <int64[1] two = {2}> {
           a = Unsqueeze(x, two)

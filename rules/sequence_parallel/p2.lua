@@ -37,7 +37,8 @@ return rule {
     for _, step in ipairs(m.step or {}) do r = step:with(r) end
     local first = m.norm.inputs[1] == m.reduce.outputs[1]
     local y, t = m.norm:with(first and part or r, first and r or part)
-    if t then m.norm.outputs[2]:replace_with(shard.gather(op, t, m.rank, m.group)) end
+    local sum = m.norm.outputs[2]
+    if sum then sum:replace_with(shard.gather(op, t, m.rank, m.group)) end
     return shard.gather(op, y, m.rank, m.group)
   end,
 
@@ -50,6 +51,15 @@ return rule {
         }]],
       [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
         n, t = tensor_cast.add_rms_norm2(s, r, w)
+        y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (n)]] },
+    { "the sum is not even named", [[
+        (float[1,4,8] x, float[1,2,8] r) => (float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (r)
+          y = tensor_cast.add_rms_norm2(s, g)
+        }]],
+      [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
+        n = tensor_cast.add_rms_norm2(s, r)
         y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (n)]] },
     { "a residual that is whole", [[
         (float[1,4,8] x, float[1,4,8] r, float[8] w) => (float[1,4,8] y) {
