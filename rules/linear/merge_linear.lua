@@ -99,7 +99,7 @@ return rule {
   together = function(m)
     local attrs, said = m.layer.attrs, {}
     if m.kind == "Gemm" then said = {attrs.alpha, attrs.beta, attrs.transA, attrs.transB} end
-    if m.kind == "MatMulNBits" then said = {attrs.K, attrs.bits, attrs.block_size, attrs.accuracy_level or 0} end
+    if m.kind == "MatMulNBits" then said = {attrs.K, attrs.bits or 4, attrs.block_size, attrs.accuracy_level or 0} end
     if m.kind == "mxfp4_linear" then said = {attrs.group_size} end
     return m.kind, m.x, m.w.dtype, m.x_scale, m.x_offset, m.y_scale, m.y_offset, said,
       m.layer.domain == "tensor_cast" and attrs.out_dtype
@@ -152,6 +152,16 @@ return rule {
         y = Gemm <transB = 1> (x, w, b)
         s = Constant <value = int64[2] {1,2}> ()
         y0, y1 = Split <axis = -1> (y, s)]] },
+    { "four bits, said or not", [[
+        (float[3,16] x, uint8[1,1,8] w0, uint8[2,1,8] w1, float[1] s0, float[2] s1) => (float[3,1] y0, float[3,2] y1) {
+          y0 = com.microsoft.MatMulNBits <K = 16, N = 1, bits = 4, block_size = 16> (x, w0, s0)
+          y1 = com.microsoft.MatMulNBits <K = 16, N = 2, block_size = 16> (x, w1, s1)
+        }]],
+      [[w = Concat <axis = 0> (w0, w1)
+        s = Concat <axis = 0> (s0, s1)
+        y = com.microsoft.MatMulNBits <K = 16, N = 3, bits = 4, block_size = 16> (x, w, s)
+        widths = Constant <value = int64[2] {1,2}> ()
+        y0, y1 = Split <axis = -1> (y, widths)]] },
     { "a scale of one element is one for the whole weight", [[
         (int8[5,2] x, float xs) => (float[5,1] y0, float[5,2] y1)
         <int8[2,1] w0 = {1,2}, int8[2,2] w1 = {3,4,5,6}, float[1] s0 = {0.5}, float[2] s1 = {0.25,0.125}> {
