@@ -180,6 +180,21 @@ return rule {
       [[qs = Mul(q, h)
         y = ruleengine.ScaledDotProductAttention
           <num_heads = 4, head_dim = 16, scale = 1.0, softcap = 50.0> (qs, k, v)]] },
+    { "two queries share the transposed key", [[
+        (float[2,4,8,16] q, float[2,4,8,16] q2, float[2,4,8,16] k, float[2,4,8,16] v)
+          => (float[2,4,8,16] y, float[2,4,8,16] z) <float c = {4.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          d = Div(s, c)
+          p = Softmax <axis = -1> (d)
+          y = MatMul(p, v)
+          s2 = MatMul(q2, kt)
+          d2 = Div(s2, c)
+          p2 = Softmax <axis = -1> (d2)
+          z = MatMul(p2, v)
+        }]],
+      [[y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)
+        z = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q2, k, v)]] },
     { "a scale of run time", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float c) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)

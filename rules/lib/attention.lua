@@ -61,7 +61,7 @@ end
 --- be seen (then k is absent and `swapped` is [B,H,D,T]).
 function attention.transposed(op, k, split, swapped)
   return either(
-    op.Transpose{attention.repeated(op, k, "T", "D"), perm = {0, 1, 3, 2}},
+    context(op.Transpose{attention.repeated(op, k, "T", "D"), perm = {0, 1, 3, 2}}),
     op.Transpose{k, perm = {0, 2, 3, 1}}:as(split),
     swapped)
 end
