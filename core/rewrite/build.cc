@@ -81,11 +81,13 @@ class Finder {
   }
 
  private:
+  // Not a constant that another one may equal: that one has other readers.
   ValueId rarest_input() const {
     ValueId best;
     for (ValueId v : spec_.inputs) {
       if (!v) continue;
-      const bool constant = graph_.direct_constant(v) != nullptr;
+      const Tensor* constant = graph_.direct_constant(v);
+      if (constant && constant->element_count() <= kMaxCompare) continue;
       if (constant && state_.is_new(v)) continue;
       if (!best || graph_.value(v).use_count < graph_.value(best).use_count) {
         best = v;

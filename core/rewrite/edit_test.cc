@@ -116,6 +116,19 @@ TEST_CASE("what stands already is handed back") {
   }
 }
 
+TEST_CASE("what stands already may read another constant of equal bits") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId one = w.constant("one", {1.0f}, {});
+  const ValueId uno = w.constant("uno", {1.0f}, {});
+  const ValueId a = w.node("Add", {x, one}, "a");
+  const ValueId b = w.node("Mul", {x, uno}, "b");
+  w.output(w.node("Sub", {a, b}, "y"));
+  Session s(w);
+  CHECK(!s.put("b", [&](Edit& e) { return make(e, "Add", {x, uno}); }));
+  CHECK(w.text() == "a = Add(x, one); y = Sub(a, a)");
+}
+
 TEST_CASE("what may differ from call to call is built anew") {
   World w;
   const ValueId x = w.input("x");
