@@ -4,6 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/ir/call.h"
+
 namespace ruleengine::io {
 namespace {
 
@@ -26,7 +28,9 @@ class FunctionChecker {
     sizes_.assign(n, 0);
     state_.assign(n, State::kNew);
     calls_.resize(n);
+    if (!fit(model_.graph)) return false;
     for (std::size_t f = 0; f < n; ++f) {
+      if (!fit(model_.functions[f]->body)) return false;
       calls_[f] = calls_of(model_.functions[f]->body);
     }
     for (std::uint32_t f = 0; f < n; ++f) {
@@ -52,6 +56,27 @@ class FunctionChecker {
       }
     }
     return true;
+  }
+
+  bool fit(const Graph& graph) {
+    for (std::size_t i = 0; i < graph.node_count(); ++i) {
+      const ir::Node& node = graph.node(NodeId(i));
+      const auto it = by_op_.find(node.op.index());
+      if (it == by_op_.end()) continue;
+      const ir::Function& f = *model_.functions[it->second];
+      if (ir::takes(f, graph, NodeId(i))) continue;
+      return context_.fail(
+          {nullptr, "node", node.name},
+          "a call has more inputs or outputs than its function",
+          counts(f.inputs.size(), f.outputs.size()),
+          counts(node.operand_count, node.output_count));
+    }
+    return true;
+  }
+
+  static std::string counts(std::size_t inputs, std::size_t outputs) {
+    return std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
+           " outputs";
   }
 
   // Calls in a body, its subgraphs included, by callee.

@@ -89,6 +89,27 @@ TEST_CASE("expansion without bound is refused without expanding") {
   CHECK(error_of(model) == "");
 }
 
+TEST_CASE("a call gives no more than its function takes") {
+  onnx::ModelProto model = with_opset();
+  add_call(add_function(model, "F"), "", "Relu", "q");
+  onnx::FunctionProto* caller = add_function(model, "G");
+  add_call(caller, "f", "F", "q");
+  onnx::NodeProto* call = caller->mutable_node(0);
+  SUBCASE("but for what is absent") {
+    call->add_input("");
+    call->add_output("");
+    CHECK(error_of(model) == "");
+  }
+  SUBCASE("an input") {
+    call->add_input("p");
+    CHECK(has(error_of(model), "more inputs or outputs than its function"));
+  }
+  SUBCASE("an output") {
+    call->add_output("r");
+    CHECK(has(error_of(model), "more inputs or outputs than its function"));
+  }
+}
+
 TEST_CASE("functions are complete and there once") {
   onnx::ModelProto model = with_opset();
   add_call(add_function(model, "F"), "", "Relu", "q");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/analysis/order.h"
+#include "core/ir/call.h"
 
 namespace ruleengine::verify {
 namespace {
@@ -200,8 +201,7 @@ Status check_ops(const Graph& graph, const std::vector<ir::OpsetImport>& imports
                         "' is not imported",
                     graph.describe(id));
     }
-    if (node.operand_count > function->second->inputs.size() ||
-        node.output_count > function->second->outputs.size()) {
+    if (!ir::takes(*function->second, graph, id)) {
       return broken("a call has more inputs or outputs than its function",
                     graph.describe(id));
     }
