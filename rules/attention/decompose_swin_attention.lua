@@ -15,12 +15,16 @@ return rule {
     x:shape "_ _ _ C"
     qkv_w:shape "_ C"
     table:shape "_ H"
-    local function gathered()
-      index:shape "_"
-      local rows = op.Reshape{op.Gather{table, index, axis = 0}, any, attrs = any}:shape "N N H"
-      return context(op.Unsqueeze(op.Transpose{rows, perm = {2, 0, 1}}, {0}))
+    local function gathered(places)
+      return function()
+        index:shape(places)
+        index:type "int64"
+        local rows = op.Reshape{op.Gather{table, index, axis = 0}, any, attrs = any}:shape "N N H"
+        return context(op.Unsqueeze(op.Transpose{rows, perm = {2, 0, 1}}, {0}))
+      end
     end
-    local bias = either(context(op.ruleengine.RelativePositionBias{table, index, window_size = window}), gathered, any)
+    local bias = either(context(op.ruleengine.RelativePositionBias{table, index, window_size = window}),
+      gathered "_", gathered "N N", any)
     return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, bias, maybe(qkv_b), maybe(proj_b), maybe(logit_scale),
       window_size = window, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
   end,
@@ -81,6 +85,31 @@ return rule {
         w = Transpose <perm = [1,0]> (proj_w)
         p = MatMul(a, w)
         y = ruleengine.SwinWindowReverse <window_size = [2,2]> (p, spatial)]] },
+    { "an index of rows and columns", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[9,2] table, int64[4,4] index) => (float[1,4,4,2] y)
+        <int64[3] s = {4,4,-1}, int64[1] first = {0}> {
+          g = Gather <axis = 0> (table, index)
+          r = Reshape(g, s)
+          t = Transpose <perm = [2,0,1]> (r)
+          b = Unsqueeze(t, first)
+          y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)
+        }]],
+      [[windows, spatial = ruleengine.SwinWindowPartition <window_size = [2,2]> (x)
+        q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (windows, windows, windows, qkv_w)
+        a = ruleengine.SwinAttention <window_size = [2,2], num_heads = 2, head_dim = 1> (q, k, v, table, index, spatial)
+        w = Transpose <perm = [1,0]> (proj_w)
+        p = MatMul(a, w)
+        y = ruleengine.SwinWindowReverse <window_size = [2,2]> (p, spatial)]] },
+    { "an index of 32 bits", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[9,2] table, int32[16] index) => (float[1,4,4,2] y)
+        <int64[3] s = {4,4,-1}, int64[1] first = {0}> {
+          g = Gather <axis = 0> (table, index)
+          r = Reshape(g, s)
+          t = Transpose <perm = [2,0,1]> (r)
+          b = Unsqueeze(t, first)
+          [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)
+        }]],
+      warned = "Skipping block: the relative position bias cannot be traced" },
     { "a bias from elsewhere", [[
         (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b) => (float[1,4,4,2] y) {
           [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)
