@@ -21,31 +21,35 @@ local function same(a, b, skip)
   return #a == #b + (skip or 0)
 end
 
--- Whether the shapes differ in one leading 1 at most.
-local function fits(a, b)
-  return same(a, b) or (a[1] == 1 and same(a, b, 1)) or (b[1] == 1 and same(b, a, 1))
-end
+-- Whether b is a without a leading 1, and shared out alike: more axes are shared
+-- out along the second one with and without the 1.
+local function lacks_one(a, b) return #a == 3 and a[1] == 1 and same(a, b, 1) end
 
---- The sizes of one rank's share of `whole`, which is the sum of x over the group. Ends the match where there are
---- no equal shares.
+-- Whether the shapes are equal or differ in a leading 1.
+local function fits(a, b) return same(a, b) or lacks_one(a, b) or lacks_one(b, a) end
+
+--- The sizes of one rank's share of `whole`, which is x summed over the group or reshaped. Ends the match where there
+--- are no equal shares, or other ones than those of x.
 function shard.share(x, whole, group)
   local ranks = group and #group or 0
   need(ranks > 1, "the group has one rank or none", whole)
   local from, to = numbers(x), numbers(whole)
   need(#from >= 2 and #to >= 2, "there is no axis of tokens", whole)
-  need(fits(from, to), "the sum is given a shape that is more than one leading 1 away", whole)
+  need(fits(from, to), "a new shape is shared out otherwise", whole)
   local axis = shard.axis(#to) + 1
   need(to[axis] % ranks == 0, "the tokens cannot be shared out evenly", whole)
   to[axis] = to[axis] / ranks
   return to
 end
 
---- Whether v has these sizes, or lacks only a leading 1.
-function shard.is_share(v, sizes)
-  if not v:rank() then return false end
-  local own = {}
-  for i = 1, v:rank() do own[i] = v:dim(i - 1) end
-  return same(own, sizes) or (sizes[1] == 1 and same(sizes, own, 1))
+--- Whether v has these sizes, or lacks only a leading 1. `own` are its sizes where they are not those of the graph.
+function shard.is_share(v, sizes, own)
+  if not own then
+    if not v:rank() then return false end
+    own = {}
+    for i = 1, v:rank() do own[i] = v:dim(i - 1) end
+  end
+  return same(own, sizes) or lacks_one(sizes, own)
 end
 
 --- Whether v is the second result of an add_rms_norm2 that p2 marked.
@@ -70,12 +74,13 @@ function shard.gather(op, v, rank, group)
   return op.tensor_cast.all_gather{v, dim = shard.axis(v:rank()), rank = rank, rank_group = group}
 end
 
---- x through markers and copies, any number of them; they are tagged.
-function shard.through(op, x, tag)
+--- x through markers and copies, any number of them; they are tagged. `view` is what else may stand between.
+function shard.through(op, x, tag, view)
   local cast = op.tensor_cast
   return many(function(s)
-    return either(cast._internal_mark_region_begin{s, attrs = any}:as(tag), cast._internal_mark_region_end{s, attrs = any}:as(tag),
-      cast._internal_copy_region(s):as(tag))
+    local step = either(cast._internal_mark_region_begin{s, attrs = any}:as(tag),
+      cast._internal_mark_region_end{s, attrs = any}:as(tag), cast._internal_copy_region(s):as(tag))
+    return view and either(step, view(s):as(tag)) or step
   end, x)
 end
 

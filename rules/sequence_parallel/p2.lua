@@ -6,8 +6,8 @@ return rule {
     y, t = add_rms_norm2(all_reduce(x), all_gather(r))
       =>   y', t' = add_rms_norm2(reduce_scatter(x), r);  y, t = all_gather(y'), all_gather(t')
 
-    In either order. The residual is read through its gather, where nobody else needs that, and through markers and
-    copies; or it is a share already, as in a graph that arrives half-rewritten. Gathers that nobody reads are dropped:
+    In either order. The residual is read through its gather, where nobody else needs that, and through markers, copies
+    and a Reshape by a leading 1; or it is a share already, as in a graph that arrives half-rewritten. Gathers that nobody reads are dropped:
     in a chain of layers those of the residuals. Marks the norm as tensor_cast_sp_local.]],
   phase = "parallel",
   after = "p1",
@@ -18,8 +18,9 @@ return rule {
   match = function(op, x, r, w, rank, group, dim)
     local cast = op.tensor_cast
     local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
+    local function view(v) return op.Reshape{v, any, attrs = any} end
     local residual = either(
-      shard.through(op, cast.all_gather{r, dim = dim, rank = rank, rank_group = group}:as "gather", "step"), r)
+      shard.through(op, cast.all_gather{r, dim = dim, rank = rank, rank_group = group}:as "gather", "step", view), r)
     return either(
       cast.add_rms_norm2{sum, residual, maybe(w), attrs = any, outputs = any}:as "norm",
       cast.add_rms_norm2{residual, sum, maybe(w), attrs = any, outputs = any}:as "norm")
@@ -29,12 +30,20 @@ return rule {
     m.share = shard.share(m.x, m.reduce.outputs[1], m.group)
     shard.need_vectors(m.w)
     need(not m.dim or m.dim == shard.axis(m.r:rank()), "the residual is gathered along another axis", m.r)
-    need(shard.is_share(m.r, m.share), "the residual is not known to be a share", m.r)
+    m.views = {}
+    local own
+    for i, step in ipairs(m.step or {}) do
+      if step.op == "Reshape" then
+        own = shard.share(step.inputs[1], step.outputs[1], m.group)
+        m.views[i] = own
+      end
+    end
+    need(shard.is_share(m.r, m.share, own), "the residual is not known to be a share", m.r)
   end,
 
   rewrite = function(op, m)
     local part, r = shard.scatter(op, m.x, m.share, m.rank, m.group), m.r
-    for _, step in ipairs(m.step or {}) do r = step:with(r) end
+    for i, step in ipairs(m.step or {}) do r = m.views[i] and op.Reshape(r, m.views[i]) or step:with(r) end
     local first = m.norm.inputs[1] == m.reduce.outputs[1]
     local y, t = m.norm:with(first and part or r, first and r or part)
     local sum = m.norm.outputs[2]
@@ -52,6 +61,26 @@ return rule {
       [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
         n, t = tensor_cast.add_rms_norm2(s, r, w)
         y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (n)]] },
+    { "the residual without its leading 1", [[
+        (float[4,8] x, float[1,2,8] r) => (float[4,8] y) <int64[2] flat = {4,8}> {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (r)
+          v = Reshape(g, flat)
+          y, t = tensor_cast.add_rms_norm2(s, v)
+        }]],
+      [[s = tensor_cast.reduce_scatter <dim = 0, rank = 0, rank_group = [0,1]> (x)
+        flat2 = Constant <value = int64[2] {2,8}> ()
+        v = Reshape(r, flat2)
+        n, t = tensor_cast.add_rms_norm2(s, v)
+        y = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (n)]] },
+    { "a leading 1 that makes the batch the second axis", [[
+        (float[1,2,4,8] x, float[2,2,8] r) => (float[1,2,4,8] y) <int64[4] s4 = {1,2,4,8}> {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (r)
+          v = Reshape(g, s4)
+          y, t = tensor_cast.add_rms_norm2(s, v)
+        }]],
+      rejected = "a new shape is shared out otherwise" },
     { "the sum is not even named", [[
         (float[1,4,8] x, float[1,2,8] r) => (float[1,4,8] y) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
