@@ -277,6 +277,15 @@ def evaluate_ranks(model, feeds):
     return ranks.evaluate(without_bodies(model), feeds, OPS)
 
 
+def evaluate_each(models, feeds, ops=()):
+    """As evaluate_ranks, of one model on each rank. `ops` take the place of
+    those of the same name."""
+    names = {op.__name__ for op in ops}
+    rest = [op for op in OPS if op.__name__ not in names]
+    return ranks.evaluate_each([without_bodies(m) for m in models], feeds,
+                               [*ops, *rest])
+
+
 def evaluate(model, feeds):
     """{output: array}, on one rank."""
     (values,) = evaluate_ranks(model, [feeds])

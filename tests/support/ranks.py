@@ -70,28 +70,36 @@ def as_declared(value, shape):
 def evaluate(model, feeds, ops):
     """[{value: array}], one for each rank of `feeds`; `ops` are the ops
     outside the standard."""
-    evaluator = onnx.reference.ReferenceEvaluator(
-        model, new_ops=[*ops, *COLLECTIVES])
-    shapes = declared_shapes(model.graph)
-    worlds = [{"": None, **evaluator.rt_inits_, **own} for own in feeds]
+    return evaluate_each([model] * len(feeds), feeds, ops)
+
+
+def evaluate_each(models, feeds, ops):
+    """As evaluate, of one program on each rank: the same nodes with the same
+    names, and weights of its own."""
+    programs = {id(model): onnx.reference.ReferenceEvaluator(
+        model, new_ops=[*ops, *COLLECTIVES]) for model in models}
+    programs = [programs[id(model)] for model in models]
+    worlds = [{"": None, **program.rt_inits_, **own}
+              for program, own in zip(programs, feeds)]
+    shapes = declared_shapes(models[0].graph)
     with np.errstate(all="ignore"):
-        walk(evaluator.rt_nodes_, worlds, shapes)
+        for nodes in zip(*[p.rt_nodes_ for p in programs], strict=True):
+            step(nodes, worlds, shapes)
     return worlds
 
 
-def walk(nodes, worlds, shapes):
-    """Adds what each node computes to the values of every rank."""
-    for node in nodes:
-        if isinstance(node, Collective):
-            inputs = [values[node.input[0]] for values in worlds]
-            for rank, values in enumerate(worlds):
-                group = group_of(rank, node.rank_group)
-                y = node.meet(group.index(rank), [inputs[i] for i in group])
-                name = node.output[0]
-                values[name] = as_declared(y, shapes.get(name))
-            continue
-        for values in worlds:
-            more = {"context": values} if node.need_context() else {}
-            results = node.run(*[values[name] for name in node.input], **more)
-            values.update(zip(node.output, results))
-            values[""] = None
+def step(nodes, worlds, shapes):
+    """Adds what one node of each rank computes to that rank's values."""
+    if isinstance(nodes[0], Collective):
+        inputs = [values[nodes[0].input[0]] for values in worlds]
+        for rank, (node, values) in enumerate(zip(nodes, worlds)):
+            group = group_of(rank, node.rank_group)
+            y = node.meet(group.index(rank), [inputs[i] for i in group])
+            name = node.output[0]
+            values[name] = as_declared(y, shapes.get(name))
+        return
+    for node, values in zip(nodes, worlds):
+        more = {"context": values} if node.need_context() else {}
+        results = node.run(*[values[name] for name in node.input], **more)
+        values.update(zip(node.output, results))
+        values[""] = None
