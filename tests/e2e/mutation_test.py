@@ -42,49 +42,51 @@ class Mutation(program.ProgramTest):
         return found
 
     def check(self, rules, files, target="portable"):
-        found = self.mutants(files)
-        self.run_ok("run", *rules, *[source for source, *_ in found], "-o", "out",
+        mutants = self.mutants(files)
+        self.run_ok("run", *rules, *[source for source, *_ in mutants], "-o", "out",
                     "-q", "--jobs", "2", "--target", target, timeout=600)
-        for source, model, feeds, outputs in found:
+        for source, model, feeds, outputs in mutants:
             result = self.folder / "out" / source.name.replace(
                 ".onnx", ".rewritten.onnx")
             if result.read_bytes() == source.read_bytes():
                 continue
             with self.subTest(mutant=source.name):
-                complaints = self.complaints(model, result, feeds, outputs)
-                self.assertFalse(complaints, "\n  ".join(["", *complaints]))
+                found = complaints(model, result, feeds, outputs)
+                self.assertFalse(found, "\n  ".join(["", *found]))
 
-    def complaints(self, model, path, feeds, wanted):
-        result = onnx.load(path)
-        onnx.checker.check_model(result)
-        if (model.graph.input != result.graph.input
-                or model.graph.output != result.graph.output):
-            return ["the graph's inputs or outputs changed"]
-        judges = {}
-        if not any(n.domain == "com.microsoft" for n in result.graph.node):
-            judges["reference"] = (
-                wanted, lambda: dialect.evaluate(result, feeds))
-        original = in_runtime(model, feeds)
-        if original is None and not judges:
-            original = wanted if in_runtime(result, feeds) else None
-        if original is not None:
-            judges["runtime"] = original, lambda: numbers_of(result, feeds)
-        found = []
-        for judge, (want, evaluate) in judges.items():
-            try:
-                got = evaluate()
-            except Exception as error:  # pylint: disable=broad-except
-                # The reference insists on what a mask's sizes promise; the
-                # runtime executes the body, which broadcasts as Add does.
-                if judge == "runtime" or "runtime" not in judges:
-                    found.append(f"{judge}: does not run: {str(error)[:300]}")
-                continue
-            for name, array in want.items():
-                what = numbers.difference(
-                    array, got[name],
-                    TOLERANCE.get(np.asarray(array).dtype.name, 1e-4))
-                found += [f"{judge}: {name}: {what}"] if what else []
-        return found
+
+def complaints(model, path, feeds, wanted):
+    """What is wrong with the result in the file; `wanted` are outputs."""
+    result = onnx.load(path)
+    onnx.checker.check_model(result)
+    if (model.graph.input != result.graph.input
+            or model.graph.output != result.graph.output):
+        return ["the graph's inputs or outputs changed"]
+    judges = {}
+    if not any(n.domain == "com.microsoft" for n in result.graph.node):
+        judges["reference"] = (
+            wanted, lambda: dialect.evaluate(result, feeds))
+    original = in_runtime(model, feeds)
+    if original is None and not judges:
+        original = wanted if in_runtime(result, feeds) else None
+    if original is not None:
+        judges["runtime"] = original, lambda: numbers_of(result, feeds)
+    found = []
+    for judge, (want, evaluate) in judges.items():
+        try:
+            got = evaluate()
+        except Exception as error:  # pylint: disable=broad-except
+            # The reference insists on what a mask's sizes promise; the
+            # runtime executes the body, which broadcasts as Add does.
+            if judge == "runtime" or "runtime" not in judges:
+                found.append(f"{judge}: does not run: {str(error)[:300]}")
+            continue
+        for name, array in want.items():
+            what = numbers.difference(
+                array, got[name],
+                TOLERANCE.get(np.asarray(array).dtype.name, 1e-4))
+            found += [f"{judge}: {name}: {what}"] if what else []
+    return found
 
 
 def numbers_of(model, feeds):
