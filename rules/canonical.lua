@@ -6,6 +6,7 @@ return pack {
   "canonical/shape_from_inputs",
   "canonical/cancel_reshapes",
   "canonical/cancel_transposes",
+  "canonical/cancel_casts",
   "canonical/einsum_as_matmul",
   "canonical/softmax_from_exp",
   "canonical/transposed_product",

@@ -152,6 +152,17 @@ return rule {
           y = MatMul(p, v)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, scale = 1.0> (q, k, v)" },
+    { "softmax of halves in float", [[
+        (float16[2,4,8,16] q, float16[2,4,8,16] k, float16[2,4,8,16] v, float16[2,1,8,8] m) => (float16[2,4,8,16] y) {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          a = Add(s, m)
+          w = Cast <to = 1> (a)
+          p = Softmax <axis = -1> (w)
+          h = Cast <to = 10> (p)
+          y = MatMul(h, v)
+        }]],
+      "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, m)" },
     { "scores that are read elsewhere", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y, float[2,4,8,8] d)
         <float c = {4.0}> {

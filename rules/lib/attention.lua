@@ -129,9 +129,10 @@ function attention.step(op, s, p)
 end
 
 --- softmax with what exporters put around it: a guard against rows that are masked as a whole, zeros where the mask
---- hides, and dropout.
+--- hides, and dropout; a softmax of halves may be taken in float.
 function attention.probabilities(op, scores, p)
   local plain = op.Softmax{scores, axis = -1}
+  plain = either(op.Cast{op.Softmax{op.Cast{scores, attrs = any}:as "widened", axis = -1}, attrs = any}:as "narrowed", plain)
   local y = either(
     op.Where(op.IsNaN(plain), 0, plain),
     op.Where(p.hidden, 0, op.Softmax{op.Where(p.hidden, p.guard_fill, scores), axis = -1}),
@@ -240,6 +241,11 @@ function attention.numbers(m, sizes)
   if m.guard_fill then
     attention.need_mask(m.shown or m.hidden, sizes)
     hiding_number(m.guard_fill, 1, masks == 1, m.q.dtype)
+  end
+  if m.narrowed then
+    local wide, y = m.widened.outputs[1], m.narrowed.outputs[1]
+    need(wide.dtype == "float" and y.dtype == m.q.dtype and (y.dtype == "float16" or y.dtype == "bfloat16"),
+      "the types are others", wide)
   end
   if m.training then
     need(m.training:scalar() == 0, "dropout may be training", m.training)
