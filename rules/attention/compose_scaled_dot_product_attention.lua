@@ -11,6 +11,7 @@ return rule {
     value heads that are repeated by Expand, or one for all, stay as few as they are. Scores that something else reads
     stay for that.]],
   phase = "attention",
+  after = "fuse_masked_attention",
 
   match = function(op, q, k, v, swapped, scale, q_scale, k_scale, head_scale, cap, times, mask, fill, shown, hidden,
                    guard_fill, ratio, training, B, H, S, T, E)

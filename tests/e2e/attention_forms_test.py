@@ -59,6 +59,27 @@ class AttentionForms(program.ProgramTest):
                 source, result, changed, attention_forms.feeds(changed)), [])
 
 
+    def test_the_kernel_takes_what_is_its_own(self):
+        """Beside compose, fuse_masked_attention still finds its masks."""
+        self.write("m.onnxtxt", """
+            <ir_version: 10, opset_import: ["" : 21]>
+            g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v,
+               float[2,1,1,8] m) => (float[2,4,8,16] y) <float c = {4.0}> {
+              kt = Transpose <perm = [0,1,3,2]> (k)
+              s = MatMul(q, kt)
+              d = Div(s, c)
+              a = Add(d, m)
+              p = Softmax <axis = -1> (a)
+              y = MatMul(p, v)
+            }""")
+        self.run_ok("run", *[
+            program.ROOT / "rules" / "attention" / f"{name}.lua" for name in
+            ("compose_scaled_dot_product_attention", "fuse_masked_attention")],
+            "m.onnxtxt", "-o", "out.onnx", "--target", "portable")
+        (node,) = onnx.load(self.folder / "out.onnx").graph.node
+        self.assertEqual(graphs.op(node), "ruleengine::AttentionForward")
+
+
 # Spellings that are too far from the others to be choices: (inputs, body).
 OTHERS = {
     "one head": ("float[B,5,8] q, float[B,7,8] k, float[B,7,6] v", """
@@ -116,6 +137,7 @@ class OtherForms(AttentionForms):
                 self.check(model, source, self.folder / "out.onnx")
 
     test_what_is_not_attention = None
+    test_the_kernel_takes_what_is_its_own = None
 
 
 if __name__ == "__main__":
