@@ -15,8 +15,6 @@ return rule {
 
   match = function(op, query, key, value, in_w, in_b, out_w, out_b, attn_mask, padding, q_w, k_w, v_w, bias_k, bias_v,
                    H, E, dropout)
-    query:shape "N1 N2 _"
-    key:shape "L1 L2 _"
     return op.ruleengine.MultiheadAttention{query, key, value, maybe(in_w), maybe(in_b), out_w, maybe(out_b),
       maybe(attn_mask), maybe(padding), maybe(q_w), maybe(k_w), maybe(v_w), maybe(bias_k), maybe(bias_v), rest "extra",
       num_heads = H, embed_dim = E, dropout = dropout, attrs = any, outputs = any}:as "MHA"
@@ -25,6 +23,7 @@ return rule {
   where = function(m)
     local attrs, options, weights = m.MHA.attrs, m.options, m.MHA.outputs[2]
     need(m.H and m.E, "num_heads or embed_dim is missing", m.MHA)
+    need((m.query:rank() or 3) == 3, "the query is not [batch, sequence, width]", m.query)
     m.sequence_first = attrs.batch_first == 0
     refuse(not m.in_w and not options.cross_attention, "cross-attention", m.MHA)
     refuse(m.sequence_first and not options.sequence_first, "batch_first=False not supported", m.MHA)
@@ -60,10 +59,7 @@ return rule {
 
     local mask = m.attn_mask
     if mask and mask.dtype == "bool" then mask = op.Not(mask) end
-    if mask and mask:rank() == 3 then
-      local S, L = m.sequence_first and m.N1 or m.N2, m.sequence_first and m.L1 or m.L2
-      mask = op.Reshape(mask, {-1, H, S, L})
-    end
+    if mask and mask:rank() == 3 then mask = op.Reshape(mask, {-1, H, mask:dim(1), mask:dim(2)}) end
     if m.padding then
       local seen = op.Unsqueeze(op.Not(m.padding), {1, 2})
       if not mask then mask = seen
@@ -119,6 +115,11 @@ return rule {
             (x, x, x, in_w, "", out_w, "", mask)
         }]],
       warned = "Skipping MHA at block: attn_mask is not None" },
+    { "a query of whatever shape, the sequence first", [[
+        (float[] x, float[12,4] in_w, float[4,4] out_w) => (float[] y) {
+          [block] y = ruleengine.MultiheadAttention <embed_dim = 4, num_heads = 2> (x, x, x, in_w, "", out_w)
+        }]],
+      warned = "Skipping MHA at block: batch_first=False not supported" },
     { "a zero key", [[
         (float[2,3,4] x, float[12,4] in_w, float[4,4] out_w) => (float[2,3,4] y) {
           y = ruleengine.MultiheadAttention <embed_dim = 4, num_heads = 2, batch_first = 1, add_zero_attn = 1>

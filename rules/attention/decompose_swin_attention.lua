@@ -12,8 +12,6 @@ return rule {
   phase = "conversion",
 
   match = function(op, x, qkv_w, proj_w, table, index, qkv_b, proj_b, logit_scale, window, shift, H, dropout)
-    x:shape "_ _ _ C"
-    qkv_w:shape "_ C"
     table:shape "_ H"
     local function gathered(places)
       return function()
@@ -34,6 +32,8 @@ return rule {
     refuse(not m.logit_scale and not m.table, "the relative position bias cannot be traced to table and index")
     need(not m.table or m.N == nil or m.N == m.window[1] * m.window[2], "the bias is not of this window", m.index)
     need(m.H and m.window and #m.window == 2, "num_heads or window_size is missing", m.x)
+    need((m.x:rank() or 4) == 4, "x is not [batch, height, width, channels]", m.x)
+    m.C = m.qkv_w:rank() == 2 and m.qkv_w:dim(1)
     need(m.H > 0 and type(m.C) == "number" and m.C % m.H == 0, "the channels are no multiple of num_heads", m.x)
   end,
 
@@ -115,8 +115,8 @@ return rule {
           [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)
         }]],
       warned = "Skipping block: the relative position bias cannot be traced" },
-    { "Swin V2", [[
-        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b, float[2,1,1] s) => (float[1,4,4,2] y) {
+    { "Swin V2, of a map whose shape is unknown", [[
+        (float[] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b, float[2,1,1] s) => (float[] y) {
           [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b, "", "", s)
         }]],
       warned = "Skipping block: Swin V2 (logit_scale) not supported" },
