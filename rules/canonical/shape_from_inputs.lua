@@ -40,5 +40,8 @@ return rule {
           y = Shape(a)
         }]],
       rejected = "a size cannot be computed from the graph's inputs" },
+    { "of an input", [[
+        (float[B,S,8] x) => (int64[3] y) { y = Shape(x) }]],
+      rejected = "it is an input already" },
   },
 }

@@ -60,5 +60,18 @@ return rule {
           y = Mul(n, w)
         }]],
       rejected = "epsilon is not a constant" },
+    { "in doubles", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (double[2,3,4] x, double[4] w) => (double[2,3,4] y)
+        <double two = {2.0}, double tiny = {0.000001}, double one = {1.0}, int64[1] last = {-1}> {
+          s = Pow(x, two)
+          m = ReduceMean(s, last)
+          a = Add(m, tiny)
+          r = Sqrt(a)
+          d = Div(one, r)
+          n = Mul(x, d)
+          y = Mul(w, n)
+        }]],
+      rejected = "runtimes differ in the precision" },
   },
 }

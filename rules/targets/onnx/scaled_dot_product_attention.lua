@@ -51,5 +51,11 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
         }]],
       rejected = "Attention is not in the model's opset" },
+    { "a scale that is negative", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = -0.5> (q, k, v)
+        }]],
+      rejected = "runtimes want a positive scale" },
   },
 }

@@ -46,5 +46,15 @@ return rule {
         half2 = Constant <value = float {0.5}> ()
         h = Mul(s, half2)
         y = Mul(h, a)]] },
+    { "in doubles", [[
+        (double[2,3] x, double[3] b) => (double[2,3] y) <double r = {1.4142135}, double one = {1.0}, double half = {0.5}> {
+          s = Add(b, x)
+          d = Div(s, r)
+          e = Erf(d)
+          a = Add(e, one)
+          h = Mul(s, half)
+          y = Mul(h, a)
+        }]],
+      rejected = "BiasGelu has no such type" },
   },
 }

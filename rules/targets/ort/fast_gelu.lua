@@ -52,5 +52,18 @@ return rule {
         one2 = Constant <value = float {1.0}> ()
         a = Add(e, one2)
         y = Mul(h, a)]] },
+    { "in doubles", [[
+        (double[2,3] x) => (double[2,3] y)
+        <double three = {3.0}, double c = {0.044715}, double r = {0.7978846}, double one = {1.0}, double half = {0.5}> {
+          h = Mul(x, half)
+          p = Pow(x, three)
+          q = Mul(p, c)
+          s = Add(x, q)
+          t = Mul(s, r)
+          e = Tanh(t)
+          a = Add(e, one)
+          y = Mul(h, a)
+        }]],
+      rejected = "FastGelu has no such type" },
   },
 }

@@ -39,5 +39,14 @@ return rule {
         half2 = Constant <value = float {0.5}> ()
         h = Mul(x, half2)
         y = Mul(h, a)]] },
+    { "in doubles", [[
+        (double[2,3] x) => (double[2,3] y) <double r = {1.4142135}, double one = {1.0}, double half = {0.5}> {
+          d = Div(x, r)
+          e = Erf(d)
+          a = Add(e, one)
+          h = Mul(x, half)
+          y = Mul(h, a)
+        }]],
+      rejected = "Gelu has no such type" },
   },
 }

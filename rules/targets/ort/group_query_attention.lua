@@ -56,5 +56,10 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)
         }]],
       rejected = "as many key heads as query heads" },
+    { "in doubles", [[
+        (double[2,4,6,8] q, double[2,2,6,8] k, double[2,2,6,8] v) => (double[2,4,6,8] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)
+        }]],
+      rejected = "GroupQueryAttention has no such type" },
   },
 }

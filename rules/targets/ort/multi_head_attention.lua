@@ -88,5 +88,10 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, softcap = 50.0> (q, k, v)
         }]],
       rejected = "MultiHeadAttention has no soft cap" },
+    { "in doubles", [[
+        (double[2,4,8,16] q, double[2,4,8,16] k, double[2,4,8,16] v) => (double[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v)
+        }]],
+      rejected = "MultiHeadAttention has no such type" },
   },
 }

@@ -40,5 +40,12 @@ return rule {
           y = LayerNormalization(s, w)
         }]],
       rejected = "the summands have different shapes" },
+    { "in doubles", [[
+        (double[2,3,4] x, double[2,3,4] z, double[4] w, double[4] b) => (double[2,3,4] y, double[2,3,4] t) {
+          s = Add(x, z)
+          y = LayerNormalization <axis = -1, epsilon = 0.001> (s, w, b)
+          t = Tanh(s)
+        }]],
+      rejected = "the op has no such type" },
   },
 }
