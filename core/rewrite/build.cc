@@ -81,12 +81,20 @@ class Finder {
   }
 
  private:
+  // The tensor of an initializer or of a Constant, however that spells it.
+  const Tensor* written(ValueId v) const {
+    if (const Tensor* tensor = graph_.direct_constant(v)) return tensor;
+    const NodeId node = v ? graph_.producer(v) : NodeId();
+    if (!node || !graph_.op(node).standard("Constant")) return nullptr;
+    return state_.facts.constant(v);
+  }
+
   // Not a constant that another one may equal: that one has other readers.
   ValueId rarest_input() const {
     ValueId best;
     for (ValueId v : spec_.inputs) {
       if (!v) continue;
-      const Tensor* constant = graph_.direct_constant(v);
+      const Tensor* constant = written(v);
       if (constant && constant->element_count() <= kMaxCompare) continue;
       if (constant && state_.is_new(v)) continue;
       if (!best || graph_.value(v).use_count < graph_.value(best).use_count) {
@@ -116,8 +124,8 @@ class Finder {
 
   bool same_input(ValueId a, ValueId b) const {
     if (a == b) return true;
-    const Tensor* x = graph_.direct_constant(a);
-    const Tensor* y = graph_.direct_constant(b);
+    const Tensor* x = written(a);
+    const Tensor* y = written(b);
     return x != nullptr && y != nullptr && x->dtype == y->dtype &&
            std::ranges::equal(x->dims, y->dims) &&
            x->element_count() <= kMaxCompare &&

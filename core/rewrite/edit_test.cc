@@ -129,6 +129,20 @@ TEST_CASE("what stands already may read another constant of equal bits") {
   CHECK(w.text() == "a = Add(x, one); y = Sub(a, a)");
 }
 
+TEST_CASE("what stands already may read a constant of another spelling") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId shape =
+      w.node("Constant", {}, "shape", {w.ints("value_ints", {2, 3})});
+  const ValueId again =
+      w.node("Constant", {}, "again", {w.ints("value_ints", {2, 3})});
+  const ValueId a = w.node("Reshape", {x, shape}, "a");
+  w.output(w.node("Sub", {a, w.node("Relu", {x}, "b")}, "y"));
+  Session s(w);
+  CHECK(!s.put("b", [&](Edit& e) { return make(e, "Reshape", {x, again}); }));
+  CHECK(w.text().ends_with("y = Sub(a, a)"));
+}
+
 TEST_CASE("what may differ from call to call is built anew") {
   World w;
   const ValueId x = w.input("x");
