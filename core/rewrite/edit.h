@@ -34,6 +34,8 @@ struct Rejection {
 struct Provenance {
   std::string_view rule;             // pack/rule
   std::span<const ir::NodeId> from;  // nodes the match consumed
+  // What it looked at beside them: from there too where it dies with them.
+  std::span<const ir::NodeId> context;
   std::vector<std::pair<std::string, std::string>> meta;  // the rule's own
 };
 

@@ -118,9 +118,15 @@ class Keeper {
   }
 
   std::string from() const {
+    SmallVector<NodeId, 16> nodes;
+    for (NodeId n : state_.provenance.from) nodes.push_back(n);
+    for (NodeId n : state_.provenance.context) {
+      if (graph_.node(n).removed) nodes.push_back(n);
+    }
+    nodes.sort_unique();
     std::string out;
     std::size_t count = 0;
-    for (NodeId n : state_.provenance.from) {
+    for (NodeId n : nodes) {
       std::string_view name = graph_.node(n).name;
       if (name.empty() && graph_.output(n))
         name = graph_.name(graph_.output(n));

@@ -47,11 +47,25 @@ SmallVector<NodeId, 8> consumed_by(
   return all;
 }
 
+SmallVector<NodeId, 8> context_of(std::span<const match::Match* const> matches,
+                                  std::span<const NodeId> consumed) {
+  SmallVector<NodeId, 8> all;
+  for (const match::Match* m : matches) all.append(m->nodes);
+  all.erase_if(
+      [&](NodeId n) { return !n || std::ranges::binary_search(consumed, n); });
+  all.sort_unique();
+  return all;
+}
+
 Edit open_edit(GraphRun& run, const Rule& rule,
                std::span<const match::Match* const> matches,
-               std::span<const NodeId> consumed) {
+               std::span<const NodeId> consumed,
+               std::span<const NodeId> context) {
   Edit edit(run.graph, *run.facts,
-            {.rule = rule.qualified(), .from = consumed, .meta = rule.meta()},
+            {.rule = rule.qualified(),
+             .from = consumed,
+             .context = context,
+             .meta = rule.meta()},
             &run.workspace);
   edit.set_block(run.graph.node(matches[0]->root).block);
   edit.set_rank(rank_of(run.graph, matches));
@@ -125,8 +139,7 @@ Result<bool> Sweep::passes() {
   for (std::uint32_t rule : passing_) {
     Rule& r = *state_.rules[rule];
     const Clock::time_point start = Clock::now();
-    Edit edit(graph_, *run_.facts,
-              {.rule = r.qualified(), .from = {}, .meta = r.meta()},
+    Edit edit(graph_, *run_.facts, {.rule = r.qualified(), .meta = r.meta()},
               &run_.workspace);
     const auto did = r.pass(edit);
     if (!did) return did.error();
@@ -225,7 +238,8 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   const auto consumed = consumed_by(matches);
   const NodeId root = matches[0]->root;
   const std::string label = node_label(graph_, root);
-  Edit edit = open_edit(run_, r, matches, consumed);
+  const auto context = context_of(matches, consumed);
+  Edit edit = open_edit(run_, r, matches, consumed, context);
   auto rejection = r.apply(candidates, edit);
   if (!rejection) return rejection.error();
   if (*rejection) {

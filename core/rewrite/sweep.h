@@ -79,7 +79,8 @@ SmallVector<ir::NodeId, 8> consumed_by(
 // The edit that is to rewrite the matches as one; `consumed` outlives it.
 Edit open_edit(GraphRun& run, const Rule& rule,
                std::span<const match::Match* const> matches,
-               std::span<const ir::NodeId> consumed);
+               std::span<const ir::NodeId> consumed,
+               std::span<const ir::NodeId> context = {});
 
 // Members that can be rewritten as one, in order: those that overlap with, or
 // depend on, another are left out.
