@@ -263,6 +263,12 @@ Status draw_one(const std::string& path, const Options& options) {
   if (!rules) return rules.error();
   auto model = load_model(path);
   if (!model) return model.error();
+  if (io::holds_data(**model, options.output)) {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "the picture would replace the data of the model",
+                      .where = options.output,
+                      .hint = "give the picture another name"};
+  }
   if (auto status = run_first(**model, options); !status) return status;
   std::vector<rewrite::Found> found;
   if (!rules->pointers.empty()) {

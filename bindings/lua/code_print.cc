@@ -172,12 +172,20 @@ class CodePrinter {
   // What is not read any more, on the line that read it last.
   void release(const std::vector<ValueId>& read,
                const std::map<ValueId, std::size_t>& last, std::size_t at) {
-    std::string gone;
+    // Lua assigns to at most 200 names at once.
+    constexpr std::size_t kMostNames = 100;
+    std::vector<std::string> gone;
+    const auto flush = [&] {
+      if (gone.empty()) return;
+      lines_.back() += fmt::format(";  {} = nil", fmt::join(gone, ", "));
+      gone.clear();
+    };
     for (const ValueId value : read) {
       if (last.at(value) != at) continue;
-      gone += (gone.empty() ? "" : ", ") + variable(value);
+      gone.push_back(variable(value));
+      if (gone.size() == kMostNames) flush();
     }
-    if (!gone.empty()) lines_.back() += ";  " + gone + " = nil";
+    flush();
   }
 
   std::string op_text(const ir::Op& op) const {

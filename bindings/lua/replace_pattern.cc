@@ -152,6 +152,18 @@ class Round {
   int list_ = 0;
 };
 
+// While a pattern is described, as when rule files are loaded.
+struct Describing {
+  explicit Describing(Runtime& runtime) : rt(runtime) {
+    rt.session.stage = Stage::kNone;
+  }
+  ~Describing() { rt.session.stage = Stage::kPass; }
+  Describing(const Describing&) = delete;
+  Describing& operator=(const Describing&) = delete;
+
+  Runtime& rt;
+};
+
 bool check_function(Runtime& rt, lua_State* state, int index,
                     const char* what) {
   if (lua_isfunction(state, index) && !lua_iscfunction(state, index)) {
@@ -177,8 +189,10 @@ int replace_pattern(Runtime& rt, lua_State* state) {
   lua_settop(state, 3);
   auto& words =
       *static_cast<Words*>(lua_touserdata(state, lua_upvalueindex(2)));
-  const Words::Built built =
-      words.build(state, 2, rt.session.frame->rule->file, 3);
+  const Words::Built built = [&] {
+    const Describing describing(rt);
+    return words.build(state, 2, rt.session.frame->rule->file, 3);
+  }();
   if (!built.replacement->computed.empty()) {
     return fail(rt, "the replacement has a parameter '" +
                         built.replacement->computed[0] +

@@ -353,6 +353,11 @@ TEST_CASE("replace_pattern says what it wants") {
         "the replacement has a parameter 'z' that the pattern does not have");
   CHECK(what("replace_pattern(graph, function(op, x) return op.Tnah(x) end, "
              "function(op, x) return x end)") == "no op 'Tnah'");
+  CHECK(what("replace_pattern(graph, function(op, x) return op.Tanh(x) end, "
+             "function(op, x) replace_pattern(graph, function(op, x) "
+             "return op.Relu(x) end, function(op, x) return op.Neg(x) end) "
+             "return op.Neg(x) end)") ==
+        "`replace_pattern` works only in `pass`");
   RuleRunner elsewhere(
       "match = function(op, x) return op.Tanh(x) end,\n"
       "where = function(m) replace_pattern(m.graph) end,\n"

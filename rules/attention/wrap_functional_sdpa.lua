@@ -14,8 +14,13 @@ return rule {
     v:shape "B H T E"
     mask:fits "B H S T"
     return either(
-      op.Attention{q, k, v, maybe(mask), scale = scale, is_causal = causal},
+      op.Attention{q, k, v, maybe(mask), scale = scale, is_causal = causal}:as "standard",
       op.aten.scaled_dot_product_attention{q, k, v, maybe(mask), scale = scale, is_causal = causal, dropout_p = dropout})
+  end,
+
+  where = function(m)
+    -- From opset 24 on it hides the keys that a mask is too short for.
+    need(not (m.standard and m.mask) or m.mask:dim(-1) == m.k:dim(2), "the mask is not there for each key", m.mask)
   end,
 
   rewrite = function(op, m)
@@ -30,6 +35,12 @@ return rule {
           y = Attention <scale = 1.0> (q, k, v)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v)" },
+    { "a mask of one key", [[
+        <ir_version: 11, opset_import: ["" : 24]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,1] mask) => (float[2,4,8,16] y) {
+          y = Attention (q, k, v, mask)
+        }]],
+      rejected = "the mask is not there for each key" },
     { "grouped heads", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v) => (float[2,4,8,16] y) {

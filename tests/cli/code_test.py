@@ -250,6 +250,16 @@ class Build(Code):
             self.write(name, made.SerializeToString())
             self.same(self.folder / name)
 
+    def test_a_node_that_reads_more_than_lua_assigns_to(self):
+        nodes = "".join(f"v{i} = Relu(x) " for i in range(260))
+        every = ", ".join(f"v{i}" for i in range(260))
+        model = parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 17]> g (float[1] x) => '
+            f"(float[260] y) {{ {nodes} y = Concat <axis = 0> ({every}) }}")
+        onnx.save(model, str(self.folder / "wide.onnx"))
+        again = self.build(self.code("wide.onnx"), "wide.onnx")
+        self.assertEqual(graph(load(again).graph), graph(model.graph))
+
     def test_a_long_graph(self):
         nodes = [helper.make_node("Neg", [f"v{i}"], [f"v{i + 1}"], f"n{i}")
                  for i in range(30_000)]

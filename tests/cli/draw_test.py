@@ -274,6 +274,19 @@ class Bad(DrawTest):
         self.assertEqual(done.code, 2)
         self.assertIn("over the model", done.err)
 
+    def test_not_over_the_data_of_the_model(self):
+        model = onnx.load_from_string(make.onnx_bytes(
+            "g (float[2] x) => (float[2] y) { y = Add(x, w) }"))
+        model.graph.initializer.append(
+            helper.make_tensor("w", TensorProto.FLOAT, [2], bytes(8), raw=True))
+        onnx.save(model, str(self.folder / "e.onnx"), location="w.dot",
+                  save_as_external_data=True, size_threshold=0)
+        before = (self.folder / "w.dot").read_bytes()
+        done = program.run("draw", "e.onnx", "-o", "w.dot", cwd=self.folder)
+        self.assertEqual(done.code, 2)
+        self.assertIn("data of the model", done.err)
+        self.assertEqual((self.folder / "w.dot").read_bytes(), before)
+
     def test_a_folder_that_is_not_there(self):
         done = program.run("draw", "m.onnx", "-o", "no/m.dot", cwd=self.folder)
         self.assertEqual(done.code, 7)

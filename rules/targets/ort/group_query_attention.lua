@@ -19,6 +19,7 @@ return rule {
     need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
     need(m.G < m.H, "there are as many key heads as query heads", m.k)
     need(m.S == m.L, "causal between sequences of different length", m.q)
+    need(m.q:dim(0) ~= 0, "there is no batch", m.q)
     need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention wants heads of one width, a multiple of 8", m.q)
   end,
 

@@ -17,6 +17,7 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "MultiHeadAttention has no such type", m.q)
     need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
     need(m.softcap == 0, "MultiHeadAttention has no soft cap", m.q)
+    need(m.causal == 0 or not m.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
     need(m.causal == 0 or m.S == m.L, "causal between sequences of different length", m.q)
     attention.need_widths(m)
   end,
@@ -93,5 +94,10 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v)
         }]],
       rejected = "MultiHeadAttention has no such type" },
+    { "causal, and a mask", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,8,8] mask) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1> (q, k, v, mask)
+        }]],
+      rejected = "weighs later keys" },
   },
 }
