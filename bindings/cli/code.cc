@@ -38,10 +38,11 @@ int code(const Options& options) {
   for (const std::string& path : paths->models) {
     auto model = load_model(path);
     if (!model) return fail(model.error());
+    const std::size_t first_new = (*model)->graph.value_count();
     if (auto status = run_first(**model, options); !status) {
       return fail(status.error());
     }
-    auto text = lua::code_of(**model);
+    auto text = lua::code_of(**model, first_new);
     if (!text) return fail(text.error());
     if (auto status = io::check_intact(**model); !status) {
       return fail(status.error());

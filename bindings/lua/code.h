@@ -7,6 +7,7 @@
 //
 //   x = input "x"                                  -- float[3,4]
 //   param = weight "param"                         -- float[3,4]
+//   one = weight("one", tensor("float", {1}, {1})) -- a new one
 //   add = op.Add{x, param};  x, param = nil
 //   clamp = op.Clip{add, none, none};  add = nil
 //   output(clamp)
@@ -23,6 +24,7 @@
 #ifndef RULEENGINE_BINDINGS_LUA_CODE_H_
 #define RULEENGINE_BINDINGS_LUA_CODE_H_
 
+#include <cstddef>
 #include <string>
 
 #include "bindings/lua/sandbox.h"
@@ -31,8 +33,10 @@
 
 namespace ruleengine::lua {
 
-// Fails on a graph with a cycle alone.
-Result<std::string> code_of(const ir::Model& model);
+// Fails on a graph with a cycle alone. Weights from the value `first_new` on
+// are those that rules made, which no file has: small ones are printed, with
+// others the code is for reading only and says so.
+Result<std::string> code_of(const ir::Model& model, std::size_t first_new);
 
 // Replaces the nodes of the model's graph by those that the code in `file`
 // says. After a failure the model is to be dropped.

@@ -118,17 +118,40 @@ class CodeBuilder {
     if (value.kind == CodeValue::Kind::kOutput) {
       return wrong("a value of another graph is read", value.line);
     }
+    if (value.tensor != nullptr) return new_weight(id);
     const bool input = value.kind == CodeValue::Kind::kInput;
     const ValueId found = find(block, value.name);
     const auto kind =
         input ? ir::ValueKind::kInput : ir::ValueKind::kInitializer;
     if (!found || graph_.value(found).kind != kind) {
-      return wrong(
+      Diagnostic error = wrong(
           fmt::format("the model has no {} '{}'", input ? "input" : "weight",
                       printable(value.name, 60)),
           value.line);
+      if (!input) {
+        error.hint =
+            "code of `--first` names weights that rules make; to build it, "
+            "`run` the rules first and take the code of the result";
+      }
+      return error;
     }
     return made_[id] = found;
+  }
+
+  // In the main graph, where every body sees it.
+  Result<ValueId> new_weight(std::size_t id) {
+    const CodeValue& value = record_.values[id];
+    const BlockId main = ir::Graph::main_block();
+    const ValueId old = find(main, value.name);
+    if (old && !graph_.value(old).removed) {
+      return wrong("the model has a value of the name of a new weight",
+                   value.line, "'" + printable(value.name, 60) + "'");
+    }
+    made_[id] = graph_.add_value(model_.names.intern(value.name), main,
+                                 ir::ValueKind::kInitializer);
+    graph_.add_initializer(made_[id], value.tensor);
+    names_[main.index()].insert_or_assign(graph_.name(made_[id]), made_[id]);
+    return made_[id];
   }
 
   // The value of that name, taken up again, or a new one.

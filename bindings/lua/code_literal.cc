@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/ir/data_type.h"
+#include "core/ir/narrow_float.h"
 #include "core/text/numbers.h"
 
 namespace ruleengine::lua {
@@ -67,6 +68,13 @@ bool put(double number, std::byte* at) {
   return true;
 }
 
+template <ir::DataType type>
+bool put_narrow(double number, std::byte* at) {
+  const auto bits = static_cast<std::uint16_t>(ir::narrow(type, number));
+  std::memcpy(at, &bits, sizeof bits);
+  return true;
+}
+
 using Put = bool (*)(double, std::byte*);
 Put put_of(ir::DataType type) {
   switch (type) {
@@ -74,6 +82,10 @@ Put put_of(ir::DataType type) {
       return put<float>;
     case ir::DataType::kDouble:
       return put<double>;
+    case ir::DataType::kFloat16:
+      return put_narrow<ir::DataType::kFloat16>;
+    case ir::DataType::kBfloat16:
+      return put_narrow<ir::DataType::kBfloat16>;
     case ir::DataType::kInt8:
       return put<std::int8_t>;
     case ir::DataType::kInt16:
@@ -92,31 +104,6 @@ Put put_of(ir::DataType type) {
     default:
       return nullptr;
   }
-}
-
-std::optional<std::string> tensor_text(const ir::Tensor& tensor,
-                                       ir::ExternalData* external) {
-  if (put_of(tensor.dtype) == nullptr ||
-      tensor.element_count() > kMostElements) {
-    return std::nullopt;
-  }
-  // An int64 beyond what a number of Lua holds must not come back as another.
-  if (tensor.dtype == ir::DataType::kInt64) {
-    const auto ints = ir::to_ints(tensor, external, kMostElements);
-    if (!ints) return std::nullopt;
-    for (const std::int64_t each : *ints) {
-      if (!integer_text(each)) return std::nullopt;
-    }
-  }
-  const auto numbers = ir::to_doubles(tensor, external, kMostElements);
-  if (!numbers) return std::nullopt;
-  const bool single = tensor.dtype == ir::DataType::kFloat;
-  const auto elements = list_text(
-      *numbers, [&](double each) { return number_text(each, single); });
-  if (!elements) return std::nullopt;
-  return fmt::format("tensor(\"{}\", {{{}}}, {})",
-                     ir::data_type_name(tensor.dtype),
-                     fmt::join(tensor.dims, ", "), *elements);
 }
 
 }  // namespace
@@ -175,10 +162,35 @@ std::optional<std::string> code_attribute(const ir::Attribute& attribute,
     case Kind::kStrings:
       return list_text(attribute.strings, string_text);
     case Kind::kTensor:
-      return tensor_text(*attribute.tensors[0], external);
+      return code_tensor_text(*attribute.tensors[0], external);
     default:
       return std::nullopt;
   }
+}
+
+std::optional<std::string> code_tensor_text(const ir::Tensor& tensor,
+                                            ir::ExternalData* external) {
+  if (put_of(tensor.dtype) == nullptr ||
+      tensor.element_count() > kMostElements) {
+    return std::nullopt;
+  }
+  // An int64 beyond what a number of Lua holds must not come back as another.
+  if (tensor.dtype == ir::DataType::kInt64) {
+    const auto ints = ir::to_ints(tensor, external, kMostElements);
+    if (!ints) return std::nullopt;
+    for (const std::int64_t each : *ints) {
+      if (!integer_text(each)) return std::nullopt;
+    }
+  }
+  const auto numbers = ir::to_doubles(tensor, external, kMostElements);
+  if (!numbers) return std::nullopt;
+  const bool single = tensor.dtype == ir::DataType::kFloat;
+  const auto elements = list_text(
+      *numbers, [&](double each) { return number_text(each, single); });
+  if (!elements) return std::nullopt;
+  return fmt::format("tensor(\"{}\", {{{}}}, {})",
+                     ir::data_type_name(tensor.dtype),
+                     fmt::join(tensor.dims, ", "), *elements);
 }
 
 const ir::Tensor* code_tensor(Arena& arena, ir::DataType type,

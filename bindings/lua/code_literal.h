@@ -29,6 +29,10 @@ std::optional<std::string> code_attribute(const ir::Attribute& attribute,
                                           const ir::FormalAttribute* formal,
                                           ir::ExternalData* external);
 
+// tensor("float", {2}, {1, 2}); none where it is too large or has no words.
+std::optional<std::string> code_tensor_text(const ir::Tensor& tensor,
+                                            ir::ExternalData* external);
+
 // The tensor of these elements; nullptr when a type or a number does not do.
 // Only types whose elements are numbers of Lua: the plain ones.
 const ir::Tensor* code_tensor(Arena& arena, ir::DataType type,

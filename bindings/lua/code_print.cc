@@ -40,8 +40,8 @@ bool is_word(std::string_view name) {
 
 class CodePrinter {
  public:
-  explicit CodePrinter(const ir::Model& model)
-      : model_(model), graph_(model.graph) {}
+  CodePrinter(const ir::Model& model, std::size_t first_new)
+      : model_(model), graph_(model.graph), first_new_(first_new) {}
 
   Result<std::string> run() {
     auto order = analysis::topological_order(graph_);
@@ -160,13 +160,24 @@ class CodePrinter {
       return;
     }
     const std::string& name = define(id, graph_.name(id));
+    const std::string real = code_text(graph_.name(id));
+    if (id.index() >= first_new_) {
+      const auto text =
+          value.tensor == nullptr
+              ? std::nullopt
+              : code_tensor_text(*value.tensor, model_.external.get());
+      if (text) {
+        return line(depth,
+                    fmt::format("{} = weight({}, {})", name, real, *text), "");
+      }
+      if (unsaid_.empty()) unsaid_ = graph_.name(id);
+    }
     std::string type;
     if (value.tensor != nullptr) {
       type = fmt::format("{}[{}]", ir::data_type_name(value.tensor->dtype),
                          fmt::join(value.tensor->dims, ","));
     }
-    line(depth, fmt::format("{} = weight {}", name, code_text(graph_.name(id))),
-         type);
+    line(depth, fmt::format("{} = weight {}", name, real), type);
   }
 
   // What is not read any more, on the line that read it last.
@@ -312,14 +323,21 @@ class CodePrinter {
                             each.domain.empty() ? "ai.onnx" : each.domain,
                             each.version);
     }
+    const std::string use =
+        unsaid_.empty()
+            ? "-- `ruleengine build CODE.lua MODEL -o OUT` makes a model of "
+              "this; weights, types and\n-- functions are those of MODEL.\n"
+            : fmt::format(
+                  "-- For reading: rules made weights that are too large to "
+                  "print, the first is '{}'.\n-- To build, write the model "
+                  "with `ruleengine run` and take the code of that.\n",
+                  printable(unsaid_, 60));
     return fmt::format(
-        "-- The graph of {}, opsets: {}.\n"
-        "-- `ruleengine build CODE.lua MODEL -o OUT` makes a model of this; "
-        "weights, types and\n-- functions are those of MODEL.\n",
+        "-- The graph of {}, opsets: {}.\n{}",
         printable(model_.path.empty()
                       ? "a model"
                       : std::filesystem::path(model_.path).filename().string()),
-        printable(opsets));
+        printable(opsets), use);
   }
 
   std::string body() const {
@@ -358,6 +376,8 @@ class CodePrinter {
 
   const ir::Model& model_;
   const ir::Graph& graph_;
+  std::size_t first_new_;  // values from here on are of rules
+  std::string unsaid_;     // the first weight of theirs that has no words
   std::vector<std::vector<NodeId>> order_;
   std::map<ValueId, std::string> variables_;
   std::set<std::string> taken_;
@@ -367,8 +387,8 @@ class CodePrinter {
 
 }  // namespace
 
-Result<std::string> code_of(const ir::Model& model) {
-  return CodePrinter(model).run();
+Result<std::string> code_of(const ir::Model& model, std::size_t first_new) {
+  return CodePrinter(model, first_new).run();
 }
 
 }  // namespace ruleengine::lua

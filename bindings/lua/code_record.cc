@@ -229,7 +229,16 @@ class CodeRecorder {
     return outside(state, "input", CodeValue::Kind::kInput);
   }
   int weight(lua_State* state) {
-    return outside(state, "weight", CodeValue::Kind::kWeight);
+    lua_settop(state, 2);
+    const auto* made = to<const ir::Tensor*>(state, 2, kTensorMetatable);
+    if (made == nullptr && !lua_isnil(state, 2)) {
+      return fail(state, "a new weight wants a tensor",
+                  "weight(\"x\", tensor(\"float\", {2}, {1, 2}))",
+                  found_at(state, 2));
+    }
+    outside(state, "weight", CodeValue::Kind::kWeight);
+    if (made != nullptr) record_.values.back().tensor = *made;
+    return 1;
   }
 
   int output(lua_State* state) {

@@ -21,6 +21,7 @@ struct CodeValue {
   Kind kind = Kind::kOutput;
   std::string name;     // in the model; of an output: its variable
   bool absent = false;  // `_`
+  const ir::Tensor* tensor = nullptr;  // of a new weight; in the model's arena
   int line = 0;
 };
 

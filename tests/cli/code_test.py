@@ -155,6 +155,40 @@ class Build(Code):
         onnx.checker.check_model(again)
         self.assertTrue(again.functions)
 
+    def test_code_after_rules(self):
+        """What rules made is in the code, small constants too."""
+        self.write("m.onnxtxt", '''<ir_version: 8, opset_import: ["" : 17]>
+            g (float[2,3] x, float16[2,3] h) => (float[2,3] y, float16[2,3] z) {
+              y = Neg(x)
+              z = Neg(h)
+            }''')
+        self.write("r.lua", '''return rule {
+            match = function(op, x) return op.Neg(x) end,
+            rewrite = function(op, m) return op.Mul(m.x, -1) end}''')
+        code = self.code("m.onnxtxt", "--first", "r.lua")
+        self.assertRegex(code, r'= weight\(".*", tensor\("float16", {}, {-1}\)')
+        self.build(code, "m.onnxtxt", "built.onnxtxt")
+        self.run_ok("run", "r.lua", "m.onnxtxt", "-o", "run.onnxtxt")
+        built, ran = (onnx.parser.parse_model((self.folder / f).read_text())
+                      for f in ("built.onnxtxt", "run.onnxtxt"))
+        self.assertEqual([node(n)[:-1] for n in built.graph.node],
+                         [node(n)[:-1] for n in ran.graph.node])
+        self.assertEqual([numpy_helper.to_array(i).tolist()
+                          for i in built.graph.initializer], [-1, -1])
+        self.run_bad(4, "build", "code.lua", "built.onnxtxt", "-o", "out.onnx",
+                     says=["a value of the name of a new weight"])
+
+    def test_code_that_is_for_reading(self):
+        self.write("m.onnxtxt", LAYERS)
+        self.write("r.lua", '''return rule {
+            match = function(op, x, w) return op.MatMul(x, w:const "K N") end,
+            rewrite = function(op, m)
+              return op.Gemm(m.x, op.Neg(m.w)) end}''')
+        code = self.code("m.onnxtxt", "--first", "r.lua")
+        self.assertIn("-- For reading: rules made weights that are too large",
+                      code)
+        self.refused(code, ["the model has no weight", "`run` the rules first"])
+
     def test_graphs_in_graphs(self):
         inner = helper.make_graph(
             [helper.make_node("Add", ["v", "w"], ["t"], name="inner"),
@@ -300,6 +334,8 @@ class Refused(Code):
                 ("output(clamp)", "", ["no `output`"]),
                 ("output(clamp)", "output(clamp, clamp)",
                  ["another number of values"]),
+                ('weight "w"', 'weight("w", 3)',
+                 ["a new weight wants a tensor", "code.lua"]),
                 ("output(clamp)", "output(3)", ["an output that is no value"]),
                 ("h = op.", "add = op.", ["'add' is assigned twice"]),
                 ('h = {"linear"}', 'z = {"linear"}', ["`names` speaks of 'z'"]),
