@@ -10,6 +10,7 @@
 #include "bindings/lua/code.h"
 #include "core/io/load.h"
 #include "core/io/save.h"
+#include "core/rewrite/portable.h"
 #include "core/text/print.h"
 
 namespace ruleengine::cli {
@@ -19,9 +20,12 @@ Status build_one(const std::string& code_file, const std::string& path,
                  const Options& options) {
   auto model = load_model(path);
   if (!model) return model.error();
-  auto status = lua::rebuild(**model, code_file, sandbox_limits(options));
-  if (!status) return status;
-  if (status = io::check_intact(**model); !status) return status;
+  auto made = lua::rebuild(**model, code_file, sandbox_limits(options));
+  if (!made) return made.error();
+  if (auto status = rewrite::write_portable(**model, *made); !status) {
+    return status;
+  }
+  if (auto status = io::check_intact(**model); !status) return status;
   auto staged =
       is_text_model(options.output)
           ? stage_text(options.output, text::print(**model, {.weights = true}))

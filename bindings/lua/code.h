@@ -26,6 +26,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "bindings/lua/sandbox.h"
 #include "core/base/result.h"
@@ -39,9 +40,11 @@ namespace ruleengine::lua {
 Result<std::string> code_of(const ir::Model& model, std::size_t first_new);
 
 // Replaces the nodes of the model's graph by those that the code in `file`
-// says. After a failure the model is to be dropped.
-Status rebuild(ir::Model& model, const std::string& file,
-               const SandboxLimits& limits);
+// says, and returns those of the main graph whose op the engine has a body for
+// and the model did not have there. After a failure the model is to be dropped.
+Result<std::vector<ir::NodeId>> rebuild(ir::Model& model,
+                                        const std::string& file,
+                                        const SandboxLimits& limits);
 
 }  // namespace ruleengine::lua
 

@@ -10,6 +10,7 @@
 #include "bindings/lua/code_record.h"
 #include "bindings/lua/rule_file_loader.h"
 #include "core/analysis/order.h"
+#include "core/rewrite/portable.h"
 #include "core/verify/verify.h"
 
 namespace ruleengine::lua {
@@ -31,11 +32,11 @@ class CodeBuilder {
         file_(file),
         made_(record.values.size()) {}
 
-  Status run() {
-    if (Status s = take_out(); !s) return s;
-    if (Status s = fill(0, ir::Graph::main_block()); !s) return s;
+  Result<std::vector<NodeId>> run() {
+    if (Status s = take_out(); !s) return s.error();
+    if (Status s = fill(0, ir::Graph::main_block()); !s) return s.error();
     model_.changed = true;
-    return {};
+    return std::move(new_);
   }
 
  private:
@@ -227,6 +228,8 @@ class CodeBuilder {
       }
     }
     keep_rest(stored, made);
+    const bool same = stored && graph_.node(stored).op == op;
+    if (!same && rewrite::has_body(model_.ops[op])) new_.push_back(made);
     return {};
   }
 
@@ -283,12 +286,14 @@ class CodeBuilder {
   const std::string& file_;
   std::vector<ValueId> made_;  // by the record's values
   std::vector<Names> names_;   // by block
+  std::vector<NodeId> new_;    // those that want a body
 };
 
 }  // namespace
 
-Status rebuild(ir::Model& model, const std::string& file,
-               const SandboxLimits& limits) {
+Result<std::vector<ir::NodeId>> rebuild(ir::Model& model,
+                                        const std::string& file,
+                                        const SandboxLimits& limits) {
   auto code = Loader::read_file(file, kMaxCode);
   if (!code) return code.error();
   if (!*code) {
@@ -299,11 +304,13 @@ Status rebuild(ir::Model& model, const std::string& file,
   }
   auto record = record_code(model, **code, file, limits);
   if (!record) return record.error();
-  if (Status s = CodeBuilder(model, *record, file).run(); !s) return s;
+  auto made = CodeBuilder(model, *record, file).run();
+  if (!made) return made.error();
   if (auto order = analysis::topological_order(model.graph); !order) {
     return order.error();
   }
-  return verify::check_model(model);
+  if (Status s = verify::check_model(model); !s) return s.error();
+  return made;
 }
 
 }  // namespace ruleengine::lua

@@ -11,6 +11,7 @@
 #include "core/analysis/order.h"
 #include "core/ir/op_facts.h"
 #include "core/rewrite/body.h"
+#include "core/rewrite/schema.h"
 #include "core/rewrite/variant.h"
 #include "core/rewrite/workspace.h"
 
@@ -229,14 +230,17 @@ class Writer {
         opset_(Workspace(graph).opset("")),
         facts_(graph) {}
 
-  Status run() {
+  Status run(std::span<const NodeId> more) {
+    for (NodeId n : more) {
+      if (Status s = check(n); !s) return s;
+    }
     const auto order = analysis::topological_order(graph_);
     if (!order) return order.error();
     std::vector<NodeId> calls;
     for (NodeId n : *order) {
       const ir::Op& op = graph_.op(n);
-      if (made_by_rule(graph_.node(n)) && has_body(op) &&
-          model_.find_function(op) == nullptr) {
+      if (!has_body(op) || model_.find_function(op) != nullptr) continue;
+      if (made_by_rule(graph_.node(n)) || std::ranges::binary_search(more, n)) {
         calls.push_back(n);
       }
     }
@@ -248,6 +252,24 @@ class Writer {
   }
 
  private:
+  // No rule's edit saw to it.
+  Status check(NodeId node) const {
+    const ir::Op& op = graph_.op(node);
+    const auto attributes = graph_.node(node).attributes;
+    NodeSpec spec{.domain = op.domain,
+                  .type = op.type,
+                  .attributes = {attributes.begin(), attributes.end()}};
+    for (const ir::Operand& use : graph_.inputs(node)) {
+      spec.inputs.push_back(use.value);
+    }
+    spec.output_count = static_cast<std::uint32_t>(graph_.outputs(node).size());
+    auto made = checked(model_, spec);
+    if (made) return {};
+    Diagnostic error = made.error();
+    error.where = graph_.describe(node);
+    return error;
+  }
+
   Diagnostic too_old() const {
     return {.kind = ErrorKind::kModel,
             .what = "the opset is too old for the bodies of fused ops",
@@ -320,13 +342,16 @@ bool is_dialect_function(const ir::Function& function) {
          ir::newest_op(function.domain, function.name) != nullptr;
 }
 
-Status write_portable(ir::Model& model) {
+Status write_portable(ir::Model& model, std::span<const NodeId> more) {
   std::vector<ir::Graph*> graphs = {&model.graph};
   for (const auto& f : model.functions) {
     if (!f->removed && !is_dialect_function(*f)) graphs.push_back(&f->body);
   }
   for (ir::Graph* graph : graphs) {
-    if (Status s = Writer(model, *graph).run(); !s) return s;
+    const bool main = graph == &model.graph;
+    Status s =
+        Writer(model, *graph).run(main ? more : std::span<const NodeId>());
+    if (!s) return s;
   }
   return {};
 }

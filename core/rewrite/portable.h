@@ -6,15 +6,19 @@
 #ifndef RULEENGINE_CORE_REWRITE_PORTABLE_H_
 #define RULEENGINE_CORE_REWRITE_PORTABLE_H_
 
+#include <span>
+
 #include "core/base/result.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::rewrite {
 
 // Gives a body to what rules made (nodes with ruleengine.rule in their
-// metadata) and nothing defines. Ops without a counterpart, such as the
-// collectives, stay as they are. An opset too old to say a body: kModel.
-Status write_portable(ir::Model& model);
+// metadata) and nothing defines, and to `more` (ascending) of the main graph,
+// which are looked at first: one that is not what its op says is kRule. Ops
+// without a counterpart, such as the collectives, stay as they are. An opset
+// too old to say a body: kModel.
+Status write_portable(ir::Model& model, std::span<const ir::NodeId> more = {});
 
 // Is this one of the ops that get a body?
 bool has_body(const ir::Op& op);

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper, parser
 
-from support import program
+from support import numbers, program
 
 LAYERS = """<ir_version: 8, opset_import: ["" : 17]>
     g (float[3,4] x) => (float[3,5] clamp)
@@ -177,6 +177,23 @@ class Build(Code):
                           for i in built.graph.initializer], [-1, -1])
         self.run_bad(4, "build", "code.lua", "built.onnxtxt", "-o", "out.onnx",
                      says=["a value of the name of a new weight"])
+
+    def test_ops_of_the_engine_get_bodies(self):
+        self.write("m.onnxtxt", LAYERS)
+        code = self.code("m.onnxtxt")
+        linear = code.replace(
+            "op.MatMul{add, w}", "op.ruleengine.Linear{add, op.Transpose{w}}")
+        made = self.build(linear, "m.onnxtxt", "linear.onnx")
+        x = np.arange(12, dtype=np.float32).reshape(3, 4) / 50
+        sessions = [numbers.session(m) for m in
+                    (self.build(code, "m.onnxtxt", "plain.onnx"), made)]
+        plain, own = (s.run(None, {"x": x})[0] for s in sessions)
+        np.testing.assert_allclose(own, plain, rtol=1e-6)
+        self.assertEqual([f.name for f in load(made).functions], ["Linear"])
+        self.same(made)
+        self.refused(code.replace("op.MatMul{add, w}",
+                                  "op.ruleengine.Linear{add}"),
+                     ["Linear lacks its input 2 'weight'", "node 'linear'"])
 
     def test_code_that_is_for_reading(self):
         self.write("m.onnxtxt", LAYERS)
