@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "core/ir/model.h"
+
 namespace ruleengine::lua {
 
 SessionScope::SessionScope(Runtime& rt, const SessionStart& start)
@@ -30,6 +32,7 @@ SessionScope::~SessionScope() {
   session.not_taken.clear();
   session.changed = false;
   session.has_cache = false;
+  session.symbol.reset();
 }
 
 Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule,
@@ -46,8 +49,24 @@ Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule,
   return out;
 }
 
+namespace {
+
+// Lua compares a number and an object without asking the object.
+std::string dim_hint(const Runtime& rt, const std::string& what) {
+  const bool compared = what.starts_with("attempt to compare") &&
+                        what.find("userdata") != std::string::npos &&
+                        what.find("number") != std::string::npos;
+  if (!compared || !rt.session.symbol) return {};
+  return "a dimension known by name only, such as " +
+         rt.session.graph->model().dims.text(*rt.session.symbol) +
+         ", is no number: `type(d) == \"number\" and d > 1`";
+}
+
+}  // namespace
+
 Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
   if (error.where.empty()) error.where = place_;
+  if (error.hint.empty()) error.hint = dim_hint(rt, error.what);
   if (!rt.session.members.empty()) {
     error.where += ", at " + rt.session.graph->describe(
                                  rt.session.members[0].match->root);

@@ -67,6 +67,7 @@ struct Session {
   std::optional<Diagnostic> error;  // details of the error being raised
   bool changed = false;             // a pass replaced something
   bool has_cache = false;           // handles of this session are being kept
+  std::optional<ir::Dim> symbol;    // the last dimension given that is no number
   std::optional<ir::Upgrades> upgrades;  // made by the first read_node()
   ir::NewestForm form;
   // Names of variables read and found not taken, to name in errors.

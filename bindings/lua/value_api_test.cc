@@ -105,6 +105,16 @@ TEST_CASE("symbolic dimensions are equal to themselves and no numbers") {
   CHECK(compared.rejection->value == "B");
 }
 
+TEST_CASE("a number against a symbolic dimension is hinted at") {
+  for (const char* body : {"< 3", ">= 3", "== m.x:dim(0) and 3 > m.x:dim(0)"}) {
+    const Attempted out =
+        where("return m.x:dim(0) " + std::string(body), kSymbolic);
+    REQUIRE(out.error);
+    CHECK(out.error->hint.find("such as B, is no number") != std::string::npos);
+  }
+  CHECK(where("return m.x < 3", kSymbolic).error->hint == "");
+}
+
 TEST_CASE("arithmetic on an unknown dimension cannot be caught") {
   const Attempted out = where(
       "pcall(function() return m.x:dim(0) + 1 end) error('went on')",
