@@ -260,6 +260,9 @@ TEST_CASE("mistakes of builders name what there is") {
   const Attempted known = attempt("return op.ruleengine.Linar(m.x)", kFloat);
   CHECK(known.what() == "no op 'ruleengine::Linar'");
   CHECK(known.error->hint == "did you mean 'Linear'?");
+  const Attempted dotted = attempt("return op.a.b.Swish(m.x)", kFloat);
+  CHECK(dotted.error->hint ==
+        "a domain with a dot is written op[\"com.example\"].Swish");
   const Attempted attribute =
       attempt("return op.LeakyRelu{m.x, alhpa = 1}", kFloat);
   CHECK(attribute.what() == "LeakyRelu has no attribute 'alhpa'");

@@ -51,8 +51,12 @@ Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule,
 
 namespace {
 
-// Lua compares a number and an object without asking the object.
-std::string dim_hint(const Runtime& rt, const std::string& what) {
+// For what Lua finds wrong without asking the objects of ours.
+std::string hint_for(const Runtime& rt, const std::string& what) {
+  if (what.starts_with("attempt to index") &&
+      what.ends_with("(a function value)")) {
+    return "a domain with a dot is written op[\"com.example\"].Swish";
+  }
   const bool compared = what.starts_with("attempt to compare") &&
                         what.find("userdata") != std::string::npos &&
                         what.find("number") != std::string::npos;
@@ -66,7 +70,7 @@ std::string dim_hint(const Runtime& rt, const std::string& what) {
 
 Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
   if (error.where.empty()) error.where = place_;
-  if (error.hint.empty()) error.hint = dim_hint(rt, error.what);
+  if (error.hint.empty()) error.hint = hint_for(rt, error.what);
   if (!rt.session.members.empty()) {
     error.where += ", at " + rt.session.graph->describe(
                                  rt.session.members[0].match->root);

@@ -135,6 +135,11 @@ const OpFacts* find_op(std::string_view domain, std::string_view type,
   return found;
 }
 
+const OpFacts* oldest_op(std::string_view domain, std::string_view type) {
+  std::span<const OpFacts> all = versions(domain, type);
+  return all.empty() ? nullptr : &all.front();
+}
+
 const OpFacts* newest_op(std::string_view domain, std::string_view type) {
   std::span<const OpFacts> all = versions(domain, type);
   return all.empty() ? nullptr : &all.back();

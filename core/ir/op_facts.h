@@ -66,6 +66,7 @@ struct OpFacts {
 // The version in force at `opset`: the newest with since_version <= opset.
 const OpFacts* find_op(std::string_view domain, std::string_view type,
                        int opset);
+const OpFacts* oldest_op(std::string_view domain, std::string_view type);
 const OpFacts* newest_op(std::string_view domain, std::string_view type);
 
 // Sorted by domain, type, since_version.

@@ -47,7 +47,10 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
   const ir::OpFacts* own = ir::find_op(spec.domain, spec.type, version);
   if (own == nullptr) {
     return Rejection{std::string(spec.type) + " is not in the model's opset",
-                     "opset " + std::to_string(opset)};
+                     "opset " + std::to_string(opset) + "; it came with " +
+                         std::to_string(
+                             ir::oldest_op(spec.domain, spec.type)
+                                 ->since_version)};
   }
   if (own != newest) {
     drop_news(*newest, *own, spec.attributes);

@@ -76,13 +76,18 @@ bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
     const ir::OpId id = model_.ops.find(ast.domain, ast.type, ast.overload);
     const bool call = id && functions_.contains(id.index());
     if (call || !ir::known_domain(ast.domain)) return true;
-    const ir::OpFacts* newest = ir::newest_op(ast.domain, ast.type);
+    const ir::OpFacts* later = ir::oldest_op(ast.domain, ast.type);
     return fail(
         ast.at,
         "there is no such op at opset " + std::to_string(version(ast.domain)),
-        newest == nullptr ? "an op of the domain" : "a newer opset",
+        later == nullptr ? "an op of the domain" : "a newer opset",
         "'" + printable(text) + "'",
-        did_you_mean(ir::similar_ops(ast.domain, ast.type)));
+        later == nullptr
+            ? did_you_mean(ir::similar_ops(ast.domain, ast.type))
+            : text + " is there from opset " +
+                  std::to_string(later->since_version) +
+                  " on; an op of your own has a domain: com.example." +
+                  std::string(ast.type));
   }
   for (const AttributeAst& a : ast.attributes) {
     if (op->attribute(a.value.name) != nullptr) continue;
