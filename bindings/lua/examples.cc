@@ -98,10 +98,10 @@ class Run {
   }
 
   // What is wrong with an example's text is wrong with the rule file.
-  Diagnostic in_file(Diagnostic error) const {
+  Diagnostic in_file(Diagnostic error, const char* part = "") const {
     error.kind = ErrorKind::kRule;
     error.where = rule_.file + ":" + std::to_string(example_.line) + ", " +
-                  quoted_title() +
+                  quoted_title() + part +
                   (error.where.empty() ? "" : ", " + error.where);
     return error;
   }
@@ -148,7 +148,7 @@ class Run {
   Status judge_after(const rewrite::Report& report, ExampleResult& out) {
     auto after = text::parse_after(*before_, example_.before, *example_.after,
                                    example_.file, {.check_ops = true});
-    if (!after) return in_file(std::move(after.error()));
+    if (!after) return in_file(std::move(after.error()), ", `after`");
     const auto difference = text::difference(**after, *model_);
     if (!difference) return {};
     if (!fired(report)) {

@@ -127,6 +127,17 @@ TEST_CASE("an example that is no graph is the rule file's mistake") {
   CHECK(results.error().where.find(file + ":") == 0);
 }
 
+TEST_CASE("a mistake in what comes after is said to be there") {
+  const RuleFolder folder;
+  const std::string file =
+      folder.write("r.lua", rule("{" TWICE ", 'y = Sofmax(x)'}"));
+  auto set = RuleSet::load({file}, {}, {});
+  REQUIRE(set.ok());
+  auto results = run_examples(**set, nullptr);
+  REQUIRE_FALSE(results.ok());
+  CHECK(results.error().where.ends_with(", `after`, line 1, column 5"));
+}
+
 // --- Whole rules ---
 
 constexpr std::string_view kAttentionLib = R"lua(
