@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "bindings/cli/session.h"
@@ -32,6 +33,12 @@ std::optional<ir::NodeId> find_node(const ir::Graph& graph,
     }
   }
   return by_value;
+}
+
+bool is_input(const ir::Graph& graph, const std::string& name) {
+  const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
+  return std::ranges::any_of(
+      inputs, [&](ir::ValueId value) { return graph.name(value) == name; });
 }
 
 void print_miss(const lua::LoadedRule& rule, const Nearest& nearest) {
@@ -92,6 +99,14 @@ Status explain_rule(const lua::LoadedRule& rule, rewrite::Rule* handle,
   std::optional<ir::NodeId> only;
   if (!options.node.empty()) {
     only = find_node(model.graph, options.node);
+    if (!only && is_input(model.graph, options.node)) {
+      return Diagnostic{ErrorKind::kUsage,
+                        "no node makes it, it is an input of the model",
+                        model.path,
+                        "the name of a node or of a value that a node makes",
+                        options.node,
+                        ""};
+    }
     if (!only) {
       return Diagnostic{ErrorKind::kUsage, "the model has no such node",
                         model.path, "the name of a node or of a value",
@@ -124,8 +139,14 @@ Status explain_rule(const lua::LoadedRule& rule, rewrite::Rule* handle,
 }  // namespace
 
 int explain(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kBoth);
+  const char* usage = "ruleengine explain my_rule.lua model.onnx NODE";
+  auto paths = sort_paths(options.paths, Wants::kBoth, usage);
   if (!paths) return fail(paths.error());
+  if (paths->rules.size() != 1 || paths->models.size() != 1) {
+    return fail({ErrorKind::kUsage, "one rule and one model are wanted", "",
+                 "a rule (a file, a folder or a pack), a model, a node or none",
+                 "", usage});
+  }
   auto rules = load_rules(paths->rules, options);
   if (!rules) return fail(rules.error());
   for (const std::string& path : paths->models) {

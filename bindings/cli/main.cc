@@ -177,10 +177,16 @@ Verb verb_of(const CLI::App& app) {
   return print;
 }
 
-// `explain RULE MODEL NODE`: the third word is a node, whatever it looks like.
+// `explain RULE MODEL NODE`: the third word is a node, whatever it looks like,
+// unless the model is still to come.
 void split_node(const CLI::App& app, Options& o) {
   if (app.get_subcommands().front()->get_name() != "explain") return;
-  if (o.paths.size() < 3) return;
+  const auto is_model = [](const std::string& path) {
+    return path.ends_with(".onnx") || path.ends_with(".onnxtxt");
+  };
+  if (o.paths.size() < 3 || !(is_model(o.paths[0]) || is_model(o.paths[1]))) {
+    return;
+  }
   o.node = o.paths.back();
   o.paths.pop_back();
 }

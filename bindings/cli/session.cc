@@ -61,7 +61,8 @@ bool is_text_model(const std::string& path) {
   return fs::path(path).extension() == ".onnxtxt";
 }
 
-Result<Paths> sort_paths(const std::vector<std::string>& paths, Wants wants) {
+Result<Paths> sort_paths(const std::vector<std::string>& paths, Wants wants,
+                         const char* hint) {
   Paths out;
   for (const std::string& path : paths) {
     const std::string extension = fs::path(path).extension();
@@ -77,7 +78,6 @@ Result<Paths> sort_paths(const std::vector<std::string>& paths, Wants wants) {
       return d;
     }
   }
-  const char* hint = "ruleengine run rules/*.lua model.onnx";
   if ((wants == Wants::kRules || wants == Wants::kBoth) && out.rules.empty()) {
     return usage("no rules were given", hint);
   }

@@ -178,6 +178,12 @@ class Explain(VerbsTest):
         self.run_bad(2, "explain", "cancel.lua", "m.onnx", "nobody",
                      says="nobody")
         self.run_bad(2, "explain", "cancel.lua")
+        self.run_bad(2, "explain", "cancel.lua", "never.lua",
+                     says=["no model was given", "ruleengine explain"])
+        self.run_bad(2, "explain", "cancel.lua", "never.lua", "m.onnx",
+                     says=["one rule and one model", "ruleengine explain"])
+        self.run_bad(2, "explain", "cancel.lua", "m.onnx", "x",
+                     says=["no node makes it, it is an input"])
         self.run_bad(4, "explain", "nobody.lua", "m.onnx")
 
 
