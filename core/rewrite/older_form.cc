@@ -46,11 +46,11 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
   const auto version = static_cast<int>(opset);
   const ir::OpFacts* own = ir::find_op(spec.domain, spec.type, version);
   if (own == nullptr) {
-    return Rejection{std::string(spec.type) + " is not in the model's opset",
-                     "opset " + std::to_string(opset) + "; it came with " +
-                         std::to_string(
-                             ir::oldest_op(spec.domain, spec.type)
-                                 ->since_version)};
+    return Rejection{
+        std::string(spec.type) + " is not in the model's opset",
+        "opset " + std::to_string(opset) + "; it came with " +
+            std::to_string(
+                ir::oldest_op(spec.domain, spec.type)->since_version)};
   }
   if (own != newest) {
     drop_news(*newest, *own, spec.attributes);

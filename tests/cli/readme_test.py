@@ -35,6 +35,21 @@ class Readme(program.ProgramTest):
                 self.assertEqual(without_times(done.out + done.err),
                                  without_times(textwrap.dedent(output)))
 
+    def test_the_first_commands_print_what_it_shows(self):
+        bert = "examples/bert.onnx"
+        for arguments, until in (
+                (["run", *program.packs(), bert, "-o",
+                  self.folder / "out.onnx"], "matched nowhere"),
+                (["coverage", bert], "2      2")):
+            done = program.run(*arguments, cwd=program.ROOT)
+            self.assertEqual(done.code, 0, done.err)
+            printed = done.out + done.err
+            shown = printed[:printed.index(until) + len(until)]
+            with self.subTest(arguments[0]):
+                # A longer time makes its column wider.
+                self.assertIn(" ".join(without_times(shown).split()),
+                              " ".join(without_times(README).split()))
+
     def test_the_slip_of_the_pen(self):
         swish = (self.folder / "swish.lua").read_text()
         self.write("swish.lua", swish.replace("Sigmoid", "Sigmiod", 1))
