@@ -405,8 +405,11 @@ class CodeRecorder {
       out.value.kind = ir::AttributeKind::kGraph;
       out.body = run_body(state, index);
     } else {
-      const auto* facts = ir::find_op(
-          node.domain, node.type, static_cast<int>(model_.opset(node.domain)));
+      // A domain that the model does not import yet will be.
+      const auto opset = static_cast<int>(model_.opset(node.domain));
+      const auto* facts = opset == 0
+                              ? ir::newest_op(node.domain, node.type)
+                              : ir::find_op(node.domain, node.type, opset);
       const auto* formal = facts == nullptr ? nullptr : facts->attribute(name);
       if (!read_plain(state, model_.arena, index, formal, out.value)) {
         fail(state, "attribute '" + printable(name, 60) + "' cannot be that",

@@ -191,6 +191,12 @@ class Build(Code):
         np.testing.assert_allclose(own, plain, rtol=1e-6)
         self.assertEqual([f.name for f in load(made).functions], ["Linear"])
         self.same(made)
+        # The op says what an attribute is, also where its domain is new.
+        made = self.build(code.replace(
+            "op.MatMul{add, w}", "op.ruleengine.AttentionForward{add, add, "
+            "add, sm_scale = 1}"), "m.onnxtxt", "scaled.onnx")
+        [scale] = load(made).graph.node[1].attribute
+        self.assertEqual((scale.type, scale.f), (onnx.AttributeProto.FLOAT, 1))
         self.refused(code.replace("op.MatMul{add, w}",
                                   "op.ruleengine.Linear{add}"),
                      ["Linear lacks its input 2 'weight'", "node 'linear'"])
