@@ -33,7 +33,7 @@ return rule {
       end
       if mask.dtype == "float" then mask = op.Where(op.Equal(mask, LOWEST), NEAR_IT, mask) end
     end
-    return op.Attention{m.q, m.k, m.v, mask, scale = m.scale, is_causal = m.causal, softcap = m.softcap}
+    return op.Attention{m.q, m.k, m.v, mask, scale = m.scale, is_causal = m.causal ~= 0 and 1 or 0, softcap = m.softcap}
   end,
 
   examples = {

@@ -39,7 +39,7 @@ return rule {
     end
 
     local y = op["com.microsoft"].MultiHeadAttention{attention.merged(op, m.q, m.H, m.D),
-      attention.merged(op, repeated(m.k), m.H, m.D), attention.merged(op, repeated(m.v), m.H, m.E), nil, nil, bias, num_heads = m.H, scale = m.scale, unidirectional = m.causal}
+      attention.merged(op, repeated(m.k), m.H, m.D), attention.merged(op, repeated(m.v), m.H, m.E), nil, nil, bias, num_heads = m.H, scale = m.scale, unidirectional = m.causal ~= 0 and 1 or 0}
     -- A query that sees no key gives zeros.
     if bias then y = op.Where(op.IsNaN(y), 0, y) end
     return attention.split(op, y, m.H, m.E)
