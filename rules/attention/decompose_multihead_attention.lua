@@ -1,4 +1,5 @@
 --- Take nn.MultiheadAttention apart.
+local attention = lib "attention"
 local linear = lib "linear"
 
 return rule {
@@ -52,7 +53,7 @@ return rule {
     else
       local function heads(x, w, part)
         local b = m.in_b and op.Slice(m.in_b, {part * m.E}, {(part + 1) * m.E}, {0})
-        return op.Transpose{op.Reshape(op.ruleengine.Linear(x, w, b), {0, 0, H, D}), perm = {0, 2, 1, 3}}
+        return attention.split(op, op.ruleengine.Linear(x, w, b), H, D)
       end
       q, k, v = heads(query, m.q_w, 0), heads(key, m.k_w, 1), heads(value, m.v_w, 2)
     end
@@ -68,8 +69,7 @@ return rule {
     end
 
     local y = op.ruleengine.ScaledDotProductAttention{q, k, v, mask, num_heads = H, head_dim = D, dropout_p = m.dropout}
-    y = op.Reshape(op.Transpose{y, perm = {0, 2, 1, 3}}, {0, 0, m.E})
-    return turned(linear.apply(op, y, m.out_w, m.out_b))
+    return turned(linear.apply(op, attention.merged(op, y, H, D), m.out_w, m.out_b))
   end,
 
   examples = {

@@ -1,4 +1,5 @@
 --- The packed projection of queries, keys and values in standard ops.
+local attention = lib "attention"
 local linear = lib "linear"
 
 return rule {
@@ -16,7 +17,7 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local function heads(x) return op.Transpose{op.Reshape(x, {0, 0, m.H, m.D}), perm = {0, 2, 1, 3}} end
+    local function heads(x) return attention.split(op, x, m.H, m.D) end
     local size = m.H * m.D
     if m.query == m.key and m.key == m.value then
       local q, k, v = op.Split{linear.apply(op, m.query, m.w, m.b), {size, size, size}, axis = -1, outputs = 3}
