@@ -7,4 +7,5 @@ return pack {
   "sequence_parallel/p1",
   "sequence_parallel/p2",
   "sequence_parallel/p3",
+  "sequence_parallel/chain",
 }

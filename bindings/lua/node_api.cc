@@ -7,6 +7,7 @@
 #include "bindings/lua/attribute_value.h"
 #include "bindings/lua/build.h"
 #include "bindings/lua/node_reading.h"
+#include "bindings/lua/rank_api.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
@@ -312,7 +313,9 @@ int graph_index(Runtime& rt, lua_State* state) {
 
 constexpr Field kGraphFields[] = {{"inputs", kGraphInputs},
                                   {"outputs", kGraphOutputs},
-                                  {"nodes", kMethod, entry<nodes>}};
+                                  {"nodes", kMethod, entry<nodes>},
+                                  {"residual_chains", kMethod,
+                                   entry<residual_chains>}};
 
 int opaque_index(Runtime& rt, lua_State* state) {
   return fail(rt, "the attribute cannot be looked into", {},

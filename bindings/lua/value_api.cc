@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/lua/attribute_value.h"
+#include "bindings/lua/rank_api.h"
 #include "bindings/lua/value_internal.h"
 #include "core/ir/model.h"
 
@@ -261,7 +262,16 @@ int replace_with(Runtime& rt, lua_State* state) {
 
 // --- Fields -----------------------------------------------------------------------
 
-enum ValueField { kShape, kDtype, kProducer, kUsers, kName, kIsOutput, kT };
+enum ValueField {
+  kShape,
+  kDtype,
+  kProducer,
+  kUsers,
+  kName,
+  kIsOutput,
+  kLayout,
+  kT
+};
 
 // The nodes that read the value, each once, in graph order.
 void push_users(Runtime& rt, lua_State* state, ir::ValueId value) {
@@ -321,6 +331,9 @@ int value_index(Runtime& rt, lua_State* state) {
           state, static_cast<int>(
                      graph.value(value->value()).block_output_count > 0));
       break;
+    case kLayout:
+      push_layout(rt, state, rt.session.facts->layout(value->value()));
+      break;
     case kT:
       return push_transposed(rt, state, *value);
   }
@@ -353,6 +366,7 @@ constexpr Field kFields[] = {
     {"users", kUsers},
     {"name", kName},
     {"is_output", kIsOutput},
+    {"layout", kLayout},
     {"T", kT},
     {"rank", kMethod, entry<rank>},
     {"dim", kMethod, entry<dim>},

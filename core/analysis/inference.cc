@@ -44,6 +44,12 @@ std::optional<std::span<const ir::Dim>> Inference::dims_of(ir::ValueId value) {
   return all;
 }
 
+ir::Layout Inference::layout(ir::ValueId value) {
+  if (!value) return {};
+  const Memo& memo = solver_->answer(value, Ask::kLayout);
+  return memo.layout != nullptr ? *memo.layout : ir::Layout();
+}
+
 void Inference::invalidate(ir::NodeId node) { solver_->invalidate(node); }
 
 std::optional<std::string> Inference::refusal(ir::NodeId node) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/ir/graph.h"
+#include "core/ir/layout.h"
 
 namespace ruleengine::analysis {
 
@@ -19,9 +20,10 @@ inline constexpr ir::Dim kUnknown = ir::Dim::expression(0xffffffffu);
 inline constexpr std::int64_t kMaxElements = 64;
 
 // The questions about one value. A question rests on others about the value's
-// inputs, and: kConstant on kOrigin, kElements on both and on kType.
-enum class Ask : std::uint8_t { kType, kOrigin, kConstant, kElements };
-inline constexpr std::size_t kAsks = 4;
+// inputs, and: kConstant on kOrigin, kElements on both and on kType, kLayout on
+// kType.
+enum class Ask : std::uint8_t { kType, kOrigin, kConstant, kElements, kLayout };
+inline constexpr std::size_t kAsks = 5;
 
 enum class State : std::uint8_t {
   kNever,
@@ -43,6 +45,7 @@ struct Memo {
   const ir::Tensor* constant = nullptr;
   const ir::Dim* elements = nullptr;  // nullptr: not followed
   std::uint8_t element_count = 0;
+  const ir::Layout* layout = nullptr;  // nullptr: unknown
   Origin origin = Origin::kRuntime;
   std::array<State, kAsks> state = {};
 

@@ -106,6 +106,9 @@ bool Solver::prepare(const Query& q) {
     case Ask::kElements:
       prepare_elements(q);
       break;
+    case Ask::kLayout:
+      if (made) prepare_layout(v.producer);
+      break;
   }
   return stack_.size() > before;
 }

@@ -84,6 +84,7 @@ class Solver {
   void prepare_origin(ir::NodeId node);
   void prepare_constant(const Query& q);
   void prepare_elements(const Query& q);
+  void prepare_layout(ir::NodeId node);
   void need(ir::ValueId value, Ask ask);
 
   // True when the answer differs from the one before.
@@ -92,6 +93,8 @@ class Solver {
   bool compute_origin(ir::ValueId value);
   bool compute_constant(ir::ValueId value);
   bool compute_elements(ir::ValueId value);
+  bool compute_layout(ir::ValueId value);
+  ir::Layout layout_of(ir::ValueId value) const;
   bool set_type(ir::ValueId value, const Inferred* inferred);
   const ir::Tensor* fold(ir::ValueId value);
   const ir::Tensor* from_elements(ir::ValueId value);

@@ -24,6 +24,8 @@ bool Solver::compute(const Query& q) {
       return compute_constant(q.value);
     case Ask::kElements:
       return compute_elements(q.value);
+    case Ask::kLayout:
+      return compute_layout(q.value);
   }
   return false;
 }

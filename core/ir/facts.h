@@ -1,5 +1,6 @@
 // Facts: what is known about values beyond the graph's own lines: their
-// inferred types and the constants they fold to. The matcher, rules and checks
+// inferred types, the constants they fold to, how they
+// lie on the ranks of a group. The matcher, rules and checks
 // ask through this interface; core/analysis implements it lazily and
 // incrementally. Answers stay valid until the value's producer (or anything
 // above it) is edited; pointers live as long as the Model.
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "core/ir/graph.h"
+#include "core/ir/layout.h"
 
 namespace ruleengine::ir {
 
@@ -35,6 +37,11 @@ class Facts {
   // for Concat(Shape(x)[0], [-1], [64]) gives {B, -1, 64}. Empty optional when
   // it is not known element by element. A scalar has one element.
   virtual std::optional<std::span<const Dim>> dims_of(ValueId value) = 0;
+
+  // How the value lies on the ranks of a group, as far as collectives say. Norm
+  // weights and other settings of nodes that work token by token are taken to be
+  // the same on all ranks; graph inputs and weights of linears are not.
+  virtual Layout layout(ValueId) { return {}; }
 
   // Forget what was inferred about outputs of `node`, and of everything below
   // that was derived from it.

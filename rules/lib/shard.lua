@@ -69,9 +69,9 @@ function shard.scatter(op, x, sizes, rank, group)
   return part:rank() == #sizes and part or op.Reshape(part, sizes)
 end
 
---- The whole of what each rank has a share of.
-function shard.gather(op, v, rank, group)
-  return op.tensor_cast.all_gather{v, dim = shard.axis(v:rank()), rank = rank, rank_group = group}
+--- The whole of what each rank has a share of, along the axis of tokens unless another is given.
+function shard.gather(op, v, rank, group, axis)
+  return op.tensor_cast.all_gather{v, dim = axis or shard.axis(v:rank()), rank = rank, rank_group = group}
 end
 
 --- x through markers and copies, any number of them; they are tagged. `view` is what else may stand between.

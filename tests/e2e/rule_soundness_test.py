@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from support import (dialect, draft, numbers, program, random_attention,
-                     random_layers, random_ranks)
+                     random_chains, random_layers, random_ranks)
 
 INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES", "100"))
 SEED = int(os.environ.get("RULEENGINE_SEED", "0"))
@@ -46,6 +46,15 @@ RULES = {
         ("sequence_parallel/p2", [], random_ranks.stack, (1, 2, 2, 4), 0.1),
     "sequence_parallel_p3":
         ("sequence_parallel/p3", [], random_ranks.stack, (1, 2, 2, 4), 0.05),
+    "sequence_parallel_chain":
+        ("sequence_parallel/chain", [], random_chains.residual_chain,
+         (2, 2, 4), 0.5),
+    "sequence_parallel_uneven_chain":
+        ("sequence_parallel/chain", ["--set", "chain.uneven=true"],
+         random_chains.residual_chain, (2, 3, 4), 0.6),
+    "sequence_parallel_chains":
+        ("sequence_parallel", options("sequence_parallel", "enable"),
+         random_chains.residual_chain, (1, 2, 2, 4), 0.3),
     "sequence_parallel":
         ("sequence_parallel", options("sequence_parallel", "enable"),
          random_ranks.stack, (1, 2, 2, 4), 0.2),

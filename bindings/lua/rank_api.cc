@@ -1,0 +1,127 @@
+#include "bindings/lua/rank_api.h"
+
+#include "core/analysis/residual_chains.h"
+
+namespace ruleengine::lua {
+namespace {
+
+void push_group(Runtime& rt, lua_State* state,
+                std::span<const std::int64_t> group) {
+  push_list(rt, state, static_cast<int>(group.size()));
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    lua_pushnumber(state, static_cast<double>(group[i]));
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+std::string_view placement_name(ir::Placement placement) {
+  switch (placement) {
+    case ir::Placement::kReplicated:
+      return "replicated";
+    case ir::Placement::kPartial:
+      return "partial";
+    case ir::Placement::kSharded:
+      return "sharded";
+    case ir::Placement::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+// The table of options at stack index 2.
+bool read_options(Runtime& rt, lua_State* state,
+                  analysis::ChainOptions& options) {
+  if (lua_isnoneornil(state, 2)) return true;
+  if (!lua_istable(state, 2)) {
+    fail(rt, ":residual_chains wants options", "{entry = true}",
+         kind_of(state, 2));
+    return false;
+  }
+  const auto flag = [&](const char* name) {
+    lua_getfield(state, 2, name);
+    const bool is_set = lua_toboolean(state, -1) != 0;
+    lua_pop(state, 1);
+    return is_set;
+  };
+  options.entry = flag("entry");
+  options.uneven = flag("uneven");
+  return true;
+}
+
+void push_nodes(Runtime& rt, lua_State* state,
+                std::span<const ir::NodeId> nodes) {
+  push_list(rt, state, static_cast<int>(nodes.size()));
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    push_node(rt, state, nodes[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+// At the table of axes, at the top of the stack.
+void set_axes(Runtime& rt, lua_State* state,
+              std::span<const analysis::Share> shares) {
+  for (const analysis::Share& share : shares) {
+    push_value(rt, state, share.value);
+    lua_pushinteger(state, share.axis);
+    lua_rawset(state, -3);
+  }
+}
+
+void push_chain(Runtime& rt, lua_State* state,
+                const analysis::ResidualChain& chain) {
+  lua_createtable(state, 0, 7);
+  push_group(rt, state, chain.group);
+  lua_setfield(state, -2, "ranks");
+  lua_pushinteger(state, static_cast<lua_Integer>(chain.place) + 1);
+  lua_setfield(state, -2, "place");
+  push_nodes(rt, state, chain.nodes);
+  lua_setfield(state, -2, "nodes");
+  lua_createtable(state, 0, static_cast<int>(chain.shares.size()));
+  set_axes(rt, state, chain.shares);
+  set_axes(rt, state, chain.entries);
+  lua_setfield(state, -2, "axes");
+  push_list(rt, state, static_cast<int>(chain.entries.size()));
+  for (std::size_t i = 0; i < chain.entries.size(); ++i) {
+    push_value(rt, state, chain.entries[i].value);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  lua_setfield(state, -2, "entries");
+  if (chain.broken.empty()) return;
+  push(state, chain.broken);
+  lua_setfield(state, -2, "broken");
+  push_value(rt, state, chain.culprit);
+  lua_setfield(state, -2, "culprit");
+}
+
+}  // namespace
+
+void push_layout(Runtime& rt, lua_State* state, const ir::Layout& layout) {
+  if (layout.placement == ir::Placement::kUnknown) return lua_pushnil(state);
+  lua_createtable(state, 0, 3);
+  push(state, placement_name(layout.placement));
+  lua_setfield(state, -2, "placement");
+  push_group(rt, state, layout.group);
+  lua_setfield(state, -2, "ranks");
+  if (layout.placement != ir::Placement::kSharded) return;
+  lua_pushinteger(state, layout.axis);
+  lua_setfield(state, -2, "axis");
+}
+
+int residual_chains(Runtime& rt, lua_State* state) {
+  if (check_self(rt, state, HandleKind::kGraph) == nullptr) return kFailed;
+  analysis::ChainOptions options;
+  if (!read_options(rt, state, options)) return kFailed;
+  const ir::Graph& graph = *rt.session.graph;
+  Sandbox::charge(state, graph.node_count());
+  const auto chains =
+      analysis::residual_chains(graph, *rt.session.facts, options);
+  luaL_checkstack(state, 8, "chains");
+  push_list(rt, state, static_cast<int>(chains.size()));
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    push_chain(rt, state, chains[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,27 @@
+// What rule code asks about the ranks that run a model together: how values lie
+// on them, and where each may work on its share of the tokens. Internal to
+// bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_RANK_API_H_
+#define RULEENGINE_BINDINGS_LUA_RANK_API_H_
+
+#include "bindings/lua/handle.h"
+#include "core/ir/layout.h"
+
+namespace ruleengine::lua {
+
+// v.layout: {placement = "sharded", axis = 1, ranks = {0, 1}}; nil when nothing
+// is known.
+void push_layout(Runtime& rt, lua_State* state, const ir::Layout& layout);
+
+// graph:residual_chains{entry = false, uneven = false}: a list of
+//   ranks, place    the group, and this rank's place in it, from 1
+//   nodes           in computation order: what brings in shares, what works on
+//                   them
+//   axes            value -> axis along which there is a share of it
+//   entries         values that each rank takes its share of
+//   broken, culprit why the chain is to stay as it is, and where; nil
+int residual_chains(Runtime& rt, lua_State* state);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_RANK_API_H_

@@ -1,0 +1,33 @@
+// Layout: how a value lies on the ranks that run one program together. A model
+// with collectives is the program of one rank; the others run the same one with
+// values of their own.
+#ifndef RULEENGINE_CORE_IR_LAYOUT_H_
+#define RULEENGINE_CORE_IR_LAYOUT_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+namespace ruleengine::ir {
+
+enum class Placement : std::uint8_t {
+  kUnknown,     // each rank has a value of its own, for all we know
+  kReplicated,  // all ranks of the group have the same
+  kPartial,     // the whole is the sum of what the ranks have
+  kSharded,     // each rank has an equal part along `axis`, in group order
+};
+
+struct Layout {
+  Placement placement = Placement::kUnknown;
+  int axis = 0;                         // of kSharded, from the front
+  std::span<const std::int64_t> group;  // lives as long as the Model
+
+  bool operator==(const Layout& other) const {
+    return placement == other.placement && axis == other.axis &&
+           std::ranges::equal(group, other.group);
+  }
+};
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_LAYOUT_H_

@@ -1,0 +1,137 @@
+--- Whole residual chains on each rank's share of the tokens.
+local shard = lib "shard"
+
+-- The sizes of v with this many tokens.
+local function sizes(v, axis, tokens)
+  local list = {}
+  for i = 1, v:rank() do list[i] = i == axis + 1 and tokens or v:dim(i - 1) end
+  return list
+end
+
+-- How many tokens a rank has of v, the last rank perhaps some that are padding.
+local function share_of(chain, v) return math.ceil(v:dim(chain.axes[v]) / #chain.ranks) end
+
+-- x with as many tokens as all shares of v have together.
+local function padded(op, chain, v, x, axis)
+  local missing = share_of(chain, v) * #chain.ranks - v:dim(chain.axes[v])
+  if missing == 0 then return x end
+  local pads = {}
+  for i = 1, 2 * x:rank() do pads[i] = 0 end
+  pads[x:rank() + axis + 1] = missing
+  return op.Pad(x, pads)
+end
+
+-- This rank's share of a value that all ranks have.
+local function slice(op, chain, v)
+  local axis, n = chain.axes[v], share_of(chain, v)
+  return op.Slice(padded(op, chain, v, v, axis), {(chain.place - 1) * n}, {chain.place * n}, {axis})
+end
+
+local function scatter(op, chain, node)
+  local x, v = node.inputs[1], node.outputs[1]
+  return shard.scatter(op, padded(op, chain, v, x, shard.axis(x:rank())), sizes(v, chain.axes[v], share_of(chain, v)),
+    chain.ranks[chain.place], chain.ranks)
+end
+
+local function gather(op, chain, v, part)
+  local axis = chain.axes[v]
+  local whole = shard.gather(op, part, chain.ranks[chain.place], chain.ranks, axis)
+  local tokens = v:dim(axis)
+  return share_of(chain, v) * #chain.ranks == tokens and whole or op.Slice(whole, {0}, {tokens}, {axis})
+end
+
+-- What a node of the chain gives on shares, in the order of its outputs.
+local function on_shares(op, chain, node, part)
+  if node.op == "all_reduce" then return { scatter(op, chain, node) } end
+  if node.op == "all_gather" then return { node.inputs[1] } end
+  local v = node.outputs[1]
+  if node.op == "Reshape" then
+    return { op.Reshape(part[node.inputs[1]], sizes(v, chain.axes[v], share_of(chain, v))) }
+  end
+  local inputs, last = {}, 0
+  for i = 1, #node.inputs do
+    local x = node.inputs[i]
+    inputs[i] = x
+    if x and part[x] then inputs[i], last = part[x], i end
+  end
+  return { node:with(unpack(inputs, 1, last)) }
+end
+
+-- Whether anything outside of the chain reads v.
+local function leaves(v, inside)
+  if v.is_output then return true end
+  for _, user in ipairs(v.users) do
+    if not inside[user] then return true end
+  end
+  return false
+end
+
+local function share_out(op, chain)
+  local part, inside, left = {}, {}, {}
+  for _, v in ipairs(chain.entries) do part[v] = slice(op, chain, v) end
+  for _, node in ipairs(chain.nodes) do inside[node] = true end
+  for _, node in ipairs(chain.nodes) do
+    local made = on_shares(op, chain, node, part)
+    for i = 1, #node.outputs do
+      local v = node.outputs[i]
+      if v and chain.axes[v] then
+        part[v] = made[i]
+        if node.op ~= "all_gather" and leaves(v, inside) then left[#left + 1] = v end
+      end
+    end
+  end
+  for _, v in ipairs(left) do v:replace_with(gather(op, chain, v, part[v])) end
+end
+
+return rule {
+  doc = [[
+    f(all_reduce(x), all_gather(t), ...)   =>   all_gather(f(reduce_scatter(x), t, ...))
+
+    f is a whole residual chain: everything between sums over the ranks that works token by token, with the norms whose
+    results leave it: sums, norms in one piece or in many, casts, views, quantizers. All of it goes to the shares or nothing
+    does: a sum that cannot be shared out, or another reader of a residual, leaves the chain as it was. Each rank works on
+    1/N of the tokens, and of what leaves the chain only the last form is gathered, quantized or not.
+    `entry` lets a chain begin at inputs and constants, which all ranks must have alike: each takes its slice.
+    `uneven` pads the tokens where the ranks do not divide them.]],
+  phase = "parallel",
+  after = "p3",
+  options = { enable = true, entry = false, uneven = false },
+  when = function(_, options) return options.enable end,
+
+  pass = function(graph, op, options)
+    for _, chain in ipairs(graph:residual_chains{ entry = options.entry, uneven = options.uneven }) do
+      if not chain.broken then share_out(op, chain) end
+    end
+  end,
+
+  examples = {
+    { "sums and norms of their own", [[
+        (float[1,4,8] x, float[1,4,8] x2, float[8] w, float[8] b) => (float[1,4,8] n, float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          n = LayerNormalization(s, w, b)
+          s2 = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x2)
+          t = Add(s, s2)
+          y = LayerNormalization(t, w, b)
+        }]],
+      [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
+        n2 = LayerNormalization(s, w, b)
+        n = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (n2)
+        s2 = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x2)
+        t = Add(s, s2)
+        y2 = LayerNormalization(t, w, b)
+        y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (y2)]] },
+    { "a residual that something else reads", [[
+        (float[1,4,8] x, float[1,4,8] x2, float[8] w) => (float[1,4,8] y, float[1,4,8] z) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          s2 = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x2)
+          t = Add(s, s2)
+          y = RMSNormalization(t, w)
+          z = Softmax(t)
+        }]],
+      [[s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+        s2 = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x2)
+        t = Add(s, s2)
+        y = RMSNormalization(t, w)
+        z = Softmax(t)]] },
+  },
+}

@@ -1,0 +1,149 @@
+"""Random residual chains of several ranks, each from a Draft: sums and norms of
+their own, in many spellings, and what breaks a chain."""
+
+import numpy as np
+
+from support.random_ranks import Stack
+
+
+class Chain(Stack):
+    """A residual that layers add to, and norms of it."""
+
+    def __init__(self, draft):
+        super().__init__(draft)
+        self.opset = draft.choose(13, 17, 18, 21, 23)
+        if draft.chance(0.3):
+            self.sizes[self.axis] = draft.between(2, 2 * self.ranks + 1)
+        self.standard = self.opset == 23
+        self.flat = False  # the residual is [tokens, width] for now
+
+    def op(self, kind, *inputs, **more):
+        return self.draft.node(kind, *inputs, **more)
+
+    def number(self, value):
+        return self.draft.constant(np.float32(value))
+
+    def last_axis(self, kind, x):
+        """A reduction over the last axis that keeps it."""
+        since = 13 if kind == "ReduceSum" else 18
+        if self.opset < since:
+            return self.op(kind, x, axes=[-1], keepdims=1)
+        return self.op(kind, x, self.draft.constant(np.array([-1])),
+                       keepdims=1)
+
+    def spelled_rms(self, x):
+        draft = self.draft
+        square = (self.op("Pow", x, self.number(2)) if draft.chance(0.5)
+                  else self.op("Mul", x, x))
+        root = self.op("Sqrt", self.op(
+            "Add", self.last_axis("ReduceMean", square), self.number(1e-6)))
+        y = (self.op("Div", x, root) if draft.chance(0.5)
+             else self.op("Mul", x, self.op("Reciprocal", root)))
+        weight = self.gamma()
+        if draft.chance(0.3):  # Gemma's
+            weight = self.op("Add", weight, self.number(1))
+        return self.op("Mul", *self.either_order(y, weight))
+
+    def spelled_layer_norm(self, x):
+        centred = self.op("Sub", x, self.last_axis("ReduceMean", x))
+        variance = self.last_axis("ReduceMean",
+                                  self.op("Mul", centred, centred))
+        root = self.op("Sqrt", self.op("Add", variance, self.number(1e-5)))
+        y = self.op("Mul", self.op("Div", centred, root), self.gamma())
+        return self.op("Add", y, self.gamma())
+
+    def any_norm(self, x):
+        draft = self.draft
+        kind = draft.between(0, 3)
+        if kind == 0:
+            return self.spelled_rms(x)
+        if kind == 1:
+            return self.spelled_layer_norm(x)
+        if kind == 2 and self.opset >= 17:
+            return self.op("LayerNormalization", x, self.gamma(),
+                           draft.choose(self.gamma(), ""), axis=-1)
+        if kind == 3 and self.standard:
+            return self.op("RMSNormalization", x, self.gamma(), axis=-1)
+        return self.cast("rms_norm", x, self.gamma())
+
+    def detour(self, x):
+        """What a residual goes through and stays one."""
+        draft = self.draft
+        while draft.chance(0.3):
+            kind = draft.between(0, 5)
+            if kind == 5 and len(self.sizes) == 3:
+                swap = {"perm": [1, 0, 2]}
+                x = self.op("Transpose", self.op(
+                    "Neg", self.op("Transpose", x, **swap)), **swap)
+            elif kind == 0:
+                x = self.op("Cast", self.op("Cast", x, to=11), to=1)
+            elif kind == 1:
+                x = self.op("Identity", x)
+            elif kind == 2:
+                x = self.op("Mul", x, self.number(draft.choose(0.5, 2)))
+            elif kind == 3:
+                x = self.op("Add", x, self.gamma())
+            else:
+                x = self.through(x)
+        return x
+
+    def flattened(self, x, flat):
+        """[1,tokens,width] as [tokens,width], or back."""
+        if len(self.sizes) != 3 or self.sizes[0] != 1:
+            return x
+        sizes = self.sizes[1:] if flat else self.sizes
+        if self.draft.chance(0.3):
+            kind = "Squeeze" if flat else "Unsqueeze"
+            return self.op(kind, x, self.draft.constant(np.array([0])))
+        return self.op("Reshape", x, self.draft.constant(np.array(sizes)))
+
+    def use(self, x):
+        """What reads a norm; as an input of the next layer's partial sums."""
+        draft = self.draft
+        kind = draft.between(0, 7)
+        if kind == 0:
+            rows = self.cast("dynamic_quantize_symmetric", x, outputs=2)
+            return self.op("Mul", self.op("Cast", rows[0], to=1), rows[1])
+        if kind == 1:
+            scale = draft.constant(np.float32(0.05))
+            q = self.cast("quantize", x, scale)
+            return self.op("Mul", self.op("Cast", q, to=1), scale)
+        if kind == 2:
+            whole = self.cast("dynamic_quantize_symmetric", x, dims=[],
+                              outputs=2)
+            return self.op("Mul", self.op("Cast", whole[0], to=1), whole[1])
+        if kind == 3:
+            return self.op("Relu", x)
+        if kind == 4:  # another one for each token
+            return self.op("Mul", x, draft.own(*self.sizes[:-1], 1))
+        return x
+
+    def added(self, residual, x):
+        draft, total = self.draft, self.reduced(x)
+        total = self.detour(total)
+        if draft.chance(0.2):  # a norm on either side of the layer
+            total = self.any_norm(total)
+        if draft.chance(0.25):
+            inner = [self.flattened(v, True) for v in (residual, total)]
+            total = self.op("Add", *self.either_order(*inner))
+            return self.flattened(total, False)
+        return self.op("Add", *self.either_order(residual, total))
+
+
+def residual_chain(draft):
+    """sequence_parallel/chain."""
+    chain = Chain(draft)
+    residual = chain.detour(chain.reduced())
+    if draft.chance(0.1):
+        residual = chain.gathered()
+    x = None
+    for _ in range(draft.between(1, 3)):
+        x = chain.use(chain.any_norm(residual))
+        if draft.chance(0.2) and len(chain.sizes) == 3:  # out the other way
+            draft.node("Softmax", draft.node("Transpose", x, perm=[1, 0, 2]),
+                       axis=-1)
+        if draft.chance(0.06):  # somebody else reads the residual
+            draft.node("Softmax", residual, axis=1)
+        residual = chain.added(residual, x)
+    chain.any_norm(residual)
+    return draft.finish(chain.opset)
