@@ -110,6 +110,14 @@ void add_questions(CLI::App& app, Options& o) {
   coverage->add_flag("--json", o.json, "as JSON");
   add_rule_options(coverage, o);
 
+  CLI::App* collectives = add_verb(
+      app, "collectives",
+      "what the ranks of a model send to each other, before and after rules",
+      "ruleengine collectives rank0.onnx");
+  add_paths(collectives, o, "models, and rules instead of those that ship");
+  collectives->add_flag("--json", o.json, "as JSON");
+  add_rule_options(collectives, o);
+
   CLI::App* test = add_verb(app, "test", "run the examples of rules",
                             "ruleengine test rules/attention.lua");
   add_paths(test, o, "rules");
@@ -169,6 +177,7 @@ Verb verb_of(const CLI::App& app) {
   if (name == "match") return match;
   if (name == "explain") return explain;
   if (name == "coverage") return coverage;
+  if (name == "collectives") return collectives;
   if (name == "test") return test;
   if (name == "report") return report;
   if (name == "draw") return draw;

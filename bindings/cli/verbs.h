@@ -11,6 +11,7 @@ int run(const Options& options);       // rewrite models
 int match(const Options& options);     // where would each rule fire
 int explain(const Options& options);   // how far a rule gets, and why not
 int coverage(const Options& options);  // how much attention is composed
+int collectives(const Options& options);  // what ranks send to each other
 int test(const Options& options);      // the examples of rules
 int report(const Options& options);    // a model as a table
 int draw(const Options& options);      // a model as a picture

@@ -239,6 +239,7 @@ constexpr Field kNodeFields[] = {
     {"meta", kMeta},
     {"with", kMethod, entry<build_with>},
     {"replace_input", kMethod, entry<replace_input>},
+    {"along", kMethod, entry<along>},
 };
 
 // --- The graph ------------------------------------------------------------------

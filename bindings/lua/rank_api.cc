@@ -1,5 +1,9 @@
 #include "bindings/lua/rank_api.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "core/analysis/axis_flow.h"
 #include "core/analysis/residual_chains.h"
 
 namespace ruleengine::lua {
@@ -105,6 +109,40 @@ void push_layout(Runtime& rt, lua_State* state, const ir::Layout& layout) {
   if (layout.placement != ir::Placement::kSharded) return;
   lua_pushinteger(state, layout.axis);
   lua_setfield(state, -2, "axis");
+}
+
+int along(Runtime& rt, lua_State* state) {
+  const Handle* node = check_self(rt, state, HandleKind::kNode);
+  if (node == nullptr) return kFailed;
+  if (lua_type(state, 2) != LUA_TNUMBER) {
+    return fail(rt, ":along wants the number of an axis", "1",
+                kind_of(state, 2));
+  }
+  const ir::Graph& graph = *rt.session.graph;
+  std::vector<const ir::Type*> in, out;
+  for (const ir::Operand& o : graph.inputs(node->node())) {
+    in.push_back(o.value ? rt.session.facts->type(o.value) : nullptr);
+  }
+  for (ir::ValueId v : graph.outputs(node->node())) {
+    out.push_back(v ? rt.session.facts->type(v) : nullptr);
+  }
+  const auto axis = static_cast<int>(lua_tointeger(state, 2));
+  const auto flow =
+      analysis::axis_flow(graph, node->node(), {in, out}, {false, 0}, axis);
+  const auto varies = [](int place) {
+    return place != analysis::AxisFlow::kSame;
+  };
+  if (!flow ||
+      std::any_of(flow->inputs.begin() + 1, flow->inputs.end(), varies)) {
+    return lua_pushnil(state), 1;
+  }
+  push_list(rt, state, static_cast<int>(flow->outputs.size()));
+  for (std::size_t i = 0; i < flow->outputs.size(); ++i) {
+    if (!varies(flow->outputs[i])) continue;
+    lua_pushinteger(state, flow->outputs[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
 }
 
 int residual_chains(Runtime& rt, lua_State* state) {

@@ -13,6 +13,11 @@ namespace ruleengine::lua {
 // is known.
 void push_layout(Runtime& rt, lua_State* state, const ir::Layout& layout);
 
+// n:along(axis): the node works on each position of that axis of its first
+// input by itself, and its other inputs do not vary along it: the list of the
+// axes of its outputs; else nil.
+int along(Runtime& rt, lua_State* state);
+
 // graph:residual_chains{entry = false, uneven = false}: a list of
 //   ranks, place    the group, and this rank's place in it, from 1
 //   nodes           in computation order: what brings in shares, what works on

@@ -5,7 +5,9 @@
 #include <ranges>
 
 #include "core/analysis/axis_flow.h"
+#include "core/analysis/communication.h"
 #include "core/analysis/order.h"
+#include "core/analysis/shapes.h"
 #include "core/ir/dialect.h"
 #include "core/ir/model.h"
 
@@ -15,19 +17,13 @@ namespace {
 using ir::Dim;
 using ir::NodeId;
 using ir::ValueId;
-using Group = std::span<const std::int64_t>;
 
 constexpr int kUnseen = -1;
 constexpr const char* kOtherGroup = "it belongs to another group of ranks";
 constexpr const char* kOtherReader = "something else reads the residual";
 constexpr const char* kTwoAxes = "its tokens lie along two axes";
 
-Group group_of(const ir::Graph& graph, NodeId node) {
-  const ir::Attribute* group = graph.attribute(node, "rank_group");
-  return group != nullptr ? group->ints : Group();
-}
-
-bool is_collective(const ir::Graph& graph, NodeId node, std::string_view type) {
+bool is_op(const ir::Graph& graph, NodeId node, std::string_view type) {
   return node && graph.op(node).is(ir::dialect::kCast, type);
 }
 
@@ -55,10 +51,10 @@ class Tracer {
   std::vector<ResidualChain> all() {
     std::vector<ResidualChain> out;
     for (NodeId node : order_) {
-      if (!is_collective(graph_, node, "all_reduce")) continue;
+      if (!is_op(graph_, node, "all_reduce")) continue;
       const ValueId sum = graph_.output(node);
       const auto type = tensor(sum);
-      if (tried_[node.index()] || group_of(graph_, node).size() < 2 ||
+      if (tried_[node.index()] || rank_group(graph_, node).size() < 2 ||
           type == nullptr || type->rank() < 2 ||
           graph_.node(node).block != ir::Graph::main_block()) {
         continue;
@@ -82,7 +78,7 @@ class Tracer {
 
   ResidualChain chain_of(NodeId sum, int axis) {
     chain_ = ResidualChain();
-    chain_.group = group_of(graph_, sum);
+    chain_.group = rank_group(graph_, sum);
     const ir::Attribute* rank = graph_.attribute(sum, "rank");
     const auto at = std::ranges::find(chain_.group, rank ? rank->i : 0);
     chain_.place = at - chain_.group.begin();
@@ -138,8 +134,8 @@ class Tracer {
   void comes_from(ValueId value) {
     const NodeId node = graph_.producer(value);
     const int axis = axis_[value.index()];
-    const bool is_sum = is_collective(graph_, node, "all_reduce");
-    if (is_sum || is_collective(graph_, node, "all_gather")) {
+    const bool is_sum = is_op(graph_, node, "all_reduce");
+    if (is_sum || is_op(graph_, node, "all_gather")) {
       const char* reason = refusal(node, axis);
       const bool is_own = reason != kOtherGroup;
       tried_[node.index()] = is_own;
@@ -197,13 +193,13 @@ class Tracer {
 
   // Why this collective brings no share along the axis; nullptr: it does.
   const char* refusal(NodeId node, int axis) {
-    if (!std::ranges::equal(group_of(graph_, node), chain_.group)) {
+    if (!std::ranges::equal(rank_group(graph_, node), chain_.group)) {
       return kOtherGroup;
     }
     const ir::Type* from = tensor(graph_.input(node, 0));
     const ir::Type* to = tensor(graph_.output(node));
     if (from == nullptr || to == nullptr) return "its shape is not known";
-    if (is_collective(graph_, node, "all_gather")) {
+    if (is_op(graph_, node, "all_gather")) {
       const ir::Attribute* dim = graph_.attribute(node, "dim");
       const auto rank = static_cast<std::int64_t>(to->rank());
       const std::int64_t at = dim == nullptr ? 0 : dim->i;
@@ -272,6 +268,7 @@ class Tracer {
     find_normed();
     for (const Leaf& leaf : leaves_) give_up(leaf.value, leaf.reason);
     drop_side_ways();
+    trim_ends();
     std::erase_if(chain_.nodes, [&](NodeId n) { return !inside_[n.index()]; });
     list_shares();
     check_exits();
@@ -361,9 +358,7 @@ class Tracer {
       const bool on_the_way =
           is_normalizing(op) ||
           std::ranges::any_of(graph_.outputs(node), reaches);
-      const bool is_sum = op.domain == ir::dialect::kCast &&
-                          (op.type == "all_reduce" || op.type == "all_gather");
-      if (!on_the_way && !is_linear(op) && !is_sum) {
+      if (!on_the_way && !is_linear(op) && !is_collective(op)) {
         inside_[node.index()] = false;
         for (ValueId v : graph_.outputs(node)) {
           if (v && axis_[v.index()] != kUnseen) give_up(v, kOtherReader);
@@ -375,6 +370,54 @@ class Tracer {
         if (o.value) leads[o.value.index()] = true;
       }
     }
+  }
+
+  // A node at the end whose result is more to gather than what it reads works
+  // on whole tensors: a Cast to a wider type, a DequantizeLinear.
+  void trim_ends() {
+    for (NodeId node : std::views::reverse(chain_.nodes)) {
+      const ir::Op& op = graph_.op(node);
+      if (!inside_[node.index()] || is_normalizing(op) || is_collective(op)) {
+        continue;
+      }
+      double before = 0, after = 0;
+      bool is_end = true;
+      for (const ir::Operand& o : graph_.inputs(node)) {
+        if (!o.value || axis_[o.value.index()] == kUnseen) continue;
+        is_end = is_end && normed_[o.value.index()];
+        if (!is_gathered(o.value)) before += bytes(o.value);
+      }
+      for (ValueId v : graph_.outputs(node)) {
+        if (!v || axis_[v.index()] == kUnseen) continue;
+        is_end = is_end && !is_read_inside(v);
+        after += bytes(v);
+      }
+      if (!is_end || after <= before) continue;
+      inside_[node.index()] = false;
+      for (ValueId v : graph_.outputs(node)) {
+        if (v) axis_[v.index()] = kUnseen;
+      }
+    }
+  }
+  bool is_read_inside(ValueId v) const {
+    for (auto u = graph_.first_use(v); u; u = graph_.next_use(u)) {
+      if (inside_[graph_.operand(u).user.index()]) return true;
+    }
+    return false;
+  }
+  bool is_gathered(ValueId v) const {
+    if (graph_.value(v).block_output_count > 0) return true;
+    for (auto u = graph_.first_use(v); u; u = graph_.next_use(u)) {
+      if (!inside_[graph_.operand(u).user.index()]) return true;
+    }
+    return false;
+  }
+  // 0 where nothing is known.
+  double bytes(ValueId v) {
+    const ir::Type* type = tensor(v);
+    const auto count = type != nullptr ? known_count(type->dims) : std::nullopt;
+    return count ? static_cast<double>(*count) * ir::bit_width(type->elem) / 8
+                 : 0;
   }
 
   void list_shares() {

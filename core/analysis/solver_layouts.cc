@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/analysis/axis_flow.h"
+#include "core/analysis/communication.h"
 #include "core/analysis/solver.h"
-#include "core/ir/dialect.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::analysis {
@@ -16,21 +16,10 @@ using ir::ValueId;
 
 namespace {
 
-std::span<const std::int64_t> group_of(const ir::Graph& graph, NodeId node) {
-  const ir::Attribute* group = graph.attribute(node, "rank_group");
-  return group != nullptr ? group->ints : std::span<const std::int64_t>();
-}
-
-bool is_collective(const ir::Op& op) {
-  return op.domain == ir::dialect::kCast &&
-         (op.type == "all_reduce" || op.type == "all_gather" ||
-          op.type == "reduce_scatter");
-}
-
 Layout of_collective(const ir::Graph& graph, NodeId node,
                      const ir::Type* result) {
   Layout out{.placement = Placement::kReplicated,
-             .group = group_of(graph, node)};
+             .group = rank_group(graph, node)};
   if (out.group.size() < 2) return {};
   if (graph.op(node).type != "reduce_scatter") return out;
   const ir::Attribute* dim = graph.attribute(node, "dim");
@@ -49,7 +38,7 @@ bool is_summed(const ir::Graph& graph, ValueId value, Layout& out) {
     const NodeId user = graph.operand(u).user;
     const ir::Op& op = graph.op(user);
     if (!is_collective(op) || op.type == "all_gather") continue;
-    out = {.placement = Placement::kPartial, .group = group_of(graph, user)};
+    out = {.placement = Placement::kPartial, .group = rank_group(graph, user)};
     return out.group.size() > 1;
   }
   return false;

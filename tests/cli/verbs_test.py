@@ -10,8 +10,8 @@ from onnx import numpy_helper
 
 from support import make, numbers, program
 
-VERBS = ["run", "match", "explain", "coverage", "test", "report", "print",
-         "code", "build"]
+VERBS = ["run", "match", "explain", "coverage", "collectives", "test",
+         "report", "print", "code", "build"]
 BERT = program.ROOT / "examples" / "bert.onnx"
 
 

@@ -52,6 +52,12 @@ RULES = {
     "sequence_parallel_uneven_chain":
         ("sequence_parallel/chain", ["--set", "chain.uneven=true"],
          random_chains.residual_chain, (2, 3, 4), 0.6),
+    "gather_narrow":
+        ("sequence_parallel/gather_narrow", [], random_chains.gathered,
+         (2, 2, 4), 0.1),
+    "gather_rows":
+        ("sequence_parallel/gather_rows", [], random_chains.gathered,
+         (2, 2, 4), 0.05),
     "sequence_parallel_chains":
         ("sequence_parallel", options("sequence_parallel", "enable"),
          random_chains.residual_chain, (1, 2, 2, 4), 0.3),

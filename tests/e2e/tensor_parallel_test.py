@@ -2,6 +2,7 @@
 and quantizers, norms on shares, and bit for bit the same on every rank."""
 
 import importlib.util
+import json
 import unittest
 
 import numpy as np
@@ -40,17 +41,54 @@ class static_quant_linear(OpRun):  # pylint: disable=invalid-name
 
 
 FIXED_ORDER = [MatMul, static_quant_linear]
+ENABLED = ["--set", "sequence_parallel.enable=true"]
+
+
+class InPieces(example.Decoder):
+    """Sums and norms of their own, as most exporters write them."""
+
+    def op(self, kind, *inputs, domain="", outputs=1, **attributes):
+        if kind == "rms_norm":
+            return self.norm(*inputs)
+        if kind == "add_rms_norm2":
+            total = self.op("Add", *inputs[:2])
+            return [self.norm(total, inputs[2]), total]
+        return super().op(kind, *inputs, domain=domain, outputs=outputs,
+                          **attributes)
+
+    def norm(self, x, weight):
+        """As Gemma's: the weight is said less 1."""
+        mean = self.op("ReduceMean", self.op("Mul", x, x),
+                       self.constant(np.array([-1])), keepdims=1)
+        root = self.op("Sqrt", self.op("Add", mean,
+                                       self.constant(np.float32(1e-6))))
+        more = self.op("Add", weight, self.constant(np.float32(1)))
+        return self.op("Mul", self.op("Div", x, root), more)
+
+
+class Stage(InPieces):
+    """A stage in the middle of a pipeline: hidden states come in."""
+
+    def embedding(self):
+        return "hidden"
+
+    def model(self):
+        model, shape = super().model(), self.shape
+        del model.graph.input[:]
+        model.graph.input.append(onnx.helper.make_tensor_value_info(
+            "hidden", onnx.TensorProto.FLOAT, [1, shape.tokens, shape.hidden]))
+        return model
 
 
 class TensorParallel(program.ProgramTest):
-    def rewritten(self, models, *packs):
+    def rewritten(self, models, *packs, settings=()):
         names = [f"rank{rank}.onnx" for rank in range(len(models))]
         for name, model in zip(names, models):
             self.write(name, model.SerializeToString())
         packs = [program.ROOT / "rules" / f"{pack}.lua" for pack in packs]
         self.run_ok("run", *packs, *names, "-o",
                     "out/" if len(names) > 1 else "out/rank0.rewritten.onnx",
-                    "--set", "sequence_parallel.enable=true", "-q")
+                    *ENABLED, *settings, "-q")
         return [onnx.load(self.folder / "out" / name.replace(
             ".onnx", ".rewritten.onnx")) for name in names]
 
@@ -73,6 +111,95 @@ class TensorParallel(program.ProgramTest):
             self.assertEqual(self.count(model, "all_reduce"),
                              0 if ranks > 1 else 5)
         return results
+
+    def check_chain(self, kind, ranks, shape, feed, settings=()):
+        """A residual in pieces is shared out whole, with the same bits."""
+        (self.folder / "out").mkdir(exist_ok=True)
+        models = [kind(shape, rank, ranks).model() for rank in range(ranks)]
+        results = self.rewritten(models, "sequence_parallel",
+                                 settings=settings)
+        want = dialect.evaluate_each(models, [feed] * ranks, FIXED_ORDER)
+        got = dialect.evaluate_each(results, [feed] * ranks, FIXED_ORDER)
+        output = models[0].graph.output[0].name
+        for rank, model in enumerate(results):
+            self.assertEqual(self.count(model, "all_reduce"), 0)
+            np.testing.assert_array_equal(got[rank][output],
+                                          want[rank][output])
+        return results
+
+    def ids(self, shape):
+        return {"ids": np.random.default_rng(1).integers(
+            0, shape.vocabulary, (1, shape.tokens))}
+
+    def test_sums_and_norms_in_pieces(self):
+        shape = example.Shape()
+        for ranks in (2, 3, 4):
+            with self.subTest(ranks=ranks):
+                self.check_chain(InPieces, ranks, shape, self.ids(shape))
+
+    def test_tokens_that_the_ranks_do_not_divide(self):
+        shape = example.Shape(tokens=50)
+        for model in self.check_chain(InPieces, 4, shape, self.ids(shape),
+                                      ["--set", "chain.uneven=true"]):
+            self.assertEqual(self.count(model, "Pad"), 5)
+
+    def test_hidden_states_that_come_in(self):
+        shape = example.Shape()
+        hidden = np.random.default_rng(2).standard_normal(
+            (1, shape.tokens, shape.hidden)).astype(np.float32)
+        for ranks in (2, 4):
+            with self.subTest(ranks=ranks):
+                self.check_chain(Stage, ranks, shape, {"hidden": hidden},
+                                 ["--set", "chain.entry=true"])
+
+    def test_bytes(self):
+        """A quarter of what is gathered, and where a chain stays whole."""
+        quantized = example.build(4, example.Shape(quantize=True))[0]
+        self.write("quantized.onnx", quantized.SerializeToString())
+        stage = Stage(example.Shape(), 0, 2).model()
+        self.write("stage.onnx", stage.SerializeToString())
+        packs = [program.ROOT / "rules" / f"{pack}.lua"
+                 for pack in ("linear", "quantization", "sequence_parallel")]
+        done = self.run_ok("collectives", *packs, "quantized.onnx", *ENABLED,
+                           "--json")
+        found, = json.loads(done.out)
+        reduced = found["before"]["all_reduce"]["bytes"]
+        self.assertEqual(reduced, 5 * 2 * 3 / 4 * 48 * 96 * 4)
+        self.assertEqual(found["after"]["reduce_scatter"]["bytes"], reduced / 2)
+        self.assertLess(found["after"]["all_gather"]["bytes"],
+                        0.45 * reduced / 2)
+        self.assertEqual(found["broken"], [])
+        done = self.run_ok("collectives", "stage.onnx")
+        self.assertIn("reason:  it is whole on every rank", done.out)
+        self.assertIn("'hidden'", done.out)
+
+    def test_collectives_of_another_runtime(self):
+        names = {"all_reduce": "AllReduce", "all_gather": "AllGather",
+                 "reduce_scatter": "ReduceScatter"}
+        shape = example.Shape()
+        model = InPieces(shape, 0, 2).model()
+        for node in model.graph.node:
+            if node.op_type == "all_reduce":
+                node.op_type, node.domain = "AllReduce", "acme"
+                del node.attribute[:]
+        model.opset_import.append(onnx.helper.make_opsetid("acme", 1))
+        self.write("m.onnx", model.SerializeToString())
+
+        def named(rule):
+            settings = [f"{rule}.ranks=2"] + [
+                f"{rule}.{kind}=acme::{name}" for kind, name in names.items()]
+            return [word for each in settings for word in ("--set", each)]
+        rules = program.ROOT / "rules"
+        self.run_ok("run", rules / "sequence_parallel.lua", "m.onnx", "-o",
+                    "shared.onnx", *ENABLED, *named("adopt_collectives"))
+        self.run_ok("run", rules / "sequence_parallel/return_collectives.lua",
+                    "shared.onnx", "-o", "back.onnx",
+                    *named("return_collectives"))
+        back = onnx.load(self.folder / "back.onnx")
+        self.assertEqual([self.count(back, name) for name in names.values()],
+                         [0, 5, 5])
+        self.assertFalse([node for node in back.graph.node
+                          if node.domain == "tensor_cast"])
 
     def count(self, model, kind):
         return sum(node.op_type == kind for node in model.graph.node)

@@ -147,3 +147,56 @@ def residual_chain(draft):
         residual = chain.added(residual, x)
     chain.any_norm(residual)
     return draft.finish(chain.opset)
+
+
+def narrowed(draft, x, sizes):
+    """A quantizer or a Cast of what was gathered, [batch, tokens, width]."""
+    kind = draft.between(0, 6)
+    if kind == 0:
+        return draft.node("Cast", x, to=draft.choose(1, 10, 11))
+    if kind == 1:
+        shape = draft.choose((), (1,), sizes[-1:])
+        scale = draft.weight(np.abs(draft.array(*shape)) + np.float32(0.1))
+        return draft.node("tensor_cast::quantize", x, scale)
+    if kind == 2:
+        axis = draft.choose(0, 1, 2, -1)
+        shape = draft.choose((), (sizes[axis],))
+        scale = draft.weight(np.abs(draft.array(*shape)) + np.float32(0.1))
+        return draft.node("QuantizeLinear", x, scale, axis=axis)
+    if kind == 3:
+        return draft.node("DynamicQuantizeLinear", x, outputs=3)
+    dims = draft.choose([-1], [2], [1], [0, 2], [], [0, 1, 2])
+    signs = draft.choose("symmetric", "asymmetric")
+    return draft.node(f"tensor_cast::dynamic_quantize_{signs}", x, dims=dims,
+                      outputs=2 if signs == "symmetric" else 3)
+
+
+def picked(draft, x, sizes):
+    """Some positions of what was gathered."""
+    axis = draft.choose(1, 1, 1, 2, -2, 0)
+    size = sizes[axis]
+    if draft.chance(0.5):
+        index = draft.between(-size, size - 1)
+        return draft.node("Gather", x, draft.constant(
+            np.array(draft.choose(index, [index]))), axis=axis)
+    start = draft.between(-size, size - 1)
+    stop = draft.choose(draft.between(-size, size), 2 ** 63 - 1)
+    steps = [draft.constant(np.array([draft.choose(1, 1, 2)]))]
+    bounds = [draft.constant(np.array([n])) for n in (start, stop, axis)]
+    return draft.node("Slice", x, *bounds, *draft.choose([], steps))
+
+
+def gathered(draft):
+    """sequence_parallel/gather_narrow and gather_rows."""
+    draft.dtype, draft.symbolic = np.dtype(np.float32), False
+    ranks = len(draft.feeds)
+    dim = draft.choose(1, 1, 1, -2, 2)
+    share = [draft.between(1, 2), draft.between(1, 4), draft.between(1, 4)]
+    sizes = list(share)
+    sizes[dim] *= ranks
+    x = draft.node("tensor_cast::all_gather", draft.own(*share), dim=dim,
+                   rank=0, rank_group=list(range(ranks)))
+    draft.choose(narrowed, picked)(draft, x, sizes)
+    if draft.chance(0.1):
+        draft.node("Neg", x)
+    return draft.finish()

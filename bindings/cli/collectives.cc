@@ -1,0 +1,200 @@
+// `ruleengine collectives [RULE...] MODEL...`: what the ranks of each model
+// send to each other, before the rules and after them, and for every residual
+// chain that stays on all tokens where it breaks and why. Without rules, the
+// pack for sequence parallelism that ships, switched on.
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "bindings/cli/session.h"
+#include "bindings/cli/target.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "core/analysis/communication.h"
+#include "core/analysis/residual_chains.h"
+#include "core/io/load.h"
+
+namespace ruleengine::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Of one op: how many nodes, and what a rank sends for those whose sizes are
+// known.
+struct Sent {
+  std::uint64_t nodes = 0, unknown = 0;
+  double bytes = 0;
+};
+using Traffic = std::map<std::string, Sent>;
+
+struct Broken {
+  std::string node, value, reason;
+};
+
+struct Collectives {
+  std::string model;
+  Traffic before, after;
+  std::vector<Broken> broken;
+};
+
+Traffic traffic_of(const ir::Graph& graph, ir::Facts& facts) {
+  Traffic out;
+  for (const auto& transfer : analysis::transfers(graph, facts)) {
+    Sent& sent = out[std::string(graph.op(transfer.node).type)];
+    ++sent.nodes;
+    if (transfer.bytes) {
+      sent.bytes += *transfer.bytes;
+    } else {
+      ++sent.unknown;
+    }
+  }
+  return out;
+}
+
+Sent total(const Traffic& traffic) {
+  Sent out;
+  for (const auto& [op, sent] : traffic) {
+    out.nodes += sent.nodes;
+    out.unknown += sent.unknown;
+    out.bytes += sent.bytes;
+  }
+  return out;
+}
+
+// As the rule about chains was told to look at them.
+analysis::ChainOptions chain_options(const lua::RuleSet& set) {
+  analysis::ChainOptions out;
+  for (const auto& rule : set.rules()) {
+    if (rule->name != "chain") continue;
+    const auto is_set = [&](const char* name) {
+      const auto at = rule->options.find(name);
+      const bool* flag =
+          at == rule->options.end() ? nullptr : std::get_if<bool>(&at->second);
+      return flag != nullptr && *flag;
+    };
+    out = {.entry = is_set("entry"), .uneven = is_set("uneven")};
+  }
+  return out;
+}
+
+Result<Collectives> examine(const std::string& path, Rules& rules,
+                            const Options& options) {
+  auto model = load_model(path);
+  if (!model) return model.error();
+  const rewrite::Options engine = engine_options(options);
+  ir::Graph& graph = (*model)->graph;
+  Collectives out{.model = path,
+                  .before = traffic_of(graph, *engine.facts(graph))};
+  auto report = rewrite::run(**model, rules.pointers, engine);
+  if (!report) return report.error();
+  const auto facts = engine.facts(graph);
+  out.after = traffic_of(graph, *facts);
+  for (const auto& chain :
+       analysis::residual_chains(graph, *facts, chain_options(*rules.set))) {
+    if (chain.broken.empty()) continue;
+    const ir::NodeId maker = graph.producer(chain.culprit);
+    out.broken.push_back({maker ? rewrite::node_label(graph, maker) : "",
+                          rewrite::describe(graph, *facts, chain.culprit),
+                          chain.broken});
+  }
+  if (auto status = io::check_intact(**model); !status) return status.error();
+  return out;
+}
+
+Json to_json(const Traffic& traffic) {
+  Json out = Json::object();
+  for (const auto& [op, sent] : traffic) {
+    out[op] = {{"nodes", sent.nodes},
+               {"bytes", sent.bytes},
+               {"unknown", sent.unknown}};
+  }
+  return out;
+}
+
+Json to_json(const Collectives& each) {
+  Json broken = Json::array();
+  for (const Broken& chain : each.broken) {
+    broken.push_back({{"node", printable(chain.node)},
+                      {"value", printable(chain.value)},
+                      {"reason", chain.reason}});
+  }
+  return {{"model", printable(each.model)},
+          {"before", to_json(each.before)},
+          {"after", to_json(each.after)},
+          {"broken", std::move(broken)}};
+}
+
+std::string bytes_text(const Sent& sent) {
+  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB"};
+  double bytes = sent.bytes;
+  std::size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  std::string out =
+      fmt::format("{:.{}f} {}", bytes, unit == 0 ? 0 : 1, kUnits[unit]);
+  if (sent.unknown > 0) out += fmt::format(" + {} unknown", sent.unknown);
+  return out;
+}
+
+std::vector<std::string> row(const std::string& op, const Sent& before,
+                             const Sent& after) {
+  return {op, std::to_string(before.nodes), bytes_text(before),
+          std::to_string(after.nodes), bytes_text(after)};
+}
+
+void print_text(const Collectives& each) {
+  fmt::print("{}: a rank sends\n", printable(each.model));
+  std::vector<std::vector<std::string>> rows = {
+      {"op", "before", "bytes", "after", "bytes"}};
+  Traffic ops = each.before;
+  ops.insert(each.after.begin(), each.after.end());
+  const auto of = [](const Traffic& traffic, const std::string& op) {
+    const auto at = traffic.find(op);
+    return at == traffic.end() ? Sent() : at->second;
+  };
+  for (const auto& [op, sent] : ops) {
+    rows.push_back(row(op, of(each.before, op), of(each.after, op)));
+  }
+  rows.push_back(row("all", total(each.before), total(each.after)));
+  fmt::print("{}", table(rows));
+  for (const Broken& chain : each.broken) {
+    fmt::print("a residual chain stays on all tokens, at {}\n",
+               chain.node.empty() ? "an input" : printable(chain.node));
+    fmt::print("  value:   {}\n", printable(chain.value));
+    fmt::print("  reason:  {}\n", chain.reason);
+  }
+}
+
+}  // namespace
+
+int collectives(const Options& options) {
+  auto paths = sort_paths(options.paths, Wants::kModelsAndRules);
+  if (!paths) return fail(paths.error());
+  Options own = options;
+  if (paths->rules.empty()) {
+    const auto folder = shipped_rules();
+    if (!folder) return fail(folder.error());
+    paths->rules = {*folder + "/sequence_parallel.lua"};
+    own.sets.insert(own.sets.begin(), "sequence_parallel.enable=true");
+  }
+  auto rules = load_rules(paths->rules, own);
+  if (!rules) return fail(rules.error());
+  Json json = Json::array();
+  for (const std::string& path : paths->models) {
+    const auto one = examine(path, *rules, own);
+    if (!one) return fail(one.error());
+    if (options.json) {
+      json.push_back(to_json(*one));
+    } else {
+      print_text(*one);
+    }
+  }
+  if (options.json) fmt::print("{}", text_of(json));
+  return 0;
+}
+
+}  // namespace ruleengine::cli

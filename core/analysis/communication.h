@@ -1,0 +1,38 @@
+// What the ranks of a model send to each other: each collective, and the bytes
+// that one rank sends for it where the ranks stand in a ring, which is the
+// least that any of them can do with:
+//   all_reduce      2 (N-1)/N of its input
+//   reduce_scatter    (N-1)/N of its input
+//   all_gather        (N-1)   of its input
+// Pure functions of the graph and its types.
+#ifndef RULEENGINE_CORE_ANALYSIS_COMMUNICATION_H_
+#define RULEENGINE_CORE_ANALYSIS_COMMUNICATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/ir/facts.h"
+#include "core/ir/graph.h"
+
+namespace ruleengine::analysis {
+
+// all_reduce, reduce_scatter or all_gather of the dialect.
+bool is_collective(const ir::Op& op);
+
+// The ranks of a collective, an attribute of the model; empty: not said.
+std::span<const std::int64_t> rank_group(const ir::Graph& graph,
+                                         ir::NodeId node);
+
+struct Transfer {
+  ir::NodeId node;
+  std::optional<double> bytes;  // sent by one rank; none: a size is not known
+};
+
+// Of all blocks, in the order of nodes.
+std::vector<Transfer> transfers(const ir::Graph& graph, ir::Facts& facts);
+
+}  // namespace ruleengine::analysis
+
+#endif  // RULEENGINE_CORE_ANALYSIS_COMMUNICATION_H_

@@ -1,0 +1,44 @@
+--- Another runtime's collectives, read as the engine's own.
+local foreign = lib "foreign_collectives"
+
+return rule {
+  doc = [[
+    com.microsoft.AllReduce(x)   =>   all_reduce(x)      and so for each op that an option names
+
+    `all_reduce`, `all_gather` and `reduce_scatter` name the runtime's ops as domain::Op. Their group is the attribute
+    `group` where the op has it, a list of ranks or how many there are; else `ranks` says how many, and `rank` which of them
+    this program is. The axis is the attribute `axis`. A reduction that is no sum stays as it is. `return_collectives`, in
+    a run of its own afterwards, writes them back.]],
+  phase = "canonical",
+  options = foreign.options,
+
+  pass = function(graph, op, options)
+    for _, kind in ipairs(foreign.KINDS) do
+      for _, node in ipairs(foreign.nodes(graph, options[kind])) do
+        local group, x = foreign.group(node, options), node.inputs[1]
+        if group and x and #node.outputs == 1 and foreign.is_sum(node) then
+          local attributes = { x, rank = options.rank, rank_group = group }
+          if kind ~= "all_reduce" then attributes.dim = foreign.axis(node, options) end
+          if kind == "all_reduce" or attributes.dim then
+            node.outputs[1]:replace_with(op.tensor_cast[kind](attributes))
+          end
+        end
+      end
+    end
+  end,
+
+  examples = {
+    { "a sum, its ranks from options", [[
+        (float[4,8] x) => (float[4,8] y) { y = com.microsoft.AllReduce(x) }]],
+      "y = tensor_cast.all_reduce <rank = 1, rank_group = [0,1]> (x)",
+      options = { all_reduce = "com.microsoft::AllReduce", ranks = 2, rank = 1 } },
+    { "a gather that says how many they are", [[
+        (float[4,8] x) => (float[8,8] y) { y = com.microsoft.AllGather <group_size = 2, axis = 0> (x) }]],
+      "y = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (x)",
+      options = { all_gather = "com.microsoft::AllGather", group = "group_size" } },
+    { "the largest of all", [[
+        (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <op = "max", group = [0,1]> (x) }]],
+      [[y = acme.AllReduce <op = "max", group = [0,1]> (x)]],
+      options = { all_reduce = "acme::AllReduce" } },
+  },
+}

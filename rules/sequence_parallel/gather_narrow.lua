@@ -1,0 +1,93 @@
+--- Gather what is narrow, not what it is made of.
+local shard = lib "shard"
+
+-- Bytes of an element.
+local WIDTH = { double = 8, float = 4, float16 = 2, bfloat16 = 2, float8e4m3fn = 1, float8e5m2 = 1 }
+
+return rule {
+  doc = [[
+    quantize(all_gather(x))   =>   all_gather(quantize(x))
+
+    A quantizer that works on each token by itself, dynamic ones with their scales, or a Cast to fewer bytes, runs on the
+    shares: a half or a quarter of the bytes is sent, and each rank quantizes its own tokens only. A scale for the whole
+    tensor that is computed from it needs all tokens. The gather has no other reader.]],
+  phase = "parallel",
+  after = "chain",
+  options = { enable = true },
+  when = function(_, options) return options.enable end,
+
+  match = function(op, x, dim, rank, group)
+    local cast = op.tensor_cast
+    local whole = cast.all_gather{x, dim = dim, rank = rank, rank_group = group}:as "gather"
+    local open = { whole, inputs = any, attrs = any, outputs = any }
+    return either(
+      cast.quantize(open):as "f",
+      cast.dynamic_quantize_symmetric(open):as "f",
+      cast.dynamic_quantize_asymmetric(open):as "f",
+      cast.dynamic_quantize_mxfp4(open):as "f",
+      op.QuantizeLinear(open):as "f",
+      op.Cast(open):as "f")
+  end,
+
+  where = function(m)
+    local y = m.f.outputs[1]
+    need(m.f.op ~= "Cast" or WIDTH[m.x.dtype] and WIDTH[y.dtype] and WIDTH[y.dtype] < WIDTH[m.x.dtype],
+      "the result is no narrower", y)
+    local rank = need(m.x:rank(), "the rank is unknown", m.x)
+    m.axes = need(m.f:along(m.dim < 0 and m.dim + rank or m.dim), "the result rests on all tokens", m.f)
+  end,
+
+  rewrite = function(op, m)
+    local old, new = m.f.outputs, { m.f:with(m.x) }
+    for i = 1, #new do
+      if m.axes[i] then new[i] = shard.gather(op, new[i], m.rank, m.group, m.axes[i]) end
+    end
+    for i = 2, #old do
+      if old[i] then old[i]:replace_with(new[i]) end
+    end
+    return new[1]
+  end,
+
+  examples = {
+    { "each token its scale", [[
+        (float[1,2,8] x) => (int8[1,4,8] q, float[1,4,1] scale) {
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
+          q, scale = tensor_cast.dynamic_quantize_symmetric(g)
+        }]],
+      [[q2, scale2 = tensor_cast.dynamic_quantize_symmetric(x)
+        q = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (q2)
+        scale = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (scale2)]] },
+    { "one scale that is given", [[
+        (float[2,8] x, float scale) => (uint8[4,8] q) {
+          g = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (x)
+          q = QuantizeLinear(g, scale)
+        }]],
+      [[q2 = QuantizeLinear(x, scale)
+        q = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (q2)]] },
+    { "a Cast to half", [[
+        (float[2,8] x) => (float16[4,8] y) {
+          g = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (x)
+          y = Cast <to = 10> (g)
+        }]],
+      [[h = Cast <to = 10> (x)
+        y = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (h)]] },
+    { "a Cast to double", [[
+        (float[2,8] x) => (double[4,8] y) {
+          g = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (x)
+          y = Cast <to = 11> (g)
+        }]],
+      rejected = "the result is no narrower" },
+    { "a scale of the whole", [[
+        (float[1,2,8] x) => (int8[1,4,8] q) <float scale> {
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
+          q, scale = tensor_cast.dynamic_quantize_symmetric <dims : ints = []> (g)
+        }]],
+      rejected = "the result rests on all tokens" },
+    { "a scale for each token", [[
+        (float[2,8] x, float[4] scale) => (uint8[4,8] q) {
+          g = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (x)
+          q = QuantizeLinear <axis = 0> (g, scale)
+        }]],
+      rejected = "the result rests on all tokens" },
+  },
+}

@@ -1,0 +1,37 @@
+--- The engine's collectives, written as another runtime's.
+local foreign = lib "foreign_collectives"
+
+return rule {
+  doc = [[
+    all_reduce(x)   =>   com.microsoft.AllReduce(x)      and so for each op that an option names
+
+    The way back from `adopt_collectives`, with the same options; in no pack, since the two would undo each other for
+    ever: a run of its own, after the one that shared the tokens out. The group is written as a list of ranks, with `sized` as
+    their number, and not at all where `ranks` says it for the whole model.]],
+  phase = "parallel",
+  options = foreign.options,
+
+  pass = function(graph, op, options)
+    for _, kind in ipairs(foreign.KINDS) do
+      local domain, type = foreign.op(options[kind])
+      for _, node in ipairs(domain and graph:nodes{ op = kind, domain = "tensor_cast" } or {}) do
+        local group = node.attrs.rank_group
+        local attributes = { node.inputs[1] }
+        if options.ranks == 0 then attributes[options.group] = options.sized and #group or group end
+        if kind ~= "all_reduce" then attributes[options.axis] = node.attrs.dim end
+        node.outputs[1]:replace_with(op[domain][type](attributes))
+      end
+    end
+  end,
+
+  examples = {
+    { "a gather with the number of its ranks", [[
+        (float[4,8] x) => (float[8,8] y) { y = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (x) }]],
+      "y = com.microsoft.AllGather <axis = 0, group_size = 2> (x)",
+      options = { all_gather = "com.microsoft::AllGather", group = "group_size", sized = true } },
+    { "one that no option names", [[
+        (float[4,8] x) => (float[4,8] y) { y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x) }]],
+      "y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)",
+      options = { all_gather = "com.microsoft::AllGather" } },
+  },
+}
