@@ -4,5 +4,9 @@ return pack {
   "attention_forward",
   "linear",
   "mha_in_projection",
+  "relative_position_bias",
   "scaled_dot_product_attention",
+  "swin_attention",
+  "swin_window_partition",
+  "swin_window_reverse",
 }

@@ -1,0 +1,69 @@
+--- Windows of a map, as Swin cuts it: functions that build, in ops of the standard.
+local window = {}
+
+function window.need_size(size, v)
+  need(size and #size == 2 and size[1] > 0 and size[2] > 0, "window_size is not two positive numbers", v)
+end
+
+--- A map's height and width, those of the padded map, and the effective shift: what `spatial` says, when all are numbers.
+function window.sizes(spatial)
+  local dims = need(spatial:dims(), "the size of the map is not known", spatial)
+  for i = 2, 7 do need(type(dims[i]) == "number", "the size of the map is not known", spatial) end
+  return { dims[2], dims[3] }, { dims[4], dims[5] }, { dims[6], dims[7] }
+end
+
+--- x, [batch,height,width,channels], `size` the second and third of them, rolled by so many steps along each.
+function window.rolled(op, x, size, steps)
+  for axis = 1, 2 do
+    local n = size[axis]
+    local step = steps[axis] % n
+    if step ~= 0 then
+      x = op.Concat{op.Slice(x, {n - step}, {n}, {axis}), op.Slice(x, {0}, {n - step}, {axis}), axis = axis}
+    end
+  end
+  return x
+end
+
+--- The windows [batch * windows, height * width of one, channels] of a map that they cover.
+function window.cut(op, x, size, side, channels)
+  x = op.Reshape(x, {0, size[1] / side[1], side[1], size[2] / side[2], side[2], channels})
+  return op.Reshape(op.Transpose{x, perm = {0, 1, 3, 2, 4, 5}}, {-1, side[1] * side[2], channels})
+end
+
+--- And the way back.
+function window.joined(op, windows, size, side, channels)
+  local x = op.Reshape(windows, {-1, size[1] / side[1], size[2] / side[2], side[1], side[2], channels})
+  return op.Reshape(op.Transpose{x, perm = {0, 1, 3, 2, 4, 5}}, {-1, size[1], size[2], channels})
+end
+
+--- The bias [1,heads,N,N] that the table, [_,heads], has for N positions.
+function window.bias(op, table, index, side)
+  local n = side[1] * side[2]
+  local rows = op.Reshape(op.Gather{table, op.Reshape(index, {-1}), axis = 0}, {n, n, -1})
+  return op.Unsqueeze(op.Transpose{rows, perm = {2, 0, 1}}, {0})
+end
+
+-- 0, 1, 2: before, between and behind the places where the roll and the last window cut an axis.
+local function region(at, size, side, shift)
+  if shift == 0 then return 0 end
+  return (at >= size - side and 1 or 0) + (at >= size - shift and 1 or 0)
+end
+
+--- Which of the map's regions each position of each window is in: a list, window after window; nil where nothing is
+--- shifted.
+function window.regions(size, side, shift)
+  if shift[1] + shift[2] == 0 then return nil end
+  local list = {}
+  for top = 0, size[1] - side[1], side[1] do
+    for left = 0, size[2] - side[2], side[2] do
+      for y = top, top + side[1] - 1 do
+        for x = left, left + side[2] - 1 do
+          list[#list + 1] = 3 * region(y, size[1], side[1], shift[1]) + region(x, size[2], side[2], shift[2])
+        end
+      end
+    end
+  end
+  return list
+end
+
+return window
