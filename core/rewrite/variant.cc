@@ -17,6 +17,17 @@ std::int64_t int_of(const ir::Graph& graph, NodeId node, std::string_view name,
   return a == nullptr ? fallback : a->i;
 }
 
+// Two numbers, of which none is below `least`.
+std::optional<std::array<std::int64_t, 2>> pair_of(const ir::Graph& graph,
+                                                   NodeId node,
+                                                   std::string_view name,
+                                                   std::int64_t least) {
+  const ir::Attribute* a = graph.attribute(node, name);
+  if (a == nullptr || a->ints.size() != 2) return std::nullopt;
+  if (a->ints[0] < least || a->ints[1] < least) return std::nullopt;
+  return std::array{a->ints[0], a->ints[1]};
+}
+
 std::optional<float> float_of(const ir::Graph& graph, NodeId node,
                               std::string_view name) {
   const ir::Attribute* a = graph.attribute(node, name);
@@ -106,6 +117,53 @@ ProjectionVariant projection_variant(const ir::Graph& graph, NodeId node) {
 std::string ProjectionVariant::name() const {
   return fmt::format("{}{}h{}d{}", is_self ? "self_" : "",
                      has_bias ? "bias_" : "", heads, head_dim);
+}
+
+std::optional<WindowVariant> window_variant(const ir::Graph& graph,
+                                            ir::Facts& facts, NodeId node) {
+  WindowVariant out;
+  const auto side = pair_of(graph, node, "window_size", 1);
+  if (!side) return std::nullopt;
+  out.side = *side;
+  const std::string_view type = graph.op(node).type;
+  NodeId partition = node;
+  if (type == "SwinAttention" || type == "SwinWindowReverse") {
+    const ValueId spatial = graph.input(node, type == "SwinAttention" ? 5 : 1);
+    partition = graph.producer(spatial);
+  }
+  if (type != "RelativePositionBias") {
+    out.shifted = !partition ||
+                  !graph.op(partition).is("ruleengine", "SwinWindowPartition");
+  }
+  if (partition && graph.attribute(partition, "shift_size") != nullptr) {
+    const auto shift = pair_of(graph, partition, "shift_size", 0);
+    if (!shift) return std::nullopt;
+    out.shifted = (*shift)[0] != 0 || (*shift)[1] != 0;
+    if (partition == node) out.shift = *shift;
+  }
+  if (type != "SwinAttention") return out;
+  out.heads = int_of(graph, node, "num_heads", 0);
+  out.head_dim = int_of(graph, node, "head_dim", 0);
+  if (out.heads <= 0 || out.head_dim <= 0) return std::nullopt;
+  if (const Type* elem = facts.type(graph.input(node, 0));
+      elem != nullptr && ir::is_float(elem->elem)) {
+    out.elem = elem->elem;
+  }
+  return out;
+}
+
+std::string WindowVariant::name(std::int64_t opset) const {
+  std::string out = fmt::format("w{}x{}", side[0], side[1]);
+  if (shift[0] != 0 || shift[1] != 0) {
+    out += fmt::format("_s{}x{}", shift[0], shift[1]);
+  } else if (shifted) {
+    out += "_shifted";
+  }
+  if (heads != 0) {
+    out += fmt::format("_h{}d{}", heads, head_dim);
+    if (opset < 15) out += "_" + std::string(ir::data_type_name(elem));
+  }
+  return out;
 }
 
 }  // namespace ruleengine::rewrite

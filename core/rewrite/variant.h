@@ -4,6 +4,7 @@
 #ifndef RULEENGINE_CORE_REWRITE_VARIANT_H_
 #define RULEENGINE_CORE_REWRITE_VARIANT_H_
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,6 +40,20 @@ struct ProjectionVariant {
   std::string name() const;
 };
 ProjectionVariant projection_variant(const ir::Graph& graph, ir::NodeId node);
+
+// Of an op that cuts maps into windows or works inside of them.
+struct WindowVariant {
+  std::array<std::int64_t, 2> side{};    // height and width of a window
+  std::array<std::int64_t, 2> shift{};   // of the partition alone
+  bool shifted = false;                  // false: `spatial` says no shift
+  std::int64_t heads = 0, head_dim = 0;  // of the attention alone
+  ir::DataType elem = ir::DataType::kFloat;
+
+  std::string name(std::int64_t opset) const;
+};
+// nullopt: the window is none, which no body can say.
+std::optional<WindowVariant> window_variant(const ir::Graph& graph,
+                                            ir::Facts& facts, ir::NodeId node);
 
 }  // namespace ruleengine::rewrite
 
