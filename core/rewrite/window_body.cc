@@ -172,32 +172,18 @@ void write_bias(Body& body, const WindowVariant& v,
               call);
 }
 
-// Which of its regions each place along an axis is in: the roll and the last
-// window cut it where something is rolled.
-ValueId regions_along(Body& body, const WindowVariant& v, const Spatial& s,
-                      std::int64_t axis) {
-  const auto entry = [&](ValueId list, std::string_view name) {
-    return part(body, list, axis, axis + 1, name);
-  };
-  const ValueId at = places(body, s.padded, axis);
-  const ValueId size = entry(s.padded, "length");
-  const ValueId shift = entry(s.shift, "steps");
-  const auto behind = [&](ValueId distance) {
-    const ValueId cut = body.node("Sub", {size, distance}, "cut");
-    const ValueId before = body.node("Less", {at, cut}, "before");
-    return body.node("Cast", {body.node("Not", {before}, "not_before")},
-                     "behind",
-                     {Body::integer("to", std::int64_t(ir::DataType::kInt64))});
-  };
-  const ValueId count =
-      body.node("Add",
-                {behind(body.integers({v.side[std::size_t(axis)]}, "side")),
-                 behind(shift)},
-                "cuts");
-  const ValueId none = body.integers({0}, "none");
-  return body.node("Where",
-                   {body.node("Equal", {shift, none}, "is_whole"), none, count},
-                   "regions");
+// 1 for the places along an axis that the roll brought in from the other end,
+// 0 for the rest. (The edge of the last window parts regions as well, but no
+// window lies across it.)
+ValueId brought(Body& body, const Spatial& s, std::int64_t axis) {
+  const ValueId rest = body.node("Sub", {s.padded, s.shift}, "rest");
+  const ValueId is_rest = body.node(
+      "Less",
+      {places(body, s.padded, axis), part(body, rest, axis, axis + 1, "end")},
+      "is_rest");
+  return body.node("Cast", {body.node("Not", {is_rest}, "is_brought")},
+                   "brought",
+                   {Body::integer("to", std::int64_t(ir::DataType::kInt64))});
 }
 
 // [windows of a map, 1, positions, positions]: -100 where two positions of a
@@ -205,14 +191,12 @@ ValueId regions_along(Body& body, const WindowVariant& v, const Spatial& s,
 ValueId seams(Body& body, const WindowVariant& v, const Spatial& s,
               ValueId tiles) {
   const ValueId rows = body.node(
-      "Mul",
-      {regions_along(body, v, s, 0), body.integers({3}, "regions_of_a_row")},
-      "rows");
+      "Mul", {brought(body, s, 0), body.integers({2}, "two")}, "rows");
   const ValueId column = body.integers({-1, 1}, "column");
-  ValueId x = body.node("Add",
-                        {body.node("Reshape", {rows, column}, "row_column"),
-                         regions_along(body, v, s, 1)},
-                        "region");
+  ValueId x = body.node(
+      "Add",
+      {body.node("Reshape", {rows, column}, "row_column"), brought(body, s, 1)},
+      "region");
   x = reshape(body, x,
               {part(body, tiles, 0, 1, "tile_rows"),
                body.integers({v.side[0]}, "height"),

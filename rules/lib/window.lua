@@ -43,22 +43,17 @@ function window.bias(op, table, index, side)
   return op.Unsqueeze(op.Transpose{rows, perm = {2, 0, 1}}, {0})
 end
 
--- 0, 1, 2: before, between and behind the places where the roll and the last window cut an axis.
-local function region(at, size, side, shift)
-  if shift == 0 then return 0 end
-  return (at >= size - side and 1 or 0) + (at >= size - shift and 1 or 0)
-end
-
---- Which of the map's regions each position of each window is in: a list, window after window; nil where nothing is
---- shifted.
+--- From where the roll brought each position of each window: a list, window after window; nil where nothing is rolled.
+--- (The edge of the last window parts regions as well, but no window lies across it.)
 function window.regions(size, side, shift)
   if shift[1] + shift[2] == 0 then return nil end
   local list = {}
   for top = 0, size[1] - side[1], side[1] do
     for left = 0, size[2] - side[2], side[2] do
       for y = top, top + side[1] - 1 do
+        local row = y >= size[1] - shift[1] and 2 or 0
         for x = left, left + side[2] - 1 do
-          list[#list + 1] = 3 * region(y, size[1], side[1], shift[1]) + region(x, size[2], side[2], shift[2])
+          list[#list + 1] = row + (x >= size[2] - shift[2] and 1 or 0)
         end
       end
     end

@@ -12,13 +12,14 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from support import numbers, program
+from support import dialect, numbers, program
 
 TYPES = {
     np.dtype("float32"): TensorProto.FLOAT,
     np.dtype("float16"): TensorProto.FLOAT16,
     np.dtype("float64"): TensorProto.DOUBLE,
     np.dtype("bool"): TensorProto.BOOL,
+    np.dtype("int64"): TensorProto.INT64,
 }
 
 
@@ -57,6 +58,50 @@ def attention(q, k, v, mask=None, scale=None, causal=False, softcap=0.0):
     elif mask is not None:
         s = s + mask.astype(np.float64)
     return softmax(s) @ v
+
+
+def window_cases():
+    """The window ops, on maps that are padded, rolled along both axes, along
+    one or none, or covered by one window."""
+    rng = np.random.default_rng(5)
+
+    def rand(*dims):
+        return rng.standard_normal(dims).astype(np.float32)
+
+    for size, window, shift in (
+            ((5, 7), (3, 2), (1, 1)), ((6, 4), (3, 2), (0, 1)),
+            ((6, 4), (3, 2), (2, 0)), ((4, 4), (2, 2), (0, 0)),
+            ((3, 7), (3, 3), (1, 1)), ((2, 3), (4, 4), (2, 2))):
+        title = f"{size} by {window} from {shift}"
+        n = window[0] * window[1]
+        sides = {"window_size": list(window)}
+        x = rand(2, *size, 6)
+        windows, spatial = dialect.partition(x, window, shift)
+        for symbolic in (False, True):
+            yield Case(f"partition {title}", "ruleengine::SwinWindowPartition",
+                       [x], {**sides, "shift_size": list(shift)},
+                       [windows, spatial], symbolic=symbolic)
+            yield Case(f"reverse {title}", "ruleengine::SwinWindowReverse",
+                       [windows, spatial], sides,
+                       [dialect.reverse(windows, spatial, window)],
+                       symbolic=symbolic)
+        table = rand((2 * window[0] - 1) * (2 * window[1] - 1), 2)
+        index = rng.integers(0, len(table), (n, n))
+        bias = dialect.position_bias(table, index, window)
+        yield Case(f"bias of {n}", "ruleengine::RelativePositionBias",
+                   [table, index], sides, [bias])
+        yield Case(f"bias of {n}, flat", "ruleengine::RelativePositionBias",
+                   [table, index.reshape(-1)], sides, [bias], symbolic=True)
+        qkv = [rand(len(windows), 2, n, 3) for _ in range(3)]
+        heads = {**sides, "num_heads": 2, "head_dim": 3}
+        for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-5),
+                                 (np.float16, 5e-3)):
+            inputs = [a.astype(dtype) for a in (*qkv, table)]
+            yield Case(f"attention {title}, {np.dtype(dtype)}",
+                       "ruleengine::SwinAttention", [*inputs, index, spatial],
+                       heads,
+                       [dialect.window_attention(qkv, bias, spatial, window)],
+                       symbolic=dtype == np.float32, tolerance=tolerance)
 
 
 def cases():
@@ -133,6 +178,7 @@ def cases():
                tolerance=1e-4)
     yield Case("linear, no bias", "ruleengine::Linear", [x, w], {},
                [x @ w.T], tolerance=1e-4)
+    yield from window_cases()
 
 
 def fill(case):
@@ -161,11 +207,12 @@ def model(case, opset):
         values.append(helper.make_tensor_value_info(name, TYPES[array.dtype],
                                                     dims))
         feeds[name] = array
-    elem = TYPES[case.inputs[0].dtype]
     outs = [f"o{i}" for i in range(len(case.expected))]
     node = helper.make_node("Call", names, outs, name="call", domain="test")
     infos = [helper.make_tensor_value_info(
-        o, elem, [None] * e.ndim if case.symbolic else list(e.shape))
+        o, TensorProto.INT64 if e.dtype == np.int64
+        else TYPES[case.inputs[0].dtype],
+        [None] * e.ndim if case.symbolic else list(e.shape))
         for o, e in zip(outs, case.expected)]
     graph = helper.make_graph([node], "g", values, infos)
     return helper.make_model(graph, ir_version=7, opset_imports=[
@@ -181,7 +228,8 @@ def rule(case):
     domain, op = case.op.split("::")
     count = f", outputs = {len(case.expected)}"
     given = [f"m.{n}" for n in names] + [
-        f"{k} = {v!r}" for k, v in case.attributes.items()]
+        f"{k} = {v!r}".replace("[", "{").replace("]", "}")
+        for k, v in case.attributes.items()]
     return f"""
 return rule {{
   doc = "test::Call => {case.op}",
