@@ -5,11 +5,25 @@ function window.need_size(size, v)
   need(size and #size == 2 and size[1] > 0 and size[2] > 0, "window_size is not two positive numbers", v)
 end
 
---- A map's height and width, those of the padded map, and the effective shift: what `spatial` says, when all are numbers.
-function window.sizes(spatial)
-  local dims = need(spatial:dims(), "the size of the map is not known", spatial)
-  for i = 2, 7 do need(type(dims[i]) == "number", "the size of the map is not known", spatial) end
-  return { dims[2], dims[3] }, { dims[4], dims[5] }, { dims[6], dims[7] }
+--- What `spatial` says of the map that windows of such a side cover, when all of it is numbers: its size, the size
+--- with padding, the effective shift, and the number of windows.
+function window.map(spatial, side)
+  local dims, unknown = spatial:dims(), "the size of the map is not known"
+  need(dims and #dims == 7, unknown, spatial)
+  for i = 2, 7 do need(type(dims[i]) == "number", unknown, spatial) end
+  local count = dims[4] / side[1] * (dims[5] / side[2])
+  need(dims[4] % side[1] == 0 and dims[5] % side[2] == 0 and count > 0, "it is no map of such windows", spatial)
+  need(dims[6] >= 0 and dims[7] >= 0, "the shift is negative", spatial)
+  return { batch = dims[1], size = { dims[2], dims[3] }, padded = { dims[4], dims[5] }, shift = { dims[6], dims[7] },
+    count = count }
+end
+
+--- Whether v, [windows,...], has the windows of the map, as far as numbers say; `positions` of its axis are a window's.
+function window.need_windows(v, map, side, positions)
+  local count, n = v:dim(0), v:dim(positions)
+  need(type(count) ~= "number" or type(map.batch) ~= "number" or count == map.batch * map.count,
+    "it has not the windows of the map", v)
+  need(type(n) ~= "number" or n == side[1] * side[2], "it has not the positions of a window", v)
 end
 
 --- x, [batch,height,width,channels], `size` the second and third of them, rolled by so many steps along each.
@@ -45,7 +59,8 @@ end
 
 --- From where the roll brought each position of each window: a list, window after window; nil where nothing is rolled.
 --- (The edge of the last window parts regions as well, but no window lies across it.)
-function window.regions(size, side, shift)
+function window.regions(map, side)
+  local size, shift = map.padded, map.shift
   if shift[1] + shift[2] == 0 then return nil end
   local list = {}
   for top = 0, size[1] - side[1], side[1] do

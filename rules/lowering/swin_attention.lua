@@ -20,19 +20,18 @@ return rule {
 
   where = function(m)
     window.need_size(m.side, m.q)
-    local _, padded, shift = window.sizes(m.spatial)
-    m.regions = window.regions(padded, m.side, shift)
-    m.windows = padded[1] / m.side[1] * (padded[2] / m.side[2])
-    m.batch = m.spatial:dims()[1]
+    m.map = window.map(m.spatial, m.side)
+    window.need_windows(m.q, m.map, m.side, 2)
   end,
 
   rewrite = function(op, m)
-    local mask, n = window.bias(op, m.table, m.index, m.side), m.side[1] * m.side[2]
-    if m.regions then
-      local regions = op.Reshape(op.Cast{m.regions, to = "int64"}, {m.windows, 1, 1, n})
-      local same = op.Equal(regions, op.Reshape(regions, {m.windows, 1, n, 1}))
+    local mask = window.bias(op, m.table, m.index, m.side)
+    local regions, count, n = window.regions(m.map, m.side), m.map.count, m.side[1] * m.side[2]
+    if regions then
+      local one = op.Reshape(op.Cast{regions, to = "int64"}, {count, 1, 1, n})
+      local same = op.Equal(one, op.Reshape(one, {count, 1, n, 1}))
       mask = op.Where(same, mask, op.Add(mask, -100))
-      if m.batch ~= 1 then mask = op.Tile(mask, {m.batch, 1, 1, 1}) end
+      if m.map.batch ~= 1 then mask = op.Tile(mask, {m.map.batch, 1, 1, 1}) end
     end
     local y = op.ruleengine.ScaledDotProductAttention{m.q, m.k, m.v, mask,
       num_heads = m.H, head_dim = m.D, dropout_p = m.dropout}

@@ -15,13 +15,15 @@ return rule {
 
   where = function(m)
     window.need_size(m.side, m.windows)
-    m.size, m.padded, m.steps = window.sizes(m.spatial)
+    m.map = window.map(m.spatial, m.side)
+    window.need_windows(m.windows, m.map, m.side, 1)
   end,
 
   rewrite = function(op, m)
-    local x = window.rolled(op, window.joined(op, m.windows, m.padded, m.side, m.C), m.padded, m.steps)
-    if m.size[1] == m.padded[1] and m.size[2] == m.padded[2] then return x end
-    return op.Slice(x, {0, 0}, m.size, {1, 2})
+    local size, padded = m.map.size, m.map.padded
+    local x = window.rolled(op, window.joined(op, m.windows, padded, m.side, m.C), padded, m.map.shift)
+    if size[1] == padded[1] and size[2] == padded[2] then return x end
+    return op.Slice(x, {0, 0}, size, {1, 2})
   end,
 
   examples = {

@@ -182,7 +182,8 @@ def reverse(windows, spatial, window):
     """The map [B,H,W,C] whose windows these are."""
     batch, height, width, *padded = (int(n) for n in spatial[:5])
     tiles = windows.reshape(batch, padded[0] // window[0],
-                            padded[1] // window[1], *window, -1)
+                            padded[1] // window[1], *window,
+                            windows.shape[2])
     x = tiles.transpose(0, 1, 3, 2, 4, 5).reshape(batch, *padded, -1)
     return np.roll(x, [int(n) for n in spatial[5:]], (1, 2))[:, :height, :width]
 
