@@ -25,9 +25,8 @@ return rule {
   end,
 
   where = function(m)
-    local scores, k = m.product.outputs[1], m.k or m.swapped
-    local rank = need(scores:rank(), "the rank is unknown", scores)
-    need(rank < 4 and m.q:rank() == rank and k:rank() == rank and m.v:rank() == rank, "the axes are others", scores)
+    local scores, k, rank = m.product.outputs[1], m.k or m.swapped, m.q:rank()
+    need(rank < 4 and k:rank() == rank and m.v:rank() == rank, "the axes are others", scores)
     need(rank == 3 or not (k:const() or m.v:const()), "a layer between softmax and weights", scores)
     m.batch = rank == 3 and scores:dim(0) or 1
     m.numbers = attention.numbers(m, {m.T, m.S, m.batch})

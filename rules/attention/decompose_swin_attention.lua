@@ -28,13 +28,13 @@ return rule {
   end,
 
   where = function(m)
+    need(m.H and m.window and #m.window == 2, "num_heads or window_size is missing", m.x)
     refuse(m.logit_scale, "Swin V2 (logit_scale) not supported")
     refuse(not m.logit_scale and not m.table, "the relative position bias cannot be traced to table and index")
     need(not m.table or m.N == nil or m.N == m.window[1] * m.window[2], "the bias is not of this window", m.index)
-    need(m.H and m.window and #m.window == 2, "num_heads or window_size is missing", m.x)
     need((m.x:rank() or 4) == 4, "x is not [batch, height, width, channels]", m.x)
     m.C = m.qkv_w:rank() == 2 and m.qkv_w:dim(1)
-    need(m.H > 0 and type(m.C) == "number" and m.C % m.H == 0, "the channels are no multiple of num_heads", m.x)
+    need(type(m.C) == "number" and m.C % m.H == 0, "the channels are no multiple of num_heads", m.x)
   end,
 
   rewrite = function(op, m)

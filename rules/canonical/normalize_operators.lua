@@ -21,7 +21,7 @@ return rule {
     local y = m.step.outputs[1]
     need(m.x.dtype == y.dtype, "the type changes", y)
     if m.step.op ~= "Identity" and m.step.op ~= "Cast" then
-      need(m.x.shape and m.x.shape == y.shape, "the shape changes", y)
+      need(m.x.shape == y.shape, "the shape changes", y)
     end
     if m.step.op == "Transpose" then
       for i, axis in ipairs(m.step.attrs.perm) do need(axis == i - 1, "axes move", y) end

@@ -13,8 +13,7 @@ return rule {
   end,
 
   where = function(m)
-    need(type(m.E) == "number" and type(m.D) == "number", "the size of the heads is not known", m.x)
-    need(m.D > 0 and m.E % m.D == 0 and m.E > m.D, "the last axis is not cut into heads", m.x)
+    need(m.E % m.D == 0 and m.E > m.D, "the last axis is not cut into heads", m.x)
     need(m.S ~= 0 and m.B ~= 0, "there are no elements to count", m.x)
   end,
 

@@ -34,7 +34,7 @@ function shard.share(x, whole, group)
   local ranks = group and #group or 0
   need(ranks > 1, "the group has one rank or none", whole)
   local from, to = numbers(x), numbers(whole)
-  need(#from >= 2 and #to >= 2, "there is no axis of tokens", whole)
+  need(#to >= 2, "there is no axis of tokens", whole)
   need(fits(from, to), "a new shape is shared out otherwise", whole)
   local axis = shard.axis(#to) + 1
   need(to[axis] % ranks == 0, "the tokens cannot be shared out evenly", whole)

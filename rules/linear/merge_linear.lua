@@ -33,7 +33,7 @@ local function along_columns(op, ms, slot, widths)
     local part = m[slot]
     need(part.dtype == first.dtype and part:rank() == rank, "the layers differ in the form of the " .. slot, part)
     if not blocks then
-      need(rank >= 1 and rank <= 2 and part:dim(-1) == widths[i], "the " .. slot .. " does not go along the columns", part)
+      need(rank <= 2 and part:dim(-1) == widths[i], "the " .. slot .. " does not go along the columns", part)
       need(rank == 1 or slot ~= "bias", "the bias is no vector", part)
       need(rank == 1 or part:dim(0) == first:dim(0), "the groups of rows differ", part)
       need(m.kind ~= "mxfp4_linear" or slot == "bias" or part.shape == first.shape, "the scales differ in shape", part)
@@ -43,23 +43,22 @@ local function along_columns(op, ms, slot, widths)
   return op.Concat{parts, axis = blocks and 0 or rank - 1}
 end
 
+local function is_for_all(m, slot)
+  local value = m[slot]
+  return slot ~= "bias" and m.kind ~= "MatMulNBits" and
+    (value:rank() == 0 or (value:rank() == 1 and value:dim(0) == 1))
+end
+
 -- The one scale or offset that all layers have for their whole weight.
 local function for_all(ms, slot)
   local first = ms[1][slot]
   for _, m in ipairs(ms) do
     local part = m[slot]
-    need(part.dtype == first.dtype and part:rank() == first:rank(), "the layers differ in the form of the " .. slot, part)
-    need(part:rank() == 0 or part:dim(0) == 1, "the layers differ in the form of the " .. slot, part)
+    need(part.dtype == first.dtype and is_for_all(m, slot), "the layers differ in the form of the " .. slot, part)
     local same = part == first or (part:scalar() ~= nil and part:scalar() == first:scalar())
     need(same or m.options.loose_scales, "the layers differ in the " .. slot, part)
   end
   return first
-end
-
-local function is_for_all(m, slot)
-  local value = m[slot]
-  return slot ~= "bias" and m.kind ~= "MatMulNBits" and
-    (value:rank() == 0 or (value:rank() == 1 and value:dim(0) == 1))
 end
 
 return rule {

@@ -10,10 +10,6 @@ return rule {
     return op.ruleengine.AttentionForward{q, k, v, maybe(mask), sm_scale = scale, is_causal = causal}
   end,
 
-  where = function(m)
-    need(type(m.H) == "number" and type(m.E) == "number", "the heads are not known", m.q)
-  end,
-
   rewrite = function(op, m)
     return op.ruleengine.ScaledDotProductAttention{m.q, m.k, m.v, m.mask,
       num_heads = m.H, head_dim = m.E, scale = m.scale, is_causal = m.causal}
@@ -29,6 +25,6 @@ return rule {
         (float[2,H,8,16] q, float[2,H,8,16] k, float[2,H,8,16] v) => (float[2,H,8,16] y) {
           y = ruleengine.AttentionForward <sm_scale = 0.125> (q, k, v)
         }]],
-      rejected = "the heads are not known" },
+      rejected = "num_heads needs dimension H, which is not a known number" },
   },
 }

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
-from support import dialect
+from support import dialect, near_misses, program
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16,
           TensorProto.DOUBLE)
@@ -22,15 +22,18 @@ KIN = [("Add", "Sub", "Mul", "Div", "Max", "Min"),
        ("Softmax", "LogSoftmax", "Hardmax"), ("And", "Or", "Xor"),
        ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"),
        ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd")]
-EXAMPLE = re.compile(r'\{\s*"([^"]*)",\s*\[\[(.*?)\]\]', re.S)
+EXAMPLE = re.compile(r'\{\s*"[^"]*",\s*\[\[(.*?)\]\]', re.S)
 HEADER = ('<ir_version: 10, opset_import: ["": 21, "ruleengine": 1, "aten": 1, '
           '"tensor_cast": 1, "com.microsoft": 1]>\n')
 
 
 def examples(path):
-    """The models of a rule file's examples, in the file's order."""
-    found = []
-    for _, text in EXAMPLE.findall(path.read_text(encoding="utf-8")):
+    """The models of a rule file's examples, in the file's order, and of its near
+    misses."""
+    rule, found = path.read_text(encoding="utf-8"), []
+    misses = near_misses.OF.get(str(path.relative_to(program.ROOT / "rules")), [])
+    for text in [*EXAMPLE.findall(rule),
+                 *(near_misses.graph(rule, miss) for miss in misses)]:
         text = text.strip()
         if text.startswith("("):
             text = "g " + text
