@@ -11,12 +11,13 @@ from support import ranks, tensor_cast
 
 
 def softmax(scores):
-    """Along the last axis; a row of -inf alone gives zeros."""
+    """Along the last axis. A row of -inf alone gives zeros, and so does one with
+    +inf, whose quotients are no numbers."""
     top = scores.max(-1, keepdims=True)
     weights = np.exp(scores - np.where(np.isinf(top), 0, top))
     total = weights.sum(-1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights),
-                     where=total > 0)
+                     where=(total > 0) & np.isfinite(total))
 
 
 def linear(x, weight, bias=None):
@@ -47,6 +48,8 @@ class MHAInProjection(OpRun):
 
     def _run(self, query, key, value, weight, bias=None, num_heads=None,
              head_dim=None):
+        width = 3 * num_heads * head_dim
+        assert len(weight) == width and (bias is None or len(bias) == width)
         biases = [0] * 3 if bias is None else np.split(bias, 3)
         return tuple(
             (x @ w.T + b).reshape(*x.shape[:2], num_heads, head_dim)

@@ -33,7 +33,9 @@ return rule {
       end
       if mask.dtype == "float" then mask = op.Where(op.Equal(mask, LOWEST), NEAR_IT, mask) end
     end
-    return op.Attention{m.q, m.k, m.v, mask, scale = m.scale, is_causal = m.causal ~= 0 and 1 or 0, softcap = m.softcap}
+    local y = op.Attention{m.q, m.k, m.v, mask, scale = m.scale, is_causal = m.causal ~= 0 and 1 or 0, softcap = m.softcap}
+    -- A row whose mask holds +inf or NaN has no probabilities: like one that sees no key it gives zeros.
+    return mask and mask.dtype == "float" and op.Where(op.IsNaN(y), 0, y) or y
   end,
 
   examples = {
@@ -57,5 +59,18 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = -0.5> (q, k, v)
         }]],
       rejected = "runtimes want a positive scale" },
+    { "a mask of numbers, which may be no numbers", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[8,8] mask) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
+        }]],
+      [[lowest = Constant <value = float {-3.4028234663852886e38}> ()
+        near = Constant <value = float {-3e38}> ()
+        zero = Constant <value = float {0.0}> ()
+        e = Equal(mask, lowest)
+        m = Where(e, near, mask)
+        a = Attention <scale = 0.5> (q, k, v, m)
+        n = IsNaN(a)
+        y = Where(n, zero, a)]] },
   },
 }
