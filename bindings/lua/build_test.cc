@@ -345,6 +345,18 @@ TEST_CASE("nil where nobody reads the old one") {
   CHECK(inside.attempt().reason() == out.reason());
 }
 
+TEST_CASE("a result for an output that is left out goes nowhere") {
+  RuleRunner runner(
+      "match = function(op, x) "
+      "return op.Split{x, axis = 0, num_outputs = 2, outputs = 2} end,\n"
+      "rewrite = function(op, m) "
+      "return op.Slice(m.x, {0}, {1}, {0}), op.Slice(m.x, {1}, {2}, {0}) end",
+      "(float[2] x) => (float[1] y) "
+      "{ a, \"\" = Split <axis = 0, num_outputs = 2> (x) y = Relu(a) }");
+  CHECK(runner.attempt().fired);
+  CHECK(runner.ops() == "Slice Relu");
+}
+
 TEST_CASE("giving back what stands there changes nothing") {
   CHECK(attempt("return m.relu.outputs[1]", kFloat).reason() ==
         "the rewrite gives what stands there already");

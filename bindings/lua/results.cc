@@ -74,6 +74,7 @@ class Results {
  private:
   Status read(const match::Match& match, std::size_t place, int index) {
     const ir::ValueId old_value = match.results[place];
+    if (!old_value) return {};  // the node leaves this output out
     if (lua_isnoneornil(state_, index)) {
       if (read_outside(match, old_value) && !rejection_) {
         rejection_ = Rejection{

@@ -1,16 +1,32 @@
 --- Compose attention whose heads lie under more than one axis: windows, blocks, frames.
 local attention = lib "attention"
+local merge = lib "merge"
+
+-- Sizes as a Reshape wants them. What nothing tells (`?`) is what the others leave, and so is what alone has no number:
+-- it may turn out to be 0, which a Reshape takes for something else.
+local function told(sizes)
+  local free, unknown = nil, 0
+  for i, size in ipairs(sizes) do
+    if type(size) ~= "number" then
+      unknown = unknown + 1
+      if not free or tostring(size):match "^%?" then free = i end
+    end
+  end
+  if free and (unknown == 1 or tostring(sizes[free]):match "^%?") then sizes[free] = -1 end
+  return sizes
+end
 
 -- x, [..., heads, _, _], as [product of leads, heads, _, _]; or with one head, where heads are among the leads.
 local function folded(op, x, leads)
-  local rank, wide, apart = x:rank(), {}, false
+  local rank, wide, apart, merged = x:rank(), {}, false, 1
   for axis = 1, rank do
     local own, size = x:dim(axis - 1), leads[axis]
     need(not size or own == size or own == 1, "it does not fit the scores", x)
     wide[axis], apart = size or 1, apart or (size and own ~= size)
+    merged = type(merged) == "number" and type(wide[axis]) == "number" and merged * wide[axis] or "?"
   end
   if apart then x = op.Expand(x, wide) end
-  return op.Reshape(x, {-1, #leads == rank - 2 and 1 or x:dim(rank - 3), x:dim(rank - 2), x:dim(rank - 1)})
+  return op.Reshape(x, told{merged, #leads == rank - 2 and 1 or x:dim(rank - 3), x:dim(rank - 2), x:dim(rank - 1)})
 end
 
 -- A mask for scores of this rank that were folded.
@@ -50,6 +66,7 @@ return rule {
     local scores, sizes, leads = m.product.outputs[1], {}, {}
     local rank = scores:rank()
     need(m.q:rank() == rank and m.k:rank() == rank and m.v:rank() == rank, "the ranks differ", m.q)
+    for _, x in ipairs{m.q, m.k, m.v} do merge.need_elements(x) end
     for i = 1, rank do sizes[i] = scores:dim(-i) end
     -- Heads of unknown number are one more axis to merge.
     local heads = type(sizes[3]) == "number" and sizes[3]
@@ -68,12 +85,8 @@ return rule {
     local mask = folded_mask(op, attention.mask(op, m, m.numbers), m.leads, last + 1)
     local y = attention.build(op, m, q, k, v, mask, q:dim(0), m.heads)
     local sizes = { m.S, m.E }
-    for i = last - 1, 1, -1 do
-      local size = m.leads[i] or m.heads
-      -- An axis whose size nothing tells is what the others leave.
-      table.insert(sizes, 1, tostring(size):match "^%?" and -1 or size)
-    end
-    return op.Reshape(y, sizes)
+    for i = last - 1, 1, -1 do table.insert(sizes, 1, m.leads[i] or m.heads) end
+    return op.Reshape(y, told(sizes))
   end,
 
   examples = {
@@ -87,9 +100,9 @@ return rule {
           p = Softmax <axis = -1> (a)
           y = MatMul(p, v)
         }]],
-      [[s4 = Constant <value = int64[4] {-1,4,8,16}> ()
+      [[s4 = Constant <value = int64[4] {10,4,8,16}> ()
         qm = Reshape(q, s4)
-        s1 = Constant <value = int64[4] {-1,1,8,16}> ()
+        s1 = Constant <value = int64[4] {10,1,8,16}> ()
         vm = Reshape(v, s1)
         kt = Transpose <perm = [0,1,2,4,3]> (k)
         kb = Transpose <perm = [0,1,2,4,3]> (kt)
@@ -98,7 +111,7 @@ return rule {
         mu = Unsqueeze(m, axis)
         wide = Constant <value = int64[5] {2,5,1,1,1}> ()
         me = Expand(mu, wide)
-        sm = Constant <value = int64[4] {-1,1,8,8}> ()
+        sm = Constant <value = int64[4] {10,1,8,8}> ()
         mm = Reshape(me, sm)
         wv = Constant <value = int64[4] {10,4,1,1}> ()
         ve = Expand(vm, wv)
@@ -119,12 +132,7 @@ return rule {
         kb = Transpose <perm = [0,1,2,4,3]> (kt)
         km = Reshape(kb, s4)
         a = ruleengine.ScaledDotProductAttention <num_heads = 1, head_dim = 16, scale = 1.0> (qm, km, vm)
-        lead = Constant <value = int64[2] {2,4}> ()
-        all = Shape(q)
-        i = Constant <value = int64[1] {2}> ()
-        n = Gather(all, i)
-        rest = Constant <value = int64[2] {8,16}> ()
-        s5 = Concat <axis = 0> (lead, n, rest)
+        s5 = Constant <value = int64[5] {2,4,-1,8,16}> ()
         y = Reshape(a, s5)]] },
     { "on four axes", [[
         (float[2,4,8,16] q, float[2,4,16,8] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {

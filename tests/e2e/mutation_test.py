@@ -79,6 +79,9 @@ def complaints(model, path, feeds, wanted):
         except Exception as error:  # pylint: disable=broad-except
             # The reference insists on what a mask's sizes promise; the
             # runtime executes the body, which broadcasts as Add does.
+            # numpy has no largest of nothing.
+            if "zero-size array to reduction" in str(error):
+                continue
             if judge == "runtime" or "runtime" not in judges:
                 found.append(f"{judge}: does not run: {str(error)[:300]}")
             continue
@@ -98,7 +101,10 @@ def numbers_of(model, feeds):
 
 
 def in_runtime(model, feeds):
-    """Outputs; None where ONNX Runtime does not take the model."""
+    """Outputs; None where ONNX Runtime does not take the model. Of nothing it is
+    not asked: some of its kernels divide by sizes, which ends the process."""
+    if any(array.size == 0 for array in feeds.values()):
+        return None
     try:
         return numbers_of(model, feeds)
     except Exception:  # pylint: disable=broad-except

@@ -13,7 +13,7 @@ from support import ranks, tensor_cast
 def softmax(scores):
     """Along the last axis. A row of -inf alone gives zeros, and so does one with
     +inf, whose quotients are no numbers."""
-    top = scores.max(-1, keepdims=True)
+    top = scores.max(-1, keepdims=True, initial=-np.inf)
     weights = np.exp(scores - np.where(np.isinf(top), 0, top))
     total = weights.sum(-1, keepdims=True)
     return np.divide(weights, total, out=np.zeros_like(weights),

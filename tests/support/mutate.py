@@ -54,7 +54,8 @@ class Mutant:
         self.model = onnx.ModelProto()
         self.model.CopyFrom(model)
         self.graph = self.model.graph
-        self.sizes = {}
+        self.sizes = {}  # of dimensions that are known by a name
+        self.shapes = {}  # of inputs whose shapes are not said
         self.count = 0
 
     def choose(self, options):
@@ -98,14 +99,15 @@ class Mutant:
 
     # Mutations.
 
-    def resize(self):
+    def resize(self, new=None):
         """One size becomes another one, wherever its number stands."""
         old = {d.dim_value for v in self.graph.input
                for d in v.type.tensor_type.shape.dim} - {0}
         if not old:
             return
         old = self.choose(sorted(old))
-        new = self.choose((1, 2, 3, 4, 6, 2 * old))
+        if new is None:
+            new = self.choose((1, 2, 3, 4, 6, 2 * old))
         for value in self.graph.input:
             for dim in value.type.tensor_type.shape.dim:
                 if dim.dim_value == old:
@@ -133,6 +135,44 @@ class Mutant:
             dim = self.choose(dims)
             self.sizes[name := f"N{len(self.sizes)}"] = dim.dim_value
             dim.dim_param = name
+
+    def forget_shape(self):
+        """Nothing is known of an input's shape."""
+        if self.graph.input:
+            value = self.choose(self.graph.input)
+            self.shapes[value.name] = [
+                d.dim_value or self.size_of(d.dim_param)
+                for d in value.type.tensor_type.shape.dim]
+            value.type.tensor_type.ClearField("shape")
+
+    def empty(self):
+        """A size becomes 0 when the model runs, or is known to be."""
+        if self.sizes and self.chance(0.7):
+            self.sizes[self.choose(sorted(self.sizes))] = 0
+        elif dims := [d for v in self.graph.input
+                      for d in v.type.tensor_type.shape.dim if d.dim_param]:
+            self.sizes[self.choose(dims).dim_param] = 0
+        else:
+            self.resize(0)
+
+    def count_otherwise(self):
+        """An axis is counted from the other end."""
+        types = self.types()
+        found = [(n, a) for n in self.graph.node for a in n.attribute
+                 if a.name == "axis" and n.input]
+        if found:
+            node, attribute = self.choose(found)
+            kind = types.get(node.input[0])
+            if kind is not None and kind.HasField("shape"):
+                rank = len(kind.shape.dim)
+                attribute.i += -rank if attribute.i >= 0 else rank
+
+    def leave_out(self):
+        """An input is there by its place and not by a name, or an output."""
+        node = self.choose(self.graph.node)
+        names = self.choose((node.input, node.output))
+        if len(names) > 1:
+            names[self.random.integers(1, len(names))] = ""
 
     def retype(self):
         """Floats of another type, all of them."""
@@ -278,7 +318,8 @@ class Mutant:
             name = self.graph.node[-1].output[0]
         self.graph.output.append(helper.make_empty_tensor_value_info(name))
 
-    MUTATIONS = (resize, resize, resize, forget, forget, retype, reset_opset,
+    MUTATIONS = (resize, resize, resize, forget, forget, forget_shape, empty,
+                 count_otherwise, leave_out, retype, reset_opset,
                  change_constant, change_constant, feed_constant,
                  change_attribute, change_attribute, drop_attribute, change_op,
                  change_op, swap, drop_input, rewire, rewire, insert, insert,
@@ -286,11 +327,14 @@ class Mutant:
 
     # The result.
 
+    def size_of(self, name):
+        return self.sizes.setdefault(name, int(self.random.integers(1, 5)))
+
     def array(self, value):
         """Something to feed an input with."""
         kind = value.type.tensor_type
-        shape = [d.dim_value or self.sizes.setdefault(
-            d.dim_param, int(self.random.integers(1, 5)))
+        shape = self.shapes.get(value.name) or [
+            self.size_of(d.dim_param) if d.dim_param else d.dim_value
             for d in kind.shape.dim]
         dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
         if dtype == np.bool_:
@@ -300,6 +344,8 @@ class Mutant:
         array = np.asarray(self.random.standard_normal(shape)).astype(dtype)
         if "mask" in value.name and self.chance(0.5):
             array[self.random.random(shape) < 0.3] = -np.inf
+            if self.chance(0.2):
+                array[self.random.random(shape) < 0.1] = np.inf
         return array
 
     def build(self):
@@ -323,7 +369,7 @@ class Mutant:
         self.graph.ClearField("output")
         for name in names:
             array = np.asarray(outputs[name])
-            known = self.chance(0.8) and not self.sizes
+            known = self.chance(0.8) and not self.sizes and not self.shapes
             shape = array.shape if known else [None] * array.ndim
             self.graph.output.append(helper.make_tensor_value_info(
                 name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
