@@ -11,9 +11,8 @@ return rule {
   after = "compose_scaled_dot_product_attention",
 
   match = function(op, q, k, v, swapped, scale, q_scale, k_scale, cap, times, mask, fill, shown, hidden, guard_fill,
-                   ratio, training, S, T, E)
+                   ratio, training, S, T)
     q:shape "... S _"
-    v:shape "... _ E"
 
     local keys = either(op.Transpose{k, perm = {0, 2, 1}}, op.Transpose{k, perm = {1, 0}}, swapped)
     keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "... _ T"

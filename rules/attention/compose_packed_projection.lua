@@ -11,10 +11,8 @@ return rule {
   after = "compose_parallel_linears",
 
   match = function(op, x, w, b, H, D)
-    x:shape "B S I"
-    w:const "O I"
-    local packed = linear.any(op, x, w, b):shape "B S O"
-    local q, k, v = op.Split{packed, maybe(any), axis = any, attrs = any, outputs = 3}
+    w:const "O _"
+    local q, k, v = op.Split{linear.any(op, x, w, b), maybe(any), axis = any, attrs = any, outputs = 3}
     local function heads(part)
       part:shape "B S F"
       return op.Transpose{op.Reshape{part, any, attrs = any}, perm = {0, 2, 1, 3}}:shape "B H S D"

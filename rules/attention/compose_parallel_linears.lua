@@ -10,8 +10,8 @@ return rule {
   phase = "attention",
 
   match = function(op, x, wq, wk, wv, bq, bk, bv, H, D)
-    x:shape "B S I"
-    local rows = either(context(op.Reshape{x, any, attrs = any}:shape "_ I"), x)
+    x:shape "B S _"
+    local rows = either(context(op.Reshape{x, any, attrs = any}), x)
     local function heads(w, b)
       local split = op.Reshape{linear.any(op, rows, w, b), any, attrs = any}
       return op.Transpose{split, perm = {0, 2, 1, 3}}:shape "B H S D"

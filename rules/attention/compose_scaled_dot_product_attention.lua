@@ -14,12 +14,9 @@ return rule {
   after = "fuse_masked_attention",
 
   match = function(op, q, k, v, swapped, scale, q_scale, k_scale, head_scale, cap, times, mask, fill, shown, hidden,
-                   guard_fill, ratio, training, B, H, S, T, E)
-    q:shape "_ _ S _"
-    v:shape "_ _ _ E"
-
+                   guard_fill, ratio, training, B, H, S, T)
     local keys = attention.transposed(op, k, "split", swapped)
-    keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "_ _ _ T"
+    keys = attention.scaled(op, keys, k_scale, "k_divided")
     local scores = context(op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):shape "B H S T")
     scores = either(
       function() head_scale:shape "... H 1 1"; return op.Mul(scores, head_scale) end,

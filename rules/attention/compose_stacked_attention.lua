@@ -50,9 +50,8 @@ return rule {
   phase = "attention",
 
   match = function(op, q, k, v, scale, q_scale, k_scale, cap, times, mask, fill, shown, hidden, guard_fill,
-                   ratio, training, S, T, E)
+                   ratio, training, S, E)
     q:shape "... _ _ _ S _"
-    k:shape "... _ _ _ _ T"
     v:shape "... _ _ _ _ E"
     local keys = attention.scaled(op, k, k_scale, "k_divided")
     local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):as "product"

@@ -14,7 +14,6 @@ return rule {
     q:shape "B H S D"
     k:shape "B H T D"
     v:shape "B H T D"
-    mask:type("float", "float16", "bfloat16", "double")
     local scores = op.MatMul(q, op.Transpose{k, perm = {0, 1, 3, 2}})
     scores = either(op.Div(scores, scale):as "divided", op.Mul(scores, scale))
     return op.MatMul(op.Softmax{op.Add(scores, mask), axis = -1}, v)

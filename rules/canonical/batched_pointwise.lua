@@ -15,7 +15,6 @@ return rule {
       op.Softmax{merged, axis = -1}:as "softmax",
       op.ReduceMax(merged, axes):as "largest",
       function()
-        c:const()
         c:fits "1"
         return either(op.Mul(merged, c), op.Div(merged, c), op.Add(merged, c)):as "f"
       end)

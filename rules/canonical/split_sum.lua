@@ -10,7 +10,7 @@ return rule {
     x:shape "X H M N"
     y:shape "_ W K P Q"
     local split = op.Reshape{x, any, attrs = any}:shape "B W H M N"
-    return op.Reshape{op.Add(split, y):shape "B W H M N", any, attrs = any}:shape "X H M N"
+    return op.Reshape{op.Add(split, y), any, attrs = any}:shape "X H M N"
   end,
 
   rewrite = function(op, m)

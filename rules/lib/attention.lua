@@ -114,7 +114,7 @@ end
 --- taken away, a choice between them and a number, or a floor.
 function attention.step(op, s, p)
   local function by_one_number(step)
-    return function() p.times:const(); p.times:fits "1"; return step end
+    return function() p.times:fits "1"; return step end
   end
   local largest = op.ReduceMax{s, maybe(any), attrs = any}
   return either(

@@ -1,21 +1,33 @@
 """Every condition of every rule has a witness: with it gone, or with a part of
 it gone, an example of a rule or a near miss of one fails.
 
-A condition is a `need` or a `refuse`, those in the fragments that rules share
-among them; its parts are what `and` joins.
+A condition is a `need` or a `refuse`, whose parts are what `and` joins; and of a
+pattern a fact, a number, or an attribute. Those in the fragments that rules
+share are among them. Where one is missed: a near miss in support/near_misses
+is what it turns down; a condition that turns nothing down can go.
 """
 
+import itertools
 import re
 import shutil
 import unittest
 
 from support import near_misses, program
+from support.near_misses import words
 
 RULES = program.ROOT / "rules"
 CALL = re.compile(r"(?<!function )\b(need|refuse)\(")
 # What the call does when it is gone.
 GONE = {"need": "(function(value) return value end)(",
         "refuse": "(function() end)("}
+# A fact, after a pattern or as a statement about a variable.
+FACT = re.compile(r'(?P<of>(?:\b[a-z_][\w.]*)?):(?:shape|rank|type|fits|const)'
+                  r'(?:\((?:[^()]|\([^()]*\))*\)| ?"[^"]*")')
+STATEMENT = re.compile(r"(?:^|;|\bfunction\([^()]*\))\s*$")
+# What a call of an op says of an attribute or an input.
+NUMBERS = r"-?\d[\d.]*|\{-?\d[-\d, ]*\}"
+SAID = re.compile(r'(?:(?!outputs\b)\b[a-z_]+ = |[,(] ?)(?P<value>' + NUMBERS +
+                  r'|(?<== )"[^"]*")(?=[,)} ])')
 NESTED = re.compile(r'"[^"]*"|\([^()[\]{}]*\)|\[[^()[\]{}]*\]|\{[^()[\]{}]*\}')
 
 
@@ -42,18 +54,57 @@ def joined(text, start):
             yield from joined(text, part[0] + inner.end())
 
 
-def weakened(text):
-    """(line, what is gone, the text without it) of each condition and part."""
-    end = text.find("  examples = {")
-    for call in CALL.finditer(text, 0, end if end > 0 else len(text)):
-        line = text.count("\n", 0, call.start()) + 1
-        if "--" in text[text.rfind("\n", 0, call.start()) + 1:call.start()]:
+def before(text, spot):
+    """What stands in the line in front of it."""
+    return text[text.rfind("\n", 0, spot) + 1:spot]
+
+
+def conditions(text, end):
+    """(where, what is gone, the text without it) of `need` and `refuse`."""
+    for call in CALL.finditer(text, 0, end):
+        spot = call.start()
+        if "--" in before(text, spot):
             continue
-        yield (line, text[call.start():].split("\n", 1)[0],
-               text[:call.start()] + GONE[call[1]] + text[call.end():])
+        yield (spot, text[spot:].split("\n", 1)[0],
+               text[:spot] + GONE[call[1]] + text[call.end():])
         if call[1] == "need":
             for a, b in joined(text, call.end()):
-                yield line, text[a:b].strip(), text[:a] + " true " + text[b:]
+                yield spot, text[a:b].strip(), text[:a] + " true " + text[b:]
+
+
+def pattern_conditions(text, begin, end):
+    """The same of what a pattern says, between two places."""
+    for fact in FACT.finditer(text, begin, end):
+        line = before(text, fact.start())
+        stands_alone = fact["of"] and STATEMENT.search(line)
+        if "--" not in line and (stands_alone or not fact["of"]):
+            rest = f"local _ = {fact['of']}" if stands_alone else ""
+            yield (fact.start(), fact[0],
+                   text[:fact.start()] + rest + text[fact.end():])
+    for said in SAID.finditer(text, begin, end):
+        line = before(text, said.start())
+        if "--" not in line and re.search(r"\b(op|cast)[.\[]", line):
+            yield (said.start(), said[0].strip(", "), text[:said.start("value")]
+                   + "any" + text[said.end("value"):])
+
+
+def patterns(text):
+    """(begin, end) of what describes patterns: in a rule `match` and what comes
+    before the rule, in a library all of it."""
+    rule = text.find("return rule")
+    if rule < 0:
+        return [(0, len(text))]
+    match = re.compile(r"^  match = .*?end,$", re.S | re.M).search(text, rule)
+    return [(0, rule), match.span()] if match else [(0, rule)]
+
+
+def weakened(text):
+    """(line, what is gone, the text without it) of each condition."""
+    end = text.find("  examples = {")
+    found = [conditions(text, end if end > 0 else len(text))]
+    found += [pattern_conditions(text, *span) for span in patterns(text)]
+    for spot, gone, weaker in itertools.chain(*found):
+        yield text.count("\n", 0, spot) + 1, gone, weaker
 
 
 class Conditions(program.ProgramTest):
@@ -64,7 +115,7 @@ class Conditions(program.ProgramTest):
             str(path.relative_to(RULES)): path.read_text(encoding="utf-8")
             for path in sorted(RULES.glob("*/**/*.lua"))}
         for path, misses in near_misses.OF.items():
-            self.texts[path] = near_misses.added(self.texts[path], misses)
+            self.texts[path] = words.added(self.texts[path], misses)
             self.put(path, self.texts[path])
 
     def put(self, path, text):

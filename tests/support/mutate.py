@@ -11,6 +11,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
 from support import dialect, near_misses, program
+from support.near_misses import words
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16,
           TensorProto.DOUBLE)
@@ -33,7 +34,7 @@ def examples(path):
     rule, found = path.read_text(encoding="utf-8"), []
     misses = near_misses.OF.get(str(path.relative_to(program.ROOT / "rules")), [])
     for text in [*EXAMPLE.findall(rule),
-                 *(near_misses.graph(rule, miss) for miss in misses)]:
+                 *(words.graph(rule, miss) for miss in misses)]:
         text = text.strip()
         if text.startswith("("):
             text = "g " + text

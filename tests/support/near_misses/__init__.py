@@ -1,0 +1,5 @@
+"""Near misses of rules, by the rule's file in rules/: [near(...)]."""
+
+from support.near_misses import attention, canonical, others
+
+OF = {**attention.OF, **canonical.OF, **others.OF}

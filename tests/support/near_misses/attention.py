@@ -1,0 +1,257 @@
+"""Near misses of rules/attention."""
+
+from support.near_misses.words import near
+
+OF = {
+    "attention/compose_batched_attention.lua": [
+        near("without a batch", "the axes are others",
+             ("        kt = Transpose <perm = [1,0]> (k)\n", ""), ("kt", "k"),
+             ("[8,16] q", "[2,4,8,16] q"), ("[6,16] k", "[2,4,16,6] k"),
+             ("[6,32] v", "[2,4,6,32] v"), ("[8,32] y", "[2,4,8,32] y")),
+        near("one head, a mask", "the axes are others",
+             ("[2,6,16] k", "[6,16] k"), ("perm = [0,2,1]", "perm = [1,0]")),
+        near("one head, a mask", "the axes are others",
+             ("[2,6,32] v", "[6,32] v")),
+        # Keys that are turned otherwise stay as what they are.
+        near("without a batch", None, ("perm = [1,0]", "perm = [0,1]"),
+             ("[6,16] k", "[16,6] k"), gives="""
+             kt = Transpose <perm = [0,1]> (k)
+             kk = Transpose <perm = [1,0]> (kt)
+             axes = Constant <value = int64[2] {0,1}> ()
+             qh = Unsqueeze(q, axes) kh = Unsqueeze(kk, axes) vh = Unsqueeze(v, axes)
+             yh = ruleengine.ScaledDotProductAttention
+               <num_heads = 1, head_dim = 32, scale = 1.0> (qh, kh, vh)
+             y = Squeeze(yh, axes)"""),
+    ],
+    "attention/compose_packed_projection.lua": [
+        near("without a bias", "the bias is not one number for each output",
+             ("[1,3,2] x", "[1,6,2] x, float[6,6] b"), ("[1,2,3,1] y", "[1,2,6,1] y"),
+             ("p = MatMul(x, w)", "o = MatMul(x, w) p = Add(o, b)")),
+        near("without a bias", "the bias is not one number for each output",
+             ("x) =>", "x, float[1] b) =>"),
+             ("p = MatMul(x, w)", "o = MatMul(x, w) p = Add(o, b)")),
+        # Of no rows every Reshape and every Split is one.
+        near("without a bias", "the parts are not the heads",
+             ("[1,3,2] x", "[1,0,2] x"), ("[1,2,3,1] y", "[1,3,0,1] y"),
+             ("{0,0,2,1}", "{0,0,3,1}"), ("num_heads = 2", "num_heads = 3")),
+        near("without a bias", "the parts are not the heads",
+             ("[1,3,2] x", "[1,0,2] x"), ("[1,2,3,1] y", "[1,6,0,1] y"),
+             ("{2,2,2}", "{0,0,0}"), ("axis = -1", "axis = 1"),
+             ("{0,0,2,1}", "{0,0,6,1}"), ("num_heads = 2", "num_heads = 6")),
+        near("without a bias", None, (", head_dim = 1", "")),
+        near("without a bias", None, ("{0,0,2,1}", "{1,2,3,1}"),
+             ("perm = [0,2,1,3]", "perm = [0,1,2,3]")),
+    ],
+    "attention/compose_parallel_linears.lua": [
+        near("with biases", "the projections differ in shape",
+             ("[1,3,2] x", "[1,0,2] x"), ("[1,2,3,1] y", "[1,2,0,1] y"),
+             ("[2,2] wq = {1,2,3,4}", "[2,1] wq = {1,2}"),
+             ("[2] bq = {1,2}", "[1] bq = {1}")),
+        near("with biases", "the projections differ in shape",
+             ("[1,3,2] x", "[1,0,2] x"), ("[1,2,3,1] y", "[1,2,0,1] y"),
+             ("[2,2] wv = {9,10,11,12}", "[2,1] wv = {1,2}"),
+             ("[2] bv = {5,6}", "[1] bv = {1}")),
+        near("with biases", "some have a bias and some have none",
+             ("          q2 = Add(q1, bq)\n", ""), ("q2", "q1")),
+        near("with biases", "some have a bias and some have none",
+             ("          v2 = Add(v1, bv)\n", ""), ("v2", "v1")),
+        near("with biases", "a bias is not one number for each output",
+             ("[1,3,2] x", "[1,2,2] x"), ("[1,2,3,1] y", "[1,2,2,1] y"),
+             ("float[2] bk = {3,4}", "float[2,2] bk = {3,4,5,6}")),
+        near("with biases", "a bias is not one number for each output",
+             ("float[2] bk = {3,4}", "float[1] bk = {3}")),
+        near("with biases", None, (", head_dim = 1", "")),
+        near("with biases", None, ("{0,0,2,1}", "{1,2,3,1}"),
+             ("perm = [0,2,1,3]", "perm = [0,1,2,3]")),
+        # Rows that are counted from what x need not be.
+        near("Gemm on rows", None, ("[1,3,2] x", "[B,S,2] x"), ("{3,2}", "{-1,2}"),
+             ("{1,3,2,1}", "{-1,3,2,1}"), ("[1,2,3,1] y", "[C,2,3,1] y")),
+        near("Gemm on rows", None, ("[1,3,2] x", "[1,3,I] x"), ("{3,2}", "{-1,2}"),
+             ("{1,3,2,1}", "{1,3,2,2}"), ("[1,2,3,1] y", "[1,2,3,2] y"),
+             ("head_dim = 1", "head_dim = 2")),
+    ],
+    "attention/compose_scaled_dot_product_attention.lua": [
+        near("divided", "the scale divides by zero", ("c = {4.0}", "c = {0.0}")),
+        near("divided", "it does not fit the scores",
+             ("[2,4,8,16] k", "[N,4,8,16] k"), ("[2,4,8,16] v", "[N,4,8,16] v"),
+             ("[2,4,8,16] q", "[B,4,8,16] q"), ("[2,4,8,16] y", "[C,4,8,16] y")),
+        near("divided", "the scale is out of a float's range",
+             ("float", "double"), ("c = {4.0}", "c = {1e40}")),
+        near("divided", "the scale is out of a float's range",
+             ("float", "double"), ("c = {4.0}", "c = {1e-40}")),
+        near("divided", "the scale is not exact as a float",
+             ("float", "double"), ("c = {4.0}", "c = {3.0}")),
+        near("the scale after the mask", "the mask has too many axes",
+             ("[2,1,8,8] mask", "[1,2,1,8,8] mask"),
+             ("[2,4,8,16] v", "[2,4,8,16] v"), ("[2,4,8,16] y", "[1,2,4,8,16] y")),
+        near("the scale after the mask", "the rank of the mask is unknown",
+             ("float[2,1,8,8] mask", "float[] mask"), ("float[2,4,8,16] y", "float[] y")),
+        near("a mask of -1e9 and no other", "the fill of the mask is not a constant",
+             ("keep)", "keep, float fill)"), ("<float fill = {-1e9}>", "")),
+        near("a mask of -1e9 and no other", "the fill of the mask is too small",
+             ("keep)", "keep, float[8,8] m)"), ("p = Softmax <axis = -1> (w)",
+              "a = Add(w, m) p = Softmax <axis = -1> (a)")),
+        near("a mask of -1e9 and no other", "the fill of the mask is too small",
+             ("float", "bfloat16"), ("-1e9", "-2.0e9")),
+        near("a soft cap, and a scale for each head",
+             "the soft cap is not a constant",
+             ("[4,1,1] h", "[4,1,1] h, float c"), ("<float c = {50.0}>", "")),
+        near("softmax of halves in float", "the types are others",
+             ("to = 1>", "to = 11>")),
+        near("softmax of halves in float", "the types are others",
+             ("to = 10>", "to = 16>"), ("float16[2,4,8,16] v", "bfloat16[2,4,8,16] v"),
+             ("float16[2,4,8,16] y", "bfloat16[2,4,8,16] y")),
+        near("softmax of halves in float", "the types are others",
+             ("float16", "float"), ("to = 10", "to = 1")),
+        near("divided", "dropout may be training",
+             ("<float c = {4.0}>", "<float c = {4.0}, float r = {0.5}, bool t = {1}>"),
+             ("y = MatMul(p, v)", "o = Dropout(p, r, t) y = MatMul(o, v)")),
+        near("divided", "the dropout ratio is not a constant", ("v) =>", "v, float r) =>"),
+             ("y = MatMul(p, v)", "o = Dropout(p, r) y = MatMul(o, v)")),
+        *(near("divided", None, (f"[2,4,8,16] {x}", f"[4,8,16] {x}")) for x in "qv"),
+        near("divided", None, ("[2,4,8,16] k", "[4,16,8] k"), ("MatMul(q, kt)", "MatMul(q, k)"),
+             ("          kt = Transpose <perm = [0,1,3,2]> (k)\n", "")),
+        near("a soft cap, and a scale for each head", "the scale is not a constant",
+             ("[4,1,1] h", "[4,1,8] h")),
+        near("divided", None, ("c = {4.0}", "c = {4.0}, float[4,1,1] h = {1,2,3,4}"),
+             ("Softmax <axis = -1> (d)", "Softmax <axis = -1> (d)"),
+             ("d = Div(s, c)", "d = Mul(s, h)"), gives="""
+             qs = Mul(q, h)
+             y = ruleengine.ScaledDotProductAttention
+               <num_heads = 4, head_dim = 16, scale = 1.0> (qs, k, v)"""),
+        # What scales queries and is no single number stays.
+        *(near("divided", None, ("v) =>", "v, " + r + ") =>"),
+               ("s = MatMul(q, kt)", "qr = Mul(q, r) s = MatMul(qr, kt)"), gives="""
+               qr = Mul(q, r)
+               y = ruleengine.ScaledDotProductAttention
+                 <num_heads = 4, head_dim = 16, scale = 0.25> (qr, k, v)""")
+          for r in ("float r", "float[8,1] r")),
+        near("divided", None, ("c = {4.0}", "c = {4.0}, float[8,1] r = {1,2,3,4,5,6,7,8}"),
+             ("s = MatMul(q, kt)", "qr = Mul(q, r) s = MatMul(qr, kt)"), gives="""
+             qr = Mul(q, r)
+             y = ruleengine.ScaledDotProductAttention
+               <num_heads = 4, head_dim = 16, scale = 0.25> (qr, k, v)"""),
+        # Heads that Expand repeats otherwise stay repeated.
+        *(near("heads repeated by Expand stay few", None, *changes, gives=f"""
+               ku = Unsqueeze(k, two) ke = Expand(ku, wide) kr = Reshape(ke, heads)
+               vu = Unsqueeze(v, two) ve = Expand(vu, wide) vr = Reshape(ve, heads)
+               y = ruleengine.ScaledDotProductAttention
+                 <num_heads = {heads}, head_dim = 16, scale = 0.25> (q, kr, vr)""")
+          for heads, *changes in (
+              (4, ("two = {2}", "two = {1}")),
+              (4, ("[2,2,8,16] k", "[2,2,1,16] k"), ("[2,2,8,16] v", "[2,2,1,16] v")),
+              (4, ("int64[5] wide = {2,2,2,8,16}", "int64[6] wide = {2,2,2,1,8,16}")),
+              (2, ("heads = {2,4,8,16}", "heads = {4,2,8,16}"), ("[2,4,8,16] q", "[4,2,8,16] q"),
+               ("[2,4,8,16] y", "[4,2,8,16] y")))),
+        # The largest of each column is no number for a row.
+        near("divided", None, ("c = {4.0}", "c = {4.0}, int64[1] two = {2}"),
+             ("p = Softmax <axis = -1> (d)",
+              "r = ReduceMax(d, two) e = Sub(d, r) p = Softmax <axis = -1> (e)"), gives="""
+             kt = Transpose <perm = [0,1,3,2]> (k)
+             s = MatMul(q, kt)
+             d = Div(s, c)
+             r = ReduceMax(d, two)
+             m = Neg(r)
+             y = ruleengine.ScaledDotProductAttention
+               <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, m)"""),
+        *(near("divided", None, ("perm = [0,1,3,2]", f"perm = {perm}"),
+               ("[2,4,8,16] k", f"[{sizes}] k"), gives=f"""
+               kt = Transpose <perm = {perm}> (k)
+               kk = Transpose <perm = [0,1,3,2]> (kt)
+               y = ruleengine.ScaledDotProductAttention
+                 <num_heads = 4, head_dim = 16, scale = 0.25> (q, kk, v)""")
+          for perm, sizes in (("[0,1,2,3]", "2,4,16,8"), ("[1,0,2,3]", "4,2,16,8"))),
+        near("softmax of halves in float", None, ("axis = -1", "axis = 2")),
+        near("zeros where the mask hides, after the softmax too", None,
+             ("axis = -1", "axis = 2")),
+        near("zeros where the mask hides, after the softmax too", None,
+             ("zero = {0.0}", "zero = {1.0}")),
+        near("zeros where the mask hides, after the softmax too", None,
+             ("(hide, fill, s)", "(hide, s, fill)"), ("(hide, zero, p)", "(hide, p, zero)"),
+             ("axis = -1", "axis = 2")),
+        near("zeros where the mask hides, after the softmax too", None,
+             ("(hide, fill, s)", "(hide, s, fill)"), ("(hide, zero, p)", "(hide, p, zero)"),
+             ("zero = {0.0}", "zero = {1.0}")),
+        near("half of the scale on either side, a mask, and a guard against rows without any key",
+             None, ("zero = {0.0}", "zero = {1.0}")),
+        *(near("divided", None, ("[2,4,8,16]", "[2,2,2,16]"), (f"[2,2,2,16] {x}", f"[2,2,16] {x}"))
+          for x in "qv"),
+        near("divided", None, ("[2,4,8,16]", "[2,2,2,16]"), ("[2,2,2,16] k", "[2,16,2] k"),
+             ("MatMul(q, kt)", "MatMul(q, k)"),
+             ("          kt = Transpose <perm = [0,1,3,2]> (k)\n", "")),
+        near("heads repeated by Expand stay few", None, ("[2,2,8,16] k", "[2,4,16,16] k"),
+             ("          ku = Unsqueeze(k, two)\n", ""), ("          ke = Expand(ku, wide)\n", ""),
+             ("          kr = Reshape(ke, heads)\n", ""), ("(kr)", "(k)"),
+             ("heads = {2,4,8,16}", "heads = {2,4,16,8}"), ("[2,4,8,16] y", "[2,4,8,8] y"),
+             gives="""
+             vu = Unsqueeze(v, two) ve = Expand(vu, wide) vr = Reshape(ve, heads)
+             y = ruleengine.ScaledDotProductAttention
+               <num_heads = 4, head_dim = 8, scale = 0.25> (q, k, vr)"""),
+    ],
+    "attention/compose_stacked_attention.lua": [
+        near("windows of unknown number", "the ranks differ",
+             ("[2,4,N,8,16] k", "[1,2,4,N,8,16] k"), ("[2,4,N,8,16] v", "[1,2,4,N,8,16] v"),
+             ("[0,1,2,4,3]", "[0,1,2,3,5,4]"), ("[2,4,N,8,16] y", "[1,2,4,N,8,16] y")),
+        near("windows of unknown number", "the ranks differ",
+             ("[2,4,N,8,16] q", "[1,2,4,N,8,16] q"), ("[2,4,N,8,16] v", "[1,2,4,N,8,16] v"),
+             ("[2,4,N,8,16] y", "[1,2,4,N,8,16] y")),
+        near("windows of unknown number", "the ranks differ",
+             ("[2,4,N,8,16] q", "[1,2,4,N,8,16] q"), ("[2,4,N,8,16] k", "[1,2,4,N,8,16] k"),
+             ("[0,1,2,4,3]", "[0,1,2,3,5,4]"), ("[2,4,N,8,16] y", "[1,2,4,N,8,16] y")),
+    ],
+    "attention/decompose_multihead_attention.lua": [
+        near("self-attention", "num_heads or embed_dim is missing",
+             (", num_heads = 2", "")),
+        near("self-attention", "num_heads or embed_dim is missing",
+             ("embed_dim = 4, ", "")),
+        *(near("a zero key", "there are neither packed nor separate weights",
+               (", add_zero_attn = 1", ""), ("(x, x, x, in_w", '(x, x, x, ""'),
+               ("out_w)\n", 'out_w, "", "", "", ' + weights + ")\n"),
+               options="{ cross_attention = true }")
+          for weights in ('"", out_w, out_w', 'out_w, "", out_w', 'out_w, out_w')),
+        near("a mask, which its option would allow", "the rank of the mask is unknown",
+             ("float[3,3] mask", "float[] mask"), options="{ masks = true }"),
+        near("a zero key", "cross-attention", (", add_zero_attn = 1", ""),
+             ("(x, x, x, in_w", '(x, x, x, ""'),
+             ("out_w)\n", 'out_w, "", "", "", out_w, out_w, out_w)\n'), warns=True),
+    ],
+    "attention/decompose_swin_attention.lua": [
+        near("a bias of table and index", "num_heads or window_size is missing",
+             (", num_heads = 2", "")),
+        near("a bias of table and index", "num_heads or window_size is missing",
+             ("window_size = [2,2], ", "")),
+        near("a bias of table and index", "num_heads or window_size is missing",
+             ("window_size = [2,2]", "window_size = [2,2,2]")),
+        near("a bias of table and index", "the channels are no multiple of num_heads",
+             ("float[6,2] qkv_w", "float[] qkv_w")),
+        near("a bias of table and index", "the channels are no multiple of num_heads",
+             ("float[6,2] qkv_w", "float[6,3] qkv_w")),
+        near("a bias of table and index", "cannot be traced", ("[9,2] table", "[9,1] table"),
+             warns=True),
+        near("an index of rows and columns", "cannot be traced",
+             ("int64[4,4] index", "int64[1,4,4] index"), warns=True),
+        near("an index of rows and columns", "cannot be traced",
+             ("int64[4,4] index", "int64[4] index"), ("{4,4,-1}", "{1,4,-1}"), warns=True),
+        near("an index of rows and columns", "cannot be traced",
+             ("axis = 0", "axis = 1"), ("[9,2] table", "[2,2] table"), warns=True),
+        near("an index of rows and columns", "cannot be traced",
+             ("perm = [2,0,1]", "perm = [2,1,0]"), warns=True),
+        near("an index of rows and columns", "cannot be traced",
+             ("first = {0}", "first = {1}"), warns=True),
+    ],
+    "attention/fuse_masked_attention.lua": [
+        near("multiplied, the mask in front", "the divisor is another one",
+             options="{ literal_divisor = 0.5 }"),
+        *(near("divided by 8", None, (f"[2,4,8,64] {x}", f"[2,1,8,64] {x}")) for x in "kv"),
+        near("divided by 8", None, ("8,64]", "8,8]"), ("perm = [0,1,3,2]", "perm = [0,1,2,3]")),
+    ],
+    "attention/wrap_functional_sdpa.lua": [
+        # The functional one repeats what is there for one batch.
+        *(near("an explicit scale", None, (" = Attention", " = aten.scaled_dot_product_attention"),
+               ('"" : 23', '"" : 23, "aten" : 1'), (f"[2,4,8,16] {x}", f"[1,4,8,16] {x}"))
+          for x in "qkv"),
+        near("a mask of one key", None, (" = Attention", " = aten.scaled_dot_product_attention"),
+             ('"" : 24', '"" : 24, "aten" : 1'), ("[2,4,8,16]", "[1,4,8,16]"),
+             ("[8,1] mask", "[2,1,8,8] mask"), ("[1,4,8,16] y", "[2,4,8,16] y")),
+    ],
+}

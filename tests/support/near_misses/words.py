@@ -1,0 +1,48 @@
+"""Near misses of rules: an example that a rule rewrites, with one thing about it
+changed that makes the rule leave it alone, and the reason that it gives. They
+stand here and not beside the examples since they are many, and each is one
+change.
+"""
+
+import re
+
+
+def near(title, reason, *changes, options="{}", warns=False, gives=None):
+    """`changes`: (old, new) texts of the example of this title. Without a reason
+    the rule makes `gives` of it, or says nothing and leaves it as it is."""
+    return title, reason, changes, options, warns, gives
+
+
+def graph(rule, miss):
+    """The graph of a near miss of a rule, which is its file's text."""
+    title, changes = miss[0], miss[2]
+    found = re.search(r'\{ "' + re.escape(title) + r'", \[\[(.*?)\]\]', rule, re.S)
+    assert found, title
+    text = found[1]
+    for old, new in changes:
+        assert old in text, (title, old)
+        text = text.replace(old, new)
+    return text
+
+
+def lua_string(text):
+    return f"[==[{text}]==]"
+
+
+def example(rule, number, miss):
+    """It as an example in Lua."""
+    title, reason, _, options, warns, gives = miss
+    text = graph(rule, miss)
+    if reason:
+        says = f"{'warned' if warns else 'rejected'} = {lua_string(reason)}"
+    else:
+        says = lua_string(gives or text[text.rindex("{\n") + 1:text.rindex("}")])
+    return (f'{{ "near miss {number}: {title}", {lua_string(text)}, {says}, '
+            f"options = {options} }},\n")
+
+
+def added(rule, misses):
+    """The text of a rule file with near misses among the examples."""
+    made = [example(rule, i, miss) for i, miss in enumerate(misses)]
+    head, tail = rule.split("  examples = {\n", 1)
+    return head + "  examples = {\n" + "".join(made) + tail
