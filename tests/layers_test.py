@@ -3,7 +3,8 @@
 The arrows are the block "folder/  what it is  : what it may include" of
 docs/architecture.md. Beyond them: protobuf types stay in core/io/*.cc and in
 one file of core/analysis, CUDA in */cuda/, Lua's C API in bindings/lua, and
-CMake's lines say what the block says.
+CMake's lines say what the block says. Lua's tables are walked in an order of
+their keys, never in lua_next's, which differs from process to process.
 """
 
 import pathlib
@@ -19,6 +20,10 @@ PROTOBUF = re.compile(r"^(google/protobuf/|onnx/)|\.pb\.h$")
 CUDA = re.compile(r"^(cuda|cublas|cudnn|cufft|curand|cusparse|nccl|nvrtc|nvtx)"
                   r"[\w./-]*\.h(pp)?$|\.cuh$")
 LUA = re.compile(r"^(luajit-[\d.]+/)?(lua|lauxlib|lualib|luajit|luaconf)\.h(pp)?$")
+# The helper itself, what gives rule code `pairs`, and what compares one table
+# with what it was before, where any order does.
+UNORDERED = {f"bindings/lua/{n}.cc" for n in
+             ("table_keys", "sandbox_walks", "upvalues")}
 
 
 def read_arrows(text):
@@ -101,6 +106,8 @@ def violations(files, arrows):
                 out.append(f"{path}:{line}: {wrong}")
         if "lua_State" in text and not path.startswith("bindings/lua/"):
             out.append(f"{path}: lua_State outside bindings/lua")
+        if re.search(r"\blua_next\(", text) and path not in UNORDERED:
+            out.append(f"{path}: lua_next has no order, use table_keys")
     for path in sorted(protobuf_users)[1:]:
         out.append(f"{path}: a second file of core/analysis with protobuf")
     return out
@@ -190,6 +197,10 @@ class BrokenTreesTest(unittest.TestCase):
         self.check("runtime/x.cc", "#include <cudnn.h>\n", "CUDA")
         self.check("core/text/x.cc", "#include <protozero/types.hpp>\n",
                    "protozero")
+
+    def test_unordered(self):
+        self.check("bindings/lua/x.cc", "while (lua_next(state, 1) != 0) {",
+                   "lua_next has no order")
 
     def test_relative(self):
         self.check("core/ir/x.cc", '#include "graph.h"\n', "from the root")

@@ -8,6 +8,7 @@
 #include "bindings/lua/attribute_value.h"
 #include "bindings/lua/build_inputs.h"
 #include "bindings/lua/node_reading.h"
+#include "bindings/lua/table_keys.h"
 #include "core/base/suggest.h"
 #include "core/ir/model.h"
 
@@ -44,7 +45,7 @@ class Build {
     const bool is_node = top == first && lua_istable(state_, first) &&
                          !is_list(rt_, state_, first) &&
                          !is_shape(rt_, state_, first);
-    if (is_node) return inputs_.add_array(first) && read_attributes(first);
+    if (is_node) return read_table(first);
     for (int i = first; i <= top; ++i) {
       if (!inputs_.add(i)) return false;
     }
@@ -111,23 +112,27 @@ class Build {
   }
 
  private:
-  bool read_attributes(int table) {
-    for (lua_pushnil(state_); lua_next(state_, table) != 0;
-         lua_pop(state_, 1)) {
-      if (lua_type(state_, -2) == LUA_TNUMBER) continue;
-      const auto key = string_at(state_, -2);
-      if (!key) {
-        fail(rt_, op_ + " gets a key that is no name", "an attribute",
-             kind_of(state_, -2));
-        return false;
-      }
-      const int value = lua_gettop(state_);
-      const bool good = *key == "outputs" && !has_attribute(*key)
-                            ? read_outputs(value)
-                            : read_one(*key, value);
-      if (!good) return false;
+  bool read_table(int table) {
+    const TableKeys keys = table_keys(state_, table);
+    if (!keys.other.empty()) {
+      fail(rt_, op_ + " gets a key that is no name", "an attribute",
+           keys.other);
+      return false;
     }
-    // lua_next's order is that of a hash.
+    return inputs_.add_array(table, keys.numbers) &&
+           read_attributes(table, keys);
+  }
+
+  bool read_attributes(int table, const TableKeys& keys) {
+    for (const std::string& key : keys.names) {
+      push_field(state_, table, key);
+      const int value = lua_gettop(state_);
+      const bool good = key == "outputs" && !has_attribute(key)
+                            ? read_outputs(value)
+                            : read_one(key, value);
+      if (!good) return false;
+      lua_pop(state_, 1);
+    }
     std::ranges::sort(spec_.attributes, {}, &ir::Attribute::name);
     return true;
   }

@@ -1,5 +1,7 @@
 #include "bindings/lua/build_inputs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -132,18 +134,14 @@ bool BuildInputs::add_numbers(int index, std::size_t count) {
   return true;
 }
 
-bool BuildInputs::add_array(int index) {
+bool BuildInputs::add_array(int index, std::span<const double> places) {
   std::size_t last = 0;
-  for (lua_pushnil(state_); lua_next(state_, index) != 0;
-       lua_pop(state_, 1)) {
-    if (lua_type(state_, -2) != LUA_TNUMBER) continue;
-    const double key = lua_tonumber(state_, -2);
-    if (key < 1 || key > kMaxInputs) {
-      fail(rt_, op_ + " has no such input", "places from 1",
-           std::to_string(key));
-      return false;
-    }
-    last = std::max(last, static_cast<std::size_t>(key));
+  for (const double place : places) {
+    last = static_cast<std::size_t>(std::clamp(place, 0.0, double{kMaxInputs}));
+    if (place >= 1 && static_cast<double>(last) == place) continue;
+    fail(rt_, op_ + " has no such input", "places from 1",
+         fmt::format("{}", place));
+    return false;
   }
   for (std::size_t i = 1; i <= last; ++i) {
     lua_rawgeti(state_, index, static_cast<int>(i));

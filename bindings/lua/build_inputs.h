@@ -5,6 +5,7 @@
 #ifndef RULEENGINE_BINDINGS_LUA_BUILD_INPUTS_H_
 #define RULEENGINE_BINDINGS_LUA_BUILD_INPUTS_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,7 @@ class BuildInputs {
   // Appends what stands at stack index `index`. False after fail()/reject().
   bool add(int index);
   // The array part of the table at `index`; holes are absent inputs.
-  bool add_array(int index);
+  bool add_array(int index, std::span<const double> places);
   // Numbers become constants of this type, whatever the op says.
   void expect(ir::DataType type) { expected_ = type; }
   void add_value(ir::ValueId value) { inputs_.push_back({.value = value}); }

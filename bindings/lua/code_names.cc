@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "bindings/lua/sandbox_globals.h"
+#include "bindings/lua/table_keys.h"
 
 namespace ruleengine::lua {
 

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "bindings/lua/attribute_value.h"
+#include "bindings/lua/table_keys.h"
 #include "core/base/suggest.h"
 #include "core/ir/model.h"
 
@@ -237,12 +238,8 @@ std::optional<int> find_field(Runtime& rt, lua_State* state,
   }
   lua_pop(state, 1);
   const auto name = string_at(state, 2);
-  std::vector<std::string> names;
-  for (lua_pushnil(state); lua_next(state, lua_upvalueindex(2)) != 0;) {
-    lua_pop(state, 1);
-    names.emplace_back(*string_at(state, -1));
-  }
-  std::ranges::sort(names);
+  const std::vector<std::string> names =
+      string_keys(state, lua_upvalueindex(2));
   fail(rt, std::string(handle_name(kind)) + " has no field " +
                (name ? "'" + printable(*name, 60) + "'"
                      : kind_of(state, 2)),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/lua/attribute_value.h"
+#include "bindings/lua/table_keys.h"
 #include "bindings/lua/words.h"
 #include "core/base/suggest.h"
 
@@ -261,12 +262,8 @@ int options_index(Runtime& rt, lua_State* state) {
   if (lua_gettop(state) > 3 || !lua_isnil(state, -1)) return 1;
   const auto name = string_at(state, 2);
   if (!name) return fail(rt, "options have names", {}, kind_of(state, 2));
-  std::vector<std::string> known;
-  for (lua_pushnil(state); lua_next(state, lua_upvalueindex(2)) != 0;) {
-    lua_pop(state, 1);
-    known.emplace_back(*string_at(state, -1));
-  }
-  std::ranges::sort(known);
+  const std::vector<std::string> known =
+      string_keys(state, lua_upvalueindex(2));
   return fail(rt, "the rule has no option '" + printable(*name, 60) + "'", {},
               {}, suggestion(*name, known));
 }

@@ -8,6 +8,7 @@
 #include "bindings/lua/build.h"
 #include "bindings/lua/node_reading.h"
 #include "bindings/lua/rank_api.h"
+#include "bindings/lua/table_keys.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
@@ -260,16 +261,22 @@ bool read_wanted(Runtime& rt, lua_State* state, Wanted& out) {
          kind_of(state, 2));
     return false;
   }
-  for (lua_pushnil(state); lua_next(state, 2) != 0; lua_pop(state, 1)) {
-    const auto key = string_at(state, -2);
+  const TableKeys keys = table_keys(state, 2);
+  const auto refuse = [&](std::string found) {
+    fail(rt, ":nodes knows `op` and `domain`, both names",
+         "{op = \"Softmax\", domain = \"\"}", std::move(found));
+    return false;
+  };
+  if (!keys.numbers.empty()) return refuse("a value without a key");
+  if (!keys.other.empty()) return refuse(keys.other);
+  for (const std::string& key : keys.names) {
+    push_field(state, 2, key);
     const auto value = string_at(state, -1);
-    if (!key || !value || (*key != "op" && *key != "domain")) {
-      fail(rt, ":nodes knows `op` and `domain`, both names",
-           "{op = \"Softmax\", domain = \"\"}",
-           key ? "'" + printable(*key, 60) + "'" : kind_of(state, -2));
-      return false;
+    lua_pop(state, 1);  // the table holds it
+    if (!value || (key != "op" && key != "domain")) {
+      return refuse("'" + printable(key, 60) + "'");
     }
-    (*key == "op" ? out.op : out.domain) = *value;
+    (key == "op" ? out.op : out.domain) = *value;
   }
   return true;
 }

@@ -7,7 +7,7 @@
 
 #include "bindings/lua/rule_file_loader.h"
 #include "bindings/lua/sandbox.h"
-#include "bindings/lua/sandbox_globals.h"
+#include "bindings/lua/table_keys.h"
 #include "core/base/suggest.h"
 
 namespace ruleengine::lua {

@@ -9,6 +9,7 @@
 #include "bindings/lua/rule_file_loader.h"
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/sandbox_globals.h"
+#include "bindings/lua/table_keys.h"
 #include "core/base/suggest.h"
 
 namespace ruleengine::lua {
@@ -77,23 +78,19 @@ class Keys {
   // Every key must be known; `list`: a list part is.
   void check_known(std::span<const char* const> known, bool list) const {
     const std::vector<std::string> names(known.begin(), known.end());
-    for (const std::string& key : string_keys(state_, index_)) {
+    const TableKeys keys = table_keys(state_, index_);
+    for (const std::string& key : keys.names) {
       if (std::find(names.begin(), names.end(), key) != names.end()) continue;
       Diagnostic error =
           wrong(fmt::format("a {} has no key '{}'", word_, printable(key, 60)));
       error.hint = suggestion(key, names);
       fail(key.c_str(), std::move(error));
     }
-    if (list) return;
-    lua_pushnil(state_);
-    while (lua_next(state_, index_) != 0) {
-      lua_pop(state_, 1);
-      if (lua_type(state_, -1) == LUA_TSTRING) continue;
-      Diagnostic error =
-          wrong(fmt::format("a {} has a value without a key", word_));
-      error.hint = "each begins with `key = `";
-      fail_at(state_, table_, table_.line, std::move(error));
-    }
+    if (list || (keys.numbers.empty() && keys.other.empty())) return;
+    Diagnostic error =
+        wrong(fmt::format("a {} has a value without a key", word_));
+    error.hint = "each begins with `key = `";
+    fail_at(state_, table_, table_.line, std::move(error));
   }
 
  private:
@@ -245,8 +242,8 @@ void read_pattern(lua_State* state, const RuleTable& table, FunctionRef match,
   lua_rawgeti(state, LUA_REGISTRYINDEX, match);
   lua_rawgeti(state, LUA_REGISTRYINDEX, replace);
   const int top = lua_gettop(state);
-  Words::Built built = table.loader.words().build(
-      state, top - 1, table.file, replace != 0 ? top : 0);
+  Words::Built built = table.loader.words().build(state, top - 1, table.file,
+                                                  replace != 0 ? top : 0);
   lua_pop(state, 2);
   luaL_unref(state, LUA_REGISTRYINDEX, match);
   luaL_unref(state, LUA_REGISTRYINDEX, replace);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bindings/lua/rule_file_loader.h"
-#include "bindings/lua/sandbox_globals.h"
+#include "bindings/lua/table_keys.h"
 #include "bindings/lua/words.h"
 
 namespace ruleengine::lua {

@@ -8,6 +8,7 @@
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/sandbox_meter.h"
 #include "bindings/lua/strings.h"
+#include "bindings/lua/table_keys.h"
 #include "core/base/diagnostic.h"
 #include "core/base/suggest.h"
 
@@ -264,26 +265,6 @@ void check_own_table(lua_State* state, int argument) {
   if (is_protected(state, argument)) {
     Sandbox::fail(state, "this table is protected and cannot be changed");
   }
-}
-
-std::vector<std::string> string_keys(lua_State* state, int index) {
-  std::vector<std::string> keys;
-  if (!lua_istable(state, index)) return keys;
-  if (index < 0 && index > LUA_REGISTRYINDEX) {
-    index = lua_gettop(state) + index + 1;
-  }
-  lua_pushnil(state);
-  while (lua_next(state, index) != 0) {
-    lua_pop(state, 1);
-    if (lua_type(state, -1) == LUA_TSTRING) {
-      std::size_t size = 0;
-      const char* text = lua_tolstring(state, -1, &size);
-      Sandbox::charge(state, 64 + size);
-      keys.emplace_back(text, size);
-    }
-  }
-  std::sort(keys.begin(), keys.end());
-  return keys;
 }
 
 void install_globals(lua_State* state) {

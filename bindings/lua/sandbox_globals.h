@@ -5,9 +5,6 @@
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_GLOBALS_H_
 #define RULEENGINE_BINDINGS_LUA_SANDBOX_GLOBALS_H_
 
-#include <string>
-#include <vector>
-
 struct lua_State;
 
 namespace ruleengine::lua {
@@ -30,9 +27,6 @@ void push_text(lua_State* state, int index);
 
 // Raises unless the argument is a table that rule code may change.
 void check_own_table(lua_State* state, int argument);
-
-// The string keys of a table, sorted.
-std::vector<std::string> string_keys(lua_State* state, int index);
 
 }  // namespace ruleengine::lua
 

@@ -12,6 +12,8 @@
 namespace ruleengine::lua {
 namespace {
 
+constexpr int kNoType = LUA_TTHREAD + 1;
+
 enum KeyRank { kNumberKey, kStringKey, kBooleanKey, kOtherKey };
 
 KeyRank rank_of(int type) {
@@ -64,6 +66,7 @@ void push_key(lua_State* state, const Key& key) {
   }
 }
 
+// `type`: the least that one of the keys has, whatever order they came in.
 int refuse_key(lua_State* state, int type) {
   return Sandbox::fail(
       state, {.kind = ErrorKind::kRule,
@@ -74,14 +77,16 @@ int refuse_key(lua_State* state, int type) {
 
 std::vector<Key> sorted_keys(lua_State* state, int index) {
   std::vector<Key> keys;
+  int other = kNoType;
   lua_pushnil(state);
   while (lua_next(state, index) != 0) {
     Sandbox::charge(state, 16);
     lua_pop(state, 1);
-    const Key key = key_at(state, -1);
-    if (key.rank == kOtherKey) refuse_key(state, lua_type(state, -1));
-    keys.push_back(key);
+    keys.push_back(key_at(state, -1));
+    if (keys.back().rank != kOtherKey) continue;
+    other = std::min(other, lua_type(state, -1));
   }
+  if (other != kNoType) refuse_key(state, other);
   std::sort(keys.begin(), keys.end());
   Sandbox::charge(state, keys.size() * 16);
   return keys;
@@ -129,17 +134,19 @@ int next(lua_State* state) {
   if (!first && after.rank == kOtherKey) refuse_key(state, lua_type(state, 2));
   bool found = false;
   Key best{};
+  int other = kNoType;
   lua_pushnil(state);
   while (lua_next(state, 1) != 0) {
     Sandbox::charge(state, 16);
     lua_pop(state, 1);
     const Key key = key_at(state, -1);
-    if (key.rank == kOtherKey) refuse_key(state, lua_type(state, -1));
+    if (key.rank == kOtherKey) other = std::min(other, lua_type(state, -1));
     if ((first || after < key) && (!found || key < best)) {
       best = key;
       found = true;
     }
   }
+  if (other != kNoType) refuse_key(state, other);
   if (!found) return 0;
   push_key(state, best);
   lua_pushvalue(state, -1);

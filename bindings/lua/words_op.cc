@@ -1,11 +1,14 @@
 // op.Add(a, b), op.Transpose{x, perm = {...}}, op.domain.Type(...): node
 // patterns.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <cstring>
 #include <lua.hpp>
 #include <utility>
 
 #include "bindings/lua/sandbox.h"
+#include "bindings/lua/table_keys.h"
 #include "bindings/lua/words_session.h"
 #include "core/ir/op_facts.h"
 
@@ -191,23 +194,20 @@ void set_permutations(lua_State* state, WordsSession& session,
 }
 
 // The array part: its highest index, holes being absent inputs.
-int highest_index(lua_State* state, int table) {
-  int highest = 0;
-  lua_pushnil(state);
-  while (lua_next(state, table) != 0) {
-    Sandbox::charge(state, 8);
-    lua_pop(state, 1);
-    if (lua_type(state, -1) == LUA_TSTRING) continue;
-    const double at = lua_tonumber(state, -1);
-    if (lua_type(state, -1) != LUA_TNUMBER || !integral(at) || at < 1 ||
-        at > kMostInputs) {
-      Diagnostic error = wrong("a node has an input at a place that is none");
-      error.found = kind_at(state, -1);
-      Sandbox::fail(state, std::move(error));
+int highest_index(lua_State* state, const TableKeys& keys) {
+  const auto refuse = [&](std::string found) {
+    Diagnostic error = wrong("a node has an input at a place that is none");
+    error.expected = "places from 1";
+    error.found = std::move(found);
+    Sandbox::fail(state, std::move(error));
+  };
+  if (!keys.other.empty()) refuse(keys.other);
+  for (const double at : keys.numbers) {
+    if (!integral(at) || at < 1 || at > kMostInputs) {
+      refuse(fmt::format("the number {}", at));
     }
-    highest = std::max(highest, static_cast<int>(at));
   }
-  return highest;
+  return keys.numbers.empty() ? 0 : static_cast<int>(keys.numbers.back());
 }
 
 void set_named(lua_State* state, WordsSession& session, NodePattern& node,
@@ -227,19 +227,17 @@ void set_named(lua_State* state, WordsSession& session, NodePattern& node,
 
 void read_table(lua_State* state, WordsSession& session, NodePattern& node,
                 int table) {
-  const int inputs = highest_index(state, table);
+  const TableKeys keys = table_keys(state, table);
+  const int inputs = highest_index(state, keys);
   for (int i = 1; i <= inputs; ++i) {
     lua_rawgeti(state, table, i);
     node.inputs.push_back(
         check_input(state, session, lua_gettop(state), "an input"));
     lua_pop(state, 1);
   }
-  lua_pushnil(state);
-  while (lua_next(state, table) != 0) {
-    Sandbox::charge(state, 8);
-    if (lua_type(state, -2) == LUA_TSTRING) {
-      set_named(state, session, node, text_at(state, -2), lua_gettop(state));
-    }
+  for (const std::string& name : keys.names) {
+    push_field(state, table, name);
+    set_named(state, session, node, name, lua_gettop(state));
     lua_pop(state, 1);
   }
 }
