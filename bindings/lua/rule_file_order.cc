@@ -2,15 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <queue>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "bindings/lua/rule_file_loader.h"
 #include "core/base/suggest.h"
+#include "core/rewrite/precedence.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -170,9 +169,7 @@ Status apply_options(Loader& loader, const std::vector<SetOption>& options) {
 namespace {
 
 // Phase; then rules of a pack in its order, others by their names.
-auto order_key(const Loader& loader, const RuleInLoad& each,
-               const std::vector<LoadedPack>& packs) {
-  static_cast<void>(loader);
+auto order_key(const RuleInLoad& each, const std::vector<LoadedPack>& packs) {
   std::string group =
       each.rule->qualified.substr(0, each.rule->qualified.find('/'));
   std::size_t position = SIZE_MAX;
@@ -209,54 +206,36 @@ Status check_names(Loader& loader) {
   return {};
 }
 
-Diagnostic circle(const LoadedRule& rule) {
-  return {.kind = ErrorKind::kRule,
-          .what = fmt::format("'{}' comes after itself", rule.qualified),
-          .where = fmt::format("{}:{}", rule.file, rule.line),
-          .hint = "`after` of these rules goes in a circle"};
+Result<std::vector<std::uint32_t>> levels_of(
+    const std::vector<RuleInLoad>& rules) {
+  std::vector<rewrite::Precedent> out;
+  out.reserve(rules.size());
+  for (const RuleInLoad& each : rules) {
+    const LoadedRule& rule = *each.rule;
+    out.push_back({.name = rule.name,
+                   .qualified = rule.qualified,
+                   .file = rule.file,
+                   .line = rule.line,
+                   .phase = rule.phase,
+                   .after = rule.after});
+  }
+  return rewrite::levels(out);
 }
 
-// The rules with those that others name in their `after` in front: takes the
-// first that waits for nobody, again and again (Kahn's way).
-Result<std::vector<RuleInLoad>> by_after(std::vector<RuleInLoad> rules) {
-  std::multimap<std::string_view, std::size_t> named;
+// Each phase by its levels, which is the order of work; within one as it was.
+void sort_by_level(std::vector<RuleInLoad>& rules,
+                   const std::vector<std::uint32_t>& levels) {
+  std::vector<std::tuple<rewrite::Phase, std::uint32_t, std::size_t>> order;
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    named.emplace(rules[i].rule->name, i);
-    if (rules[i].rule->qualified != rules[i].rule->name) {
-      named.emplace(rules[i].rule->qualified, i);
-    }
+    order.emplace_back(rules[i].rule->phase, levels[i], i);
   }
-  std::vector<std::vector<std::size_t>> followers(rules.size());
-  std::vector<std::size_t> waits(rules.size());
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    for (const std::string& name : rules[i].rule->after) {
-      const auto [first, last] = named.equal_range(name);
-      for (auto it = first; it != last; ++it) {
-        const std::size_t j = it->second;
-        if (j == i || rules[j].rule->phase != rules[i].rule->phase) continue;
-        followers[j].push_back(i);
-        ++waits[i];
-      }
-    }
+  std::ranges::sort(order);
+  std::vector<RuleInLoad> sorted;
+  sorted.reserve(rules.size());
+  for (const auto& [phase, level, i] : order) {
+    sorted.push_back(std::move(rules[i]));
   }
-  std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>>
-      ready;
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    if (waits[i] == 0) ready.push(i);
-  }
-  std::vector<RuleInLoad> ordered;
-  while (!ready.empty()) {
-    const std::size_t i = ready.top();
-    ready.pop();
-    ordered.push_back(std::move(rules[i]));
-    for (const std::size_t follower : followers[i]) {
-      if (--waits[follower] == 0) ready.push(follower);
-    }
-  }
-  if (ordered.size() == rules.size()) return ordered;
-  const auto stuck = std::find_if(waits.begin(), waits.end(),
-                                  [](std::size_t n) { return n > 0; });
-  return circle(*rules[static_cast<std::size_t>(stuck - waits.begin())].rule);
+  rules = std::move(sorted);
 }
 
 }  // namespace
@@ -266,12 +245,12 @@ Status order_rules(Loader& loader) {
   std::vector<RuleInLoad>& rules = loader.rules();
   std::sort(rules.begin(), rules.end(),
             [&](const RuleInLoad& a, const RuleInLoad& b) {
-              return order_key(loader, a, loader.packs()) <
-                     order_key(loader, b, loader.packs());
+              return order_key(a, loader.packs()) <
+                     order_key(b, loader.packs());
             });
-  auto ordered = by_after(std::move(rules));
-  if (!ordered) return ordered.error();
-  rules = std::move(*ordered);
+  const auto levels = levels_of(rules);
+  if (!levels) return levels.error();
+  sort_by_level(rules, *levels);
   return {};
 }
 

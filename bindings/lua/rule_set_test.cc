@@ -180,7 +180,7 @@ TEST_CASE("phases, then `after`, then names") {
       write("linear/d.lua", "after = {'not_loaded'}"),
       write("g/e.lua", "phase = 'target'"),
       write("g/d.lua", "")};
-  const std::string order = "canonical/z g/c g/a g/b g/d linear/d g/e";
+  const std::string order = "canonical/z g/c g/d g/a g/b linear/d g/e";
   CHECK(names_of(load(paths)) == order);
   CHECK(names_of(load({paths.rbegin(), paths.rend()})) == order);
   const Loaded set =
@@ -188,6 +188,11 @@ TEST_CASE("phases, then `after`, then names") {
   REQUIRE(!set.ok());
   CHECK(set.error().what == "'h/a' comes after itself");
   CHECK(set.error().kind == ErrorKind::kRule);
+  const std::string file = write("i/a.lua", "after = 'i/a'");
+  const Loaded own = load({file});
+  REQUIRE(!own.ok());
+  CHECK(own.error().what == "'i/a' comes after itself");
+  CHECK(own.error().where == file + ":1");
 }
 
 // --- libs --------------------------------------------------------------------
