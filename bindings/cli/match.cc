@@ -73,6 +73,7 @@ int match(const Options& options) {
   if (!paths) return fail(paths.error());
   auto rules = load_rules(paths->rules, options);
   if (!rules) return fail(rules.error());
+  for (const auto& message : rules->set->warnings()) warn(message);
   Json json = Json::array();
   for (const std::string& path : paths->models) {
     if (auto status = match_one(path, *rules, options, json); !status) {

@@ -45,6 +45,7 @@ int test(const Options& options) {
   if (!paths) return fail(paths.error());
   auto rules = load_rules(paths->rules, options);
   if (!rules) return fail(rules.error());
+  for (const auto& message : rules->set->warnings()) warn(message);
   // Execution of both graphs comes with the runtime's executor.
   auto results = lua::run_examples(*rules->set, nullptr);
   if (!results) return fail(results.error());

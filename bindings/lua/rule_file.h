@@ -76,6 +76,8 @@ struct LoadedRule {
   std::map<std::string, OptionValue> own_options;
   std::vector<std::pair<std::string, std::string>> meta;
   bool changes_meaning = false;
+  // Nothing but the pattern decides: no callback can turn a match down.
+  bool unconditional = false;
   int line = 0;  // of the `rule` call
 
   std::optional<pattern::Pattern> pattern;  // none: only a `pass`
@@ -97,8 +99,8 @@ class RuleSet {
  public:
   // Loads every file (a rule or a pack) and folder (its own *.lua) once; a rule
   // reached twice counts once. Deterministic order: by phase, then `after`,
-  // then as the pack or command line lists them... the order of files on the
-  // command line has no meaning, so sorted by qualified name.
+  // then as a pack lists them, others by their qualified names: the order of
+  // the command line has no meaning.
   static Result<std::unique_ptr<RuleSet>> load(
       const std::vector<std::string>& paths,
       const std::vector<SetOption>& options, const SandboxLimits& limits);

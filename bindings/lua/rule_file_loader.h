@@ -173,6 +173,8 @@ DeclaredOptions read_options(lua_State* state, const RuleTable& table,
 // --set, the packs' options, then the order. (rule_file_order.cc)
 Status apply_options(Loader& loader, const std::vector<SetOption>& options);
 Status order_rules(Loader& loader);
+// Of ordered rules.
+void warn_of_shadowed(Loader& loader);
 
 // The folders that `lib` looks in for a file that runs, first one first.
 std::vector<std::filesystem::path> lib_folders(

@@ -1,4 +1,5 @@
-// --set and the options of packs; then the order of rules.
+// --set and the options of packs; then the order of rules, and which of them
+// never get a turn in it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 
 #include "bindings/lua/rule_file_loader.h"
 #include "core/base/suggest.h"
+#include "core/match/overlap.h"
 #include "core/rewrite/precedence.h"
 
 namespace ruleengine::lua {
@@ -252,6 +254,28 @@ Status order_rules(Loader& loader) {
   if (!levels) return levels.error();
   sort_by_level(rules, *levels);
   return {};
+}
+
+void warn_of_shadowed(Loader& loader) {
+  std::map<rewrite::Phase, std::vector<const LoadedRule*>> phases;
+  for (const RuleInLoad& each : loader.rules()) {
+    if (each.rule->pattern) phases[each.rule->phase].push_back(each.rule.get());
+  }
+  for (const auto& [phase, rules] : phases) {
+    std::vector<match::Tried> tried;
+    for (const LoadedRule* rule : rules) {
+      tried.push_back({&*rule->pattern, rule->unconditional});
+    }
+    for (const match::Shadow& shadow : match::shadowed(tried)) {
+      const LoadedRule& rule = *rules[shadow.rule];
+      const LoadedRule& by = *rules[shadow.by];
+      loader.warnings().push_back(fmt::format(
+          "rule '{}' never gets a turn: '{}' of the same phase always takes "
+          "what it matches first ({}:{}, {}:{})",
+          rule.qualified, by.qualified, rule.file, rule.line, by.file,
+          by.line));
+    }
+  }
 }
 
 }  // namespace ruleengine::lua

@@ -222,6 +222,12 @@ std::size_t SourceScan::key_value(std::string_view word,
   return 0;
 }
 
+bool SourceScan::mentions(std::string_view name) const {
+  return std::ranges::any_of(tokens_, [&](const Token& token) {
+    return token.kind == Kind::kName && token.text == name;
+  });
+}
+
 int SourceScan::word_line(std::string_view word) const {
   std::size_t i = table_of(word);
   if (i == 0) return 0;

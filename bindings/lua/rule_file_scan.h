@@ -21,6 +21,9 @@ class SourceScan {
   // none.
   int foreign_literal_line() const { return foreign_literal_line_; }
 
+  // Is this name written anywhere, as a variable or a field?
+  bool mentions(std::string_view name) const;
+
   // The line of `word` (rule, pack) where it is called; 0: nowhere.
   int word_line(std::string_view word) const;
   // The line of `key = ` directly inside the table behind `word` (rule, pack);

@@ -195,6 +195,52 @@ TEST_CASE("phases, then `after`, then names") {
   CHECK(own.error().where == file + ":1");
 }
 
+TEST_CASE("a rule that never gets a turn is warned of") {
+  const RuleFolder folder;
+  const auto write = [&](const char* name, const char* pattern,
+                         const char* more = "") {
+    return folder.write(
+        name, std::string("return rule {\n  match = function(op, x) return ") +
+                  pattern +
+                  " end,\n  rewrite = function(op, m) return m.x end,"
+                  "\n" +
+                  more + "}");
+  };
+  const auto warnings = [](const std::vector<std::string>& paths) {
+    const Loaded set = load(paths);
+    REQUIRE_MESSAGE(set.ok(), (set.ok() ? "" : set.error().text()));
+    return (*set)->warnings();
+  };
+  const std::string special = write("g/b.lua", "op.Neg(op.Relu(x))");
+  const std::string general = write("g/a.lua", "op.Neg(x)");
+  const std::vector<std::string> found = warnings({special, general});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0] ==
+        "rule 'g/b' never gets a turn: 'g/a' of the same phase always takes "
+        "what it matches first (" +
+            special + ":1, " + general + ":1)");
+  CHECK(warnings({special}).empty());
+  // Behind it, by name or by `after`; in another phase; or it may say no.
+  CHECK(warnings({special, write("g/c.lua", "op.Neg(x)")}).empty());
+  CHECK(warnings({special, write("g/a.lua", "op.Neg(x)", "after = 'b'")})
+            .empty());
+  CHECK(warnings({special, write("g/a.lua", "op.Neg(x)", "phase = 'linear'")})
+            .empty());
+  for (const char* more :
+       {"where = function(m) end", "when = function() return true end",
+        "together = function(m) return 'a' end"}) {
+    CHECK(warnings({special, write("g/a.lua", "op.Neg(x)", more)}).empty());
+  }
+  CHECK(
+      warnings(
+          {special,
+           folder.write(
+               "g/a.lua",
+               "return rule {match = function(op, x) return op.Neg(x) end,\n"
+               "rewrite = function(op, m) need(false, 'no') return m.x end}")})
+          .empty());
+}
+
 // --- libs --------------------------------------------------------------------
 
 std::string user_of(const std::string& lib) {

@@ -3,10 +3,12 @@
 // every graph.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <random>
 
+#include "core/match/demands.h"
 #include "core/match/naive.h"
 #include "core/match/overlap.h"
 #include "core/match/testing_patterns.h"
@@ -26,12 +28,16 @@ class Comparison {
   explicit Comparison(const Patterns& patterns)
       : pointers_(patterns.pointers()), program_(compile(pointers_)) {
     for (const Pattern* p : pointers_) prepared_.push_back(prepare(*p));
+    Demands all;
+    std::vector<std::vector<std::uint32_t>> demands;
+    for (const Pattern* p : pointers_) demands.push_back(all.of(*p));
     // Some pairs of which one pattern is said to cover the other.
     const std::size_t stride = 1 + pointers_.size() / 500;
     for (std::uint32_t a = 0; a < pointers_.size(); ++a) {
       for (std::uint32_t b = a % stride; b < pointers_.size(); b += stride) {
         if (a != b && covers(*pointers_[a], *pointers_[b])) {
           covering.emplace_back(a, b);
+          CHECK(std::ranges::includes(demands[b], demands[a]));
         }
       }
     }

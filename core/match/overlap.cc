@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/match/demands.h"
 #include "core/match/prepared.h"
 
 namespace ruleengine::match {
@@ -251,32 +252,68 @@ class Cover {
   std::vector<std::uint32_t> ways_;
 };
 
+// The earlier patterns that may cover a later one, each filed under the one of
+// its demands that the fewest patterns have.
+class Earlier {
+ public:
+  explicit Earlier(std::span<const Tried> patterns) {
+    Demands demands;
+    for (const Tried& each : patterns) {
+      of_.push_back(demands.of(*each.pattern));
+      for (std::uint32_t d : of_.back()) {
+        if (d >= count_.size()) count_.resize(d + 1);
+        ++count_[d];
+      }
+    }
+    filed_.resize(count_.size());
+  }
+
+  void add(std::uint32_t rule) {
+    const auto rarest = std::ranges::min_element(
+        of_[rule], {}, [&](std::uint32_t d) { return count_[d]; });
+    filed_[*rarest].push_back(rule);
+  }
+
+  // Ascending.
+  std::vector<std::uint32_t> within(std::uint32_t rule) const {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t d : of_[rule]) {
+      for (std::uint32_t by : filed_[d]) {
+        if (std::ranges::includes(of_[rule], of_[by])) out.push_back(by);
+      }
+    }
+    std::ranges::sort(out);
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<std::uint32_t>> of_;  // by pattern
+  std::vector<std::uint32_t> count_;            // by demand
+  std::vector<std::vector<std::uint32_t>> filed_;
+};
+
 }  // namespace
 
 bool covers(const Pattern& general, const Pattern& special) {
   return Cover(general, special).run();
 }
 
-std::vector<Shadow> shadowed(std::span<const Pattern* const> patterns) {
-  // Comparisons in all, so that ten thousand rules do not cost their square.
+std::vector<Shadow> shadowed(std::span<const Tried> patterns) {
+  // Comparisons in all, so that very many rules do not cost their square.
   constexpr std::size_t kMost = 200'000;
-  std::map<std::pair<std::string, std::string>, std::vector<std::uint32_t>>
-      by_root;
+  Earlier earlier(patterns);
   std::vector<Shadow> out;
   std::size_t compared = 0;
   for (std::uint32_t rule = 0; rule < patterns.size(); ++rule) {
-    const Pattern& special = *patterns[rule];
-    const Term& root = special[special.results()[0]];
-    if (root.kind != TermKind::kOutput) continue;
-    const NodePattern& node = special[root.node];
-    std::vector<std::uint32_t>& earlier = by_root[{node.domain, node.type}];
-    for (std::uint32_t by : earlier) {
+    const Pattern& special = *patterns[rule].pattern;
+    if (special[special.results()[0]].kind != TermKind::kOutput) continue;
+    for (std::uint32_t by : earlier.within(rule)) {
       if (++compared > kMost) return out;
-      if (!covers(*patterns[by], special)) continue;
+      if (!covers(*patterns[by].pattern, special)) continue;
       out.push_back({rule, by});
       break;
     }
-    earlier.push_back(rule);
+    if (patterns[rule].always) earlier.add(rule);
   }
   return out;
 }

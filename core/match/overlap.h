@@ -1,7 +1,7 @@
 // Overlap: patterns that never get a turn because an earlier one fits wherever
 // they do. A sound and simple check: what it reports is so (as far as the
-// patterns go: the earlier rule's `where` may still say no), and it misses what
-// needs more than comparing the two patterns part by part. Pure.
+// patterns go), and it misses what needs more than comparing the two patterns
+// part by part. Pure.
 #ifndef RULEENGINE_CORE_MATCH_OVERLAP_H_
 #define RULEENGINE_CORE_MATCH_OVERLAP_H_
 
@@ -19,10 +19,15 @@ struct Shadow {
   bool operator==(const Shadow&) const = default;
 };
 
+struct Tried {
+  const pattern::Pattern* pattern;
+  bool always;  // a rule that takes whatever its pattern fits
+};
+
 // `patterns` in the order in which they are tried; the first that shadows a
-// rule is named. Ascending by rule. With very many rules of one root the last
-// ones may not be compared.
-std::vector<Shadow> shadowed(std::span<const pattern::Pattern* const> patterns);
+// rule is named. Ascending by rule. With very many rules that hardly differ the
+// last ones may not be compared.
+std::vector<Shadow> shadowed(std::span<const Tried> patterns);
 
 // Whether `general` fits at every root at which `special` does.
 bool covers(const pattern::Pattern& general, const pattern::Pattern& special);

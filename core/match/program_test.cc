@@ -261,7 +261,9 @@ TEST_CASE("an earlier pattern that always fits") {
   };
   const auto found = [](const std::vector<Build>& builds) {
     const std::vector<Pattern> patterns = made(builds);
-    return shadowed(pointers(patterns));
+    std::vector<Tried> tried;
+    for (const Pattern& p : patterns) tried.push_back({&p, true});
+    return shadowed(tried);
   };
   using Shadows = std::vector<Shadow>;
   CHECK(found({add, add_relu}) == Shadows{{1, 0}});
@@ -282,6 +284,13 @@ TEST_CASE("an earlier pattern that always fits") {
   CHECK(found({shaped("A A"), shaped("C D")}).empty());
   CHECK(found({shaped("A B"), shaped("2 D")}).empty());
   CHECK(found({shaped("_ _"), shaped("2 D")}) == Shadows{{1, 0}});
+  // Which of many, and not one that may say no.
+  const Build relu = [](Draft& d) { return d.op("Relu", {d.v("x")}); };
+  CHECK(found({gelu, add_relu, relu, add, twice, add_relu, gelu_of_relu}) ==
+        Shadows{{4, 3}, {5, 1}, {6, 0}});
+  const std::vector<Pattern> two = made({add, add_relu});
+  CHECK(
+      shadowed(std::vector<Tried>{{&two[0], false}, {&two[1], true}}).empty());
 }
 
 }  // namespace

@@ -243,6 +243,20 @@ class BadRulesTest(program.ProgramTest):
             self.run_bad(5, "run", "there.lua", "back.lua", "m.onnx", "-o",
                          "out.onnx", program=which, says=["there", "back"])
 
+    def test_one_that_never_gets_a_turn(self):
+        """A warning, said by what rules are tried with."""
+        self.model(self.BODY)
+        self.write("one.lua", rule("op.Neg(x)"))
+        self.write("two.lua", rule(TWICE))
+        for words in (["run", "one.lua", "two.lua", "m.onnx"],
+                      ["match", "two.lua", "one.lua", "m.onnx"],
+                      ["test", "one.lua", "two.lua"]):
+            done = self.run_ok(*words)
+            self.assertRegex(done.err, r"warning: rule '\S+/two' never gets a "
+                             r"turn: '\S+/one' .*two\.lua:1, one\.lua:1")
+        done = self.run_ok("run", "two.lua", "m.onnx")
+        self.assertNotIn("never gets", done.err)
+
     BODY = "a = Relu(x) b = Neg(a) c = Neg(b) y = Exp(c)"
 
     def rejected(self, text):
