@@ -13,7 +13,7 @@
 #include "core/analysis/attention_sites.h"
 #include "core/io/load.h"
 #include "core/match/machine.h"
-#include "core/rewrite/portable.h"
+#include "core/rewrite/functions.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -35,17 +35,6 @@ struct Coverage {
                             static_cast<double>(found);
   }
 };
-
-// The main graph, and bodies that are not the engine's own.
-std::vector<ir::Graph*> graphs_of(ir::Model& model) {
-  std::vector<ir::Graph*> graphs = {&model.graph};
-  for (const auto& f : model.functions) {
-    if (!f->removed && !rewrite::is_dialect_function(*f)) {
-      graphs.push_back(&f->body);
-    }
-  }
-  return graphs;
-}
 
 std::uint64_t count_fused(const ir::Graph& graph) {
   std::uint64_t count = 0;
@@ -99,7 +88,7 @@ Result<Coverage> cover(const std::string& path, Rules& rules,
   auto report = rewrite::run(**model, rules.pointers, engine);
   if (!report) return report.error();
   Coverage out{.model = path};
-  for (ir::Graph* graph : graphs_of(**model)) {
+  for (ir::Graph* graph : rewrite::rewritable_graphs(**model)) {
     const auto facts = engine.facts(*graph);
     out.fused += count_fused(*graph);
     for (const auto& site : analysis::attention_sites(*graph, *facts)) {

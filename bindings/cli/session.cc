@@ -6,7 +6,6 @@
 
 #include "core/analysis/inference.h"
 #include "core/io/load.h"
-#include "core/rewrite/portable.h"
 #include "core/text/parse.h"
 
 namespace ruleengine::cli {
@@ -131,7 +130,6 @@ rewrite::Options engine_options(const Options& options) {
   engine.facts = [](ir::Graph& graph) {
     return std::make_unique<analysis::Inference>(graph);
   };
-  engine.skip_function = rewrite::is_dialect_function;
   return engine;
 }
 

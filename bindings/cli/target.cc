@@ -10,6 +10,7 @@
 #include "bindings/cli/session.h"
 #include "core/analysis/attention_sites.h"
 #include "core/ir/op_facts.h"
+#include "core/rewrite/functions.h"
 #include "core/rewrite/portable.h"
 #include "core/rewrite/raise.h"
 
@@ -39,11 +40,9 @@ bool has_op(const ir::Model& model, const Wanted& wanted) {
     }
     return false;
   };
-  return in(model.graph) ||
-         std::ranges::any_of(model.functions, [&](const auto& f) {
-           return !f->removed && !rewrite::is_dialect_function(*f) &&
-                  in(f->body);
-         });
+  const auto graphs = rewrite::rewritable_graphs(model);
+  return std::ranges::any_of(
+      graphs, [&](const ir::Graph* graph) { return in(*graph); });
 }
 
 std::string chosen(const ir::Model& model, const Options& options) {
@@ -89,22 +88,18 @@ std::string reason_at(const rewrite::Report& report, const std::string& node) {
 // The engine's own ops that are left stay portable, with a warning.
 void warn_of_rest(const ir::Model& model, const std::string& target,
                   rewrite::Report& report) {
-  const auto look_at = [&](const ir::Graph& graph) {
-    for (std::size_t i = 0; i < graph.node_count(); ++i) {
+  for (const ir::Graph* graph : rewrite::rewritable_graphs(model)) {
+    for (std::size_t i = 0; i < graph->node_count(); ++i) {
       const ir::NodeId node(i);
-      if (graph.node(node).removed || !rewrite::has_body(graph.op(node))) {
+      if (graph->node(node).removed || !rewrite::has_body(graph->op(node))) {
         continue;
       }
-      const std::string label = rewrite::node_label(graph, node);
+      const std::string label = rewrite::node_label(*graph, node);
       report.warnings.push_back({"", label,
                                  label + " stays portable, " + target +
                                      " has no form for it" +
                                      reason_at(report, label)});
     }
-  };
-  look_at(model.graph);
-  for (const auto& f : model.functions) {
-    if (!f->removed && !rewrite::is_dialect_function(*f)) look_at(f->body);
   }
 }
 

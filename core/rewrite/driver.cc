@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/rewrite/functions.h"
 #include "core/rewrite/run_state.h"
 #include "core/rewrite/sweep.h"
 
@@ -24,47 +25,6 @@ struct Place {
   Standing standing;
 };
 
-std::vector<bool> ops_in(const ir::Model& model) {
-  std::vector<bool> used(model.ops.size(), false);
-  const auto add = [&](const ir::Graph& graph) {
-    for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      const ir::Node& n = graph.node(ir::NodeId(i));
-      if (!n.removed) used[n.op.index()] = true;
-    }
-  };
-  add(model.graph);
-  for (const auto& f : model.functions) {
-    if (!f->removed) add(f->body);
-  }
-  return used;
-}
-
-std::vector<ir::Function*> called_functions(const ir::Model& model) {
-  std::vector<ir::Function*> out;
-  if (model.functions.empty()) return out;
-  const std::vector<bool> used = ops_in(model);
-  for (const auto& f : model.functions) {
-    const ir::OpId op = model.ops.find(f->domain, f->name, f->overload);
-    if (!f->removed && op && used[op.index()]) out.push_back(f.get());
-  }
-  return out;
-}
-
-// Functions that lost their last call in this run, and those that only such
-// called.
-void remove_functions(const ir::Model& model,
-                      const std::vector<ir::Function*>& were_called) {
-  for (bool again = true; again;) {
-    again = false;
-    const std::vector<ir::Function*> now = called_functions(model);
-    for (ir::Function* f : were_called) {
-      if (f->removed || std::ranges::find(now, f) != now.end()) continue;
-      f->removed = true;
-      again = true;
-    }
-  }
-}
-
 class Driver {
  public:
   Driver(ir::Model& model, std::span<Rule* const> rules, const Options& options)
@@ -75,7 +35,7 @@ class Driver {
     if (Status s = prepare(); !s) return s.error();
     if (Status s = rounds(); !s) return s.error();
     if (state_.version > 0) {
-      remove_functions(state_.model, called);
+      remove_uncalled(state_.model, called);
       for (const auto& run : state_.graphs) {
         if (Status s = check_at_end(*run); !s) return s.error();
       }
@@ -84,26 +44,19 @@ class Driver {
   }
 
  private:
-  void add_graph(ir::Graph& graph) {
-    state_.graphs.push_back(
-        std::make_unique<GraphRun>(graph, state_.options.facts(graph)));
-  }
-
   Status prepare() {
     auto stages = make_stages(state_.rules);
     if (!stages) return stages.error();
     stages_ = std::move(*stages);
     const auto& limits = state_.options.limits;
     if (Status late = limits.check_time(); !late) return late;
-    add_graph(state_.model.graph);
-    const auto& skip = state_.options.skip_function;
-    for (const auto& f : state_.model.functions) {
-      if (!f->removed && !(skip && skip(*f))) add_graph(f->body);
+    for (ir::Graph* graph : rewritable_graphs(state_.model)) {
+      state_.graphs.push_back(
+          std::make_unique<GraphRun>(*graph, state_.options.facts(*graph)));
     }
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       for (std::size_t g = 0; g < state_.graphs.size(); ++g) {
-        places_.push_back(
-            {s, g, ~std::uint64_t{0}, Standing(state_.rules.size())});
+        places_.push_back({.stage = s, .graph = g, .standing = {}});
       }
     }
     return {};
@@ -162,10 +115,10 @@ class Driver {
       out.rewrite_seconds += r.seconds;
     }
     for (Place& place : places_) {
-      for (std::size_t i = 0; i < state_.rules.size(); ++i) {
-        out.rules[i].matches += place.standing.matches[i];
-        auto& rejected = place.standing.rejected[i];
-        std::ranges::move(rejected, std::back_inserter(out.rules[i].rejected));
+      for (auto& [rule, met] : place.standing.of) {
+        RuleReport& r = out.rules[rule];
+        r.matches += met.matches;
+        std::ranges::move(met.rejected, std::back_inserter(r.rejected));
       }
       for (Warning& w : place.standing.warnings) {
         if (!said.emplace(w.rule, w.node, w.message).second) continue;

@@ -60,9 +60,6 @@ struct Options {
   // Makes the Facts of one graph (core/analysis; injected, so that tests can
   // do without).
   std::function<std::unique_ptr<ir::Facts>(ir::Graph&)> facts;
-  // Function bodies that rules must not look into ("domain::name" of ops the
-  // engine itself defines).
-  std::function<bool(const ir::Function&)> skip_function;
   // Called now and then with work done and known so far; may be empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
 };

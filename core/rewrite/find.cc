@@ -5,6 +5,7 @@
 #include "core/analysis/order.h"
 #include "core/match/machine.h"
 #include "core/rewrite/driver.h"
+#include "core/rewrite/functions.h"
 #include "core/rewrite/run_state.h"
 #include "core/rewrite/sweep.h"
 
@@ -21,11 +22,8 @@ class Finder {
     if (!stages) return stages.error();
     for (const Stage& stage : *stages) {
       if (!stage.program) continue;
-      if (Status s = look(stage, state_.model.graph); !s) return s.error();
-      for (const auto& f : state_.model.functions) {
-        const auto& skip = state_.options.skip_function;
-        if (f->removed || (skip && skip(*f))) continue;
-        if (Status s = look(stage, f->body); !s) return s.error();
+      for (ir::Graph* graph : rewritable_graphs(state_.model)) {
+        if (Status s = look(stage, *graph); !s) return s.error();
       }
     }
     return std::move(out_);

@@ -150,7 +150,7 @@ Status Sweep::apply_group(std::vector<Member> members, std::uint64_t since) {
   }
   if (matches.size() < 2) return {};
   const std::uint32_t rule = rule_of(*matches[0]);
-  standing_->matches[rule] += matches.size();
+  standing_->of[rule].matches += matches.size();
   const Clock::time_point start = Clock::now();
   const auto changed = apply(rule, candidates, matches);
   state_.seconds_of[rule] += seconds_since(start);

@@ -9,6 +9,7 @@
 #include "core/ir/op_facts.h"
 #include "core/rewrite/attention_body.h"
 #include "core/rewrite/body.h"
+#include "core/rewrite/functions.h"
 #include "core/rewrite/schema.h"
 #include "core/rewrite/variant.h"
 #include "core/rewrite/window_body.h"
@@ -222,19 +223,8 @@ bool has_body(const ir::Op& op) {
           std::ranges::find(kOwn, op.type) != std::end(kOwn));
 }
 
-bool is_dialect_function(const ir::Function& function) {
-  static constexpr std::string_view kDomains[] = {"aten", "ruleengine",
-                                                  "tensor_cast"};
-  return std::ranges::find(kDomains, function.domain) != std::end(kDomains) &&
-         ir::newest_op(function.domain, function.name) != nullptr;
-}
-
 Status write_portable(ir::Model& model, std::span<const NodeId> more) {
-  std::vector<ir::Graph*> graphs = {&model.graph};
-  for (const auto& f : model.functions) {
-    if (!f->removed && !is_dialect_function(*f)) graphs.push_back(&f->body);
-  }
-  for (ir::Graph* graph : graphs) {
+  for (ir::Graph* graph : rewritable_graphs(model)) {
     const bool main = graph == &model.graph;
     Status s =
         Writer(model, *graph).run(main ? more : std::span<const NodeId>());

@@ -23,10 +23,6 @@ Status write_portable(ir::Model& model, std::span<const ir::NodeId> more = {});
 // Is this one of the ops that get a body?
 bool has_body(const ir::Op& op);
 
-// Is this function the body of one of the engine's own ops? Rules treat its
-// call as the op and do not look inside.
-bool is_dialect_function(const ir::Function& function);
-
 }  // namespace ruleengine::rewrite
 
 #endif  // RULEENGINE_CORE_REWRITE_PORTABLE_H_

@@ -10,7 +10,7 @@
 #include "core/analysis/inference.h"
 #include "core/ir/op_facts.h"
 #include "core/ir/upgrade.h"
-#include "core/rewrite/portable.h"
+#include "core/rewrite/functions.h"
 #include "core/rewrite/workspace.h"
 
 namespace ruleengine::rewrite {
@@ -180,12 +180,8 @@ class Raiser {
 }  // namespace
 
 Status raise_opset(ir::Model& model, std::int64_t opset) {
-  std::vector<ir::Graph*> graphs = {&model.graph};
-  for (const auto& f : model.functions) {
-    if (!f->removed && !is_dialect_function(*f)) graphs.push_back(&f->body);
-  }
   std::vector<std::unique_ptr<Raiser>> raisers;
-  for (ir::Graph* graph : graphs) {
+  for (ir::Graph* graph : rewritable_graphs(model)) {
     raisers.push_back(std::make_unique<Raiser>(*graph, opset));
     if (Status s = raisers.back()->plan(); !s) return s;
   }

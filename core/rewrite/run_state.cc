@@ -24,8 +24,8 @@ void Standing::reject(std::uint32_t rule, std::string node,
   if (!seen.emplace(rule, node, rejection.reason, rejection.value).second) {
     return;
   }
-  rejected[rule].push_back({std::move(node), std::move(rejection.reason),
-                            std::move(rejection.value)});
+  of[rule].rejected.push_back({std::move(node), std::move(rejection.reason),
+                               std::move(rejection.value)});
 }
 
 RunState::RunState(ir::Model& m, std::span<Rule* const> r, const Options& o)

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -24,15 +25,18 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start);
 
-// What stood at the last sweep of a stage over a graph.
+// What stood at the last sweep of a stage over a graph: there are many of
+// these, and few rules that match.
 struct Standing {
-  std::vector<std::uint64_t> matches;           // by rule of the run
-  std::vector<std::vector<Rejected>> rejected;  // likewise
+  struct Met {
+    std::uint64_t matches = 0;
+    std::vector<Rejected> rejected;
+  };
+  std::map<std::uint32_t, Met> of;  // by rule of the run: those that matched
   std::vector<Warning> warnings;
   std::set<std::tuple<std::uint32_t, std::string, std::string, std::string>>
       seen;
 
-  explicit Standing(std::size_t rules) : matches(rules), rejected(rules) {}
   void reject(std::uint32_t rule, std::string node, Rejection rejection);
 };
 

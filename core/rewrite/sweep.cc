@@ -112,26 +112,21 @@ Status Sweep::check_passes() {
 }
 
 Result<bool> Sweep::enable() {
-  std::vector<bool> on(state_.rules.size(), false);
-  bool any = false;
+  passing_.clear();
   for (std::uint32_t rule : stage_.all) {
     const auto enabled = state_.rules[rule]->enabled(graph_, *run_.facts);
     if (!enabled) return enabled.error();
-    on[rule] = *enabled;
-    any |= *enabled;
+    if (*enabled) passing_.push_back(rule);  // ascending
   }
   for (std::uint32_t rule : stage_.matching) {
+    const bool on = std::ranges::binary_search(passing_, rule);
     const bool groups = state_.rules[rule]->groups();
-    single_.push_back(on[rule] && !groups);
-    grouped_.push_back(on[rule] && groups);
+    single_.push_back(on && !groups);
+    grouped_.push_back(on && groups);
     any_single_ |= single_.back();
     any_grouped_ |= grouped_.back();
   }
-  passing_.clear();
-  for (std::uint32_t rule : stage_.all) {
-    if (on[rule]) passing_.push_back(rule);
-  }
-  return any;
+  return !passing_.empty();
 }
 
 Result<bool> Sweep::passes() {
@@ -157,7 +152,7 @@ Result<bool> Sweep::passes() {
 
 Result<bool> Sweep::once() {
   const std::uint64_t before = state_.version;
-  *standing_ = Standing(state_.rules.size());
+  *standing_ = {};
   if (!any_single_ && !any_grouped_) return false;
   auto order = analysis::topological_order(graph_);
   if (!order) return order.error();
@@ -221,7 +216,7 @@ Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   auto* rejection = std::get_if<Rejection>(&*filtered);
   // A member of a group counts when it is known that there is one.
   if (rejection != nullptr || !state_.rules[rule]->groups()) {
-    ++standing_->matches[rule];
+    ++standing_->of[rule].matches;
   }
   if (rejection != nullptr) {
     standing_->reject(rule, node_label(graph_, match.root),

@@ -1,0 +1,98 @@
+#include "core/rewrite/functions.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string_view>
+
+#include "core/ir/op_facts.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+bool is_own_op(const ir::Function& function) {
+  static constexpr std::string_view kDomains[] = {"aten", "ruleengine",
+                                                  "tensor_cast"};
+  return std::ranges::find(kDomains, function.domain) != std::end(kDomains) &&
+         ir::newest_op(function.domain, function.name) != nullptr;
+}
+
+// Graph is ir::Graph, const or not.
+template <class Graph, class Model>
+std::vector<Graph*> graphs_of(Model& model) {
+  std::vector<Graph*> graphs = {&model.graph};
+  for (const auto& f : model.functions) {
+    if (!f->removed && !is_own_op(*f)) graphs.push_back(&f->body);
+  }
+  return graphs;
+}
+
+template <class Visit>
+void for_each_op(const ir::Graph& graph, const Visit& visit) {
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::Node& node = graph.node(ir::NodeId(i));
+    if (!node.removed) visit(node.op.index());
+  }
+}
+
+// How many nodes have each op.
+std::vector<std::uint64_t> count_calls(const ir::Model& model) {
+  std::vector<std::uint64_t> calls(model.ops.size(), 0);
+  const auto count = [&](std::size_t op) { ++calls[op]; };
+  for_each_op(model.graph, count);
+  for (const auto& f : model.functions) {
+    if (!f->removed) for_each_op(f->body, count);
+  }
+  return calls;
+}
+
+ir::OpId op_of(const ir::Model& model, const ir::Function& f) {
+  return model.ops.find(f.domain, f.name, f.overload);
+}
+
+}  // namespace
+
+std::vector<ir::Graph*> rewritable_graphs(ir::Model& model) {
+  return graphs_of<ir::Graph>(model);
+}
+
+std::vector<const ir::Graph*> rewritable_graphs(const ir::Model& model) {
+  return graphs_of<const ir::Graph>(model);
+}
+
+std::vector<ir::Function*> called_functions(const ir::Model& model) {
+  std::vector<ir::Function*> out;
+  if (model.functions.empty()) return out;
+  const std::vector<std::uint64_t> calls = count_calls(model);
+  for (const auto& f : model.functions) {
+    const ir::OpId op = op_of(model, *f);
+    if (!f->removed && op && calls[op.index()] > 0) out.push_back(f.get());
+  }
+  return out;
+}
+
+void remove_uncalled(const ir::Model& model,
+                     const std::vector<ir::Function*>& were_called) {
+  if (were_called.empty()) return;
+  std::vector<std::uint64_t> calls = count_calls(model);
+  std::multimap<std::size_t, ir::Function*> by_op;
+  std::vector<ir::Function*> todo;
+  for (ir::Function* f : were_called) {
+    const std::size_t op = op_of(model, *f).index();
+    by_op.emplace(op, f);
+    if (calls[op] == 0) todo.push_back(f);
+  }
+  while (!todo.empty()) {
+    ir::Function* const f = todo.back();
+    todo.pop_back();
+    if (f->removed) continue;
+    f->removed = true;
+    for_each_op(f->body, [&](std::size_t op) {
+      if (--calls[op] != 0) return;
+      const auto [first, last] = by_op.equal_range(op);
+      for (auto it = first; it != last; ++it) todo.push_back(it->second);
+    });
+  }
+}
+
+}  // namespace ruleengine::rewrite

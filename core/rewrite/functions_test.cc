@@ -1,0 +1,95 @@
+#include "core/rewrite/functions.h"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "core/text/parse.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+std::unique_ptr<ir::Model> parsed(const std::string& functions,
+                                  const std::string& body) {
+  auto model = text::parse_model(
+      "<ir_version: 10, opset_import: [\"\" : 17, \"my\" : 1, "
+      "\"ruleengine\" : 1]>\nmain (float[2] x) => (float[2] y) { " +
+          body + " }\n" + functions,
+      "model");
+  if (!model.ok()) FAIL(model.error().text());
+  return std::move(*model);
+}
+
+std::string function(const std::string& domain, const std::string& name,
+                     const std::string& body) {
+  return "<domain: \"" + domain + "\", opset_import: [\"\" : 17, \"my\" : 1]>" +
+         name + " (x) => (y) { " + body + " }\n";
+}
+
+std::string removed(const ir::Model& model) {
+  std::string out;
+  for (const auto& f : model.functions) {
+    if (f->removed) out += (out.empty() ? "" : " ") + std::string(f->name);
+  }
+  return out;
+}
+
+TEST_CASE("rules look into bodies, but not into the engine's own") {
+  const auto model = parsed(function("my", "F", "y = Relu(x)") +
+                                function("ruleengine", "Linear", "y = Abs(x)") +
+                                function("ruleengine", "Other", "y = Abs(x)"),
+                            "y = Neg(x)");
+  const auto graphs = rewritable_graphs(*model);
+  REQUIRE(graphs.size() == 3);
+  CHECK(graphs[0] == &model->graph);
+  CHECK(graphs[1] == &model->functions[0]->body);
+  CHECK(graphs[2] == &model->functions[2]->body);
+  model->functions[0]->removed = true;
+  CHECK(rewritable_graphs(std::as_const(*model)).size() == 2);
+}
+
+TEST_CASE("functions go with their last call, and what only they called") {
+  const auto model =
+      parsed(function("my", "F", "a = my.G(x) b = my.G(a) y = my.K(b)") +
+                 function("my", "G", "y = my.H(x)") +
+                 function("my", "H", "y = Abs(x)") +
+                 function("my", "K", "y = Abs(x)") +
+                 function("my", "Never", "y = Abs(x)"),
+             "a = my.F(x) y = my.K(a)");
+  const auto called = called_functions(*model);
+  REQUIRE(called.size() == 4);
+  remove_uncalled(*model, called);
+  CHECK(removed(*model) == "");
+  ir::Graph& graph = model->graph;
+  graph.mutable_node(ir::NodeId(std::size_t{0})).op =
+      model->ops.intern("", "Relu");
+  remove_uncalled(*model, called);
+  // K is still called from outside; nobody called Never before either.
+  CHECK(removed(*model) == "F G H");
+}
+
+TEST_CASE("functions in functions take no more than their number") {
+  constexpr int kDepth = 20'000;
+  std::string functions;
+  for (int i = 0; i < kDepth; ++i) {
+    functions +=
+        function("my", "F" + std::to_string(i),
+                 i + 1 < kDepth ? "y = my.F" + std::to_string(i + 1) + "(x)"
+                                : "y = Abs(x)");
+  }
+  const auto model = parsed(functions, "y = my.F0(x)");
+  const auto called = called_functions(*model);
+  model->graph.mutable_node(ir::NodeId(std::size_t{0})).op =
+      model->ops.intern("", "Relu");
+  const auto start = std::chrono::steady_clock::now();
+  remove_uncalled(*model, called);
+  const std::chrono::duration<double> took =
+      std::chrono::steady_clock::now() - start;
+  CHECK(called_functions(*model).empty());
+  CHECK(took.count() < 2);  // by the square: minutes
+}
+
+}  // namespace
+}  // namespace ruleengine::rewrite
