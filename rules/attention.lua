@@ -1,11 +1,12 @@
 return pack {
   doc = [[
-    Attention as one node, and its projections as another. What nn.MultiheadAttention can do beyond self-attention is
-    taken apart too; the rule given by itself leaves that alone.]],
-  options = { cross_attention = true, masks = true, sequence_first = true },
+    Attention as one node, and its projections as another. What nn.MultiheadAttention can do beyond self-attention, and
+    Swin V2, are taken apart too; a rule given by itself leaves that alone.]],
+  options = { cross_attention = true, masks = true, sequence_first = true, swin_v2 = true },
 
   "attention/decompose_multihead_attention",
   "attention/decompose_swin_attention",
+  "attention/decompose_swin_v2_attention",
   "attention/compose_scaled_dot_product_attention",
   "attention/compose_batched_attention",
   "attention/compose_stacked_attention",

@@ -1,5 +1,5 @@
 --- Take shifted-window attention (Swin) apart.
-local linear = lib "linear"
+local window = lib "window"
 
 return rule {
   doc = [[
@@ -7,45 +7,27 @@ return rule {
       =>   windows, spatial = SwinWindowPartition(x)
            reverse(SwinAttention(MHAInProjection(windows), table, index, spatial) proj_w^T + proj_b, spatial)
 
-    The bias is traced to its table and index, through the op or through Gather, Reshape, Transpose, Unsqueeze. Swin V2
-    (logit_scale) and a bias of another origin are left alone with a warning.]],
+    The bias is traced to its table and index, through the op or through Gather, Reshape, Transpose, Unsqueeze. A bias of
+    another origin is left alone with a warning. So is Swin V2 (logit_scale), unless the option `swin_v2` says that
+    `decompose_swin_v2_attention` sees to it.]],
   phase = "conversion",
+  options = { swin_v2 = false },
 
-  match = function(op, x, qkv_w, proj_w, table, index, qkv_b, proj_b, logit_scale, window, shift, H, dropout)
-    table:shape "_ H"
-    local function gathered(places)
-      return function()
-        index:shape(places)
-        index:type "int64"
-        local rows = op.Reshape{op.Gather{table, index, axis = 0}, any, attrs = any}:shape "N N H"
-        return context(op.Unsqueeze(op.Transpose{rows, perm = {2, 0, 1}}, {0}))
-      end
-    end
-    local bias = either(context(op.ruleengine.RelativePositionBias{table, index, window_size = window}),
-      gathered "_", gathered "N N", any)
+  match = function(op, x, qkv_w, proj_w, table, index, qkv_b, proj_b, logit_scale, window_size, shift, H, dropout)
+    local bias = either(context(window.traced(op, table, index, window_size, H)), any)
     return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, bias, maybe(qkv_b), maybe(proj_b), maybe(logit_scale),
-      window_size = window, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
+      window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
   end,
 
   where = function(m)
-    need(m.H and m.window and #m.window == 2, "num_heads or window_size is missing", m.x)
+    need(not (m.logit_scale and m.options.swin_v2), "it is of Swin V2", m.logit_scale)
     refuse(m.logit_scale, "Swin V2 (logit_scale) not supported")
     refuse(not m.logit_scale and not m.table, "the relative position bias cannot be traced to table and index")
-    need(not m.table or m.N == nil or m.N == m.window[1] * m.window[2], "the bias is not of this window", m.index)
-    need((m.x:rank() or 4) == 4, "x is not [batch, height, width, channels]", m.x)
-    m.C = m.qkv_w:rank() == 2 and m.qkv_w:dim(1)
-    need(type(m.C) == "number" and m.C % m.H == 0, "the channels are no multiple of num_heads", m.x)
+    m.C = window.need_block(m)
   end,
 
   rewrite = function(op, m)
-    local H, D = m.H, m.C / m.H
-    local windows, spatial = op.ruleengine.SwinWindowPartition{m.x,
-      window_size = m.window, shift_size = m.shift, outputs = 2}
-    local q, k, v = op.ruleengine.MHAInProjection{windows, windows, windows, m.qkv_w, m.qkv_b,
-      num_heads = H, head_dim = D, outputs = 3}
-    local y = op.ruleengine.SwinAttention{q, k, v, m.table, m.index, spatial,
-      window_size = m.window, num_heads = H, head_dim = D, attention_dropout = m.dropout}
-    return op.ruleengine.SwinWindowReverse{linear.apply(op, y, m.proj_w, m.proj_b), spatial, window_size = m.window}
+    return window.parts(op, m, m.qkv_b, function(q, k) return q, k end, m.table)
   end,
 
   examples = {

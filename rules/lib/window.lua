@@ -1,5 +1,49 @@
---- Windows of a map, as Swin cuts it: functions that build, in ops of the standard.
+--- Windows of a map, as Swin cuts it: what ShiftedWindowAttention is made of, and functions that build in ops of the
+--- standard.
+local linear = lib "linear"
+
 local window = {}
+
+--- The bias of a table, [_,H], and an index: the op, or Gather, Reshape, Transpose, Unsqueeze.
+function window.traced(op, table, index, side, H)
+  local function gathered(places)
+    return function()
+      index:shape(places)
+      index:type "int64"
+      local rows = op.Reshape{op.Gather{table, index, axis = 0}, any, attrs = any}:shape "N N H"
+      return op.Unsqueeze(op.Transpose{rows, perm = {2, 0, 1}}, {0})
+    end
+  end
+  table:shape "_ H"
+  return either(op.ruleengine.RelativePositionBias{table, index, window_size = side}, gathered "_", gathered "N N")
+end
+
+--- Whether m's ShiftedWindowAttention is one of windows and heads, and the bias one of that window; how many channels it
+--- has.
+function window.need_block(m)
+  need(m.H, "num_heads is missing", m.x)
+  window.need_size(m.window_size, m.x)
+  need(m.N == nil or m.N == m.window_size[1] * m.window_size[2], "the bias is not of this window", m.index)
+  need(#m.shift == 2 and m.shift[1] >= 0 and m.shift[2] >= 0, "shift_size is not two numbers from 0 on", m.x)
+  need((m.x:rank() or 4) == 4, "x is not [batch, height, width, channels]", m.x)
+  local C = m.qkv_w:rank() == 2 and m.qkv_w:dim(1)
+  need(m.H > 0 and type(C) == "number" and C % m.H == 0, "the channels are no multiple of num_heads", m.x)
+  return C
+end
+
+--- Builds the parts of m's ShiftedWindowAttention, with this bias of the projection, with queries and keys as `turned`
+--- gives them, and with this table.
+function window.parts(op, m, qkv_b, turned, table)
+  local H, D = m.H, m.C / m.H
+  local windows, spatial = op.ruleengine.SwinWindowPartition{m.x,
+    window_size = m.window_size, shift_size = m.shift, outputs = 2}
+  local q, k, v = op.ruleengine.MHAInProjection{windows, windows, windows, m.qkv_w, qkv_b,
+    num_heads = H, head_dim = D, outputs = 3}
+  q, k = turned(q, k)
+  local y = op.ruleengine.SwinAttention{q, k, v, table, m.index, spatial,
+    window_size = m.window_size, num_heads = H, head_dim = D, attention_dropout = m.dropout}
+  return op.ruleengine.SwinWindowReverse{linear.apply(op, y, m.proj_w, m.proj_b), spatial, window_size = m.window_size}
+end
 
 function window.need_size(size, v)
   need(size and #size == 2 and size[1] > 0 and size[2] > 0, "window_size is not two positive numbers", v)

@@ -29,6 +29,9 @@ RULES = {
     "decompose_swin_attention":
         ("attention/decompose_swin_attention", [],
          random_attention.window_attention, (1,), 0.5),
+    "decompose_swin_v2_attention":
+        ("attention/decompose_swin_v2_attention", [],
+         random_attention.cosine_window_attention, (1,), 0.5),
     "fuse_masked_attention":
         ("attention/fuse_masked_attention", [],
          random_attention.masked_attention, (1,), 0.2),

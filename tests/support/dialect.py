@@ -239,18 +239,32 @@ class SwinAttention(OpRun):
         return (window_attention((q, k, v), bias, spatial, window_size),)
 
 
+def direction(x):
+    """x over its length, as torch's normalize."""
+    length = np.sqrt((x * x).sum(-1, keepdims=True))
+    return x / np.maximum(length, x.dtype.type(1e-12))
+
+
 class ShiftedWindowAttention(OpRun):
-    """Of Swin V1: nothing here knows a logit_scale."""
+    """As torchvision's; with a logit_scale that of Swin V2, where directions
+    are compared and keys have no bias."""
     op_domain = "ruleengine"
 
     # pylint: disable=too-many-arguments,too-many-locals,unused-argument
     def _run(self, x, qkv_w, proj_w, bias, qkv_b=None, proj_b=None,
-             window_size=None, num_heads=None, shift_size=(0, 0),
-             attention_dropout=0.0, dropout=0.0):
+             logit_scale=None, window_size=None, num_heads=None,
+             shift_size=(0, 0), attention_dropout=0.0, dropout=0.0):
         windows, spatial = partition(x, window_size, shift_size)
-        qkv = [heads(part, num_heads) for part in
-               np.split(linear(windows, qkv_w, qkv_b), 3, -1)]
-        y = window_attention(qkv, bias, spatial, window_size)
+        if logit_scale is not None and qkv_b is not None:
+            qkv_b = qkv_b.copy()
+            np.split(qkv_b, 3)[1][:] = 0
+        q, k, v = [heads(part, num_heads) for part in
+                   np.split(linear(windows, qkv_w, qkv_b), 3, -1)]
+        if logit_scale is not None:
+            scale = np.exp(np.minimum(logit_scale, np.log(100)))
+            root = q.shape[-1] ** 0.5  # which window_attention divides by
+            q, k = direction(q) * (scale * root).astype(q.dtype), direction(k)
+        y = window_attention((q, k, v), bias, spatial, window_size)
         y = reverse(linear(y, proj_w, proj_b), spatial, window_size)
         return (y.astype(x.dtype),)
 

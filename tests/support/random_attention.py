@@ -152,7 +152,12 @@ def multihead_attention(draft):
     return draft.finish()
 
 
-def window_attention(draft):
+def cosine_window_attention(draft):
+    """decompose_swin_v2_attention: as window_attention, with a logit_scale."""
+    return window_attention(draft, is_cosine=True)
+
+
+def window_attention(draft, is_cosine=False):
     """decompose_swin_attention: padding, shifts, the bias in every spelling."""
     heads, wide = draft.between(1, 2), draft.between(1, 3)
     channels = heads * wide
@@ -177,12 +182,21 @@ def window_attention(draft):
             bias = draft.node("Transpose", bias, perm=perm)
             bias = draft.node("Unsqueeze", bias, draft.constant(
                 np.array([0])))
+        if is_cosine and draft.chance(0.7):
+            factor = draft.constant(np.array(16, draft.dtype))
+            bias = draft.node("Mul", factor, draft.node("Sigmoid", bias))
         if draft.chance(0.1):
             bias = draft.node("Neg", bias)
         parts = [draft.weight(draft.array(3 * channels, channels)),
                  draft.weight(draft.array(channels, channels)), bias]
         parts += [draft.weight(draft.array(size)) if draft.chance(0.6) else ""
                   for size in (3 * channels, channels)]
+        if is_cosine:
+            # About the largest, log(100), that counts; of halves not much
+            # is left there.
+            about = 1 if draft.dtype == np.float16 else 4
+            parts.append(draft.weight(
+                about + draft.array(draft.choose(1, heads), 1, 1)))
         more = {}
         if draft.chance(0.6):
             more["shift_size"] = [draft.between(0, side) for side in window]

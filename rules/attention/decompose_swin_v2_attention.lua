@@ -1,0 +1,98 @@
+--- Take shifted-window attention of Swin V2, which compares directions, apart.
+local window = lib "window"
+
+return rule {
+  doc = [[
+    ShiftedWindowAttention(x, qkv_w, proj_w, c sigmoid(bias(table, index)), logit_scale = t)
+      =>   windows, spatial = SwinWindowPartition(x)
+           q, k, v = MHAInProjection(windows), where keys have no bias
+           reverse(SwinAttention(q / |q| exp(min(t, log 100)) sqrt(D), k / |k|, v, c sigmoid(table), index, spatial)
+                   proj_w^T + proj_b, spatial)
+
+    The sqrt(D) is what SwinAttention divides by. The bias may come without c sigmoid; it is traced as by
+    `decompose_swin_attention`. Its table is often computed, by a small network of relative coordinates. The option
+    `swin_v2` is there for the pack, where it turns this rule off.]],
+  phase = "conversion",
+  options = { swin_v2 = true },
+  when = function(_, options) return options.swin_v2 end,
+
+  match = function(op, x, qkv_w, proj_w, table, index, qkv_b, proj_b, logit_scale, factor, window_size, shift, H, dropout)
+    local traced = window.traced(op, table, index, window_size, H)
+    local bias = either(context(op.Mul(op.Sigmoid(traced), factor):as "bent"), context(traced), any)
+    return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, bias, maybe(qkv_b), maybe(proj_b), logit_scale,
+      window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
+  end,
+
+  where = function(m)
+    refuse(not m.table, "the relative position bias cannot be traced to table and index")
+    m.C = window.need_block(m)
+    need(m.logit_scale:rank() == 3 and m.logit_scale:dim(1) == 1 and m.logit_scale:dim(2) == 1
+      and (m.logit_scale:dim(0) == m.H or m.logit_scale:dim(0) == 1), "the logit scale is not one for each head", m.logit_scale)
+    m.number = m.bent and need(m.factor:scalar(), "the factor of the bias is not a constant", m.factor)
+  end,
+
+  rewrite = function(op, m)
+    local table, D = m.table, m.C / m.H
+    if m.bent then table = op.Mul(op.Sigmoid(table), m.number) end
+
+    local keys_without = {}
+    for i = 1, 3 * m.C do keys_without[i] = (i <= m.C or i > 2 * m.C) and 1 or 0 end
+    local qkv_b = m.qkv_b and op.Mul(m.qkv_b, keys_without)
+
+    -- Halves have no 1e-12; a vector of zeros has no direction there.
+    local function direction(x)
+      local length = op.ReduceL2(x, {-1})
+      return op.Div(x, m.x.dtype == "float16" and length or op.Max(length, 1e-12))
+    end
+    local function turned(q, k)
+      local scale = op.Mul(op.Exp(op.Min(m.logit_scale, math.log(100))), D ^ 0.5)
+      return op.Mul(direction(q), scale), direction(k)
+    end
+    return window.parts(op, m, qkv_b, turned, table)
+  end,
+
+  examples = {
+    { "a computed table, a bias of queries, keys and values", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[9,1] table, int64[16] index) => (float[1,4,4,2] y)
+        <float[2,2] proj_w = {1,2,3,4}, float[6] qkv_b = {1,2,3,4,5,6}, float[1,1,1] t = {9.0}, float c = {16.0}> {
+          b = ruleengine.RelativePositionBias <window_size = [2,2]> (table, index)
+          s = Sigmoid(b)
+          m = Mul(c, s)
+          y = ruleengine.ShiftedWindowAttention <window_size = [2,2], shift_size = [1,1], num_heads = 1>
+            (x, qkv_w, proj_w, m, qkv_b, "", t)
+        }]],
+      [[windows, spatial = ruleengine.SwinWindowPartition <window_size = [2,2], shift_size = [1,1]> (x)
+        no_keys = Constant <value = float[6] {1,2,0,0,5,6}> ()
+        q, k, v = ruleengine.MHAInProjection <num_heads = 1, head_dim = 2> (windows, windows, windows, qkv_w, no_keys)
+        last = Constant <value = int64[1] {-1}> ()
+        little = Constant <value = float {1e-12}> ()
+        q_length = ReduceL2(q, last)
+        q_size = Max(q_length, little)
+        q_direction = Div(q, q_size)
+        scale = Constant <value = float[1,1,1] {141.42137}> ()
+        q_scaled = Mul(q_direction, scale)
+        k_length = ReduceL2(k, last)
+        k_size = Max(k_length, little)
+        k_direction = Div(k, k_size)
+        s = Sigmoid(table)
+        sixteen = Constant <value = float {16.0}> ()
+        rows = Mul(s, sixteen)
+        a = ruleengine.SwinAttention <window_size = [2,2], num_heads = 1, head_dim = 2>
+          (q_scaled, k_direction, v, rows, index, spatial)
+        w = Constant <value = float[2,2] {1,3,2,4}> ()
+        p = MatMul(a, w)
+        y = ruleengine.SwinWindowReverse <window_size = [2,2]> (p, spatial)]] },
+    { "a bias from elsewhere", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b, float[2,1,1] t) => (float[1,4,4,2] y) {
+          [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b, "", "", t)
+        }]],
+      warned = "Skipping block: the relative position bias cannot be traced" },
+    { "Swin V1", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[9,2] table, int64[16] index) => (float[1,4,4,2] y) {
+          b = ruleengine.RelativePositionBias <window_size = [2,2]> (table, index)
+          y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)
+        }]],
+      [[b = ruleengine.RelativePositionBias <window_size = [2,2]> (table, index)
+        y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)]] },
+  },
+}
