@@ -26,7 +26,11 @@ constexpr std::int64_t kAttention = 23;
 // takes away the layout that this leaves: the whole pack only in a run that
 // makes things uniform anyway.
 constexpr std::array kLowered = {"lowering/linear.lua",
-                                 "lowering/mha_in_projection.lua"};
+                                 "lowering/mha_in_projection.lua",
+                                 "lowering/relative_position_bias.lua",
+                                 "lowering/swin_attention.lua",
+                                 "lowering/swin_window_partition.lua",
+                                 "lowering/swin_window_reverse.lua"};
 constexpr std::array kTidied = {"canonical/cancel_reshapes.lua",
                                 "canonical/cancel_transposes.lua"};
 
