@@ -39,11 +39,9 @@ return rule {
     for i = 1, 3 * m.C do keys_without[i] = (i <= m.C or i > 2 * m.C) and 1 or 0 end
     local qkv_b = m.qkv_b and op.Mul(m.qkv_b, keys_without)
 
-    -- Halves have no 1e-12; a vector of zeros has no direction there.
-    local function direction(x)
-      local length = op.ReduceL2(x, {-1})
-      return op.Div(x, m.x.dtype == "float16" and length or op.Max(length, 1e-12))
-    end
+    -- Zeros stay zeros. 2^-24 is the smallest of halves, which have no 1e-12.
+    local least = m.x.dtype == "float16" and 2 ^ -24 or 1e-12
+    local function direction(x) return op.Div(x, op.Max(op.ReduceL2(x, {-1}), least)) end
     local function turned(q, k)
       local scale = op.Mul(op.Exp(op.Min(m.logit_scale, math.log(100))), D ^ 0.5)
       return op.Mul(direction(q), scale), direction(k)
