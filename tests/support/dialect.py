@@ -240,9 +240,11 @@ class SwinAttention(OpRun):
 
 
 def direction(x):
-    """x over its length, as torch's normalize."""
+    """x over its length, as torch's normalize; zeros stay zeros, also of
+    halves, which have no 1e-12."""
     length = np.sqrt((x * x).sum(-1, keepdims=True))
-    return x / np.maximum(length, x.dtype.type(1e-12))
+    least = max(1e-12, np.finfo(x.dtype).smallest_subnormal)
+    return x / np.maximum(length, x.dtype.type(least))
 
 
 class ShiftedWindowAttention(OpRun):
