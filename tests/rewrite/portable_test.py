@@ -268,6 +268,16 @@ class Portable(program.ProgramTest):
                 with self.subTest(case.title, opset=opset):
                     self.check(fill(case), opset)
 
+    def test_what_only_a_mask_needs_costs_nothing_without_one(self):
+        for case in cases():
+            if not case.op.endswith("Attention"):
+                continue
+            with self.subTest(case.title):
+                self.check(fill(case), case.opsets[-1])
+                body = onnx.load(self.folder / "out.onnx").functions[0]
+                self.assertEqual(len(case.inputs) > 3,
+                                 any(n.op_type == "IsNaN" for n in body.node))
+
 
 if __name__ == "__main__":
     unittest.main()
