@@ -347,6 +347,7 @@ constexpr TypeRule kRules[] = {
     row("com.microsoft", "GroupQueryAttention", with_output<grouped_attention>),
     row("com.microsoft", "MultiHeadAttention", with_output<contrib_attention>),
     row("com.microsoft", "QuickGelu", with_output<like_first>),
+    row("com.microsoft", "RotaryEmbedding", with_output<like_first>),
     row("com.microsoft", "SkipLayerNormalization", with_output<skip_norm>),
     row("com.microsoft", "SkipSimplifiedLayerNormalization",
         with_output<skip_norm>),

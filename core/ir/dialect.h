@@ -180,6 +180,12 @@ constexpr FormalAttribute kContrib[] = {
     attr("mask_filter_value", kFloat), need("num_heads", kInt),
     attr("scale", kFloat), with("unidirectional", 0)};
 
+constexpr FormalValue kRotaryIn[] = {in("input"), in("position_ids", kInt64),
+                                     in("cos_cache"), in("sin_cache")};
+constexpr FormalAttribute kRotary[] = {
+    with("interleaved", 0), with("is_packed_batching", 0), with("num_heads", 0),
+    with("rotary_embedding_dim", 0), with("scale", 1.0f)};
+
 constexpr FormalValue kGeluIn[] = {in("X")};
 constexpr FormalValue kFastGeluIn[] = {in("X"), opt("bias")};
 constexpr FormalValue kBiasGeluIn[] = {in("A"), in("B")};
@@ -281,6 +287,7 @@ constexpr OpFacts kOps[] = {
     row(kMicrosoft, "GroupQueryAttention", kGroupedIn, kGroupedOut, kGrouped),
     row(kMicrosoft, "MultiHeadAttention", kContribIn, kContribOut, kContrib),
     row(kMicrosoft, "QuickGelu", kGeluIn, kY, kQuickGelu),
+    row(kMicrosoft, "RotaryEmbedding", kRotaryIn, kOutput, kRotary),
     row(kMicrosoft, "SkipLayerNormalization", kSkipNormIn, kSkipNormOut,
         kSkipNorm),
     row(kMicrosoft, "SkipSimplifiedLayerNormalization", kSkipRmsIn,

@@ -1,0 +1,219 @@
+--- Rotary embeddings in all their spellings: functions from patterns to a pattern, and what is built of a match. Elements of
+--- the last axis are turned in pairs: an element of the first half and its like in the second, or neighbours.
+local rotary = {}
+
+-- build(a, b) of the parts of x: its halves, or its elements of even and of odd place.
+local function parted(op, x, build)
+  local function slice(tag) return op.Slice{x, any(tag .. "_from"), inputs = any}:as(tag) end
+  return either(
+    function() return build(slice "first", slice "second") end,
+    function()
+      local a, b = op.Split{x, maybe(any), attrs = any, outputs = 2}
+      return build(a:as "split", b)
+    end,
+    function()
+      local cut = op.Reshape{x, any, attrs = any}:as "cut"
+      return build(op.Gather{cut, 0, attrs = any}:as "even", op.Gather{cut, 1, attrs = any}:as "odd")
+    end)
+end
+
+-- The way back.
+local function joined(op, a, b)
+  local stack = op.Concat{op.Unsqueeze(a, any):as "deep", op.Unsqueeze(b, any), attrs = any}:as "stack"
+  return either(op.Concat{a, b, attrs = any}:as "join", op.Reshape{stack, any, attrs = any}:as "zip")
+end
+
+-- What has each number of f twice: f behind f, or each beside itself; or a constant t. With steps upon it that leave the
+-- last axis alone. Others may read all of it.
+local function doubled(op, f, t, tag)
+  local lone = op.Unsqueeze(f, any):as(tag .. "_lone")
+  local base = either(
+    function() t:const "... W"; return t end,
+    op.Concat{f, f, attrs = any}:as(tag .. "_twice"),
+    op.Reshape{either(op.Tile(lone, any), op.Expand(lone, any)):as(tag .. "_wide"), any, attrs = any}:as(tag .. "_zip"))
+  return context(many(function(s)
+    return either(op.Cos(s), op.Sin(s), op.Cast{s, attrs = any}, op.Mul(s, any), op.Unsqueeze(s, any),
+      op.Slice{s, inputs = any}, op.Gather{s, any, axis = 0})
+  end, base))
+end
+
+--- x cos + quarter(x) sin, where a quarter turn of a pair (a, b) is (-b, a). p holds the variables of what `doubled` takes.
+function rotary.whole(op, x, p)
+  x:shape "_ _ _ W"
+  local quarter = parted(op, x, function(a, b) return joined(op, op.Neg(b), a) end)
+  return op.Add(op.Mul(x, doubled(op, p.cos, p.cos_table, "cos")):as "level",
+    op.Mul(quarter, doubled(op, p.sin, p.sin_table, "sin")):as "upright")
+end
+
+--- Pairs (a cos - b sin, b cos + a sin).
+function rotary.parts(op, x, cos, sin)
+  x:rank(4)
+  return parted(op, x, function(a, b)
+    return joined(op, op.Sub(op.Mul(a, cos), op.Mul(b, sin)), op.Add(op.Mul(b, cos), op.Mul(a, sin)))
+  end)
+end
+
+local function is_last(axis, rank) return axis == -1 or axis == rank - 1 end
+
+-- Whether a Slice takes elements of the last of four axes from there on, each or every second.
+local function need_slice(slice, from, step)
+  local function number(i)
+    local value = slice.inputs[i]
+    return value and value:rank() and (value:dims() or {})[1]
+  end
+  need(#(slice.inputs[2]:dims() or {}) == 1 and number(2) == from and is_last(number(4), 4) and (number(5) or 1) == step,
+    "these are not the elements to turn", slice)
+end
+
+--- Ends a match of `whole` or `parts` where it turns other pairs than it should; whether they are neighbours.
+function rotary.need_pairs(m)
+  local width = m.x:dim(-1)
+  need(m.x.dtype == "float" or m.x.dtype == "float16", "RotaryEmbedding has no such type on every device", m.x)
+  need(type(width) == "number" and width > 0 and width % 2 == 0, "the size of the heads is not known, or odd", m.x)
+  local pairs = m.zip ~= nil
+  local part = m.split or m.even or m.first
+  need(part.outputs[1]:rank() == 4 and part.outputs[1]:dim(-1) == width / 2, "it is not one half that is turned", part)
+  if m.split then
+    need(is_last(m.split.attrs.axis, 4) and not pairs, "these are not the elements to turn", m.split)
+  elseif m.cut then
+    need(pairs and is_last(m.even.attrs.axis, 5) and is_last(m.odd.attrs.axis, 5), "these are not the elements to turn", m.even)
+    need(m.cut.outputs[1]:dim(-1) == 2, "these are no pairs", m.cut)
+    for axis = 0, 2 do need(m.cut.outputs[1]:dim(axis) == m.x:dim(axis), "these are no pairs", m.cut) end
+  else
+    need_slice(m.first, 0, pairs and 2 or 1)
+    need_slice(m.second, pairs and 1 or width / 2, pairs and 2 or 1)
+  end
+  if not pairs then
+    need(is_last(m.join.attrs.axis, 4), "the halves are put together elsewhere", m.join)
+    return false
+  end
+  need(m.deep.outputs[1]:rank() == 5 and m.deep.outputs[1]:dim(-1) == 1, "the pairs are put together elsewhere", m.deep)
+  need(is_last(m.stack.attrs.axis, 5), "the pairs are put together elsewhere", m.stack)
+  need(m.zip.outputs[1].shape == m.x.shape, "the pairs are put together elsewhere", m.zip)
+  return true
+end
+
+-- One of each two numbers of the constant t, which must be equal.
+local function once(op, m, t)
+  local width = m.x:dim(-1)
+  local function part(from, to, step) return op.Slice(t, {from}, {to}, {-1}, {step}) end
+  local a, b = part(0, width / 2, 1), part(width / 2, width, 1)
+  if m.pairs then a, b = part(0, width, 2), part(1, width, 2) end
+  local equal = op.ReduceMin{op.Cast{op.Equal(a, b), to = "int32"}, keepdims = 0}
+  need(equal:scalar() == 1, "the angles of a pair differ", t)
+  return a
+end
+
+-- The steps from base to v, as `doubled` found them.
+local function steps(v, base)
+  local found = {}
+  while v ~= base do
+    local step = v.producer
+    local number = step.op == "Mul" and (step.inputs[2]:scalar() and 2 or 1)
+    need(not number or step.inputs[number]:scalar(), "the angles are scaled by no constant", v)
+    table.insert(found, 1, step)
+    v = step.inputs[number == 1 and 2 or 1]
+  end
+  return found
+end
+
+-- The factor v, as `doubled` found it, without the doubling.
+local function halved(op, m, v, tag)
+  local width = m.x:dim(-1)
+  local f, base = m[tag], m[tag .. "_table"]
+  if base then
+    f = once(op, m, base)
+  elseif m.pairs then
+    local lone, wide, zip = m[tag .. "_lone"], m[tag .. "_wide"], m[tag .. "_zip"]
+    base = need(zip, "the angles of a pair differ", f).outputs[1]
+    lone, wide = lone.outputs[1], wide.outputs[1]
+    local rank = need(f:rank(), "the rank of the angles is unknown", f)
+    need(lone:rank() == rank + 1 and lone:dim(-1) == 1 and wide:rank() == rank + 1 and wide:dim(-1) == 2
+      and base:rank() == rank, "the angles are doubled otherwise", base)
+    for axis = 0, rank - 1 do
+      need(wide:dim(axis) == f:dim(axis), "the angles are doubled otherwise", wide)
+      need(axis == rank - 1 or base:dim(axis) == f:dim(axis), "the angles are doubled otherwise", base)
+    end
+  else
+    local twice = need(m[tag .. "_twice"], "the angles of a pair differ", f)
+    base = twice.outputs[1]
+    need(is_last(twice.attrs.axis, base:rank()), "the angles are doubled otherwise", base)
+  end
+  for _, step in ipairs(steps(v, base)) do
+    local was = step.outputs[1]
+    need(base:rank() ~= 1 or step.op ~= "Gather", "a step looks at the last axis", was)
+    need(base:dim(-1) == width and was:dim(-1) == width, "a step looks at the last axis", was)
+    f = step.op == "Mul" and op.Mul(f, step.inputs[step.inputs[1] == base and 2 or 1]) or step:with(f)
+    base = was
+  end
+  return f
+end
+
+-- c, which broadcasts to the pairs of x, as [S,D/2] or [1 or B,S,D/2]; then whether x is [B,S,H,D] and not [B,H,S,D].
+local function rows(op, x, c)
+  local rank = need(c:rank(), "the rank of the angles is unknown", c)
+  need(rank > 1 and rank < 5 and c:dim(-1) == x:dim(-1) / 2, "the angles are not one for each pair", c)
+  local function size(axis) return axis + rank < 4 and 1 or c:dim(axis + rank - 4) end
+  need(size(0) == 1 or size(0) == x:dim(0), "the angles do not fit", c)
+  local behind = not (size(1) == 1 and size(2) == x:dim(2))
+  need(not behind or (size(2) == 1 and size(1) == x:dim(1)), "the angles do not fit", c)
+  local heads = behind and rank - 2 or rank - 3
+  if heads < 0 or (rank == 3 and not behind) then return c, behind end
+  local made = c.producer
+  if made and made.op == "Unsqueeze" and (made.inputs[2]:dims() or {})[1] == heads and made.inputs[1]:rank() == rank - 1 then
+    return made.inputs[1], behind
+  end
+  return op.Squeeze(c, {heads}), behind
+end
+
+--- Cosines and sines that broadcast to the pairs of x as [S,D/2] or as [1 or B,S,D/2], both; then whether x is [B,S,H,D] and
+--- not [B,H,S,D].
+function rotary.rows(op, x, cos, sin)
+  local cos_rows, behind = rows(op, x, cos)
+  local sin_rows, sin_behind = rows(op, x, sin)
+  need(cos_rows.shape == sin_rows.shape and behind == sin_behind, "sines and cosines differ in shape", sin)
+  return cos_rows, sin_rows, behind
+end
+
+--- The same for a match of `whole`.
+function rotary.angles(op, m)
+  local turned = (m.join or m.zip).outputs[1]
+  local function beside(x, product) return product.inputs[product.inputs[1] == x and 2 or 1] end
+  return rotary.rows(op, m.x, halved(op, m, beside(m.x, m.level), "cos"), halved(op, m, beside(turned, m.upright), "sin"))
+end
+
+--- build(x); or, where x is [B,S,H,D], build(x as [B,S,H*D], H) as x was.
+function rotary.built(op, x, behind, build)
+  if not behind then return build(x) end
+  local heads, width = x:dim(2), x:dim(3)
+  need(type(heads) == "number" and heads > 0, "the number of heads is not known", x)
+  return op.Reshape(build(op.Reshape(x, {0, 0, heads * width}), heads), {0, 0, heads, width})
+end
+
+--- The standard's op.
+function rotary.standard(op, x, cos, sin, behind, pairs)
+  local function wide(c)
+    if c:rank() == 2 then c = op.Unsqueeze(c, {0}) end
+    return c:dim(0) == x:dim(0) and c or op.Expand(c, {x:dim(0), 1, 1})
+  end
+  return rotary.built(op, x, behind, function(rows, heads)
+    return op.RotaryEmbedding{rows, wide(cos), wide(sin), interleaved = pairs and 1 or 0, num_heads = heads}
+  end)
+end
+
+--- ONNX Runtime's own: rows of cosines and sines, and the place of each token's.
+function rotary.contrib(op, x, cos, sin, behind, pairs)
+  local places
+  if cos:rank() == 3 and cos:dim(0) ~= 1 then
+    local lengths = op.Shape{cos, start = 0, ["end"] = 2}
+    places = op.Reshape{op.Range(0, op.ReduceProd{lengths, keepdims = 0}, 1), lengths, allowzero = 1}
+    cos, sin = op.Reshape(cos, {-1, x:dim(-1) / 2}), op.Reshape(sin, {-1, x:dim(-1) / 2})
+  elseif cos:rank() == 3 then
+    cos, sin = op.Squeeze(cos, {0}), op.Squeeze(sin, {0})
+  end
+  return rotary.built(op, x, behind, function(rows)
+    return op["com.microsoft"].RotaryEmbedding{rows, places or {0}, cos, sin, interleaved = pairs and 1 or 0}
+  end)
+end
+
+return rotary
