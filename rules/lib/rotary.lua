@@ -216,4 +216,33 @@ function rotary.contrib(op, x, cos, sin, behind, pairs)
   end)
 end
 
+--- The first elements of x turned and the rest as it is, by a RotaryEmbedding that `turned` builds of the first.
+function rotary.partial(op, x, turned)
+  x:shape "_ H _ _"
+  local function slice(tag) return op.Slice{x, any(tag .. "_from"), inputs = any}:as(tag) end
+  local function join(a, b) return op.Concat{turned(a):as "rotary", b, attrs = any}:as "join" end
+  return either(
+    function() return join(slice "first", slice "second") end,
+    function()
+      local a, b = op.Split{x, maybe(any), attrs = any, outputs = 2}
+      return join(a:as "split", b)
+    end)
+end
+
+--- Ends a match of `partial` where it is not one part of the last axis that is turned; the size of that part.
+function rotary.need_part(m)
+  local outputs = m.split and m.split.outputs or {m.first.outputs[1], m.second.outputs[1]}
+  local width, rest = outputs[1]:dim(-1), outputs[2]:dim(-1)
+  need(type(m.H) == "number", "the number of heads is not known", m.x)
+  need(type(width) == "number" and type(rest) == "number" and width + rest == m.x:dim(-1), "it is not two parts of one", m.x)
+  need(is_last(m.join.attrs.axis, 4), "the parts are put together elsewhere", m.join)
+  if m.split then
+    need(is_last(m.split.attrs.axis, 4), "it is not two parts of one", m.split)
+  else
+    need_slice(m.first, 0, 1)
+    need_slice(m.second, width, 1)
+  end
+  return width
+end
+
 return rotary

@@ -1,0 +1,48 @@
+--- Rotary embeddings of a part of each head as the standard writes them.
+local rotary = lib "rotary"
+
+return rule {
+  doc = [[ concat(RotaryEmbedding(x[..., :r], cos, sin), x[..., r:])   =>   RotaryEmbedding(x, cos, sin, rotary_embedding_dim = r) ]],
+  phase = "target",
+
+  match = function(op, x, cos, sin, pairs, H)
+    return rotary.partial(op, x, function(a) return op.RotaryEmbedding{a, cos, sin, interleaved = pairs} end)
+  end,
+
+  where = function(m) m.part = rotary.need_part(m) end,
+
+  rewrite = function(op, m)
+    return op.RotaryEmbedding{m.x, m.cos, m.sin, interleaved = m.pairs, rotary_embedding_dim = m.part, num_heads = m.H}
+  end,
+
+  examples = {
+    { "slices", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4,10] x, float[2,4,4] c, float[2,4,4] s) => (float[2,3,4,10] y)
+        <int64[1] zero = {0}, int64[1] part = {8}, int64[1] far = {100}, int64[1] last = {3}> {
+          a = Slice(x, zero, part, last)
+          b = Slice(x, part, far, last)
+          r = RotaryEmbedding <interleaved = 1> (a, c, s)
+          y = Concat <axis = -1> (r, b)
+        }]],
+      [[y = RotaryEmbedding <interleaved = 1, num_heads = 3, rotary_embedding_dim = 8> (x, c, s)]] },
+    { "a split", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4,10] x, float[2,4,4] c, float[2,4,4] s) => (float[2,3,4,10] y) <int64[2] parts = {8,2}> {
+          a, b = Split <axis = -1> (x, parts)
+          r = RotaryEmbedding(a, c, s)
+          y = Concat <axis = -1> (r, b)
+        }]],
+      [[y = RotaryEmbedding <num_heads = 3, rotary_embedding_dim = 8> (x, c, s)]] },
+    { "another part behind it", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4,10] x, float[2,4,4] c, float[2,4,4] s) => (float[2,3,4,10] y)
+        <int64[1] zero = {0}, int64[1] two = {2}, int64[1] part = {8}, int64[1] last = {3}> {
+          a = Slice(x, zero, part, last)
+          b = Slice(x, zero, two, last)
+          r = RotaryEmbedding(a, c, s)
+          y = Concat <axis = -1> (r, b)
+        }]],
+      rejected = "these are not the elements to turn" },
+  },
+}
