@@ -6,6 +6,7 @@ support/tensor_cast.py, collectives and the walk itself in support/ranks.py."""
 import numpy as np
 import onnx
 from onnx.reference.op_run import OpRun
+from onnx.reference.ops.op_rotary_embedding import rotary_embedding
 
 from support import ranks, tensor_cast
 
@@ -151,6 +152,22 @@ class MultiheadAttention(OpRun):
         return added.astype(q.dtype)
 
 
+class RotaryEmbedding(OpRun):
+    """ONNX Runtime's own; one place alone is that of the first token."""
+    op_domain = "com.microsoft"
+
+    # pylint: disable=too-many-arguments,unused-argument
+    def _run(self, x, places, cos, sin, interleaved=0, num_heads=0,
+             rotary_embedding_dim=0, is_packed_batching=0, scale=1.0):
+        shape = x.shape[0], x.shape[-2 if x.ndim == 4 else 1]
+        if places.size == 1:
+            places = np.broadcast_to(places.ravel() + np.arange(shape[1]),
+                                     shape)
+        heads_of = num_heads or x.shape[-1] // (2 * cos.shape[-1])
+        return (rotary_embedding(x, cos, sin, places, interleaved,
+                                 rotary_embedding_dim, heads_of),)
+
+
 def position_bias(table, index, window):
     """[1,H,N,N] of a table of relative positions."""
     size = window[0] * window[1]
@@ -273,8 +290,9 @@ class ShiftedWindowAttention(OpRun):
 
 OPS = [Linear, MHAInProjection, ScaledDotProductAttention,
        scaled_dot_product_attention, AttentionForward, MultiheadAttention,
-       RelativePositionBias, SwinWindowPartition, SwinWindowReverse,
-       SwinAttention, ShiftedWindowAttention, *tensor_cast.OPS]
+       RelativePositionBias, RotaryEmbedding, SwinWindowPartition,
+       SwinWindowReverse, SwinAttention, ShiftedWindowAttention,
+       *tensor_cast.OPS]
 DOMAINS = {"ruleengine", "aten", "tensor_cast"}
 
 
