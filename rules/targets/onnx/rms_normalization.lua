@@ -2,14 +2,15 @@
 local norm = lib "norm"
 
 return rule {
-  doc = [[ x / sqrt(mean(x^2) + epsilon) * w   =>   RMSNormalization(x, w, epsilon)    over the last axis, from opset 23 on ]],
+  doc = [[
+    x / sqrt(mean(x^2) + epsilon) * w   =>   RMSNormalization(x, w, epsilon)    over the last axis, from opset 23 on
+
+    Where x is of a smaller type the quotient is computed in float and cast back, as the op does.]],
   phase = "target",
 
   match = function(op, x, w, epsilon) return norm.rms(op, x, w, epsilon) end,
 
-  where = function(m)
-    need(m.x.dtype == "float", "runtimes differ in the precision of other types", m.x)
-  end,
+  where = function(m) norm.need_float(m, m.x) end,
 
   rewrite = function(op, m)
     return op.RMSNormalization{m.x, m.w, axis = -1, epsilon = norm.epsilon(m.epsilon)}
@@ -27,6 +28,21 @@ return rule {
           d = Div(one, r)
           n = Mul(x, d)
           y = Mul(w, n)
+        }]],
+      "y = RMSNormalization <axis = -1, epsilon = 0.000001> (x, w)" },
+    { "halves that are normalized in float", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float16[2,3,4] x, float16[4] w) => (float16[2,3,4] y)
+        <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {
+          f = Cast <to = 1> (x)
+          s = Pow(f, two)
+          m = ReduceMean(s, last)
+          a = Add(m, tiny)
+          r = Sqrt(a)
+          i = Reciprocal(r)
+          n = Mul(f, i)
+          h = Cast <to = 10> (n)
+          y = Mul(w, h)
         }]],
       "y = RMSNormalization <axis = -1, epsilon = 0.000001> (x, w)" },
     { "a mean over other axes", [[
@@ -60,6 +76,20 @@ return rule {
           y = Mul(n, w)
         }]],
       rejected = "epsilon is not a constant" },
+    { "halves that become floats", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float16[2,3,4] x, float[4] w) => (float[2,3,4] y)
+        <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {
+          f = Cast <to = 1> (x)
+          s = Mul(f, f)
+          m = ReduceMean(s, last)
+          a = Add(m, tiny)
+          r = Sqrt(a)
+          n = Div(f, r)
+          y = Mul(w, n)
+        }]],
+      [[f = Cast <to = 1> (x)
+        y = RMSNormalization <axis = -1, epsilon = 0.000001> (f, w)]] },
     { "in doubles", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (double[2,3,4] x, double[4] w) => (double[2,3,4] y)

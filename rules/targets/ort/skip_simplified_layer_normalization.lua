@@ -5,7 +5,8 @@ return rule {
   doc = [[
     s = x + skip; s / sqrt(mean(s^2) + epsilon) * w   =>   SkipSimplifiedLayerNormalization(x, skip, w, epsilon)
 
-    It hands out the sum as well.]],
+    It hands out the sum as well. Where that is of a smaller type the quotient is computed in float and cast back, as the
+    op does.]],
   phase = "target",
 
   match = function(op, x, skip, w, epsilon)
@@ -13,7 +14,10 @@ return rule {
     return norm.rms(op, sum, w, epsilon), sum
   end,
 
-  where = function(m) norm.need_skip(m) end,
+  where = function(m)
+    norm.need_float(m, m.x)
+    norm.need_skip(m)
+  end,
 
   rewrite = function(op, m)
     local y, _, _, sum = op["com.microsoft"].SkipSimplifiedLayerNormalization{m.x, m.skip, m.w,
@@ -32,6 +36,20 @@ return rule {
           r = Sqrt(a)
           n = Div(s, r)
           y = Mul(w, n)
+        }]],
+      "y, mean, variance, s = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.000001> (x, z, w)" },
+    { "halves that are normalized in float", [[
+        (float16[2,3,4] x, float16[2,3,4] z, float16[4] w) => (float16[2,3,4] y, float16[2,3,4] s)
+        <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {
+          s = Add(x, z)
+          f = Cast <to = 1> (s)
+          p = Pow(f, two)
+          m = ReduceMean(p, last)
+          a = Add(m, tiny)
+          r = Sqrt(a)
+          n = Div(f, r)
+          h = Cast <to = 10> (n)
+          y = Mul(w, h)
         }]],
       "y, mean, variance, s = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.000001> (x, z, w)" },
     { "one row for all tokens", [[
@@ -57,6 +75,6 @@ return rule {
           n = Div(s, r)
           y = Mul(w, n)
         }]],
-      rejected = "the op has no such type" },
+      rejected = "runtimes differ in the precision" },
   },
 }

@@ -16,6 +16,7 @@ return rule {
   end,
 
   where = function(m)
+    need(m.x.dtype == "float" or m.x.dtype == "float16", "the op has no such type on every device", m.x)
     need(m.axis == -1 or m.axis == 2, "it is no norm of the last axis alone", m.x)
     need(m.epsilon >= 0, "epsilon is negative", m.x)
     norm.need_skip(m)

@@ -1,0 +1,81 @@
+--- A norm by mean and variance as the standard writes it.
+local norm = lib "norm"
+
+return rule {
+  doc = [[
+    (x - mean(x)) / sqrt(variance(x) + epsilon) * w + b   =>   LayerNormalization(x, w, b, epsilon)
+
+    Over the last axis, from opset 17 on. Where x is of a smaller type the quotient is computed in float and cast back, as
+    the op does.]],
+  phase = "target",
+
+  match = function(op, x, w, b, epsilon) return norm.layer(op, x, w, b, epsilon) end,
+
+  where = function(m) norm.need_float(m, m.x) end,
+
+  rewrite = function(op, m)
+    return op.LayerNormalization{m.x, m.w, m.b, axis = -1, epsilon = norm.epsilon(m.epsilon)}
+  end,
+
+  examples = {
+    { "in floats", [[
+        (float[2,3,4] x, float[4] w, float[4] b) => (float[2,3,4] y)
+        <float two = {2.0}, float tiny = {0.00001}, int64[1] last = {-1}> {
+          m = ReduceMean(x, last)
+          c = Sub(x, m)
+          s = Pow(c, two)
+          v = ReduceMean(s, last)
+          a = Add(v, tiny)
+          r = Sqrt(a)
+          n = Div(c, r)
+          p = Mul(n, w)
+          y = Add(p, b)
+        }]],
+      "y = LayerNormalization <axis = -1, epsilon = 0.00001> (x, w, b)" },
+    { "halves that are normalized in float", [[
+        (float16[2,3,4] x, float16[4] w, float16[4] b) => (float16[2,3,4] y)
+        <float tiny = {0.00001}, int64[1] last = {-1}> {
+          f = Cast <to = 1> (x)
+          m = ReduceMean(f, last)
+          c = Sub(f, m)
+          s = Mul(c, c)
+          v = ReduceMean(s, last)
+          a = Add(v, tiny)
+          r = Sqrt(a)
+          i = Reciprocal(r)
+          n = Mul(c, i)
+          h = Cast <to = 10> (n)
+          p = Mul(w, h)
+          y = Add(b, p)
+        }]],
+      "y = LayerNormalization <axis = -1, epsilon = 0.00001> (x, w, b)" },
+    { "an epsilon that is computed", [[
+        (float[2,3,4] x, float[4] w, float[4] b, float tiny) => (float[2,3,4] y)
+        <float two = {2.0}, int64[1] last = {-1}> {
+          m = ReduceMean(x, last)
+          c = Sub(x, m)
+          s = Pow(c, two)
+          v = ReduceMean(s, last)
+          a = Add(v, tiny)
+          r = Sqrt(a)
+          n = Div(c, r)
+          p = Mul(n, w)
+          y = Add(p, b)
+        }]],
+      rejected = "epsilon is not a constant" },
+    { "in doubles", [[
+        (double[2,3,4] x, double[4] w, double[4] b) => (double[2,3,4] y)
+        <double two = {2.0}, double tiny = {0.00001}, int64[1] last = {-1}> {
+          m = ReduceMean(x, last)
+          c = Sub(x, m)
+          s = Pow(c, two)
+          v = ReduceMean(s, last)
+          a = Add(v, tiny)
+          r = Sqrt(a)
+          n = Div(c, r)
+          p = Mul(n, w)
+          y = Add(p, b)
+        }]],
+      rejected = "runtimes differ in the precision" },
+  },
+}
