@@ -85,6 +85,23 @@ function attention.split(op, x, H, width)
   return op.Transpose{op.Reshape(x, {0, 0, H, width}), perm = {0, 2, 1, 3}}
 end
 
+--- The mask as what is added to the scores, with the lengths of queries and keys, as ONNX Runtime's own ops want it.
+function attention.bias(op, m)
+  local bias = m.mask
+  if not bias then return nil end
+  local rank = need(bias:rank(), "the rank of the mask is unknown", bias)
+  -- 0 where the mask keeps, -inf where it hides.
+  if bias.dtype == "bool" then bias = op.Log(op.Cast{bias, to = m.q.dtype}) end
+  if rank == 4 and bias:dim(2) == m.S and bias:dim(3) == m.L then return bias end
+  local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
+  return op.Expand(bias, op.Concat{{1, 1}, lengths, axis = 0})
+end
+
+--- y, of ONNX Runtime's own ops, where a query that sees no key gives zeros.
+function attention.seen(op, y, bias)
+  return bias and op.Where(op.IsNaN(y), 0, y) or y
+end
+
 function attention.positive(size) return type(size) == "number" and size > 0 end
 
 --- Whether the match of `fused` says how many heads there are, and its inputs have them.

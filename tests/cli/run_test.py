@@ -389,7 +389,7 @@ class Options(RunTest):
         done = self.run_ok("run", "cancel.lua", "cap.onnxtxt", "-o",
                            "cap.out.onnxtxt", "--target", "ort")
         self.assertIn("stays portable, ort has no form for it: "
-                      "MultiHeadAttention has no soft cap", done.err)
+                      "GroupQueryAttention wants heads of one width", done.err)
 
     def test_opset(self):
         self.run_ok("run", "cancel.lua", "m.onnx", "--opset", "23", "-o",

@@ -1,24 +1,26 @@
---- Causal attention whose key heads serve several query heads as ONNX Runtime's own op.
+--- Attention whose key heads serve several query heads as ONNX Runtime's own op, and what no other of its ops can say.
 local attention = lib "attention"
 
 return rule {
   doc = [[
-    ScaledDotProductAttention(q, k, v, is_causal = 1), fewer key than query heads
-      =>   heads(GroupQueryAttention(merged q, merged k, merged v, lengths))
+    ScaledDotProductAttention(q, k, v, mask)   =>   heads(GroupQueryAttention(merged q, merged k, merged v, lengths, bias))
 
-    The key heads are not repeated.]],
+    Where it is causal, with fewer key than query heads (which are not repeated), or with a mask; and with a soft cap. One
+    that is not causal and has no soft cap goes to MultiHeadAttention, as only ONNX Runtime of 2026 knows the attribute.]],
   phase = "target",
 
-  match = function(op, q, k, v, scale, softcap, H)
-    return attention.fused(op, {q = q, k = k, v = v, scale = scale, causal = 1, softcap = softcap, H = H})
+  match = function(op, q, k, v, mask, scale, causal, softcap, H)
+    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
   end,
 
   where = function(m)
     attention.need_widths(m)
     need(m.q.dtype == "float" or m.q.dtype == "float16", "GroupQueryAttention has no such type", m.q)
     need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
-    need(m.G < m.H, "there are as many key heads as query heads", m.k)
-    need(m.S == m.L, "causal between sequences of different length", m.q)
+    need(m.softcap >= 0, "the soft cap is negative", m.q)
+    need(m.softcap ~= 0 or m.causal ~= 0, "MultiHeadAttention says it", m.q)
+    need(m.softcap ~= 0 or m.mask or m.G < m.H, "there are as many key heads as query heads", m.k)
+    need(m.S == m.L, "queries and keys of different length", m.q)
     need(m.q:dim(0) ~= 0, "there is no batch", m.q)
     need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention wants heads of one width, a multiple of 8", m.q)
   end,
@@ -27,10 +29,11 @@ return rule {
     local function size(axis) return op.Shape{m.q, start = axis, ["end"] = axis + 1} end
     local total = op.Cast{size(2), to = "int32"}
     local last = op.Expand(op.Cast{op.Sub(size(2), 1), to = "int32"}, size(0))
+    local bias = attention.bias(op, m)
     local y = op["com.microsoft"].GroupQueryAttention{attention.merged(op, m.q, m.H, m.D),
-      attention.merged(op, m.k, m.G, m.D), attention.merged(op, m.v, m.G, m.D), nil, nil, last, total,
-      num_heads = m.H, kv_num_heads = m.G, scale = m.scale, softcap = m.softcap}
-    return attention.split(op, y, m.H, m.E)
+      attention.merged(op, m.k, m.G, m.D), attention.merged(op, m.v, m.G, m.D), nil, nil, last, total, nil, nil, nil, bias,
+      num_heads = m.H, kv_num_heads = m.G, scale = m.scale, softcap = m.softcap, causal = m.causal == 0 and 0 or nil}
+    return attention.split(op, attention.seen(op, y, bias), m.H, m.E)
   end,
 
   examples = {
@@ -52,6 +55,55 @@ return rule {
         split = Constant <value = int64[4] {0,0,4,8}> ()
         s = Reshape(a, split)
         y = Transpose <perm = [0,2,1,3]> (s)]] },
+    { "and a mask", [[
+        (float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v, bool[2,1,1,6] mask) => (float[2,4,6,8] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v, mask)
+        }]],
+      [[merged = Constant <value = int64[3] {0,0,32}> ()
+        qt = Transpose <perm = [0,2,1,3]> (q)
+        qm = Reshape(qt, merged)
+        kt = Transpose <perm = [0,2,1,3]> (k)
+        km = Reshape(kt, merged)
+        vt = Transpose <perm = [0,2,1,3]> (v)
+        vm = Reshape(vt, merged)
+        last = Constant <value = int32[2] {5,5}> ()
+        total = Constant <value = int32[1] {6}> ()
+        number = Cast <to = 1> (mask)
+        hiding = Log(number)
+        lengths = Constant <value = int64[4] {1,1,6,6}> ()
+        bias = Expand(hiding, lengths)
+        a = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 4>
+          (qm, km, vm, "", "", last, total, "", "", "", bias)
+        n = IsNaN(a)
+        zero = Constant <value = float {0.0}> ()
+        w = Where(n, zero, a)
+        split = Constant <value = int64[4] {0,0,4,8}> ()
+        s = Reshape(w, split)
+        y = Transpose <perm = [0,2,1,3]> (s)]] },
+    { "a soft cap", [[
+        (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, softcap = 30.0, scale = 0.25> (q, k, v)
+        }]],
+      [[merged = Constant <value = int64[3] {0,0,32}> ()
+        grouped = Constant <value = int64[3] {0,0,16}> ()
+        qt = Transpose <perm = [0,2,1,3]> (q)
+        qm = Reshape(qt, merged)
+        kt = Transpose <perm = [0,2,1,3]> (k)
+        km = Reshape(kt, grouped)
+        vt = Transpose <perm = [0,2,1,3]> (v)
+        vm = Reshape(vt, grouped)
+        last = Constant <value = int32[2] {5,5}> ()
+        total = Constant <value = int32[1] {6}> ()
+        a = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, softcap = 30.0, scale = 0.25, causal = 0>
+          (qm, km, vm, "", "", last, total)
+        split = Constant <value = int64[4] {0,0,4,8}> ()
+        s = Reshape(a, split)
+        y = Transpose <perm = [0,2,1,3]> (s)]] },
+    { "neither causal nor capped", [[
+        (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8> (q, k, v)
+        }]],
+      rejected = "MultiHeadAttention says it" },
     { "as many of each", [[
         (float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)

@@ -27,22 +27,11 @@ return rule {
     for i = 1, m.H do serves[i] = math.floor((i - 1) * m.G / m.H) end
     local function repeated(x) return m.G == m.H and x or op.Gather{x, serves, axis = 1} end
 
-    local bias = m.mask
-    if bias then
-      local rank = need(bias:rank(), "the rank of the mask is unknown", bias)
-      -- 0 where the mask keeps, -inf where it hides.
-      if bias.dtype == "bool" then bias = op.Log(op.Cast{bias, to = m.q.dtype}) end
-      if rank < 4 or bias:dim(2) ~= m.S or bias:dim(3) ~= m.L then
-        local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
-        bias = op.Expand(bias, op.Concat{{1, 1}, lengths, axis = 0})
-      end
-    end
-
+    local bias = attention.bias(op, m)
     local y = op["com.microsoft"].MultiHeadAttention{attention.merged(op, m.q, m.H, m.D),
-      attention.merged(op, repeated(m.k), m.H, m.D), attention.merged(op, repeated(m.v), m.H, m.E), nil, nil, bias, num_heads = m.H, scale = m.scale, unidirectional = m.causal ~= 0 and 1 or 0}
-    -- A query that sees no key gives zeros.
-    if bias then y = op.Where(op.IsNaN(y), 0, y) end
-    return attention.split(op, y, m.H, m.E)
+      attention.merged(op, repeated(m.k), m.H, m.D), attention.merged(op, repeated(m.v), m.H, m.E), nil, nil, bias,
+      num_heads = m.H, scale = m.scale, unidirectional = m.causal ~= 0 and 1 or 0}
+    return attention.split(op, attention.seen(op, y, bias), m.H, m.E)
   end,
 
   examples = {
