@@ -1,0 +1,170 @@
+"""Every way to write a rotary embedding that the targets' rules know, as models:
+as llama (halves, each angle twice), gpt-oss (halves, each angle once), GPT-J
+and Cohere (neighbours), ChatGLM (pairs on an axis of their own) and GPT-NeoX (a
+part of each head) do, with angles that are computed or come from tables."""
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from support import attention_forms
+
+B, H, S, D, REST = 2, 3, 5, 8, 2
+CHOICES = {
+    "pairs": ["halves", "halves_split", "neighbours", "neighbours_axis"],
+    "angles": ["one", "batch", "table", "gathered"],
+    "written": ["whole", "whole_late", "parts"],
+    "heads": ["before", "behind"],
+    "scaled": ["no", "yes"],
+    "kind": ["float", "half"],
+    "part": ["all", "first"],
+    "batch": ["fixed", "symbolic"],
+    "opset": [17, 21, 23],
+}
+FAR = np.iinfo(np.int64).max
+
+
+class Writer(attention_forms.Writer):
+    def __init__(self, form):
+        super().__init__(form)
+        self.neighbours = form["pairs"].startswith("neighbours")
+        self.behind = form["heads"] == "behind"
+        self.half = form["kind"] == "half"
+
+    def integers(self, *values):
+        return self.constant(values, np.int64)
+
+    def slice(self, x, start, end, step=1):
+        return self.op("Slice", x, *(self.integers(n) for n in
+                                     (start, end, 3, step)))
+
+    def parts(self, x):
+        """The two elements of each pair."""
+        how = self.form["pairs"]
+        if how == "halves":
+            return self.slice(x, 0, D // 2), self.slice(x, D // 2, FAR)
+        if how == "neighbours":
+            return self.slice(x, 0, FAR, 2), self.slice(x, 1, FAR, 2)
+        if how == "neighbours_axis":
+            shape = (S, H) if self.behind else (H, S)
+            cut = self.op("Reshape", x, self.integers(0, *shape, D // 2, 2))
+            return tuple(self.op("Gather", cut, self.constant(i, np.int64),
+                                 axis=-1) for i in range(2))
+        names = ["first", "second"]
+        self.nodes.append(helper.make_node(
+            "Split", [x, self.integers(D // 2, D // 2)], names, axis=-1))
+        return names
+
+    def joined(self, a, b):
+        if not self.neighbours:
+            return self.op("Concat", a, b, axis=-1)
+        pair = [self.op("Unsqueeze", x, self.integers(-1)) for x in (a, b)]
+        shape = (S, H) if self.behind else (H, S)
+        return self.op("Reshape", self.op("Concat", *pair, axis=-1),
+                       self.integers(0, *shape, D))
+
+    def twice(self, angles, leads):
+        if not self.neighbours:
+            return self.op("Concat", angles, angles, axis=-1)
+        lone = self.op("Unsqueeze", angles, self.integers(-1))
+        wide = self.op("Tile", lone, self.integers(*[1] * (leads + 1), 2))
+        return self.op("Reshape", wide,
+                       self.integers(*[0] * leads, D))
+
+    def wave(self, kind, angles):
+        """Cosine or sine, to be multiplied with x or with its parts."""
+        written, how = self.form["written"], self.form["angles"]
+        if how in ("table", "gathered"):
+            rows = S if how == "table" else 2 * S
+            table = np.random.default_rng(len(kind)).random((rows, D // 2))
+            if written != "parts":
+                table = (np.repeat(table, 2, -1) if self.neighbours
+                         else np.concatenate([table, table], -1))
+            x = self.constant(table)
+            if how == "gathered":
+                x = self.op("Gather", x, angles, axis=0)
+        elif written == "whole":
+            x = self.op(kind, self.twice(angles, 2))
+        else:
+            x = self.op(kind, angles)
+            x = x if written == "parts" else self.twice(x, 2)
+        if self.form["scaled"] == "yes":
+            x = self.op("Mul", x, self.constant(1.25))
+        if self.half:
+            x = self.op("Cast", x, to=TensorProto.FLOAT16)
+        # Beside the heads' axis.
+        if how == "table" and not self.behind:
+            return x
+        return self.op("Unsqueeze", x, self.integers(
+            (1 if self.behind else 0) if how == "table"
+            else (2 if self.behind else 1)))
+
+    def angles(self):
+        how = self.form["angles"]
+        if how == "table":
+            return None
+        if how == "gathered":
+            return self.input("places", B, S, kind=TensorProto.INT64)
+        if how == "batch":
+            return self.input("angles", B, S, D // 2)
+        self.inputs.append(helper.make_tensor_value_info(
+            "angles", TensorProto.FLOAT, (1, S, D // 2)))
+        return "angles"
+
+    def turned(self, x):
+        angles = self.angles()
+        cos, sin = (self.wave(kind, angles) for kind in ("Cos", "Sin"))
+        a, b = self.parts(x)
+        if self.form["written"] != "parts":
+            quarter = self.joined(self.op("Neg", b), a)
+            return self.op("Add", self.op("Mul", x, cos),
+                           self.op("Mul", quarter, sin))
+        return self.joined(
+            self.op("Sub", self.op("Mul", a, cos), self.op("Mul", b, sin)),
+            self.op("Add", self.op("Mul", b, cos), self.op("Mul", a, sin)))
+
+    def model(self):
+        kind = TensorProto.FLOAT16 if self.half else TensorProto.FLOAT
+        width = D + REST if self.form["part"] == "first" else D
+        shape = (B, S, H, width) if self.behind else (B, H, S, width)
+        x = self.input("x", *shape, kind=kind)
+        if width == D:
+            y = self.turned(x)
+        else:
+            y = self.op("Concat", self.turned(self.slice(x, 0, D)),
+                        self.slice(x, D, FAR), axis=-1)
+        batch = "batch" if self.form["batch"] == "symbolic" else B
+        graph = helper.make_graph(
+            self.nodes, "form", self.inputs,
+            [helper.make_tensor_value_info(y, kind, (batch, *shape[1:]))],
+            self.weights)
+        return helper.make_model(
+            graph, ir_version=8, opset_imports=[
+                helper.make_opsetid("", self.form["opset"])])
+
+
+def feeds(model):
+    random = np.random.default_rng(1)
+    arrays = {}
+    for value in model.graph.input:
+        kind = value.type.tensor_type
+        shape = [B if d.dim_param else d.dim_value for d in kind.shape.dim]
+        if kind.elem_type == TensorProto.INT64:
+            arrays[value.name] = random.integers(-S, S, shape)
+        else:
+            arrays[value.name] = random.standard_normal(shape).astype(
+                helper.tensor_dtype_to_np_dtype(kind.elem_type))
+    return arrays
+
+
+def build(form):
+    model = Writer(form).model()
+    onnx.checker.check_model(model)
+    return model
+
+
+FORMS = attention_forms.pairwise(CHOICES) + [
+    {**{name: choices[0] for name, choices in CHOICES.items()},
+     "pairs": p, "angles": a, "written": w, "heads": h}
+    for p in CHOICES["pairs"] for a in CHOICES["angles"]
+    for w in CHOICES["written"] for h in CHOICES["heads"]]
