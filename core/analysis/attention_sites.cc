@@ -22,9 +22,9 @@ constexpr int kFar = 24;
 // What may stand between the scores' product and the softmax: scales, masks,
 // caps, and what moves axes about.
 constexpr auto kBefore = std::to_array<std::string_view>(
-    {"Add", "Cast", "Clip", "Div", "Expand", "Identity", "Max", "Min", "Mul",
-     "Reshape", "Slice", "Squeeze", "Sub", "Tanh", "Transpose", "Unsqueeze",
-     "Where"});
+    {"Add", "Cast", "Clip", "Concat", "Div", "Expand", "Identity", "Max", "Min",
+     "Mul", "Pad", "Reshape", "Slice", "Squeeze", "Sub", "Tanh", "Transpose",
+     "Unsqueeze", "Where"});
 // What may stand between the softmax and the product with the values.
 constexpr auto kAfter = std::to_array<std::string_view>(
     {"Cast", "Dropout", "Expand", "Identity", "Mul", "Reshape", "Slice",

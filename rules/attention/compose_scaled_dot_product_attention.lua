@@ -9,12 +9,16 @@ return rule {
     for each head goes to q. A soft cap is tanh between scale and mask. Masks are added, taken away, and chosen by
     Where, in any number and order; a scale after them scales them too. Dropout is carried as dropout_p. Key and
     value heads that are repeated by Expand, or one for all, stay as few as they are. Scores that something else reads
-    stay for that.]],
+    stay for that. A sink, one more score in each row whose probability is left out, becomes a key and a value of zeros
+    with the sink as its mask. Halves that are multiplied or masked in float are attended to in float.]],
   phase = "attention",
   after = "fuse_masked_attention",
 
   match = function(op, q, k, v, swapped, scale, q_scale, k_scale, head_scale, cap, times, mask, fill, shown, hidden,
-                   guard_fill, ratio, training, B, H, S, T)
+                   guard_fill, ratio, training, sink, pads, to, axes, B, H, S, T, E)
+    q:shape "_ _ S _"
+    v:shape "_ _ _ E"
+
     local keys = attention.transposed(op, k, "split", swapped)
     keys = attention.scaled(op, keys, k_scale, "k_divided")
     local scores = context(op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):shape "B H S T")
@@ -22,18 +26,22 @@ return rule {
       function() head_scale:shape "... H 1 1"; return op.Mul(scores, head_scale) end,
       context(op.Mul(scores, scale)), context(op.Div(scores, scale):as "divided"), scores)
     local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,
-      hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training })
+      hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training, sink = sink, pads = pads, to = to, axes = axes })
     return op.MatMul(p, attention.repeated(op, v, "L", "E"))
   end,
 
   where = function(m) m.numbers = attention.numbers(m, {m.T, m.S, m.H, m.B}) end,
 
   rewrite = function(op, m)
-    local q, k = m.q, m.k
+    local q, k, v, mask = m.q, m.k, m.v, attention.mask(op, m, m.numbers)
     if m.head_scale then q = op.Mul(q, m.head_scale) end
     if m.split then k = op.Transpose{k, perm = {0, 2, 1, 3}} end
     if m.swapped then k = op.Transpose{m.swapped, perm = {0, 1, 3, 2}} end
-    return attention.build(op, m, q, k, m.v, attention.mask(op, m, m.numbers), m.B, m.H)
+    if m.sunk then
+      local one_more = {0, 0, 0, 0, 0, 0, 1, 0}
+      k, v, mask = op.Pad(k, one_more), op.Pad(v, one_more), attention.sink_mask(op, m, mask, {m.T, m.S, m.H, m.B})
+    end
+    return attention.build(op, m, q, k, v, mask, m.B, m.H)
   end,
 
   examples = {
@@ -161,6 +169,75 @@ return rule {
           y = MatMul(h, v)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, m)" },
+    { "scores of halves that are masked in float", [[
+        (float16[2,4,8,16] q, float16[2,4,8,16] k, float16[2,4,8,16] v, float[2,1,8,8] m) => (float16[2,4,8,16] y) {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          w = Cast <to = 1> (s)
+          a = Add(w, m)
+          p = Softmax <axis = -1> (a)
+          h = Cast <to = 10> (p)
+          y = MatMul(h, v)
+        }]],
+      [[qf = Cast <to = 1> (q)
+        kf = Cast <to = 1> (k)
+        vf = Cast <to = 1> (v)
+        yf = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (qf, kf, vf, m)
+        y = Cast <to = 10> (yf)]] },
+    { "a sink for each head", [[
+        (float[2,4,8,16] q, float[2,4,6,16] k, float[2,4,6,16] v, float[2,1,1,6] m, float[1,4,1,1] sink)
+          => (float[2,4,8,16] y)
+        <int64[4] wide = {2,4,8,1}, int64[1] from = {0}, int64[1] to = {-1}, int64[1] last = {3}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          a = Add(s, m)
+          e = Expand(sink, wide)
+          c = Concat <axis = -1> (a, e)
+          r = ReduceMax <keepdims = 1> (c, to)
+          d = Sub(c, r)
+          p = Softmax <axis = -1> (d)
+          z = Slice(p, from, to, last)
+          y = MatMul(z, v)
+        }]],
+      [[one = Constant <value = int64[8] {0,0,0,0,0,0,1,0}> ()
+        kp = Pad(k, one)
+        vp = Pad(v, one)
+        shown = Constant <value = int64[4] {2,4,1,6}> ()
+        me = Expand(m, shown)
+        column = Constant <value = int64[4] {2,4,1,1}> ()
+        se = Expand(sink, column)
+        mask = Concat <axis = -1> (me, se)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)]] },
+    { "a sink of zero", [[
+        (float[2,4,8,16] q, float[2,4,6,16] k, float[2,4,6,16] v) => (float[2,4,8,16] y)
+        <int64[8] pads = {0,0,0,0,0,0,0,1}, int64[1] from = {0}, int64[1] to = {-1}, int64[1] last = {3}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          c = Pad(s, pads)
+          p = Softmax <axis = -1> (c)
+          z = Slice(p, from, to, last)
+          y = MatMul(z, v)
+        }]],
+      [[one = Constant <value = int64[8] {0,0,0,0,0,0,1,0}> ()
+        kp = Pad(k, one)
+        vp = Pad(v, one)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp)]] },
+    { "the first key of the sum is left out", [[
+        (float[2,4,8,16] q, float[2,4,6,16] k, float[2,4,6,16] v, float[2,4,8,1] sink) => (float[2,4,8,16] y)
+        <int64[1] from = {0}, int64[1] to = {6}, int64[1] last = {3}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          c = Concat <axis = -1> (sink, s)
+          p = Softmax <axis = -1> (c)
+          z = Slice(p, from, to, last)
+          y = MatMul(z, v)
+        }]],
+      [[kt = Transpose <perm = [0,1,3,2]> (k)
+        s = MatMul(q, kt)
+        c = Concat <axis = -1> (sink, s)
+        p = Softmax <axis = -1> (c)
+        z = Slice(p, from, to, last)
+        y = MatMul(z, v)]] },
     { "scores that are read elsewhere", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y, float[2,4,8,8] d)
         <float c = {4.0}> {

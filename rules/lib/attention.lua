@@ -37,16 +37,22 @@ function attention.widened(op, x, batch, heads)
   return op.Expand(x, {batch, heads, 1, 1})
 end
 
---- Builds attention of `heads` heads on four axes, with the scales of what was matched; what is there once serves all
---- batches and heads.
+local function cast(op, x, dtype)
+  return x and x.dtype ~= "bool" and x.dtype ~= dtype and op.Cast{x, to = dtype} or x
+end
+
+--- Builds attention of `heads` heads on four axes, with the scales of what was matched and in the type that it computes
+--- in; what is there once serves all batches and heads.
 function attention.build(op, m, q, k, v, mask, batch, heads)
-  local groups = k:dim(1) == v:dim(1) and k:dim(1) or heads
-  q = attention.widened(op, q, batch, heads)
-  k, v = attention.widened(op, k, batch, groups), attention.widened(op, v, batch, groups)
+  local groups, dtype = k:dim(1) == v:dim(1) and k:dim(1) or heads, m.numbers.dtype
+  q = attention.widened(op, cast(op, q, dtype), batch, heads)
+  k = attention.widened(op, cast(op, k, dtype), batch, groups)
+  v = attention.widened(op, cast(op, v, dtype), batch, groups)
   local width = v:dim(3)
   if type(width) ~= "number" then width = nil end
-  return op.ruleengine.ScaledDotProductAttention{q, k, v, mask, num_heads = heads, head_dim = width,
-    scale = m.numbers.factor, dropout_p = m.numbers.dropped, softcap = m.numbers.softcap}
+  local y = op.ruleengine.ScaledDotProductAttention{q, k, v, cast(op, mask, dtype), num_heads = heads,
+    head_dim = width, scale = m.numbers.factor, dropout_p = m.numbers.dropped, softcap = m.numbers.softcap}
+  return cast(op, y, m.v.dtype)
 end
 
 --- Builds what `repeated` finds: heads of x, [B,G,_,width], each for H / G heads in a row.
@@ -119,12 +125,56 @@ function attention.need_widths(m)
   need(attention.positive(m.D) and attention.positive(m.E), "the size of the heads is not known", m.q)
 end
 
---- softmax of the scores with all that may be done to them: a soft cap, then steps in any order and number; with
---- the guards and the dropout of `probabilities`. p holds the variables.
+--- softmax of the scores with all that may be done to them: a wider type, a soft cap, then steps in any order and
+--- number; with the guards and the dropout of `probabilities`. p holds the variables.
 function attention.softmax(op, scores, p)
+  scores = either(op.Cast{scores, attrs = any}:as "raised", scores)
   scores = either(op.Mul(op.Tanh(op.Div(scores, p.cap)), p.cap), scores)
   scores = many(function(s) return attention.step(op, s, p):as "step" end, scores)
-  return attention.probabilities(op, scores, p)
+  local plain = attention.probabilities(op, scores, p)
+  return p.sink and either(attention.sunk(op, scores, p), plain) or plain
+end
+
+--- softmax with one more score in each row, a sink, which takes its part of the sum and is left out of the result: a
+--- value, or a zero that Pad adds.
+function attention.sunk(op, scores, p)
+  local sink = either(op.Expand(p.sink, any), p.sink)
+  scores = either(op.Concat{scores, sink, axis = -1}, op.Pad(scores, p.pads, maybe(0)):as "padded")
+  local centred = op.Sub(scores, op.ReduceMax{scores, maybe(any), attrs = any}:shape "... 1")
+  local all = attention.probabilities(op, either(centred, scores), p)
+  return op.Slice(all, 0, p.to, p.axes, maybe(1)):as "sunk"
+end
+
+-- Whether all but the last column is kept, and one was added.
+local function need_sink(m, sizes)
+  local left, axes, to = m.sunk.outputs[1], m.axes:constant(), m.to:constant()
+  need(axes and #axes == 1 and (axes[1] == -1 or axes[1] + 1 == #sizes), "it is not the last axis", m.axes)
+  need(to and (to[1] == -1 or to[1] == sizes[1]), "the sink is not the last column", m.to)
+  need(left:dim(-1) == sizes[1], "more than the sink is left out", left)
+  if m.pads then
+    local pads = need(m.pads:constant(), "the pads are not constant", m.pads)
+    for i, pad in ipairs(pads) do need(pad == (i == #pads and 1 or 0), "it is not one more column", m.pads) end
+  else
+    need(m.sink:rank() == #sizes and m.sink:dim(-1) == 1, "the sink is not one column", m.sink)
+  end
+end
+
+--- The mask for one more key, a zero, whose score is the sink. sizes as in `numbers`.
+function attention.sink_mask(op, m, mask, sizes)
+  if mask and mask.dtype == "bool" then mask = op.Where(mask, 0, -math.huge) end
+  local pads, rank = {}, #sizes
+  for i = 1, 2 * rank do pads[i] = i == 2 * rank and 1 or 0 end
+  local wide, column = {}, {}
+  for i = 1, rank do
+    local own = mask and i > rank - mask:rank() and mask:dim(i - 1 - rank) or 1
+    local size = own ~= 1 and own or m.sink and m.sink:dim(i - 1) or 1
+    wide[i], column[i] = size, size
+  end
+  wide[rank], column[rank] = sizes[1], 1
+  if m.padded then return mask and op.Pad(op.Expand(mask, wide), pads) end
+  if mask then return op.Concat{op.Expand(mask, wide), op.Expand(m.sink, column), axis = -1} end
+  pads[rank], pads[2 * rank] = sizes[1], 0
+  return op.Pad(m.sink, pads)
 end
 
 --- One step of the scores s: times a number, less the largest of each row (which no softmax sees), a mask added or
@@ -146,15 +196,15 @@ function attention.step(op, s, p)
 end
 
 --- softmax with what exporters put around it: a guard against rows that are masked as a whole, zeros where the mask
---- hides, and dropout; a softmax of halves may be taken in float.
+--- hides, and dropout; it may be taken in a wider type than what is around it.
 function attention.probabilities(op, scores, p)
-  local plain = op.Softmax{scores, axis = -1}
-  plain = either(op.Cast{op.Softmax{op.Cast{scores, attrs = any}:as "widened", axis = -1}, attrs = any}:as "narrowed", plain)
+  local function narrowed(x) return either(op.Cast{x, attrs = any}:as "narrowed", x) end
+  local plain = op.Softmax{either(op.Cast{scores, attrs = any}:as "widened", scores), axis = -1}
   local y = either(
-    op.Where(op.IsNaN(plain), 0, plain),
+    narrowed(op.Where(op.IsNaN(plain), 0, plain)),
     op.Where(p.hidden, 0, op.Softmax{op.Where(p.hidden, p.guard_fill, scores), axis = -1}),
     op.Where(p.shown, op.Softmax{op.Where(p.shown, scores, p.guard_fill), axis = -1}, 0),
-    plain)
+    narrowed(plain))
   return maybe(op.Dropout{y, maybe(p.ratio), maybe(p.training)}:as "dropout", y)
 end
 
@@ -232,11 +282,27 @@ local function hiding_number(fill, after, alone, dtype)
   return LOWEST / after
 end
 
---- The numbers of what `softmax` found, its conditions met: factor (of all scales), steps, softcap, dropped.
---- sizes: those of the scores, from the last to the first.
+local HALF = { float16 = true, bfloat16 = true }
+
+-- The type that the fused op computes in, and the one of masks. Halves stay halves where nothing but their softmax is
+-- taken in float; where more is, all of it is.
+local function computed_in(m, something_between)
+  local scores = m.raised and m.raised.outputs[1].dtype or m.q.dtype
+  local widest = m.widened and m.widened.outputs[1].dtype or scores
+  local only_softmax = m.widened and not m.raised or m.raised and not something_between
+  if only_softmax and m.q.dtype == m.v.dtype and HALF[m.q.dtype] and widest == "float" then return m.q.dtype, scores end
+  for _, dtype in ipairs{m.q.dtype, scores, m.v.dtype} do
+    need(dtype == widest or (HALF[dtype] and widest == "float"), "the types are others", m.v)
+  end
+  return widest, scores
+end
+
+--- The numbers of what `softmax` found, its conditions met: factor (of all scales), steps, softcap, dropped, and dtype,
+--- which it computes in. sizes: those of the scores, from the last to the first.
 function attention.numbers(m, sizes)
   local n, after, masks = {}, 1, m.guard_fill and 1 or 0
   n.steps, after = attention.steps(m)
+  n.dtype, n.scores_dtype = computed_in(m, #n.steps > 0 or m.cap)
   n.factor = after * attention.factor(m.scale, m.divided)
     * attention.factor(m.q_scale, m.q_divided)
     * attention.factor(m.k_scale, m.k_divided)
@@ -253,17 +319,13 @@ function attention.numbers(m, sizes)
     end
   end
   for _, step in ipairs(n.steps) do
-    if step.fill then step.number = hiding_number(step.fill, step.after, masks == 1 and step.mask, m.q.dtype) end
+    if step.fill then step.number = hiding_number(step.fill, step.after, masks == 1 and step.mask, n.scores_dtype) end
   end
   if m.guard_fill then
     attention.need_mask(m.shown or m.hidden, sizes)
-    hiding_number(m.guard_fill, 1, masks == 1, m.q.dtype)
+    hiding_number(m.guard_fill, 1, masks == 1, n.scores_dtype)
   end
-  if m.narrowed then
-    local wide, y = m.widened.outputs[1], m.narrowed.outputs[1]
-    need(wide.dtype == "float" and y.dtype == m.q.dtype and (y.dtype == "float16" or y.dtype == "bfloat16"),
-      "the types are others", wide)
-  end
+  if m.sunk then need_sink(m, sizes) end
   if m.training then
     need(m.training:scalar() == 0, "dropout may be training", m.training)
   end
