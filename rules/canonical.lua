@@ -9,6 +9,7 @@ return pack {
   "canonical/cancel_casts",
   "canonical/einsum_as_matmul",
   "canonical/softmax_from_exp",
+  "canonical/choice_by_product",
   "canonical/transposed_product",
   "canonical/split_heads",
   "canonical/batched_transpose",

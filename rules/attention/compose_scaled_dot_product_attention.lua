@@ -147,8 +147,8 @@ return rule {
           y = MatMul(p, v)
         }]],
       [[zero = Constant <value = float {0.0}> ()
-        lowest = Constant <value = float {-3.4028234663852886e38}> ()
-        mask = Where(keep, zero, lowest)
+        hiding = Constant <value = float {-1e30}> ()
+        mask = Where(keep, zero, hiding)
         y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]] },
     { "attention between channels, of images of any size", [[
         (float[2,4,8,N] q, float[2,4,8,N] k, float[2,4,8,N] v) => (float[2,4,8,N] y) {
@@ -292,7 +292,7 @@ return rule {
       rejected = "the scale is not a constant" },
     { "a mask that chooses between scores and a small number", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,1,8] keep) => (float[2,4,8,16] y)
-        <float fill = {-10000.0}> {
+        <float fill = {-100.0}> {
           kt = Transpose <perm = [0,1,3,2]> (k)
           s = MatMul(q, kt)
           w = Where(keep, s, fill)

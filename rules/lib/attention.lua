@@ -232,8 +232,6 @@ function attention.need_float(factor, v)
   return factor
 end
 
-local LOWEST = -3.4028234663852886e38
-
 local function contains(nodes, node)
   for _, other in ipairs(nodes) do
     if other == node then return true end
@@ -270,16 +268,40 @@ function attention.steps(m)
   return steps, after
 end
 
--- The number that hides a score when it is added, for the fill that hides it by taking its place; `alone`: there is no
--- other mask.
-local function hiding_number(fill, after, alone, dtype)
+-- What any score is lost in when it is added, though it is far from the lowest number.
+local HIDING = -1e30
+
+-- What a value was before it was only moved or repeated.
+local MOVES = { Expand = true, Gather = true, Reshape = true, Slice = true, Squeeze = true, Unsqueeze = true }
+local function origin(x)
+  while x.producer and MOVES[x.producer.op] do x = x.producer.inputs[1] end
+  return x
+end
+
+-- Whether the step adds nothing, or what hides a score even beside HIDING: 0 or -3e38.
+local function hides_all(step)
+  local function hides(x) return (x:scalar() or 0) * step.after < -1e37 end
+  if step.fill then return step.op ~= "guard" and hides(step.fill) end
+  local node = step.op == "Add" and origin(step.mask).producer
+  if not node or (node.op ~= "Mul" and node.op ~= "Where") then return false end
+  return hides(node.inputs[#node.inputs - 1]) or hides(node.inputs[#node.inputs])
+end
+
+-- The number that hides a score when it is added, for the fill of `step` that hides it by taking its place; `masks` are
+-- all that there are.
+local function hiding_number(step, masks, dtype)
+  local fill = step.fill
   local number = need(fill:scalar(), "the fill of the mask is not a constant", fill)
-  if number * after < -1e37 then return number end
-  -- No score is near -1e9, and a score and the lowest number make the lowest number: a row that hides every key gives the
-  -- mean of all values, as it did. Beside another mask it would not.
-  need(alone and number * after <= -1e9 and (dtype == "float" or dtype == "double"),
-    "the fill of the mask is too small to be a mask", fill)
-  return LOWEST / after
+  if number * step.after < -1e37 then return number end
+  -- No score of a row that sees a key is near the fill, and a score and HIDING make HIDING: a row that hides every key
+  -- gives the mean of all values that no other mask takes away, as it did.
+  need(step.mask and number * step.after <= -1e4 and dtype ~= "float16", "the fill of the mask is too small to be a mask",
+    fill)
+  for _, other in ipairs(masks) do
+    local same = other.fill and other.mask and other.fill:scalar() == number and other.after == step.after
+    need(same or hides_all(other), "the fill of the mask is too small beside another mask", fill)
+  end
+  return HIDING / step.after
 end
 
 local HALF = { float16 = true, bfloat16 = true }
@@ -300,7 +322,7 @@ end
 --- The numbers of what `softmax` found, its conditions met: factor (of all scales), steps, softcap, dropped, and dtype,
 --- which it computes in. sizes: those of the scores, from the last to the first.
 function attention.numbers(m, sizes)
-  local n, after, masks = {}, 1, m.guard_fill and 1 or 0
+  local n, after, masks = {}, 1, {}
   n.steps, after = attention.steps(m)
   n.dtype, n.scores_dtype = computed_in(m, #n.steps > 0 or m.cap)
   n.factor = after * attention.factor(m.scale, m.divided)
@@ -313,17 +335,19 @@ function attention.numbers(m, sizes)
   end
   for _, step in ipairs(n.steps) do
     if step.mask or step.fill then
-      masks, n.last = masks + 1, step
+      masks[#masks + 1], n.last = step, step
       attention.need_mask(step.mask, sizes)
       need(step.after > 0, "the scale after the mask turns its sign", step.mask or step.fill)
     end
   end
-  for _, step in ipairs(n.steps) do
-    if step.fill then step.number = hiding_number(step.fill, step.after, masks == 1 and step.mask, n.scores_dtype) end
+  local guard = m.guard_fill and { op = "guard", mask = m.shown or m.hidden, fill = m.guard_fill, after = 1 }
+  masks[#masks + 1] = guard
+  for _, step in ipairs(masks) do
+    if step.fill then step.number = hiding_number(step, masks, n.scores_dtype) end
   end
-  if m.guard_fill then
-    attention.need_mask(m.shown or m.hidden, sizes)
-    hiding_number(m.guard_fill, 1, masks == 1, n.scores_dtype)
+  if guard then
+    attention.need_mask(guard.mask, sizes)
+    need(#masks == 1 or guard.number < -1e37, "the fill of the mask is too small beside another mask", m.guard_fill)
   end
   if m.sunk then need_sink(m, sizes) end
   if m.training then

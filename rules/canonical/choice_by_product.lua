@@ -1,0 +1,92 @@
+--- Choose where numbers were multiplied by zeros and ones.
+
+local MOVES = { Expand = true, Gather = true, Identity = true, Reshape = true, Slice = true, Squeeze = true,
+  Transpose = true, Trilu = true, Unsqueeze = true }
+
+-- Whether x is made of zeros and ones: truth values as numbers, or parts of such a constant.
+local function is_choice(x)
+  while x.producer and MOVES[x.producer.op] do x = x.producer.inputs[1] end
+  local node = x.producer
+  if node and node.op == "Cast" and node.inputs[1].dtype == "bool" then return true end
+  for _, number in ipairs(x:constant() or {2}) do
+    if number ~= 0 and number ~= 1 then return false end
+  end
+  return true
+end
+
+-- The number that stands in y where b is 0; where b is 1, y is 0.
+local function only_number(b, y)
+  local ones, numbers = b:constant(), y:constant()
+  need(ones and b.shape == y.shape, "what is added is no constant like the other", y)
+  local number = 0
+  for i, one in ipairs(ones) do
+    if one == 0 and number == 0 then number = numbers[i] end
+    need(numbers[i] == (one == 0 and number or 0), "it adds another number", y)
+  end
+  return number
+end
+
+return rule {
+  doc = [[
+    x b + c (1 - b)   =>   Where(b, x, c)      b: zeros and ones
+
+    How masks were written before there was Where; what is added may be a constant.]],
+  phase = "canonical",
+
+  match = function(op, x, b, c, y)
+    c:fits "1"
+    y:const()
+    local chosen, other = op.Mul(x, b), op.Mul(op.Sub(1, b), c)
+    local turned = op.Mul(op.Sub(b, 1), c)
+    return either(op.Add(chosen, other), op.Sub(chosen, turned), op.Sub(chosen, other):as "less",
+      op.Add(chosen, turned):as "less", function() b:const(); return op.Add(chosen, y) end)
+  end,
+
+  where = function(m)
+    need(is_choice(m.b), "they are not known to be zeros and ones", m.b)
+    m.number = m.y and only_number(m.b, m.y)
+  end,
+
+  rewrite = function(op, m)
+    return op.Where(op.Cast{m.b, to = "bool"}, m.x, m.number or m.less and op.Neg(m.c) or m.c)
+  end,
+
+  examples = {
+    { "causal attention of old", [[
+        (float[2,4,8,8] x, int64[1] n) => (float[2,4,8,8] y)
+        <float[1,1,2,2] t = {1.0,0.0,1.0,1.0}, int64[1] from = {0}, int64[1] axis = {2}, int64[4] wide = {1,1,8,8},
+         float one = {1.0}, float c = {10000.0}> {
+          p = Slice(t, from, n, axis)
+          b = Expand(p, wide)
+          a = Mul(x, b)
+          d = Sub(one, b)
+          e = Mul(d, c)
+          y = Sub(a, e)
+        }]],
+      [[p = Slice(t, from, n, axis)
+        b = Expand(p, wide)
+        shown = Cast <to = 9> (b)
+        low = Constant <value = float {-10000.0}> ()
+        y = Where(shown, x, low)]] },
+    { "what is added is a constant", [[
+        (float[2,3] x) => (float[2,3] y) <float[3] b = {1.0,0.0,1.0}, float[3] c = {0.0,-9.0,0.0}> {
+          a = Mul(b, x)
+          y = Add(c, a)
+        }]],
+      "shown = Constant <value = bool[3] {1,0,1}> () low = Constant <value = float {-9.0}> () y = Where(shown, x, low)" },
+    { "a scale and a shift", [[
+        (float[2,3] x) => (float[2,3] y) <float[3] b = {1.0,0.0,1.0}, float[3] c = {0.0,-9.0,1.0}> {
+          a = Mul(b, x)
+          y = Add(c, a)
+        }]],
+      rejected = "it adds another number" },
+    { "a blend", [[
+        (float[2,8] x, float[2,8] b) => (float[2,8] y) <float one = {1.0}, float c = {-10000.0}> {
+          a = Mul(x, b)
+          d = Sub(one, b)
+          e = Mul(d, c)
+          y = Add(a, e)
+        }]],
+      rejected = "they are not known to be zeros and ones" },
+  },
+}
