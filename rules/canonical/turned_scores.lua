@@ -1,0 +1,135 @@
+--- Take the softmax of a product over its last axis, whichever axes move before it.
+
+-- The perm that moves axes as p does, and then as q does.
+local function after(p, q)
+  local perm = {}
+  for i, axis in ipairs(q) do perm[i] = p[axis + 1] end
+  return perm
+end
+
+local function inverse(p)
+  local perm = {}
+  for i, axis in ipairs(p) do perm[axis + 1] = i - 1 end
+  return perm
+end
+
+local function moves(p)
+  for i, axis in ipairs(p) do
+    if axis ~= i - 1 then return true end
+  end
+  return false
+end
+
+-- Whether what reads the softmax is helped by its being turned: a Transpose, or a product that has it on the right.
+local function helps(p)
+  for _, user in ipairs(p.users) do
+    if user.op ~= "Transpose" and (user.op ~= "MatMul" or user.inputs[2] ~= p) then return false end
+  end
+  return true
+end
+
+return rule {
+  doc = [[
+    softmax(f(transpose(a b), y))   =>   transpose(softmax(f(a b, transpose(y))))      softmax over columns of a b
+                                    =>   transpose(softmax(f(b^T a^T, transpose(y))))  softmax over rows of a b
+
+    f are sums, products with one number, and choices, in any number and order. The Transpose moves towards the outputs,
+    where another one takes it away, or the product with the values takes it in.]],
+  phase = "canonical",
+
+  match = function(op, a, b, y, c)
+    local function by_one_number(p)
+      return function() c:const(); c:fits "1"; return p end
+    end
+    local product = op.MatMul(a, b):as "product"
+    local scores = many(function(s)
+      return either(by_one_number(op.Mul(s, c)), by_one_number(op.Div(s, c)), op.Add(s, y), op.Sub(s, y),
+        op.Where(y, s, c), op.Where(y, c, s)):as "step"
+    end, either(op.Transpose{product, attrs = any}:as "turn", product))
+    return op.Softmax{scores, attrs = any}:as "softmax"
+  end,
+
+  where = function(m)
+    local product, axis = m.product.outputs[1], m.softmax.attrs.axis
+    local rank = need(product:rank(), "the rank is unknown", product)
+    local turn, swap = {}, {}
+    for i = 1, rank do turn[i], swap[i] = i - 1, i - 1 end
+    swap[rank - 1], swap[rank] = rank - 1, rank - 2
+    turn = m.turn and need(m.turn.attrs.perm, "the axes are not known", m.turn) or turn
+    axis = turn[(axis < 0 and axis + rank or axis) + 1]
+    need(axis >= rank - 2, "softmax over a batch", m.softmax)
+    need(m.a:rank() == rank and m.b:rank() == rank and not m.a:const() and not m.b:const(), "they are no scores", product)
+    -- How the new softmax is turned to make the old one.
+    m.swap, m.turned = axis == rank - 2 and swap, axis == rank - 2 and after(swap, turn) or turn
+    need(m.turn or m.swap, "it is the last axis already", m.softmax)
+    need(not moves(m.turned) or helps(m.softmax.outputs[1]), "nothing takes the Transpose away", m.softmax)
+    for _, step in ipairs(m.step) do
+      need(step.outputs[1]:rank() == rank, "a step makes it larger", step)
+    end
+  end,
+
+  rewrite = function(op, m)
+    local function turned(x, perm) return moves(perm) and op.Transpose{x, perm = perm} or x end
+    local made = m.swap and op.MatMul(turned(m.b, m.swap), turned(m.a, m.swap)) or op.MatMul(m.a, m.b)
+    local old, rank = (m.turn or m.product).outputs[1], #m.turned
+    local function with_axes(x)
+      local missing = {}
+      for i = 1, rank - need(x:rank(), "the rank is unknown", x) do missing[i] = i - 1 end
+      return #missing > 0 and op.Unsqueeze(x, missing) or x
+    end
+    for _, step in ipairs(m.step) do
+      local inputs = {}
+      for i, x in ipairs(step.inputs) do
+        inputs[i] = x == old and made or x:fits "1" and x or turned(with_axes(x), inverse(m.turned))
+      end
+      made, old = step:with(inputs), step.outputs[1]
+    end
+    return turned(op.Softmax{made, axis = -1}, m.turned)
+  end,
+
+  examples = {
+    { "scores whose heads come last", [[
+        (float[2,4,8,16] q, float[2,4,16,6] k, float[8,6,2,4] bias, float[2,4,6,16] v) => (float[2,4,8,16] y)
+        <float c = {0.25}> {
+          s = MatMul(q, k)
+          t = Transpose <perm = [2,3,0,1]> (s)
+          a = Add(t, bias)
+          d = Mul(a, c)
+          p = Softmax <axis = 1> (d)
+          u = Transpose <perm = [2,3,0,1]> (p)
+          y = MatMul(u, v)
+        }]],
+      [[s = MatMul(q, k)
+        b = Transpose <perm = [2,3,0,1]> (bias)
+        a = Add(s, b)
+        d = Mul(a, c)
+        p = Softmax <axis = -1> (d)
+        t = Transpose <perm = [2,3,0,1]> (p)
+        u = Transpose <perm = [2,3,0,1]> (t)
+        y = MatMul(u, v)]] },
+    { "keys by queries", [[
+        (float[2,6,16] k, float[2,16,8] q, float[6,1] m, float[2,16,6] v) => (float[2,16,8] y) {
+          s = MatMul(k, q)
+          a = Add(s, m)
+          p = Softmax <axis = 1> (a)
+          y = MatMul(v, p)
+        }]],
+      [[qt = Transpose <perm = [0,2,1]> (q)
+        kt = Transpose <perm = [0,2,1]> (k)
+        s = MatMul(qt, kt)
+        axis = Constant <value = int64[1] {0}> ()
+        u = Unsqueeze(m, axis)
+        mt = Transpose <perm = [0,2,1]> (u)
+        a = Add(s, mt)
+        p = Softmax <axis = -1> (a)
+        t = Transpose <perm = [0,2,1]> (p)
+        y = MatMul(v, t)]] },
+    { "softmax over the queries, which share each key out", [[
+        (float[2,8,16] q, float[2,16,6] k, float[2,6,16] v) => (float[2,8,16] y) {
+          s = MatMul(q, k)
+          p = Softmax <axis = 1> (s)
+          y = MatMul(p, v)
+        }]],
+      rejected = "nothing takes the Transpose away" },
+  },
+}
