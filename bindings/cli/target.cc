@@ -144,21 +144,34 @@ Status write_as(ir::Model& model, const Options& options, RunReport& report) {
   return tidied ? Status() : Status(tidied.error());
 }
 
-// Raised for --opset, and for what the target onnx has to say. False, with a
-// warning, when only the latter wanted it and a node cannot go along.
+bool has_fired(const RunReport& report) {
+  return std::ranges::any_of(
+      report.engine.rules, [](const auto& rule) { return rule.rewrites > 0; });
+}
+
+// The opset that the ops which rules made take to be written.
+std::int64_t wanted_opset(const ir::Model& model, const RunReport& report) {
+  if (report.target != "onnx") {
+    const bool made = has_fired(report) && has_op(model, rewrite::has_body);
+    return made ? rewrite::kOldestOpset : 0;
+  }
+  const bool made = has_op(model, [](const ir::Op& op) {
+    return rewrite::has_body(op) && analysis::is_attention(op);
+  });
+  return made ? kAttention : 0;
+}
+
+// Raised for --opset, and for what the target has to say. False, with a
+// warning, when only the target onnx wanted it and a node cannot go along.
 Result<bool> raise(ir::Model& model, const Options& options,
                    RunReport& report) {
-  const bool wanted =
-      report.target == "onnx" && has_op(model, [](const ir::Op& op) {
-        return rewrite::has_body(op) && analysis::is_attention(op);
-      });
   const std::int64_t opset =
-      std::max(options.opset, wanted ? kAttention : std::int64_t{0});
+      std::max(options.opset, wanted_opset(model, report));
   if (opset <= model.opset("")) return true;
   Status raised = rewrite::raise_opset(model, opset);
   report.raised = raised.ok();
   if (raised) return true;
-  if (options.opset != 0) return raised.error();
+  if (options.opset != 0 || report.target != "onnx") return raised.error();
   report.engine.warnings.push_back(
       {"", "",
        "the result stays portable: " + raised.error().what + ": " +
@@ -199,10 +212,8 @@ Status write_target(ir::Model& model, const Options& options,
   report.target = chosen(model, options);
   const auto raised = raise(model, options, report);
   if (!raised) return raised.error();
-  const bool rewritten = std::ranges::any_of(
-      report.engine.rules, [](const auto& rule) { return rule.rewrites > 0; });
   // Left to itself a run writes nothing anew in which no rule fired.
-  const bool asked = options.target != "auto" || rewritten;
+  const bool asked = options.target != "auto" || has_fired(report);
   if (report.target != "portable" && *raised && asked &&
       has_op(model, rewrite::has_body)) {
     if (auto status = write_as(model, options, report); !status) return status;

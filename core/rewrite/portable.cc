@@ -22,7 +22,6 @@ using ir::NodeId;
 using ir::ValueId;
 
 constexpr std::int64_t kOverloadIrVersion = 10;
-constexpr std::int64_t kOldestOpset = 11;
 
 // --- Projections -----------------------------------------------------------
 

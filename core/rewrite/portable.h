@@ -6,12 +6,16 @@
 #ifndef RULEENGINE_CORE_REWRITE_PORTABLE_H_
 #define RULEENGINE_CORE_REWRITE_PORTABLE_H_
 
+#include <cstdint>
 #include <span>
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::rewrite {
+
+// The oldest opset of the standard that bodies are said in.
+inline constexpr std::int64_t kOldestOpset = 11;
 
 // Gives a body to what rules made (nodes with ruleengine.rule in their
 // metadata) and nothing defines, and to `more` (ascending) of the main graph,
