@@ -10,6 +10,7 @@ return pack {
   "canonical/einsum_as_matmul",
   "canonical/softmax_from_exp",
   "canonical/choice_by_product",
+  "canonical/scaled_probabilities",
   "canonical/turned_scores",
   "canonical/transposed_product",
   "canonical/split_heads",

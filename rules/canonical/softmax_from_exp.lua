@@ -1,20 +1,33 @@
 --- Say a softmax that is written out as what it is.
 return rule {
   doc = [[
-    exp(x) / sum(exp(x))   =>   Softmax(x)   over the last axis]],
+    exp(x) / sum(exp(x)), exp(log_softmax(x)), exp(x - log(sum(exp(x))))   =>   Softmax(x)     over the last axis
+    (exp(x) v) / sum(exp(x))                                               =>   Softmax(x) v]],
   phase = "canonical",
 
-  match = function(op, x, axes)
+  match = function(op, x, v, axes)
     local e = op.Exp(x)
-    return op.Div(e, op.ReduceSum(e, axes):as "sum")
+    local sum = either(op.ReduceSum(e, axes),
+      op.Unsqueeze(op.ReduceSum{e, axes, keepdims = 0}, any):shape "... 1")
+    local inverse = op.Reciprocal(sum)
+    local product = op.MatMul(e, v)
+    return either(
+      op.Div(e, sum), op.Mul(e, inverse),
+      op.Exp(op.LogSoftmax{x, axis = -1}),
+      op.Exp(op.Sub(x, op.ReduceLogSumExp(x, axes))),
+      op.Div(product, sum), op.Mul(product, inverse))
   end,
 
   where = function(m)
-    local axes = need(m.axes:constant(), "the axes are not constant", m.axes)
+    local axes = not m.axes and {-1} or need(m.axes:constant(), "the axes are not constant", m.axes)
     need(#axes == 1 and (axes[1] == -1 or axes[1] + 1 == m.x:rank()), "the sum is not over the last axis", m.axes)
+    need(not m.v or (m.v:rank() or 0) > 1, "the values are no matrix", m.v)
   end,
 
-  rewrite = function(op, m) return op.Softmax{m.x, axis = -1} end,
+  rewrite = function(op, m)
+    local p = op.Softmax{m.x, axis = -1}
+    return m.v and op.MatMul(p, m.v) or p
+  end,
 
   examples = {
     { "over the last axis", [[
@@ -24,6 +37,29 @@ return rule {
           y = Div(e, s)
         }]],
       "y = Softmax <axis = -1> (x)" },
+    { "its logarithm first", [[
+        (float[2,6,8] x) => (float[2,6,8] y) {
+          s = LogSoftmax <axis = -1> (x)
+          y = Exp(s)
+        }]],
+      "y = Softmax <axis = -1> (x)" },
+    { "less the logarithm of the sum", [[
+        (float[2,6,8] x) => (float[2,6,8] y) <int64[1] last = {-1}> {
+          s = ReduceLogSumExp(x, last)
+          d = Sub(x, s)
+          y = Exp(d)
+        }]],
+      "y = Softmax <axis = -1> (x)" },
+    { "divided after the values are weighed", [[
+        (float[2,6,8] x, float[2,8,5] v) => (float[2,6,5] y) <int64[1] last = {2}> {
+          e = Exp(x)
+          s = ReduceSum <keepdims = 0> (e, last)
+          u = Unsqueeze(s, last)
+          r = Reciprocal(u)
+          o = MatMul(e, v)
+          y = Mul(o, r)
+        }]],
+      "p = Softmax <axis = -1> (x) y = MatMul(p, v)" },
     { "over another axis", [[
         (float[2,6,8] x) => (float[2,6,8] y) <int64[1] middle = {1}> {
           e = Exp(x)
