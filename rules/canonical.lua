@@ -3,6 +3,7 @@ return pack {
 
   "canonical/normalize_operators",
   "canonical/remove_dropout",
+  "canonical/plain_operands",
   "canonical/shape_from_inputs",
   "canonical/cancel_reshapes",
   "canonical/cancel_transposes",

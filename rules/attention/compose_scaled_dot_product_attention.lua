@@ -30,7 +30,11 @@ return rule {
     return op.MatMul(p, attention.repeated(op, v, "L", "E"))
   end,
 
-  where = function(m) m.numbers = attention.numbers(m, {m.T, m.S, m.H, m.B}) end,
+  where = function(m)
+    m.sizes = {m.T, m.S, m.H, m.B}
+    m.numbers = attention.numbers(m, m.sizes)
+    attention.need_sink(m, m.sizes)
+  end,
 
   rewrite = function(op, m)
     local q, k, v, mask = m.q, m.k, m.v, attention.mask(op, m, m.numbers)
@@ -39,7 +43,7 @@ return rule {
     if m.swapped then k = op.Transpose{m.swapped, perm = {0, 1, 3, 2}} end
     if m.sunk then
       local one_more = {0, 0, 0, 0, 0, 0, 1, 0}
-      k, v, mask = op.Pad(k, one_more), op.Pad(v, one_more), attention.sink_mask(op, m, mask, {m.T, m.S, m.H, m.B})
+      k, v, mask = op.Pad(k, one_more), op.Pad(v, one_more), attention.sink_mask(op, m, mask, m.sizes)
     end
     return attention.build(op, m, q, k, v, mask, m.B, m.H)
   end,

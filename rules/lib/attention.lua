@@ -125,11 +125,12 @@ function attention.need_widths(m)
   need(attention.positive(m.D) and attention.positive(m.E), "the size of the heads is not known", m.q)
 end
 
---- softmax of the scores with all that may be done to them: a wider type, a soft cap, then steps in any order and
---- number; with the guards and the dropout of `probabilities`. p holds the variables.
+--- softmax of the scores with all that may be done to them: a wider type, a soft cap (c tanh(x / c), where 1 / c may
+--- be one number with the scale), then steps in any order and number; with the guards and the dropout of `probabilities`. p holds the variables.
 function attention.softmax(op, scores, p)
   scores = either(op.Cast{scores, attrs = any}:as "raised", scores)
-  scores = either(op.Mul(op.Tanh(op.Div(scores, p.cap)), p.cap), scores)
+  local flat = attention.scaled(op, scores, any "steepness", "flattened")
+  scores = either(op.Mul(op.Tanh(op.Div(scores, p.cap)), p.cap), op.Mul(op.Tanh(flat):as "tanh", p.cap), scores)
   scores = many(function(s) return attention.step(op, s, p):as "step" end, scores)
   local plain = attention.probabilities(op, scores, p)
   return p.sink and either(attention.sunk(op, scores, p), plain) or plain
@@ -145,8 +146,9 @@ function attention.sunk(op, scores, p)
   return op.Slice(all, 0, p.to, p.axes, maybe(1)):as "sunk"
 end
 
--- Whether all but the last column is kept, and one was added.
-local function need_sink(m, sizes)
+--- Whether all but the last column is kept of what `sunk` found, and one was added.
+function attention.need_sink(m, sizes)
+  if not m.sunk then return end
   local left, axes, to = m.sunk.outputs[1], m.axes:constant(), m.to:constant()
   need(axes and #axes == 1 and (axes[1] == -1 or axes[1] + 1 == #sizes), "it is not the last axis", m.axes)
   need(to and (to[1] == -1 or to[1] == sizes[1]), "the sink is not the last column", m.to)
@@ -328,11 +330,13 @@ function attention.numbers(m, sizes)
   n.factor = after * attention.factor(m.scale, m.divided)
     * attention.factor(m.q_scale, m.q_divided)
     * attention.factor(m.k_scale, m.k_divided)
-  attention.need_float(n.factor, m.q)
   if m.cap then
-    n.softcap = after * need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
+    local cap = need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
+    n.softcap = after * cap
     need(n.softcap > 0, "the soft cap is not positive", m.cap)
+    if m.tanh then n.factor = n.factor * cap * attention.factor(m.steepness, m.flattened) end
   end
+  attention.need_float(n.factor, m.q)
   for _, step in ipairs(n.steps) do
     if step.mask or step.fill then
       masks[#masks + 1], n.last = step, step
@@ -349,7 +353,6 @@ function attention.numbers(m, sizes)
     attention.need_mask(guard.mask, sizes)
     need(#masks == 1 or guard.number < -1e37, "the fill of the mask is too small beside another mask", m.guard_fill)
   end
-  if m.sunk then need_sink(m, sizes) end
   if m.training then
     need(m.training:scalar() == 0, "dropout may be training", m.training)
   end
