@@ -2,6 +2,7 @@
 
 -- What holds every number of a type.
 local WIDER = {
+  bool = { float16 = true, bfloat16 = true, float = true, double = true, int32 = true, int64 = true },
   float16 = { float = true, double = true },
   bfloat16 = { float = true, double = true },
   float = { double = true },
@@ -33,6 +34,13 @@ return rule {
           y = Cast <to = 10> (a)
         }]],
       "y = Softmax <axis = -1> (x)" },
+    { "truth values as numbers", [[
+        (bool[2,3] x) => (bool[2,3] y) {
+          a = Cast <to = 1> (x)
+          b = Cast <to = 9> (a)
+          y = Not(b)
+        }]],
+      "y = Not(x)" },
     { "by way of halves", [[
         (float[2,3] x) => (float[2,3] y) {
           a = Cast <to = 10> (x)

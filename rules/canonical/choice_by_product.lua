@@ -28,7 +28,8 @@ end
 
 return rule {
   doc = [[
-    x b + c (1 - b)   =>   Where(b, x, c)      b: zeros and ones
+    x b + c (1 - b)   =>   Where(b, x, c)                    b: zeros and ones
+    softmax(x) b      =>   Where(b, softmax(x), 0)
 
     How masks were written before there was Where; what is added may be a constant.]],
   phase = "canonical",
@@ -39,7 +40,8 @@ return rule {
     local chosen, other = op.Mul(x, b), op.Mul(op.Sub(1, b), c)
     local turned = op.Mul(op.Sub(b, 1), c)
     return either(op.Add(chosen, other), op.Sub(chosen, turned), op.Sub(chosen, other):as "less",
-      op.Add(chosen, turned):as "less", function() b:const(); return op.Add(chosen, y) end)
+      op.Add(chosen, turned):as "less", function() b:const(); return op.Add(chosen, y) end,
+      op.Mul(op.Softmax{x, axis = -1}:as "softmax", b))
   end,
 
   where = function(m)
@@ -48,6 +50,7 @@ return rule {
   end,
 
   rewrite = function(op, m)
+    if m.softmax then return op.Where(op.Cast{m.b, to = "bool"}, op.Softmax{m.x, axis = -1}, 0) end
     return op.Where(op.Cast{m.b, to = "bool"}, m.x, m.number or m.less and op.Neg(m.c) or m.c)
   end,
 
@@ -74,6 +77,17 @@ return rule {
           y = Add(c, a)
         }]],
       "shown = Constant <value = bool[3] {1,0,1}> () low = Constant <value = float {-9.0}> () y = Where(shown, x, low)" },
+    { "probabilities", [[
+        (float[2,3] x, bool[3] b) => (float[2,3] y) {
+          p = Softmax <axis = -1> (x)
+          f = Cast <to = 1> (b)
+          y = Mul(p, f)
+        }]],
+      [[p = Softmax <axis = -1> (x)
+        f = Cast <to = 1> (b)
+        c = Cast <to = 9> (f)
+        zero = Constant <value = float {0.0}> ()
+        y = Where(c, p, zero)]] },
     { "a scale and a shift", [[
         (float[2,3] x) => (float[2,3] y) <float[3] b = {1.0,0.0,1.0}, float[3] c = {0.0,-9.0,1.0}> {
           a = Mul(b, x)

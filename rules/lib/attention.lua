@@ -194,7 +194,8 @@ function attention.step(op, s, p)
     op.Sub(s, p.mask),
     op.Where(p.mask, s, p.fill),
     op.Where(p.mask, p.fill, s):as "hiding",
-    op.Max(s, p.fill))
+    op.Max(s, p.fill),
+    op.Clip(s, p.fill, maybe(any "ceiling")))
 end
 
 --- softmax with what exporters put around it: a guard against rows that are masked as a whole, zeros where the mask
@@ -251,16 +252,20 @@ function attention.steps(m)
       step.factor = attention.factor(m.times[numbers], node.op == "Div")
     elseif not contains(m.centred, node) then
       step.hiding = contains(m.hiding, node)
-      if node.op ~= "Max" then
+      if node.op == "Clip" then step.op = "Max" end
+      if step.op ~= "Max" then
         masks = masks + 1
         step.mask = m.mask[masks]
       end
-      if node.op == "Where" or node.op == "Max" then
+      if step.op == "Where" or step.op == "Max" then
         fills = fills + 1
         step.fill = m.fill[fills]
       end
     end
     if step.factor ~= 1 or step.mask or step.fill then steps[#steps + 1] = step end
+  end
+  for _, ceiling in ipairs(m.ceiling) do
+    need((ceiling:scalar() or 0) > 3.4e38, "the scores are cut off", ceiling)
   end
   local after = 1
   for i = #steps, 1, -1 do
