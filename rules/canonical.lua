@@ -9,6 +9,7 @@ return pack {
   "canonical/cancel_transposes",
   "canonical/cancel_casts",
   "canonical/einsum_as_matmul",
+  "canonical/gemm_of_activations",
   "canonical/softmax_from_exp",
   "canonical/choice_by_product",
   "canonical/scaled_probabilities",

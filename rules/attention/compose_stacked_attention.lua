@@ -46,13 +46,14 @@ return rule {
   doc = [[
     softmax(s q k^T + mask) v   =>   split(ScaledDotProductAttention(merge(q), merge(k), merge(v), mask, scale = s))
 
-    As compose_scaled_dot_product_attention on [B,H,S,D], with more axes before H: merge makes one of them.]],
+    As compose_scaled_dot_product_attention on [B,H,S,D], with more axes before H, or with heads of unknown number: merge
+    makes one of them.]],
   phase = "attention",
 
   match = function(op, q, k, v, scale, q_scale, k_scale, cap, times, mask, fill, shown, hidden, guard_fill,
                    ratio, training, S, E)
-    q:shape "... _ _ _ S _"
-    v:shape "... _ _ _ _ E"
+    q:shape "... _ _ S _"
+    v:shape "... _ _ _ E"
     local keys = attention.scaled(op, k, k_scale, "k_divided")
     local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):as "product"
     scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
@@ -69,6 +70,7 @@ return rule {
     for i = 1, rank do sizes[i] = scores:dim(-i) end
     -- Heads of unknown number are one more axis to merge.
     local heads = type(sizes[3]) == "number" and sizes[3]
+    need(rank > 4 or not heads, "four axes are composed as they are", scores)
     for i = 1, heads and rank - 3 or rank - 2 do leads[i] = scores:dim(i - 1) end
     m.leads, m.heads = leads, heads or 1
     m.numbers = attention.numbers(m, sizes)
@@ -139,6 +141,24 @@ return rule {
           p = Softmax <axis = -1> (s)
           y = MatMul(p, v)
         }]],
-      "s = MatMul(q, k) p = Softmax <axis = -1> (s) y = MatMul(p, v)" },
+      rejected = "four axes are composed as they are" },
+    { "heads of unknown number", [[
+        (float[B,H,8,16] q, float[B,H,16,8] k, float[B,H,8,16] v) => (float[B,H,8,16] y) {
+          s = MatMul(q, k)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      [[one = Constant <value = int64[4] {-1,1,8,16}> ()
+        qm = Reshape(q, one)
+        vm = Reshape(v, one)
+        kt = Transpose <perm = [0,1,3,2]> (k)
+        km = Reshape(kt, one)
+        a = ruleengine.ScaledDotProductAttention <num_heads = 1, head_dim = 16, scale = 1.0> (qm, km, vm)
+        all = Shape(q)
+        i = Constant <value = int64[2] {0,1}> ()
+        n = Gather(all, i)
+        rest = Constant <value = int64[2] {8,16}> ()
+        s = Concat <axis = 0> (n, rest)
+        y = Reshape(a, s)]] },
   },
 }

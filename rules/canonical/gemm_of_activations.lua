@@ -1,0 +1,40 @@
+--- Say a Gemm of two computed matrices as the product that it is.
+return rule {
+  doc = [[
+    Gemm(a, b, c)   =>   alpha (a b) + beta c      with a or b transposed where it says so
+
+    Scores of one head are written so. Where b is a constant it is a layer, and stays.]],
+  phase = "canonical",
+
+  match = function(op, a, b, c) return op.Gemm{a, b, maybe(c), attrs = any}:as "gemm" end,
+
+  where = function(m)
+    need(not m.a:const() and not m.b:const(), "a layer", m.b)
+  end,
+
+  rewrite = function(op, m)
+    local said = m.gemm.attrs
+    local function turned(x, yes) return yes ~= 0 and op.Transpose{x, perm = {1, 0}} or x end
+    local function times(x, factor) return factor ~= 1 and op.Mul(x, factor) or x end
+    local y = times(op.MatMul(turned(m.a, said.transA), turned(m.b, said.transB)), said.alpha)
+    return m.c and op.Add(y, times(m.c, said.beta)) or y
+  end,
+
+  examples = {
+    { "scores of one head, with a mask", [[
+        (float[8,16] q, float[6,16] k, float[8,6] m) => (float[8,6] y) {
+          y = Gemm <transB = 1, alpha = 0.25> (q, k, m)
+        }]],
+      [[c = Constant <value = float {0.25}> ()
+        kt = Transpose <perm = [1,0]> (k)
+        s = MatMul(q, kt)
+        d = Mul(s, c)
+        y = Add(d, m)]] },
+    { "a layer", [[
+        (float[8,16] x) => (float[8,2] y)
+        <float[2,16] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32}> {
+          y = Gemm <transB = 1> (x, w)
+        }]],
+      rejected = "a layer" },
+  },
+}
