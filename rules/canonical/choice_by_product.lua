@@ -8,7 +8,9 @@ local function is_choice(x)
   while x.producer and MOVES[x.producer.op] do x = x.producer.inputs[1] end
   local node = x.producer
   if node and node.op == "Cast" and node.inputs[1].dtype == "bool" then return true end
-  for _, number in ipairs(x:constant() or {2}) do
+  local numbers = x:constant()
+  if type(numbers) ~= "table" then return numbers == 0 or numbers == 1 end
+  for _, number in ipairs(numbers) do
     if number ~= 0 and number ~= 1 then return false end
   end
   return true
@@ -17,7 +19,7 @@ end
 -- The number that stands in y where b is 0; where b is 1, y is 0.
 local function only_number(b, y)
   local ones, numbers = b:constant(), y:constant()
-  need(ones and b.shape == y.shape, "what is added is no constant like the other", y)
+  need(type(ones) == "table" and b.shape == y.shape, "what is added is no constant like the other", y)
   local number = 0
   for i, one in ipairs(ones) do
     if one == 0 and number == 0 then number = numbers[i] end
@@ -94,6 +96,13 @@ return rule {
           y = Add(c, a)
         }]],
       rejected = "it adds another number" },
+    { "one number for all", [[
+        (float[2,3] x) => (float[2,3] y) <float b = {1.0}, float c = {0.5}> {
+          p = Neg(x)
+          a = Mul(b, p)
+          y = Add(c, a)
+        }]],
+      rejected = "what is added is no constant like the other" },
     { "a blend", [[
         (float[2,8] x, float[2,8] b) => (float[2,8] y) <float one = {1.0}, float c = {-10000.0}> {
           a = Mul(x, b)
