@@ -217,26 +217,35 @@ bool Store::nonnegative(const Polynomial& p, int level) const {
 }
 
 // With one atom replaced by something that makes `p` no larger: -min(a, b) by
-// -a or -b, max(a, b) by a or b, -(a // k) by -a.
+// -a or -b, max(a, b) by a or b; a // k lies between (a - k + 1) / k and a / k,
+// and a whole number that is more than -1 is none below 0.
 bool Store::bounded_below(const Polynomial& p, int level) const {
   constexpr int kTries = 3;  // levels of replacements
   if (level >= kTries) return false;
+  const auto constant = [](std::int64_t c) { return Polynomial{{{c, {}}}}; };
   for (const Term& t : p.terms) {
     if (t.monomial.degree != 1) continue;
     const Atom& atom = *atoms_[t.monomial.factors[0].atom];
     std::vector<Dim> bounds;
+    std::int64_t k = 1;
     if (atom.kind == (t.coefficient < 0 ? AtomKind::kMin : AtomKind::kMax)) {
       bounds = atom.arguments;
-    } else if (t.coefficient < 0 && atom.kind == AtomKind::kFloorDiv &&
-               nonnegative(atom.arguments[0], kMaxDepth) &&
-               atom.arguments[1].known() && atom.arguments[1].size() > 0) {
+    } else if (atom.kind == AtomKind::kFloorDiv && atom.arguments[1].known() &&
+               atom.arguments[1].size() > 0) {
       bounds = {atom.arguments[0]};
+      k = atom.arguments[1].size();
     }
     const Polynomial without{{{-t.coefficient, t.monomial}}};
     for (Dim bound : bounds) {
       const auto rest = add(p, without);
-      const auto with = mul({{{t.coefficient, {}}}}, polynomial(bound));
-      const auto lower = rest && with ? add(*rest, *with) : std::nullopt;
+      const auto less = t.coefficient > 0 && k > 1
+                            ? add(polynomial(bound), constant(1 - k))
+                            : polynomial(bound);
+      const auto with =
+          less ? mul(constant(t.coefficient), *less) : std::nullopt;
+      const auto scaled = rest ? mul(constant(k), *rest) : std::nullopt;
+      auto lower = scaled && with ? add(*scaled, *with) : std::nullopt;
+      if (lower && k > 1) lower = add(*lower, constant(k - 1));
       if (lower && nonnegative(*lower, level + 1)) return true;
     }
   }

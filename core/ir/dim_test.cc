@@ -109,6 +109,11 @@ TEST_CASE_FIXTURE(Fixture, "proofs") {
   CHECK(t.nonnegative(t.sub(S, t.min(S, Dim(64)))));
   CHECK(t.nonnegative(t.sub(t.max(S, B), B)));
   CHECK(t.nonnegative(t.sub(S, t.floor_div(S, two))));
+  CHECK(t.nonnegative(t.sub(S, t.floor_div(t.mul(Dim(4), S), Dim(5)))));
+  const Dim whole = t.mul(Dim(8), t.floor_div(S, Dim(8)));
+  CHECK(t.nonnegative(t.sub(S, whole)));
+  CHECK(t.min(t.add(whole, Dim(7)), S) == S);
+  CHECK_FALSE(t.nonnegative(t.sub(t.add(whole, Dim(6)), S)));
   CHECK_FALSE(t.nonnegative(t.sub(t.min(S, Dim(64)), S)));
   CHECK_FALSE(t.nonnegative(t.sub(B, t.floor_div(S, two))));
   CHECK(t.provably_different(S, t.add(S, Dim(1))));

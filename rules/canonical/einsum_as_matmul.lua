@@ -43,6 +43,12 @@ local function order(places, ...)
   return moves and perm or nil
 end
 
+-- Whether x is a softmax over the axis at this place, whose size and that of the other operand are known by name only.
+local function are_keys(x, place, size, other)
+  return x.producer and x.producer.op == "Softmax" and place == x:rank() and type(size) ~= "number"
+    and type(other) ~= "number"
+end
+
 -- Takes all letters but one from `own`: those are a batch in which the other operand, of `batch` axes, is there once.
 -- The one that stays is the last in the result, but of a softmax's letters the last of its own. Then the axes that the
 -- other operand lacks.
@@ -86,9 +92,9 @@ return rule {
     need(batch and b_batch, "a letter of one operand is summed over", m.equation)
     need(#summed == 1 and #own > 0 and #b_own > 0 and (#own == 1 or #b_own == 1), "it is no product of matrices",
       m.equation)
-    -- An Einsum repeats a size of 1, a product does not.
+    -- An Einsum repeats a size of 1, a product does not. A softmax over one key weighs one.
     local rows, columns = m.a:dim(a[summed[1]] - 1), m.b:dim(b[summed[1]] - 1)
-    need(rows and rows == columns,
+    need(rows and (rows == columns or are_keys(m.a, a[summed[1]], rows, columns) or are_keys(m.b, b[summed[1]], columns, rows)),
       "the size that is summed over may be 1 on one side alone", m.equation)
     -- The result's order of what is in both is as good as any.
     batch = {}
