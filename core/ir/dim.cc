@@ -43,6 +43,10 @@ std::vector<Dim> DimTable::minimum_of(Dim d) const {
   return impl_->arguments_of(d, AtomKind::kMin);
 }
 
+std::vector<Dim> DimTable::quotient_of(Dim d) const {
+  return impl_->arguments_of(d, AtomKind::kFloorDiv);
+}
+
 Dim DimTable::add(Dim a, Dim b) {
   if (a == Dim(0)) return b;
   if (b == Dim(0)) return a;

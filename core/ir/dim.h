@@ -80,6 +80,8 @@ class DimTable {
   // What `d` is the smallest of, when it is a min(...) that could not be
   // decided; else empty.
   std::vector<Dim> minimum_of(Dim d) const;
+  // {a, b} where `d` is a quotient a // b that could not be said otherwise.
+  std::vector<Dim> quotient_of(Dim d) const;
 
   // Atoms that stand for sizes are >= 0. True when `a` is provably so.
   bool nonnegative(Dim a) const;

@@ -101,6 +101,8 @@ TEST_CASE_FIXTURE(Fixture, "minimum and maximum") {
   CHECK(t.minimum_of(t.min(S, Dim(7))).size() == 2);
   CHECK(t.minimum_of(t.max(S, Dim(7))).empty());
   CHECK(t.minimum_of(S).empty());
+  CHECK(t.quotient_of(t.floor_div(S, two)) == std::vector<Dim>{S, two});
+  CHECK(t.quotient_of(t.add(t.floor_div(S, two), two)).empty());
 }
 
 TEST_CASE_FIXTURE(Fixture, "proofs") {

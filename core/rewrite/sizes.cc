@@ -41,6 +41,7 @@ class Sizes {
   std::optional<ValueId> axes(ValueId input, std::vector<std::int64_t> axes);
   std::optional<ValueId> computed(Dim dim);
   std::optional<ValueId> product(const ir::DimTable::Product& product);
+  std::optional<ValueId> atom(Dim atom);
   std::optional<ValueId> node(std::string_view type,
                               std::vector<ValueId> inputs,
                               std::vector<ir::Attribute> attributes = {});
@@ -121,20 +122,29 @@ std::optional<ValueId> Sizes::axes(ValueId input,
   return node("Gather", {*shape, numbers(axes)});
 }
 
+std::optional<ValueId> Sizes::atom(Dim atom) {
+  if (const auto place = find(atom)) return axes(place->input, {place->axis});
+  const ir::DimTable& dims = edit_.graph().model().dims;
+  // Div rounds towards 0.
+  const std::vector<Dim> quotient = dims.quotient_of(atom);
+  if (quotient.size() == 2 && dims.nonnegative(quotient[0]) &&
+      quotient[1].known() && quotient[1].size() > 0) {
+    const auto numerator = computed(quotient[0]);
+    if (!numerator) return std::nullopt;
+    return node("Div", {*numerator, numbers({quotient[1].size()})});
+  }
+  failed_ = Edit::Built(Rejection{
+      "a size cannot be computed from the graph's inputs", dims.text(atom)});
+  return std::nullopt;
+}
+
 std::optional<ValueId> Sizes::product(const ir::DimTable::Product& product) {
   std::optional<ValueId> value;
   if (product.coefficient != 1 || product.atoms.empty()) {
     value = numbers({product.coefficient});
   }
-  for (Dim atom : product.atoms) {
-    const auto place = find(atom);
-    if (!place) {
-      failed_ = Edit::Built(
-          Rejection{"a size cannot be computed from the graph's inputs",
-                    edit_.graph().model().dims.text(atom)});
-      return std::nullopt;
-    }
-    const auto factor = axes(place->input, {place->axis});
+  for (Dim each : product.atoms) {
+    const auto factor = atom(each);
     if (!factor) return std::nullopt;
     value = value ? node("Mul", {*value, *factor}) : factor;
     if (!value) return std::nullopt;

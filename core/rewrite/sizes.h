@@ -1,7 +1,8 @@
 // Sizes: dimensions as values. A rule that builds a Reshape for a symbolic shape
 // needs numbers at run time; this builds them from what everybody can see, the
 // graph's inputs: a number becomes a constant, a symbol that is an axis of an
-// input is gathered from its Shape, sums and products are computed from those.
+// input is gathered from its Shape; sums, products and quotients are computed
+// from those.
 #ifndef RULEENGINE_CORE_REWRITE_SIZES_H_
 #define RULEENGINE_CORE_REWRITE_SIZES_H_
 

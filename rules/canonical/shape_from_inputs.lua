@@ -18,6 +18,7 @@ return rule {
   rewrite = function(op, m)
     local parts = {}
     for i, dim in ipairs(m.shape.outputs[1]:dims() or need(false, "a size is unknown", m.x)) do
+      need(not tostring(dim):find("//", 1, true), "a size takes a division", m.x)
       parts[i] = dim
     end
     return op.Concat{parts, axis = 0}
@@ -40,6 +41,12 @@ return rule {
           y = Shape(a)
         }]],
       rejected = "a size cannot be computed from the graph's inputs" },
+    { "of half of an input", [[
+        (float[B,1,S] x) => (int64[3] y) {
+          a = MaxPool <kernel_shape = [2], strides = [2]> (x)
+          y = Shape(a)
+        }]],
+      rejected = "a size takes a division" },
     { "of an input", [[
         (float[B,S,8] x) => (int64[3] y) { y = Shape(x) }]],
       rejected = "it is an input already" },
