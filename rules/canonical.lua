@@ -13,6 +13,7 @@ return pack {
   "canonical/softmax_from_exp",
   "canonical/choice_by_product",
   "canonical/scaled_probabilities",
+  "canonical/shared_probabilities",
   "canonical/turned_scores",
   "canonical/transposed_product",
   "canonical/split_heads",

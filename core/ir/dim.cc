@@ -52,7 +52,8 @@ Dim DimTable::add(Dim a, Dim b) {
   if (b == Dim(0)) return a;
   const auto sum =
       dim_internal::add(impl_->polynomial(a), impl_->polynomial(b));
-  return sum ? impl_->intern(*sum) : impl_->unsayable('+', a, b);
+  return sum ? impl_->intern(impl_->joined(*this, *sum))
+             : impl_->unsayable('+', a, b);
 }
 
 Dim DimTable::neg(Dim a) { return mul(a, Dim(-1)); }

@@ -182,6 +182,37 @@ Dim Store::extremum(DimTable& table, AtomKind kind, Dim a, Dim b) {
   return intern_atom({kind, {}, kept, 0});
 }
 
+Polynomial Store::joined(DimTable& table, Polynomial p) const {
+  const auto pair_of = [&](const Term& t, AtomKind kind) {
+    if (t.monomial.degree != 1) return std::pair<Dim, Dim>();
+    const Atom& atom = *atoms_[t.monomial.factors[0].atom];
+    return atom.kind == kind && atom.arguments.size() == 2
+               ? std::pair(atom.arguments[0], atom.arguments[1])
+               : std::pair<Dim, Dim>();
+  };
+  for (const Term& left : p.terms) {
+    const auto [x, y] = pair_of(left, AtomKind::kMax);
+    if (x == y || (x != Dim(0) && y != Dim(0))) continue;
+    for (const Term& slice : p.terms) {
+      const auto [a, b] = pair_of(slice, AtomKind::kMin);
+      if (a == b || slice.coefficient != left.coefficient) continue;
+      const Dim gap = table.sub(a, b);
+      const Dim rest = x == Dim(0) ? y : x;
+      if (gap != rest && table.neg(gap) != rest) continue;
+      const auto whole =
+          mul({{{left.coefficient, {}}}}, polynomial(gap == rest ? a : b));
+      const Polynomial both = {{{-left.coefficient, left.monomial}}};
+      const auto without = add(p, both);
+      const auto neither =
+          without ? add(*without, {{{-left.coefficient, slice.monomial}}})
+                  : std::nullopt;
+      const auto sum = neither && whole ? add(*neither, *whole) : std::nullopt;
+      return sum ? *sum : p;
+    }
+  }
+  return p;
+}
+
 bool Store::nonnegative(Dim d, int level) const {
   if (d.known()) return d.size() >= 0;
   return level <= kMaxDepth && nonnegative(*expressions_[d.id()], level);

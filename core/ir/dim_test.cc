@@ -112,6 +112,9 @@ TEST_CASE_FIXTURE(Fixture, "proofs") {
   CHECK(t.nonnegative(t.sub(t.max(S, B), B)));
   CHECK(t.nonnegative(t.sub(S, t.floor_div(S, two))));
   CHECK(t.nonnegative(t.sub(S, t.floor_div(t.mul(Dim(4), S), Dim(5)))));
+  CHECK(t.add(t.max(t.sub(S, two), Dim(0)), t.min(S, two)) == S);
+  CHECK(t.add(t.min(S, B), t.max(t.sub(B, S), Dim(0))) == B);
+  CHECK(t.add(t.max(t.sub(S, two), Dim(0)), t.min(S, Dim(3))) != S);
   const Dim whole = t.mul(Dim(8), t.floor_div(S, Dim(8)));
   CHECK(t.nonnegative(t.sub(S, whole)));
   CHECK(t.min(t.add(whole, Dim(7)), S) == S);

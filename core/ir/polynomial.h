@@ -93,6 +93,8 @@ class Store {
   Dim unsayable(char operation, Dim a, Dim b);
   Dim floor_div_atom(DimTable& table, Dim a, Dim b);
   Dim extremum(DimTable& table, AtomKind kind, Dim a, Dim b);
+  // max(0, a - b) + min(a, b), what a slice leaves and the slice, is a.
+  Polynomial joined(DimTable& table, Polynomial p) const;
 
   bool has_fresh(Dim d) const;
   std::vector<Dim> arguments_of(Dim d, AtomKind kind) const;
