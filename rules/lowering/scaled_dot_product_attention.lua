@@ -1,6 +1,11 @@
 --- Attention in standard ops.
 local attention = lib "attention"
 
+-- 0, 1, 2, ... along the axis before the last.
+local function places(op, x)
+  return op.Range(0, op.Squeeze(op.Gather(op.Shape(x), {2}), {0}), 1)
+end
+
 return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   softmax(cap(q k^T s) + causal + mask) v
@@ -16,20 +21,16 @@ return rule {
   where = function(m)
     attention.need_heads(m)
     need(m.scale or attention.positive(m.D), "the size of the heads is not known", m.q)
-    need(m.causal == 0 or (type(m.S) == "number" and type(m.L) == "number"), "the lengths are not known", m.q)
   end,
 
   rewrite = function(op, m)
-    local scores = op.MatMul(m.q, op.Transpose{attention.spread(op, m.k, m.G, m.H, m.D), perm = {0, 1, 3, 2}})
+    -- Scores of halves may overflow; those of a query that is scaled first do not.
     local scale = m.scale or m.D ^ -0.5
-    if scale ~= 1 then scores = op.Mul(scores, scale) end
+    local q = scale == 1 and m.q or op.Mul(m.q, scale)
+    local scores = op.MatMul(q, op.Transpose{attention.spread(op, m.k, m.G, m.H, m.D), perm = {0, 1, 3, 2}})
     if m.softcap ~= 0 then scores = op.Mul(op.Tanh(op.Div(scores, m.softcap)), m.softcap) end
     if m.causal ~= 0 then
-      local row = {}
-      for i = 1, m.L do row[i] = i - 1 end
-      local column = {}
-      for i = 1, m.S do column[i] = i - 1 end
-      local behind = op.Greater(op.Unsqueeze(op.Cast{row, to = "int64"}, {0}), op.Unsqueeze(op.Cast{column, to = "int64"}, {1}))
+      local behind = op.Greater(op.Unsqueeze(places(op, m.k), {0}), op.Unsqueeze(places(op, m.q), {1}))
       scores = op.Where(behind, -math.huge, scores)
     end
     if m.mask and m.mask.dtype == "bool" then
@@ -38,7 +39,7 @@ return rule {
       scores = op.Add(scores, m.mask)
     end
     local p = op.Softmax{scores, axis = -1}
-    if m.mask or m.causal ~= 0 then p = op.Where(op.IsNaN(p), 0, p) end
+    if m.mask then p = op.Where(op.IsNaN(p), 0, p) end
     return op.MatMul(p, attention.spread(op, m.v, m.G, m.H, m.E))
   end,
 
@@ -54,11 +55,11 @@ return rule {
         ke = Expand(ku, twice)
         ks = Reshape(ke, heads)
         kt = Transpose <perm = [0,1,3,2]> (ks)
-        s = MatMul(q, kt)
         c = Constant <value = float {0.25}> ()
-        d = Mul(s, c)
+        qs = Mul(q, c)
+        s = MatMul(qs, kt)
         never = Constant <value = float {-inf}> ()
-        w = Where(mask, d, never)
+        w = Where(mask, s, never)
         p = Softmax <axis = -1> (w)
         n = IsNaN(p)
         zero = Constant <value = float {0.0}> ()
@@ -67,6 +68,32 @@ return rule {
         ve = Expand(vu, twice)
         vs = Reshape(ve, heads)
         y = MatMul(g, vs)]] },
+    { "causal, of as many tokens as there are", [[
+        (float[2,4,S,16] q, float[2,4,L,16] k, float[2,4,L,16] v) => (float[2,4,S,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1, scale = 1.0> (q, k, v)
+        }]],
+      [[kt = Transpose <perm = [0,1,3,2]> (k)
+        s = MatMul(q, kt)
+        two = Constant <value = int64[1] {2}> ()
+        first = Constant <value = int64 {0}> ()
+        zero = Constant <value = int64[1] {0}> ()
+        one = Constant <value = int64[1] {1}> ()
+        step = Constant <value = int64 {1}> ()
+        ksh = Shape(k)
+        kn = Gather(ksh, two)
+        kl = Squeeze(kn, zero)
+        kr = Range(first, kl, step)
+        row = Unsqueeze(kr, zero)
+        qsh = Shape(q)
+        qn = Gather(qsh, two)
+        ql = Squeeze(qn, zero)
+        qr = Range(first, ql, step)
+        column = Unsqueeze(qr, one)
+        behind = Greater(row, column)
+        never = Constant <value = float {-inf}> ()
+        w = Where(behind, never, s)
+        p = Softmax <axis = -1> (w)
+        y = MatMul(p, v)]] },
     { "heads that nobody knows", [[
         (float[2,4,8,16] q, float[2,G,8,16] k, float[2,G,8,16] v) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
