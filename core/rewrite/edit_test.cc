@@ -418,6 +418,31 @@ TEST_CASE("a hidden constant is listed and named when an edit reads it") {
   CHECK(w.graph().block(ir::Graph::main_block()).initializers.size() == 1);
 }
 
+TEST_CASE("a constant that went and came again is listed once") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId c = w.constant("c", {1, 2, 3}, {3});
+  w.output(w.node("Add", {x, c}, "y"));
+  Session s(w);
+  const auto put = [&](const auto& build) {
+    const NodeId root = w.maker("y");
+    Edit e = s.edit(root);
+    e.replace(w.find("y"), build(e));
+    e.remove_dead({&root, 1});
+    CHECK(!e.commit());
+  };
+  // Not compact in between, as in a run.
+  for (int i = 0; i < 3; ++i) {
+    put([&](Edit& e) { return make(e, "Tanh", {x}); });
+    put([&](Edit& e) { return make(e, "Mul", {x, c}); });
+  }
+  CHECK(w.text() == "y = Mul(x, c)");
+  compact_initializers(w.graph());
+  CHECK(w.graph().block(ir::Graph::main_block()).initializers ==
+        std::vector<ValueId>{c});
+  CHECK(verify::check_graph(w.graph()).ok());
+}
+
 TEST_CASE("any edit is undone exactly") {
   std::mt19937 random(7);
   const auto pick = [&](std::size_t n) { return random() % n; };

@@ -77,11 +77,12 @@ class Keeper {
     state_.readers.erase_if(gone);
   }
 
+  // What an earlier edit had dropped is still on the list, until that is made
+  // compact; nobody goes through it for each constant.
   void list_adopted() {
     for (ValueId v : state_.adopted) {
       if (graph_.reader_count(v) == 0) continue;
-      auto& list = graph_.mutable_block(graph_.value(v).block).initializers;
-      if (std::ranges::find(list, v) == list.end()) list.push_back(v);
+      graph_.mutable_block(graph_.value(v).block).initializers.push_back(v);
     }
   }
 

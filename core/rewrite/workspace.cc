@@ -137,9 +137,14 @@ bool Workspace::marked(ir::NodeId node) const {
 }
 
 void compact_initializers(ir::Graph& graph) {
+  std::vector<bool> listed(graph.value_count(), false);
   for (std::size_t i = 0; i < graph.block_count(); ++i) {
     auto& list = graph.mutable_block(ir::BlockId(i)).initializers;
-    std::erase_if(list, [&](ir::ValueId v) { return graph.value(v).removed; });
+    std::erase_if(list, [&](ir::ValueId v) {
+      if (graph.value(v).removed || listed[v.index()]) return true;
+      listed[v.index()] = true;
+      return false;
+    });
   }
 }
 

@@ -60,7 +60,8 @@ class Workspace {
 // large or elsewhere.
 std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external);
 
-// Takes what edits dropped out of the blocks' lists of initializers.
+// Takes what edits dropped out of the blocks' lists of initializers, and what
+// they listed once more.
 void compact_initializers(ir::Graph& graph);
 
 // `outer` is `inner` or one of the blocks around it.

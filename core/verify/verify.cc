@@ -125,6 +125,19 @@ Status check_block(const Graph& graph, BlockId id) {
   return {};
 }
 
+Status check_listed_once(const Graph& graph) {
+  std::vector<bool> listed(graph.value_count());
+  for (std::size_t b = 0; b < graph.block_count(); ++b) {
+    for (ValueId v : graph.block(BlockId(b)).initializers) {
+      if (listed[v.index()]) {
+        return broken("an initializer is listed twice", value_text(graph, v));
+      }
+      listed[v.index()] = true;
+    }
+  }
+  return {};
+}
+
 // Values know how often they are outputs of blocks.
 Status check_output_counts(const Graph& graph) {
   std::vector<std::uint32_t> counts(graph.value_count());
@@ -218,6 +231,7 @@ Status check_graph(const Graph& graph) {
   if (!status) return status;
   status = check_each(graph.block_count(), graph, check_block, BlockId());
   if (!status) return status;
+  if (status = check_listed_once(graph); !status) return status;
   if (status = check_output_counts(graph); !status) return status;
   if (status = check_names(graph); !status) return status;
   const auto order = analysis::topological_order(graph);

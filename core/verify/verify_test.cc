@@ -82,6 +82,13 @@ TEST_CASE("each broken invariant has its own message") {
     c.g.mutable_block(ir::Graph::main_block()).initializers.push_back(c.x);
     CHECK(problem(c.model).find("has no data") != std::string::npos);
   }
+  SUBCASE("an initializer that is listed twice") {
+    const ir::Tensor tensor;
+    c.g.add_initializer(c.add("w"), &tensor);
+    auto& list = c.g.mutable_block(ir::Graph::main_block()).initializers;
+    list.push_back(list[0]);
+    CHECK(problem(c.model).find("listed twice") != std::string::npos);
+  }
 }
 
 // What is wrong after `breaks` was done to a graph with a body and a function.
