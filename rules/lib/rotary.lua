@@ -117,6 +117,21 @@ local function steps(v, base)
   return found
 end
 
+-- f, each number of which is repeated beside itself in zip, by way of lone and wide, with the other axes that it is given there.
+local function unzipped(op, f, lone, wide, zip)
+  local rank, more, deeper = lone.outputs[1]:rank(), {}, false
+  for _, axis in ipairs(rank and lone.inputs[2]:dims() or {}) do
+    if is_last(axis, rank) then deeper = true else more[#more + 1] = axis < 0 and axis + rank or axis end
+  end
+  if #more > 0 then f = op.Unsqueeze(f, more) end
+  need(deeper and wide:rank() == rank and wide:dim(-1) == 2 and zip:rank() == rank - 1, "the angles are doubled otherwise", zip)
+  for axis = 0, rank - 2 do
+    need(wide:dim(axis) == f:dim(axis), "the angles are doubled otherwise", wide)
+    need(axis == rank - 2 or zip:dim(axis) == f:dim(axis), "the angles are doubled otherwise", zip)
+  end
+  return f
+end
+
 -- The factor v, as `doubled` found it, without the doubling.
 local function halved(op, m, v, tag)
   local width = m.x:dim(-1)
@@ -124,16 +139,8 @@ local function halved(op, m, v, tag)
   if base then
     f = once(op, m, base)
   elseif m.pairs then
-    local lone, wide, zip = m[tag .. "_lone"], m[tag .. "_wide"], m[tag .. "_zip"]
-    base = need(zip, "the angles of a pair differ", f).outputs[1]
-    lone, wide = lone.outputs[1], wide.outputs[1]
-    local rank = need(f:rank(), "the rank of the angles is unknown", f)
-    need(lone:rank() == rank + 1 and lone:dim(-1) == 1 and wide:rank() == rank + 1 and wide:dim(-1) == 2
-      and base:rank() == rank, "the angles are doubled otherwise", base)
-    for axis = 0, rank - 1 do
-      need(wide:dim(axis) == f:dim(axis), "the angles are doubled otherwise", wide)
-      need(axis == rank - 1 or base:dim(axis) == f:dim(axis), "the angles are doubled otherwise", base)
-    end
+    base = need(m[tag .. "_zip"], "the angles of a pair differ", f).outputs[1]
+    f = unzipped(op, f, m[tag .. "_lone"], m[tag .. "_wide"].outputs[1], base)
   else
     local twice = need(m[tag .. "_twice"], "the angles of a pair differ", f)
     base = twice.outputs[1]
@@ -216,11 +223,16 @@ function rotary.contrib(op, x, cos, sin, behind, pairs)
   end)
 end
 
---- The first elements of x turned and the rest as it is, by a RotaryEmbedding that `turned` builds of the first.
+--- The first elements of x turned and the rest as it is. turned(a) is a RotaryEmbedding of a; where it takes heads behind
+--- tokens, a is [B,S,H*D].
 function rotary.partial(op, x, turned)
-  x:shape "_ H _ _"
+  x:rank(4)
   local function slice(tag) return op.Slice{x, any(tag .. "_from"), inputs = any}:as(tag) end
-  local function join(a, b) return op.Concat{turned(a):as "rotary", b, attrs = any}:as "join" end
+  local function join(a, b)
+    local merged = op.Reshape{a, any, attrs = any}:as "merged"
+    return op.Concat{either(turned(a):as "rotary", op.Reshape{turned(merged):as "rotary", any, attrs = any}:as "apart"), b,
+      attrs = any}:as "join"
+  end
   return either(
     function() return join(slice "first", slice "second") end,
     function()
@@ -229,20 +241,27 @@ function rotary.partial(op, x, turned)
     end)
 end
 
---- Ends a match of `partial` where it is not one part of the last axis that is turned; the size of that part.
+--- Ends a match of `partial` where it is not one part of the last axis that is turned; the size of that part, and the number
+--- of heads.
 function rotary.need_part(m)
   local outputs = m.split and m.split.outputs or {m.first.outputs[1], m.second.outputs[1]}
-  local width, rest = outputs[1]:dim(-1), outputs[2]:dim(-1)
-  need(type(m.H) == "number", "the number of heads is not known", m.x)
+  local width, rest, heads = outputs[1]:dim(-1), outputs[2]:dim(-1), m.x:dim(m.apart and 2 or 1)
+  need(type(heads) == "number", "the number of heads is not known", m.x)
   need(type(width) == "number" and type(rest) == "number" and width + rest == m.x:dim(-1), "it is not two parts of one", m.x)
   need(is_last(m.join.attrs.axis, 4), "the parts are put together elsewhere", m.join)
+  need(m.cos:dim(-1) == width / 2, "the angles are not one for each pair", m.cos)
   if m.split then
     need(is_last(m.split.attrs.axis, 4), "it is not two parts of one", m.split)
   else
     need_slice(m.first, 0, 1)
     need_slice(m.second, width, 1)
   end
-  return width
+  if m.apart then
+    local merged = m.merged.outputs[1]
+    need(m.apart.outputs[1].shape == outputs[1].shape, "heads are cut otherwise", m.apart)
+    need(merged:rank() == 3 and merged:dim(0) == m.x:dim(0) and merged:dim(1) == m.x:dim(1), "heads are merged otherwise", merged)
+  end
+  return width, heads
 end
 
 return rotary

@@ -15,6 +15,7 @@ CHOICES = {
     "angles": ["one", "batch", "table", "gathered"],
     "written": ["whole", "whole_late", "parts"],
     "heads": ["before", "behind"],
+    "axis": ["late", "early"],
     "scaled": ["no", "yes"],
     "kind": ["float", "half"],
     "part": ["all", "first"],
@@ -63,10 +64,19 @@ class Writer(attention_forms.Writer):
         return self.op("Reshape", self.op("Concat", *pair, axis=-1),
                        self.integers(0, *shape, D))
 
+    def early(self):
+        """Whether angles that are repeated get the heads' axis then."""
+        return (self.neighbours and self.form["axis"] == "early"
+                and self.form["written"] != "parts"
+                and self.form["angles"] in ("one", "batch"))
+
     def twice(self, angles, leads):
         if not self.neighbours:
             return self.op("Concat", angles, angles, axis=-1)
-        lone = self.op("Unsqueeze", angles, self.integers(-1))
+        axes = [-1]
+        if self.early():
+            axes, leads = [2 if self.behind else 1, -1], leads + 1
+        lone = self.op("Unsqueeze", angles, self.integers(*axes))
         wide = self.op("Tile", lone, self.integers(*[1] * (leads + 1), 2))
         return self.op("Reshape", wide,
                        self.integers(*[0] * leads, D))
@@ -93,7 +103,7 @@ class Writer(attention_forms.Writer):
         if self.half:
             x = self.op("Cast", x, to=TensorProto.FLOAT16)
         # Beside the heads' axis.
-        if how == "table" and not self.behind:
+        if self.early() or (how == "table" and not self.behind):
             return x
         return self.op("Unsqueeze", x, self.integers(
             (1 if self.behind else 0) if how == "table"
@@ -165,6 +175,7 @@ def build(form):
 
 FORMS = attention_forms.pairwise(CHOICES) + [
     {**{name: choices[0] for name, choices in CHOICES.items()},
-     "pairs": p, "angles": a, "written": w, "heads": h}
+     "pairs": p, "angles": a, "written": w, "heads": h, "axis": x}
     for p in CHOICES["pairs"] for a in CHOICES["angles"]
-    for w in CHOICES["written"] for h in CHOICES["heads"]]
+    for w in CHOICES["written"] for h in CHOICES["heads"]
+    for x in CHOICES["axis"]]
