@@ -37,12 +37,16 @@ local function doubled(op, f, t, tag)
   end, base))
 end
 
+-- x, or x as another type.
+local function cast(op, x, tag) return either(op.Cast{x, attrs = any}:as(tag), x) end
+
 --- x cos + quarter(x) sin, where a quarter turn of a pair (a, b) is (-b, a). p holds the variables of what `doubled` takes.
+--- The factors may be cast, x and its turn in the same way.
 function rotary.whole(op, x, p)
   x:shape "_ _ _ W"
   local quarter = parted(op, x, function(a, b) return joined(op, op.Neg(b), a) end)
-  return op.Add(op.Mul(x, doubled(op, p.cos, p.cos_table, "cos")):as "level",
-    op.Mul(quarter, doubled(op, p.sin, p.sin_table, "sin")):as "upright")
+  return op.Add(op.Mul(cast(op, x, "cast"), doubled(op, p.cos, p.cos_table, "cos")):as "level",
+    op.Mul(cast(op, quarter, "cast_turned"), doubled(op, p.sin, p.sin_table, "sin")):as "upright")
 end
 
 --- Pairs (a cos - b sin, b cos + a sin).
@@ -65,10 +69,13 @@ local function need_slice(slice, from, step)
     "these are not the elements to turn", slice)
 end
 
---- Ends a match of `whole` or `parts` where it turns other pairs than it should; whether they are neighbours.
-function rotary.need_pairs(m)
-  local width = m.x:dim(-1)
-  need(m.x.dtype == "float" or m.x.dtype == "float16", "RotaryEmbedding has no such type on every device", m.x)
+--- What a match of `whole` turns: x, or that as another type.
+function rotary.factor(m) return m.cast and m.cast.outputs[1] or m.x end
+
+--- Ends a match of `whole` or `parts` where it turns other pairs of x than it should; whether they are neighbours.
+function rotary.need_pairs(m, x)
+  local width = x:dim(-1)
+  need(x.dtype == "float" or x.dtype == "float16", "RotaryEmbedding has no such type on every device", x)
   need(type(width) == "number" and width > 0 and width % 2 == 0, "the size of the heads is not known, or odd", m.x)
   local pairs = m.zip ~= nil
   local part = m.split or m.even or m.first
@@ -184,9 +191,9 @@ end
 
 --- The same for a match of `whole`.
 function rotary.angles(op, m)
-  local turned = (m.join or m.zip).outputs[1]
-  local function beside(x, product) return product.inputs[product.inputs[1] == x and 2 or 1] end
-  return rotary.rows(op, m.x, halved(op, m, beside(m.x, m.level), "cos"), halved(op, m, beside(turned, m.upright), "sin"))
+  local x, turned = rotary.factor(m), (m.cast_turned or m.join or m.zip).outputs[1]
+  local function beside(part, product) return product.inputs[product.inputs[1] == part and 2 or 1] end
+  return rotary.rows(op, x, halved(op, m, beside(x, m.level), "cos"), halved(op, m, beside(turned, m.upright), "sin"))
 end
 
 --- build(x); or, where x is [B,S,H,D], build(x as [B,S,H*D], H) as x was.

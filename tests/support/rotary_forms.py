@@ -17,7 +17,7 @@ CHOICES = {
     "heads": ["before", "behind"],
     "axis": ["late", "early"],
     "scaled": ["no", "yes"],
-    "kind": ["float", "half"],
+    "kind": ["float", "half", "mixed"],
     "part": ["all", "first"],
     "batch": ["fixed", "symbolic"],
     "opset": [17, 21, 23],
@@ -31,6 +31,7 @@ class Writer(attention_forms.Writer):
         self.neighbours = form["pairs"].startswith("neighbours")
         self.behind = form["heads"] == "behind"
         self.half = form["kind"] == "half"
+        self.mixed = form["kind"] == "mixed" and form["written"] != "parts"
 
     def integers(self, *values):
         return self.constant(values, np.int64)
@@ -127,6 +128,9 @@ class Writer(attention_forms.Writer):
         a, b = self.parts(x)
         if self.form["written"] != "parts":
             quarter = self.joined(self.op("Neg", b), a)
+            if self.mixed:  # halves that meet angles in float
+                x, quarter = (self.op("Cast", v, to=TensorProto.FLOAT)
+                              for v in (x, quarter))
             return self.op("Add", self.op("Mul", x, cos),
                            self.op("Mul", quarter, sin))
         return self.joined(
@@ -134,15 +138,16 @@ class Writer(attention_forms.Writer):
             self.op("Add", self.op("Mul", b, cos), self.op("Mul", a, sin)))
 
     def model(self):
-        kind = TensorProto.FLOAT16 if self.half else TensorProto.FLOAT
+        kind = (TensorProto.FLOAT16 if self.half or self.mixed
+                else TensorProto.FLOAT)
         width = D + REST if self.form["part"] == "first" else D
         shape = (B, S, H, width) if self.behind else (B, H, S, width)
         x = self.input("x", *shape, kind=kind)
-        if width == D:
-            y = self.turned(x)
-        else:
-            y = self.op("Concat", self.turned(self.slice(x, 0, D)),
-                        self.slice(x, D, FAR), axis=-1)
+        y = self.turned(x if width == D else self.slice(x, 0, D))
+        if self.mixed:
+            y = self.op("Cast", y, to=kind)
+        if width > D:
+            y = self.op("Concat", y, self.slice(x, D, FAR), axis=-1)
         batch = "batch" if self.form["batch"] == "symbolic" else B
         graph = helper.make_graph(
             self.nodes, "form", self.inputs,

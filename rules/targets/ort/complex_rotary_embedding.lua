@@ -8,7 +8,7 @@ return rule {
 
   match = function(op, x, cos, sin) return rotary.parts(op, x, cos, sin) end,
 
-  where = function(m) m.pairs = rotary.need_pairs(m) end,
+  where = function(m) m.pairs = rotary.need_pairs(m, m.x) end,
 
   rewrite = function(op, m)
     local cos, sin, behind = rotary.rows(op, m.x, m.cos, m.sin)

@@ -9,11 +9,11 @@ return rule {
     return rotary.whole(op, x, {cos = cos, sin = sin, cos_table = cos_table, sin_table = sin_table})
   end,
 
-  where = function(m) m.pairs = rotary.need_pairs(m) end,
+  where = function(m) m.pairs = rotary.need_pairs(m, rotary.factor(m)) end,
 
   rewrite = function(op, m)
     local cos, sin, behind = rotary.angles(op, m)
-    return rotary.contrib(op, m.x, cos, sin, behind, m.pairs)
+    return rotary.contrib(op, rotary.factor(m), cos, sin, behind, m.pairs)
   end,
 
   examples = {
