@@ -27,10 +27,11 @@ end
 -- last axis alone. Others may read all of it.
 local function doubled(op, f, t, tag)
   local lone = op.Unsqueeze(f, any):as(tag .. "_lone")
+  local stacked = op.Concat{lone, op.Unsqueeze(f, any(tag .. "_axes")):as(tag .. "_twin"), attrs = any}
   local base = either(
     function() t:const "... W"; return t end,
     op.Concat{f, f, attrs = any}:as(tag .. "_twice"),
-    op.Reshape{either(op.Tile(lone, any), op.Expand(lone, any)):as(tag .. "_wide"), any, attrs = any}:as(tag .. "_zip"))
+    op.Reshape{either(op.Tile(lone, any), op.Expand(lone, any), stacked):as(tag .. "_wide"), any, attrs = any}:as(tag .. "_zip"))
   return context(many(function(s)
     return either(op.Cos(s), op.Sin(s), op.Cast{s, attrs = any}, op.Mul(s, any), op.Unsqueeze(s, any),
       op.Slice{s, inputs = any}, op.Gather{s, any, axis = 0})
@@ -147,7 +148,9 @@ local function halved(op, m, v, tag)
     f = once(op, m, base)
   elseif m.pairs then
     base = need(m[tag .. "_zip"], "the angles of a pair differ", f).outputs[1]
-    f = unzipped(op, f, m[tag .. "_lone"], m[tag .. "_wide"].outputs[1], base)
+    local lone, twin = m[tag .. "_lone"], m[tag .. "_twin"]
+    need(not twin or twin.outputs[1].shape == lone.outputs[1].shape, "the angles are doubled otherwise", base)
+    f = unzipped(op, f, lone, m[tag .. "_wide"].outputs[1], base)
   else
     local twice = need(m[tag .. "_twice"], "the angles of a pair differ", f)
     base = twice.outputs[1]

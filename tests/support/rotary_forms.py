@@ -16,6 +16,7 @@ CHOICES = {
     "written": ["whole", "whole_late", "parts"],
     "heads": ["before", "behind"],
     "axis": ["late", "early"],
+    "repeated": ["tile", "expand", "stack"],
     "scaled": ["no", "yes"],
     "kind": ["float", "half", "mixed"],
     "part": ["all", "first"],
@@ -77,8 +78,13 @@ class Writer(attention_forms.Writer):
         axes = [-1]
         if self.early():
             axes, leads = [2 if self.behind else 1, -1], leads + 1
-        lone = self.op("Unsqueeze", angles, self.integers(*axes))
-        wide = self.op("Tile", lone, self.integers(*[1] * (leads + 1), 2))
+        lone, twin = (self.op("Unsqueeze", angles, self.integers(*axes))
+                      for _ in range(2))
+        if self.form["repeated"] == "stack":
+            wide = self.op("Concat", lone, twin, axis=-1)
+        else:
+            wide = self.op(self.form["repeated"].title(), lone,
+                           self.integers(*[1] * (leads + 1), 2))
         return self.op("Reshape", wide,
                        self.integers(*[0] * leads, D))
 
