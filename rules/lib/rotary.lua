@@ -8,12 +8,20 @@ local function parted(op, x, build)
   return either(
     function() return build(slice "first", slice "second") end,
     function()
-      local a, b = op.Split{x, maybe(any), attrs = any, outputs = 2}
+      local a, b = op.Split{x, inputs = any, attrs = any, outputs = 2}
       return build(a:as "split", b)
     end,
     function()
       local cut = op.Reshape{x, any, attrs = any}:as "cut"
-      return build(op.Gather{cut, 0, attrs = any}:as "even", op.Gather{cut, 1, attrs = any}:as "odd")
+      local function column(i)
+        local slice = op.Slice{cut, any(i .. "_from"), inputs = any}:as(i .. "_slice")
+        return either(op.Gather{cut, i == "even" and 0 or 1, attrs = any}, op.Squeeze{slice, inputs = any}):as(i)
+      end
+      return build(column "even", column "odd")
+    end,
+    function()
+      local a, b = op.Split{op.Reshape{x, any, attrs = any}:as "cut", inputs = any, attrs = any, outputs = 2}
+      return build(op.Squeeze{a:as "columns", inputs = any}:as "even", op.Squeeze{b, inputs = any}:as "odd")
     end)
 end
 
@@ -60,14 +68,32 @@ end
 
 local function is_last(axis, rank) return axis == -1 or axis == rank - 1 end
 
--- Whether a Slice takes elements of the last of four axes from there on, each or every second.
+-- Whether a Slice takes elements of the last axis from there on, each or every second.
 local function need_slice(slice, from, step)
+  local rank = slice.outputs[1]:rank()
   local function number(i)
     local value = slice.inputs[i]
     return value and value:rank() and (value:dims() or {})[1]
   end
-  need(#(slice.inputs[2]:dims() or {}) == 1 and number(2) == from and is_last(number(4), 4) and (number(5) or 1) == step,
+  need(#(slice.inputs[2]:dims() or {}) == 1 and number(2) == from and is_last(number(4), rank) and (number(5) or 1) == step,
     "these are not the elements to turn", slice)
+end
+
+-- Whether it is the two columns of x as [_,_,_,D/2,2] that were found.
+local function need_columns(m, x)
+  local cut = m.cut.outputs[1]
+  need(cut:dim(-1) == 2 and cut:rank() == 5, "these are no pairs", cut)
+  for axis = 0, 2 do need(cut:dim(axis) == x:dim(axis), "these are no pairs", cut) end
+  for i, column in ipairs{m.even, m.odd} do
+    local made = column.outputs[1]
+    need(made:rank() == 4 and made:dim(-1) == x:dim(-1) / 2, "these are no pairs", made)
+    for axis = 0, 2 do need(made:dim(axis) == x:dim(axis), "these are no pairs", made) end
+    if m.columns or column.op == "Gather" then
+      need(is_last((m.columns or column).attrs.axis, 5), "these are not the elements to turn", made)
+    else
+      need_slice(i == 1 and m.even_slice or m.odd_slice, i - 1, 1)
+    end
+  end
 end
 
 --- What a match of `whole` turns: x, or that as another type.
@@ -84,9 +110,8 @@ function rotary.need_pairs(m, x)
   if m.split then
     need(is_last(m.split.attrs.axis, 4) and not pairs, "these are not the elements to turn", m.split)
   elseif m.cut then
-    need(pairs and is_last(m.even.attrs.axis, 5) and is_last(m.odd.attrs.axis, 5), "these are not the elements to turn", m.even)
-    need(m.cut.outputs[1]:dim(-1) == 2, "these are no pairs", m.cut)
-    for axis = 0, 2 do need(m.cut.outputs[1]:dim(axis) == m.x:dim(axis), "these are no pairs", m.cut) end
+    need(pairs, "these are not the elements to turn", m.even)
+    need_columns(m, x)
   else
     need_slice(m.first, 0, pairs and 2 or 1)
     need_slice(m.second, pairs and 1 or width / 2, pairs and 2 or 1)
@@ -246,7 +271,7 @@ function rotary.partial(op, x, turned)
   return either(
     function() return join(slice "first", slice "second") end,
     function()
-      local a, b = op.Split{x, maybe(any), attrs = any, outputs = 2}
+      local a, b = op.Split{x, inputs = any, attrs = any, outputs = 2}
       return join(a:as "split", b)
     end)
 end

@@ -11,7 +11,8 @@ from support import attention_forms
 
 B, H, S, D, REST = 2, 3, 5, 8, 2
 CHOICES = {
-    "pairs": ["halves", "halves_split", "neighbours", "neighbours_axis"],
+    "pairs": ["halves", "halves_split", "neighbours", "pairs_gather",
+              "pairs_slice", "pairs_split"],
     "angles": ["one", "batch", "table", "gathered"],
     "written": ["whole", "whole_late", "parts"],
     "heads": ["before", "behind"],
@@ -29,7 +30,7 @@ FAR = np.iinfo(np.int64).max
 class Writer(attention_forms.Writer):
     def __init__(self, form):
         super().__init__(form)
-        self.neighbours = form["pairs"].startswith("neighbours")
+        self.neighbours = not form["pairs"].startswith("halves")
         self.behind = form["heads"] == "behind"
         self.half = form["kind"] == "half"
         self.mixed = form["kind"] == "mixed" and form["written"] != "parts"
@@ -37,9 +38,15 @@ class Writer(attention_forms.Writer):
     def integers(self, *values):
         return self.constant(values, np.int64)
 
-    def slice(self, x, start, end, step=1):
+    def slice(self, x, start, end, step=1, axis=3):
         return self.op("Slice", x, *(self.integers(n) for n in
-                                     (start, end, 3, step)))
+                                     (start, end, axis, step)))
+
+    def split(self, x, size):
+        names = ["first", "second"]
+        self.nodes.append(helper.make_node(
+            "Split", [x, self.integers(size, size)], names, axis=-1))
+        return names
 
     def parts(self, x):
         """The two elements of each pair."""
@@ -48,15 +55,16 @@ class Writer(attention_forms.Writer):
             return self.slice(x, 0, D // 2), self.slice(x, D // 2, FAR)
         if how == "neighbours":
             return self.slice(x, 0, FAR, 2), self.slice(x, 1, FAR, 2)
-        if how == "neighbours_axis":
-            shape = (S, H) if self.behind else (H, S)
-            cut = self.op("Reshape", x, self.integers(0, *shape, D // 2, 2))
+        if how == "halves_split":
+            return self.split(x, D // 2)
+        shape = (S, H) if self.behind else (H, S)
+        cut = self.op("Reshape", x, self.integers(0, *shape, D // 2, 2))
+        if how == "pairs_gather":
             return tuple(self.op("Gather", cut, self.constant(i, np.int64),
                                  axis=-1) for i in range(2))
-        names = ["first", "second"]
-        self.nodes.append(helper.make_node(
-            "Split", [x, self.integers(D // 2, D // 2)], names, axis=-1))
-        return names
+        columns = (self.split(cut, 1) if how == "pairs_split" else
+                   [self.slice(cut, i, i + 1, axis=4) for i in range(2)])
+        return [self.op("Squeeze", x, self.integers(-1)) for x in columns]
 
     def joined(self, a, b):
         if not self.neighbours:
