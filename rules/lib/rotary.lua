@@ -115,6 +115,7 @@ function rotary.need_pairs(m, x)
   else
     need_slice(m.first, 0, pairs and 2 or 1)
     need_slice(m.second, pairs and 1 or width / 2, pairs and 2 or 1)
+    need(m.second.outputs[1]:dim(-1) == width / 2, "it is not one half that is turned", m.second)
   end
   if not pairs then
     need(is_last(m.join.attrs.axis, 4), "the halves are put together elsewhere", m.join)
@@ -179,6 +180,7 @@ local function halved(op, m, v, tag)
   else
     local twice = need(m[tag .. "_twice"], "the angles of a pair differ", f)
     base = twice.outputs[1]
+    need(base:rank(), "the rank of the angles is unknown", base)
     need(is_last(twice.attrs.axis, base:rank()), "the angles are doubled otherwise", base)
   end
   for _, step in ipairs(steps(v, base)) do

@@ -70,6 +70,20 @@ return rule {
           y = Concat <axis = -1> (real, imaginary)
         }]],
       rejected = "these are not the elements to turn" },
+    { "one number beside a half", [[
+        (float[2,3,4,8] x, float[4,4] c, float[4,4] s) => (float[2,3,4,8] y)
+        <int64[1] zero = {0}, int64[1] half = {4}, int64[1] next = {5}, int64[1] last = {3}> {
+          a = Slice(x, zero, half, last)
+          b = Slice(x, half, next, last)
+          ac = Mul(a, c)
+          bs = Mul(b, s)
+          real = Sub(ac, bs)
+          as = Mul(a, s)
+          bc = Mul(b, c)
+          imaginary = Add(as, bc)
+          y = Concat <axis = -1> (real, imaginary)
+        }]],
+      rejected = "it is not one half that is turned" },
     { "angles for each head and token", [[
         (float[2,3,4,8] x, float[3,4,4] c, float[3,4,4] s) => (float[2,3,4,8] y) <int64[2] halves = {4,4}> {
           a, b = Split <axis = -1> (x, halves)

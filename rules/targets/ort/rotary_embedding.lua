@@ -2,7 +2,10 @@
 local rotary = lib "rotary"
 
 return rule {
-  doc = [[ x cos + quarter(x) sin   =>   RotaryEmbedding(x, places, rows of cos, rows of sin)    (a, b) turned a quarter is (-b, a) ]],
+  doc = [[
+    x cos + quarter(x) sin   =>   RotaryEmbedding(x, places, rows of cos, rows of sin)
+
+    A pair (a, b) that is turned a quarter is (-b, a).]],
   phase = "target",
 
   match = function(op, x, cos, sin, cos_table, sin_table)
@@ -105,7 +108,8 @@ return rule {
         y = Add(xc, rs)]] },
     { "a table whose halves differ", [[
         (float[2,3,4,4] x) => (float[2,3,4,4] y)
-        <int64[2] halves = {2,2}, float[4,4] c = {1,2,1,2,3,4,3,4,5,6,5,6,7,8,7,8}, float[4,4] s = {1,2,1,2,3,4,3,4,5,6,5,6,7,8,7,9}> {
+        <int64[2] halves = {2,2}, float[4,4] c = {1,2,1,2,3,4,3,4,5,6,5,6,7,8,7,8},
+         float[4,4] s = {1,2,1,2,3,4,3,4,5,6,5,6,7,8,7,9}> {
           a, b = Split <axis = -1> (x, halves)
           n = Neg(b)
           r = Concat <axis = -1> (n, a)
