@@ -391,6 +391,27 @@ class Options(RunTest):
         self.assertIn("stays portable, ort has no form for it: "
                       "GroupQueryAttention wants heads of one width", done.err)
 
+    def test_what_only_gpus_are_quick_at_is_asked_for(self):
+        self.write("norm.onnx", make.onnx_bytes("""
+            <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
+            g (float[1,2,8] x, float[1,2,8] z, float[8] w) => (float[1,2,8] y,
+               float[1,2,2,4] a) <int64[4] heads = {1,2,2,4}> {
+              s = Add(x, z)
+              y = LayerNormalization(s, w)
+              q = Reshape(s, heads)
+              a = ruleengine.ScaledDotProductAttention
+                <num_heads = 2, head_dim = 4> (q, q, q)
+            }"""))
+        for rules, norm in ((["cancel.lua"], "LayerNormalization"),
+                            ([program.ROOT / "rules/targets/ort/gpu"],
+                             "SkipLayerNormalization")):
+            self.run_ok("run", *rules, "norm.onnx", "-o", "out.onnx",
+                        "--target", "ort")
+            ops = [n.op_type for n in
+                   onnx.load(self.folder / "out.onnx").graph.node]
+            self.assertIn(norm, ops)
+            self.assertIn("MultiHeadAttention", ops)
+
     def test_opset(self):
         self.run_ok("run", "cancel.lua", "m.onnx", "--opset", "23", "-o",
                     "raised.onnx")

@@ -2,7 +2,8 @@
 
 import onnx
 
-FUSED = {"Attention", "com.microsoft::MultiHeadAttention",
+FUSED = {"Attention", "com.microsoft::GroupQueryAttention",
+         "com.microsoft::MultiHeadAttention",
          "ruleengine::ScaledDotProductAttention"}
 # What may lie between a softmax and the product with V.
 LAYOUT = {"Cast", "Dropout", "Identity", "Mul", "Reshape", "Transpose", "Where"}
