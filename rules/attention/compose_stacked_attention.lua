@@ -26,7 +26,11 @@ local function folded(op, x, leads)
     merged = type(merged) == "number" and type(wide[axis]) == "number" and merged * wide[axis] or "?"
   end
   if apart then x = op.Expand(x, wide) end
-  return op.Reshape(x, told{merged, #leads == rank - 2 and 1 or x:dim(rank - 3), x:dim(rank - 2), x:dim(rank - 1)})
+  local heads, length, width = #leads == rank - 2 and 1 or x:dim(rank - 3), x:dim(rank - 2), x:dim(rank - 1)
+  -- Sizes that only x knows are read there.
+  local unknown = (tostring(length) .. tostring(width)):find("?", 1, true)
+  if not unknown then return op.Reshape(x, told{merged, heads, length, width}) end
+  return op.Reshape(x, op.Concat{{-1, heads}, op.Slice(op.Shape(x), {rank - 2}, {rank}, {0}), axis = 0})
 end
 
 -- A mask for scores of this rank that were folded.
