@@ -12,6 +12,8 @@ return pack {
   "canonical/gemm_of_activations",
   "canonical/softmax_from_exp",
   "canonical/choice_by_product",
+  "canonical/joined_keys",
+  "canonical/joined_values",
   "canonical/scaled_probabilities",
   "canonical/shared_probabilities",
   "canonical/turned_scores",

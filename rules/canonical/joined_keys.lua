@@ -1,0 +1,57 @@
+--- Multiply with all keys at once, where their scores are put side by side.
+return rule {
+  doc = [[
+    [q a, q b]   =>   q [a b]      on the last axis; neither a nor b is a weight
+
+    Keys of a cache and new ones, of the whole and of a window.]],
+  phase = "canonical",
+
+  match = function(op, q, a, b)
+    q:shape "... _ D"
+    a:shape "... D _"
+    b:shape "... D _"
+    return op.Concat{op.MatMul(q, a), op.MatMul(q, b), axis = -1}
+  end,
+
+  where = function(m)
+    need(not m.a:const() and not m.b:const(), "a layer", m.a)
+    need(m.a:rank() == m.b:rank(), "the ranks differ", m.b)
+    m.wide = {}
+    for i = 1, m.a:rank() - 2 do
+      local one, two = m.a.shape[i], m.b.shape[i]
+      need(one == two or one == 1 or two == 1, "the batches differ", m.b)
+      m.wide[i] = one == 1 and two or one
+    end
+    m.wide[#m.wide + 1], m.wide[#m.wide + 2] = 1, 1
+  end,
+
+  rewrite = function(op, m)
+    local function widened(x)
+      for i = 1, #m.wide - 2 do
+        if x.shape[i] ~= m.wide[i] then return op.Expand(x, m.wide) end
+      end
+      return x
+    end
+    return op.MatMul(m.q, op.Concat{widened(m.a), widened(m.b), axis = -1})
+  end,
+
+  examples = {
+    { "keys of all windows, and of each", [[
+        (float[2,4,3,8,16] q, float[2,4,1,16,5] a, float[2,4,3,16,8] b) => (float[2,4,3,8,13] y) {
+          s = MatMul(q, a)
+          t = MatMul(q, b)
+          y = Concat <axis = -1> (s, t)
+        }]],
+      [[n = Constant <value = int64[5] {2,4,3,1,1}> ()
+        w = Expand(a, n)
+        k = Concat <axis = -1> (w, b)
+        y = MatMul(q, k)]] },
+    { "two layers", [[
+        (float[2,2] q) => (float[2,3] y) <float[2,1] a = {1,2}, float[2,2] b = {3,4,5,6}> {
+          s = MatMul(q, a)
+          t = MatMul(q, b)
+          y = Concat <axis = -1> (s, t)
+        }]],
+      rejected = "a layer" },
+  },
+}
