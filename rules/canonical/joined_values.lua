@@ -7,8 +7,8 @@ return rule {
   match = function(op, p, v, w, to, axes, last, cut)
     p:shape "... _ T"
     local left, right = op.Split{p, maybe(any), axis = cut, attrs = any, outputs = 2}
-    local head = either(left, op.Slice(p, 0, any, axes, maybe(1)):as "head")
-    local tail = either(right, op.Slice(p, any, to, last, maybe(1)):as "tail")
+    local head = either(left, op.Slice{p, 0, any, axes, inputs = any}:as "head")
+    local tail = either(right, op.Slice{p, any, to, last, inputs = any}:as "tail")
     return op.Add(op.MatMul(head, v), op.MatMul(tail, w))
   end,
 
@@ -22,6 +22,10 @@ return rule {
       for _, axes in ipairs{m.axes, m.last} do
         local axis = need(axes:scalar(), "the axis is not constant", axes)
         need(axis == -1 or axis == rank - 1, "it is not the last axis", axes)
+      end
+      for _, part in ipairs{m.head, m.tail} do
+        local steps = part.inputs[5]
+        need(not steps or steps:scalar() == 1, "not every key is taken", part)
       end
       need((m.to:scalar() or 0) > 2 ^ 31 - 2, "the second part ends before the last", m.to)
       need(m.v:dim(-2) == m.head.outputs[1]:dim(-1), "the first part is of another size", m.v)
@@ -50,9 +54,10 @@ return rule {
   examples = {
     { "two slices", [[
         (float[2,4,8,7] p, float[2,4,5,16] v, float[2,4,2,16] w) => (float[2,4,8,16] y)
-        <int64[1] zero = {0}, int64[1] five = {5}, int64[1] end = {9223372036854775807}, int64[1] last = {3}> {
-          a = Slice(p, zero, five, last)
-          b = Slice(p, five, end, last)
+        <int64[1] zero = {0}, int64[1] five = {5}, int64[1] end = {9223372036854775807}, int64[1] last = {3},
+         int64[1] one = {1}, int64[1] step = {1}> {
+          a = Slice(p, zero, five, last, one)
+          b = Slice(p, five, end, last, step)
           o = MatMul(a, v)
           u = MatMul(b, w)
           y = Add(o, u)
