@@ -226,6 +226,26 @@ MaybeElements window_partition(const NodeView& v, std::size_t output) {
   return out;
 }
 
+// One row of `depth` for each index, as repeat_interleave counts its repeats.
+MaybeElements one_hot(const NodeView& v, std::size_t) {
+  const auto indices = v.ints(0);
+  const auto depth = v.ints(1);
+  const auto values = v.elements(2);
+  if (!indices || !depth || depth->size() != 1 || !values ||
+      values->size() != 2 || v.attribute_int("axis", -1) != -1 ||
+      (*depth)[0] <= 0 || (*depth)[0] * indices->size() > 4096) {
+    return std::nullopt;
+  }
+  Elements out;
+  for (const std::int64_t index : *indices) {
+    for (std::int64_t i = 0; i < (*depth)[0]; ++i) {
+      const bool hot = i == (index < 0 ? index + (*depth)[0] : index);
+      out.push_back((*values)[hot ? 1 : 0]);
+    }
+  }
+  return out;
+}
+
 constexpr ElementRule kPartition{"SwinWindowPartition", window_partition, 0, 1};
 
 constexpr std::uint32_t kAll = ~0u;
@@ -237,6 +257,7 @@ constexpr ElementRule kRules[] = {
     {"Flatten", same, 1},
     {"Gather", gather, 3},
     {"Identity", same, 1},
+    {"OneHot", one_hot, 7},
     {"Range", range, 7},
     {"Reshape", same, 1},
     {"Shape", shape, 0, 1},

@@ -155,6 +155,18 @@ TEST_CASE_FIXTURE(Fixture, "expanding, making, reducing") {
             .find(',') != std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Fixture, "repeats that are counted") {
+  const ValueId sizes = add("Shape", {input({"B", "6"})});
+  const ValueId batch = add("Gather", {sizes, ints({0})});
+  const ValueId values = add("Concat", {ints({1}), batch}, {i("axis", 0)});
+  const auto repeats = [&](std::int64_t place) {
+    const ValueId row = add("OneHot", {ints({place}), ints({4}), values});
+    return at(add("Reshape", {row, ints({-1})}));
+  };
+  CHECK(repeats(2) == "{1, 1, B, 1}");
+  CHECK(repeats(-1) == "{1, 1, 1, B}");
+}
+
 TEST_CASE_FIXTURE(Fixture, "what only the library knows") {
   CHECK(of(add("OneHot", {input({"B"}, DataType::kInt64), scalar(5),
                           floats({2}, {0, 1})})) == "float[B,5]");
