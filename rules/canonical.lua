@@ -4,6 +4,7 @@ return pack {
   "canonical/normalize_operators",
   "canonical/remove_dropout",
   "canonical/plain_operands",
+  "canonical/whole_assignment",
   "canonical/shape_from_inputs",
   "canonical/cancel_reshapes",
   "canonical/cancel_transposes",
