@@ -1,7 +1,7 @@
 --- Read operands that say less than they cost.
 return rule {
   doc = [[
-    Where(b, x, expand(c))   =>   Where(b, x, c)       where b and x are as large; c may be filled into a shape too
+    Where(b, x, expand(c))   =>   Where(b, x, c)       where x is as large; c may be filled into a shape too
     CastLike(x, y)           =>   Cast(x)              to the type of y
     Flatten(x)               =>   Reshape(x)           all axes but the last, when that one is known]],
   phase = "canonical",
@@ -9,12 +9,17 @@ return rule {
   match = function(op, b, x, c, y)
     c:fits "1"
     local filled = either(op.Expand(c, any), op.ConstantOfShape{any, attrs = any}:as "filled")
-    return either(op.Where(b, x, filled), op.Where(b, filled, x):as "hidden",
+    local function chosen()
+      x:type("float", "float16", "bfloat16", "double")
+      return either(op.Where(b, x, filled), op.Where(b, filled, x):as "hidden"):as "chosen"
+    end
+    return either(chosen,
       op.CastLike(x, y):as "like",
       op.Flatten{x, attrs = any}:as "flat")
   end,
 
   where = function(m)
+    if m.chosen then need(m.x.shape and m.x.shape == m.chosen.outputs[1].shape, "the shape is that of the number", m.x) end
     if not m.flat then return end
     local rank, axis = need(m.x:rank(), "the rank is unknown", m.x), m.flat.attrs.axis
     need(rank > 1 and (axis == rank - 1 or axis == -1), "more than one axis is left", m.x)
@@ -46,7 +51,7 @@ return rule {
           f = Expand(c, s)
           y = Where(b, f, x)
         }]],
-      rejected = "shape" },
+      rejected = "the shape is that of the number" },
     { "a type said by another value", [[
         (double[2,3] x, float[4] t) => (float[2,3] y) { y = CastLike(x, t) }]],
       "y = Cast <to = 1> (x)" },

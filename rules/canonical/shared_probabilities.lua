@@ -1,15 +1,5 @@
 --- Weigh all values that one softmax weighs at once.
 
--- Whether p is a softmax, or one with what guards it.
-local function is_softmax(p)
-  local node = p.producer
-  while node and (node.op == "Where" or node.op == "Cast" or node.op == "Dropout") do
-    local last = node.inputs[node.op == "Where" and 3 or 1].producer
-    node = last or node.op == "Where" and node.inputs[2].producer
-  end
-  return node and node.op == "Softmax"
-end
-
 return rule {
   doc = [[
     p v, p w, ...   =>   Split(p [v w ...])   where p is a softmax
@@ -17,13 +7,15 @@ return rule {
     One attention of wider values, where each would be one of its own.]],
   phase = "canonical",
 
-  match = function(op, p, v, E)
+  match = function(op, v, E)
     v:shape "... _ E"
-    return op.MatMul(p, v)
+    local plain = op.Softmax{any, axis = -1}:as "softmax"
+    local guarded = op.Where(op.IsNaN(plain), 0, plain):as "guarded"
+    return op.MatMul(context(either(plain, guarded)), v)
   end,
 
   where = function(m)
-    need(is_softmax(m.p), "it is no softmax", m.p)
+    m.p = (m.guarded or m.softmax).outputs[1]
     need(m.p:rank() == m.v:rank(), "the ranks differ", m.v)
     need(type(m.E) == "number", "the values are of unknown width", m.v)
     local before = {}
@@ -56,6 +48,6 @@ return rule {
           y = MatMul(p, v)
           z = MatMul(p, w)
         }]],
-      rejected = "it is no softmax" },
+      "p = Relu(x) y = MatMul(p, v) z = MatMul(p, w)" },
   },
 }

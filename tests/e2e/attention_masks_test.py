@@ -83,7 +83,7 @@ class Masks(program.ProgramTest):
                 feeds = self.feeds(rng, np.float32)
                 feeds["keep"] = ~hidden(rng)
                 self.agree(chosen("float", fill), feeds, 1e-5,
-                           fused=1 if fill <= -1e9 else 0)
+                           fused=1 if fill <= -1e4 else 0)
 
     def test_chosen_in_half(self):
         rng = np.random.default_rng(2)
