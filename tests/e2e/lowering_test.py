@@ -1,7 +1,7 @@
 """The way back: fuse, lower, fuse is a fixed point, and lowered models compute
 what the originals compute. Every model that a clone has, and random models of
-window attention: no rule finds windows in standard ops, so that is where
-another round leads to nothing new."""
+the dialect's ops; no rule finds all of these in standard ops again, so that
+there the second round is the fixed point."""
 
 import collections
 import pathlib
@@ -10,10 +10,23 @@ import unittest
 import numpy as np
 import onnx
 
-from support import draft, graphs, numbers, program, random_attention
+from support import (draft, graphs, numbers, program, random_attention,
+                     random_layers)
 
 MODELS = sorted((program.DATA / "models").glob("*.onnx"))
 LOWERING = program.ROOT / "rules" / "lowering" / "all.lua"
+OURS = ("ruleengine::", "aten::", "tensor_cast::")
+# Random models, and what is left of some of them: sources that are not taken
+# apart, with a warning.
+RANDOM = {
+    random_attention.window_attention: {"ruleengine::ShiftedWindowAttention"},
+    random_attention.cosine_window_attention:
+        {"ruleengine::ShiftedWindowAttention"},
+    random_attention.multihead_attention: {"ruleengine::MultiheadAttention"},
+    random_attention.functional_attention: set(),
+    random_layers.quantized_views: {"tensor_cast::dynamic_quantize_mxfp4"},
+    random_layers.sibling_layers: {"tensor_cast::mxfp4_linear"},
+}
 
 
 def ops(path):
@@ -57,33 +70,36 @@ class Lowering(program.ProgramTest):
             counts.append(ops(source))
         return counts
 
-    def check_windows(self, make, seed):
+    def check_random(self, make, seed):
+        """Whether all of it could be lowered."""
         sketch = draft.Draft([seed, 7])
         model, (wanted,) = make(sketch)
         source = self.write("m.onnx", model.SerializeToString())
         fused, lowered, *again, last = self.rounds(source)
-        if "ruleengine::ShiftedWindowAttention" in lowered:
-            return False  # with a bias that nobody traces
-        self.assertFalse([op for op in lowered if op.startswith("ruleengine")])
-        self.assertEqual(again[0]["ruleengine::ScaledDotProductAttention"],
-                         fused["ruleengine::SwinAttention"])
+        left = {op for op in lowered if op.startswith(OURS)}
+        self.assertLessEqual(left, RANDOM[make])
         self.assertEqual([again[2], last], again[:2])
+        if left:
+            return False
+        self.assertGreaterEqual(again[0]["ruleengine::ScaledDotProductAttention"],
+                                fused["ruleengine::SwinAttention"])
         (feeds,) = sketch.feeds
-        tolerance = 0.1 if sketch.dtype == np.float16 else 1e-4
+        if any(array.dtype.kind == "V" for array in feeds.values()):
+            return True  # of a type that no feed of ONNX Runtime has
+        tolerance = 0.1 if sketch.dtype == np.float16 else 1e-3
         for result in ("lowered0.onnx", "fused1.onnx"):
             got = numbers.session(self.folder / result).run(list(wanted), feeds)
             for want, array in zip(wanted.values(), got):
                 self.assertIsNone(numbers.difference(want, array, tolerance))
         return True
 
-    def test_windows(self):
-        for make in (random_attention.window_attention,
-                     random_attention.cosine_window_attention):
+    def test_random_models(self):
+        for make in RANDOM:
             lowered = 0
-            for seed in range(40):
+            for seed in range(20):
                 with self.subTest(make.__name__, seed=seed):
-                    lowered += self.check_windows(make, seed)
-            self.assertGreater(lowered, 15)
+                    lowered += self.check_random(make, seed)
+            self.assertGreater(lowered, 5, make.__name__)
 
 
 if __name__ == "__main__":
