@@ -18,7 +18,12 @@ return rule {
 
   match = function(op, x, qkv_w, proj_w, table, index, qkv_b, proj_b, logit_scale, factor, window_size, shift, H, dropout)
     local traced = window.traced(op, table, index, window_size, H)
-    local bias = either(context(op.Mul(op.Sigmoid(traced), factor):as "bent"), context(traced), any)
+    local function bent()
+      factor:const()
+      factor:fits "1"
+      return context(op.Mul(op.Sigmoid(traced), factor))
+    end
+    local bias = either(bent, context(traced), any)
     return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, bias, maybe(qkv_b), maybe(proj_b), logit_scale,
       window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
   end,
@@ -28,12 +33,11 @@ return rule {
     m.C = window.need_block(m)
     need(m.logit_scale:rank() == 3 and m.logit_scale:dim(1) == 1 and m.logit_scale:dim(2) == 1
       and (m.logit_scale:dim(0) == m.H or m.logit_scale:dim(0) == 1), "the logit scale is not one for each head", m.logit_scale)
-    m.number = m.bent and need(m.factor:scalar(), "the factor of the bias is not a constant", m.factor)
   end,
 
   rewrite = function(op, m)
     local table, D = m.table, m.C / m.H
-    if m.bent then table = op.Mul(op.Sigmoid(table), m.number) end
+    if m.factor then table = op.Mul(op.Sigmoid(table), m.factor) end
 
     local keys_without = {}
     for i = 1, 3 * m.C do keys_without[i] = (i <= m.C or i > 2 * m.C) and 1 or 0 end
