@@ -3,7 +3,7 @@ return pack {
     The way back: the engine's own ops in standard ones. In no other pack, and never run by `rules/*.lua`.
 
     MultiheadAttention and ShiftedWindowAttention, which models come with, are taken apart by the pack `attention`. What
-    several ranks do together, and quantizing to floats of four bits, has no standard ops.]],
+    several ranks do together has no standard ops; dynamic_quantize_mxfp4 would need a table of all powers of two.]],
 
   "add_rms_norm",
   "add_rms_norm2",
