@@ -2,17 +2,14 @@
 local attention = lib "attention"
 local merge = lib "merge"
 
--- Sizes as a Reshape wants them. What nothing tells (`?`) is what the others leave, and so is what alone has no number:
--- it may turn out to be 0, which a Reshape takes for something else.
+-- Sizes as a Reshape wants them: one that nothing tells (`?`) is what the others leave, or else the first that has no
+-- number, since that may turn out to be 0, which a Reshape takes for something else.
 local function told(sizes)
-  local free, unknown = nil, 0
+  local free
   for i, size in ipairs(sizes) do
-    if type(size) ~= "number" then
-      unknown = unknown + 1
-      if not free or tostring(size):match "^%?" then free = i end
-    end
+    if tostring(size):match "^%?" or not free and type(size) ~= "number" then free = i end
   end
-  if free and (unknown == 1 or tostring(sizes[free]):match "^%?") then sizes[free] = -1 end
+  if free then sizes[free] = -1 end
   return sizes
 end
 

@@ -44,6 +44,7 @@ end
 --- Builds attention of `heads` heads on four axes, with the scales of what was matched and in the type that it computes
 --- in; what is there once serves all batches and heads.
 function attention.build(op, m, q, k, v, mask, batch, heads)
+  need(heads ~= 0, "there are no heads", q)
   local groups, dtype = k:dim(1) == v:dim(1) and k:dim(1) or heads, m.numbers.dtype
   q = attention.widened(op, cast(op, q, dtype), batch, heads)
   k = attention.widened(op, cast(op, k, dtype), batch, groups)

@@ -53,7 +53,6 @@ end
 --- Whether m.x and m.skip are [B,S,D] both.
 function norm.need_skip(m)
   need(m.x:rank() == 3, "it is not a sum of [batch, length, width]", m.x)
-  need(m.skip:rank() == 3, "the summands have different shapes", m.skip)
   for axis = 0, 2 do need(m.x:dim(axis) == m.skip:dim(axis), "the summands have different shapes", m.skip) end
 end
 

@@ -210,7 +210,9 @@ class Mutant:
             return put(np.resize(array, grown))
         if self.chance(0.3):
             return put(array.reshape((1,) * self.choose((1, 2)) + array.shape))
-        factor = self.choose((0, -1, 0.5, 2, -np.inf, 1.5))
+        factor = self.choose((0, -1, 0.5, 2, 1.5))
+        if array.size == 1 and self.chance(0.2):
+            factor = -np.inf  # what fills a mask; nobody owes endless weights
         with np.errstate(invalid="ignore"):
             return put((array * factor).astype(array.dtype))
 

@@ -72,6 +72,7 @@ OF = {
     ],
     "attention/compose_scaled_dot_product_attention.lua": [
         near("divided", "the scale divides by zero", ("c = {4.0}", "c = {0.0}")),
+        near("divided", "there are no heads", ("[2,4,8,16]", "[2,0,8,16]")),
         near("divided", "it does not fit the scores",
              ("[2,4,8,16] k", "[N,4,8,16] k"), ("[2,4,8,16] v", "[N,4,8,16] v"),
              ("[2,4,8,16] q", "[B,4,8,16] q"), ("[2,4,8,16] y", "[C,4,8,16] y")),
@@ -187,6 +188,12 @@ OF = {
              vu = Unsqueeze(v, two) ve = Expand(vu, wide) vr = Reshape(ve, heads)
              y = ruleengine.ScaledDotProductAttention
                <num_heads = 4, head_dim = 8, scale = 0.25> (q, k, vr)"""),
+        near("the scale after the mask", "the mask does not fit the scores",
+             *((f"[2,4,8,16] {x}", f"[1,4,8,16] {x}") for x in "qkv")),
+        near("a soft cap, and a scale for each head", "the soft cap is not positive",
+             ("{50.0}", "{-50.0}")),
+        near("the scale after the mask", "the scale after the mask turns its sign",
+             ("{0.25}", "{-0.25}")),
     ],
     "attention/compose_stacked_attention.lua": [
         near("windows of unknown number", "the ranks differ",
@@ -198,6 +205,9 @@ OF = {
         near("windows of unknown number", "the ranks differ",
              ("[2,4,N,8,16] q", "[1,2,4,N,8,16] q"), ("[2,4,N,8,16] k", "[1,2,4,N,8,16] k"),
              ("[0,1,2,4,3]", "[0,1,2,3,5,4]"), ("[2,4,N,8,16] y", "[1,2,4,N,8,16] y")),
+        near("windows of unknown number", "it does not fit the scores",
+             ("[2,4,N,8,16] k", "[2,4,M,8,16] k"), ("[2,4,N,8,16] v", "[2,4,M,8,16] v"),
+             ("[2,4,N,8,16] y", "[2,4,Z,8,16] y")),
     ],
     "attention/decompose_multihead_attention.lua": [
         near("self-attention", "num_heads or embed_dim is missing",
@@ -214,6 +224,21 @@ OF = {
         near("a zero key", "cross-attention", (", add_zero_attn = 1", ""),
              ("(x, x, x, in_w", '(x, x, x, ""'),
              ("out_w)\n", 'out_w, "", "", "", out_w, out_w, out_w)\n'), warns=True),
+        near("self-attention", "the query is not [batch, sequence, width]",
+             ("[2,3,4] x", "[3,4] x"), ("[2,3,4] y", "[] y")),
+        near("a mask of keys, the sequence first", "key_padding_mask is not None",
+             options="{ sequence_first = true }", warns=True),
+        near("a zero key", "extra positional args", (", add_zero_attn = 1", ""),
+             ("out_w)\n", "out_w" + ', ""' * 8 + ", x)\n"), warns=True),
+        near("a zero key", "add_bias_kv=True not supported", (", add_zero_attn = 1", ""),
+             ("[2,3,4] x", "[2,3,4] x, float[1,1,4] more"),
+             ("out_w)\n", "out_w" + ', ""' * 6 + ", more, more)\n"), warns=True),
+        near("a zero key", "the attention weights are used", (", add_zero_attn = 1", ""),
+             ("y = rule", "y, p = rule"), ("[2,3,4] y", "[2,3,4] y, float[2,3,3] p"), warns=True),
+        near("a zero key", "embed_dim is no multiple of num_heads", (", add_zero_attn = 1", ""),
+             ("num_heads = 2", "num_heads = 3"), warns=True),
+        near("a mask, which its option would allow", "the mask is neither [S,L] nor [B*H,S,L]",
+             ("[3,3] mask", "[2,2,3,3] mask"), options="{ masks = true }"),
     ],
     "attention/decompose_swin_attention.lua": [
         near("a bias of table and index", "num_heads or window_size is missing",
@@ -238,6 +263,10 @@ OF = {
              ("perm = [2,0,1]", "perm = [2,1,0]"), warns=True),
         near("an index of rows and columns", "cannot be traced",
              ("first = {0}", "first = {1}"), warns=True),
+        near("an index of rows and columns", "the bias is not of this window",
+             ("window_size = [2,2]", "window_size = [2,1]")),
+        near("a bias of table and index", "x is not [batch, height, width, channels]",
+             ("[1,4,4,2] x", "[4,4,2] x"), ("[1,4,4,2] y", "[] y")),
     ],
     "attention/fuse_masked_attention.lua": [
         near("multiplied, the mask in front", "the divisor is another one",

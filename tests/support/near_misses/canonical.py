@@ -36,6 +36,8 @@ OF = {
         near("by way of halves", "numbers may be lost on the way",
              ("float[2,3] x", "int64[2,3] x"), ("float[2,3] y", "int64[2,3] y"),
              ("to = 10", "to = 11"), ("to = 1>", "to = 7>")),
+        near("a softmax of halves, in float", "it goes on to another type",
+             ("to = 10>", "to = 11>"), ("float16[2,3] y", "double[2,3] y")),
     ],
     "canonical/cancel_reshapes.lua": [
         near("to another shape", "the shape is another one",
@@ -73,6 +75,9 @@ OF = {
               ("biad,bjcd->biajc", "2,8,3,16", "2,6,4,16", "2,8,3,6,4"))),
         near("scores of heads", "the size that is summed over may be 1",
              ("[2,4,8,16] q", "[] q"), ("[2,4,6,16] k", "[] k")),
+        near("scores of heads", "the equation is of another form", ("->bhij", "")),
+        near("a softmax, and axes without a letter", "one operand has more axes than the other",
+             ("[3,2,6,4,16] v", "[2,6,4,16] v")),
     ],
     "canonical/normalize_operators.lua": [
         near("a Transpose that moves axes of equal length", "the shape changes",
@@ -80,6 +85,9 @@ OF = {
              ("Transpose <perm = [1,0]> (x)", "Reshape(x, s)")),
         near("a Transpose that moves axes of equal length", "the shape changes",
              ("[3,3] x", "[3,2] x"), ("[3,3] y", "[2,3] y")),
+        near("a Transpose that moves axes of equal length", "the type changes",
+             ("Transpose <perm = [1,0]> (x)", "Cast <to = 11> (x)"),
+             ("float[3,3] y", "double[3,3] y")),
     ],
     "canonical/rejoined_pointwise.lua": [
         near("joined into other axes", "the axes end elsewhere",
@@ -120,6 +128,8 @@ OF = {
     "canonical/shape_from_inputs.lua": [
         near("in the middle of a model", "a size is unknown",
              ("float[B,S,8] x", "float[] x"), ("int64[3] y", "int64[N] y")),
+        near("in the middle of a model", "it asks for no size at all",
+             ("Shape(a)", "Shape <start = 1, end = 1> (a)"), ("int64[3] y", "int64[0] y")),
     ],
     "canonical/softmax_from_exp.lua": [
         near("over another axis", "the axes are not constant",

@@ -26,6 +26,31 @@ OF = {
         near("a scale of one element is one for the whole weight",
              "the layers differ in the form of the w_scale",
              ("[2] s1 = {0.25,0.125}", "16[1] s1 = {0.5}")),
+        near("Gemm with transposed weights", "the bias is no vector",
+             ("float[1] b0", "float[1,1] b0"), ("float[2] b1", "float[1,2] b1")),
+        near("a scale of one element is one for the whole weight", "the groups of rows differ",
+             ("[2,1] w0 = {1,2}", "[2,2] w0 = {1,2,3,4}"), ("[5,1] y0", "[5,2] y0"),
+             ("float[1] s0 = {0.5}", "float[2,2] s0 = {1,2,3,4}"),
+             ("float[2] s1", "float[1,2] s1")),
+        near("a scale of one element is one for the whole weight", "the scales differ in shape",
+             ("[2,1] w0 = {1,2}", "[2,3] w0 = {1,2,3,4,5,6}"), ("[5,1] y0", "[5,3] y0"),
+             ("float[1] s0 = {0.5}", "float[3] s0 = {1,2,3}"),
+             *((f'static_quant_linear(x, w{i}, s{i}, "", xs)', f"mxfp4_linear(x, w{i}, xs, s{i})")
+               for i in range(2))),
+        near("a scale of one element is one for the whole weight",
+             "the layers differ in the w_scale",
+             ("[2] s1 = {0.25,0.125}", "[1] s1 = {0.25}")),
+        near("products", None, ("[B,5,2] y1", "[B,5,2] y1, float[B,5,2] y2"),
+             ("w1 = {3,4,5,6}", "w1 = {3,4,5,6}, float[1,2,2] w2 = {1,2,3,4}"),
+             ("y1 = ", "y2 = MatMul(x, w2) y1 = "), gives="""
+             y2 = MatMul(x, w2)
+             w = Constant <value = float[2,3] {1,3,4,2,5,6}> ()
+             y = MatMul(x, w)
+             s = Constant <value = int64[2] {1,2}> ()
+             y0, y1 = Split <axis = -1> (y, s)"""),
+        near("four bits, said or not", "the rows of the weight are permuted",
+             ("[3,16] x", "[3,16] x, int32[16] o"), ("s0)\n", 's0, "", o)\n'),
+             ("s1)\n", 's1, "", o)\n')),
     ],
     "lowering/mha_in_projection.lua": [
         near("one source", "num_heads and head_dim are not two positive numbers", change)
@@ -39,6 +64,8 @@ OF = {
         near("grouped heads, a mask of booleans", "the lengths are not known",
              ("head_dim = 16", "head_dim = 16, is_causal = 1"), ("[2,2,8,16] k", "[2,2,L,16] k"),
              ("[2,2,8,16] v", "[2,2,L,16] v")),
+        near("grouped heads, a mask of booleans", "the size of the heads is not known",
+             ("8,16] q", "8,D] q"), ("8,16] k", "8,D] k")),
     ],
     "quantization/lift_combine_quant.lua": [
         near("each row its scale, which somebody reads", "the quantizer goes along other axes",
@@ -79,10 +106,23 @@ OF = {
         near("behind a marker", "there is no axis of tokens", ("[1,4,8]", "[8]")),
         near("behind a marker", "the rank of the weight is unknown",
              ("float[8] w", "float[] w")),
+        near("behind a marker", "the shape is symbolic", ("[1,4,8]", "[1,T,8]")),
+        near("behind a marker", "the norm looks at more than the last axis",
+             ("tensor_cast.rms_norm(b, w)", "LayerNormalization <axis = 1> (b, w)")),
+        *(near("behind a marker", reason, ("float[8] w", f"float[8] w, float[{sizes}] r"),
+               ("y = tensor_cast.rms_norm(b, w)", f"""
+          g = tensor_cast.all_gather <dim = {dim}, rank = 0, rank_group = [0,1]> (r)
+          y = tensor_cast.add_rms_norm(b, g, w)"""))
+          for reason, sizes, dim in (
+              ("the residual is gathered along another axis", "1,4,4", 2),
+              ("the residual is not known to be a share", "1,3,8", 1))),
     ],
     "targets/onnx/scaled_dot_product_attention.lua": [
         near("a mask of one row", "the rank of the mask is unknown",
              ("bool[2,1,1,8] mask", "bool[] mask")),
+        near("a mask of one row", "runtimes differ for double", ("float", "double")),
+        near("a mask of numbers, which may be no numbers",
+             "runtimes differ for a mask that is added in float16", ("float", "float16")),
     ],
     "targets/ort/group_query_attention.lua": [
         near("two key heads for four", "heads of one width, a multiple of 8",
@@ -91,6 +131,12 @@ OF = {
         near("two key heads for four", "heads of one width, a multiple of 8",
              (",8]", ",12]"), ("head_dim = 8", "head_dim = 12")),
         near("two key heads for four", None, (", is_causal = 1", "")),
+        near("two key heads for four", "a scale of 0 would mean the default",
+             ("is_causal = 1", "is_causal = 1, scale = 0.0")),
+        near("two key heads for four", "causal between sequences of different length",
+             ("[2,2,6,8]", "[2,2,7,8]")),
+        near("two key heads for four", "there is no batch",
+             ("[2,4,6,8]", "[0,4,6,8]"), ("[2,2,6,8]", "[0,2,6,8]")),
     ],
     "targets/ort/multi_head_attention.lua": [
         near("a mask of booleans, two key heads for four", "the rank of the mask is unknown",
@@ -103,17 +149,28 @@ OF = {
         near("without a mask", "the size of the heads is not known",
              ("[2,4,8,16] v", "[2,4,8,0] v"), ("[2,4,8,16] y", "[2,4,8,0] y"),
              ("head_dim = 16", "head_dim = 0")),
+        near("without a mask", "a scale of 0 would mean the default", ("0.5", "-0.5")),
+        near("without a mask", "causal between sequences of different length",
+             ("scale = 0.5", "scale = 0.5, is_causal = 1"),
+             ("[2,4,8,16] k", "[2,4,6,16] k"), ("[2,4,8,16] v", "[2,4,6,16] v")),
+        near("without a mask", "num_heads is another number", ("num_heads = 4", "num_heads = 2"),
+             ("[2,4,8,16] k", "[2,2,8,16] k"), ("[2,4,8,16] v", "[2,2,8,16] v")),
+        near("without a mask", "keys and values have different numbers of heads",
+             ("[2,4,8,16] v", "[2,2,8,16] v")),
     ],
     "targets/ort/skip_layer_normalization.lua": [
         near("a sum that goes on", "it is no norm of the last axis alone",
              ("axis = -1", "axis = 1")),
         near("a sum that goes on", None, ("float[4] w", "float[1] w")),
         near("a sum that goes on", None, ("float[4] w", "float[3,4] w")),
+        near("a sum that goes on", "epsilon is negative", ("0.001", "-0.001")),
     ],
     "targets/ort/skip_simplified_layer_normalization.lua": [
         near("a sum that goes on", "epsilon is negative", ("{0.000001}", "{-0.000001}")),
         near("a sum that goes on", "the summands have different shapes",
              ("[2,3,4] z", "[2,1,4] z")),
+        near("a sum that goes on", "it is not a sum of [batch, length, width]",
+             ("[2,3,4]", "[3,4]")),
     ],
     "lowering/attention_forward.lua": [
         *(near("with a mask", None, (f"[2,4,8,16] {x}", f"[2,1,8,16] {x}")) for x in "qk"),
@@ -139,5 +196,21 @@ OF = {
     ],
     "targets/ort/bias_gelu.lua": [
         near("half of it first", None, ("float[3] b", "float[1] b")),
+    ],
+    "sequence_parallel/p2.lua": [
+        near("the residual through its gather", "the residual is gathered along another axis",
+             ("[1,2,8] r", "[1,4,4] r"), ("all_gather <dim = 1", "all_gather <dim = 2")),
+    ],
+    "sequence_parallel/p3.lua": [
+        near("an unmarked layer", "the residual is gathered along another axis",
+             ("[1,2,8]", "[1,4,4]"), ("all_gather <dim = 1", "all_gather <dim = 2")),
+        near("an unmarked layer", "the residual is no share of this sum",
+             ("[1,2,8]", "[1,4,8]"), ("Add(g, s)", "Add(t, s)")),
+        near("an unmarked layer", "the norm looks at more than the last axis",
+             ("[1,4,8] x", "[1,4,8] x, float[8] w"),
+             ("tensor_cast.rms_norm(z)", "LayerNormalization <axis = 1> (z, w)")),
+    ],
+    "targets/ort/quick_gelu.lua": [
+        near("with one", "the factor is a tensor", ("float c", "float[1,1] c")),
     ],
 }
