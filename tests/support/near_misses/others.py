@@ -161,8 +161,9 @@ OF = {
     "targets/ort/skip_layer_normalization.lua": [
         near("a sum that goes on", "it is no norm of the last axis alone",
              ("axis = -1", "axis = 1")),
-        near("a sum that goes on", None, ("float[4] w", "float[1] w")),
-        near("a sum that goes on", None, ("float[4] w", "float[3,4] w")),
+        *(near("a sum that goes on", None, (f"float[4] {x}", f"float[{sizes}] {x}"))
+          for x in "wb" for sizes in ("1", "3,4")),
+        near("a sum that goes on", None, ("float[4]", "float[1]")),
         near("a sum that goes on", "epsilon is negative", ("0.001", "-0.001")),
     ],
     "targets/ort/skip_simplified_layer_normalization.lua": [

@@ -11,6 +11,7 @@ return rule {
 
   match = function(op, x, skip, w, b, epsilon, axis)
     w:shape "D"
+    b:shape "D"
     local sum = op.Add(x, skip):shape "_ _ D"
     return op.LayerNormalization{sum, w, maybe(b), axis = axis, epsilon = epsilon, stash_type = any}, sum
   end,
