@@ -128,6 +128,18 @@ class Mutant:
                     attribute.ints[:] = [new if i == old else i
                                          for i in attribute.ints]
 
+    def broadcast(self):
+        """An input is there once along an axis, or lacks its first axes."""
+        shapes = [v.type.tensor_type.shape for v in self.graph.input]
+        shapes = [shape for shape in shapes if shape.dim]
+        if not shapes:
+            return
+        dims = self.choose(shapes).dim
+        if self.chance(0.5):
+            dims[self.random.integers(len(dims))].dim_value = 1
+        else:
+            del dims[:self.random.integers(1, len(dims) + 1)]
+
     def forget(self):
         """An axis of an input is known by a letter alone."""
         dims = [d for v in self.graph.input
@@ -321,8 +333,8 @@ class Mutant:
             name = self.graph.node[-1].output[0]
         self.graph.output.append(helper.make_empty_tensor_value_info(name))
 
-    MUTATIONS = (resize, resize, resize, forget, forget, forget_shape, empty,
-                 count_otherwise, leave_out, retype, reset_opset,
+    MUTATIONS = (resize, resize, resize, broadcast, forget, forget,
+                 forget_shape, empty, count_otherwise, leave_out, retype, reset_opset,
                  change_constant, change_constant, feed_constant,
                  change_attribute, change_attribute, drop_attribute, change_op,
                  change_op, swap, drop_input, rewire, rewire, insert, insert,
@@ -351,6 +363,19 @@ class Mutant:
                 array[self.random.random(shape) < 0.1] = np.inf
         return array
 
+    def declare(self, values):
+        """What exporters say of values inside: sizes as numbers, as names, or
+        not at all."""
+        inner = {name for node in self.graph.node for name in node.output
+                 if name} - {o.name for o in self.graph.output}
+        for name in sorted(inner):
+            array = np.asarray(values[name])
+            shape = [self.choose((size, f"D{size}", None))
+                     for size in array.shape]
+            if self.chance(0.5):
+                self.graph.value_info.append(helper.make_tensor_value_info(
+                    name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
+
     def build(self):
         """(model, feeds, outputs), or None."""
         for _ in range(self.random.integers(1, 5)):
@@ -362,7 +387,8 @@ class Mutant:
         self.graph.ClearField("output")
         self.graph.ClearField("value_info")
         self.graph.output.extend(map(helper.make_empty_tensor_value_info, names))
-        outputs = dialect.evaluate(self.model, feeds)
+        (values,) = dialect.evaluate_ranks(self.model, [feeds])
+        outputs = {name: values[name] for name in names}
         if any(node.op_type == "Dropout" for node in self.graph.node):
             for _ in range(5):
                 again = dialect.evaluate(self.model, feeds)
@@ -376,6 +402,8 @@ class Mutant:
             shape = array.shape if known else [None] * array.ndim
             self.graph.output.append(helper.make_tensor_value_info(
                 name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
+        if self.chance(0.3):
+            self.declare(values)
         onnx.checker.check_model(self.model)
         shape_inference.infer_shapes(self.model, check_type=True,
                                      strict_mode=True)
