@@ -155,11 +155,12 @@ return rule {
         kt = Transpose <perm = [0,1,3,2]> (k)
         km = Reshape(kt, one)
         a = ruleengine.ScaledDotProductAttention <num_heads = 1, head_dim = 16, scale = 1.0> (qm, km, vm)
+        left = Constant <value = int64[1] {-1}> ()
         all = Shape(q)
-        i = Constant <value = int64[2] {0,1}> ()
+        i = Constant <value = int64[1] {1}> ()
         n = Gather(all, i)
         rest = Constant <value = int64[2] {8,16}> ()
-        s = Concat <axis = 0> (n, rest)
+        s = Concat <axis = 0> (left, n, rest)
         y = Reshape(a, s)]] },
   },
 }
