@@ -145,6 +145,12 @@ def residual_chain(draft):
         if draft.chance(0.06):  # somebody else reads the residual
             draft.node("Softmax", residual, axis=1)
         residual = chain.added(residual, x)
+        if chain.share() and draft.chance(0.05):
+            # As many times as much as there are ranks, not the same again.
+            part = chain.cast("reduce_scatter", residual, dim=chain.axis,
+                              **chain.group)
+            residual = chain.cast("all_gather", part, dim=chain.axis,
+                                  **chain.group)
     chain.any_norm(residual)
     return draft.finish(chain.opset)
 
