@@ -168,7 +168,7 @@ class Flow {
 
   // Every operand lines up with the result from the right.
   bool broadcast(Family family, const Type* port, int axis) {
-    const Type* out = types_.outputs[0];
+    const Type* out = types_.outputs[first_output()];
     if (!ranked(out)) return false;
     const int from_right = rank(port) - axis;  // 1: the last axis
     if (from_right > rank(out)) return false;
@@ -183,7 +183,7 @@ class Flow {
     }
     return line_up(types_.inputs, from_right, size, flow_.inputs) &&
            line_up(types_.outputs, from_right, size, flow_.outputs) &&
-           flow_.outputs[0] != AxisFlow::kSame;
+           flow_.outputs[first_output()] != AxisFlow::kSame;
   }
 
   bool line_up(std::span<const Type* const> types, int from_right, Dim size,
@@ -198,6 +198,12 @@ class Flow {
       places[i] = axis;
     }
     return true;
+  }
+  // Nodes may leave out the outputs before those that are read.
+  std::size_t first_output() const {
+    std::size_t i = 0;
+    while (i + 1 < types_.outputs.size() && !present(false, i)) ++i;
+    return i;
   }
   bool present(bool inputs, std::size_t i) const {
     return inputs ? static_cast<bool>(graph_.input(node_, i))

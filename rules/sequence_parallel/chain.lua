@@ -120,6 +120,15 @@ return rule {
         t = Add(s, s2)
         y2 = LayerNormalization(t, w, b)
         y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (y2)]] },
+    { "a norm whose result nobody names", [[
+        (float[1,4,8] x, float[1,2,8] r) => (float[1,4,8] t) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (r)
+          "", t = tensor_cast.add_rms_norm2(s, g)
+        }]],
+      [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
+        n, p = tensor_cast.add_rms_norm2(s, r)
+        t = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (p)]] },
     { "a residual that something else reads", [[
         (float[1,4,8] x, float[1,4,8] x2, float[8] w) => (float[1,4,8] y, float[1,4,8] z) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
