@@ -20,6 +20,7 @@
 #include "bindings/cli/verbs.h"
 #include "core/io/load.h"
 #include "core/io/save.h"
+#include "core/rewrite/functions.h"
 #include "core/text/print.h"
 #include "core/verify/verify.h"
 
@@ -86,11 +87,14 @@ Result<io::Staged> stage(const ir::Model& model, const RunReport& report,
   return stage_text(report.output, text::print(model, {.weights = true}));
 }
 
-// The form of the target, held to the invariants as a whole.
-Status finish(ir::Model& model, const Options& options, RunReport& report) {
+// The form of the target, held to the invariants as a whole. Of the opset
+// imports the first `imports` are the file's own.
+Status finish(ir::Model& model, std::size_t imports, const Options& options,
+              RunReport& report) {
   if (auto status = write_target(model, options, report); !status) {
     return status;
   }
+  rewrite::remove_unused_imports(model, imports);
   if (auto status = verify::check_model(model); !status) return status;
   return io::check_intact(model);
 }
@@ -119,6 +123,7 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
                  "give the report another name");
   }
   report.ops_before = count_ops(**model);
+  const std::size_t imports = (*model)->opset_imports.size();
 
   Progress progress(fs::path(report.model).filename().string(), !options.quiet);
   rewrite::Options engine = engine_options(options);
@@ -127,7 +132,7 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   if (!done) return done.error();
   report.engine = std::move(*done);
 
-  if (auto status = finish(**model, options, report); !status) return status;
+  if (auto status = finish(**model, imports, options, report); !status) return status;
   report.ops_after = count_ops(**model);
   if (auto status = limits.check_time(); !status) return status;
   if (options.dry_run) {

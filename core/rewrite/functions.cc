@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "core/ir/op_facts.h"
@@ -93,6 +94,30 @@ void remove_uncalled(const ir::Model& model,
       for (auto it = first; it != last; ++it) todo.push_back(it->second);
     });
   }
+}
+
+void remove_unused_imports(ir::Model& model, std::size_t kept) {
+  auto& imports = model.opset_imports;
+  if (imports.size() <= kept) return;
+  std::set<std::string_view> used;
+  const auto look_at = [&](const ir::Graph& graph) {
+    for (std::size_t i = 0; i < graph.node_count(); ++i) {
+      const ir::NodeId node(i);
+      if (!graph.node(node).removed) used.insert(graph.op(node).domain);
+    }
+  };
+  look_at(model.graph);
+  for (const auto& f : model.functions) {
+    if (f->removed) continue;
+    used.insert(f->domain);
+    look_at(f->body);
+  }
+  const auto first = imports.begin() + static_cast<std::ptrdiff_t>(kept);
+  imports.erase(std::remove_if(first, imports.end(),
+                               [&](const ir::OpsetImport& import) {
+                                 return !used.contains(import.domain);
+                               }),
+                imports.end());
 }
 
 }  // namespace ruleengine::rewrite

@@ -1,8 +1,9 @@
 // The functions of a model: whose bodies rules look into, and which of them go
-// with their last call. No state.
+// with their last call, and the opset imports of what is called. No state.
 #ifndef RULEENGINE_CORE_REWRITE_FUNCTIONS_H_
 #define RULEENGINE_CORE_REWRITE_FUNCTIONS_H_
 
+#include <cstddef>
 #include <vector>
 
 #include "core/ir/model.h"
@@ -21,6 +22,10 @@ std::vector<ir::Function*> called_functions(const ir::Model& model);
 // such called. Linear in the model.
 void remove_uncalled(const ir::Model& model,
                      const std::vector<ir::Function*>& were_called);
+
+// Removes those of the model's opset imports behind the first `kept` whose
+// domain no node and no function has (any more).
+void remove_unused_imports(ir::Model& model, std::size_t kept);
 
 }  // namespace ruleengine::rewrite
 

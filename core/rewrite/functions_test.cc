@@ -91,5 +91,15 @@ TEST_CASE("functions in functions take no more than their number") {
   CHECK(took.count() < 2);  // by the square: minutes
 }
 
+TEST_CASE("imports that nothing uses go, but those of the file") {
+  const auto model = parsed("", "y = Abs(x)");
+  const std::size_t own = model->opset_imports.size();
+  model->import_opset("acme", 1);
+  remove_unused_imports(*model, own + 1);
+  CHECK(model->opset_imports.size() == own + 1);
+  remove_unused_imports(*model, own);
+  CHECK(model->opset_imports.size() == own);
+}
+
 }  // namespace
 }  // namespace ruleengine::rewrite
