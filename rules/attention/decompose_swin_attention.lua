@@ -8,26 +8,28 @@ return rule {
            reverse(SwinAttention(MHAInProjection(windows), table, index, spatial) proj_w^T + proj_b, spatial)
 
     The bias is traced to its table and index, through the op or through Gather, Reshape, Transpose, Unsqueeze. A bias of
-    another origin is left alone with a warning. So is Swin V2 (logit_scale), unless the option `swin_v2` says that
-    `decompose_swin_v2_attention` sees to it.]],
+    another origin is left alone with a warning, unless the option `any_bias` is on: then each of its elements is a row of
+    the table. So is Swin V2 (logit_scale), unless the option `swin_v2` says that `decompose_swin_v2_attention` sees to
+    it.]],
   phase = "conversion",
-  options = { swin_v2 = false },
+  options = { any_bias = false, swin_v2 = false },
 
-  match = function(op, x, qkv_w, proj_w, table, index, qkv_b, proj_b, logit_scale, window_size, shift, H, dropout)
-    local bias = either(context(window.traced(op, table, index, window_size, H)), any)
-    return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, bias, maybe(qkv_b), maybe(proj_b), maybe(logit_scale),
+  match = function(op, x, qkv_w, proj_w, bias, table, index, qkv_b, proj_b, logit_scale, window_size, shift, H, dropout)
+    local traced = either(context(window.traced(op, table, index, window_size, H)), bias)
+    return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, traced, maybe(qkv_b), maybe(proj_b), maybe(logit_scale),
       window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
   end,
 
   where = function(m)
     need(not (m.logit_scale and m.options.swin_v2), "it is of Swin V2", m.logit_scale)
     refuse(m.logit_scale, "Swin V2 (logit_scale) not supported")
-    refuse(not m.logit_scale and not m.table, "the relative position bias cannot be traced to table and index")
+    refuse(not m.logit_scale and not m.table and not m.options.any_bias,
+      "the relative position bias cannot be traced to table and index")
     m.C = window.need_block(m)
   end,
 
   rewrite = function(op, m)
-    return window.parts(op, m, m.qkv_b, function(q, k) return q, k end, m.table)
+    return window.parts(op, m, m.qkv_b, function(q, k) return q, k end, window.table_and_index(op, m))
   end,
 
   examples = {
@@ -97,6 +99,21 @@ return rule {
           [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)
         }]],
       warned = "Skipping block: the relative position bias cannot be traced" },
+    { "a bias from elsewhere, which its option allows", [[
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,2,2] b) => (float[1,4,4,2] y) {
+          y = ruleengine.ShiftedWindowAttention <window_size = [1,2], num_heads = 2> (x, qkv_w, proj_w, b)
+        }]],
+      [[windows, spatial = ruleengine.SwinWindowPartition <window_size = [1,2]> (x)
+        q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (windows, windows, windows, qkv_w)
+        t = Transpose <perm = [0,2,3,1]> (b)
+        s = Constant <value = int64[2] {4,2}> ()
+        table = Reshape(t, s)
+        index = Constant <value = int64[4] {0,1,2,3}> ()
+        a = ruleengine.SwinAttention <window_size = [1,2], num_heads = 2, head_dim = 1> (q, k, v, table, index, spatial)
+        w = Transpose <perm = [1,0]> (proj_w)
+        p = MatMul(a, w)
+        y = ruleengine.SwinWindowReverse <window_size = [1,2]> (p, spatial)]],
+      options = { any_bias = true } },
     { "Swin V2, of a map whose shape is unknown", [[
         (float[] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b, float[2,1,1] s) => (float[] y) {
           [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b, "", "", s)

@@ -10,33 +10,35 @@ return rule {
                    proj_w^T + proj_b, spatial)
 
     The sqrt(D) is what SwinAttention divides by. The bias may come without c sigmoid; it is traced as by
-    `decompose_swin_attention`. Its table is often computed, by a small network of relative coordinates. The option
-    `swin_v2` is there for the pack, where it turns this rule off.]],
+    `decompose_swin_attention`, with the same option `any_bias`. Its table is often computed, by a small network of
+    relative coordinates. The option `swin_v2` is there for the pack, where it turns this rule off.]],
   phase = "conversion",
-  options = { swin_v2 = true },
+  options = { any_bias = false, swin_v2 = true },
   when = function(_, options) return options.swin_v2 end,
 
-  match = function(op, x, qkv_w, proj_w, table, index, qkv_b, proj_b, logit_scale, factor, window_size, shift, H, dropout)
+  match = function(op, x, qkv_w, proj_w, bias, table, index, qkv_b, proj_b, logit_scale, factor, window_size, shift, H,
+                   dropout)
     local traced = window.traced(op, table, index, window_size, H)
     local function bent()
       factor:const()
       factor:fits "1"
       return context(op.Mul(op.Sigmoid(traced), factor))
     end
-    local bias = either(bent, context(traced), any)
-    return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, bias, maybe(qkv_b), maybe(proj_b), logit_scale,
+    local any_bias = either(bent, context(traced), bias)
+    return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, any_bias, maybe(qkv_b), maybe(proj_b), logit_scale,
       window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
   end,
 
   where = function(m)
-    refuse(not m.table, "the relative position bias cannot be traced to table and index")
+    refuse(not m.table and not m.options.any_bias, "the relative position bias cannot be traced to table and index")
     m.C = window.need_block(m)
-    need(m.logit_scale:rank() == 3 and m.logit_scale:dim(1) == 1 and m.logit_scale:dim(2) == 1
-      and (m.logit_scale:dim(0) == m.H or m.logit_scale:dim(0) == 1), "the logit scale is not one for each head", m.logit_scale)
+    local t, heads = m.logit_scale, m.logit_scale:dim(0)
+    need(t:rank() == 3 and t:dim(1) == 1 and t:dim(2) == 1 and (type(heads) ~= "number" or heads == m.H or heads == 1),
+      "the logit scale is not one for each head", t)
   end,
 
   rewrite = function(op, m)
-    local table, D = m.table, m.C / m.H
+    local D, table, index = m.C / m.H, window.table_and_index(op, m)
     if m.factor then table = op.Mul(op.Sigmoid(table), m.factor) end
 
     local keys_without = {}
@@ -50,7 +52,7 @@ return rule {
       local scale = op.Mul(op.Exp(op.Min(m.logit_scale, math.log(100))), D ^ 0.5)
       return op.Mul(direction(q), scale), direction(k)
     end
-    return window.parts(op, m, qkv_b, turned, table)
+    return window.parts(op, m, qkv_b, turned, table, index)
   end,
 
   examples = {

@@ -18,12 +18,16 @@ function window.traced(op, table, index, side, H)
   return either(op.ruleengine.RelativePositionBias{table, index, window_size = side}, gathered "_", gathered "N N")
 end
 
---- Whether m's ShiftedWindowAttention is one of windows and heads, and the bias one of that window; how many channels it
---- has.
+--- Whether m's ShiftedWindowAttention is one of windows and heads, and the bias, traced or not, one of that window; how
+--- many channels it has.
 function window.need_block(m)
   need(m.H, "num_heads is missing", m.x)
   window.need_size(m.window_size, m.x)
-  need(m.N == nil or m.N == m.window_size[1] * m.window_size[2], "the bias is not of this window", m.index)
+  local n = m.window_size[1] * m.window_size[2]
+  need(m.N == nil or m.N == n, "the bias is not of this window", m.index)
+  for axis, size in ipairs(m.table and {} or {1, m.H, n, n}) do
+    need(m.bias:rank() == 4 and m.bias:dim(axis - 1) == size, "the bias is not of this window", m.bias)
+  end
   need(#m.shift == 2 and m.shift[1] >= 0 and m.shift[2] >= 0, "shift_size is not two numbers from 0 on", m.x)
   need((m.x:rank() or 4) == 4, "x is not [batch, height, width, channels]", m.x)
   local C = m.qkv_w:rank() == 2 and m.qkv_w:dim(1)
@@ -31,16 +35,25 @@ function window.need_block(m)
   return C
 end
 
+--- The table and the index of the bias; each element has a row of its own where they are not traced.
+function window.table_and_index(op, m)
+  if m.table then return m.table, m.index end
+  local rows, places = m.window_size[1] * m.window_size[2], {}
+  for i = 1, rows * rows do places[i] = i - 1 end
+  local table = op.Reshape(op.Transpose{m.bias, perm = {0, 2, 3, 1}}, {rows * rows, m.H})
+  return table, op.Cast{places, to = "int64"}
+end
+
 --- Builds the parts of m's ShiftedWindowAttention, with this bias of the projection, with queries and keys as `turned`
---- gives them, and with this table.
-function window.parts(op, m, qkv_b, turned, table)
+--- gives them, and with this table and index.
+function window.parts(op, m, qkv_b, turned, table, index)
   local H, D = m.H, m.C / m.H
   local windows, spatial = op.ruleengine.SwinWindowPartition{m.x,
     window_size = m.window_size, shift_size = m.shift, outputs = 2}
   local q, k, v = op.ruleengine.MHAInProjection{windows, windows, windows, m.qkv_w, qkv_b,
     num_heads = H, head_dim = D, outputs = 3}
   q, k = turned(q, k)
-  local y = op.ruleengine.SwinAttention{q, k, v, table, m.index, spatial,
+  local y = op.ruleengine.SwinAttention{q, k, v, table, index, spatial,
     window_size = m.window_size, num_heads = H, head_dim = D, attention_dropout = m.dropout}
   return op.ruleengine.SwinWindowReverse{linear.apply(op, y, m.proj_w, m.proj_b), spatial, window_size = m.window_size}
 end

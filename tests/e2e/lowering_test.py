@@ -19,9 +19,8 @@ OURS = ("ruleengine::", "aten::", "tensor_cast::")
 # Random models, and what is left of some of them: sources that are not taken
 # apart, with a warning.
 RANDOM = {
-    random_attention.window_attention: {"ruleengine::ShiftedWindowAttention"},
-    random_attention.cosine_window_attention:
-        {"ruleengine::ShiftedWindowAttention"},
+    random_attention.window_attention: set(),
+    random_attention.cosine_window_attention: set(),
     random_attention.multihead_attention: {"ruleengine::MultiheadAttention"},
     random_attention.functional_attention: set(),
     random_layers.quantized_views: {"tensor_cast::dynamic_quantize_mxfp4"},

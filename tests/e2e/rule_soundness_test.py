@@ -14,6 +14,7 @@ from support import (dialect, draft, numbers, program, random_attention,
 INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES", "100"))
 SEED = int(os.environ.get("RULEENGINE_SEED", "0"))
 MHA = "decompose_multihead_attention"
+SWIN, SWIN_V2 = "decompose_swin_attention", "decompose_swin_v2_attention"
 
 
 def options(rule, *names):
@@ -26,11 +27,11 @@ RULES = {
     MHA: ("attention/decompose_multihead_attention",
           options(MHA, "cross_attention", "masks", "sequence_first"),
           random_attention.multihead_attention, (1,), 0.5),
-    "decompose_swin_attention":
-        ("attention/decompose_swin_attention", [],
+    SWIN:
+        ("attention/decompose_swin_attention", options(SWIN, "any_bias"),
          random_attention.window_attention, (1,), 0.5),
-    "decompose_swin_v2_attention":
-        ("attention/decompose_swin_v2_attention", [],
+    SWIN_V2:
+        ("attention/decompose_swin_v2_attention", options(SWIN_V2, "any_bias"),
          random_attention.cosine_window_attention, (1,), 0.5),
     "fuse_masked_attention":
         ("attention/fuse_masked_attention", [],

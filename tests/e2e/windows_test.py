@@ -112,6 +112,24 @@ class Windows(program.ProgramTest):
             self.rewrite(program.packs(), "m.onnx", "portable.onnx")
             self.assertLessEqual(WINDOWS, self.check("portable.onnx", x, y))
 
+    def test_a_bias_that_is_a_constant(self):
+        """As exporters fold it: no table is to be seen."""
+        model, x, y = block("v1", [None, 16, 16, 32], 17)
+        data = arrays("v1")
+        bias = data["table"][data["index"]].reshape(16, 16, 2)
+        del model.graph.node[:-1]
+        model.graph.initializer.append(numpy_helper.from_array(
+            bias.transpose(2, 0, 1)[None].copy(), "b"))
+        source = self.write("m.onnx", model.SerializeToString())
+        self.rewrite(program.packs(), "m.onnx", "out.onnx")
+        self.assertLessEqual(WINDOWS, self.check("out.onnx", x, y))
+        log = self.rewrite(
+            [program.ROOT / "rules/attention/decompose_swin_attention.lua"],
+            "m.onnx", "out.onnx")
+        self.assertIn("cannot be traced to table and index", log)
+        self.assertEqual((self.folder / "out.onnx").read_bytes(),
+                         source.read_bytes())
+
     def test_v2_is_for_the_pack(self):
         model, _, _ = block("v2", [None, 16, 16, 32], 17)
         source = self.write("m.onnx", model.SerializeToString())
