@@ -32,9 +32,9 @@ return rule {
   where = function(m)
     refuse(not m.table and not m.options.any_bias, "the relative position bias cannot be traced to table and index")
     m.C = window.need_block(m)
-    local t, heads = m.logit_scale, m.logit_scale:dim(0)
-    need(t:rank() == 3 and t:dim(1) == 1 and t:dim(2) == 1 and (type(heads) ~= "number" or heads == m.H or heads == 1),
-      "the logit scale is not one for each head", t)
+    local t = m.logit_scale
+    refuse(not (t:rank() == 3 and (t:dim(0) == m.H or t:dim(0) == 1) and t:dim(1) == 1 and t:dim(2) == 1),
+      "the logit scale is not one for each head")
   end,
 
   rewrite = function(op, m)

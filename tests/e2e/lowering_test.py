@@ -20,7 +20,8 @@ OURS = ("ruleengine::", "aten::", "tensor_cast::")
 # apart, with a warning.
 RANDOM = {
     random_attention.window_attention: set(),
-    random_attention.cosine_window_attention: set(),
+    random_attention.cosine_window_attention:
+        {"ruleengine::ShiftedWindowAttention"},
     random_attention.multihead_attention: {"ruleengine::MultiheadAttention"},
     random_attention.functional_attention: set(),
     random_layers.quantized_views: {"tensor_cast::dynamic_quantize_mxfp4"},
