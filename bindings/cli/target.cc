@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,15 +23,19 @@ namespace fs = std::filesystem;
 // From here on the standard has Attention.
 constexpr std::int64_t kAttention = 23;
 
-// What every target but `portable` has no word for, in standard ops; and what
-// takes away the layout that this leaves: the whole pack only in a run that
-// makes things uniform anyway.
-constexpr std::array kLowered = {"lowering/linear.lua",
-                                 "lowering/mha_in_projection.lua",
-                                 "lowering/relative_position_bias.lua",
-                                 "lowering/swin_attention.lua",
-                                 "lowering/swin_window_partition.lua",
-                                 "lowering/swin_window_reverse.lua"};
+// What every target but `portable` has no word for, and the rule that says it
+// in standard ops; and what takes away the layout that this leaves: the whole
+// pack only in a run that makes things uniform anyway.
+struct Lowered {
+  std::string_view op, rule;
+};
+constexpr Lowered kLowered[] = {
+    {"Linear", "lowering/linear.lua"},
+    {"MHAInProjection", "lowering/mha_in_projection.lua"},
+    {"RelativePositionBias", "lowering/relative_position_bias.lua"},
+    {"SwinAttention", "lowering/swin_attention.lua"},
+    {"SwinWindowPartition", "lowering/swin_window_partition.lua"},
+    {"SwinWindowReverse", "lowering/swin_window_reverse.lua"}};
 constexpr std::array kTidied = {"canonical/cancel_reshapes.lua",
                                 "canonical/cancel_transposes.lua"};
 
@@ -132,7 +137,12 @@ Status write_as(ir::Model& model, const Options& options, RunReport& report) {
       std::ranges::any_of(report.engine.rules, [](const auto& rule) {
         return rule.phase == rewrite::Phase::kCanonical;
       });
-  std::vector<std::string> files(kLowered.begin(), kLowered.end());
+  std::vector<std::string> files;
+  for (const Lowered& each : kLowered) {
+    const bool is_there = has_op(
+        model, [&](const ir::Op& op) { return op.is("ruleengine", each.op); });
+    if (is_there) files.emplace_back(each.rule);
+  }
   files.push_back("targets/" + report.target);
   const auto rewrites = run_rules(model, files, options, report);
   if (!rewrites) return rewrites.error();
