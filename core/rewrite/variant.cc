@@ -17,6 +17,9 @@ std::int64_t int_of(const ir::Graph& graph, NodeId node, std::string_view name,
   return a == nullptr ? fallback : a->i;
 }
 
+// No size that is meant is above; products of two stay whole.
+constexpr std::int64_t kMostSize = std::int64_t{1} << 30;
+
 // Two numbers, of which none is below `least`.
 std::optional<std::array<std::int64_t, 2>> pair_of(const ir::Graph& graph,
                                                    NodeId node,
@@ -24,7 +27,9 @@ std::optional<std::array<std::int64_t, 2>> pair_of(const ir::Graph& graph,
                                                    std::int64_t least) {
   const ir::Attribute* a = graph.attribute(node, name);
   if (a == nullptr || a->ints.size() != 2) return std::nullopt;
-  if (a->ints[0] < least || a->ints[1] < least) return std::nullopt;
+  for (std::int64_t size : a->ints) {
+    if (size < least || size > kMostSize) return std::nullopt;
+  }
   return std::array{a->ints[0], a->ints[1]};
 }
 
@@ -144,7 +149,9 @@ std::optional<WindowVariant> window_variant(const ir::Graph& graph,
   if (type != "SwinAttention") return out;
   out.heads = int_of(graph, node, "num_heads", 0);
   out.head_dim = int_of(graph, node, "head_dim", 0);
-  if (out.heads <= 0 || out.head_dim <= 0) return std::nullopt;
+  for (std::int64_t size : {out.heads, out.head_dim}) {
+    if (size <= 0 || size > kMostSize) return std::nullopt;
+  }
   if (const Type* elem = facts.type(graph.input(node, 0));
       elem != nullptr && ir::is_float(elem->elem)) {
     out.elem = elem->elem;
