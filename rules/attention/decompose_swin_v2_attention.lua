@@ -41,9 +41,11 @@ return rule {
     local D, table, index = m.C / m.H, window.table_and_index(op, m)
     if m.factor then table = op.Mul(op.Sigmoid(table), m.factor) end
 
-    local keys_without = {}
-    for i = 1, 3 * m.C do keys_without[i] = (i <= m.C or i > 2 * m.C) and 1 or 0 end
-    local qkv_b = m.qkv_b and op.Mul(m.qkv_b, keys_without)
+    local qkv_b, C = m.qkv_b, m.C
+    if qkv_b then
+      local none = op.Expand(op.Cast{{0}, to = qkv_b.dtype}, {C})
+      qkv_b = op.Concat{op.Slice(qkv_b, {0}, {C}, {0}), none, op.Slice(qkv_b, {2 * C}, {3 * C}, {0}), axis = 0}
+    end
 
     -- Zeros stay zeros. 2^-24 is the smallest of halves, which have no 1e-12.
     local least = m.x.dtype == "float16" and 2 ^ -24 or 1e-12

@@ -38,10 +38,10 @@ end
 --- The table and the index of the bias; each element has a row of its own where they are not traced.
 function window.table_and_index(op, m)
   if m.table then return m.table, m.index end
-  local rows, places = m.window_size[1] * m.window_size[2], {}
-  for i = 1, rows * rows do places[i] = i - 1 end
-  local table = op.Reshape(op.Transpose{m.bias, perm = {0, 2, 3, 1}}, {rows * rows, m.H})
-  return table, op.Cast{places, to = "int64"}
+  local function whole(number) return op.Constant{value_int = number} end
+  local rows = (m.window_size[1] * m.window_size[2]) ^ 2
+  local table = op.Reshape(op.Transpose{m.bias, perm = {0, 2, 3, 1}}, {rows, m.H})
+  return table, op.Range(whole(0), whole(rows), whole(1))
 end
 
 --- Builds the parts of m's ShiftedWindowAttention, with this bias of the projection, with queries and keys as `turned`
@@ -119,6 +119,7 @@ end
 function window.regions(map, side)
   local size, shift = map.padded, map.shift
   if shift[1] + shift[2] == 0 then return nil end
+  need(size[1] * size[2] <= 2 ^ 20, "the map is too large to write its seams down")
   local list = {}
   for top = 0, size[1] - side[1], side[1] do
     for left = 0, size[2] - side[2], side[2] do
