@@ -83,6 +83,42 @@ return rule {
           y = Concat <axis = -1> (real, imaginary)
         }]],
       rejected = "these are not the elements to turn" },
+    { "the first pair and the second", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,4,3,4] x, float[4,1,2] c, float[4,1,2] s) => (float[2,4,3,4] y)
+        <int64 zero = {0}, int64 one = {1}, int64[1] behind = {-1}, int64[5] pairs = {2,4,3,2,2}, int64[4] whole = {2,4,3,4}> {
+          p = Reshape(x, pairs)
+          a = Gather <axis = 3> (p, zero)
+          b = Gather <axis = 3> (p, one)
+          ac = Mul(a, c)
+          bs = Mul(b, s)
+          real = Sub(ac, bs)
+          as = Mul(a, s)
+          bc = Mul(b, c)
+          imaginary = Add(as, bc)
+          rd = Unsqueeze(real, behind)
+          id = Unsqueeze(imaginary, behind)
+          q = Concat <axis = -1> (rd, id)
+          y = Reshape(q, whole)
+        }]],
+      rejected = "these are not the elements to turn" },
+    { "halves that come back as neighbours", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,4,3,4] x, float[4,1,2] c, float[4,1,2] s) => (float[2,4,3,4] y)
+        <int64[1] behind = {-1}, int64[2] halves = {2,2}, int64[4] whole = {2,4,3,4}> {
+          a, b = Split <axis = -1> (x, halves)
+          ac = Mul(a, c)
+          bs = Mul(b, s)
+          real = Sub(ac, bs)
+          as = Mul(a, s)
+          bc = Mul(b, c)
+          imaginary = Add(as, bc)
+          rd = Unsqueeze(real, behind)
+          id = Unsqueeze(imaginary, behind)
+          q = Concat <axis = -1> (rd, id)
+          y = Reshape(q, whole)
+        }]],
+      rejected = "these are not the elements to turn" },
     { "one number beside a half", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,3,4,8] x, float[4,4] c, float[4,4] s) => (float[2,3,4,8] y)

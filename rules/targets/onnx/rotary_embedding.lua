@@ -108,6 +108,43 @@ return rule {
         xc = Mul(x, c)
         rs = Mul(r, s)
         y = Add(xc, rs)]] },
+    { "neighbours, angles as for halves", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4,8] x, float[2,1,4,4] f) => (float[2,3,4,8] y)
+        <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] far = {100}, int64[1] last = {3},
+         int64[1] behind = {-1}, int64[4] whole = {2,3,4,8}> {
+          t = Concat <axis = -1> (f, f)
+          c = Cos(t)
+          s = Sin(t)
+          a = Slice(x, zero, far, last, two)
+          b = Slice(x, one, far, last, two)
+          n = Neg(b)
+          nd = Unsqueeze(n, behind)
+          ad = Unsqueeze(a, behind)
+          p = Concat <axis = -1> (nd, ad)
+          r = Reshape(p, whole)
+          xc = Mul(x, c)
+          rs = Mul(r, s)
+          y = Add(xc, rs)
+        }]],
+      rejected = "the angles of a pair differ" },
+    { "halves, angles as for neighbours", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4,8] x, float[2,1,4,4] f) => (float[2,3,4,8] y)
+        <int64[2] halves = {4,4}, int64[1] behind = {-1}, int64[5] twos = {1,1,1,1,2}, int64[4] flat = {2,1,4,8}> {
+          fd = Unsqueeze(f, behind)
+          fw = Tile(fd, twos)
+          t = Reshape(fw, flat)
+          c = Cos(t)
+          s = Sin(t)
+          a, b = Split <axis = -1> (x, halves)
+          n = Neg(b)
+          r = Concat <axis = -1> (n, a)
+          xc = Mul(x, c)
+          rs = Mul(r, s)
+          y = Add(xc, rs)
+        }]],
+      rejected = "the angles of a pair differ" },
     { "a table whose halves differ", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,3,4,4] x) => (float[2,3,4,4] y)
