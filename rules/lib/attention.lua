@@ -83,9 +83,15 @@ function attention.fused(op, p)
     scale = p.scale, is_causal = p.causal, softcap = p.softcap, dropout_p = any}
 end
 
---- [B,H,S,width] as [B,S,H*width], and the way back.
-function attention.merged(op, x, H, width)
-  return op.Reshape(op.Transpose{x, perm = {0, 2, 1, 3}}, {0, 0, H * width})
+--- [B,H,S,width] as [B,S,H*width], and the way back; from fewer heads, each is there for several in a row.
+function attention.merged(op, x, H, width, fewer)
+  x = op.Transpose{x, perm = {0, 2, 1, 3}}
+  if fewer and fewer < H then
+    local serves = {}
+    for i = 1, H do serves[i] = math.floor((i - 1) * fewer / H) end
+    x = op.Gather{x, serves, axis = 2}
+  end
+  return op.Reshape(x, {0, 0, H * width})
 end
 
 function attention.split(op, x, H, width)
@@ -99,7 +105,9 @@ function attention.bias(op, m)
   local rank = need(bias:rank(), "the rank of the mask is unknown", bias)
   -- 0 where the mask keeps, -inf where it hides.
   if bias.dtype == "bool" then bias = op.Log(op.Cast{bias, to = m.q.dtype}) end
-  if rank == 4 and bias:dim(2) == m.S and bias:dim(3) == m.L then return bias end
+  if rank > 1 and bias:dim(-2) == m.S and bias:dim(-1) == m.L then
+    return rank == 4 and bias or op.Unsqueeze(bias, rank == 3 and {0} or {0, 1})
+  end
   local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
   return op.Expand(bias, op.Concat{{1, 1}, lengths, axis = 0})
 end

@@ -23,13 +23,9 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local serves = {}
-    for i = 1, m.H do serves[i] = math.floor((i - 1) * m.G / m.H) end
-    local function repeated(x) return m.G == m.H and x or op.Gather{x, serves, axis = 1} end
-
     local bias = attention.bias(op, m)
     local y = op["com.microsoft"].MultiHeadAttention{attention.merged(op, m.q, m.H, m.D),
-      attention.merged(op, repeated(m.k), m.H, m.D), attention.merged(op, repeated(m.v), m.H, m.E), nil, nil, bias,
+      attention.merged(op, m.k, m.H, m.D, m.G), attention.merged(op, m.v, m.H, m.E, m.G), nil, nil, bias,
       num_heads = m.H, scale = m.scale, unidirectional = m.causal ~= 0 and 1 or 0}
     return attention.split(op, attention.seen(op, y, bias), m.H, m.E)
   end,
@@ -60,12 +56,12 @@ return rule {
         qt = Transpose <perm = [0,2,1,3]> (q)
         qm = Reshape(qt, merged)
         serves = Constant <value = int64[4] {0,0,1,1}> ()
-        kg = Gather <axis = 1> (k, serves)
-        kt = Transpose <perm = [0,2,1,3]> (kg)
-        km = Reshape(kt, merged)
-        vg = Gather <axis = 1> (v, serves)
-        vt = Transpose <perm = [0,2,1,3]> (vg)
-        vm = Reshape(vt, merged)
+        kt = Transpose <perm = [0,2,1,3]> (k)
+        kg = Gather <axis = 2> (kt, serves)
+        km = Reshape(kg, merged)
+        vt = Transpose <perm = [0,2,1,3]> (v)
+        vg = Gather <axis = 2> (vt, serves)
+        vm = Reshape(vg, merged)
         a = com.microsoft.MultiHeadAttention <num_heads = 4, scale = 0.5> (qm, km, vm, "", "", bias)
         n = IsNaN(a)
         zero = Constant <value = float {0.0}> ()
