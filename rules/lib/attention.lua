@@ -112,9 +112,23 @@ function attention.bias(op, m)
   return op.Expand(bias, op.Concat{{1, 1}, lengths, axis = 0})
 end
 
---- y, of ONNX Runtime's own ops, where a query that sees no key gives zeros.
-function attention.seen(op, y, bias)
-  return bias and op.Where(op.IsNaN(y), 0, y) or y
+local MOVES = { Expand = true, Reshape = true, Slice = true, Squeeze = true, Transpose = true, Unsqueeze = true }
+
+-- Whether the mask is a choice between two finite numbers: whatever it hides weighs something where it hides all.
+local function is_finite(mask)
+  local made = mask.producer
+  while made and MOVES[made.op] do made = made.inputs[1].producer end
+  if not made or made.op ~= "Where" then return false end
+  for i = 2, 3 do
+    local number = made.inputs[i]:scalar()
+    if not (number and number > -math.huge and number < math.huge) then return false end
+  end
+  return true
+end
+
+--- y, of ONNX Runtime's own ops, where a query that sees no key for the mask gives zeros.
+function attention.seen(op, y, mask)
+  return mask and not is_finite(mask) and op.Where(op.IsNaN(y), 0, y) or y
 end
 
 function attention.positive(size) return type(size) == "number" and size > 0 end

@@ -33,7 +33,7 @@ return rule {
     local y = op["com.microsoft"].GroupQueryAttention{attention.merged(op, m.q, m.H, m.D),
       attention.merged(op, m.k, m.G, m.D), attention.merged(op, m.v, m.G, m.D), nil, nil, last, total, nil, nil, nil, bias,
       num_heads = m.H, kv_num_heads = m.G, scale = m.scale, softcap = m.softcap, causal = m.causal == 0 and 0 or nil}
-    return attention.split(op, attention.seen(op, y, bias), m.H, m.E)
+    return attention.split(op, attention.seen(op, y, m.mask), m.H, m.E)
   end,
 
   examples = {

@@ -27,7 +27,7 @@ return rule {
     local y = op["com.microsoft"].MultiHeadAttention{attention.merged(op, m.q, m.H, m.D),
       attention.merged(op, m.k, m.H, m.D, m.G), attention.merged(op, m.v, m.H, m.E, m.G), nil, nil, bias,
       num_heads = m.H, scale = m.scale, unidirectional = m.causal ~= 0 and 1 or 0}
-    return attention.split(op, attention.seen(op, y, bias), m.H, m.E)
+    return attention.split(op, attention.seen(op, y, m.mask), m.H, m.E)
   end,
 
   examples = {
@@ -62,6 +62,53 @@ return rule {
         vt = Transpose <perm = [0,2,1,3]> (v)
         vg = Gather <axis = 2> (vt, serves)
         vm = Reshape(vg, merged)
+        a = com.microsoft.MultiHeadAttention <num_heads = 4, scale = 0.5> (qm, km, vm, "", "", bias)
+        n = IsNaN(a)
+        zero = Constant <value = float {0.0}> ()
+        w = Where(n, zero, a)
+        split = Constant <value = int64[4] {0,0,4,16}> ()
+        s = Reshape(w, split)
+        y = Transpose <perm = [0,2,1,3]> (s)]] },
+    { "a mask that leaves something of what it hides", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] seen) => (float[2,4,8,16] y)
+        <float no = {-3.4028234e38}, float yes = {0.0}> {
+          mask = Where(seen, yes, no)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
+        }]],
+      [[yes2 = Constant <value = float {0.0}> ()
+        no2 = Constant <value = float {-3.4028234e38}> ()
+        mask = Where(seen, yes2, no2)
+        axes = Constant <value = int64[2] {0,1}> ()
+        bias = Unsqueeze(mask, axes)
+        merged = Constant <value = int64[3] {0,0,64}> ()
+        qt = Transpose <perm = [0,2,1,3]> (q)
+        qm = Reshape(qt, merged)
+        kt = Transpose <perm = [0,2,1,3]> (k)
+        km = Reshape(kt, merged)
+        vt = Transpose <perm = [0,2,1,3]> (v)
+        vm = Reshape(vt, merged)
+        a = com.microsoft.MultiHeadAttention <num_heads = 4, scale = 0.5> (qm, km, vm, "", "", bias)
+        split = Constant <value = int64[4] {0,0,4,16}> ()
+        s = Reshape(a, split)
+        y = Transpose <perm = [0,2,1,3]> (s)]] },
+    { "a mask that leaves nothing", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] seen) => (float[2,4,8,16] y)
+        <float no = {-inf}, float yes = {0.0}> {
+          mask = Where(seen, yes, no)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
+        }]],
+      [[yes2 = Constant <value = float {0.0}> ()
+        no2 = Constant <value = float {-inf}> ()
+        mask = Where(seen, yes2, no2)
+        axes = Constant <value = int64[2] {0,1}> ()
+        bias = Unsqueeze(mask, axes)
+        merged = Constant <value = int64[3] {0,0,64}> ()
+        qt = Transpose <perm = [0,2,1,3]> (q)
+        qm = Reshape(qt, merged)
+        kt = Transpose <perm = [0,2,1,3]> (k)
+        km = Reshape(kt, merged)
+        vt = Transpose <perm = [0,2,1,3]> (v)
+        vm = Reshape(vt, merged)
         a = com.microsoft.MultiHeadAttention <num_heads = 4, scale = 0.5> (qm, km, vm, "", "", bias)
         n = IsNaN(a)
         zero = Constant <value = float {0.0}> ()
