@@ -8,12 +8,13 @@ import statistics
 import tempfile
 import time
 
+import make_decoder
 import make_model
 import measure
 import numpy as np
 import onnxruntime
 
-LAYERS, HIDDEN, HEADS = 6, 384, 6
+LAYERS, HIDDEN, HEADS, GROUPS = 6, 384, 6, 2
 SHAPES = {"1 x 128": (1, 128), "8 x 64": (8, 64)}
 TARGETS = ["portable", "onnx", "ort"]
 LEVELS = {"optimized by the runtime": "ORT_ENABLE_ALL",
@@ -42,12 +43,11 @@ def seconds(sessions, feeds, rounds=15):
             for name, taken in runs.items()}
 
 
-def bench(folder):
-    files = {"original": folder / "latency.onnx"}
-    make_model.make(files["original"], LAYERS, HIDDEN, HEADS)
+def of_model(folder, kind, original):
+    files = {"original": original}
     packs = sorted((measure.ROOT / "rules").glob("*.lua"))
     for target in TARGETS:
-        files[target] = folder / f"latency.{target}.onnx"
+        files[target] = folder / f"{kind}.{target}.onnx"
         measure.run([measure.PROGRAM, "run", *packs, files["original"], "-o",
                      files[target], "--target", target, "-q"])
     rows = []
@@ -59,11 +59,19 @@ def bench(folder):
                 (batch, length, HIDDEN)).astype(np.float32)}
             taken = seconds(sessions, feeds)
             rows += [measure.Row(
-                f"latency for {target}, {shape}, {label}: original over ours",
-                taken["original"] / taken[target],
+                f"latency of {kind} for {target}, {shape}, {label}: original "
+                "over ours", taken["original"] / taken[target],
                 detail=f"{taken['original'] * 1e3:.1f} ms, "
                        f"{taken[target] * 1e3:.1f} ms") for target in TARGETS]
     return rows
+
+
+def bench(folder):
+    encoder, decoder = folder / "encoder.onnx", folder / "decoder.onnx"
+    make_model.make(encoder, LAYERS, HIDDEN, HEADS)
+    make_decoder.make(decoder, LAYERS, HIDDEN, HEADS, GROUPS)
+    return [*of_model(folder, "an encoder", encoder),
+            *of_model(folder, "a decoder", decoder)]
 
 
 if __name__ == "__main__":
