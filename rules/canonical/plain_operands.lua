@@ -3,7 +3,7 @@ return rule {
   doc = [[
     Where(b, x, expand(c))   =>   Where(b, x, c)       where x is as large; c may be filled into a shape too
     CastLike(x, y)           =>   Cast(x)              to the type of y
-    Flatten(x)               =>   Reshape(x)           all axes but the last, when that one is known]],
+    Softmax(Flatten(x))      =>   Softmax(Reshape(x))  where all axes but the last are merged, which is known]],
   phase = "canonical",
 
   match = function(op, b, x, c, y)
@@ -15,7 +15,7 @@ return rule {
     end
     return either(chosen,
       op.CastLike(x, y):as "like",
-      op.Flatten{x, attrs = any}:as "flat")
+      op.Softmax{op.Flatten{x, attrs = any}:as "flat", axis = -1})
   end,
 
   where = function(m)
@@ -23,12 +23,12 @@ return rule {
     if not m.flat then return end
     local rank, axis = need(m.x:rank(), "the rank is unknown", m.x), m.flat.attrs.axis
     need(rank > 1 and (axis == rank - 1 or axis == -1), "more than one axis is left", m.x)
-    need(type(m.x:dim(-1)) == "number" and m.x:dim(-1) > 0, "the last axis is unknown", m.x)
+    need(m.x:dim(-1) ~= 0, "there are no elements to count", m.x)
   end,
 
   rewrite = function(op, m)
     if m.like then return op.Cast{m.x, to = m.y.dtype} end
-    if m.flat then return op.Reshape(m.x, {-1, m.x:dim(-1)}) end
+    if m.flat then return op.Softmax{op.Reshape(m.x, {-1, m.x:dim(-1)}), axis = -1} end
     local c = m.c or m.filled:with({1})
     return m.hidden and op.Where(m.b, c, m.x) or op.Where(m.b, m.x, c)
   end,
@@ -56,10 +56,10 @@ return rule {
         (double[2,3] x, float[4] t) => (float[2,3] y) { y = CastLike(x, t) }]],
       "y = Cast <to = 1> (x)" },
     { "all axes but the last", [[
-        (float[2,3,4] x) => (float[6,4] y) { y = Flatten <axis = 2> (x) }]],
-      "s = Constant <value = int64[2] {-1,4}> () y = Reshape(x, s)" },
+        (float[2,3,4] x) => (float[6,4] y) { a = Flatten <axis = 2> (x) y = Softmax(a) }]],
+      "s = Constant <value = int64[2] {-1,4}> () a = Reshape(x, s) y = Softmax(a)" },
     { "images", [[
-        (float[2,3,4] x) => (float[2,12] y) { y = Flatten(x) }]],
+        (float[2,3,4] x) => (float[2,12] y) { a = Flatten(x) y = Softmax(a) }]],
       rejected = "more than one axis is left" },
   },
 }
