@@ -47,10 +47,25 @@ std::uint64_t count_fused(const ir::Graph& graph) {
   return count;
 }
 
-// What a rule said when it turned this node down.
+// Probabilities that something else needs have to be computed all the same.
+std::optional<Left> needed_elsewhere(const ir::Graph& graph,
+                                     const analysis::AttentionSite& site,
+                                     const std::string& label) {
+  if (!site.reader && !site.is_output) return std::nullopt;
+  return Left{
+      label, "",
+      "the probabilities are needed elsewhere, too (" +
+          (site.is_output ? "they are an output of the model, which can be "
+                            "exported without its attention weights"
+                          : "by " + graph.describe(*site.reader)) +
+          ")"};
+}
+
+// What a rule about attention said when it turned this node down.
 std::optional<Left> rejection_at(const rewrite::Report& report,
                                  const std::string& label) {
   for (const auto& rule : report.rules) {
+    if (rule.phase != rewrite::Phase::kAttention) continue;
     for (const rewrite::Rejected& each : rule.rejected) {
       if (each.node != label) continue;
       std::string reason = each.reason;
@@ -93,10 +108,11 @@ Result<Coverage> cover(const std::string& path, Rules& rules,
     out.fused += count_fused(*graph);
     for (const auto& site : analysis::attention_sites(*graph, *facts)) {
       const std::string label = rewrite::node_label(*graph, site.product);
-      auto rejected = rejection_at(*report, label);
+      auto known = needed_elsewhere(*graph, site, label);
+      if (!known) known = rejection_at(*report, label);
       out.left.push_back(
-          rejected ? std::move(*rejected)
-                   : nearest(rules, *graph, *facts, site.product, label));
+          known ? std::move(*known)
+                : nearest(rules, *graph, *facts, site.product, label));
     }
   }
   out.found = out.fused + out.left.size();

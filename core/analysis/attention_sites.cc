@@ -92,7 +92,32 @@ class Finder {
     return std::nullopt;
   }
 
+  // Fills in who needs the probabilities beside the product.
+  void find_readers(AttentionSite& site) {
+    std::set<NodeId> seen = {site.product};
+    std::deque<ValueId> front = {graph_.output(site.softmax)};
+    for (; !front.empty(); front.pop_front()) {
+      site.is_output |= is_block_output(front.front());
+      for (auto u = graph_.first_use(front.front()); u;
+           u = graph_.next_use(u)) {
+        const NodeId node = graph_.operand(u).user;
+        if (!node || !seen.insert(node).second) continue;
+        const ir::Op& op = graph_.op(node);
+        if (is_one_of(op, kAfter)) {
+          front.push_back(graph_.output(node));
+        } else if (!op.is("", "IsNaN") && !op.is("", "Shape") && !site.reader) {
+          site.reader = node;
+        }
+      }
+    }
+  }
+
  private:
+  bool is_block_output(ValueId v) const {
+    const auto outputs = graph_.block(ir::Graph::main_block()).outputs;
+    return std::ranges::find(outputs, v) != outputs.end();
+  }
+
   bool is_computed(ValueId v) { return v && facts_.constant(v) == nullptr; }
 
   const ir::Graph& graph_;
@@ -111,6 +136,7 @@ std::vector<AttentionSite> attention_sites(const ir::Graph& graph,
     const auto product = finder.weighs(graph.output(node));
     if (product && finder.comes_from_scores(graph.input(node, 0))) {
       sites.push_back({node, *product});
+      finder.find_readers(sites.back());
     }
   }
   return sites;

@@ -5,6 +5,7 @@
 #ifndef RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_
 #define RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_
 
+#include <optional>
 #include <vector>
 
 #include "core/ir/facts.h"
@@ -15,6 +16,9 @@ namespace ruleengine::analysis {
 struct AttentionSite {
   ir::NodeId softmax;
   ir::NodeId product;  // of the probabilities and the values
+  // What else needs the probabilities: a node, or the model as an output.
+  std::optional<ir::NodeId> reader;
+  bool is_output = false;
 };
 
 // In the order of nodes; all blocks of the graph are looked at.

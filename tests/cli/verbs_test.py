@@ -384,6 +384,23 @@ class Coverage(VerbsTest):
             self.assertEqual(left["rule"], "fuse_masked_attention")
             self.assertTrue(left["reason"])
 
+    def test_probabilities_that_are_needed(self):
+        for more, steps, reason in (
+                ("float[2,4,8,6] p", "", "an output of the model"),
+                ("float[2,4,8,6] z", "z = Neg(p)", "by Neg node")):
+            with self.subTest(reason):
+                self.write("m.onnxtxt", f"""
+                    <ir_version: 8, opset_import: ["" : 17]>
+                    g (float[2,4,8,16] q, float[2,4,6,16] k,
+                       float[2,4,6,16] v) => (float[2,4,8,16] y, {more}) {{
+                      kt = Transpose <perm = [0,1,3,2]> (k)
+                      s = MatMul(q, kt) p = Softmax <axis = -1> (s)
+                      y = MatMul(p, v) {steps} }}""")
+                done = self.run_ok("coverage", "m.onnxtxt")
+                self.assertRegex(done.out, r"m\.onnxtxt +1 +0\n")
+                self.assertIn("needed elsewhere", done.out)
+                self.assertIn(reason, done.out)
+
     def test_no_attention(self):
         self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17]>
             g (float[4,4] x) => (float[4,4] y) {
