@@ -64,7 +64,7 @@ def attend(q, k, v, mask=None, is_causal=0, scale=None, softcap=0.0):
     groups, odd = divmod(q.shape[1], k.shape[1])
     assert groups and not odd
     k, v = np.repeat(k, groups, axis=1), np.repeat(v, groups, axis=1)
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    scale = max(q.shape[-1], 1) ** -0.5 if scale is None else scale
     scores = (q @ k.swapaxes(-1, -2)) * scale
     if softcap:
         scores = softcap * np.tanh(scores / softcap)

@@ -141,12 +141,13 @@ class Mutant:
             del dims[:self.random.integers(1, len(dims) + 1)]
 
     def forget(self):
-        """An axis of an input is known by a letter alone."""
+        """An axis of an input is known by a letter alone, and may be 1."""
         dims = [d for v in self.graph.input
                 for d in v.type.tensor_type.shape.dim if d.dim_value]
         if dims:
             dim = self.choose(dims)
-            self.sizes[name := f"N{len(self.sizes)}"] = dim.dim_value
+            name = f"N{len(self.sizes)}"
+            self.sizes[name] = 1 if self.chance(0.3) else dim.dim_value
             dim.dim_param = name
 
     def forget_shape(self):
@@ -159,11 +160,12 @@ class Mutant:
             value.type.tensor_type.ClearField("shape")
 
     def empty(self):
-        """A size becomes 0 when the model runs, or is known to be."""
-        if self.sizes and self.chance(0.7):
-            self.sizes[self.choose(sorted(self.sizes))] = 0
-        elif dims := [d for v in self.graph.input
-                      for d in v.type.tensor_type.shape.dim if d.dim_param]:
+        """A size is known to be 0, or that of a batch becomes 0 when the model
+        runs. Rows and columns that do are no promise: a Reshape takes a 0 among
+        the sizes that it reads for something else."""
+        dims = [d for v in self.graph.input
+                for d in v.type.tensor_type.shape.dim[:-2] if d.dim_param]
+        if dims and self.chance(0.7):
             self.sizes[self.choose(dims).dim_param] = 0
         else:
             self.resize(0)
@@ -223,7 +225,7 @@ class Mutant:
         if self.chance(0.3):
             return put(array.reshape((1,) * self.choose((1, 2)) + array.shape))
         factor = self.choose((0, -1, 0.5, 2, 1.5))
-        if array.size == 1 and self.chance(0.2):
+        if array.ndim == 0 and self.chance(0.2):
             factor = -np.inf  # what fills a mask; nobody owes endless weights
         with np.errstate(invalid="ignore"):
             return put((array * factor).astype(array.dtype))
