@@ -260,6 +260,13 @@ OF = {
              ("window_size = [2,2]", "window_size = [2,1]")),
         near("a bias of table and index", "x is not [batch, height, width, channels]",
              ("[1,4,4,2] x", "[4,4,2] x"), ("[1,4,4,2] y", "[] y")),
+        near("a bias of table and index", "cannot be traced", (", num_heads = 2", ""),
+             warns=True),
+        *(near("a bias of table and index", "shift_size is not two numbers from 0 on",
+               ("shift_size = [1,1]", f"shift_size = {shift}"))
+          for shift in ("[1,1,1]", "[-1,1]", "[1,-1]")),
+        near("a bias of table and index", "window_size is not two positive numbers",
+             ("window_size = [2,2]", "window_size = [0,2]")),
     ],
     "attention/fuse_masked_attention.lua": [
         near("multiplied, the mask in front", "the divisor is another one",
@@ -275,5 +282,14 @@ OF = {
         near("a mask of one key", None, (" = Attention", " = aten.scaled_dot_product_attention"),
              ('"" : 24', '"" : 24, "aten" : 1'), ("[2,4,8,16]", "[1,4,8,16]"),
              ("[8,1] mask", "[2,1,8,8] mask"), ("[1,4,8,16] y", "[2,4,8,16] y")),
+    ],
+    "attention/decompose_swin_v2_attention.lua": [
+        *(near("a computed table, a bias of queries, keys and values",
+               "the logit scale is not one for each head", ("float[1,1,1] t = {9.0}", f"float[{t}"))
+          for t in ("1,1,1,1] t = {9.0}", "2,1,1] t = {9.0,8.0}", "1,2,1] t = {9.0,8.0}",
+                    "1,1,2] t = {9.0,8.0}")),
+        near("a computed table, a bias of queries, keys and values",
+             "the factor of the bias is not a constant",
+             ("index) =>", "index, float c) =>"), (", float c = {16.0}", "")),
     ],
 }

@@ -137,6 +137,7 @@ OF = {
              ("[2,2,6,8]", "[2,2,7,8]")),
         near("two key heads for four", "there is no batch",
              ("[2,4,6,8]", "[0,4,6,8]"), ("[2,2,6,8]", "[0,2,6,8]")),
+        near("a soft cap", "the soft cap is negative", ("30.0", "-30.0")),
     ],
     "targets/ort/multi_head_attention.lua": [
         near("a mask of booleans, two key heads for four", "the rank of the mask is unknown",
@@ -205,5 +206,134 @@ OF = {
     ],
     "targets/ort/quick_gelu.lua": [
         near("with one", "the factor is a tensor", ("float c", "float[1,1] c")),
+    ],
+    "lowering/collective_of_one.lua": [
+        near("two ranks", "the group is not one rank", (", rank_group = [0,1]", "")),
+    ],
+    "lowering/fp8_linear.lua": [
+        near("a scale for each column", "the scale of the weight is not one for all",
+             ("float[4] ws", "float[2,4] ws")),
+        near("a scale for each column", "the rank of the scale is unknown",
+             ("float[4] ws", "float[] ws")),
+        near("a scale for each column", "the scale is of another weight",
+             ("float[4] ws", "float[1,1,4] ws")),
+        near("a scale for each column", "the scale is of another weight",
+             ("float[4] ws", "float[2,1] ws")),
+        near("a scale for each column", "out_dtype is no type of floats",
+             ("fp8_linear(", "fp8_linear <out_dtype = 7> ("), ("float[3,4] y", "int64[3,4] y")),
+    ],
+    "lowering/static_quant_linear.lua": [
+        near("two groups of two rows", "the groups are not known", ("[2,5] ws", "[3,5] ws")),
+        near("two groups of two rows", "the groups are not known", ("[2,5] ws", "[G,5] ws")),
+        near("two groups of two rows", "the groups are not known", ("[3,4] x", "[3,K] x"),
+             ("[4,5] w", "[K,5] w")),
+    ],
+    "lowering/functional_attention.lua": [
+        near("grouped heads", "the heads are not known", ("[2,2,8,16]", "[2,G,8,16]")),
+        near("grouped heads", "the heads are not known", ("8,16] v", "8,0] v"), ("8,16] y",
+             "8,0] y")),
+        near("grouped heads", "keys have another number of heads", ("[2,2,8,16]", "[2,3,8,16]")),
+        near("grouped heads", None, ("[2,2,8,16] k", "[2,1,8,16] k")),
+    ],
+    "lowering/mxfp4_linear.lua": [
+        near("two groups", "the groups are not known", ("[3,4] x", "[3,K] x"), ("[4,5] w",
+             "[K,5] w")),
+        near("two groups", "the groups are not known", ("group_size = 2", "group_size = -2")),
+        near("two groups", "the groups are not known", ("group_size = 2", "group_size = 3")),
+        near("two groups", "the scale is of other groups", ("[3,2] xs", "[2] xs")),
+        near("two groups", "the scale is of other groups", ("[3,2] xs", "[3,1] xs")),
+        near("two groups", None, ("[2,5] ws", "[2,1] ws")),
+    ],
+    "lowering/swin_attention.lua": [
+        *(near("one window, which needs no roll", None, (f"[2,2,4,3] {x}", f"[2,1,4,3] {x}"))
+          for x in "qkv"),
+        *(near("one window, which needs no roll", reason, ("{2,2,2,2,2,0,0}", spatial))
+          for reason, spatial in (
+              ("it is no map of such windows", "{2,2,2,3,2,0,0}"),
+              ("it is no map of such windows", "{2,2,2,2,3,0,0}"),
+              ("it is no map of such windows", "{2,0,2,0,2,0,0}"),
+              ("the shift is negative", "{2,2,2,2,2,-1,0}"),
+              ("the shift is negative", "{2,2,2,2,2,0,-1}"),
+              ("it has not the windows of the map", "{3,2,2,2,2,0,0}"))),
+        near("one window, which needs no roll", "the size of the map is not known",
+             ("int64[7] spatial = {2,2,2,2,2,0,0}", "int64[8] spatial = {2,2,2,2,2,0,0,0}")),
+        near("one window, which needs no roll", "it has not the positions of a window",
+             ("[2,2,4,3]", "[2,2,5,3]"), ("[2,4,6] y", "[2,5,6] y")),
+    ],
+    "lowering/swin_window_partition.lua": [
+        near("a map of any height", "the size of the map is not known", ("[2,H,4,5] x",
+             "[2,4,W,5] x")),
+        *(near("padded and rolled along one axis", "shift_size is not two numbers from 0 on",
+               ("shift_size = [1,1]", f"shift_size = {shift}"))
+          for shift in ("[1,1,1]", "[-1,1]", "[1,-1]")),
+    ],
+    "sequence_parallel/gather_narrow.lua": [
+        near("a Cast to half", "the result is no narrower", ("float[2,8] x", "bool[2,8] x")),
+        near("a Cast to half", "the result is no narrower", ("to = 10", "to = 6"),
+             ("float16[4,8] y", "int32[4,8] y")),
+        near("a Cast to half", "the rank is unknown", ("float[2,8] x", "float[] x"),
+             ("float16[4,8] y", "float16[] y")),
+    ],
+    "sequence_parallel/gather_rows.lua": [
+        near("one token by its number", "the rank is unknown", ("float[1,4,8] x", "float[] x"),
+             ("float[1,8] y", "float[] y")),
+        near("one token by its number", "the number of tokens is not known",
+             ("[1,4,8] x", "[1,T,8] x")),
+        *(near("the last token", "what is read is no one piece that is known", *changes,
+               ("[1,1,8] y", "[A,B,C] y"))
+          for changes in (
+              (("x) =>", "x, int64[1] start) =>"), ("int64[1] start = {-1}, ", "")),
+              (("x) =>", "x, int64[1] stop) =>"), (", int64[1] stop = {9223372036854775807}", "")),
+              (("int64[1] start = {-1}, int64[1] stop = {9223372036854775807}, int64[1] axis = {1}",
+                "int64[2] start = {-1,0}, int64[2] stop = {100,100}, int64[2] axis = {1,2}"),))),
+        near("the last token", "it goes in steps", ("axis = {1}",
+             "axis = {1}, int64[1] step = {2}"),
+             ("stop, axis)", "stop, axis, step)")),
+        near("the last token", "the axis is not a constant", ("x) =>", "x, int64[1] axis) =>"),
+             (", int64[1] axis = {1}", ""), ("[1,1,8] y", "[A,B,C] y")),
+        near("one token by its number", "there are no such tokens", ("{5}", "{-9}")),
+        near("one token by its number", "there are no such tokens", ("{5}", "{8}")),
+        near("the last token", "there are no such tokens", ("start = {-1}", "start = {5}"),
+             ("stop = {9223372036854775807}", "stop = {5}"), ("[1,1,8] y", "[1,0,8] y")),
+        near("the last token", None, ("axis = {1}", "axis = {-2}"), gives="""
+             from = Constant <value = int64[1] {3}> ()
+             to = Constant <value = int64[1] {4}> ()
+             axis2 = Constant <value = int64[1] {1}> ()
+             own = Slice(x, from, to, axis2)
+             rows = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (own)
+             at = Constant <value = int64[1] {1}> ()
+             past = Constant <value = int64[1] {2}> ()
+             y = Slice(rows, at, past, axis2)"""),
+    ],
+    "targets/onnx/layer_normalization.lua": [
+        near("in floats", None, ("int64[1] last = {-1}",
+             "int64[1] last = {-1}, int64[1] one = {1}"),
+             ("m = ReduceMean(x, last)", "m = ReduceMean(x, one)")),
+        near("in floats", None, ("int64[1] last = {-1}",
+             "int64[1] last = {-1}, int64[1] one = {1}"),
+             ("v = ReduceMean(s, last)", "v = ReduceMean(s, one)")),
+        *(near("in floats", None, (f"float[4] {x}", f"float[{sizes}] {x}"))
+          for x in "wb" for sizes in ("1", "3,4")),
+        near("in floats", None, ("float[4]", "float[1]")),
+        near("halves that are normalized in float", "it is not computed in float",
+             ("to = 1>", "to = 11>"), ("float tiny", "double tiny")),
+        near("halves that are normalized in float", "it is not computed in float",
+             ("to = 10>", "to = 1>"), ("float16[4]", "float[4]"), ("float16[2,3,4] y",
+             "float[2,3,4] y")),
+        near("halves that are normalized in float",
+             "runtimes differ in the precision of other types",
+             ("float16", "double"), ("to = 10>", "to = 11>")),
+    ],
+    "targets/ort/gpu/skip_layer_normalization.lua": [
+        *(near("a sum that goes on", None, (f"float[4] {x}", f"float[{sizes}] {x}"))
+          for x in "wb" for sizes in ("1", "3,4")),
+        near("a sum that goes on", None, ("float[4]", "float[1]")),
+        near("a sum that goes on", "it is no norm of the last axis alone", ("axis = -1",
+             "axis = 1")),
+        near("a sum that goes on", "epsilon is negative", ("0.001", "-0.001")),
+    ],
+    "targets/ort/layer_normalization.lua": [
+        near("weights that were halves", "it is not computed in float",
+             ("axis = 2,", "axis = 2, stash_type = 10,")),
     ],
 }
