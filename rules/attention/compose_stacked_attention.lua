@@ -2,14 +2,17 @@
 local attention = lib "attention"
 local merge = lib "merge"
 
--- Sizes as a Reshape wants them: one that nothing tells (`?`) is what the others leave, or else the first that has no
--- number, since that may turn out to be 0, which a Reshape takes for something else.
+-- Sizes as a Reshape wants them: what nothing tells (`?`) is what the others leave, and so is what alone has no number,
+-- since that may turn out to be 0, which a Reshape takes for something else.
 local function told(sizes)
-  local free
+  local free, unknown = nil, 0
   for i, size in ipairs(sizes) do
-    if tostring(size):match "^%?" or not free and type(size) ~= "number" then free = i end
+    if type(size) ~= "number" then
+      unknown = unknown + 1
+      if not free or tostring(size):match "^%?" then free = i end
+    end
   end
-  if free then sizes[free] = -1 end
+  if free and (unknown == 1 or tostring(sizes[free]):match "^%?") then sizes[free] = -1 end
   return sizes
 end
 
@@ -155,12 +158,11 @@ return rule {
         kt = Transpose <perm = [0,1,3,2]> (k)
         km = Reshape(kt, one)
         a = ruleengine.ScaledDotProductAttention <num_heads = 1, head_dim = 16, scale = 1.0> (qm, km, vm)
-        left = Constant <value = int64[1] {-1}> ()
         all = Shape(q)
-        i = Constant <value = int64[1] {1}> ()
+        i = Constant <value = int64[2] {0,1}> ()
         n = Gather(all, i)
         rest = Constant <value = int64[2] {8,16}> ()
-        s = Concat <axis = 0> (left, n, rest)
+        s = Concat <axis = 0> (n, rest)
         y = Reshape(a, s)]] },
   },
 }

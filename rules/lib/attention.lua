@@ -59,6 +59,7 @@ end
 --- Builds what `repeated` finds: heads of x, [B,G,_,width], each for H / G heads in a row.
 function attention.spread(op, x, G, H, width)
   if G == H then return x end
+  need(width ~= 0, "there are no columns", x)
   local wide = op.Expand(op.Unsqueeze(x, {2}), {1, 1, H / G, 1, 1})
   return op.Reshape(wide, {0, H, -1, width})
 end

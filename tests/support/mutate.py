@@ -161,10 +161,11 @@ class Mutant:
 
     def empty(self):
         """A size is known to be 0, or that of a batch becomes 0 when the model
-        runs. Rows and columns that do are no promise: a Reshape takes a 0 among
-        the sizes that it reads for something else."""
-        dims = [d for v in self.graph.input
-                for d in v.type.tensor_type.shape.dim[:-2] if d.dim_param]
+        runs. Of other axes that is no promise: a Reshape takes a 0 among the
+        sizes that it reads for something else."""
+        dims = [v.type.tensor_type.shape.dim[0] for v in self.graph.input
+                if len(v.type.tensor_type.shape.dim) > 2]
+        dims = [d for d in dims if d.dim_param]
         if dims and self.chance(0.7):
             self.sizes[self.choose(dims).dim_param] = 0
         else:
@@ -365,6 +366,17 @@ class Mutant:
                 array[self.random.random(shape) < 0.1] = np.inf
         return array
 
+    def quantizes_axes(self, values):
+        """Whether each scale is one for all or for each place of its axis, of
+        which the reference is not strict."""
+        for node in self.graph.node:
+            if node.op_type == "QuantizeLinear":
+                x, scale = (np.asarray(values[name]) for name in node.input[:2])
+                axis = {a.name: a.i for a in node.attribute}.get("axis", 1)
+                if scale.size > 1 and scale.size != x.shape[axis]:
+                    return False
+        return True
+
     def declare(self, values):
         """What exporters say of values inside: sizes as numbers, as names, or
         not at all."""
@@ -374,7 +386,7 @@ class Mutant:
             array = np.asarray(values[name])
             shape = [self.choose((size, f"D{size}", None))
                      for size in array.shape]
-            if self.chance(0.5):
+            if array.size and self.chance(0.5):
                 self.graph.value_info.append(helper.make_tensor_value_info(
                     name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
 
@@ -391,6 +403,8 @@ class Mutant:
         self.graph.output.extend(map(helper.make_empty_tensor_value_info, names))
         (values,) = dialect.evaluate_ranks(self.model, [feeds])
         outputs = {name: values[name] for name in names}
+        if not self.quantizes_axes(values):
+            return None
         if any(node.op_type == "Dropout" for node in self.graph.node):
             for _ in range(5):
                 again = dialect.evaluate(self.model, feeds)

@@ -9,6 +9,7 @@ return rule {
 
   where = function(m)
     need(m.x.dtype == "float", "FastGelu has no such type on every device", m.x)
+    need(m.x:rank() ~= 0, "FastGelu wants an axis", m.x)
   end,
 
   rewrite = function(op, m) return op["com.microsoft"].FastGelu(m.x) end,

@@ -58,6 +58,8 @@ OF = {
                        (", head_dim = 1", ""), ("head_dim = 1", "head_dim = -1"))
     ],
     "lowering/scaled_dot_product_attention.lua": [
+        near("grouped heads, a mask of booleans", "there are no columns",
+             ("8,16] v", "8,0] v"), ("8,16] y", "8,0] y")),
         near("grouped heads, a mask of booleans", "the lengths are not known",
              ("head_dim = 16", "head_dim = 16, is_causal = 1"), ("[2,4,8,16] q", "[2,4,S,16] q"),
              ("[2,4,8,16] y", "[2,4,S,16] y")),
@@ -335,5 +337,88 @@ OF = {
     "targets/ort/layer_normalization.lua": [
         near("weights that were halves", "it is not computed in float",
              ("axis = 2,", "axis = 2, stash_type = 10,")),
+    ],
+    "targets/onnx/complex_rotary_embedding.lua": [
+        # One number that serves all others is no half.
+        near("halves", "it is not one half that is turned", ("[2,3,4,8]", "[2,3,4,4]"), ("[4,4]", "[4,2]"),
+             ("int64[2] halves = {4,4}", "int64[1] zero = {0}, int64[1] two = {2},"
+              " int64[1] three = {3}"),
+             ("a, b = Split <axis = -1> (x, halves)",
+              "a = Slice(x, zero, two, three) b = Slice(x, two, three, three)")),
+        near("halves", "these are not the elements to turn",
+             ("int64[2] halves = {4,4}", "int64[2] halves = {4,4}, int64[1] end = {-1},"
+              " int64[4] whole = {2,3,4,8}"),
+             ("y = Concat <axis = -1> (real, imaginary)",
+              "rd = Unsqueeze(real, end) id = Unsqueeze(imaginary, end)"
+              " q = Concat <axis = -1> (rd, id) y = Reshape(q, whole)")),
+        *(near("neighbours, heads behind tokens", "these are not the elements to turn",
+               ("3,8]", "3,4]"), ("{2,4,3,4,2}", "{2,4,3,2,2}"), ("{2,4,3,8}", "{2,4,3,4}"),
+               ("[4,1,4]", "[4,1,2]"), (f"{part} = Gather <axis = -1>", f"{part} = Gather <axis = 3>"))
+          for part in "ab"),
+        *(near("neighbours, heads behind tokens", reason, *changes)
+          for reason, *changes in (
+              ("these are no pairs", ("{2,4,3,4,2}", "{4,2,3,4,2}"), ("[4,1,4]", "[1,1,4]")),
+              ("the pairs are put together elsewhere", ("q = Concat <axis = -1>", "q = Concat <axis = 3>")),
+              ("the pairs are put together elsewhere",
+               ("behind = {-1}", "behind = {-1}, int64[1] before = {3}"),
+               ("Unsqueeze(real, behind)", "Unsqueeze(real, before)"),
+               ("Unsqueeze(imaginary, behind)", "Unsqueeze(imaginary, before)")),
+              ("the pairs are put together elsewhere", ("whole = {2,4,3,8}", "whole = {2,4,8,3}"),
+               ("[2,4,3,8] y", "[2,4,8,3] y")),
+              ("the angles are not one for each pair", ("[4,1,4] c", "[4] c")),
+              ("the angles are not one for each pair", ("[4,1,4] c", "[4,1,1] c")),
+              ("the angles do not fit", ("[4,1,4] c", "[N,4,1,4] c")),
+              ("the angles do not fit", ("[4,1,4] c", "[M,1,4] c")),
+              ("sines and cosines differ in shape", ("[4,1,4] s", "[2,4,1,4] s")),
+              ("the number of heads is not known", ("[2,4,3,8] x", "[2,4,H,8] x"),
+               ("{2,4,3,4,2}", "{2,4,-1,4,2}"), ("{2,4,3,8}", "{2,4,-1,8}"),
+               ("[2,4,3,8] y", "[2,4,H,8] y")))),
+    ],
+    "targets/onnx/rotary_embedding.lua": [
+        *(near("halves of heads, angles of each batch its own", reason, *changes)
+          for reason, *changes in (
+              ("the angles are scaled by no constant", ("[2,4,4] f", "[2,4,4] f, float[8] z"),
+               ("c = Unsqueeze(c0, heads)", "c1 = Mul(c0, z) c = Unsqueeze(c1, heads)")),
+              ("these are not the elements to turn",
+               ("last = {3}", "last = {3}, int64[2] from = {0,0}, int64[2] to = {4,100},"
+                              " int64[2] both = {3,2}"),
+               ("Slice(x, zero, half, last)", "Slice(x, from, to, both)")),
+              ("these are not the elements to turn", ("last = {3}", "last = {3}, int64[1] two = {2}"),
+               ("Slice(x, zero, half, last)", "Slice(x, zero, far, last, two)")),
+              ("the size of the heads is not known, or odd", ("[2,3,4,8] x", "[2,3,4,D] x"),
+               ("[2,3,4,8] y", "[2,3,4,Z] y")),
+              ("it is not one half that is turned", ("half = {4}", "half = {2}")),
+              ("the angles of a pair differ",
+               ("last = {3}", "last = {3}, int64[1] end = {-1}, int64[4] twos = {1,1,1,2},"
+                              " int64[3] flat = {2,4,8}"),
+               ("t = Concat <axis = -1> (f, f)",
+                "u = Unsqueeze(f, end) w = Tile(u, twos) t = Reshape(w, flat)")),
+              ("the angles are doubled otherwise", ("[2,4,4] f", "[2,2,8] f"),
+               ("t = Concat <axis = -1>", "t = Concat <axis = 1>")),
+              ("a step looks at the last axis", ("[2,4,4] f", "[2,4,8] f"),
+               ("last = {3}", "last = {3}, int64[1] two = {2}, int64[1] twelve = {12}"),
+               ("t = Concat <axis = -1> (f, f)",
+                "u = Concat <axis = -1> (f, f) t = Slice(u, half, twelve, two)")),
+              ("a step looks at the last axis",
+               ("last = {3}", "last = {3}, int64[1] two = {2}, int64[1] one = {1}"),
+               ("c = Unsqueeze(c0, heads)",
+                "c1 = Slice(c0, zero, one, two) c = Unsqueeze(c1, heads)")))),
+        near("neighbours, heads behind tokens, scaled angles of no batch",
+             "the angles of a pair differ", ("          fd = Unsqueeze(f, behind)\n", ""),
+             ("          fw = Tile(fd, twos)\n", ""), ("Reshape(fw, flat)", "Concat <axis = -1> (f, f)")),
+        near("neighbours, heads behind tokens, scaled angles of no batch",
+             "the rank of the angles is unknown", ("float[4,4] f", "float[] f")),
+    ],
+    "targets/onnx/partial_rotary_embedding.lua": [
+        *(near("slices", reason, *changes)
+          for reason, *changes in (
+              ("the number of heads is not known", ("[2,3,4,10]", "[2,H,4,10]")),
+              ("it is not two parts of one", ("far = {100}", "far = {9}"), ("10] y", "9] y")),
+              ("it is not two parts of one", ("10] x", "N] x"), ("10] y", "Z] y")),
+              ("the parts are put together elsewhere", ("10] x", "16] x"), ("4,10] y", "8,8] y"),
+               ("Concat <axis = -1>", "Concat <axis = 2>")))),
+    ],
+    "targets/ort/fast_gelu.lua": [
+        near("half of it first", "FastGelu wants an axis", ("[2,3] ", " ")),
     ],
 }
