@@ -289,7 +289,9 @@ OF = {
           for t in ("1,1,1,1] t = {9.0}", "2,1,1] t = {9.0,8.0}", "1,2,1] t = {9.0,8.0}",
                     "1,1,2] t = {9.0,8.0}")),
         near("a computed table, a bias of queries, keys and values",
-             "the factor of the bias is not a constant",
-             ("index) =>", "index, float c) =>"), (", float c = {16.0}", "")),
+             "cannot be traced", ("index) =>", "index, float c) =>"), (", float c = {16.0}", ""),
+             warns=True),
+        near("a computed table, a bias of queries, keys and values", "cannot be traced",
+             ("float c = {16.0}", "float[4] c = {16.0,15.0,14.0,13.0}"), warns=True),
     ],
 }
