@@ -191,6 +191,27 @@ OF = {
              ("{50.0}", "{-50.0}")),
         near("the scale after the mask", "the scale after the mask turns its sign",
              ("{0.25}", "{-0.25}")),
+        *(near("a sink of zero", reason, *changes)
+          for reason, *changes in (
+              ("it is not the last axis", ("last = {3}", "last = {2}"), ("6,16] v", "7,16] v"),
+               ("[2,4,8,16] y", "[2,4,7,16] y")),
+              ("it is not the last axis", ("v) =>", "v, int64[1] last) =>"), (", int64[1] last = {3}", "")),
+              ("the sink is not the last column", ("to = {-1}", "to = {-2}"), ("6,16] v", "5,16] v")),
+              ("the sink is not the last column", ("v) =>", "v, int64[1] to) =>"),
+               (", int64[1] to = {-1}", "")),
+              ("more than the sink is left out", ("v) =>", "v, int64[8] pads) =>"),
+               ("int64[8] pads = {0,0,0,0,0,0,0,1}, ", "")),
+              ("it is not one more column", ("{0,0,0,0,0,0,0,1}", "{0,0,0,1,0,0,0,0}")),
+              ("it is not one more column", ("{0,0,0,0,0,0,0,1}", "{0,0,0,0,0,0,0,2}"),
+               ("to = {-1}", "to = {6}")))),
+        near("a sink of zero", None, ("from = {0}", "from = {1}"), ("6,16] v", "5,16] v")),
+        near("a sink of zero", None, ("axis = -1", "axis = 2")),
+        near("a sink for each head", None, ("c = Concat <axis = -1>", "c = Concat <axis = 2>"),
+             ("wide = {2,4,8,1}", "wide = {2,4,1,6}"), ("last = {3}", "last = {2}"),
+             ("to = {-1}", "to = {-1}")),
+        near("divided", "the scores are cut off", ("c = {4.0}", "c = {4.0}, float low = {-3.4e38},"
+                                                   " float high = {5.0}"),
+             ("p = Softmax <axis = -1> (d)", "e = Clip(d, low, high) p = Softmax <axis = -1> (e)")),
     ],
     "attention/compose_stacked_attention.lua": [
         near("windows of unknown number", "the ranks differ",

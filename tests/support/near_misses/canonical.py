@@ -271,4 +271,51 @@ OF = {
         near("keys by queries", "the rank is unknown", ("float[6,1] m", "float[] m"),
              ("y) {", "y) <float[2,6,8] a> {")),
     ],
+    "canonical/joined_keys.lua": [
+        near("two layers", "a layer", ("q) =>", "q, float[2,1] a) =>"),
+             ("float[2,1] a = {1,2}, ", "")),
+        near("two layers", "a layer", ("q) =>", "q, float[2,2] b) =>"),
+             (", float[2,2] b = {3,4,5,6}", "")),
+        near("keys of all windows, and of each", None, ("(s, t)", "(s, t)"),
+             ("axis = -1", "axis = 3"), ("16,8] b", "16,5] b"), ("3,8,13] y", "3,16,5] y")),
+        near("keys of all windows, and of each", "the ranks differ", ("[2,4,1,16,5] a", "[16,5] a")),
+        near("keys of all windows, and of each", "the batches differ",
+             ("[2,4,1,16,5] a", "[N,4,1,16,5] a")),
+    ],
+    "canonical/joined_values.lua": [
+        *(near("two slices", reason, *changes)
+          for reason, *changes in (
+              ("the ranks differ", ("[2,4,5,16] v", "[5,16] v")),
+              ("the ranks differ", ("[2,4,2,16] w", "[2,16] w")),
+              ("the second part ends before the last", ("9223372036854775807", "7")),
+              ("the axis is not constant", ("w) =>", "w, int64[1] last) =>"), (" int64[1] last = {3},", "")),
+              ("it is not the last axis", ("[2,4,8,7] p", "[2,4,7,7] p"), ("last = {3}", "last = {2}"),
+               ("five = {5}", "five = {5}"), ("[2,4,5,16] v", "[2,4,7,16] v"),
+               ("[2,4,2,16] w", "[2,4,7,16] w"), ("[2,4,8,16] y", "[] y")),
+              ("not every key is taken", ("step = {1}", "step = {2}"), ("[2,4,2,16] w", "[2,4,1,16] w")),
+              ("the batches differ", ("[2,4,5,16] v", "[N,4,5,16] v")))),
+        near("two slices", None, ("zero = {0}", "zero = {1}"), ("[2,4,5,16] v", "[2,4,4,16] v")),
+        near("a split", "it is not the last axis", ("axis = 3", "axis = 2"), ("[2,4,8,7] p", "[2,4,7,5] p"),
+             ("[1,4,2,16] w", "[1,4,5,16] w"), ("sizes = {5,2}", "sizes = {5,2}"),
+             ("[2,4,8,16] y", "[] y")),
+        near("a split", "the parts are of two kinds",
+             ("sizes = {5,2}", "sizes = {5,2}, int64[1] five = {5},"
+              " int64[1] end = {9223372036854775807}, int64[1] last = {3}"),
+             ("a, b = Split <axis = 3> (p, sizes)",
+              'a, "" = Split <axis = 3> (p, sizes) b = Slice(p, five, end, last)')),
+        near("a split", "the parts are of two kinds",
+             ("sizes = {5,2}", "sizes = {5,2}, int64[1] five = {5}, int64[1] zero = {0},"
+              " int64[1] last = {3}"),
+             ("a, b = Split <axis = 3> (p, sizes)",
+              '"", b = Split <axis = 3> (p, sizes) a = Slice(p, zero, five, last)')),
+    ],
+    "canonical/whole_assignment.lua": [
+        *(near("every row and column", reason, *changes)
+          for reason, *changes in (
+              ("the rank is unknown", ("float[B,4] x", "float[] x"), ("float[B,4] z", "float[] z")),
+              ("it is assigned to a part", ("float[B,4] y", "float[A,4] y")),
+              ("the places are not expanded", ("ce = Expand(c, sizes)", "ce = Identity(c)")),
+              ("some axes have no places", ("float[B,4] x", "float[B,4,1] x"),
+               ("float[B,4] y", "float[B,4,1] y"), ("float[B,4] z", "float[B,4,1] z")))),
+    ],
 }
