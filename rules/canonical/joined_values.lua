@@ -15,6 +15,7 @@ return rule {
   where = function(m)
     local rank = m.p:rank()
     need(m.v:rank() == rank and m.w:rank() == rank, "the ranks differ", m.v)
+    need(m.v:dim(-1) == m.w:dim(-1), "the values differ in width", m.w)
     if m.cut then
       need(not m.head and not m.tail, "the parts are of two kinds", m.p)
       need(m.cut == -1 or m.cut == rank - 1, "it is not the last axis", m.p)

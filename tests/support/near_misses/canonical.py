@@ -314,6 +314,8 @@ OF = {
               '"", b = Split <axis = 3> (p, sizes) a = Slice(p, zero, five, last)')),
         near("two slices", "the first part is of another size", ("w) =>", "w, int64[1] five) =>"),
              (", int64[1] five = {5}", "")),
+        # One column may turn out to serve all others.
+        near("two slices", "the values differ in width", ("[2,4,2,16] w", "[2,4,2,N] w")),
     ],
     "canonical/whole_assignment.lua": [
         *(near("every row and column", reason, *changes)

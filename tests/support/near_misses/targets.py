@@ -146,6 +146,8 @@ OF = {
               ("the number of heads is not known", ("[2,4,3,8] x", "[2,4,H,8] x"),
                ("{2,4,3,4,2}", "{2,4,-1,4,2}"), ("{2,4,3,8}", "{2,4,-1,8}"),
                ("[2,4,3,8] y", "[2,4,H,8] y")))),
+        near("halves", "the rank of the angles is unknown", ("float[4,4] c", "float[] c"),
+             ("y) <", "y) <float[2,3,4,4] ac, float[2,3,4,4] bc, ")),
     ],
     "targets/onnx/rotary_embedding.lua": [
         *(near("halves of heads, angles of each batch its own", reason, *changes)
@@ -181,6 +183,12 @@ OF = {
              "the angles of a pair differ", ("          fd = Unsqueeze(f, behind)\n", ""),
              ("          fw = Tile(fd, twos)\n", ""), ("Reshape(fw, flat)",
               "Concat <axis = -1> (f, f)")),
+        *(near("halves of heads, angles of each batch its own", reason, *changes)
+          for reason, *changes in (
+              ("the size of the heads is not known, or odd", ("[2,3,4,8] x", "[2,3,4,0] x"),
+               ("[2,4,4] f", "[2,4,0] f"), ("[2,3,4,8] y", "[2,3,4,0] y")),
+              ("the size of the heads is not known, or odd", ("[2,3,4,8] x", "[2,3,4,7] x"),
+               ("[2,4,4] f", "[2,4,1] f"), ("[2,3,4,8] y", "[] y")))),
     ],
     "targets/onnx/partial_rotary_embedding.lua": [
         *(near("slices", reason, *changes)
