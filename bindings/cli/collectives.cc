@@ -1,7 +1,7 @@
-// `ruleengine collectives [RULE...] MODEL...`: what the ranks of each model
-// send to each other, before the rules and after them, and for every residual
-// chain that stays on all tokens where it breaks and why. Without rules, the
-// pack for sequence parallelism that ships, switched on.
+// `ruleengine collectives [RULE...] MODEL...`: what the ranks of each model send
+// to each other, before the rules and after them, and for every residual chain
+// of the model that breaks where it does and why. Without rules, the packs for
+// serving that ship, sequence parallelism switched on.
 
 #include <fmt/format.h>
 
@@ -79,26 +79,47 @@ analysis::ChainOptions chain_options(const lua::RuleSet& set) {
   return out;
 }
 
+std::vector<Broken> broken_chains(const ir::Graph& graph, ir::Facts& facts,
+                                  const analysis::ChainOptions& options) {
+  std::vector<Broken> out;
+  for (const auto& chain : analysis::residual_chains(graph, facts, options)) {
+    if (chain.broken.empty()) continue;
+    const ir::NodeId maker = graph.producer(chain.culprit);
+    out.push_back({maker ? rewrite::node_label(graph, maker) : "",
+                   rewrite::describe(graph, facts, chain.culprit),
+                   chain.broken});
+  }
+  return out;
+}
+
+// Those that read another runtime's collectives as the engine's own.
+std::vector<rewrite::Rule*> adopting(const Rules& rules) {
+  std::vector<rewrite::Rule*> out;
+  for (std::size_t i = 0; i < rules.pointers.size(); ++i) {
+    if (rules.set->rules()[i]->name == "adopt_collectives") {
+      out.push_back(rules.pointers[i]);
+    }
+  }
+  return out;
+}
+
 Result<Collectives> examine(const std::string& path, Rules& rules,
                             const Options& options) {
   auto model = load_model(path);
   if (!model) return model.error();
   const rewrite::Options engine = engine_options(options);
+  const auto adopted = rewrite::run(**model, adopting(rules), engine);
+  if (!adopted) return adopted.error();
   ir::Graph& graph = (*model)->graph;
-  Collectives out{.model = path,
-                  .before = traffic_of(graph, *engine.facts(graph))};
-  auto report = rewrite::run(**model, rules.pointers, engine);
-  if (!report) return report.error();
-  const auto facts = engine.facts(graph);
-  out.after = traffic_of(graph, *facts);
-  for (const auto& chain :
-       analysis::residual_chains(graph, *facts, chain_options(*rules.set))) {
-    if (chain.broken.empty()) continue;
-    const ir::NodeId maker = graph.producer(chain.culprit);
-    out.broken.push_back({maker ? rewrite::node_label(graph, maker) : "",
-                          rewrite::describe(graph, *facts, chain.culprit),
-                          chain.broken});
+  Collectives out{.model = path};
+  {
+    const auto facts = engine.facts(graph);
+    out.before = traffic_of(graph, *facts);
+    out.broken = broken_chains(graph, *facts, chain_options(*rules.set));
   }
+  const auto report = rewrite::run(**model, rules.pointers, engine);
+  if (!report) return report.error();
+  out.after = traffic_of(graph, *engine.facts(graph));
   if (auto status = io::check_intact(**model); !status) return status.error();
   return out;
 }
@@ -162,7 +183,7 @@ void print_text(const Collectives& each) {
   rows.push_back(row("all", total(each.before), total(each.after)));
   fmt::print("{}", table(rows));
   for (const Broken& chain : each.broken) {
-    fmt::print("a residual chain stays on all tokens, at {}\n",
+    fmt::print("a residual chain breaks at {}\n",
                chain.node.empty() ? "an input" : printable(chain.node));
     fmt::print("  value:   {}\n", printable(chain.value));
     fmt::print("  reason:  {}\n", chain.reason);
@@ -178,7 +199,9 @@ int collectives(const Options& options) {
   if (paths->rules.empty()) {
     const auto folder = shipped_rules();
     if (!folder) return fail(folder.error());
-    paths->rules = {*folder + "/sequence_parallel.lua"};
+    for (const char* pack : {"linear", "quantization", "sequence_parallel"}) {
+      paths->rules.push_back(*folder + "/" + pack + ".lua");
+    }
     own.sets.insert(own.sets.begin(), "sequence_parallel.enable=true");
   }
   auto rules = load_rules(paths->rules, own);

@@ -114,7 +114,9 @@ void add_questions(CLI::App& app, Options& o) {
       app, "collectives",
       "what the ranks of a model send to each other, before and after rules",
       "ruleengine collectives rank0.onnx");
-  add_paths(collectives, o, "models, and rules instead of those that ship");
+  add_paths(collectives, o,
+            "models, and rules instead of the packs linear, quantization and "
+            "sequence_parallel");
   collectives->add_flag("--json", o.json, "as JSON");
   add_rule_options(collectives, o);
 

@@ -14,7 +14,6 @@ using ir::NodeId;
 using ir::ValueId;
 
 constexpr int kNoShare = ChainMarks::kNoShare;
-constexpr const char* kOtherReader = "something else reads the residual";
 
 class Ends {
  public:
@@ -85,7 +84,7 @@ class Ends {
 
   // Of `value` there is no share, so its readers work on whole tensors, which
   // are gathered for them. A chain breaks where that takes a residual.
-  void give_up(ValueId value, const char* reason) {
+  void give_up(ValueId value, const std::string& reason) {
     std::vector<ValueId> whole = {value};
     while (!whole.empty()) {
       const ValueId v = whole.back();
@@ -108,6 +107,10 @@ class Ends {
     }
   }
 
+  std::string other_reader(NodeId node) const {
+    return marks_.graph.describe(node) + " reads the residual too";
+  }
+
   // What is neither residual nor norm, nor leads to one, is another reader.
   void drop_side_ways() {
     std::vector<bool>& leads = marks_.leads;
@@ -123,7 +126,7 @@ class Ends {
       if (!on_the_way && !is_linear(op) && !is_collective(op)) {
         marks_.inside[node.index()] = false;
         for (ValueId v : marks_.graph.outputs(node)) {
-          if (v && marks_.axis[v.index()] != kNoShare) give_up(v, kOtherReader);
+          if (v && marks_.axis[v.index()] != kNoShare) give_up(v, other_reader(node));
         }
         continue;
       }
@@ -203,7 +206,8 @@ class Ends {
       for (auto u = marks_.graph.first_use(share.value); u;
            u = marks_.graph.next_use(u)) {
         if (!marks_.inside[marks_.graph.operand(u).user.index()]) {
-          break_chain(chain_, share.value, kOtherReader);
+          break_chain(chain_, share.value,
+                      other_reader(marks_.graph.operand(u).user));
         }
       }
     }
@@ -241,9 +245,9 @@ std::optional<AxisFlow> ChainMarks::flow_of(NodeId node, Port port,
   return axis_flow(graph, node, {in, out}, port, at);
 }
 
-void break_chain(ResidualChain& chain, ValueId culprit, const char* reason) {
+void break_chain(ResidualChain& chain, ValueId culprit, std::string reason) {
   if (!chain.broken.empty()) return;
-  chain.broken = reason;
+  chain.broken = std::move(reason);
   chain.culprit = culprit;
 }
 

@@ -6,6 +6,8 @@
 
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/axis_flow.h"
@@ -36,11 +38,12 @@ struct ChainMarks {
 // A value on the chain that there is no share of, and why.
 struct ChainLeaf {
   ir::ValueId value;
-  const char* reason;
+  std::string reason;
 };
 
 // The first reason stays.
-void break_chain(ResidualChain& chain, ir::ValueId culprit, const char* reason);
+void break_chain(ResidualChain& chain, ir::ValueId culprit,
+                 std::string reason);
 
 // `chain.nodes` are in computation order; fills in the rest.
 void settle_chain(ChainMarks& marks, std::span<const ChainLeaf> leaves,

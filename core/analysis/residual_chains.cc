@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "core/analysis/axis_flow.h"
 #include "core/analysis/chain_ends.h"
@@ -17,7 +19,7 @@ using ir::Dim;
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr const char* kOtherGroup = "it belongs to another group of ranks";
+using Reason = std::optional<std::string>;  // why not
 
 bool is_op(const ir::Graph& graph, NodeId node, std::string_view type) {
   return node && graph.op(node).is(ir::dialect::kCast, type);
@@ -84,8 +86,8 @@ class Tracer {
     return std::move(chain_);
   }
 
-  void breaks(ValueId value, const char* reason) {
-    break_chain(chain_, value, reason);
+  void breaks(ValueId value, std::string reason) {
+    break_chain(chain_, value, std::move(reason));
   }
 
   // --- What hangs together ---------------------------------------------------
@@ -98,7 +100,7 @@ class Tracer {
       known = axis;
       values_.push_back(value);
     } else if (owner != chain_number_) {
-      leaves_.push_back({value, kOtherGroup});
+      leaves_.push_back({value, "it is summed over other ranks as well"});
     } else if (known != axis) {
       breaks(value, kTwoTokenAxes);
     }
@@ -119,19 +121,25 @@ class Tracer {
     const int axis = marks_.axis[value.index()];
     const bool is_sum = is_op(graph_, node, "all_reduce");
     if (is_sum || is_op(graph_, node, "all_gather")) {
-      const char* reason = refusal(node, axis);
-      const bool is_own = reason != kOtherGroup;
-      tried_[node.index()] = is_own;
-      if (reason == nullptr) return enter(node);
-      if (is_sum && is_own) breaks(value, reason);
-      leaves_.push_back({value, reason});
+      const auto group = rank_group(graph_, node);
+      if (!std::ranges::equal(group, chain_.group)) {
+        leaves_.push_back({value, "its ranks are " + ranks_text(group) +
+                                      ", those of the chain " +
+                                      ranks_text(chain_.group)});
+        return;
+      }
+      tried_[node.index()] = true;
+      const Reason reason = refusal(node, axis);
+      if (!reason) return enter(node);
+      if (is_sum) breaks(value, *reason);
+      leaves_.push_back({value, *reason});
       return;
     }
     const bool taken =
         node && take(node, {true, graph_.value(value).output_index}, axis);
     if (taken) return;
-    if (const char* reason = entry_refusal(value, axis)) {
-      leaves_.push_back({value, reason});
+    if (const Reason reason = entry_refusal(value, axis)) {
+      leaves_.push_back({value, *reason});
     } else {
       chain_.entries.push_back({value, axis});
     }
@@ -162,11 +170,17 @@ class Tracer {
 
   // --- What brings shares in -------------------------------------------------
 
-  // Why this collective brings no share along the axis; nullptr: it does.
-  const char* refusal(NodeId node, int axis) {
-    if (!std::ranges::equal(rank_group(graph_, node), chain_.group)) {
-      return kOtherGroup;
+  static std::string ranks_text(std::span<const std::int64_t> group) {
+    constexpr std::size_t kShown = 8;
+    std::string out;
+    for (std::size_t i = 0; i < group.size() && i < kShown; ++i) {
+      out += (i > 0 ? "," : "") + std::to_string(group[i]);
     }
+    return "{" + out + (group.size() > kShown ? ",...}" : "}");
+  }
+
+  // Why this collective brings no share along the axis; none: it does.
+  Reason refusal(NodeId node, int axis) {
     const ir::Type* from = marks_.tensor(graph_.input(node, 0));
     const ir::Type* to = marks_.tensor(graph_.output(node));
     if (from == nullptr || to == nullptr) return "its shape is not known";
@@ -174,9 +188,8 @@ class Tracer {
       const ir::Attribute* dim = graph_.attribute(node, "dim");
       const auto rank = static_cast<std::int64_t>(to->rank());
       const std::int64_t at = dim == nullptr ? 0 : dim->i;
-      return (at < 0 ? at + rank : at) == axis
-                 ? nullptr
-                 : "it is gathered along another axis";
+      if ((at < 0 ? at + rank : at) == axis) return std::nullopt;
+      return "it is gathered along another axis";
     }
     if (axis != token_axis(to->rank())) return kTwoTokenAxes;
     if (!differ_in_a_one(from->dims, to->dims)) {
@@ -185,11 +198,15 @@ class Tracer {
     return uneven(to->dims[static_cast<std::size_t>(axis)]);
   }
 
-  const char* uneven(Dim tokens) const {
-    if (!tokens.known()) return "the number of tokens is symbolic";
+  Reason uneven(Dim tokens) const {
+    if (!tokens.known()) {
+      return "the number of tokens is symbolic, only a fixed one is shared out";
+    }
     const auto ranks = static_cast<std::int64_t>(chain_.group.size());
-    if (tokens.size() % ranks == 0 || options_.uneven) return nullptr;
-    return "the tokens cannot be shared out evenly";
+    if (tokens.size() % ranks == 0 || options_.uneven) return std::nullopt;
+    return std::to_string(tokens.size()) +
+           " tokens cannot be shared out evenly among " +
+           std::to_string(ranks) + " ranks (chain.uneven=true pads them)";
   }
 
   // Equal, or one has a leading 1 more.
@@ -200,12 +217,17 @@ class Tracer {
            std::ranges::equal(a, b.subspan(1));
   }
 
-  const char* entry_refusal(ValueId value, int axis) {
-    constexpr auto kWhole = "it is whole on every rank, as far as one can tell";
-    if (!options_.entry || !is_same_everywhere(value)) return kWhole;
+  Reason entry_refusal(ValueId value, int axis) {
+    if (!is_same_everywhere(value)) {
+      return "it is whole on every rank, as far as one can tell";
+    }
+    if (!options_.entry) {
+      return "it is whole on every rank (chain.entry=true takes slices of "
+             "inputs and constants)";
+    }
     const ir::Type* type = marks_.tensor(value);
-    return type == nullptr ? "its shape is not known"
-                           : uneven(type->dims[static_cast<std::size_t>(axis)]);
+    if (type == nullptr) return "its shape is not known";
+    return uneven(type->dims[static_cast<std::size_t>(axis)]);
   }
 
   // An input, a constant, or rows of a constant that an input picks.

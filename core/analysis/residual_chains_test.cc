@@ -52,24 +52,26 @@ TEST_CASE_FIXTURE(Fixture, "what breaks a chain") {
   SUBCASE("another reader") {
     output(norm(r));
     output(add("Softmax", {r}));
-    CHECK(found() == Texts{"something else reads the residual"});
+    CHECK(found() == Texts{"Softmax node of output 'v4' reads the residual too"});
   }
   SUBCASE("a function of the residual that no norm follows") {
     output(norm(r));
     output(add("Tanh", {r}));
-    CHECK(found() == Texts{"something else reads the residual"});
+    CHECK(found() == Texts{"Softmax node of output 'v4' reads the residual too"});
   }
   SUBCASE("a term that is whole") {
     output(norm(add("Add", {r, input({"1", "4", "8"})})));
     CHECK(found() ==
-          Texts{"it is whole on every rank, as far as one can tell"});
+          Texts{"it is whole on every rank (chain.entry=true takes slices of "
+                "inputs and constants)"});
     CHECK(found({.entry = true}) == Texts{""});
   }
   SUBCASE("a sum over other ranks") {
     ranks = {0, 1, 2, 3};
     output(norm(add("Add", {r, sum(partial())})));
-    CHECK(found() == Texts{"it belongs to another group of ranks",
-                           "it belongs to another group of ranks"});
+    CHECK(found() ==
+          Texts{"its ranks are {0,1,2,3}, those of the chain {0,1}",
+                "it is summed over other ranks as well"});
   }
   SUBCASE("no norm") {
     output(add("Add", {r, r}));
@@ -78,13 +80,15 @@ TEST_CASE_FIXTURE(Fixture, "what breaks a chain") {
   SUBCASE("tokens that do not come out even") {
     output(norm(sum(input({"1", "3", "8"}))));
     output(norm(r));
-    CHECK(found() == Texts{"", "the tokens cannot be shared out evenly"});
+    CHECK(found() == Texts{"", "3 tokens cannot be shared out evenly "
+                               "among 2 ranks (chain.uneven=true pads them)"});
     CHECK(found({.uneven = true}) == Texts{"", ""});
   }
   SUBCASE("tokens that have no number") {
     output(norm(sum(input({"1", "T", "8"}))));
     output(norm(r));
-    CHECK(found() == Texts{"", "the number of tokens is symbolic"});
+    CHECK(found() == Texts{"", "the number of tokens is symbolic, only a "
+                               "fixed one is shared out"});
   }
 }
 
