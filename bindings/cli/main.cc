@@ -19,9 +19,17 @@ namespace {
 
 using Verb = int (*)(const Options&);
 
-CLI::App* add_verb(CLI::App& app, const char* name, const char* what,
+// The command line: what it may say, and what it said.
+struct Line {
+  CLI::App app{"Rewrites ONNX models with rules written in Lua.", "ruleengine"};
+  Options options;
+  Verb verb = nullptr;
+};
+
+CLI::App* add_verb(Line& line, Verb run, const char* name, const char* what,
                    const char* example) {
-  CLI::App* verb = app.add_subcommand(name, what);
+  CLI::App* verb = line.app.add_subcommand(name, what);
+  verb->callback([&line, run] { line.verb = run; });
   verb->footer(fmt::format("Example:\n  {}", example));
   return verb;
 }
@@ -46,8 +54,9 @@ void add_rule_options(CLI::App* verb, Options& o) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
 }
 
-void add_run(CLI::App& app, Options& o) {
-  CLI::App* run = add_verb(app, "run", "rewrite models with rules",
+void add_run(Line& line) {
+  Options& o = line.options;
+  CLI::App* run = add_verb(line, cli::run, "run", "rewrite models with rules",
                            "ruleengine run rules/*.lua model.onnx -o out.onnx");
   add_paths(run, o, "rules (*.lua, folders) and models (*.onnx, *.onnxtxt)");
   run->add_option("-o", o.output,
@@ -77,17 +86,19 @@ constexpr const char* kFirst =
     "rules to run over the model first, in memory; all paths up to the next "
     "option are its own, so give it last";
 
-void add_questions(CLI::App& app, Options& o) {
-  CLI::App* match =
-      add_verb(app, "match", "show where each rule would fire; write nothing",
-               "ruleengine match rules/attention.lua model.onnx");
+void add_questions(Line& line) {
+  Options& o = line.options;
+  CLI::App* match = add_verb(line, cli::match, "match",
+                             "show where each rule would fire; write nothing",
+                             "ruleengine match rules/attention.lua model.onnx");
   add_paths(match, o, "rules and models");
   match->add_option("--first", o.first, kFirst);
   match->add_flag("--json", o.json, "as JSON");
   add_rule_options(match, o);
 
   CLI::App* explain = add_verb(
-      app, "explain", "say how far a rule gets in a model, and what stops it",
+      line, cli::explain, "explain",
+      "say how far a rule gets in a model, and what stops it",
       "ruleengine explain my_rule.lua model.onnx --first rules/canonical.lua");
   explain
       ->add_option("RULE MODEL [NODE]", o.paths,
@@ -99,7 +110,7 @@ void add_questions(CLI::App& app, Options& o) {
   add_rule_options(explain, o);
 
   CLI::App* coverage = add_verb(
-      app, "coverage",
+      line, cli::coverage, "coverage",
       "count the attention blocks that rules compose, and say what stops them",
       "ruleengine coverage model.onnx --min 100");
   add_paths(coverage, o, "models, and rules instead of those that ship");
@@ -111,7 +122,7 @@ void add_questions(CLI::App& app, Options& o) {
   add_rule_options(coverage, o);
 
   CLI::App* collectives = add_verb(
-      app, "collectives",
+      line, cli::collectives, "collectives",
       "what the ranks of a model send to each other, before and after rules",
       "ruleengine collectives rank0.onnx");
   add_paths(collectives, o,
@@ -120,44 +131,50 @@ void add_questions(CLI::App& app, Options& o) {
   collectives->add_flag("--json", o.json, "as JSON");
   add_rule_options(collectives, o);
 
-  CLI::App* test = add_verb(app, "test", "run the examples of rules",
-                            "ruleengine test rules/attention.lua");
+  CLI::App* test =
+      add_verb(line, cli::test, "test", "run the examples of rules",
+               "ruleengine test rules/attention.lua");
   add_paths(test, o, "rules");
   test->add_flag("--json", o.json, "as JSON");
   test->add_flag("-q", o.quiet, "only what is not ok");
   add_rule_options(test, o);
 }
 
-void add_views(CLI::App& app, Options& o) {
-  CLI::App* report = add_verb(
-      app, "report", "a model as a table of nodes, then its weights and ops",
-      "ruleengine report model.onnx --first rules/canonical.lua");
+void add_views(Line& line) {
+  Options& o = line.options;
+  CLI::App* report =
+      add_verb(line, cli::report, "report",
+               "a model as a table of nodes, then its weights and ops",
+               "ruleengine report model.onnx --first rules/canonical.lua");
   add_paths(report, o, "models");
   report->add_option("--first", o.first, kFirst);
   report->add_flag("--json", o.json, "as JSON");
   add_rule_options(report, o);
-  CLI::App* print = add_verb(app, "print", "a model as ONNX text",
+  CLI::App* print = add_verb(line, cli::print, "print", "a model as ONNX text",
                              "ruleengine print model.onnx");
   add_paths(print, o, "models");
   print->add_flag("--weights", o.weights, "large constants in full");
-  CLI::App* code = add_verb(
-      app, "code", "the graph of a model as Lua, one statement a node",
-      "ruleengine code model.onnx > model.lua");
+  CLI::App* code = add_verb(line, cli::code, "code",
+                            "the graph of a model as Lua, one statement a node",
+                            "ruleengine code model.onnx > model.lua");
   add_paths(code, o, "models");
   code->add_option("--first", o.first, kFirst);
   add_rule_options(code, o);
-  CLI::App* build = add_verb(
-      app, "build", "make a model of such Lua; weights are the model's",
-      "ruleengine build model.lua model.onnx -o again.onnx");
+  CLI::App* build =
+      add_verb(line, cli::build, "build",
+               "make a model of such Lua; weights are the model's",
+               "ruleengine build model.lua model.onnx -o again.onnx");
   add_paths(build, o, "the file of code and the model that it was printed of");
   build->add_option("-o", o.output, "the result")->required();
   build->add_option("--limit-load", o.limit_load, "seconds for the file; 2")
       ->check(CLI::PositiveNumber);
 }
 
-void add_draw(CLI::App& app, Options& o) {
+void add_draw(Line& line) {
+  Options& o = line.options;
   CLI::App* draw = add_verb(
-      app, "draw", "a model as a picture, with what rules match in it",
+      line, cli::draw, "draw",
+      "a model as a picture, with what rules match in it",
       "ruleengine draw model.onnx -o model.html --rule rules/attention.lua");
   draw->add_option("paths", o.paths,
                    "a model, and rules whose matches are coloured");
@@ -173,25 +190,9 @@ void add_draw(CLI::App& app, Options& o) {
   add_rule_options(draw, o);
 }
 
-Verb verb_of(const CLI::App& app) {
-  const std::string name = app.get_subcommands().front()->get_name();
-  if (name == "run") return run;
-  if (name == "match") return match;
-  if (name == "explain") return explain;
-  if (name == "coverage") return coverage;
-  if (name == "collectives") return collectives;
-  if (name == "test") return test;
-  if (name == "report") return report;
-  if (name == "draw") return draw;
-  if (name == "code") return code;
-  if (name == "build") return build;
-  return print;
-}
-
 // `explain RULE MODEL NODE`: the third word is a node, whatever it looks like,
 // unless the model is still to come.
-void split_node(const CLI::App& app, Options& o) {
-  if (app.get_subcommands().front()->get_name() != "explain") return;
+void split_node(Options& o) {
   const auto is_model = [](const std::string& path) {
     return path.ends_with(".onnx") || path.ends_with(".onnxtxt");
   };
@@ -203,15 +204,15 @@ void split_node(const CLI::App& app, Options& o) {
 }
 
 int parse_and_run(int argc, char** argv) {
-  CLI::App app("Rewrites ONNX models with rules written in Lua.", "ruleengine");
+  Line line;
+  CLI::App& app = line.app;
   app.set_version_flag("--version", fmt::format("ruleengine {}", kVersion));
   app.require_subcommand(1);
   app.footer("`ruleengine VERB --help` says more, with an example.");
-  Options options;
-  add_run(app, options);
-  add_questions(app, options);
-  add_views(app, options);
-  add_draw(app, options);
+  add_run(line);
+  add_questions(line);
+  add_views(line);
+  add_draw(line);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -219,9 +220,9 @@ int parse_and_run(int argc, char** argv) {
     return fail(
         {ErrorKind::kUsage, error.what(), "", "", "", "ruleengine --help"});
   }
-  split_node(app, options);
+  if (line.verb == explain) split_node(line.options);
   io::guard_mapping_faults();
-  const int code = verb_of(app)(options);
+  const int code = line.verb(line.options);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw std::system_error(errno, std::generic_category());
   }
@@ -242,7 +243,8 @@ int main(int argc, char** argv) {
     return cli::fail({ErrorKind::kWrite, "the output cannot be written",
                       "stdout", "", error.code().message(), ""});
   } catch (const std::exception& error) {
-    return cli::fail({ErrorKind::kLimit, "internal error", "", "", error.what(),
+    return cli::fail({ErrorKind::kVerify, "internal error", "", "",
+                      error.what(),
                       "this is a bug of ruleengine; please report it"});
   }
 }

@@ -6,8 +6,9 @@
 // more user.
 //
 // The mutators here are the primitives of core/rewrite's Edit, which journals
-// and undoes them in reverse order; loaders call them directly. Ids are never
-// reused; removed nodes stay as tombstones. Not thread-safe.
+// and undoes them in reverse order; loaders call them directly. Removed nodes
+// and values stay as tombstones; an id is given again only where an undo takes
+// back the latest of its kind. Not thread-safe.
 #ifndef RULEENGINE_CORE_IR_GRAPH_H_
 #define RULEENGINE_CORE_IR_GRAPH_H_
 
@@ -61,8 +62,11 @@ struct Node {
   std::span<const std::byte> extra;
   // metadata_props; parsed at load, written when `proto` was dropped.
   std::span<const Metadata> metadata;
-  // Topological key: along every edge it does not fall, except where an edit
-  // brought a node in; a hint for cycle checks, never trusted alone.
+  // Topological key: from a producer to its users, and from a node of a body
+  // to the body's owner, it does not fall. Zero everywhere in a new graph; a
+  // sweep of core/rewrite numbers the nodes, an Edit keeps the order as it
+  // commits. Searches for cycles end where a rank is past their goal's, so
+  // whoever adds a node by hand sees to its rank; core/verify checks.
   std::uint64_t rank = 0;
   bool removed = false;
 };

@@ -105,6 +105,7 @@ class Raiser {
     const NodeId made = graph_.add_node(
         old.op, old.block, old.name, inputs, outputs,
         model_.arena.copy(std::span<const ir::Attribute>(form.attributes)));
+    graph_.mutable_node(made).rank = old.rank;
     graph_.mutable_node(made).extra = old.extra;
     graph_.mutable_node(made).metadata = old.metadata;
     mark_changed(old.block);

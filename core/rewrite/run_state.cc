@@ -139,9 +139,7 @@ Status check_at_end(GraphRun& run) {
   Status status = verify::check_graph(run.graph);
   if (status) return status;
   Diagnostic d = status.error();
-  d.kind = ErrorKind::kVerify;
-  d.what = "internal error after rewriting: " + d.what;
-  d.hint = "this is a bug of the engine; nothing was written";
+  d.hint += "; nothing was written";
   return d;
 }
 

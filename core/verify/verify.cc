@@ -20,8 +20,11 @@ using ir::OperandId;
 using ir::ValueId;
 
 Diagnostic broken(std::string what, std::string where) {
-  return {ErrorKind::kModel, "internal error: " + std::move(what),
-          std::move(where), "", "",
+  return {ErrorKind::kVerify,
+          "internal error: " + std::move(what),
+          std::move(where),
+          "",
+          "",
           "this is a bug of ruleengine; please report it"};
 }
 
@@ -59,6 +62,26 @@ Status check_inputs(const Graph& graph, NodeId id) {
                         value_text(graph, use.value),
                     graph.describe(id));
     }
+  }
+  return {};
+}
+
+// Along every edge the rank does not fall.
+Status check_rank(const Graph& graph, NodeId id) {
+  const ir::Node& node = graph.node(id);
+  if (node.removed) return {};
+  for (const ir::Operand& use : graph.inputs(id)) {
+    const NodeId producer = graph.producer(use.value);
+    if (producer && graph.node(producer).rank > node.rank) {
+      return broken(
+          "a node ranks before one that it reads: " + graph.describe(producer),
+          graph.describe(id));
+    }
+  }
+  const NodeId owner = graph.block(node.block).owner;
+  if (owner && node.rank > graph.node(owner).rank) {
+    return broken("a node of a body ranks behind the body's owner",
+                  graph.describe(id));
   }
   return {};
 }
@@ -235,7 +258,8 @@ Status check_graph(const Graph& graph) {
   if (status = check_output_counts(graph); !status) return status;
   if (status = check_names(graph); !status) return status;
   const auto order = analysis::topological_order(graph);
-  return order ? Status() : Status(order.error());
+  if (!order) return order.error();
+  return check_each(graph.node_count(), graph, check_rank, NodeId());
 }
 
 Status check_model(const ir::Model& model) {

@@ -13,7 +13,8 @@ namespace ruleengine::verify {
 
 // Uses linked both ways, producers consistent, nothing removed is referenced,
 // names unique in their block, values visible where they are used, blocks
-// complete, initializers with data and listed once, no cycle.
+// complete, initializers with data and listed once, no cycle, no rank that
+// falls.
 Status check_graph(const ir::Graph& graph);
 
 // check_graph of every body; every domain imported; calls of model-local

@@ -69,6 +69,13 @@ TEST_CASE("each broken invariant has its own message") {
     c.g.set_operand(ir::OperandId(c.g.node(c.relu).first_operand), c.a);
     CHECK(problem(c.model).find("cycle") != std::string::npos);
   }
+  SUBCASE("a rank that falls") {
+    c.g.mutable_node(c.relu).rank = 1;
+    CHECK(problem(c.model).find("ranks before one that it reads") !=
+          std::string::npos);
+    c.g.mutable_node(c.neg).rank = 1;
+    CHECK(problem(c.model) == "");
+  }
   SUBCASE("a domain that is not imported") {
     c.model.opset_imports.clear();
     CHECK(problem(c.model).find("is not imported") != std::string::npos);
