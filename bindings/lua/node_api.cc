@@ -10,6 +10,7 @@
 #include "bindings/lua/rank_api.h"
 #include "bindings/lua/table_keys.h"
 #include "core/ir/model.h"
+#include "core/ir/rank_default.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -99,17 +100,17 @@ void push_kept_attribute(Runtime& rt, lua_State* state,
   push_attribute(rt, state, *arena.make<ir::Attribute>(attribute));
 }
 
-// Transpose without perm reverses the axes: a default that depends on the rank,
-// so the schema cannot say it.
-bool push_reversed_axes(Runtime& rt, lua_State* state, ir::NodeId node) {
+bool push_rank_default(Runtime& rt, lua_State* state, ir::NodeId node,
+                       const ir::OpFacts& facts, std::string_view name) {
   const ir::ValueId input = rt.session.graph->input(node, 0);
-  const ir::Type* type = input ? rt.session.facts->type(input) : nullptr;
-  if (type == nullptr || !type->has_shape) return false;
-  const int rank = static_cast<int>(type->rank());
-  push_list(rt, state, rank);
-  for (int i = 0; i < rank; ++i) {
-    lua_pushinteger(state, rank - 1 - i);
-    lua_rawseti(state, -2, i + 1);
+  const auto numbers = ir::rank_default(
+      facts, name, input ? rt.session.facts->type(input) : nullptr);
+  if (!numbers) return false;
+  push_list(rt, state, static_cast<int>(numbers->size()));
+  int place = 0;
+  for (const std::int64_t number : *numbers) {
+    lua_pushinteger(state, number);
+    lua_rawseti(state, -2, ++place);
   }
   return true;
 }
@@ -128,10 +129,7 @@ int attributes_index(Runtime& rt, lua_State* state) {
   }
   const ir::OpFacts* facts = newest(rt, handle->node());
   if (facts == nullptr) return lua_pushnil(state), 1;
-  if (*name == "perm" && facts->type == "Transpose" &&
-      push_reversed_axes(rt, state, handle->node())) {
-    return 1;
-  }
+  if (push_rank_default(rt, state, handle->node(), *facts, *name)) return 1;
   const ir::FormalAttribute* formal = facts->attribute(*name);
   if (formal != nullptr) {
     push_default(rt, state, *formal);

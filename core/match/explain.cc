@@ -133,20 +133,23 @@ std::string Naive::fact_text(const Fact& fact) {
       case Fact::DimPattern::Kind::kNumber:
         out += " " + std::to_string(dim.number);
         break;
-      case Fact::DimPattern::Kind::kLetter: {
-        out += " " + pattern()[dim.letter].name;
-        const Bound* bound = get(variable_frame(dim.letter, frames_[0].get()),
-                                 kVariableSlot, dim.letter.index());
-        if (bound != nullptr) {
-          out += "=" + (bound->kind == Bound::Kind::kDim
-                            ? view_.graph().model().dims.text(bound->dim)
-                            : attribute_text(bound->attribute));
-        }
+      case Fact::DimPattern::Kind::kLetter:
+        out += " " + letter_text(dim.letter, frames_[0].get());
         break;
-      }
     }
   }
   return out;
+}
+
+std::string Naive::letter_text(pattern::VariableId letter, Frame* frame) {
+  std::string out = pattern()[letter].name;
+  const Bound* bound =
+      get(variable_frame(letter, frame), kVariableSlot, letter.index());
+  if (bound == nullptr) return out;
+  return out + "=" +
+         (bound->kind == Bound::Kind::kDim
+              ? view_.graph().model().dims.text(bound->dim)
+              : attribute_text(bound->attribute));
 }
 
 std::string Naive::attribute_text(const ir::Attribute* attribute) {

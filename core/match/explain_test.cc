@@ -103,5 +103,34 @@ TEST_CASE("numbers, attributes, facts, readers") {
         "match");
 }
 
+TEST_CASE("the attribute that is wanted") {
+  using pattern::AttributePattern;
+  using Kind = AttributePattern::Kind;
+  const char* graph = R"((float[2,3,4] a) => (float[4,3,2] y, float[2,3,4] z) {
+    [t] y = Transpose(a)
+    [c] b = Softmax <axis = 0> (a)
+    [s] z = Softmax <axis = 1> (b)
+  })";
+  CHECK(miss(
+            [](Draft& d) {
+              return d.op(
+                  "Transpose", {d.v("x")},
+                  {{.name = "perm", .kind = Kind::kInts, .ints = {1, 0}}});
+            },
+            graph, "y") ==
+        "0: line 1: attribute perm of Transpose node 't': expected [1, 0], "
+        "found [2, 1, 0]");
+  CHECK(miss(
+            [](Draft& d) {
+              const AttributePattern axis{.name = "axis",
+                                          .kind = Kind::kVariable,
+                                          .variable = d.variable("A", 1)};
+              return d.op("Softmax", {d.op("Softmax", {d.v("x")}, {axis})},
+                          {axis});
+            },
+            graph, "z") ==
+        "1: line 1: attribute axis of Softmax node 'c': expected A=1, found 0");
+}
+
 }  // namespace
 }  // namespace ruleengine::match

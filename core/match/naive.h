@@ -172,6 +172,8 @@ class Naive {
   std::string value_text(ir::ValueId value);
   std::string fact_text(const pattern::Fact& fact);
   std::string attribute_text(const ir::Attribute* attribute);
+  // "H", or "H=4" where it is bound.
+  std::string letter_text(pattern::VariableId letter, Frame* frame);
 
   const Prepared& prepared_;
   NodeView& view_;

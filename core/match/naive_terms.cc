@@ -2,6 +2,7 @@
 
 #include "core/ir/model.h"
 #include "core/match/naive.h"
+#include "core/pattern/text.h"
 
 // The meaning of each kind of term.
 namespace ruleengine::match {
@@ -219,7 +220,9 @@ bool Naive::attributes(const NodePattern& p, ir::NodeId node, Frame* frame) {
           {},
           p.line,
           "attribute " + wanted.name + " of " + view_.graph().describe(node),
-          "another value",
+          wanted.kind == AttributePattern::Kind::kVariable
+              ? letter_text(wanted.variable, frame)
+              : pattern::literal_text(wanted),
           attribute_text(found)};
     });
   }

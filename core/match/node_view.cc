@@ -1,8 +1,11 @@
 #include "core/match/node_view.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "core/ir/model.h"
+#include "core/ir/rank_default.h"
 
 namespace ruleengine::match {
 namespace {
@@ -69,11 +72,11 @@ const ir::Attribute* NodeView::attribute(ir::NodeId node,
   for (const ir::Attribute& a : written(node)) {
     if (a.name == name) return &a;
   }
-  return default_of(graph_.node(node).op, name);
+  return default_of(node, name);
 }
 
 bool NodeView::is_default(ir::NodeId node, const ir::Attribute& attribute) {
-  const ir::Attribute* usual = default_of(graph_.node(node).op, attribute.name);
+  const ir::Attribute* usual = default_of(node, attribute.name);
   if (usual == nullptr || !attribute.ref.empty()) return false;
   pattern::AttributePattern wanted;
   wanted.name = attribute.name;
@@ -107,12 +110,20 @@ const ir::OpFacts* NodeView::op_facts(ir::OpId op) {
   return known.facts;
 }
 
-const ir::Attribute* NodeView::default_of(ir::OpId op, std::string_view name) {
-  const ir::OpFacts* facts = op_facts(op);
+const ir::Attribute* NodeView::default_of(ir::NodeId node,
+                                          std::string_view name) {
+  const ir::OpFacts* facts = op_facts(graph_.node(node).op);
   if (facts == nullptr) return nullptr;
   const ir::FormalAttribute* formal = facts->attribute(name);
-  if (formal == nullptr || !formal->has_default) return nullptr;
-  const ir::Attribute*& usual = defaults_[formal];
+  if (formal == nullptr) return nullptr;
+  std::optional<std::vector<std::int64_t>> ints;
+  if (!formal->has_default) {
+    const ir::ValueId data = input(node, 0);
+    ints = ir::rank_default(*facts, name, data ? facts_.type(data) : nullptr);
+    if (!ints) return nullptr;
+  }
+  Arena& arena = graph_.model().arena;
+  const ir::Attribute*& usual = defaults_[{formal, ints ? ints->size() : 0}];
   if (usual == nullptr) {
     ir::Attribute a;
     a.name = formal->name;
@@ -120,10 +131,11 @@ const ir::Attribute* NodeView::default_of(ir::OpId op, std::string_view name) {
     a.f = formal->default_float;
     a.i = formal->default_int;
     a.s = formal->default_string;
-    a.ints = formal->default_ints;
+    a.ints = ints ? arena.copy(std::span<const std::int64_t>(*ints))
+                  : formal->default_ints;
     a.floats = formal->default_floats;
     a.strings = formal->default_strings;
-    usual = graph_.model().arena.make<ir::Attribute>(a);
+    usual = arena.make<ir::Attribute>(a);
   }
   return usual;
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
@@ -35,7 +36,8 @@ class NodeView {
 
   std::size_t input_count(ir::NodeId node);
   ir::ValueId input(ir::NodeId node, std::size_t i);
-  // As written, or the default; nullptr when there is neither.
+  // As written, or the default, which may depend on the rank of the first
+  // input; nullptr when there is neither.
   const ir::Attribute* attribute(ir::NodeId node, std::string_view name);
   // Whether an `axis` that stands as `found` is the axis `wanted`, one counted
   // from the front and one from the end.
@@ -51,7 +53,7 @@ class NodeView {
  private:
   const ir::NewestForm* form(ir::NodeId node);
   const ir::OpFacts* op_facts(ir::OpId op);
-  const ir::Attribute* default_of(ir::OpId op, std::string_view name);
+  const ir::Attribute* default_of(ir::NodeId node, std::string_view name);
 
   ir::Graph& graph_;
   ir::Facts& facts_;
@@ -63,7 +65,10 @@ class NodeView {
     const ir::OpFacts* facts = nullptr;
   };
   std::vector<KnownOp> ops_;  // by OpId
-  std::map<const ir::FormalAttribute*, const ir::Attribute*> defaults_;
+  // By the formal and, where it counts, the rank of the first input.
+  std::map<std::pair<const ir::FormalAttribute*, std::size_t>,
+           const ir::Attribute*>
+      defaults_;
 };
 
 }  // namespace ruleengine::match

@@ -148,6 +148,31 @@ TEST_CASE("attributes: literals, defaults, names") {
   CHECK(matches(open, graph) == "p {p} x=a\nq {q} x=a\nr {r} x=a\n");
 }
 
+TEST_CASE("the default perm of Transpose depends on the rank") {
+  const auto with = [](std::optional<std::vector<std::int64_t>> perm) {
+    return [perm](Draft& d) {
+      Draft::Attributes attributes;
+      if (perm) {
+        attributes = {{.name = "perm", .kind = Kind::kInts, .ints = *perm}};
+      }
+      d.result(d.op("Transpose", {d.v("x")}, attributes));
+    };
+  };
+  const char* graph = R"((float[2,3] a, float[2,3,4] b, float c)
+      => (float[3,2] o, float[3,2] p, float[4,3,2] q, float[2,4,3] r, float s) {
+    o = Transpose(a)
+    p = Transpose <perm = [1,0]> (a)
+    q = Transpose <perm = [2,1,0]> (b)
+    r = Transpose <perm = [0,2,1]> (b)
+    s = Transpose(c)
+  })";
+  CHECK(matches(with({{1, 0}}), graph) == "o {o} x=a\np {p} x=a\n");
+  CHECK(matches(with({{2, 1, 0}}), graph) == "q {q} x=b\n");
+  CHECK(matches(with({{0, 2, 1}}), graph) == "r {r} x=b\n");
+  CHECK(matches(with(std::nullopt), graph) ==
+        "o {o} x=a\np {p} x=a\nq {q} x=b\ns {s} x=c\n");
+}
+
 TEST_CASE("an axis counts from the front and from the end alike") {
   const auto with = [](std::optional<int> axis) {
     return [axis](Draft& d) {

@@ -1,9 +1,9 @@
+#include "core/pattern/text.h"
+
 #include <fmt/format.h>
 
 #include <iterator>
 #include <string>
-
-#include "core/pattern/pattern.h"
 
 namespace ruleengine::pattern {
 namespace {
@@ -130,33 +130,9 @@ class Text {
 
   void attribute(const AttributePattern& a) {
     using Kind = AttributePattern::Kind;
-    line(" {}=", a.name);
-    switch (a.kind) {
-      case Kind::kInt:
-        line("{}", a.i);
-        break;
-      case Kind::kFloat:
-        line("{}", a.f);
-        break;
-      case Kind::kString:
-        line("\"{}\"", printable(a.s));
-        break;
-      case Kind::kInts:
-        line("[{}]", fmt::join(a.ints, ", "));
-        break;
-      case Kind::kFloats:
-        line("[{}]", fmt::join(a.floats, ", "));
-        break;
-      case Kind::kStrings:
-        line("[{}]", fmt::join(a.strings, ", "));
-        break;
-      case Kind::kVariable:
-        out_ += name(a.variable);
-        break;
-      case Kind::kAny:
-        out_ += "any";
-        break;
-    }
+    line(" {}={}", a.name, literal_text(a));
+    if (a.kind == Kind::kVariable) out_ += name(a.variable);
+    if (a.kind == Kind::kAny) out_ += "any";
   }
 
   void fact(const Fact& f) {
@@ -203,6 +179,28 @@ class Text {
 };
 
 }  // namespace
+
+std::string literal_text(const AttributePattern& a) {
+  using Kind = AttributePattern::Kind;
+  switch (a.kind) {
+    case Kind::kInt:
+      return fmt::format("{}", a.i);
+    case Kind::kFloat:
+      return fmt::format("{}", a.f);
+    case Kind::kString:
+      return fmt::format("\"{}\"", printable(a.s));
+    case Kind::kInts:
+      return fmt::format("[{}]", fmt::join(a.ints, ", "));
+    case Kind::kFloats:
+      return fmt::format("[{}]", fmt::join(a.floats, ", "));
+    case Kind::kStrings:
+      return fmt::format("[{}]", fmt::join(a.strings, ", "));
+    case Kind::kVariable:
+    case Kind::kAny:
+      break;
+  }
+  return {};
+}
 
 std::string Pattern::text() const { return Text(*this).run(); }
 
