@@ -113,6 +113,13 @@ Status explain_rule(const lua::LoadedRule& rule, rewrite::Rule* handle,
                         options.node, "`ruleengine report` lists them"};
     }
   }
+  auto facts = engine.facts(model.graph);
+  const auto absent = absence(rule, *handle, model.graph, *facts);
+  if (!absent) return absent.error();
+  if (!absent->empty()) {
+    fmt::print("{}: {}\n", rule.name, *absent);
+    return {};
+  }
   auto found = rewrite::find_matches(model, {&handle, 1}, engine);
   if (!found) return found.error();
   bool any = false;
@@ -126,7 +133,6 @@ Status explain_rule(const lua::LoadedRule& rule, rewrite::Rule* handle,
                rule.name);
   }
   if (any || !rule.pattern) return {};
-  auto facts = engine.facts(model.graph);
   const auto nearest = nearest_miss(rule, model.graph, *facts, only);
   if (nearest) {
     print_miss(rule, *nearest);

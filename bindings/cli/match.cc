@@ -63,6 +63,14 @@ Status match_one(const std::string& path, Rules& rules, const Options& options,
   fmt::print("{}: {} {}\n", printable(path), found->size(),
              found->size() == 1 ? "match" : "matches");
   if (!found->empty()) fmt::print("{}", table(rows));
+  const auto facts = engine_options(options).facts((*model)->graph);
+  for (std::size_t i = 0; i < rules.pointers.size(); ++i) {
+    const lua::LoadedRule& rule = *rules.set->rules()[i];
+    const auto absent =
+        absence(rule, *rules.pointers[i], (*model)->graph, *facts);
+    if (!absent) return absent.error();
+    if (!absent->empty()) fmt::print("{} {}\n", rule.name, *absent);
+  }
   return {};
 }
 

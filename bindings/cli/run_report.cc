@@ -58,8 +58,9 @@ std::string rejections(const rewrite::Report& report) {
   std::string text;
   for (const rewrite::RuleReport& rule : report.rules) {
     for (const rewrite::Rejected& r : rule.rejected) {
-      text += fmt::format("{} at '{}': {}", rule.name, printable(r.node),
-                          printable(r.reason));
+      text += rule.name;
+      if (!r.node.empty()) text += fmt::format(" at '{}'", printable(r.node));
+      text += fmt::format(": {}", printable(r.reason));
       if (!r.value.empty()) text += fmt::format(" ({})", printable(r.value));
       text += "\n";
     }

@@ -133,6 +133,21 @@ rewrite::Options engine_options(const Options& options) {
   return engine;
 }
 
+Result<std::string> absence(const lua::LoadedRule& rule, rewrite::Rule& handle,
+                            ir::Graph& graph, ir::Facts& facts) {
+  const auto enabled = handle.enabled(graph, facts);
+  if (!enabled) return enabled.error();
+  if (*enabled) return std::string();
+  std::string off;
+  for (const auto& [name, value] : rule.options) {
+    const bool* flag = std::get_if<bool>(&value);
+    if (flag == nullptr || *flag) continue;
+    off += (off.empty() ? "" : ", ") + name + " = false";
+  }
+  if (!off.empty()) off = " (options of its own or its pack's: " + off + ")";
+  return "takes no part, its `when` says no" + off;
+}
+
 Status run_first(ir::Model& model, const Options& options) {
   if (options.first.empty()) return {};
   auto rules = load_rules(options.first, options);

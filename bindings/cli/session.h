@@ -44,6 +44,11 @@ Result<Rules> load_rules(const std::vector<std::string>& paths,
 
 rewrite::Options engine_options(const Options& options);
 
+// Why a rule takes no part in this graph: its `when` says no, perhaps for one
+// of its options. "" when it takes part.
+Result<std::string> absence(const lua::LoadedRule& rule, rewrite::Rule& handle,
+                            ir::Graph& graph, ir::Facts& facts);
+
 // Runs `options.first` over the model, for verbs that look at what is left.
 Status run_first(ir::Model& model, const Options& options);
 

@@ -135,6 +135,7 @@ TEST_CASE("pass: mistakes and rejections") {
   const Attempted out = two.pass();
   CHECK_FALSE(out.fired);
   CHECK(out.what() == "");
+  CHECK(out.reason() == "not here");
   RuleRunner three("pass = function(graph, op) op.Abs(graph.inputs[1]) end",
                    kPass);
   CHECK_FALSE(three.pass().fired);  // built, but nobody reads it

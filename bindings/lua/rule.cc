@@ -61,7 +61,7 @@ class LuaRule final : public rewrite::Rule {
   Result<std::optional<Rejection>> apply(
       std::span<rewrite::Candidate* const> candidates,
       rewrite::Edit& edit) override;
-  Result<bool> pass(rewrite::Edit& edit) override;
+  Result<Passed> pass(rewrite::Edit& edit) override;
 
  private:
   void prepare(lua_State* state);
@@ -249,9 +249,9 @@ Result<std::optional<Rejection>> LuaRule::replace() {
 
 // --- pass ---------------------------------------------------------------------
 
-Result<bool> LuaRule::pass(rewrite::Edit& edit) {
+Result<rewrite::Rule::Passed> LuaRule::pass(rewrite::Edit& edit) {
   if (!prepared_) return prepared_.error();
-  if (!pass_) return false;
+  if (!pass_) return Passed(false);
   Runtime& rt = runtime();
   const SessionScope scope(rt, {.stage = Stage::kPass,
                                 .frame = &frame_,
@@ -264,7 +264,8 @@ Result<bool> LuaRule::pass(rewrite::Edit& edit) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, frame_.options);
   });
   if (!ended) return ended.error();
-  return !*ended && rt.session.changed;
+  if (*ended) return Passed(std::move(**ended));
+  return Passed(rt.session.changed);
 }
 
 }  // namespace

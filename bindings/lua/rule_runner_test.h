@@ -94,7 +94,10 @@ class RuleRunner {
     rewrite::Edit edit(graph(), facts(), {.rule = rule().qualified()});
     auto changed = rule().pass(edit);
     if (!changed.ok()) return out.error = changed.error(), out;
-    if (!*changed) return out;
+    if (auto* rejection = std::get_if<rewrite::Rejection>(&*changed)) {
+      return out.rejection = std::move(*rejection), out;
+    }
+    if (!std::get<bool>(*changed)) return out;
     edit.remove_dead({});
     out.rejection = edit.commit();
     out.fired = !out.rejection;

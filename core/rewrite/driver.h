@@ -34,7 +34,7 @@ struct Limits {
 };
 
 struct Rejected {
-  std::string node, reason, value;
+  std::string node, reason, value;  // node "": of a pass, the whole graph
 };
 
 struct RuleReport {

@@ -81,8 +81,10 @@ class Rule {
   virtual Result<std::optional<Rejection>> apply(
       std::span<Candidate* const> candidates, Edit& edit) = 0;
 
-  // `pass(graph)`: true when it changed something; false by default.
-  virtual Result<bool> pass(Edit& edit) = 0;
+  // `pass(graph)`: whether it changed something, or why all that it did is to be
+  // dropped; a rule without one changes nothing.
+  using Passed = std::variant<bool, Rejection>;
+  virtual Result<Passed> pass(Edit& edit) = 0;
 };
 
 }  // namespace ruleengine::rewrite

@@ -90,6 +90,7 @@ Status Sweep::run(Standing& standing) {
   if (!any) return any.error();
   if (!*any) return {};
   for (;;) {
+    *standing_ = {};
     const auto passed = passes();
     if (!passed) return passed.error();
     const auto swept = once();
@@ -136,9 +137,11 @@ Result<bool> Sweep::passes() {
     const Clock::time_point start = Clock::now();
     Edit edit(graph_, *run_.facts, {.rule = r.qualified(), .meta = r.meta()},
               &run_.workspace);
-    const auto did = r.pass(edit);
+    auto did = r.pass(edit);
     if (!did) return did.error();
-    if (*did) {
+    if (auto* rejection = std::get_if<Rejection>(&*did)) {
+      standing_->reject(rule, "", std::move(*rejection));
+    } else if (std::get<bool>(*did)) {
       const auto kept = settle(rule, edit, {}, {}, 1);
       if (!kept) return kept.error();
       changed |= *kept;
@@ -152,7 +155,6 @@ Result<bool> Sweep::passes() {
 
 Result<bool> Sweep::once() {
   const std::uint64_t before = state_.version;
-  *standing_ = {};
   if (!any_single_ && !any_grouped_) return false;
   auto order = analysis::topological_order(graph_);
   if (!order) return order.error();

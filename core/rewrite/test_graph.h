@@ -242,8 +242,8 @@ class TestRule : public Rule {
     return parts_.rewrite(matches, edit);
   }
 
-  Result<bool> pass(Edit& edit) override {
-    return parts_.pass && parts_.pass(edit);
+  Result<Passed> pass(Edit& edit) override {
+    return Passed(parts_.pass && parts_.pass(edit));
   }
 
   int filtered = 0;
