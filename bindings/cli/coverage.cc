@@ -184,7 +184,7 @@ int coverage(const Options& options) {
   } else {
     print_text(all);
   }
-  return enough ? 0 : 1;
+  return enough ? 0 : static_cast<int>(ErrorKind::kAnswerIsNo);
 }
 
 }  // namespace ruleengine::cli

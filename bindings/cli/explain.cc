@@ -10,6 +10,7 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "core/io/load.h"
 #include "core/match/machine.h"
 
 namespace ruleengine::cli {
@@ -165,6 +166,9 @@ int explain(const Options& options) {
       auto status = explain_rule(*rules->set->rules()[i], rules->pointers[i],
                                  **model, options);
       if (!status) return fail(status.error());
+    }
+    if (auto status = io::check_intact(**model); !status) {
+      return fail(status.error());
     }
   }
   return 0;

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "core/io/load.h"
 #include "core/text/print.h"
 
 namespace ruleengine::cli {
@@ -15,7 +18,11 @@ int print(const Options& options) {
   for (const std::string& path : paths->models) {
     auto model = load_model(path);
     if (!model) return fail(model.error());
-    fmt::print("{}\n", text::print(**model, {.weights = options.weights}));
+    const std::string text = text::print(**model, {.weights = options.weights});
+    if (auto status = io::check_intact(**model); !status) {
+      return fail(status.error());
+    }
+    fmt::print("{}\n", text);
   }
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/analysis/order.h"
+#include "core/io/load.h"
 #include "core/ir/data_type.h"
 #include "core/text/print.h"
 
@@ -193,6 +194,7 @@ Status report_one(const std::string& path, const Options& options, bool several,
   if (auto status = run_first(**model, options); !status) return status;
   auto contents = contents_of(**model, options);
   if (!contents) return contents.error();
+  if (auto status = io::check_intact(**model); !status) return status;
   if (options.json) {
     json.push_back(to_json(path, *contents));
     return {};
