@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "bindings/lua/element_types.h"
 #include "bindings/lua/value_api.h"
 #include "core/ir/model.h"
 
@@ -156,7 +157,7 @@ class Reader {
                   name_ != "output_dtype")) {
       return std::nullopt;
     }
-    const ir::DataType type = ir::data_type_from_name(*text);
+    const ir::DataType type = element_type(*text);
     if (type == ir::DataType::kUndefined) return std::nullopt;
     return type;
   }

@@ -89,11 +89,6 @@ class Build {
 
   int finish() {
     if (!inputs_.finish(spec_.inputs)) return kFailed;
-    // One part is the whole: op.Concat{sizes, axis = 0}, whatever sizes are.
-    if (op_ == "Concat" && spec_.inputs.size() == 1) {
-      push_value(rt_, state_, spec_.inputs[0]);
-      return 1;
-    }
     auto built = rt_.session.edit->build(spec_);
     if (!built.ok()) {
       // What was kept of a node of the model is not the rule's fault.

@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/base/whole.h"
 #include "core/ir/data_type.h"
 #include "core/ir/narrow_float.h"
 #include "core/text/numbers.h"
@@ -41,7 +42,7 @@ std::optional<std::string> list_text(const Items& items, Text text) {
 }
 
 std::optional<std::string> integer_text(std::int64_t number) {
-  if (!integral(static_cast<double>(number))) return std::nullopt;
+  if (!is_whole(static_cast<double>(number))) return std::nullopt;
   return std::to_string(number);
 }
 
@@ -57,7 +58,7 @@ std::optional<std::string> string_text(std::string_view text) {
 template <typename T>
 bool put(double number, std::byte* at) {
   if constexpr (std::numeric_limits<T>::is_integer) {
-    if (!integral(number) ||
+    if (!is_whole(number) ||
         number < static_cast<double>(std::numeric_limits<T>::min()) ||
         number > static_cast<double>(std::numeric_limits<T>::max())) {
       return false;
@@ -108,11 +109,6 @@ Put put_of(ir::DataType type) {
 
 }  // namespace
 
-bool integral(double number) {
-  constexpr double kExact = 9007199254740992.0;  // 2^53
-  return std::trunc(number) == number && std::fabs(number) < kExact;
-}
-
 std::string code_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -132,9 +128,9 @@ std::string code_text(std::string_view text) {
 ir::AttributeKind guessed_kind(const ir::Attribute& attribute) {
   switch (attribute.kind) {
     case Kind::kFloat:
-      return integral(attribute.f) ? Kind::kInt : Kind::kFloat;
+      return is_whole(attribute.f) ? Kind::kInt : Kind::kFloat;
     case Kind::kFloats:
-      return std::ranges::all_of(attribute.floats, integral) ? Kind::kInts
+      return std::ranges::all_of(attribute.floats, is_whole) ? Kind::kInts
                                                              : Kind::kFloats;
     case Kind::kStrings:
       return attribute.strings.empty() ? Kind::kInts : Kind::kStrings;

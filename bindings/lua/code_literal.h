@@ -17,9 +17,6 @@ namespace ruleengine::lua {
 // "/model/Add" in quotes, with what is not ASCII as \ddd.
 std::string code_text(std::string_view text);
 
-// Whether a number of Lua is that integer and no other.
-bool integral(double number);
-
 // The kind that the value of an attribute has in Lua when no schema says.
 ir::AttributeKind guessed_kind(const ir::Attribute& attribute);
 

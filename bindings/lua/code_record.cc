@@ -1,7 +1,6 @@
 #include "bindings/lua/code_record.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <lua.hpp>
 #include <new>
@@ -15,6 +14,7 @@
 #include "bindings/lua/table_keys.h"
 #include "bindings/lua/words.h"
 #include "core/base/suggest.h"
+#include "core/base/whole.h"
 #include "core/ir/data_type.h"
 #include "core/ir/op_facts.h"
 
@@ -371,7 +371,7 @@ class CodeRecorder {
       if (key == "outputs") {
         const double count = lua_tonumber(state, -1);
         if (lua_type(state, -1) != LUA_TNUMBER || !(count >= 0) ||
-            count > kMostOutputs || std::trunc(count) != count) {
+            count > kMostOutputs || !is_whole(count)) {
           fail(state, "outputs is a number of outputs", "outputs = 2");
         }
         outputs = static_cast<int>(count);

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "bindings/lua/code_literal.h"
+#include "bindings/lua/element_types.h"
+#include "core/base/whole.h"
 #include "core/ir/data_type.h"
 
 namespace ruleengine::lua {
@@ -45,7 +47,7 @@ bool read_list(lua_State* state, Arena& arena, int index,
     }
     lua_pop(state, 1);
   }
-  const bool whole = std::ranges::all_of(numbers, integral);
+  const bool whole = std::ranges::all_of(numbers, is_whole);
   const Kind guess = !texts.empty() ? Kind::kStrings
                      : whole        ? Kind::kInts
                                     : Kind::kFloats;
@@ -73,7 +75,7 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
   budget.take_at(state, 2);
   budget.take_at(state, 3);
   const ir::DataType type = lua_type(state, 1) == LUA_TSTRING
-                                ? ir::data_type_from_name(text_at(state, 1))
+                                ? element_type(text_at(state, 1))
                                 : ir::DataType::kUndefined;
   std::vector<double> dims, numbers;
   if (!lua_istable(state, 2) || !lua_istable(state, 3) ||
@@ -84,7 +86,7 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
   std::vector<std::int64_t> sizes;
   double count = 1;
   for (const double each : dims) {
-    const bool size = each >= 0 && each <= 1e9 && integral(each);
+    const bool size = each >= 0 && each <= 1e9 && is_whole(each);
     if (!size) fail(state, "a size of a `tensor` is none");
     sizes.push_back(static_cast<std::int64_t>(each));
     count *= each;
@@ -108,7 +110,7 @@ bool read_plain(lua_State* state, Arena& arena, int index,
   const int type = lua_type(state, index);
   if (type == LUA_TNUMBER) {
     const double number = lua_tonumber(state, index);
-    const bool whole = integral(number);
+    const bool whole = is_whole(number);
     out.kind = formal != nullptr ? formal->kind
                : whole           ? Kind::kInt
                                  : Kind::kFloat;

@@ -146,14 +146,4 @@ std::string kind_of(lua_State* state, int index) {
   }
 }
 
-std::string node_label(const ir::Graph& graph, ir::NodeId node) {
-  if (!graph.node(node).name.empty()) {
-    return std::string(graph.node(node).name);
-  }
-  for (ir::ValueId v : graph.outputs(node)) {
-    if (v) return std::string(graph.name(v));
-  }
-  return graph.describe(node);
-}
-
 }  // namespace ruleengine::lua

@@ -145,9 +145,6 @@ void push(lua_State* state, std::string_view text);
 // "a number", "a table", "a value": for `found` in errors.
 std::string kind_of(lua_State* state, int index);
 
-// "'Add_3'": a node's name or, when it has none, its first output's.
-std::string node_label(const ir::Graph& graph, ir::NodeId node);
-
 }  // namespace ruleengine::lua
 
 #endif  // RULEENGINE_BINDINGS_LUA_RUNTIME_H_

@@ -6,6 +6,7 @@
 #include "bindings/lua/handle.h"
 #include "bindings/lua/match_value.h"
 #include "core/ir/model.h"
+#include "core/rewrite/driver.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -120,7 +121,7 @@ int refuse(Runtime& rt, lua_State* state) {
       !warned_node(rt, state, 3, node)) {
     return kFailed;
   }
-  const std::string label = node_label(*rt.session.graph, node);
+  const std::string label = rewrite::node_label(*rt.session.graph, node);
   const std::string_view tag = tag_of(rt, node);
   std::string message = "Skipping ";
   if (!tag.empty()) message += std::string(tag) + " at ";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/lua/attribute_value.h"
+#include "bindings/lua/element_types.h"
 #include "bindings/lua/rank_api.h"
 #include "bindings/lua/value_internal.h"
 #include "core/ir/model.h"
@@ -86,13 +87,6 @@ int dim(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-// ONNX's names, and the two that everybody writes instead.
-ir::DataType type_named(std::string_view name) {
-  if (name == "float32") return ir::DataType::kFloat;
-  if (name == "float64") return ir::DataType::kDouble;
-  return ir::data_type_from_name(name);
-}
-
 void push_dtype(Runtime& rt, lua_State* state, const Handle& value) {
   const ir::Type* type = rt.session.facts->type(value.value());
   if (type == nullptr || !type->is_tensor() || !ir::is_known(type->elem)) {
@@ -112,11 +106,11 @@ int type(Runtime& rt, lua_State* state) {
   for (int i = 2; i <= top; ++i) {
     const auto name = string_at(state, i);
     const ir::DataType wanted =
-        name ? type_named(*name) : ir::DataType::kUndefined;
+        name ? element_type(*name) : ir::DataType::kUndefined;
     if (wanted == ir::DataType::kUndefined) {
       return fail(rt, ":type wants the name of an element type",
-                  "\"float\", \"float16\", \"int64\", ...",
-                  kind_of(state, i));
+                  "\"float\", \"float16\", \"int64\", ...", kind_of(state, i),
+                  name ? element_type_hint(*name) : "");
     }
     holds_type = holds_type || (found != nullptr && found->is_tensor() &&
                                 found->elem == wanted);

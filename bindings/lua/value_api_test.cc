@@ -87,6 +87,8 @@ TEST_CASE("rank, dim, type") {
   holds("assert(not m.x:type 'float16')", kKnown);
   CHECK(where("m.x:type 'flot'", kKnown).what() ==
         ":type wants the name of an element type");
+  CHECK(where("m.x:type 'flot'", kKnown).error->hint ==
+        "did you mean 'float'?");
 }
 
 TEST_CASE("symbolic dimensions are equal to themselves and no numbers") {

@@ -5,10 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/lua/element_types.h"
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/words_session.h"
 #include "core/base/suggest.h"
-#include "core/ir/data_type.h"
+#include "core/base/whole.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -89,7 +90,7 @@ void read_shape(lua_State* state, WordsSession& session, std::string_view text,
 std::int64_t check_integer(lua_State* state, int index, const char* word,
                            const char* expected) {
   const double number = lua_tonumber(state, index);
-  if (lua_type(state, index) != LUA_TNUMBER || std::trunc(number) != number ||
+  if (lua_type(state, index) != LUA_TNUMBER || !is_whole(number) ||
       std::fabs(number) > 1e15) {
     Diagnostic error = wrong(std::string("`:") + word + "` in a pattern");
     error.expected = expected;
@@ -164,15 +165,6 @@ int dim(lua_State* state) {
   return state_fact(state, session, std::move(fact));
 }
 
-std::vector<std::string> type_names() {
-  std::vector<std::string> names;
-  for (std::int32_t i = 1; i < 64; ++i) {
-    const auto type = static_cast<ir::DataType>(i);
-    if (ir::is_known(type)) names.emplace_back(ir::data_type_name(type));
-  }
-  return names;
-}
-
 int type(lua_State* state) {
   check_subject(state, session_of(state));
   Fact fact{.kind = Fact::Kind::kType};
@@ -180,11 +172,11 @@ int type(lua_State* state) {
   for (int i = 2; i <= std::max(given, 2); ++i) {
     const std::string_view name =
         check_string(state, i, "type", "names of element types");
-    const ir::DataType found = ir::data_type_from_name(name);
+    const ir::DataType found = element_type(name);
     if (found == ir::DataType::kUndefined) {
       Diagnostic error =
           wrong("there is no element type '" + printable(name, 60) + "'");
-      error.hint = suggestion(name, type_names());
+      error.hint = element_type_hint(name);
       return Sandbox::fail(state, std::move(error));
     }
     fact.types.push_back(found);

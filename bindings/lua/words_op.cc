@@ -2,7 +2,6 @@
 // patterns.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstring>
 #include <lua.hpp>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/table_keys.h"
 #include "bindings/lua/words_session.h"
+#include "core/base/whole.h"
 #include "core/ir/op_facts.h"
 
 namespace ruleengine::lua {
@@ -29,11 +29,6 @@ std::string op_text(const NodePattern& node) {
 
 // --- attributes ---
 
-bool integral(double number) {
-  return std::trunc(number) == number &&
-         std::fabs(number) <= 9007199254740992.0;
-}
-
 int bad_attribute(lua_State* state, const std::string& name, int index) {
   Diagnostic error =
       wrong("attribute '" + printable(name, 60) + "' cannot be that");
@@ -46,7 +41,7 @@ int bad_attribute(lua_State* state, const std::string& name, int index) {
 }
 
 void set_number(AttributePattern& attribute, double number) {
-  if (integral(number)) {
+  if (is_whole(number)) {
     attribute.kind = AttributePattern::Kind::kInt;
     attribute.i = static_cast<std::int64_t>(number);
   } else {
@@ -71,7 +66,7 @@ void set_list(lua_State* state, WordsSession& session,
     lua_rawgeti(state, index, static_cast<int>(i));
     if (lua_type(state, -1) == LUA_TNUMBER) {
       attribute.floats.push_back(lua_tonumber(state, -1));
-      whole = whole && integral(attribute.floats.back());
+      whole = whole && is_whole(attribute.floats.back());
     } else if (lua_type(state, -1) == LUA_TSTRING) {
       spend(state, session, 64 + lua_objlen(state, -1) * 2);
       attribute.strings.emplace_back(text_at(state, -1));
@@ -144,7 +139,7 @@ void set_outputs(lua_State* state, NodePattern& node, int index) {
     return;
   }
   const double count = lua_tonumber(state, index);
-  if (!(count >= 1 && count <= kMostOutputs) || !integral(count)) {
+  if (!(count >= 1 && count <= kMostOutputs) || !is_whole(count)) {
     Diagnostic error = wrong("a node with that many outputs");
     error.expected = "outputs = 1 to " + std::to_string(kMostOutputs);
     Sandbox::fail(state, std::move(error));
@@ -169,7 +164,7 @@ std::vector<std::uint32_t> check_permutation(lua_State* state,
   for (std::size_t i = 1; i <= inputs; ++i) {
     lua_rawgeti(state, -1, static_cast<int>(i));
     const double at = lua_tonumber(state, -1);
-    if (!integral(at) || at < 1 || at > static_cast<double>(inputs) ||
+    if (!is_whole(at) || at < 1 || at > static_cast<double>(inputs) ||
         seen[static_cast<std::size_t>(at) - 1]) {
       bad_permutations(state);
     }
@@ -203,7 +198,7 @@ int highest_index(lua_State* state, const TableKeys& keys) {
   };
   if (!keys.other.empty()) refuse(keys.other);
   for (const double at : keys.numbers) {
-    if (!integral(at) || at < 1 || at > kMostInputs) {
+    if (!is_whole(at) || at < 1 || at > kMostInputs) {
       refuse(fmt::format("the number {}", at));
     }
   }

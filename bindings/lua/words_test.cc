@@ -94,7 +94,8 @@ constexpr Said kSaid[] = {
     // Facts.
     {"x, w",
      "x:shape \"... S 8 _\" x:rank(3) x:dim(-1, \"S\"):dim(0, 2)\n"
-     "x:type(\"float16\", \"float\") w:const \"K N\" w:const() w:fits \"K N\"\n"
+     "x:type(\"float16\", \"float32\") w:const \"K N\" w:const() w:fits \"K "
+     "N\"\n"
      "return op.MatMul(x, w):shape \"\"",
      "t0 = x\nt1 = w\nt2 = n0 MatMul(t0, t1)\nt0 shape ... S 8 _\nt0 rank 3\n"
      "t0 dim -1 S\nt0 dim 0 2\nt0 type float16 float\nt1 const K N\nt1 const\n"

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <climits>
-#include <cmath>
 #include <string>
 
 #include "core/base/suggest.h"
+#include "core/base/whole.h"
 #include "core/ir/op_facts.h"
 #include "core/pattern/check.h"
 
@@ -63,10 +63,6 @@ std::string_view kind_name(Kind kind) {
   }
 }
 
-bool integral(double number) {
-  return std::trunc(number) == number && std::abs(number) < 9.0e15;
-}
-
 bool is_empty_list(const AttributePattern& a) {
   return (a.kind == Kind::kInts && a.ints.empty()) ||
          (a.kind == Kind::kFloats && a.floats.empty()) ||
@@ -80,7 +76,7 @@ void adapt(AttributePattern& a, AttributeKind wanted) {
     a.f = static_cast<double>(a.i);
     a.i = 0;
   } else if (a.kind == Kind::kFloat && wanted == AttributeKind::kInt &&
-             integral(a.f)) {
+             is_whole(a.f)) {
     a.kind = Kind::kInt;
     a.i = static_cast<std::int64_t>(a.f);
     a.f = 0;
@@ -89,7 +85,7 @@ void adapt(AttributePattern& a, AttributeKind wanted) {
     a.floats.assign(a.ints.begin(), a.ints.end());
     a.ints.clear();
   } else if (a.kind == Kind::kFloats && wanted == AttributeKind::kInts &&
-             std::ranges::all_of(a.floats, integral)) {
+             std::ranges::all_of(a.floats, is_whole)) {
     a.kind = Kind::kInts;
     for (double f : a.floats) a.ints.push_back(static_cast<std::int64_t>(f));
     a.floats.clear();

@@ -1,0 +1,15 @@
+// Whether a number is an integer that a double tells from its neighbours.
+#ifndef RULEENGINE_CORE_BASE_WHOLE_H_
+#define RULEENGINE_CORE_BASE_WHOLE_H_
+
+#include <cmath>
+
+namespace ruleengine {
+
+inline bool is_whole(double number) {
+  return std::trunc(number) == number && std::fabs(number) < 0x1p53;
+}
+
+}  // namespace ruleengine
+
+#endif  // RULEENGINE_CORE_BASE_WHOLE_H_
