@@ -111,11 +111,6 @@ std::int64_t NodeView::attribute_int(std::string_view name,
   return a != nullptr && a->kind == AttributeKind::kInt ? a->i : fallback;
 }
 
-float NodeView::attribute_float(std::string_view name, float fallback) const {
-  const Attribute* a = attribute(name);
-  return a != nullptr && a->kind == AttributeKind::kFloat ? a->f : fallback;
-}
-
 std::string_view NodeView::attribute_string(std::string_view name,
                                             std::string_view fallback) const {
   const Attribute* a = attribute(name);

@@ -73,7 +73,6 @@ class NodeView {
   const ir::Attribute* attribute(std::string_view name) const;
   std::int64_t attribute_int(std::string_view name,
                              std::int64_t fallback) const;
-  float attribute_float(std::string_view name, float fallback) const;
   std::string_view attribute_string(std::string_view name,
                                     std::string_view fallback) const;
   std::optional<std::vector<std::int64_t>> attribute_ints(

@@ -185,7 +185,7 @@ class Writer {
                     escaped(tip) + "\"" + shape + fill(box) + "];");
   }
 
-  // "33 nodes: MatMul 8, Add 9, ...".
+  // "33 nodes", "2 more like it, 33 nodes".
   std::string contents(const Group& group) {
     std::string text = group.kind == Group::Kind::kMore
                            ? std::to_string(group.times) + " more like it, "

@@ -31,8 +31,6 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-std::size_t Program::rule_count() const { return code_->rules.size(); }
-
 const pattern::Pattern& Program::pattern(std::uint32_t rule) const {
   return *code_->rules[rule].pattern;
 }

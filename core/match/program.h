@@ -21,7 +21,6 @@ class Program {
   Program& operator=(Program&&) noexcept;
   ~Program();
 
-  std::size_t rule_count() const;
   // The instructions as text, one a line, deterministic; tests read it.
   std::string dump() const;
   const Code& code() const { return *code_; }

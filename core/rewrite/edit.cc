@@ -127,23 +127,6 @@ void Edit::replace_input(ir::NodeId node, std::uint32_t input,
   s.set_operand(slot, new_value);
 }
 
-void Edit::set_attribute(ir::NodeId node, const ir::Attribute& attribute) {
-  EditState& s = *journal_;
-  const auto before = s.graph.node(node).attributes;
-  const auto it =
-      std::ranges::find(before, attribute.name, &ir::Attribute::name);
-  if (it != before.end() && ir::same_value(*it, attribute, nullptr)) return;
-  std::vector<ir::Attribute> all(before.begin(), before.end());
-  if (it == before.end()) {
-    all.push_back(attribute);
-  } else {
-    all[static_cast<std::size_t>(it - before.begin())] = attribute;
-  }
-  s.log.set_attributes(
-      node, s.graph.model().arena.copy(std::span<const ir::Attribute>(all)));
-  s.moved.push_back(node);
-}
-
 void Edit::remove_dead(std::span<const ir::NodeId> roots) {
   rewrite::remove_dead(*journal_, roots);
 }

@@ -91,7 +91,6 @@ class Edit {
   // One input slot of one node.
   void replace_input(ir::NodeId node, std::uint32_t input,
                      ir::ValueId new_value);
-  void set_attribute(ir::NodeId node, const ir::Attribute& attribute);
 
   // Removes what nothing reads any more, starting from the nodes in `roots`,
   // those of this edit and those that lost a reader, and going up; initializers
@@ -111,7 +110,6 @@ class Edit {
   std::span<const ir::NodeId> touched() const;
   std::span<const ir::NodeId> added() const;
   std::span<const ir::NodeId> removed() const;  // dead ones included
-  std::size_t removed_count() const { return removed().size(); }
 
  private:
   struct Journal;  // core/rewrite/state.h

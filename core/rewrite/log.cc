@@ -88,14 +88,6 @@ void Log::revive_initializer(ir::ValueId value) {
   graph_.mutable_value(value).removed = false;
 }
 
-void Log::set_attributes(ir::NodeId node, std::span<const ir::Attribute> all) {
-  ir::Node& n = graph_.mutable_node(node);
-  attributes_.push_back(n.attributes);
-  entries_.push_back({Step::kAttributes, node.index()});
-  n.attributes = all;
-  facts_.invalidate(node);
-}
-
 void Log::set_rank(ir::NodeId node, std::uint64_t rank) {
   ir::Node& n = graph_.mutable_node(node);
   ranks_.push_back(n.rank);
@@ -131,7 +123,6 @@ void Log::undo(const Entry& entry) {
   switch (entry.step) {
     case Step::kNode:
     case Step::kRemove:
-    case Step::kAttributes:
     case Step::kRank:
       return undo_node(entry);
     case Step::kValue:
@@ -158,11 +149,7 @@ void Log::undo_node(const Entry& entry) {
     graph_.pop_node();
     return;
   }
-  if (entry.step == Step::kRemove) {
-    graph_.restore_node(node);
-  } else {
-    graph_.mutable_node(node).attributes = take(attributes_);
-  }
+  graph_.restore_node(node);
   facts_.invalidate(node);
 }
 

@@ -43,7 +43,6 @@ class Log {
   void revive_initializer(ir::ValueId value);
 
   // These remember the whole node or value as it was.
-  void set_attributes(ir::NodeId node, std::span<const ir::Attribute> all);
   void set_rank(ir::NodeId node, std::uint64_t rank);
   void set_name(ir::ValueId value, Name name);
   void set_declared(ir::ValueId value, const ir::Type* type);
@@ -58,7 +57,6 @@ class Log {
     kRemove,
     kDrop,
     kRevive,
-    kAttributes,
     kRank,
     kName,
     kDeclared,
@@ -82,7 +80,6 @@ class Log {
   SmallVector<Entry, 16> entries_;
   SmallVector<ir::Operand, 8> operands_;
   SmallVector<ir::ValueId, 2> values_;
-  SmallVector<std::span<const ir::Attribute>, 2> attributes_;
   SmallVector<std::uint64_t, 2> ranks_;
   SmallVector<Name, 4> names_;
   SmallVector<const ir::Type*, 4> types_;

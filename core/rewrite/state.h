@@ -59,7 +59,7 @@ struct EditState {
   const std::size_t first_node, first_value;
   SmallVector<ir::NodeId, 8> added;
   SmallVector<ir::NodeId, 8> removed;
-  SmallVector<ir::NodeId, 8> moved;     // other inputs or attributes
+  SmallVector<ir::NodeId, 8> moved;     // other inputs
   SmallVector<ir::NodeId, 16> readers;  // outputs lost or won readers
   SmallVector<ir::ValueId, 16> lost;    // values that lost a reader
   SmallVector<ir::OperandId, 8> slots;  // that read another value now
