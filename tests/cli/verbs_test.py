@@ -247,7 +247,7 @@ class Examples(VerbsTest):
         self.assertRegex(done.err, r"bad\.lua:\d+")
 
     def test_a_rule_without_examples(self):
-        self.write("bare.lua", make.rule())
+        self.write("bare.lua", make.rule("op.Relu(op.Relu(x))"))
         done = self.run_ok("test", "bare.lua", "cancel.lua")
         self.assertEqual(done.err.count("warning"), 1)
         self.assertIn("warning: rule 'bare' has no examples", done.err)

@@ -49,14 +49,31 @@ def input_sets(model, saved):
     return {name: feeds for name, feeds in sets.items() if feeds is not None}
 
 
-def difference(want, got, tolerance=1e-4):
-    """None, or in what the second array is not the first. Where the first is
-    NaN (a row that sees nothing), anything is accepted."""
+# What two ways to compute the same may differ by, of an element and of what
+# elements have as a rule.
+TOLERANCE = {"float64": 1e-7, "float32": 1e-4, "float16": 1e-2,
+             "bfloat16": 5e-2}
+# An output that is nothing but what cancellation leaves over has no scale.
+LEAST_SCALE = 1e-3
+
+
+def scale_of(numbers):
+    """The magnitude that elements have as a rule: zeros and a few giants,
+    masks and their like, say nothing of the others."""
+    numbers = np.abs(numbers[numbers != 0])
+    return max(float(np.median(numbers)) if numbers.size else 0, LEAST_SCALE)
+
+
+def difference(want, got, tolerance=None):
+    """None, or in what the second array is not the first, element by element.
+    Where the first is NaN (a row that sees nothing), anything is accepted."""
     want, got = np.asarray(want), np.asarray(got)
     if want.shape != got.shape or want.dtype != got.dtype:
         return f"{got.dtype}{got.shape}, was {want.dtype}{want.shape}"
     if want.dtype.kind != "f" and want.dtype.name != "bfloat16":
         return None if np.array_equal(want, got) else "other values"
+    if tolerance is None:
+        tolerance = TOLERANCE[want.dtype.name]
     want, got = want.astype(np.float64), got.astype(np.float64)
     seen = ~np.isnan(want)
     if not seen.any():
@@ -66,8 +83,8 @@ def difference(want, got, tolerance=1e-4):
     if not np.array_equal(want[~finite], got[~finite]):
         return "other infinities"
     want, got = want[finite], got[finite]
-    error = (np.max(np.abs(want - got), initial=0)
-             / np.max(np.abs(want), initial=1))
+    error = np.max(np.abs(want - got) / (scale_of(want) + np.abs(want)),
+                   initial=0)
     return None if error <= tolerance else f"relative error {error:.2g}"
 
 
