@@ -20,6 +20,7 @@ return rule {
 
   where = function(m)
     if m.chosen then need(m.x.shape == m.chosen.outputs[1].shape, "the shape is that of the number", m.x) end
+    need(not m.like or m.y.dtype, "the type is unknown", m.y)
     if not m.flat then return end
     local rank, axis = need(m.x:rank(), "the rank is unknown", m.x), m.flat.attrs.axis
     need(rank > 1 and (axis == rank - 1 or axis == -1), "more than one axis is left", m.x)

@@ -340,6 +340,7 @@ local HALF = { float16 = true, bfloat16 = true }
 -- The type that the fused op computes in, and the one of masks. Halves stay halves where nothing but their softmax is
 -- taken in float; where more is, all of it is.
 local function computed_in(m, something_between)
+  need(m.q.dtype and m.v.dtype, "the types are unknown", m.q)
   local scores = m.raised and m.raised.outputs[1].dtype or m.q.dtype
   local widest = m.widened and m.widened.outputs[1].dtype or scores
   local only_softmax = m.widened and not m.raised or m.raised and not something_between

@@ -10,7 +10,7 @@ end
 --- v in the type of another value.
 function number.narrow(op, v, like)
   if v.dtype == like.dtype then return v end
-  return op.Cast{v, to = like.dtype}
+  return op.Cast{v, to = need(like.dtype, "the type is unknown", like)}
 end
 
 --- v as float.

@@ -226,6 +226,10 @@ OF = {
         near("divided", "the fill of the mask is too small to be a mask",
              ("c = {4.0}", "c = {4.0}, float low = {-1e9}"),
              ("p = Softmax <axis = -1> (d)", "e = Max(d, low) p = Softmax <axis = -1> (e)")),
+        near("heads repeated by Expand stay few", "the types are unknown",
+             ("vu = Unsqueeze(v, two)", "u = com.example.Unknown(v) vu = Unsqueeze(u, two)")),
+        near("heads repeated by Expand stay few", "the types are unknown",
+             ("s = MatMul(q, kt)", "u = com.example.Unknown(q) qr = Reshape(u, heads) s = MatMul(qr, kt)")),
     ],
     "attention/compose_stacked_attention.lua": [
         near("windows of unknown number", "the ranks differ",

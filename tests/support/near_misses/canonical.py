@@ -212,6 +212,8 @@ OF = {
              ("[6,4] y", "[6,0] y")),
         near("all axes but the last", "more than one axis is left", ("[2,3,4] x", "[4] x"),
              ("axis = 2", "axis = 0"), ("[6,4] y", "[1,4] y")),
+        near("a type said by another value", "the type is unknown",
+             ("y = CastLike(x, t)", "u = com.example.Unknown(t) y = CastLike(x, u)")),
     ],
     "canonical/choice_by_product.lua": [
         near("what is added is a constant", "what is added is no constant like the other",

@@ -227,4 +227,10 @@ OF = {
              past = Constant <value = int64[1] {2}> ()
              y = Slice(rows, at, past, axis2)"""),
     ],
+    "lowering/rms_norm.lua": [
+        near("with a weight", "the type is unknown",
+             ("y = tensor_cast.rms_norm <epsilon = 0.5> (x, w)",
+              "u = com.example.Unknown(x) z = tensor_cast.rms_norm <epsilon = 0.5> (u, w)"
+              " y = com.example.Unknown(z)")),
+    ],
 }
