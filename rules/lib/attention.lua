@@ -45,6 +45,8 @@ end
 --- in; what is there once serves all batches and heads.
 function attention.build(op, m, q, k, v, mask, batch, heads)
   need(heads ~= 0, "there are no heads", q)
+  -- A mask that is longer than the scores would make them as long as the values.
+  need(type(k:dim(2)) == type(v:dim(2)), "there are not as many keys as values", v)
   local groups, dtype = k:dim(1) == v:dim(1) and k:dim(1) or heads, m.numbers.dtype
   q = attention.widened(op, cast(op, q, dtype), batch, heads)
   k = attention.widened(op, cast(op, k, dtype), batch, groups)

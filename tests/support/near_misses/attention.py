@@ -73,6 +73,8 @@ OF = {
     "attention/compose_scaled_dot_product_attention.lua": [
         near("divided", "the scale divides by zero", ("c = {4.0}", "c = {0.0}")),
         near("divided", "there are no heads", ("[2,4,8,16]", "[2,0,8,16]")),
+        near("the scale after the mask", "there are not as many keys as values",
+             ("[2,4,8,16] k", "[2,4,N,16] k")),
         near("divided", "it does not fit the scores",
              ("[2,4,8,16] k", "[N,4,8,16] k"), ("[2,4,8,16] v", "[N,4,8,16] v"),
              ("[2,4,8,16] q", "[B,4,8,16] q"), ("[2,4,8,16] y", "[C,4,8,16] y")),
