@@ -17,6 +17,8 @@ namespace {
 
 // More elements than this no rule wants to see one by one.
 constexpr std::int64_t kMaxElements = 4096;
+// A causal mask of 2,048 places.
+constexpr std::int64_t kMaxLookedAt = 1 << 22;
 
 const Handle* self(Runtime& rt, lua_State* state) {
   return check_self(rt, state, HandleKind::kValue);
@@ -30,7 +32,8 @@ const ir::Tensor* constant_of(Runtime& rt, const Handle& value) {
   return rt.session.facts->constant(value.value());
 }
 
-// --- Questions ----------------------------------------------------------------
+// --- Questions
+// ----------------------------------------------------------------
 
 // v:rank(), v:rank(4)
 int rank(Runtime& rt, lua_State* state) {
@@ -43,8 +46,8 @@ int rank(Runtime& rt, lua_State* state) {
     }
     const auto wanted = lua_tonumber(state, 2);
     lua_pushboolean(
-        state, static_cast<int>(
-                   dims && static_cast<double>(dims->size()) == wanted));
+        state,
+        static_cast<int>(dims && static_cast<double>(dims->size()) == wanted));
     return 1;
   }
   if (dims) {
@@ -141,7 +144,8 @@ int fits(Runtime& rt, lua_State* state) {
   return answer_shape(rt, state, *value, 2, ShapeTest::kFits);
 }
 
-// --- Constants ------------------------------------------------------------------
+// --- Constants
+// ------------------------------------------------------------------
 
 // A 64-bit integer beyond 2^53 that no number of Lua is rejects the match.
 void check_exact(Runtime& rt, const ir::Tensor& tensor, const Handle& value) {
@@ -215,6 +219,27 @@ int constant(Runtime& rt, lua_State* state) {
   return 1;
 }
 
+// v:among(0, 1): is it a constant of these numbers alone?
+int among(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  std::vector<double> wanted;
+  for (int i = 2; i <= lua_gettop(state); ++i) {
+    if (lua_type(state, i) != LUA_TNUMBER) {
+      return fail(rt, ":among wants numbers", "0, 1", kind_of(state, i));
+    }
+    wanted.push_back(lua_tonumber(state, i));
+  }
+  const bool holds =
+      read_elements(rt, *value, kMaxLookedAt) &&
+      std::ranges::all_of(rt.scratch.numbers, [&](double number) {
+        return std::ranges::find(wanted, number) != wanted.end();
+      });
+  rt.scratch.numbers = {};
+  lua_pushboolean(state, static_cast<int>(holds));
+  return 1;
+}
+
 // v:dims(): the elements of a small integer value that the engine knows, also
 // where they are computed at run time (from Shape): numbers and dimensions; nil
 // where one of them is not known.
@@ -231,13 +256,14 @@ int dims(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-// --- Edits ----------------------------------------------------------------------
+// --- Edits
+// ----------------------------------------------------------------------
 
 int replace_with(Runtime& rt, lua_State* state) {
   const Handle* value = self(rt, state);
   if (value == nullptr) return kFailed;
-  const Handle* other = check_handle(rt, state, 2, HandleKind::kValue,
-                                     "what replaces the value");
+  const Handle* other =
+      check_handle(rt, state, 2, HandleKind::kValue, "what replaces the value");
   if (other == nullptr) return kFailed;
   rewrite::Edit* edit = rt.session.edit;
   if (edit == nullptr) {
@@ -254,7 +280,8 @@ int replace_with(Runtime& rt, lua_State* state) {
   return 0;
 }
 
-// --- Fields -----------------------------------------------------------------------
+// --- Fields
+// -----------------------------------------------------------------------
 
 enum ValueField {
   kShape,
@@ -287,11 +314,11 @@ void push_users(Runtime& rt, lua_State* state, ir::ValueId value) {
 // w.T: the same constant, read the other way.
 int push_transposed(Runtime& rt, lua_State* state, const Handle& value) {
   const std::optional<Dims> dims = dims_of(rt, value);
-  if (!rt.session.facts->is_constant(value.value()) ||
-      !dims || dims->size() != 2) {
-    return reject(rt, ".T needs a constant of two dimensions",
-                  rewrite::describe(*rt.session.graph, *rt.session.facts,
-                                    value.value()));
+  if (!rt.session.facts->is_constant(value.value()) || !dims ||
+      dims->size() != 2) {
+    return reject(
+        rt, ".T needs a constant of two dimensions",
+        rewrite::describe(*rt.session.graph, *rt.session.facts, value.value()));
   }
   push_value(rt, state, value.value(), !value.transposed);
   return 1;
@@ -322,8 +349,8 @@ int value_index(Runtime& rt, lua_State* state) {
       break;
     case kIsOutput:
       lua_pushboolean(
-          state, static_cast<int>(
-                     graph.value(value->value()).block_output_count > 0));
+          state,
+          static_cast<int>(graph.value(value->value()).block_output_count > 0));
       break;
     case kLayout:
       push_layout(rt, state, rt.session.facts->layout(value->value()));
@@ -337,18 +364,18 @@ int value_index(Runtime& rt, lua_State* state) {
 int value_equal(Runtime& rt, lua_State* state) {
   const Handle* a = to_handle(rt, state, 1);
   const Handle* b = to_handle(rt, state, 2);
-  lua_pushboolean(state,
-                  static_cast<int>(a != nullptr && b != nullptr &&
-                                   a->kind == b->kind && a->id == b->id &&
-                                   a->transposed == b->transposed));
+  lua_pushboolean(
+      state,
+      static_cast<int>(a != nullptr && b != nullptr && a->kind == b->kind &&
+                       a->id == b->id && a->transposed == b->transposed));
   return 1;
 }
 
 int value_tostring(Runtime& rt, lua_State* state) {
   const Handle* value = self(rt, state);
   if (value == nullptr) return kFailed;
-  rt.scratch.text = rewrite::describe(*rt.session.graph, *rt.session.facts,
-                                      value->value());
+  rt.scratch.text =
+      rewrite::describe(*rt.session.graph, *rt.session.facts, value->value());
   push(state, rt.scratch.text);
   return 1;
 }
@@ -369,6 +396,7 @@ constexpr Field kFields[] = {
     {"fits", kMethod, entry<fits>},
     {"scalar", kMethod, entry<scalar>},
     {"constant", kMethod, entry<constant>},
+    {"among", kMethod, entry<among>},
     {"dims", kMethod, entry<dims>},
     {"replace_with", kMethod, entry<replace_with>},
 };

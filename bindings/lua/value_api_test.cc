@@ -13,10 +13,13 @@ namespace {
 
 // A rule over y = Relu(x) whose `where` has this body.
 Attempted where(std::string_view body, std::string_view model) {
-  RuleRunner runner("match = function(op, x) return op.Relu(x):as \"relu\" end,"
-                    "where = function(m) " + std::string(body) + " end,"
-                    "rewrite = function(op, m) return op.Neg(m.x) end",
-                    model);
+  RuleRunner runner(
+      "match = function(op, x) return op.Relu(x):as \"relu\" end,"
+      "where = function(m) " +
+          std::string(body) +
+          " end,"
+          "rewrite = function(op, m) return op.Neg(m.x) end",
+      model);
   return runner.attempt();
 }
 
@@ -41,8 +44,10 @@ TEST_CASE("shapes: reading, comparing, printing") {
   holds("assert(m.x.shape == m.relu.outputs[1].shape)", kKnown);
   holds("assert(tostring(m.x.shape) == '[B, 3, S]', tostring(m.x.shape))",
         kSymbolic);
-  holds("local n = 1 for i, d in ipairs(m.x.shape) do n = n * d end "
-        "assert(n == 24)", kKnown);
+  holds(
+      "local n = 1 for i, d in ipairs(m.x.shape) do n = n * d end "
+      "assert(n == 24)",
+      kKnown);
 }
 
 TEST_CASE("shapes: questions") {
@@ -118,9 +123,9 @@ TEST_CASE("a number against a symbolic dimension is hinted at") {
 }
 
 TEST_CASE("arithmetic on an unknown dimension cannot be caught") {
-  const Attempted out = where(
-      "pcall(function() return m.x:dim(0) + 1 end) error('went on')",
-      kSymbolic);
+  const Attempted out =
+      where("pcall(function() return m.x:dim(0) + 1 end) error('went on')",
+            kSymbolic);
   CHECK(out.what() == "");
   CHECK(out.reason().find("arithmetic needs") == 0);
 }
@@ -137,7 +142,8 @@ TEST_CASE("constants as numbers and lists") {
     return "local n = {} for _, op in ipairs{'Mul', 'Reshape', 'Gemm'} do "
            "for _, each in ipairs(m.graph:nodes(op)) do n[#n + 1] = each end "
            "end local s, o, l, w = n[1].inputs[2], n[2].inputs[2], "
-           "n[3].inputs[2], n[4].inputs[2] " + std::string(body);
+           "n[3].inputs[2], n[4].inputs[2] " +
+           std::string(body);
   };
   holds(of("assert(s:scalar() == 0.5 and o:scalar() == 2)"), kConstants);
   holds(of("assert(l:scalar() == nil and m.x:scalar() == nil)"), kConstants);
@@ -146,6 +152,12 @@ TEST_CASE("constants as numbers and lists") {
         kConstants);
   holds(of("assert(w:constant()[4] == 4 and w.T:constant()[4] == 5)"),
         kConstants);
+  holds(of("assert(l:among(7, 0, -1) and s:among(0.5) and not w:among(1, 2) "
+           "and not m.x:among(0))"),
+        kConstants);
+  CHECK(where(of("return l:among 'all'"), kConstants)
+            .what()
+            .find(":among wants numbers") == 0);
   holds(of("assert(w.T.shape[1] == 3 and w.T.T == w and w.T ~= w)"),
         kConstants);
   holds(of("assert(w:const() and w:const 'K 3' and not m.x:const())"),

@@ -8,12 +8,7 @@ local function is_choice(x)
   while x.producer and MOVES[x.producer.op] do x = x.producer.inputs[1] end
   local node = x.producer
   if node and node.op == "Cast" and node.inputs[1].dtype == "bool" then return true end
-  local numbers = x:constant()
-  if type(numbers) ~= "table" then return numbers == 0 or numbers == 1 end
-  for _, number in ipairs(numbers) do
-    if number ~= 0 and number ~= 1 then return false end
-  end
-  return true
+  return x:among(0, 1)
 end
 
 -- The number that stands in y where b is 0; where b is 1, y is 0.
@@ -42,7 +37,7 @@ return rule {
     local chosen, other = op.Mul(x, b), op.Mul(op.Sub(1, b), c)
     local turned = op.Mul(op.Sub(b, 1), c)
     return either(op.Add(chosen, other), op.Sub(chosen, turned), op.Sub(chosen, other):as "less",
-      op.Add(chosen, turned):as "less", function() b:const(); return op.Add(chosen, y) end,
+      op.Add(chosen, turned):as "less", function() b:const "... _ _"; return op.Add(chosen, y) end,
       op.Mul(op.Softmax{x, axis = -1}:as "softmax", b))
   end,
 
@@ -74,11 +69,11 @@ return rule {
         low = Constant <value = float {-10000.0}> ()
         y = Where(shown, x, low)]] },
     { "what is added is a constant", [[
-        (float[2,3] x) => (float[2,3] y) <float[3] b = {1.0,0.0,1.0}, float[3] c = {0.0,-9.0,0.0}> {
+        (float[2,3] x) => (float[2,3] y) <float[1,3] b = {1.0,0.0,1.0}, float[1,3] c = {0.0,-9.0,0.0}> {
           a = Mul(b, x)
           y = Add(c, a)
         }]],
-      "shown = Constant <value = bool[3] {1,0,1}> () low = Constant <value = float {-9.0}> () y = Where(shown, x, low)" },
+      "shown = Constant <value = bool[1,3] {1,0,1}> () low = Constant <value = float {-9.0}> () y = Where(shown, x, low)" },
     { "probabilities", [[
         (float[2,3] x, bool[3] b) => (float[2,3] y) {
           p = Softmax <axis = -1> (x)
@@ -91,13 +86,13 @@ return rule {
         zero = Constant <value = float {0.0}> ()
         y = Where(c, p, zero)]] },
     { "a scale and a shift", [[
-        (float[2,3] x) => (float[2,3] y) <float[3] b = {1.0,0.0,1.0}, float[3] c = {0.0,-9.0,1.0}> {
+        (float[2,3] x) => (float[2,3] y) <float[1,3] b = {1.0,0.0,1.0}, float[1,3] c = {0.0,-9.0,1.0}> {
           a = Mul(b, x)
           y = Add(c, a)
         }]],
       rejected = "it adds another number" },
     { "one number for all", [[
-        (float[2,3] x) => (float[2,3] y) <float b = {1.0}, float c = {0.5}> {
+        (float[2,3] x) => (float[2,3] y) <float[1,1] b = {1.0}, float[1] c = {0.5}> {
           p = Neg(x)
           a = Mul(b, p)
           y = Add(c, a)
