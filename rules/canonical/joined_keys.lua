@@ -1,4 +1,6 @@
 --- Multiply with all keys at once, where their scores are put side by side.
+local merge = lib "merge"
+
 return rule {
   doc = [[
     [q a, q b]   =>   q [a b]      on the last axis; neither a nor b is a weight
@@ -16,23 +18,11 @@ return rule {
   where = function(m)
     need(not m.a:const() and not m.b:const(), "a layer", m.a)
     need(m.a:rank() == m.b:rank(), "the ranks differ", m.b)
-    m.wide = {}
-    for i = 1, m.a:rank() - 2 do
-      local one, two = m.a.shape[i], m.b.shape[i]
-      need(one == two or one == 1 or two == 1, "the batches differ", m.b)
-      m.wide[i] = one == 1 and two or one
-    end
-    m.wide[#m.wide + 1], m.wide[#m.wide + 2] = 1, 1
+    m.wide = merge.common(m.a, m.b)
   end,
 
   rewrite = function(op, m)
-    local function widened(x)
-      for i = 1, #m.wide - 2 do
-        if x.shape[i] ~= m.wide[i] then return op.Expand(x, m.wide) end
-      end
-      return x
-    end
-    return op.MatMul(m.q, op.Concat{widened(m.a), widened(m.b), axis = -1})
+    return op.MatMul(m.q, op.Concat{merge.widened(op, m.a, m.wide), merge.widened(op, m.b, m.wide), axis = -1})
   end,
 
   examples = {

@@ -1,4 +1,6 @@
 --- Weigh all values at once, where their sums are added.
+local merge = lib "merge"
+
 return rule {
   doc = [[
     p1 v + p2 w   =>   p [v; w]      where p1 and p2 are the parts of p on its last axis]],
@@ -31,23 +33,11 @@ return rule {
       need((m.to:scalar() or 0) > 2 ^ 31 - 2, "the second part ends before the last", m.to)
       need(m.v:dim(-2) == m.head.outputs[1]:dim(-1), "the first part is of another size", m.v)
     end
-    m.wide = {}
-    for i = 1, rank - 2 do
-      local one, two = m.v.shape[i], m.w.shape[i]
-      need(one == two or one == 1 or two == 1, "the batches differ", m.w)
-      m.wide[i] = one == 1 and two or one
-    end
-    m.wide[rank - 1], m.wide[rank] = 1, 1
+    m.wide = merge.common(m.v, m.w)
   end,
 
   rewrite = function(op, m)
-    local function widened(x)
-      for i = 1, #m.wide - 2 do
-        if x.shape[i] ~= m.wide[i] then return op.Expand(x, m.wide) end
-      end
-      return x
-    end
-    local all = op.Concat{widened(m.v), widened(m.w), axis = -2}
+    local all = op.Concat{merge.widened(op, m.v, m.wide), merge.widened(op, m.w, m.wide), axis = -2}
     need(all:dim(-2) == m.T, "the parts overlap or leave something out", m.p)
     return op.MatMul(m.p, all)
   end,

@@ -1,4 +1,4 @@
---- What the rules about merged batch axes, [B,H,M,N] -> [B*H,M,N], have in
+--- What the rules about merged and shared batch axes, [B,H,M,N] -> [B*H,M,N], have in
 --- common.
 local merge = {}
 
@@ -8,6 +8,26 @@ function merge.need_elements(x)
   for i = 1, x:rank() do
     need(x.shape[i] ~= 0, "there are no elements to count", x)
   end
+end
+
+--- The sizes of all axes but the last two to which both a and b broadcast, with 1 for those two.
+function merge.common(a, b)
+  local wide, rank = {}, a:rank()
+  for i = 1, rank - 2 do
+    local one, two = a.shape[i], b.shape[i]
+    need(one == two or one == 1 or two == 1, "the batches differ", b)
+    wide[i] = one == 1 and two or one
+  end
+  wide[rank - 1], wide[rank] = 1, 1
+  return wide
+end
+
+--- Builds x of these sizes, where it has not got them.
+function merge.widened(op, x, wide)
+  for i = 1, #wide - 2 do
+    if x.shape[i] ~= wide[i] then return op.Expand(x, wide) end
+  end
+  return x
 end
 
 return merge
