@@ -78,9 +78,7 @@ Dim windows(ir::DimTable& dims, Dim d, const Window& w) {
   }
   const Dim out =
       dims.add(dims.floor_div(dims.add(d, Dim(shift)), Dim(w.stride)), Dim(1));
-  if (out.known() && out.size() < 0) return kUnknown;
-  dims.assume_size(out);
-  return out;
+  return out.known() && out.size() < 0 ? kUnknown : out;
 }
 
 // The spatial axes after a window of `kernel` walked over them; none in forms

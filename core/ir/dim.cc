@@ -116,17 +116,11 @@ Dim DimTable::max(Dim a, Dim b) {
   return impl_->extremum(*this, AtomKind::kMax, a, b);
 }
 
-void DimTable::assume_size(Dim d) {
-  if (!d.known() && !impl_->nonnegative(d, 0)) impl_->sizes.insert(d);
-}
-
 bool DimTable::nonnegative(Dim a) const { return impl_->nonnegative(a, 0); }
 
 bool DimTable::provably_different(Dim a, Dim b) const {
   if (a == b) return false;
   if (a.known() && b.known()) return true;
-  if (b.known() && b.size() < 0 && nonnegative(a)) return true;
-  if (a.known() && a.size() < 0 && nonnegative(b)) return true;
   const auto difference = dim_internal::add(
       impl_->polynomial(a), dim_internal::negate(impl_->polynomial(b)));
   return difference && impl_->never_zero(*difference);

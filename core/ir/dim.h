@@ -83,8 +83,6 @@ class DimTable {
   // {a, b} where `d` is a quotient a // b that could not be said otherwise.
   std::vector<Dim> quotient_of(Dim d) const;
 
-  // `d` is the size of an axis, where it is computed at all: it is >= 0.
-  void assume_size(Dim d);
   // Atoms that stand for sizes are >= 0. True when `a` is provably so.
   bool nonnegative(Dim a) const;
   // True when the two are provably different for every size of the atoms.

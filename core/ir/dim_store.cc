@@ -215,8 +215,7 @@ Polynomial Store::joined(DimTable& table, Polynomial p) const {
 
 bool Store::nonnegative(Dim d, int level) const {
   if (d.known()) return d.size() >= 0;
-  return sizes.contains(d) ||
-         (level <= kMaxDepth && nonnegative(*expressions_[d.id()], level));
+  return level <= kMaxDepth && nonnegative(*expressions_[d.id()], level);
 }
 
 bool Store::atom_nonnegative(std::uint32_t id, int level) const {

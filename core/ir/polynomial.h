@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -109,7 +108,6 @@ class Store {
   std::optional<Dim> parse(DimTable& table, std::string_view text);
 
   std::uint64_t fresh_count = 0;
-  std::set<Dim> sizes;  // not negative, though their text could be
 
  private:
   struct AtomFacts {
