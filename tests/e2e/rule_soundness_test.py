@@ -74,10 +74,6 @@ RULES = {
 }
 
 
-def tolerance(array):
-    return {"float16": 2e-2, "float64": 1e-5}.get(array.dtype.name, 1e-4)
-
-
 class RuleSoundness(program.ProgramTest):
     """One test per rule, added below."""
 
@@ -121,8 +117,7 @@ class RuleSoundness(program.ProgramTest):
         found, got = [], dialect.evaluate_ranks(result, feeds)
         for rank, outputs in enumerate(wanted):
             for name, want in outputs.items():
-                what = numbers.difference(want, got[rank][name],
-                                          tolerance(np.asarray(want)))
+                what = numbers.difference(want, got[rank][name])
                 found += [f"rank {rank}: {name}: {what}"] if what else []
         if (len(wanted) == 1 and result.functions
                 and dialect.has_bodies(result)):
@@ -151,7 +146,8 @@ class RuleSoundness(program.ProgramTest):
         found = []
         for name, got in zip(wanted, session.run(list(wanted), feeds)):
             what = numbers.difference(wanted[name], got,
-                                      max(slack, tolerance(got)))
+                                      max(slack, numbers.TOLERANCE.get(
+                                          got.dtype.name, 0)))
             found += [f"runtime: {name}: {what}"] if what else []
         return found
 

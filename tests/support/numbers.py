@@ -50,9 +50,10 @@ def input_sets(model, saved):
 
 
 # What two ways to compute the same may differ by, of an element and of what
-# elements have as a rule.
-TOLERANCE = {"float64": 1e-7, "float32": 1e-4, "float16": 1e-2,
-             "bfloat16": 5e-2}
+# elements have as a rule. Of halves it is what the rounding of attention's
+# scores makes of its result.
+TOLERANCE = {"float64": 1e-7, "float32": 2e-5, "float16": 2e-2,
+             "bfloat16": 0.15}
 # An output that is nothing but what cancellation leaves over has no scale.
 LEAST_SCALE = 1e-3
 
@@ -73,7 +74,7 @@ def difference(want, got, tolerance=None):
     if want.dtype.kind != "f" and want.dtype.name != "bfloat16":
         return None if np.array_equal(want, got) else "other values"
     if tolerance is None:
-        tolerance = TOLERANCE[want.dtype.name]
+        tolerance = TOLERANCE.get(want.dtype.name, 0)
     want, got = want.astype(np.float64), got.astype(np.float64)
     seen = ~np.isnan(want)
     if not seen.any():
