@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/inference.h"
@@ -40,8 +42,8 @@ ValueId linear(Body& body, ValueId x, ValueId weight, ValueId bias,
   return body.node("Add", {body.node("MatMul", {x, w}, "product"), bias}, name);
 }
 
-void write_projection(Body& body, const ProjectionVariant& v,
-                      std::span<const ir::Attribute> call) {
+void say_projection(Body& body, const ProjectionVariant& v,
+                    std::span<const ir::Attribute> call) {
   const ValueId sources[] = {body.input("query"), body.input("key"),
                              body.input("value")};
   const ValueId weight = body.input("weight");
@@ -75,8 +77,8 @@ void write_projection(Body& body, const ProjectionVariant& v,
   body.finish(outputs, call);
 }
 
-void write_linear(Body& body, bool has_bias,
-                  std::span<const ir::Attribute> call) {
+void say_linear(Body& body, bool has_bias,
+                std::span<const ir::Attribute> call) {
   const ValueId x = body.input("x");
   const ValueId weight = body.input("weight");
   const ValueId bias = has_bias ? body.input("bias") : ValueId();
@@ -89,18 +91,6 @@ bool made_by_rule(const ir::Node& node) {
   return std::ranges::find(node.metadata, "ruleengine.rule",
                            &ir::Metadata::key) != node.metadata.end();
 }
-
-bool is_window_op(const ir::Op& op) {
-  static constexpr std::string_view kOps[] = {
-      "RelativePositionBias", "SwinAttention", "SwinWindowPartition",
-      "SwinWindowReverse"};
-  return op.domain == "ruleengine" &&
-         std::ranges::find(kOps, op.type) != std::end(kOps);
-}
-
-constexpr std::string_view kUpper[] = {"Q", "K", "V", "attn_mask"};
-constexpr std::string_view kForward[] = {"q", "k", "v", "attention_mask"};
-constexpr std::string_view kAten[] = {"q", "k", "v", "attn_mask"};
 
 class Writer {
  public:
@@ -132,6 +122,9 @@ class Writer {
   }
 
  private:
+  // By the table below.
+  void write(NodeId node);
+
   // No rule's edit saw to it.
   Status check(NodeId node) const {
     const ir::Op& op = graph_.op(node);
@@ -168,42 +161,55 @@ class Writer {
     return model_.ops[id];
   }
 
-  void write(NodeId node) {
-    const ir::Op op = graph_.op(node);
+  // Makes the node a call of the variant, and says that by `say` where it is
+  // the first.
+  template <class Say>
+  void write(NodeId node, std::string variant, const Say& say) {
     const auto call = graph_.node(node).attributes;
     bool is_new = false;
-    if (is_window_op(op)) {
-      const auto v = window_variant(graph_, facts_, node);
-      if (!v) return;
-      const ir::Op own = overload(node, v->name(opset_), is_new);
-      if (!is_new) return;
-      Body body(model_, own, opset_);
-      write_window_op(body, own, *v, call);
-    } else if (op.type == "Linear") {
-      const bool has_bias = graph_.input(node, 2).valid();
-      const ir::Op own = overload(node, has_bias ? "bias" : "plain", is_new);
-      if (!is_new) return;
-      Body body(model_, own, opset_);
-      write_linear(body, has_bias, call);
-    } else if (op.type == "MHAInProjection") {
-      const ProjectionVariant v = projection_variant(graph_, node);
-      const ir::Op own = overload(node, v.name(), is_new);
-      if (!is_new) return;
-      Body body(model_, own, opset_);
-      write_projection(body, v, call);
-    } else {
-      const AttentionVariant v = attention_variant(graph_, facts_, node);
-      const ir::Op own = overload(node, v.name(opset_), is_new);
-      if (!is_new) return;
-      Body body(model_, own, opset_);
-      const auto formals = op.type == "AttentionForward" ? std::span(kForward)
-                           : op.domain == "aten"         ? std::span(kAten)
-                                                         : std::span(kUpper);
-      const std::string_view result =
-          op.type == "ScaledDotProductAttention" ? "Y" : "output";
-      write_attention(body, v, formals, result, call);
-    }
+    const ir::Op own = overload(node, std::move(variant), is_new);
+    if (!is_new) return;
+    Body body(model_, own, opset_);
+    say(body, own, call);
   }
+  using Call = std::span<const ir::Attribute>;
+
+  void write_linear(NodeId node) {
+    const bool has_bias = graph_.input(node, 2).valid();
+    write(node, has_bias ? "bias" : "plain",
+          [&](Body& body, const ir::Op&, Call call) {
+            say_linear(body, has_bias, call);
+          });
+  }
+
+  void write_projection(NodeId node) {
+    const ProjectionVariant v = projection_variant(graph_, node);
+    write(node, v.name(), [&](Body& body, const ir::Op&, Call call) {
+      say_projection(body, v, call);
+    });
+  }
+
+  void write_attention(NodeId node) {
+    const AttentionVariant v = attention_variant(graph_, facts_, node);
+    write(node, v.name(opset_), [&](Body& body, const ir::Op& own, Call call) {
+      const ir::OpFacts& facts = *ir::newest_op(own.domain, own.type);
+      std::vector<std::string_view> formals;
+      for (std::size_t i = 0; i < 4; ++i) {  // q, k, v, a mask
+        formals.push_back(facts.input(i)->name);
+      }
+      rewrite::write_attention(body, v, formals, facts.output(0)->name, call);
+    });
+  }
+
+  void write_window(NodeId node) {
+    const auto v = window_variant(graph_, facts_, node);
+    if (!v) return;
+    write(node, v->name(opset_), [&](Body& body, const ir::Op& own, Call call) {
+      write_window_op(body, own, *v, call);
+    });
+  }
+
+  friend struct Bodies;
 
   ir::Model& model_;
   ir::Graph& graph_;
@@ -211,16 +217,39 @@ class Writer {
   analysis::Inference facts_;
 };
 
+// Who has a body, and what writes it.
+struct Bodies {
+  std::string_view domain, type;
+  void (Writer::*write)(NodeId);
+
+  static const Bodies* find(const ir::Op& op) {
+    static constexpr Bodies kAll[] = {
+        {"aten", "scaled_dot_product_attention", &Writer::write_attention},
+        {"ruleengine", "AttentionForward", &Writer::write_attention},
+        {"ruleengine", "Linear", &Writer::write_linear},
+        {"ruleengine", "MHAInProjection", &Writer::write_projection},
+        {"ruleengine", "RelativePositionBias", &Writer::write_window},
+        {"ruleengine", "ScaledDotProductAttention", &Writer::write_attention},
+        {"ruleengine", "SwinAttention", &Writer::write_window},
+        {"ruleengine", "SwinWindowPartition", &Writer::write_window},
+        {"ruleengine", "SwinWindowReverse", &Writer::write_window},
+    };
+    const auto at = std::ranges::find_if(kAll, [&](const Bodies& each) {
+      return op.is(each.domain, each.type);
+    });
+    return at == std::end(kAll) ? nullptr : at;
+  }
+};
+
+void Writer::write(NodeId node) {
+  if (const Bodies* body = Bodies::find(graph_.op(node))) {
+    (this->*body->write)(node);
+  }
+}
+
 }  // namespace
 
-bool has_body(const ir::Op& op) {
-  static constexpr std::string_view kOwn[] = {"AttentionForward", "Linear",
-                                              "MHAInProjection",
-                                              "ScaledDotProductAttention"};
-  return op.is("aten", "scaled_dot_product_attention") || is_window_op(op) ||
-         (op.domain == "ruleengine" &&
-          std::ranges::find(kOwn, op.type) != std::end(kOwn));
-}
+bool has_body(const ir::Op& op) { return Bodies::find(op) != nullptr; }
 
 Status write_portable(ir::Model& model, std::span<const NodeId> more) {
   for (ir::Graph* graph : rewritable_graphs(model)) {
