@@ -1,5 +1,6 @@
 #include "bindings/lua/node_api.h"
 
+#include <algorithm>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -115,6 +116,20 @@ bool push_rank_default(Runtime& rt, lua_State* state, ir::NodeId node,
   return true;
 }
 
+// n.attribute_names: those that are written, in order.
+void push_attribute_names(Runtime& rt, lua_State* state, ir::NodeId node) {
+  std::vector<std::string_view> names;
+  for (const ir::Attribute& a : read_node(rt, node).attributes) {
+    names.push_back(a.name);
+  }
+  std::ranges::sort(names);
+  push_list(rt, state, static_cast<int>(names.size()));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    push(state, names[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
 int attributes_index(Runtime& rt, lua_State* state) {
   const Handle* handle =
       check_handle(rt, state, 1, HandleKind::kAttributes, "attrs");
@@ -175,7 +190,16 @@ int replace_input(Runtime& rt, lua_State* state) {
   return 0;
 }
 
-enum NodeField { kOp, kDomain, kName, kInputs, kOutputs, kAttrs, kMeta };
+enum NodeField {
+  kOp,
+  kDomain,
+  kName,
+  kInputs,
+  kOutputs,
+  kAttrs,
+  kAttributeNames,
+  kMeta
+};
 
 int node_index(Runtime& rt, lua_State* state) {
   const std::optional<int> field = find_field(rt, state, HandleKind::kNode);
@@ -202,6 +226,9 @@ int node_index(Runtime& rt, lua_State* state) {
       break;
     case kMeta:
       push_metadata(state, graph.node(node->node()).metadata);
+      break;
+    case kAttributeNames:
+      push_attribute_names(rt, state, node->node());
       break;
     case kAttrs:
       push_handle(rt, state,
@@ -235,6 +262,7 @@ constexpr Field kNodeFields[] = {
     {"inputs", kInputs},
     {"outputs", kOutputs},
     {"attrs", kAttrs},
+    {"attribute_names", kAttributeNames},
     {"meta", kMeta},
     {"with", kMethod, entry<build_with>},
     {"replace_input", kMethod, entry<replace_input>},

@@ -32,6 +32,7 @@ return rule {
   where = function(m)
     refuse(not m.table and not m.options.any_bias, "the relative position bias cannot be traced to table and index")
     m.C = window.need_block(m)
+    need(not m.qkv_b or m.qkv_b.dtype, "the type of the bias is not known", m.qkv_b)
     local t = m.logit_scale
     refuse(not (t:rank() == 3 and (t:dim(0) == m.H or t:dim(0) == 1) and t:dim(1) == 1 and t:dim(2) == 1),
       "the logit scale is not one for each head")

@@ -4,11 +4,14 @@ local foreign = {}
 foreign.KINDS = { "all_reduce", "all_gather", "reduce_scatter" }
 
 foreign.options = { all_reduce = "", all_gather = "", reduce_scatter = "", group = "group", sized = false, axis = "axis",
-  ranks = 0, rank = 0 }
+  ranks = 0, rank = 0, ignored = "" }
 
 --- The domain and the type that an option names; nil where it names nothing.
 function foreign.op(name)
-  return name:match "^(.*)::([^:]+)$"
+  if name == "" then return nil end
+  local domain, type = name:match "^(.+)::([^:]+)$"
+  need(domain, "a collective is named as domain::Op", name)
+  return domain, type
 end
 
 --- The nodes of an op that an option names.
@@ -17,30 +20,47 @@ function foreign.nodes(graph, name)
   return domain and graph:nodes{ op = type, domain = domain } or {}
 end
 
---- The ranks that a node works with; nil where nothing says which.
-function foreign.group(node, options)
-  local group = node.attrs[options.group]
-  local count = type(group) == "number" and group or options.ranks
-  if type(group) == "table" and #group > 0 then return group end
-  if count < 1 then return nil end
+--- The ranks of the whole model.
+function foreign.all_ranks(count)
   local ranks = {}
   for i = 1, count do ranks[i] = i - 1 end
   return ranks
 end
 
---- The axis that a node works along; nil where it does not say.
-function foreign.axis(node, options)
-  local axis = node.attrs[options.axis]
-  return type(axis) == "number" and axis or nil
+--- The ranks that a node works with.
+function foreign.group(node, options)
+  local group = node.attrs[options.group]
+  if type(group) == "table" and #group > 0 then return group end
+  local count = type(group) == "number" and group or options.ranks
+  need(count >= 1, "the node does not say its ranks, nor does the option `ranks`", node)
+  return foreign.all_ranks(count)
 end
 
---- Whether a reduction is a sum, as far as the names go that runtimes have for that.
-function foreign.is_sum(node)
-  for _, name in ipairs{ "op", "reduce_op", "reduction", "reduce_type" } do
-    local kind = node.attrs[name]
-    if type(kind) == "string" and kind:lower() ~= "sum" or type(kind) == "number" and kind ~= 0 then return false end
+--- The axis that a node works along.
+function foreign.axis(node, options)
+  local axis = node.attrs[options.axis]
+  need(type(axis) == "number", "the node does not say its axis", node)
+  return axis
+end
+
+-- What runtimes call the way in which values are reduced.
+local REDUCTIONS = { op = true, reduce_op = true, reduction = true, reduce_type = true, reduction_op = true }
+
+--- Whether a reduction is a sum, as far as the names go that runtimes have for that. Ends the pass where a node has an
+--- attribute that is none of the ones named.
+function foreign.is_sum(node, kind, options)
+  local sum = true
+  for _, name in ipairs(node.attribute_names) do
+    local value = node.attrs[name]
+    if REDUCTIONS[name] then
+      sum = sum and (type(value) == "string" and value:lower() == "sum" or value == 0)
+    else
+      local ignored = ("," .. options.ignored .. ","):find("," .. name .. ",", 1, true)
+      local known = name == options.group or name == options.axis and kind ~= "all_reduce"
+      need(known or ignored, "the attribute " .. name .. " is not known; `ignored` names those that do not matter", node)
+    end
   end
-  return true
+  return sum
 end
 
 return foreign

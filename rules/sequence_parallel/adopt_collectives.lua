@@ -7,7 +7,8 @@ return rule {
 
     `all_reduce`, `all_gather` and `reduce_scatter` name the runtime's ops as domain::Op. Their group is the attribute
     `group` where the op has it, a list of ranks or how many there are; else `ranks` says how many, and `rank` which of them
-    this program is. The axis is the attribute `axis`. A reduction that is no sum stays as it is. `return_collectives`, in
+    this program is. The axis is the attribute `axis`, and `ignored` names attributes that do not matter, with commas
+    between; any other stops the rule. A reduction that is no sum stays as it is. `return_collectives`, in
     a run of its own afterwards, writes them back.]],
   phase = "canonical",
   options = foreign.options,
@@ -15,13 +16,11 @@ return rule {
   pass = function(graph, op, options)
     for _, kind in ipairs(foreign.KINDS) do
       for _, node in ipairs(foreign.nodes(graph, options[kind])) do
-        local group, x = foreign.group(node, options), node.inputs[1]
-        if group and x and #node.outputs == 1 and foreign.is_sum(node) then
-          local attributes = { x, rank = options.rank, rank_group = group }
+        local x = node.inputs[1]
+        if x and #node.inputs == 1 and #node.outputs == 1 and foreign.is_sum(node, kind, options) then
+          local attributes = { x, rank = options.rank, rank_group = foreign.group(node, options) }
           if kind ~= "all_reduce" then attributes.dim = foreign.axis(node, options) end
-          if kind == "all_reduce" or attributes.dim then
-            node.outputs[1]:replace_with(op.tensor_cast[kind](attributes))
-          end
+          node.outputs[1]:replace_with(op.tensor_cast[kind](attributes))
         end
       end
     end
@@ -36,6 +35,18 @@ return rule {
         (float[4,8] x) => (float[8,8] y) { y = com.microsoft.AllGather <group_size = 2, axis = 0> (x) }]],
       "y = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (x)",
       options = { all_gather = "com.microsoft::AllGather", group = "group_size" } },
+    { "an attribute that may mean anything", [[
+        (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <group = [0,1], gain = 0.5> (x) }]],
+      rejected = "the attribute gain is not known",
+      options = { all_reduce = "acme::AllReduce" } },
+    { "nobody says how many", [[
+        (float[4,8] x) => (float[4,8] y) { y = com.microsoft.AllReduce(x) }]],
+      rejected = "the node does not say its ranks",
+      options = { all_reduce = "com.microsoft::AllReduce" } },
+    { "an option that names no op", [[
+        (float[4,8] x) => (float[4,8] y) { y = com.microsoft.AllReduce(x) }]],
+      rejected = "a collective is named as domain::Op",
+      options = { all_reduce = "com.microsoft.AllReduce" } },
     { "the largest of all", [[
         (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <op = "max", group = [0,1]> (x) }]],
       [[y = acme.AllReduce <op = "max", group = [0,1]> (x)]],

@@ -7,7 +7,7 @@ return rule {
 
     The way back from `adopt_collectives`, with the same options; in no pack, since the two would undo each other for
     ever: a run of its own, after the one that shared the tokens out. The group is written as a list of ranks, with `sized` as
-    their number, and not at all where `ranks` says it for the whole model.]],
+    their number, and not at all where it is the one that `ranks` says for the whole model.]],
   phase = "parallel",
   options = foreign.options,
 
@@ -17,7 +17,10 @@ return rule {
       for _, node in ipairs(domain and graph:nodes{ op = kind, domain = "tensor_cast" } or {}) do
         local group = node.attrs.rank_group
         local attributes = { node.inputs[1] }
-        if options.ranks == 0 then attributes[options.group] = options.sized and #group or group end
+        local counted, all = true, foreign.all_ranks(#group)
+        for i, rank in ipairs(group) do counted = counted and rank == all[i] end
+        need(counted or not options.sized, "a number says no other ranks than the first ones", node)
+        if not counted or #group ~= options.ranks then attributes[options.group] = options.sized and #group or group end
         if kind ~= "all_reduce" then attributes[options.axis] = node.attrs.dim end
         node.outputs[1]:replace_with(op[domain][type](attributes))
       end
@@ -29,6 +32,17 @@ return rule {
         (float[4,8] x) => (float[8,8] y) { y = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (x) }]],
       "y = com.microsoft.AllGather <axis = 0, group_size = 2> (x)",
       options = { all_gather = "com.microsoft::AllGather", group = "group_size", sized = true } },
+    { "all ranks of the model, and two of them", [[
+        (float[4,8] x) => (float[4,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1,2,3]> (s)
+        }]],
+      "s = acme.AllReduce <group = [0,1]> (x) y = acme.AllReduce(s)",
+      options = { all_reduce = "acme::AllReduce", ranks = 4 } },
+    { "a number for ranks that are not the first", [[
+        (float[4,8] x) => (float[4,8] y) { y = tensor_cast.all_reduce <rank = 2, rank_group = [2,3]> (x) }]],
+      rejected = "a number says no other ranks than the first ones",
+      options = { all_reduce = "acme::AllReduce", sized = true } },
     { "one that no option names", [[
         (float[4,8] x) => (float[4,8] y) { y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x) }]],
       "y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)",
