@@ -57,9 +57,11 @@ def hidden(rng):
 
 
 class Masks(program.ProgramTest):
-    def agree(self, text, feeds, tolerance, fused=None, rows=...):
+    def agree(self, text, feeds, tolerance, fused=None, rows=...,
+              target="portable"):
         self.write("m.onnx", make.onnx_bytes(text))
-        self.run_ok("run", *program.packs(), "m.onnx", "-o", "out.onnx", "-q")
+        self.run_ok("run", *program.packs(), "m.onnx", "-o", "out.onnx", "-q",
+                    "--target", target)
         result = graphs.fused(onnx.load(self.folder / "out.onnx"))
         if fused is not None:
             self.assertEqual(result, fused)
@@ -117,6 +119,20 @@ class Masks(program.ProgramTest):
                     noise = -1e37 < max(first, second) < 0
                     self.agree(added("float", 2), feeds, 1e-4, fused=1,
                                rows=slice(1, None) if noise else slice(None))
+
+    def test_order_of_the_lowest(self):
+        """A row that two very low numbers hide weighs the keys of the higher."""
+        rng = np.random.default_rng(5)
+        lowest = np.finfo(np.float32).min
+        for target in ("portable", "onnx", "ort"):
+            for other in (-3.3895314e38, -3e38, lowest, -np.inf):
+                with self.subTest(target=target, other=other):
+                    feeds = self.feeds(rng, np.float32)
+                    feeds["m0"] = np.where(hidden(rng), lowest, 0).astype(
+                        np.float32)
+                    feeds["m0"][..., 0, ::2] = other
+                    self.agree(added("float", 1), feeds, 1e-4, fused=1,
+                               target=target)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 local attention = lib "attention"
 
 -- The lowest number of a float counts as -inf in some runtimes: a row that has nothing else would be zeros there, not the
--- mean of all values. A number beside it absorbs the scores as well.
-local LOWEST, NEAR_IT = -3.4028234663852886e38, -3e38
+-- mean of all values. The next one absorbs the scores as well, and no other number lies between them.
+local LOWEST, NEXT = -3.4028234663852886e38, -3.4028232635611926e38
 
 return rule {
   doc = [[
@@ -31,7 +31,7 @@ return rule {
         local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
         mask = op.Expand(mask, op.Concat{lengths, axis = 0})
       end
-      if mask.dtype == "float" then mask = op.Where(op.Equal(mask, LOWEST), NEAR_IT, mask) end
+      if mask.dtype == "float" then mask = op.Where(op.Equal(mask, LOWEST), NEXT, mask) end
     end
     local y = op.Attention{m.q, m.k, m.v, mask, scale = m.scale, is_causal = m.causal ~= 0 and 1 or 0, softcap = m.softcap}
     -- A row whose mask holds +inf or NaN has no probabilities: like one that sees no key it gives zeros.
@@ -65,10 +65,10 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
         }]],
       [[lowest = Constant <value = float {-3.4028234663852886e38}> ()
-        near = Constant <value = float {-3e38}> ()
+        next = Constant <value = float {-3.4028232635611926e38}> ()
         zero = Constant <value = float {0.0}> ()
         e = Equal(mask, lowest)
-        m = Where(e, near, mask)
+        m = Where(e, next, mask)
         a = Attention <scale = 0.5> (q, k, v, m)
         n = IsNaN(a)
         y = Where(n, zero, a)]] },
