@@ -58,6 +58,20 @@ function attention.build(op, m, q, k, v, mask, batch, heads)
   return cast(op, y, m.v.dtype)
 end
 
+--- Whether the mask of the match of `fused` leaves the scores as large as they are, for ops that refuse another: where
+--- they have one batch or query and the mask more, a sum is larger. Not so for keys, as there are as many values, nor
+--- for queries by a computed number: exporters cut the rows that they need from a causal mask.
+function attention.need_narrow(m)
+  if not m.mask then return end
+  local rank, sizes = need(m.mask:rank(), "the rank of the mask is unknown", m.mask), {m.L, m.S, m.H, m.q:dim(0)}
+  for i = 2, rank do
+    local size, want = m.mask:dim(-i), sizes[i]
+    local several = type(want) == "number" and want ~= 1
+    need(several or size == 1 or size == want or (i == 2 and tostring(size):find "[^%w_]"),
+      "the mask may be larger than the scores", m.mask)
+  end
+end
+
 --- Builds what `repeated` finds: heads of x, [B,G,_,width], each for H / G heads in a row.
 function attention.spread(op, x, G, H, width)
   if G == H then return x end
@@ -105,7 +119,7 @@ end
 function attention.bias(op, m)
   local bias = m.mask
   if not bias then return nil end
-  local rank = need(bias:rank(), "the rank of the mask is unknown", bias)
+  local rank = bias:rank()
   -- 0 where the mask keeps, -inf where it hides.
   if bias.dtype == "bool" then bias = op.Log(op.Cast{bias, to = m.q.dtype}) end
   if rank > 1 and bias:dim(-2) == m.S and bias:dim(-1) == m.L then

@@ -21,12 +21,13 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
     need(not m.mask or m.mask.dtype == "bool" or m.mask.dtype == "float",
       "runtimes differ for a mask that is added in " .. (m.mask and m.mask.dtype or "this type"), m.mask)
+    attention.need_narrow(m)
   end,
 
   rewrite = function(op, m)
     local mask = m.mask
     if mask then
-      local rank = need(mask:rank(), "the rank of the mask is unknown", mask)
+      local rank = mask:rank()
       if rank < 2 or mask:dim(-2) ~= m.S or mask:dim(-1) ~= m.L then
         local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
         mask = op.Expand(mask, op.Concat{lengths, axis = 0})

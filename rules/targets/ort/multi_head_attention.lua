@@ -20,6 +20,7 @@ return rule {
     need(m.causal == 0 or not m.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
     need(m.causal == 0 or m.S == m.L, "causal between sequences of different length", m.q)
     attention.need_widths(m)
+    attention.need_narrow(m)
   end,
 
   rewrite = function(op, m)
