@@ -72,6 +72,17 @@ return rule {
           y = MatMul(g, v)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, mask)" },
+    { "a guard without a mask, for scores that overflow", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) <float zero = {0.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          p = Softmax <axis = -1> (s)
+          n = IsNaN(p)
+          g = Where(n, zero, p)
+          y = MatMul(g, v)
+        }]],
+      [[none = Constant <value = float[1] {0.0}> ()
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, none)]] },
     { "the scale after the mask", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,8,8] mask) => (float[2,4,8,16] y)
         <float c = {0.25}> {

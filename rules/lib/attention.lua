@@ -244,7 +244,7 @@ function attention.probabilities(op, scores, p)
   local function narrowed(x) return either(op.Cast{x, attrs = any}:as "narrowed", x) end
   local plain = op.Softmax{either(op.Cast{scores, attrs = any}:as "widened", scores), axis = -1}
   local y = either(
-    narrowed(op.Where(op.IsNaN(plain), 0, plain)),
+    narrowed(op.Where(op.IsNaN(plain), 0, plain):as "guarded"),
     op.Where(p.hidden, 0, op.Softmax{op.Where(p.hidden, p.guard_fill, scores), axis = -1}),
     op.Where(p.shown, op.Softmax{op.Where(p.shown, scores, p.guard_fill), axis = -1}, 0),
     narrowed(plain))
@@ -408,7 +408,8 @@ function attention.numbers(m, sizes)
   return n
 end
 
---- All masks that `softmax` found as one; nil when there is none.
+--- All masks that `softmax` found as one; nil when there is none. The fused op guards only against what a mask hides: where
+--- scores themselves may be infinite behind a guard, zero is the mask.
 function attention.mask(op, m, numbers)
   local mask
   for _, step in ipairs(numbers.steps) do
@@ -427,6 +428,7 @@ function attention.mask(op, m, numbers)
       mask = step.hiding and op.Where(step.mask, fill, mask or 0) or op.Where(step.mask, mask or 0, fill)
     end
   end
+  if m.guarded then mask = mask or op.Cast{op.Constant{value_floats = {0}}, to = numbers.dtype} end
   if not m.guard_fill then return mask end
   local shown = m.shown or op.Not(m.hidden)
   return mask and op.Where(shown, mask, -math.huge) or shown

@@ -134,6 +134,20 @@ class Masks(program.ProgramTest):
                     self.agree(added("float", 1), feeds, 1e-4, fused=1,
                                target=target)
 
+    def test_a_guard_without_a_mask(self):
+        """Scores that overflow have no softmax, for which the guard gives 0."""
+        text = added("float", 0).replace("8] v, )", "8] v)").replace(
+            "y = MatMul(p, v)", """
+  zero = Constant <value = float {0.0}> ()
+  n = IsNaN(p)
+  z = Where(n, zero, p)
+  y = MatMul(z, v)""")
+        feeds = self.feeds(np.random.default_rng(6), np.float32)
+        feeds["q"][:, :, 2] = feeds["k"][:, :, 3] = 1e30
+        for target in ("portable", "onnx", "ort"):
+            with self.subTest(target=target):
+                self.agree(text, feeds, 1e-4, fused=1, target=target)
+
 
 if __name__ == "__main__":
     unittest.main()
