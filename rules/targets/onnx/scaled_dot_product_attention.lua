@@ -18,6 +18,7 @@ return rule {
 
   where = function(m)
     need(m.scale == nil or m.scale > 0, "runtimes want a positive scale", m.q)
+    need(m.q:dim(0) ~= 0, "there is no batch", m.q)
     need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
     need(not m.mask or m.mask.dtype == "bool" or m.mask.dtype == "float",
       "runtimes differ for a mask that is added in " .. (m.mask and m.mask.dtype or "this type"), m.mask)

@@ -14,6 +14,7 @@ OF = {
              ("[2,4,8,16] q", "[2,4,S,16] q"), ("[2,4,8,16] y", "[2,4,S,16] y"),
              ("bool[2,1,1,8]", "bool[2,1,R,8]")),
         near("a mask of one row", "runtimes differ for double", ("float", "double")),
+        near("a mask of one row", "there is no batch", ("[2,", "[0,")),
         near("a mask of numbers, which may be no numbers",
              "runtimes differ for a mask that is added in float16", ("float", "float16")),
     ],
