@@ -15,12 +15,12 @@ end
 local function only_number(b, y)
   local ones, numbers = b:constant(), y:constant()
   need(type(ones) == "table" and b.shape == y.shape, "what is added is no constant like the other", y)
-  local number = 0
+  local number
   for i, one in ipairs(ones) do
-    if one == 0 and number == 0 then number = numbers[i] end
+    if one == 0 then number = number or numbers[i] end
     need(numbers[i] == (one == 0 and number or 0), "it adds another number", y)
   end
-  return number
+  return number or 0
 end
 
 return rule {

@@ -217,9 +217,17 @@ OF = {
     ],
     "canonical/choice_by_product.lua": [
         near("what is added is a constant", "what is added is no constant like the other",
-             ("float[3] c = {0.0,-9.0,0.0}", "float[1,3] c = {0.0,-9.0,0.0}")),
-        near("what is added is a constant", None, ("x) =>", "x, float[3] c) =>"),
-             (", float[3] c = {0.0,-9.0,0.0}", "")),
+             ("float[1,3] c = {0.0,-9.0,0.0}", "float[3] c = {0.0,-9.0,0.0}")),
+        near("what is added is a constant", "what is added is no constant like the other",
+             ("[2,3]", "[65,64]"), ("[1,3]", "[65,64]"),
+             *((f"{{{few}}}", f"{{{','.join([few[:3]] * 65 * 64)}}}")
+               for few in ("1.0,0.0,1.0", "0.0,-9.0,0.0"))),
+        # Zero is a number like others, the first of them too.
+        *(near("what is added is a constant", "it adds another number",
+               ("b = {1.0,0.0,1.0}", "b = {0.0,0.0,1.0}"), ("{0.0,-9.0,0.0}", added))
+          for added in ("{0.0,5.0,0.0}", "{5.0,0.0,0.0}")),
+        near("what is added is a constant", None, ("x) =>", "x, float[1,3] c) =>"),
+             (", float[1,3] c = {0.0,-9.0,0.0}", "")),
         near("causal attention of old", None, ("float c = {10000.0}",
              "float[8] c = {1,2,3,4,5,6,7,8}")),
         near("causal attention of old", None, ("one = {1.0}", "one = {2.0}")),
