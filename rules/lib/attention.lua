@@ -186,9 +186,11 @@ function attention.sunk(op, scores, p)
   return op.Slice(all, 0, p.to, p.axes, maybe(1)):as "sunk"
 end
 
---- Whether all but the last column is kept of what `sunk` found, and one was added.
+--- Whether all but the last column is kept of what `sunk` found, and one was added. What a row is less by before that
+--- is not what its sink is less by.
 function attention.need_sink(m, sizes)
   if not m.sunk then return end
+  need(#m.centred == 0, "the scores are centred before the sink", m.q)
   local left, axes, to = m.sunk.outputs[1], m.axes:constant(), m.to:constant()
   need(axes and #axes == 1 and (axes[1] == -1 or axes[1] + 1 == #sizes), "it is not the last axis", m.axes)
   need(to and (to[1] == -1 or to[1] == sizes[1]), "the sink is not the last column", m.to)

@@ -208,6 +208,8 @@ OF = {
                ("to = {-1}", "to = {6}")))),
         near("a sink of zero", None, ("from = {0}", "from = {1}"), ("6,16] v", "5,16] v")),
         near("a sink of zero", None, ("axis = -1", "axis = 2")),
+        near("a sink of zero", "the scores are centred before the sink",
+             ("c = Pad(s, pads)", "r = ReduceMax(s, last) d = Sub(s, r) c = Pad(d, pads)")),
         near("a sink for each head", None, ("c = Concat <axis = -1>", "c = Concat <axis = 2>"),
              ("wide = {2,4,8,1}", "wide = {2,4,1,6}"), ("last = {3}", "last = {2}")),
         near("divided", "the scores are cut off", ("c = {4.0}", "c = {4.0}, float low = {-3.4e38},"
