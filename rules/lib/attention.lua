@@ -382,6 +382,7 @@ function attention.numbers(m, sizes)
     local cap = need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
     n.softcap = after * cap
     need(n.softcap > 0, "the soft cap is not positive", m.cap)
+    attention.need_float(n.softcap, m.cap)
     if m.tanh then n.factor = n.factor * cap * attention.factor(m.steepness, m.flattened) end
   end
   attention.need_float(n.factor, m.q)

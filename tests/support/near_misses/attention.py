@@ -189,6 +189,10 @@ OF = {
              *((f"[2,4,8,16] {x}", f"[1,4,8,16] {x}") for x in "qkv")),
         near("a soft cap, and a scale for each head", "the soft cap is not positive",
              ("{50.0}", "{-50.0}")),
+        near("a soft cap, and a scale for each head", "the scale is not exact as a float",
+             ("float", "double"), ("{50.0}", "{0.1}")),
+        near("a soft cap, and a scale for each head", "the scale is out of a float's range",
+             ("float", "double"), ("{50.0}", "{1e40}")),
         near("the scale after the mask", "the scale after the mask turns its sign",
              ("{0.25}", "{-0.25}")),
         *(near("a sink of zero", reason, *changes)
