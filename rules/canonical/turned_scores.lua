@@ -62,6 +62,9 @@ return rule {
     -- How the new softmax is turned to make the old one.
     m.swap, m.turned = axis == rank - 2 and swap, axis == rank - 2 and after(swap, turn) or turn
     need(m.turn or m.swap, "it is the last axis already", m.softmax)
+    -- transposed_product would turn what is made of it again, for ever.
+    local made = m.a.producer
+    need(not m.swap or not made or made.op ~= "Softmax", "they are no scores but a product with a softmax", product)
     need(not moves(m.turned) or helps(m.softmax.outputs[1]), "nothing takes the Transpose away", m.softmax)
     for _, step in ipairs(m.step) do
       need(step.outputs[1]:rank() == rank, "a step makes it larger", step)

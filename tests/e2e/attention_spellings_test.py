@@ -269,6 +269,21 @@ class Spellings(program.ProgramTest):
         source = self.write("m.onnx", model.SerializeToString())
         self.run_ok("run", *program.packs(), source, "-o", "out.onnx")
 
+    def test_softmax_over_rows_of_a_product_with_a_softmax(self):
+        """Likewise: scores that turn, and what is multiplied with them."""
+        for last in ("y = MatMul(v, p)", "y = Identity(p)"):
+            with self.subTest(last):
+                model = make.model(f"""
+                    g (float[1,4,4] a, float[1,4,4] b, float[1,4,4] v)
+                    => (float[1,4,4] y) {{
+                      r = Softmax <axis = -1> (a) s = MatMul(r, b)
+                      p = Softmax <axis = -2> (s) {last} }}""")
+                source = self.write("m.onnx", model.SerializeToString())
+                self.run_ok("run", *program.packs(), source, "-o", "out.onnx")
+                self.assertEqual(numbers.disagreements(
+                    source, self.folder / "out.onnx", model,
+                    feeds(model, 2)), [])
+
 
 if __name__ == "__main__":
     unittest.main()

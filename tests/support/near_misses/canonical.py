@@ -267,6 +267,8 @@ OF = {
         near("keys by queries", "they are no scores", ("[2,6,16] k", "[6,16] k")),
         near("keys by queries", "they are no scores", ("[2,16,8] q", "[16,8] q")),
         near("keys by queries", "it is the last axis already", ("axis = 1", "axis = 2")),
+        near("keys by queries", "they are no scores but a product with a softmax",
+             ("s = MatMul(k, q)", "r = Softmax <axis = -1> (k) s = MatMul(r, q)")),
         near("keys by queries", "a step makes it larger", ("[6,1] m", "[1,2,6,8] m")),
         near("keys by queries", None, (", float[6,1] m", ""), ("a = Add(s, m)", "a = Mul(s, m)"),
              ("y) {", "y) <float[6,1] m = {1,2,3,4,5,6}> {")),
