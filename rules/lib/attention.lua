@@ -317,8 +317,9 @@ function attention.steps(m)
   return steps, after
 end
 
--- What any score is lost in when it is added, though it is far from the lowest number.
-local HIDING = -1e30
+-- What any score is lost in when it is added, though it is far from the lowest number; and what HIDING is lost in, in
+-- float.
+local HIDING, LOWEST = -1e30, -3e37
 
 -- What a value was before it was only moved or repeated.
 local MOVES = { Expand = true, Gather = true, Reshape = true, Slice = true, Squeeze = true, Unsqueeze = true }
@@ -327,28 +328,38 @@ local function origin(x)
   return x
 end
 
--- Whether the step adds nothing, or what hides a score even beside HIDING: 0 or -3e38.
+-- Whether all numbers of x are whole: they were no floats, or are what is left of 1.
+local function is_whole(x)
+  local node = origin(x).producer
+  if node and node.op == "Cast" then return node.inputs[1]:type("bool", "int32", "int64") end
+  if node and node.op == "Sub" then return is_whole(node.inputs[1]) and is_whole(node.inputs[2]) end
+  return x:among(0, 1)
+end
+
+-- Whether the step adds nothing, or what hides a score even beside HIDING: 0 or -3e38, or -3e38 some times.
 local function hides_all(step)
-  local function hides(x) return (x:scalar() or 0) * step.after < -1e37 end
+  local function hides(x) return (x:scalar() or 0) * step.after < LOWEST end
   if step.fill then return step.op ~= "guard" and hides(step.fill) end
   local node = step.op == "Add" and origin(step.mask).producer
   if not node or (node.op ~= "Mul" and node.op ~= "Where") then return false end
-  return hides(node.inputs[#node.inputs - 1]) or hides(node.inputs[#node.inputs])
+  local a, b = node.inputs[#node.inputs - 1], node.inputs[#node.inputs]
+  if hides(b) then a, b = b, a end
+  return hides(a) and (node.op == "Mul" and is_whole(b) or node.op == "Where" and b:among(0))
 end
 
 -- The number that hides a score when it is added, for the fill of `step` that hides it by taking its place; `masks` are
--- all that there are.
+-- all that there are. It is far below any score where it stands, and after all scales.
 local function hiding_number(step, masks, dtype)
   local fill = step.fill
   local number = need(fill:scalar(), "the fill of the mask is not a constant", fill)
-  if number * step.after < -1e37 then return number end
+  local highest = math.max(number, number * step.after)
+  if highest < -1e37 then return number end
   -- No score of a row that sees a key is near the fill, and a score and HIDING make HIDING: a row that hides every key
   -- gives the mean of all values that no other mask takes away, as it did.
-  need(step.mask and number * step.after <= -1e4 and dtype ~= "float16", "the fill of the mask is too small to be a mask",
-    fill)
+  need(step.mask and highest <= -1e4 and dtype ~= "float16", "the fill of the mask is too small to be a mask", fill)
   for _, other in ipairs(masks) do
     local same = other.fill and other.mask and other.fill:scalar() == number and other.after == step.after
-    need(same or hides_all(other), "the fill of the mask is too small beside another mask", fill)
+    need(same or dtype ~= "double" and hides_all(other), "the fill of the mask is too small beside another mask", fill)
   end
   return HIDING / step.after
 end

@@ -2,6 +2,7 @@
 gives the numbers of the original, and what would not is left alone.
 """
 
+import itertools
 import unittest
 
 import numpy as np
@@ -44,6 +45,28 @@ g ({name}[1,2,{S},8] q, {name}[1,2,{S},8] k, {name}[1,2,{S},8] v, {masks})
   a0 = MatMul(q, kt)
 {sums}
   p = Softmax <axis = -1> (a{count})
+  y = MatMul(p, v)
+}}
+"""
+
+
+def chosen_beside(name, fill, low, other, after):
+    """Where hides, and one that is added takes the place of `other`; all is
+    scaled."""
+    return f"""
+<ir_version: 8, opset_import: ["": 17]>
+g ({name}[1,2,{S},8] q, {name}[1,2,{S},8] k, {name}[1,2,{S},8] v,
+   bool[1,1,{S},{S}] keep, bool[1,1,1,{S}] real, {name}[1,1,{S},{S}] m)
+  => ({name}[1,2,{S},8] y)
+<{name} fill = {{{fill}}}, {name} low = {{{low}}}, {name} zero = {{0.0}},
+ {name} after = {{{after}}}> {{
+  kt = Transpose <perm = [0,1,3,2]> (k)
+  s = MatMul(q, kt)
+  w = Where(keep, s, fill)
+  n = Where(real, {other}, low)
+  a = Add(w, n)
+  b = Mul(a, after)
+  p = Softmax <axis = -1> (b)
   y = MatMul(p, v)
 }}
 """
@@ -147,6 +170,26 @@ class Masks(program.ProgramTest):
         for target in ("portable", "onnx", "ort"):
             with self.subTest(target=target):
                 self.agree(text, feeds, 1e-4, fused=1, target=target)
+
+    def test_chosen_beside_an_added_one(self):
+        rng = np.random.default_rng(5)
+        cases = itertools.product(
+            ("float", "double"), (-10, -1e4, -1e9, -1e36, -3e38),
+            (-1e37, -3e37, -3.4e38), ("zero", "m"), (0.125, 1, 1000))
+        fused = 0
+        for name, fill, low, other, after in cases:
+            dtype = np.dtype(name.replace("float", "float32")).type
+            with self.subTest(name=name, fill=fill, low=low, other=other,
+                              after=after):
+                feeds = self.feeds(rng, dtype)
+                feeds["keep"] = ~hidden(rng)
+                # Row 2 sees no key for both.
+                feeds["real"] = rng.random((1, 1, 1, S)) < 0.5
+                feeds["keep"][..., 2, :] = ~feeds["real"][..., 0, :]
+                feeds["m"] = rng.normal(size=(1, 1, S, S)).astype(dtype)
+                fused += self.agree(
+                    chosen_beside(name, fill, low, other, after), feeds, 1e-4)
+        self.assertGreater(fused, 30)
 
 
 if __name__ == "__main__":

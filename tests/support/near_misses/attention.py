@@ -231,6 +231,39 @@ OF = {
               ("zero = {0.0}", "zero = {0.0}, float low = {-3.4e38}"),
              ("w = Where(hide, fill, s)",
               "m = Where(keep, zero, low) a = Add(s, m) w = Where(hide, fill, a)")),
+        # Beside a mask that adds more than nothing, or that HIDING is not lost in.
+        *(near("a mask of -1e9 and no other", "the fill of the mask is too small beside another mask",
+               ("keep)", "keep, bool[8,8] real, float[8,8] m)"),
+               ("fill = {-1e9}", f"fill = {{-1e9}}, float low = {{{low}}}, float zero = {{0.0}}"),
+               ("p = Softmax <axis = -1> (w)", other + " a = Add(w, n) p = Softmax <axis = -1> (a)"),
+               *changes)
+          for low, other, *changes in (
+              ("-3e38", "n = Where(real, m, low)"),
+              ("-3e38", "n = Where(real, low, m)"),
+              ("-3e38", "n = Mul(m, low)"),
+              ("-3e38", "f = Sub(zero, m) n = Mul(f, low)"),
+              ("-3e38", "f = Cast <to = 1> (real) g = Sub(m, f) n = Mul(g, low)"),
+              ("-3e38", "h = Cast <to = 10> (m) f = Cast <to = 1> (h) n = Mul(f, low)"),
+              ("-2e37", "n = Where(real, zero, low)"),
+              ("-3e38", "n = Where(real, zero, low)", ("float", "double")))),
+        *(near("a mask of -1e9 and no other", None,
+               ("keep)", "keep, bool[8,8] real)"),
+               ("fill = {-1e9}", "fill = {-1e9}, float low = {-3e38}, float one = {1.0}, float zero = {0.0}"),
+               ("p = Softmax <axis = -1> (w)", other + " a = Add(w, n) p = Softmax <axis = -1> (a)"),
+               gives=other + """
+               hiding = Constant <value = float {-1e30}> ()
+               shown = Where(keep, zero, hiding)
+               mask = Add(shown, n)
+               y = ruleengine.ScaledDotProductAttention
+                 <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""")
+          for other in ("n = Where(real, zero, low)", "n = Where(real, low, zero)",
+                        "f = Cast <to = 1> (real) n = Mul(f, low)",
+                        "f = Cast <to = 1> (real) g = Sub(one, f) n = Mul(low, g)")),
+        # What it takes the place of is not yet scaled.
+        *(near("a mask of -1e9 and no other", "the fill of the mask is too small to be a mask",
+               ("fill = {-1e9}", f"fill = {{{fill}}}, float t = {{{scale}}}"),
+               ("p = Softmax <axis = -1> (w)", "a = Mul(w, t) p = Softmax <axis = -1> (a)"))
+          for fill, scale in (("-10.0", "1000.0"), ("-1.0", "1e38"), ("-1e5", "0.01"))),
         near("divided", "the fill of the mask is too small to be a mask",
              ("c = {4.0}", "c = {4.0}, float low = {-1e9}"),
              ("p = Softmax <axis = -1> (d)", "e = Max(d, low) p = Softmax <axis = -1> (e)")),
