@@ -161,6 +161,111 @@ OF = {
         near("halves", "the rank of the angles is unknown", ("float[4,4] c", "float[] c"),
              ("y) <", "y) <float[2,3,4,4] ac, float[2,3,4,4] bc, ")),
     ],
+    "targets/ort/rotary_embedding.lua": [
+        *(near("halves of heads, angles of each batch its own", reason, *changes)
+          for reason, *changes in (
+              ("the rank of the angles is unknown", ("float[2,4,4] f", "float[] f"),
+               ("t = Concat <axis = -1>", "t = Concat <axis = 2>")),
+              ("the angles are not one for each pair", ("[2,4,4] f", "[4] f, int64[2,4,8] i"),
+               ("c0 = Cos(t)", "g = Gather(t, i) c0 = Cos(g)"), ("Sin(t)", "Sin(g)")),
+              ("a step looks at the last axis", ("xc = Mul(x, c)",
+               "c1 = Slice(c, zero, heads, last) xc = Mul(x, c1)")))),
+        # What is doubled otherwise: of another axis than the last, and put on other axes.
+        *(near("neighbours, angles as for halves", "the angles are doubled otherwise",
+               ("[2,1,4,4] f", f"[{sizes}] f"), *changes, ("int64[1] zero = {0}",
+                "int64[1] zero = {0}, int64[1] axis = {%d}, int64[%d] twos = {%s},"
+                " int64[%d] flat = {%s}" % (axis, twos.count(",") + 1, twos,
+                                            flat.count(",") + 1, flat)),
+               ("t = Concat <axis = -1> (f, f)",
+                "u = Unsqueeze(f, axis) w = Tile(u, twos) t = Reshape(w, flat)"))
+          for sizes, axis, twos, flat, *changes in (
+              ("2,2", 0, "1,1,1", "1,4", ("[2,3,4,8]", "[2,3,2,4]"), ("{2,3,4,8}", "{2,3,2,4}")),
+              ("4,4", -1, "1,1,2", "4,1,8", ("[2,3,4,8]", "[2,4,4,8]"), ("{2,3,4,8}", "{2,4,4,8}")),
+              ("2,1,4,4", -1, "1,2,1,1,1", "2,1,4,8"),
+              ("2,1,4,4", -1, "1,1,1,1,2", "1,2,4,8", ("[2,3,4,8]", "[2,2,4,8]"),
+               ("{2,3,4,8}", "{2,2,4,8}")))),
+        near("neighbours, angles as for halves", None, ("[2,3,4,8]", "[2,3,1,1,8]"),
+             ("int64[4] whole = {2,3,4,8}", "int64[5] whole = {2,3,1,1,8}"),
+             ("[2,1,4,4] f", "[1,4] f"), ("last = {3}", "last = {4}"),
+             ("int64[1] zero = {0}", "int64[3] twos = {1,1,2}, int64[2] flat = {1,8},"
+              " int64[5] pairs = {2,3,1,4,2}, int64 even = {0}, int64 odd = {1}"),
+             (", int64[1] one = {1}, int64[1] two = {2}, int64[1] far = {100}, int64[1] last = {4}",
+              ""),
+             ("t = Concat <axis = -1> (f, f)",
+              "u = Unsqueeze(f, behind) w = Tile(u, twos) t = Reshape(w, flat)"
+              " p2 = Reshape(x, pairs)"),
+             ("a = Slice(x, zero, far, last, two)", "a = Gather <axis = -1> (p2, even)"),
+             ("b = Slice(x, one, far, last, two)", "b = Gather <axis = -1> (p2, odd)")),
+        near("neighbours, heads behind tokens, scaled angles of no batch",
+             "the angles are not one for each pair",
+             ("s0 = Sin(m)", "g = Gather <axis = 1> (m, order) s0 = Sin(g)"),
+             ("int64[1] two = {2}", "int64[1] two = {2}, int64[8] order = {6,7,0,1,3,2,5,4}")),
+    ],
+    "targets/ort/complex_rotary_embedding.lua": [
+        near("the first pair and the second", "these are not the elements to turn",
+             ("int64 zero = {0}, int64 one = {1}", "int64[1] zero = {0}, int64[1] one = {1},"
+              " int64[1] two = {2}, int64[1] fourth = {3}"),
+             ("a = Gather <axis = 3> (p, zero)",
+              "p0 = Slice(p, zero, one, fourth) a = Squeeze(p0, fourth)"),
+             ("b = Gather <axis = 3> (p, one)",
+              "p1 = Slice(p, one, two, fourth) b = Squeeze(p1, fourth)")),
+        # Halves, as what looks like pairs.
+        *(near("neighbours, heads behind tokens", "these are no pairs",
+               ("int64 zero = {0}, int64 one = {1}", "int64[2] out = {3,4}"),
+               ("b = Gather <axis = -1> (p, one)", "b = Squeeze(p1, out)"), *changes)
+          for changes in (
+              (("int64[2] out = {3,4}", "int64[1] out = {3}"), ("{2,4,3,4,2}", "{2,4,3,1,8}"),
+               ("a = Gather <axis = -1> (p, zero)",
+                "p0, p1 = Split <axis = -1, num_outputs = 2> (p) a = Squeeze(p0, out)")),
+              (("3,8]", "3,4]"), ("{2,4,3,8}", "{2,4,3,4}"), ("[4,1,4]", "[4,1,2]"),
+               ("int64[5] pairs = {2,4,3,4,2}", "int64[6] pairs = {2,4,3,1,2,2}"),
+               ("a = Gather <axis = -1> (p, zero)",
+                "p0, p1 = Split <axis = 4, num_outputs = 2> (p) a = Squeeze(p0, out)")))),
+        # The angles of a token go elsewhere where an axis of one is left out.
+        *(near("neighbours, heads behind tokens", reason, ("[2,4,3,8]", f"[{sizes},2]"),
+               ("{2,4,3,4,2}", "{%s,1,2}" % sizes), ("{2,4,3,8}", "{%s,2}" % sizes),
+               ("[4,1,4]", "[3,1,1]"), ("int64 zero = {0}, int64 one = {1}",
+                "int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2},"
+                " int64[%d] out = {%s}, int64[%d] more = {%s}"
+                % (out.count(",") + 1, out, more.count(",") + 1, more)),
+               ("a = Gather <axis = -1> (p, zero)",
+                "p0 = Slice(p, zero, one, behind) a = Squeeze(p0, out)"),
+               ("b = Gather <axis = -1> (p, one)",
+                "p1 = Slice(p, one, two, behind) b = Squeeze(p1, out)"),
+               ("(real, behind)", "(real, more)"), ("(imaginary, behind)", "(imaginary, more)"))
+          for reason, sizes, out, more in (
+              ("these are no pairs", "1,3,3", "0", "4"),
+              ("it is not one half that is turned", "3,3,1", "3,4", "3,4"))),
+        near("neighbours, heads behind tokens", "the pairs are put together elsewhere",
+             ("behind = {-1}", "behind = {3,5}"), ("[1] behind", "[2] behind"),
+             ("q = Concat <axis = -1>", "q = Concat <axis = 4>")),
+        near("neighbours, heads behind tokens", None, ("[2,4,3,8]", "[2,4,3,1,8]"),
+             ("int64[4] whole = {2,4,3,8}", "int64[5] whole = {2,4,3,1,8}"), ("[4,1,4]", "[3,4]")),
+        near("halves", "the halves are put together elsewhere", ("<axis = -1> (real",
+             "<axis = 2> (real"), ("[2,3,4,8] y", "[2,3,8,4] y")),
+        near("halves", "the angles are not one for each pair", ("float[4,4]", "float[1,1,1,4,4]"),
+             ("[2,3,4,8] y", "[1,2,3,4,8] y")),
+        near("neighbours, heads behind tokens", "sines and cosines differ in shape",
+             ("[2,4,3,8]", "[2,4,4,8]"), ("{2,4,3,", "{2,4,4,"), ("[4,1,4] s", "[4,4] s")),
+        near("neighbours, heads behind tokens", "the number of heads is not known",
+             ("[2,4,3,8]", "[2,4,0,8]"), ("{2,4,3,", "{2,4,0,")),
+        near("halves", None, ("float[4,4]", "float[1,1,4,4]"), gives="""
+             heads = Constant <value = int64[1] {1}> ()
+             c0 = Squeeze(c, heads)
+             first = Constant <value = int64[1] {0}> ()
+             c1 = Squeeze(c0, first)
+             s0 = Squeeze(s, heads)
+             s1 = Squeeze(s0, first)
+             y = com.microsoft.RotaryEmbedding(x, first, c1, s1)"""),
+    ],
+    "targets/ort/rotary_before_transpose.lua": [
+        near("whole heads", "the size of the heads is not known", ("3,8] x", "3,D] x"),
+             ("4,8] y", "4,D] y")),
+        near("whole heads", "the size of the heads is not known", ("3,8] x", "0,8] x"),
+             ("3,4,8] y", "0,4,8] y")),
+        near("batches behind", None, ("[4,2,3,8] x", "[2,2,3,8] x"), ("[4,4]", "[2,4]"),
+             ("[2,3,4,8] y", "[2,3,2,8] y")),
+    ],
     "targets/onnx/rotary_embedding.lua": [
         *(near("halves of heads, angles of each batch its own", reason, *changes)
           for reason, *changes in (
@@ -209,7 +314,21 @@ OF = {
               ("it is not two parts of one", ("far = {100}", "far = {9}"), ("10] y", "9] y")),
               ("it is not two parts of one", ("10] x", "N] x"), ("10] y", "Z] y")),
               ("the parts are put together elsewhere", ("10] x", "16] x"), ("4,10] y", "8,8] y"),
-               ("Concat <axis = -1>", "Concat <axis = 2>")))),
+               ("Concat <axis = -1>", "Concat <axis = 2>")),
+              ("it is not two parts of one", ("float[2,4,4] s", "float[2,4,4] s, int64[1] end"),
+               ("b = Slice(x, part, far", "b = Slice(x, part, end"), ("10] y", "Z] y")),
+              ("it is not two parts of one", ("float[2,4,4] s", "float[2,4,4] s, int64[1] end"),
+               ("a = Slice(x, zero, part", "a = Slice(x, zero, end"), ("10] y", "Z] y")))),
+        near("slices", None, ("[2,3,4,10]", "[2,4,10]"), ("last = {3}", "last = {2}"),
+             ("interleaved = 1", "interleaved = 1, num_heads = 1")),
+        near("heads behind tokens", "the angles are not one for each pair",
+             ("[2,4,4]", "[2,4,12]"), ("num_heads = 3", "num_heads = 1")),
+        *(near("heads behind tokens", "heads are merged otherwise", ("[2,4,4]", f"[{angles}]"),
+               ("int64[3] flat = {0,0,24}", flat), ("num_heads = 3", f"num_heads = {heads}"))
+          for angles, flat, heads in (
+              ("2,3,4", "int64[4] flat = {2,4,3,8}", 4),
+              ("1,4,4", "int64[3] flat = {1,4,48}", 6),
+              ("2,2,4", "int64[3] flat = {2,2,48}", 6))),
     ],
     "targets/ort/fast_gelu.lua": [
         near("half of it first", "FastGelu wants an axis", ("[2,3] ", " ")),
