@@ -39,6 +39,10 @@ return rule {
         (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <group = [0,1], gain = 0.5> (x) }]],
       rejected = "the attribute gain is not known",
       options = { all_reduce = "acme::AllReduce" } },
+    { "a gather along nobody knows what", [[
+        (float[4,8] x) => (float[8,8] y) { y = acme.AllGather <group = [0,1]> (x) }]],
+      rejected = "the node does not say its axis",
+      options = { all_gather = "acme::AllGather" } },
     { "nobody says how many", [[
         (float[4,8] x) => (float[4,8] y) { y = com.microsoft.AllReduce(x) }]],
       rejected = "the node does not say its ranks",
