@@ -2,6 +2,7 @@
 
 local MOVES = { Expand = true, Gather = true, Identity = true, Reshape = true, Slice = true, Squeeze = true,
   Transpose = true, Trilu = true, Unsqueeze = true }
+local HIDES = { Add = true, Div = true, Mul = true, Sub = true, Where = true }
 
 -- Whether x is made of zeros and ones: truth values as numbers, or parts of such a constant.
 local function is_choice(x)
@@ -9,6 +10,17 @@ local function is_choice(x)
   local node = x.producer
   if node and node.op == "Cast" and node.inputs[1].dtype == "bool" then return true end
   return x:among(0, 1)
+end
+
+-- Whether a constant hides some of x by -inf, no more than `steps` steps ago: times 0 that is not a number.
+local function holds_infinity(x, steps)
+  if x:const() then return x:among(0, -math.huge) and not x:among(0) end
+  local node = x.producer
+  if steps == 0 or not node or not HIDES[node.op] and not MOVES[node.op] then return false end
+  for _, input in ipairs(node.inputs) do
+    if holds_infinity(input, steps - 1) then return true end
+  end
+  return false
 end
 
 -- The number that stands in y where b is 0; where b is 1, y is 0.
@@ -43,6 +55,7 @@ return rule {
 
   where = function(m)
     need(is_choice(m.b), "they are not known to be zeros and ones", m.b)
+    need(not holds_infinity(m.x, 5), "some of it is -inf, and 0 times that is not a number", m.x)
     m.number = m.y and only_number(m.b, m.y)
   end,
 

@@ -224,6 +224,15 @@ OF = {
         *(near("what is added is a constant", "it adds another number",
                ("b = {1.0,0.0,1.0}", "b = {0.0,0.0,1.0}"), ("{0.0,-9.0,0.0}", added))
           for added in ("{0.0,5.0,0.0}", "{5.0,0.0,0.0}")),
+        *(near("what is added is a constant", "some of it is -inf",
+               ("x) =>", "x, bool[2,3] keep) =>"),
+               ("float[1,3] c", "float[3] m = {0.0,-inf,0.0}, float low = {-inf}, float half = {0.5}, float[1,3] c"),
+               ("Mul(b, x)", "Mul(b, z)"), ("          a = ", f"          {hidden} a = "))
+          for hidden in ("z = Add(x, m)", "s = Where(keep, x, low) t = Mul(s, half) z = Identity(t)")),
+        near("what is added is a constant", None, ("b = {1", "m = {0.0,0.0,0.0}, float[1,3] b = {1"),
+             ("Mul(b, x)", "Mul(b, z)"), ("          a = ", "          z = Add(x, m) a = "), gives="""
+             z = Add(x, m) shown = Constant <value = bool[1,3] {1,0,1}> ()
+             low = Constant <value = float {-9.0}> () y = Where(shown, z, low)"""),
         near("what is added is a constant", None, ("x) =>", "x, float[1,3] c) =>"),
              (", float[1,3] c = {0.0,-9.0,0.0}", "")),
         near("causal attention of old", None, ("float c = {10000.0}",
