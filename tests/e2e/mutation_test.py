@@ -118,8 +118,10 @@ def numbers_of(model, feeds):
 
 def in_runtime(model, feeds):
     """Outputs; None where ONNX Runtime does not take the model. Of nothing it is
-    not asked: some of its kernels divide by sizes, which ends the process."""
-    if any(array.size == 0 for array in feeds.values()):
+    not asked: some of its kernels divide by sizes, which ends the process, as
+    does Split where a part is left out."""
+    if any(array.size == 0 for array in feeds.values()) or any(
+            n.op_type == "Split" and "" in n.output for n in model.graph.node):
         return None
     try:
         return numbers_of(model, feeds)
