@@ -208,10 +208,12 @@ function attention.sink_mask(op, m, mask, sizes)
   if mask and mask.dtype == "bool" then mask = op.Where(mask, 0, -math.huge) end
   local pads, rank = {}, #sizes
   for i = 1, 2 * rank do pads[i] = i == 2 * rank and 1 or 0 end
+  local function along(x, i) return x and i > rank - x:rank() and (x:dim(i - 1 - rank) or sizes[rank + 1 - i]) or 1 end
   local wide, column = {}, {}
   for i = 1, rank do
-    local own = mask and i > rank - mask:rank() and mask:dim(i - 1 - rank) or 1
-    local size = own ~= 1 and own or m.sink and m.sink:dim(i - 1) or 1
+    local own, others, size = along(mask, i), along(m.sink, i), sizes[rank + 1 - i]
+    -- Of two sizes that are not known to be one, any may be 1.
+    if own == others or others == 1 then size = own elseif own == 1 then size = others end
     wide[i], column[i] = size, size
   end
   wide[rank], column[rank] = sizes[1], 1

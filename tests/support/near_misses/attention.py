@@ -212,6 +212,20 @@ OF = {
                ("to = {-1}", "to = {6}")))),
         near("a sink of zero", None, ("from = {0}", "from = {1}"), ("6,16] v", "5,16] v")),
         near("a sink of zero", None, ("axis = -1", "axis = 2")),
+        # As large as the scores is what may be 1 or more when it runs.
+        *(near("a sink for each head", None, *changes, gives="""
+               one = Constant <value = int64[8] {0,0,0,0,0,0,1,0}> ()
+               kp = Pad(k, one)
+               vp = Pad(v, one)
+               shown = Constant <value = int64[4] {2,4,1,6}> ()
+               me = Expand(m, shown)
+               column = Constant <value = int64[4] {2,4,1,1}> ()
+               se = Expand(sink, column)
+               mask = Concat <axis = -1> (me, se)
+               y = ruleengine.ScaledDotProductAttention
+                 <num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)""")
+          for changes in ([("[2,1,1,6] m", "[2,N,1,6] m")], [("[1,4,1,1] sink", "[N,4,1,1] sink")],
+                          [("[2,1,1,6] m", "[N,M,1,6] m"), ("[1,4,1,1] sink", "[B,4,1,1] sink")])),
         near("a sink of zero", "the scores are centred before the sink",
              ("c = Pad(s, pads)", "r = ReduceMax(s, last) d = Sub(s, r) c = Pad(d, pads)")),
         near("a sink for each head", None, ("c = Concat <axis = -1>", "c = Concat <axis = 2>"),
