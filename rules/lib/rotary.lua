@@ -79,15 +79,15 @@ local function need_slice(slice, from, step)
     "these are not the elements to turn", slice)
 end
 
--- Whether it is the two columns of x as [_,_,_,D/2,2] that were found.
+-- Whether it is the two columns of x as [...,2] that were found.
 local function need_columns(m, x)
   local cut = m.cut.outputs[1]
-  need(cut:dim(-1) == 2 and cut:rank() == 5, "these are no pairs", cut)
+  need(cut:dim(-1) == 2, "these are no pairs", cut)
   for i, column in ipairs{m.even, m.odd} do
     local made = column.outputs[1]
     for axis = 0, 2 do need(made:dim(axis) == x:dim(axis), "these are no pairs", made) end
     if m.columns or column.op == "Gather" then
-      need(is_last((m.columns or column).attrs.axis, 5), "these are not the elements to turn", made)
+      need(is_last((m.columns or column).attrs.axis, cut:rank()), "these are not the elements to turn", made)
     else
       need_slice(i == 1 and m.even_slice or m.odd_slice, i - 1, 1)
     end
