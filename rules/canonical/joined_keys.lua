@@ -9,9 +9,7 @@ return rule {
   phase = "canonical",
 
   match = function(op, q, a, b)
-    q:shape "... _ D"
-    a:shape "... D _"
-    b:shape "... D _"
+    a:shape "... _ _"
     return op.Concat{op.MatMul(q, a), op.MatMul(q, b), axis = -1}
   end,
 

@@ -8,7 +8,7 @@ return rule {
   match = function(op, x, v, axes)
     local e = op.Exp(x)
     local sum = either(op.ReduceSum(e, axes),
-      op.Unsqueeze(op.ReduceSum{e, axes, keepdims = 0}, any):shape "... 1")
+      op.Unsqueeze(op.ReduceSum{e, axes, attrs = any}, any):shape "... 1":as "unsqueezed")
     local inverse = op.Reciprocal(sum)
     local product = op.MatMul(e, v)
     return either(
@@ -21,6 +21,7 @@ return rule {
   where = function(m)
     local axes = not m.axes and {-1} or need(m.axes:constant(), "the axes are not constant", m.axes)
     need(#axes == 1 and (axes[1] == -1 or axes[1] + 1 == m.x:rank()), "the sum is not over the last axis", m.axes)
+    need(not m.unsqueezed or m.unsqueezed.outputs[1]:rank() == m.x:rank(), "the sum lies along other axes", m.x)
     need(not m.v or (m.v:rank() or 0) > 1, "the values are no matrix", m.v)
   end,
 

@@ -31,7 +31,7 @@ function window.need_block(m)
   need(#m.shift == 2 and m.shift[1] >= 0 and m.shift[2] >= 0, "shift_size is not two numbers from 0 on", m.x)
   need((m.x:rank() or 4) == 4, "x is not [batch, height, width, channels]", m.x)
   local C = m.qkv_w:rank() == 2 and m.qkv_w:dim(1)
-  need(m.H > 0 and type(C) == "number" and C % m.H == 0, "the channels are no multiple of num_heads", m.x)
+  need(type(C) == "number" and C % m.H == 0, "the channels are no multiple of num_heads", m.x)
   return C
 end
 

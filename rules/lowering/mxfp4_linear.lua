@@ -12,7 +12,6 @@ return rule {
   phase = "target",
 
   match = function(op, x, w, x_scale, w_scale, b, dtype, group)
-    x:shape "... K"
     w:shape "K N"
     w_scale:shape "_ N"
     return op.tensor_cast.mxfp4_linear{x, w, x_scale, w_scale, maybe(b), out_dtype = dtype, group_size = group}

@@ -11,7 +11,6 @@ return rule {
   phase = "target",
 
   match = function(op, q, k, v, table, index, spatial, side, H, D, dropout)
-    q:shape "_ H N D"
     k:shape "_ H N D"
     v:shape "_ H N D"
     return op.ruleengine.SwinAttention{q, k, v, table, index, spatial,

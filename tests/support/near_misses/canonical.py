@@ -143,6 +143,13 @@ OF = {
              "ReduceSum(e, last)"), ("u = Unsqueeze(s, last)", "u = Unsqueeze(s, front)"),
              ("int64[1] last = {2}", "int64[1] last = {2}, int64[1] front = {0}"),
              ("[2,6,5] y", "[1,2,6,5] y")),
+        # A sum for each batch of values.
+        *(near("divided after the values are weighed", reason, ("[2,6,8] x", "[6,8] x"),
+               ("[2,8,5] v", "[6,8,5] v"), ("[2,6,5] y", "[6,6,5] y"),
+               ("ReduceSum <keepdims = 0>", f"ReduceSum <keepdims = {kept}>"), ("last = {2}", f"last = {{1}}, {more}"),
+               ("u = Unsqueeze(s, last)", "u = Unsqueeze(s, more)"))
+          for reason, kept, more in (("the sum lies along other axes", 0, "int64[2] more = {1,2}"),
+                                     ("the sum lies along other axes", 1, "int64[1] more = {1}"))),
         near("divided after the values are weighed", None,
              ("u = Unsqueeze(s, last)", "u = Unsqueeze(s, one)"), ("[2,6,8] x", "[2,8,8] x"),
              ("int64[1] last = {2}", "int64[1] last = {2}, int64[1] one = {1}"),
@@ -262,6 +269,10 @@ OF = {
     "canonical/shared_probabilities.lua": [
         near("two values", "the ranks differ", ("[2,4,6,16] v", "[6,16] v"),
              ("[2,4,6,24] w", "[6,24] w")),
+        near("two values", None, ("axis = -1", "axis = 2")),
+        near("two values", None, ("z) {", "z) <float one = {1.0}> {"),
+             ("p = Softmax <axis = -1> (x)",
+              "s = Softmax <axis = -1> (x) n = IsNaN(s) p = Where(n, one, s)")),
         near("two values", "the values are of unknown width", ("[2,4,6,16] v", "[2,4,6,N] v"),
              ("[2,4,8,16] y", "[2,4,8,N] y")),
     ],
@@ -301,6 +312,11 @@ OF = {
              ("[2,4,1,16,5] a", "[N,4,1,16,5] a")),
         near("keys of all windows, and of each", None, ("axis = -1", "axis = 3"),
              ("16,5] a", "16,8] a"), ("3,8,13] y", "3,16,8] y")),
+        near("keys of all windows, and of each", None, ("axis = -1", "axis = 3"),
+             ("16,5] a", "16,8] a"), ("[2,4,3,8,16] q", "[] q"), ("[2,4,3,8,13] y", "[] y")),
+        near("keys of all windows, and of each", None, ("[2,4,1,16,5] a", "[16] a"),
+             ("[2,4,3,16,8] b", "[16] b"), ("[2,4,3,8,16] q", "[] q"),
+             ("[2,4,3,8,13] y", "[] y")),
     ],
     "canonical/joined_values.lua": [
         *(near("two slices", reason, *changes)
@@ -317,6 +333,9 @@ OF = {
                ("[2,4,2,16] w", "[2,4,1,16] w")),
               ("the batches differ", ("[2,4,5,16] v", "[N,4,5,16] v")))),
         near("two slices", None, ("zero = {0}", "zero = {1}"), ("[2,4,5,16] v", "[2,4,4,16] v")),
+        near("two slices", None, ("zero = {0}", "zero = {1}, int64[1] four = {4}"),
+             ("[2,4,5,16] v", "[2,4,4,16] v"), ("(p, five, end", "(p, four, end"),
+             ("[2,4,2,16] w", "[2,4,3,16] w")),
         near("a split", "it is not the last axis", ("axis = 3", "axis = 2"),
              ("[2,4,8,7] p", "[2,4,7,5] p"),
              ("[1,4,2,16] w", "[1,4,5,16] w"),
@@ -342,7 +361,11 @@ OF = {
               ("the rank is unknown", ("float[B,4] x", "float[] x"), ("float[B,4] z", "float[] z")),
               ("it is assigned to a part", ("float[B,4] y", "float[A,4] y")),
               ("the places are not expanded", ("ce = Expand(c, sizes)", "ce = Identity(c)")),
+              ("the places are not expanded", ("cu = Unsqueeze(ce, last)",
+               "cn = Unsqueeze(ce, last) cu = Abs(cn)")),
               ("some axes have no places", ("float[B,4] x", "float[B,4,1] x"),
                ("float[B,4] y", "float[B,4,1] y"), ("float[B,4] z", "float[B,4,1] z")))),
+        near("every row and column", None, ("[B,4]", "[2,2]"), ("four = {4}", "four = {2}"),
+             ("last = {-1}", "last = {1}"), ("axis = -1", "axis = 1")),
     ],
 }

@@ -167,6 +167,10 @@ OF = {
         near("two groups", None, ("[2,5] ws", "[2,1] ws")),
     ],
     "lowering/swin_attention.lua": [
+        near("one window, which needs no roll", "the size of the map is not known",
+             ("index) =>", "index, float[H] z) =>"), ("int64[7] spatial = {2,2,2,2,2,0,0}",
+              "int64[1] two = {2}, int64[5] more = {2,2,2,0,0}"), ("y = ruleengine.",
+              "h = Shape(z) spatial = Concat <axis = 0> (two, h, more) y = ruleengine.")),
         *(near("one window, which needs no roll", None, (f"[2,2,4,3] {x}", f"[2,1,4,3] {x}"))
           for x in "qkv"),
         *(near("one window, which needs no roll", reason, ("{2,2,2,2,2,0,0}", spatial))
