@@ -205,7 +205,7 @@ end
 
 --- The mask for one more key, a zero, whose score is the sink. sizes as in `numbers`.
 function attention.sink_mask(op, m, mask, sizes)
-  if mask and mask.dtype == "bool" then mask = op.Where(mask, 0, -math.huge) end
+  if mask and mask.dtype == "bool" then mask = op.Log(op.Cast{mask, to = m.numbers.scores_dtype}) end
   local pads, rank = {}, #sizes
   for i = 1, 2 * rank do pads[i] = i == 2 * rank and 1 or 0 end
   local function along(x, i) return x and i > rank - x:rank() and (x:dim(i - 1 - rank) or sizes[rank + 1 - i]) or 1 end
