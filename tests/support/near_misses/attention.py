@@ -214,11 +214,18 @@ OF = {
                ("to = {-1}", "to = {6}")))),
         near("a sink of zero", "the pads are not constant", ("v) =>", "v, int64[8] pads) =>"),
              ("int64[8] pads = {0,0,0,0,0,0,0,1}, ", "float[2,4,8,6] z, ")),
+        near("a sink of zero", None, ("v) =>", "v, bool[8,6] keep) =>"),
+             ("int64[1] last = {3}", "int64[1] last = {3}, float low = {-inf}"),
+             ("c = Pad(s, pads)", "m = Where(keep, s, low) c = Pad(m, pads)"), gives="""
+             one = Constant <value = int64[8] {0,0,0,0,0,0,1,0}> ()
+             kp = Pad(k, one) vp = Pad(v, one)
+             f = Cast <to = 1> (keep) b = Log(f)
+             sizes = Constant <value = int64[4] {1,1,8,6}> () e = Expand(b, sizes)
+             column = Constant <value = int64[8] {0,0,0,0,0,0,0,1}> () mask = Pad(e, column)
+             y = ruleengine.ScaledDotProductAttention
+               <num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)"""),
         near("a sink for each head", None, ("last = {3}", "last = {3}, int64[1] two = {2}"),
              ("(c, to)", "(c, two)")),
-        near("a sink for each head", None, ("[2,4,8,16] q", "[2,4,S,16] q"),
-             ("c = Concat <axis = -1>", "c = Concat <axis = 2>"), ("wide = {2,4,8,1}", "wide = {2,4,1,6}"),
-             ("to = {-1}", "to = {6}"), ("(c, to)", "(c, last)"), ("[2,4,8,16] y", "[2,4,Z,16] y")),
         near("a sink of zero", None, ("from = {0}", "from = {1}"), ("6,16] v", "5,16] v")),
         near("a sink of zero", None, ("axis = -1", "axis = 2")),
         # As large as the scores is what may be 1 or more when it runs.
@@ -296,6 +303,26 @@ OF = {
              ("s = MatMul(q, kt)", "u = com.example.Unknown(q) qr = Reshape(u, heads) s = MatMul(qr, kt)")),
     ],
     "attention/compose_stacked_attention.lua": [
+        near("windows of unknown number", None,
+             ("[2,4,N,8,16] k", "[2,4,N,M,16] k0"),
+             ("[2,4,N,8,16] v)", "[2,4,N,M,16] v0, int64[1] to)"),
+             ("y) {", "y) <int64[1] zero = {0}, int64[1] three = {3}> {"),
+             ("kt = ", "k = Slice(k0, zero, to, three) v = Slice(v0, zero, to, three) kt = "),
+             gives="""
+             k = Slice(k0, zero, to, three) v = Slice(v0, zero, to, three)
+             s4 = Constant <value = int64[4] {-1,1,8,16}> ()
+             qm = Reshape(q, s4)
+             end = Constant <value = int64[1] {5}> ()
+             merged = Constant <value = int64[2] {-1,1}> ()
+             vs = Shape(v) vw = Slice(vs, three, end, zero)
+             vt = Concat <axis = 0> (merged, vw) vm = Reshape(v, vt)
+             kt = Transpose <perm = [0,1,2,4,3]> (k) kb = Transpose <perm = [0,1,2,4,3]> (kt)
+             ks = Shape(kb) kw = Slice(ks, three, end, zero)
+             kd = Concat <axis = 0> (merged, kw) km = Reshape(kb, kd)
+             a = ruleengine.ScaledDotProductAttention
+               <num_heads = 1, head_dim = 16, scale = 1.0> (qm, km, vm)
+             s5 = Constant <value = int64[5] {2,4,-1,8,16}> ()
+             y = Reshape(a, s5)"""),
         near("windows of unknown number", "the ranks differ",
              ("[2,4,N,8,16] k", "[1,2,4,N,8,16] k"), ("[2,4,N,8,16] v", "[1,2,4,N,8,16] v"),
              ("[0,1,2,4,3]", "[0,1,2,3,5,4]"), ("[2,4,N,8,16] y", "[1,2,4,N,8,16] y")),
@@ -341,6 +368,9 @@ OF = {
              ("[3,3] mask", "[2,2,3,3] mask"), options="{ masks = true }"),
     ],
     "attention/decompose_swin_attention.lua": [
+        *(near("a bias from elsewhere, which its option allows", "the bias is not of this window",
+               ("[1,2,2,2] b", f"[{sizes}] b"), options="{ any_bias = true }")
+          for sizes in ("1,2,2,1", "1,2,2,2,3")),
         near("Swin V2, of a map whose shape is unknown", "it is of Swin V2",
              options="{ swin_v2 = true }"),
         near("a bias of table and index", "window_size is not two positive numbers",
@@ -391,6 +421,10 @@ OF = {
              ("[8,1] mask", "[2,1,8,8] mask"), ("[1,4,8,16] y", "[2,4,8,16] y")),
     ],
     "attention/decompose_swin_v2_attention.lua": [
+        near("a computed table, a bias of queries, keys and values",
+             "the type of the bias is not known",
+             ("index) =>", "index, float[6] qkv) =>"), (", float[6] qkv_b = {1,2,3,4,5,6}", ""),
+             ("s = Sigmoid(b)", "qkv_b = com.example.Unknown(qkv) s = Sigmoid(b)")),
         *(near("a computed table, a bias of queries, keys and values",
                "the logit scale is not one for each head", ("float[1,1,1] t = {9.0}", f"float[{t}"), warns=True)
           for t in ("1,1,1,1] t = {9.0}", "2,1,1] t = {9.0,8.0}", "1,2,1] t = {9.0,8.0}",

@@ -146,7 +146,8 @@ OF = {
         # A sum for each batch of values.
         *(near("divided after the values are weighed", reason, ("[2,6,8] x", "[6,8] x"),
                ("[2,8,5] v", "[6,8,5] v"), ("[2,6,5] y", "[6,6,5] y"),
-               ("ReduceSum <keepdims = 0>", f"ReduceSum <keepdims = {kept}>"), ("last = {2}", f"last = {{1}}, {more}"),
+               ("ReduceSum <keepdims = 0>", f"ReduceSum <keepdims = {kept}>"),
+               ("last = {2}", f"last = {{1}}, {more}"),
                ("u = Unsqueeze(s, last)", "u = Unsqueeze(s, more)"))
           for reason, kept, more in (("the sum lies along other axes", 0, "int64[2] more = {1,2}"),
                                      ("the sum lies along other axes", 1, "int64[1] more = {1}"))),
@@ -213,6 +214,8 @@ OF = {
         near("a number expanded to the shape", None, ("float", "int32")),
         near("a number expanded to the shape", None, ("float c)", "float[8] c)")),
         near("all axes but the last", "the rank is unknown", ("float[2,3,4] x", "float[] x")),
+        near("all axes but the last", None, ("{ a", "{\n a"),
+             ("Softmax(a)", "Softmax <axis = 0> (a)")),
         near("all axes but the last", "there are no elements to count", ("[2,3,4] x", "[2,3,0] x"),
              ("[6,4] y", "[6,0] y")),
         near("all axes but the last", "more than one axis is left", ("[2,3,4] x", "[4] x"),

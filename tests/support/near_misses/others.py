@@ -167,6 +167,9 @@ OF = {
         near("two groups", None, ("[2,5] ws", "[2,1] ws")),
     ],
     "lowering/swin_attention.lua": [
+        near("two windows, rolled by one", "the map is too large to write its seams down",
+             ("[4,1,2,3]", "[N,1,2,3]"), ("[4,2,3] y", "[N,2,3] y"),
+             ("{2,1,4,1,4,0,1}", "{2,1,2097152,1,2097152,0,1}")),
         near("one window, which needs no roll", "the size of the map is not known",
              ("index) =>", "index, float[H] z) =>"), ("int64[7] spatial = {2,2,2,2,2,0,0}",
               "int64[1] two = {2}, int64[5] more = {2,2,2,0,0}"), ("y = ruleengine.",

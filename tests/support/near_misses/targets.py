@@ -212,7 +212,8 @@ OF = {
         # Halves, as what looks like pairs.
         near("neighbours, heads behind tokens", "these are no pairs",
              ("int64 zero = {0}, int64 one = {1}", "int64[1] out = {3}"),
-             ("{2,4,3,4,2}", "{2,4,3,1,8}"), ("b = Gather <axis = -1> (p, one)", "b = Squeeze(p1, out)"),
+             ("{2,4,3,4,2}", "{2,4,3,1,8}"),
+             ("b = Gather <axis = -1> (p, one)", "b = Squeeze(p1, out)"),
              ("a = Gather <axis = -1> (p, zero)",
               "p0, p1 = Split <axis = -1, num_outputs = 2> (p) a = Squeeze(p0, out)")),
         # The angles of a token go elsewhere where an axis of one is left out.
