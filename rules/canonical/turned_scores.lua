@@ -56,8 +56,8 @@ return rule {
     for i = 1, rank do turn[i], swap[i] = i - 1, i - 1 end
     swap[rank - 1], swap[rank] = rank - 1, rank - 2
     turn = m.turn and m.turn.attrs.perm or turn
-    axis = turn[(axis < 0 and axis + rank or axis) + 1]
-    need(axis and axis >= rank - 2, "softmax over a batch", m.softmax)
+    axis = turn[(axis < 0 and axis + rank or axis) + 1] or 0
+    need(axis >= rank - 2, "softmax over a batch", m.softmax)
     need(m.a:rank() == rank and m.b:rank() == rank and not m.a:const() and not m.b:const(), "they are no scores", product)
     -- How the new softmax is turned to make the old one.
     m.swap, m.turned = axis == rank - 2 and swap, axis == rank - 2 and after(swap, turn) or turn
