@@ -35,14 +35,14 @@ end
 -- last axis alone. Others may read all of it.
 local function doubled(op, f, t, tag)
   local lone = op.Unsqueeze(f, any):as(tag .. "_lone")
-  local stacked = op.Concat{lone, op.Unsqueeze(f, any), attrs = any}
+  local stacked = op.Concat{lone, op.Unsqueeze(f, any(tag .. "_axes")):as(tag .. "_twin"), attrs = any}
   local base = either(
     function() t:const "... W"; return t end,
     op.Concat{f, f, attrs = any}:as(tag .. "_twice"),
     op.Reshape{either(op.Tile(lone, any), op.Expand(lone, any), stacked):as(tag .. "_wide"), any, attrs = any}:as(tag .. "_zip"))
   return context(many(function(s)
     return either(op.Cos(s), op.Sin(s), op.Cast{s, attrs = any}, op.Mul(s, any), op.Unsqueeze(s, any),
-      op.Slice{s, inputs = any}, op.Gather{s, any, attrs = any})
+      op.Slice{s, inputs = any}, op.Gather{s, any, axis = 0})
   end, base))
 end
 
@@ -79,15 +79,17 @@ local function need_slice(slice, from, step)
     "these are not the elements to turn", slice)
 end
 
--- Whether it is the two columns of x as [...,2] that were found.
+-- Whether it is the two columns of x as [_,_,_,D/2,2] that were found.
 local function need_columns(m, x)
   local cut = m.cut.outputs[1]
-  need(cut:dim(-1) == 2, "these are no pairs", cut)
+  need(cut:dim(-1) == 2 and cut:rank() == 5, "these are no pairs", cut)
+  for axis = 0, 2 do need(cut:dim(axis) == x:dim(axis), "these are no pairs", cut) end
   for i, column in ipairs{m.even, m.odd} do
     local made = column.outputs[1]
+    need(made:rank() == 4 and made:dim(-1) == x:dim(-1) / 2, "these are no pairs", made)
     for axis = 0, 2 do need(made:dim(axis) == x:dim(axis), "these are no pairs", made) end
     if m.columns or column.op == "Gather" then
-      need(is_last((m.columns or column).attrs.axis, cut:rank()), "these are not the elements to turn", made)
+      need(is_last((m.columns or column).attrs.axis, 5), "these are not the elements to turn", made)
     else
       need_slice(i == 1 and m.even_slice or m.odd_slice, i - 1, 1)
     end
@@ -106,7 +108,7 @@ function rotary.need_pairs(m, x)
   local part = m.split or m.even or m.first
   need(part.outputs[1]:rank() == 4 and part.outputs[1]:dim(-1) == width / 2, "it is not one half that is turned", part)
   if m.split then
-    need(not pairs, "these are not the elements to turn", m.split)
+    need(is_last(m.split.attrs.axis, 4) and not pairs, "these are not the elements to turn", m.split)
   elseif m.cut then
     need(pairs, "these are not the elements to turn", m.even)
     need_columns(m, x)
@@ -156,10 +158,10 @@ local function unzipped(op, f, lone, wide, zip)
     if is_last(axis, rank) then deeper = true else more[#more + 1] = axis < 0 and axis + rank or axis end
   end
   if #more > 0 then f = op.Unsqueeze(f, more) end
-  -- The axes in front are those of f, since no number is there more than twice.
-  need(deeper and wide:dim(-1) == 2 and zip:rank() == rank - 1, "the angles are doubled otherwise", zip)
-  for axis = 0, rank - 3 do
-    need(zip:dim(axis) == f:dim(axis), "the angles are doubled otherwise", zip)
+  need(deeper and wide:rank() == rank and wide:dim(-1) == 2 and zip:rank() == rank - 1, "the angles are doubled otherwise", zip)
+  for axis = 0, rank - 2 do
+    need(wide:dim(axis) == f:dim(axis), "the angles are doubled otherwise", wide)
+    need(axis == rank - 2 or zip:dim(axis) == f:dim(axis), "the angles are doubled otherwise", zip)
   end
   return f
 end
@@ -172,7 +174,9 @@ local function halved(op, m, v, tag)
     f = once(op, m, base)
   elseif m.pairs then
     base = need(m[tag .. "_zip"], "the angles of a pair differ", f).outputs[1]
-    f = unzipped(op, f, m[tag .. "_lone"], m[tag .. "_wide"].outputs[1], base)
+    local lone, twin = m[tag .. "_lone"], m[tag .. "_twin"]
+    need(not twin or twin.outputs[1].shape == lone.outputs[1].shape, "the angles are doubled otherwise", base)
+    f = unzipped(op, f, lone, m[tag .. "_wide"].outputs[1], base)
   else
     local twice = need(m[tag .. "_twice"], "the angles of a pair differ", f)
     base = twice.outputs[1]
@@ -181,6 +185,7 @@ local function halved(op, m, v, tag)
   end
   for _, step in ipairs(steps(v, base)) do
     local was = step.outputs[1]
+    need(base:rank() ~= 1 or step.op ~= "Gather", "a step looks at the last axis", was)
     need(base:dim(-1) == width and was:dim(-1) == width, "a step looks at the last axis", was)
     f = step.op == "Mul" and op.Mul(f, step.inputs[step.inputs[1] == base and 2 or 1]) or step:with(f)
     base = was
@@ -282,12 +287,15 @@ function rotary.need_part(m)
   need(type(width) == "number" and type(rest) == "number" and width + rest == m.x:dim(-1), "it is not two parts of one", m.x)
   need(is_last(m.join.attrs.axis, 4), "the parts are put together elsewhere", m.join)
   need(m.cos:dim(-1) == width / 2, "the angles are not one for each pair", m.cos)
-  if not m.split then
+  if m.split then
+    need(is_last(m.split.attrs.axis, 4), "it is not two parts of one", m.split)
+  else
     need_slice(m.first, 0, 1)
     need_slice(m.second, width, 1)
   end
   if m.apart then
     local merged = m.merged.outputs[1]
+    need(m.apart.outputs[1].shape == outputs[1].shape, "heads are cut otherwise", m.apart)
     need(merged:rank() == 3 and merged:dim(0) == m.x:dim(0) and merged:dim(1) == m.x:dim(1), "heads are merged otherwise", merged)
   end
   return width, heads

@@ -166,7 +166,7 @@ OF = {
           for reason, *changes in (
               ("the rank of the angles is unknown", ("float[2,4,4] f", "float[] f"),
                ("t = Concat <axis = -1>", "t = Concat <axis = 2>")),
-              ("the angles are not one for each pair", ("[2,4,4] f", "[4] f, int64[2,4,8] i"),
+              ("a step looks at the last axis", ("[2,4,4] f", "[4] f, int64[2,4,8] i"),
                ("c0 = Cos(t)", "g = Gather(t, i) c0 = Cos(g)"), ("Sin(t)", "Sin(g)")),
               ("a step looks at the last axis", ("xc = Mul(x, c)",
                "c1 = Slice(c, zero, heads, last) xc = Mul(x, c1)")))),
@@ -197,7 +197,7 @@ OF = {
              ("a = Slice(x, zero, far, last, two)", "a = Gather <axis = -1> (p2, even)"),
              ("b = Slice(x, one, far, last, two)", "b = Gather <axis = -1> (p2, odd)")),
         near("neighbours, heads behind tokens, scaled angles of no batch",
-             "the angles are not one for each pair",
+             None,
              ("s0 = Sin(m)", "g = Gather <axis = 1> (m, order) s0 = Sin(g)"),
              ("int64[1] two = {2}", "int64[1] two = {2}, int64[8] order = {6,7,0,1,3,2,5,4}")),
     ],
@@ -318,7 +318,7 @@ OF = {
              ("interleaved = 1", "interleaved = 1, num_heads = 1")),
         near("heads behind tokens", "the angles are not one for each pair",
              ("[2,4,4]", "[2,4,12]"), ("num_heads = 3", "num_heads = 1")),
-        *(near("heads behind tokens", "heads are merged otherwise", ("[2,4,4]", f"[{angles}]"),
+        *(near("heads behind tokens", "otherwise", ("[2,4,4]", f"[{angles}]"),
                ("int64[3] flat = {0,0,24}", flat), ("num_heads = 3", f"num_heads = {heads}"))
           for angles, flat, heads in (
               ("2,3,4", "int64[4] flat = {2,4,3,8}", 4),
