@@ -1,7 +1,6 @@
 #include "bindings/lua/rank_api.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/analysis/axis_flow.h"
 #include "core/analysis/residual_chains.h"
@@ -119,16 +118,9 @@ int along(Runtime& rt, lua_State* state) {
                 kind_of(state, 2));
   }
   const ir::Graph& graph = *rt.session.graph;
-  std::vector<const ir::Type*> in, out;
-  for (const ir::Operand& o : graph.inputs(node->node())) {
-    in.push_back(o.value ? rt.session.facts->type(o.value) : nullptr);
-  }
-  for (ir::ValueId v : graph.outputs(node->node())) {
-    out.push_back(v ? rt.session.facts->type(v) : nullptr);
-  }
   const auto axis = static_cast<int>(lua_tointeger(state, 2));
-  const auto flow =
-      analysis::axis_flow(graph, node->node(), {in, out}, {false, 0}, axis);
+  const auto flow = analysis::axis_flow(graph, *rt.session.facts, node->node(),
+                                        {false, 0}, axis);
   const auto varies = [](int place) {
     return place != analysis::AxisFlow::kSame;
   };

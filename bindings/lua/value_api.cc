@@ -32,8 +32,7 @@ const ir::Tensor* constant_of(Runtime& rt, const Handle& value) {
   return rt.session.facts->constant(value.value());
 }
 
-// --- Questions
-// ----------------------------------------------------------------
+// --- Questions --------------------------------------------------------------
 
 // v:rank(), v:rank(4)
 int rank(Runtime& rt, lua_State* state) {
@@ -144,8 +143,7 @@ int fits(Runtime& rt, lua_State* state) {
   return answer_shape(rt, state, *value, 2, ShapeTest::kFits);
 }
 
-// --- Constants
-// ------------------------------------------------------------------
+// --- Constants --------------------------------------------------------------
 
 // A 64-bit integer beyond 2^53 that no number of Lua is rejects the match.
 void check_exact(Runtime& rt, const ir::Tensor& tensor, const Handle& value) {
@@ -256,8 +254,7 @@ int dims(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-// --- Edits
-// ----------------------------------------------------------------------
+// --- Edits ------------------------------------------------------------------
 
 int replace_with(Runtime& rt, lua_State* state) {
   const Handle* value = self(rt, state);
@@ -280,8 +277,7 @@ int replace_with(Runtime& rt, lua_State* state) {
   return 0;
 }
 
-// --- Fields
-// -----------------------------------------------------------------------
+// --- Fields -----------------------------------------------------------------
 
 enum ValueField {
   kShape,

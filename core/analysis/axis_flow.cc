@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace ruleengine::analysis {
 namespace {
@@ -340,6 +341,19 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, NodeId node,
     return std::nullopt;
   }
   return Flow(graph, node, types).along(row->family, port, axis);
+}
+
+std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
+                                  NodeId node, Port port, int axis) {
+  if (!has_axis_flow(graph.op(node))) return std::nullopt;
+  std::vector<const Type*> in, out;
+  for (const ir::Operand& o : graph.inputs(node)) {
+    in.push_back(o.value ? facts.type(o.value) : nullptr);
+  }
+  for (ir::ValueId v : graph.outputs(node)) {
+    out.push_back(v ? facts.type(v) : nullptr);
+  }
+  return axis_flow(graph, node, {in, out}, port, axis);
 }
 
 bool has_axis_flow(const ir::Op& op) { return find_row(op) != nullptr; }

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "core/base/small_vector.h"
+#include "core/ir/facts.h"
 #include "core/ir/graph.h"
 
 namespace ruleengine::analysis {
@@ -35,6 +36,10 @@ struct PortTypes {
 // None when the node mixes positions, or when that cannot be told.
 std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::NodeId node,
                                   const PortTypes& types, Port port, int axis);
+
+// The same with the types that `facts` knows.
+std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
+                                  ir::NodeId node, Port port, int axis);
 
 // Whether axis_flow knows the op.
 bool has_axis_flow(const ir::Op& op);

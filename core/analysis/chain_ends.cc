@@ -1,8 +1,10 @@
 #include "core/analysis/chain_ends.h"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
 
+#include "core/analysis/axis_flow.h"
 #include "core/analysis/communication.h"
 #include "core/analysis/shapes.h"
 #include "core/ir/model.h"
@@ -43,7 +45,8 @@ class Ends {
         const int axis =
             inputs[i].value ? marks_.axis[inputs[i].value.index()] : kNoShare;
         if (axis == kNoShare) continue;
-        if (!flow) flow = marks_.flow_of(node, {false, i}, axis);
+        if (!flow)
+          flow = axis_flow(marks_.graph, marks_.facts, node, {false, i}, axis);
         if (!flow || flow->inputs[i] != axis) {
           break_chain(chain_, inputs[i].value, kTwoTokenAxes);
         }
@@ -126,7 +129,8 @@ class Ends {
       if (!on_the_way && !is_linear(op) && !is_collective(op)) {
         marks_.inside[node.index()] = false;
         for (ValueId v : marks_.graph.outputs(node)) {
-          if (v && marks_.axis[v.index()] != kNoShare) give_up(v, other_reader(node));
+          if (v && marks_.axis[v.index()] != kNoShare)
+            give_up(v, other_reader(node));
         }
         continue;
       }
@@ -230,19 +234,6 @@ ChainMarks::ChainMarks(const ir::Graph& of, ir::Facts& known)
 const ir::Type* ChainMarks::tensor(ValueId value) const {
   const ir::Type* t = facts.type(value);
   return t != nullptr && t->is_tensor() && t->has_shape ? t : nullptr;
-}
-
-std::optional<AxisFlow> ChainMarks::flow_of(NodeId node, Port port,
-                                            int at) const {
-  if (!has_axis_flow(graph.op(node))) return std::nullopt;
-  std::vector<const ir::Type*> in, out;
-  for (const ir::Operand& o : graph.inputs(node)) {
-    in.push_back(o.value ? facts.type(o.value) : nullptr);
-  }
-  for (ValueId v : graph.outputs(node)) {
-    out.push_back(v ? facts.type(v) : nullptr);
-  }
-  return axis_flow(graph, node, {in, out}, port, at);
 }
 
 void break_chain(ResidualChain& chain, ValueId culprit, std::string reason) {

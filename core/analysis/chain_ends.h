@@ -4,13 +4,11 @@
 #ifndef RULEENGINE_CORE_ANALYSIS_CHAIN_ENDS_H_
 #define RULEENGINE_CORE_ANALYSIS_CHAIN_ENDS_H_
 
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/analysis/axis_flow.h"
 #include "core/analysis/residual_chains.h"
 
 namespace ruleengine::analysis {
@@ -25,7 +23,6 @@ struct ChainMarks {
 
   // nullptr where the rank is not known.
   const ir::Type* tensor(ir::ValueId value) const;
-  std::optional<AxisFlow> flow_of(ir::NodeId node, Port port, int at) const;
 
   const ir::Graph& graph;
   ir::Facts& facts;
@@ -42,8 +39,7 @@ struct ChainLeaf {
 };
 
 // The first reason stays.
-void break_chain(ResidualChain& chain, ir::ValueId culprit,
-                 std::string reason);
+void break_chain(ResidualChain& chain, ir::ValueId culprit, std::string reason);
 
 // `chain.nodes` are in computation order; fills in the rest.
 void settle_chain(ChainMarks& marks, std::span<const ChainLeaf> leaves,

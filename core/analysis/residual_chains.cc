@@ -154,7 +154,7 @@ class Tracer {
   // Takes a node that works token by token in; all of it, or nothing.
   bool take(NodeId node, Port port, int axis) {
     if (marks_.inside[node.index()]) return true;
-    const auto flow = marks_.flow_of(node, port, axis);
+    const auto flow = axis_flow(graph_, facts_, node, port, axis);
     if (!flow) return false;
     enter(node);
     for (std::size_t i = 0; i < flow->inputs.size(); ++i) {
