@@ -147,7 +147,9 @@ int unknown_equal(Runtime&, lua_State* state) {
 }
 
 void make_shape_metatable(Runtime& rt, lua_State* state) {
-  lua_createtable(state, 0, 4);
+  lua_createtable(state, 0, 5);
+  push_function(state, rt, entry<no_element>);
+  lua_setfield(state, -2, "__index");
   push_function(state, rt, entry<shape_equal>);
   lua_setfield(state, -2, "__eq");
   push_function(state, rt, entry<shape_tostring>);

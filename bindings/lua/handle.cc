@@ -43,8 +43,7 @@ void push_cache(Runtime& rt, lua_State* state) {
 
 // One handle for one thing in one callback, so that handles work as keys of
 // rule code's own tables.
-void push_cached(Runtime& rt, lua_State* state, const Handle& handle,
-                 int key) {
+void push_cached(Runtime& rt, lua_State* state, const Handle& handle, int key) {
   push_cache(rt, state);
   lua_rawgeti(state, -1, key);
   if (lua_isnil(state, -1)) {
@@ -89,8 +88,7 @@ const Handle* to_handle(const Runtime& rt, lua_State* state, int index) {
       lua_objlen(state, index) != sizeof(Handle)) {
     return nullptr;
   }
-  const auto* handle =
-      static_cast<const Handle*>(lua_touserdata(state, index));
+  const auto* handle = static_cast<const Handle*>(lua_touserdata(state, index));
   // The kind is only believed when the metatable, which no rule can set, is
   // that kind's own.
   if (slot(handle->kind) >= slot(HandleKind::kCount)) return nullptr;
@@ -101,8 +99,8 @@ const Handle* to_handle(const Runtime& rt, lua_State* state, int index) {
 bool check_alive(Runtime& rt, const Handle& handle) {
   const std::string name(handle_name(handle.kind));
   // m and ms number the matches of their own callback.
-  const bool own = handle.kind == HandleKind::kMatch ||
-                   handle.kind == HandleKind::kGroup;
+  const bool own =
+      handle.kind == HandleKind::kMatch || handle.kind == HandleKind::kGroup;
   if (!rt.alive(handle.epoch) ||
       (own && handle.epoch != rt.session.epochs.back())) {
     fail(rt, name + " was kept from an earlier callback", {}, {},
@@ -114,12 +112,12 @@ bool check_alive(Runtime& rt, const Handle& handle) {
   const ir::Graph& graph = *rt.session.graph;
   bool removed = false;
   if (handle.kind == HandleKind::kValue) {
-    removed = handle.id >= graph.value_count() ||
-              graph.value(handle.value()).removed;
+    removed =
+        handle.id >= graph.value_count() || graph.value(handle.value()).removed;
   } else if (handle.kind == HandleKind::kNode ||
              handle.kind == HandleKind::kAttributes) {
-    removed = handle.id >= graph.node_count() ||
-              graph.node(handle.node()).removed;
+    removed =
+        handle.id >= graph.node_count() || graph.node(handle.node()).removed;
   }
   if (removed) fail(rt, name + " is no longer in the graph");
   return !removed;
@@ -186,13 +184,11 @@ void push_list(Runtime& rt, lua_State* state, int size) {
 }
 
 bool is_list(const Runtime& rt, lua_State* state, int index) {
-  return lua_istable(state, index) &&
-         metatable_id(state, index) == rt.list_id;
+  return lua_istable(state, index) && metatable_id(state, index) == rt.list_id;
 }
 
 bool is_shape(const Runtime& rt, lua_State* state, int index) {
-  return lua_istable(state, index) &&
-         metatable_id(state, index) == rt.shape_id;
+  return lua_istable(state, index) && metatable_id(state, index) == rt.shape_id;
 }
 
 void make_metatable(Runtime& rt, lua_State* state, HandleKind kind,
@@ -218,6 +214,30 @@ void make_metatable(Runtime& rt, lua_State* state, HandleKind kind,
   rt.metatables[slot(kind)] = luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
+bool is_method(const Runtime& rt, lua_State* state, HandleKind kind,
+               std::string_view name) {
+  const int top = lua_gettop(state);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(kind)]);
+  lua_getfield(state, -1, "__index");
+  lua_getupvalue(state, -1, 2);
+  push(state, name);
+  lua_rawget(state, -2);
+  const bool found = lua_isfunction(state, -1);
+  lua_settop(state, top);
+  return found;
+}
+
+int no_element(Runtime& rt, lua_State* state) {
+  const bool place = lua_type(state, 2) == LUA_TNUMBER;
+  if (place && lua_tonumber(state, 2) >= 1) return lua_pushnil(state), 1;
+  if (place) lua_tostring(state, 2);
+  const auto text = string_at(state, 2);
+  return fail(rt, "a list has elements at places from 1",
+              "list[1], #list, ipairs(list)",
+              text ? (place ? "place " : "the name ") + printable(*text, 60)
+                   : kind_of(state, 2));
+}
+
 void set_metamethod(Runtime& rt, lua_State* state, HandleKind kind,
                     const char* name, lua_CFunction function) {
   lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(kind)]);
@@ -226,8 +246,7 @@ void set_metamethod(Runtime& rt, lua_State* state, HandleKind kind,
   lua_pop(state, 1);
 }
 
-std::optional<int> find_field(Runtime& rt, lua_State* state,
-                              HandleKind kind) {
+std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind) {
   lua_pushvalue(state, 2);
   lua_rawget(state, lua_upvalueindex(2));
   if (lua_isfunction(state, -1)) return kMethod;
@@ -240,9 +259,9 @@ std::optional<int> find_field(Runtime& rt, lua_State* state,
   const auto name = string_at(state, 2);
   const std::vector<std::string> names =
       string_keys(state, lua_upvalueindex(2));
-  fail(rt, std::string(handle_name(kind)) + " has no field " +
-               (name ? "'" + printable(*name, 60) + "'"
-                     : kind_of(state, 2)),
+  fail(rt,
+       std::string(handle_name(kind)) + " has no field " +
+           (name ? "'" + printable(*name, 60) + "'" : kind_of(state, 2)),
        {}, {}, name ? suggestion(*name, names) : std::string());
   return std::nullopt;
 }

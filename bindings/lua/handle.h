@@ -55,7 +55,7 @@ void push_value(Runtime& rt, lua_State* state, ir::ValueId value,
 void push_node(Runtime& rt, lua_State* state, ir::NodeId node);  // likewise
 void push_dim(Runtime& rt, lua_State* state, ir::Dim dim);  // number or handle
 
-// An empty list table of ours on the stack.
+// An empty list table of ours on the stack: elements in places from 1.
 void push_list(Runtime& rt, lua_State* state, int size);
 bool is_list(const Runtime& rt, lua_State* state, int index);
 bool is_shape(const Runtime& rt, lua_State* state, int index);
@@ -75,6 +75,12 @@ void make_metatable(Runtime& rt, lua_State* state, HandleKind kind,
 // pushing a method, none after failing with "did you mean".
 constexpr int kMethod = -1;
 std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind);
+// Whether that name is a method of the kind.
+bool is_method(const Runtime& rt, lua_State* state, HandleKind kind,
+               std::string_view name);
+// An __index body of lists: nil for a place behind the last one, an error for
+// one before the first and for a name.
+int no_element(Runtime& rt, lua_State* state);
 
 // Metamethods of a kind beyond __index.
 void set_metamethod(Runtime& rt, lua_State* state, HandleKind kind,

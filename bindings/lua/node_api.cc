@@ -44,14 +44,19 @@ void push_metadata(lua_State* state, std::span<const ir::Metadata> metadata) {
   }
 }
 
-// --- n.inputs -------------------------------------------------------------------
+// --- n.inputs
+// -------------------------------------------------------------------
 
-// A table of the inputs; its place 0 keeps the node, for the names.
+// A table of the inputs; another, with weak keys, knows its node, for the
+// names.
 void push_inputs(Runtime& rt, lua_State* state, ir::NodeId node) {
   const std::span<const ir::ValueId> inputs = read_node(rt, node).inputs;
-  lua_createtable(state, static_cast<int>(inputs.size()) + 1, 0);
+  lua_createtable(state, static_cast<int>(inputs.size()), 0);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.nodes_of_inputs);
+  lua_pushvalue(state, -2);
   push_node(rt, state, node);
-  lua_rawseti(state, -2, 0);
+  lua_rawset(state, -3);
+  lua_pop(state, 1);  // the weak table
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     push_value(rt, state, inputs[i]);
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
@@ -71,8 +76,10 @@ int no_such_input(Runtime& rt, const ir::OpFacts& facts,
 // n.inputs.w_scale: places are answered by the table itself.
 int inputs_index(Runtime& rt, lua_State* state) {
   const auto name = string_at(state, 2);
-  if (!name) return lua_pushnil(state), 1;
-  lua_rawgeti(state, 1, 0);
+  if (!name) return no_element(rt, state);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.nodes_of_inputs);
+  lua_pushvalue(state, 1);
+  lua_rawget(state, -2);
   const Handle* node = check_handle(rt, state, -1, HandleKind::kNode, "inputs");
   if (node == nullptr) return kFailed;
   const ir::OpFacts* facts = newest(rt, node->node());
@@ -88,7 +95,8 @@ int inputs_index(Runtime& rt, lua_State* state) {
   return no_such_input(rt, *facts, *name);
 }
 
-// --- n.attrs --------------------------------------------------------------------
+// --- n.attrs
+// --------------------------------------------------------------------
 
 // An opaque attribute's handle points to it, so it must outlive the reading.
 void push_kept_attribute(Runtime& rt, lua_State* state,
@@ -156,7 +164,8 @@ int attributes_index(Runtime& rt, lua_State* state) {
               {}, {}, ir::attribute_hint(*facts, *name));
 }
 
-// --- Nodes ----------------------------------------------------------------------
+// --- Nodes
+// ----------------------------------------------------------------------
 
 // n:replace_input(old, new): in every place where the node reads `old`.
 int replace_input(Runtime& rt, lua_State* state) {
@@ -231,8 +240,7 @@ int node_index(Runtime& rt, lua_State* state) {
       push_attribute_names(rt, state, node->node());
       break;
     case kAttrs:
-      push_handle(rt, state,
-                  {.kind = HandleKind::kAttributes, .id = node->id});
+      push_handle(rt, state, {.kind = HandleKind::kAttributes, .id = node->id});
       break;
   }
   return 1;
@@ -241,9 +249,9 @@ int node_index(Runtime& rt, lua_State* state) {
 int node_equal(Runtime& rt, lua_State* state) {
   const Handle* a = to_handle(rt, state, 1);
   const Handle* b = to_handle(rt, state, 2);
-  lua_pushboolean(state, static_cast<int>(a != nullptr && b != nullptr &&
-                                          a->kind == b->kind &&
-                                          a->id == b->id));
+  lua_pushboolean(state,
+                  static_cast<int>(a != nullptr && b != nullptr &&
+                                   a->kind == b->kind && a->id == b->id));
   return 1;
 }
 
@@ -269,7 +277,8 @@ constexpr Field kNodeFields[] = {
     {"along", kMethod, entry<along>},
 };
 
-// --- The graph ------------------------------------------------------------------
+// --- The graph
+// ------------------------------------------------------------------
 
 struct Wanted {
   std::optional<std::string_view> op, domain;
@@ -345,15 +354,14 @@ int graph_index(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-constexpr Field kGraphFields[] = {{"inputs", kGraphInputs},
-                                  {"outputs", kGraphOutputs},
-                                  {"nodes", kMethod, entry<nodes>},
-                                  {"residual_chains", kMethod,
-                                   entry<residual_chains>}};
+constexpr Field kGraphFields[] = {
+    {"inputs", kGraphInputs},
+    {"outputs", kGraphOutputs},
+    {"nodes", kMethod, entry<nodes>},
+    {"residual_chains", kMethod, entry<residual_chains>}};
 
 int opaque_index(Runtime& rt, lua_State* state) {
-  return fail(rt, "the attribute cannot be looked into", {},
-              kind_of(state, 2));
+  return fail(rt, "the attribute cannot be looked into", {}, kind_of(state, 2));
 }
 
 }  // namespace
@@ -376,6 +384,12 @@ void make_node_metatables(Runtime& rt, lua_State* state) {
   lua_pushboolean(state, 0);
   lua_setfield(state, -2, "__metatable");
   rt.inputs_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
+  lua_createtable(state, 0, 0);
+  lua_createtable(state, 0, 1);
+  lua_pushliteral(state, "k");
+  lua_setfield(state, -2, "__mode");
+  lua_setmetatable(state, -2);
+  rt.nodes_of_inputs = luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
 }  // namespace ruleengine::lua

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "bindings/lua/element_types.h"
+#include "bindings/lua/handle.h"
 #include "bindings/lua/rule_file_loader.h"
 #include "core/base/suggest.h"
 
@@ -121,26 +123,59 @@ class ReadsCheck {
       const bool value = variable.kind == pattern::VariableKind::kValue;
       const bool node = variable.kind == pattern::VariableKind::kNode;
       if (variable.name != one.name || (!value && !node)) continue;
-      if (one.literal == "{") {
-        fail_at(state_, table_, one.line,
-                {.what = fmt::format("m.{}.shape is compared with a table, "
-                                     "which a shape never is",
-                                     one.name),
-                 .hint = fmt::format("m.{}:shape \"2 3\" asks for sizes",
-                                     one.name)});
-      }
-      fail_at(state_, table_, one.line,
-              {.what = fmt::format("m.{0} is compared with {1}, which a {2} "
-                                   "never is",
-                                   one.name, printable(one.literal, 40),
-                                   value ? "value" : "node"),
-               .hint = value ? fmt::format("m.{}:scalar() is the number of a "
-                                           "constant",
-                                           one.name)
-                             : fmt::format("m.{0} is nil where its branch was "
-                                           "not taken; m.{0}.op is its op",
-                                           one.name)});
+      if (one.field.empty()) return refuse_object(one, value);
+      refuse_field(one, value ? HandleKind::kValue : HandleKind::kNode);
     }
+  }
+
+  void refuse_object(const SourceScan::Comparison& one, bool value) {
+    fail_at(
+        state_, table_, one.line,
+        {.what = fmt::format("m.{0} is compared with {1}, which a {2} "
+                             "never is",
+                             one.name, literal(one), value ? "value" : "node"),
+         .hint = value ? fmt::format("m.{}:scalar() is the number of a "
+                                     "constant",
+                                     one.name)
+                       : fmt::format("m.{0} is nil where its branch was "
+                                     "not taken; m.{0}.op is its op",
+                                     one.name)});
+  }
+
+  void refuse_field(const SourceScan::Comparison& one, HandleKind kind) {
+    const bool value = kind == HandleKind::kValue;
+    if (value && one.field == "shape") {
+      fail_at(
+          state_, table_, one.line,
+          {.what = fmt::format("m.{}.shape is compared with {}, which a "
+                               "shape never is",
+                               one.name, literal(one)),
+           .hint = fmt::format("m.{}:shape \"2 3\" asks for sizes", one.name)});
+    }
+    if (value && one.field == "dtype" &&
+        ir::data_type_from_name(one.literal) == ir::DataType::kUndefined) {
+      const ir::DataType meant = element_type(one.literal);
+      fail_at(state_, table_, one.line,
+              {.what = fmt::format("m.{}.dtype is compared with {}, which is "
+                                   "no element type",
+                                   one.name, literal(one)),
+               .hint = meant == ir::DataType::kUndefined
+                           ? element_type_hint(one.literal)
+                           : fmt::format("did you mean '{}'?",
+                                         ir::data_type_name(meant))});
+    }
+    if (is_method(Runtime::of(state_), state_, kind, one.field)) {
+      fail_at(
+          state_, table_, one.line,
+          {.what = fmt::format("m.{}.{} is compared with {}, but {} is a "
+                               "method",
+                               one.name, one.field, literal(one), one.field),
+           .hint = fmt::format("write m.{}:{}(...)", one.name, one.field)});
+    }
+  }
+
+  static std::string literal(const SourceScan::Comparison& one) {
+    return one.literal == "{" ? "a table" : printable(one.literal, 40);
   }
 
   void check_option(const SourceScan::Use& use) {

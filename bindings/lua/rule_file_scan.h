@@ -38,14 +38,14 @@ class SourceScan {
     std::string name;
     int line = 0;
   };
-  // NAME == LITERAL or ~=, either way round.
+  // NAME == LITERAL or NAME.FIELD == LITERAL, or ~=, either way round.
   struct Comparison : Use {
-    std::string literal;
+    std::string field, literal;  // "{": a table
   };
   struct Uses {
     std::vector<Use> reads, writes;
     std::vector<Use> options;          // m.options.NAME
-    // m.NAME with a literal but nil; m.NAME.shape with a table, `{`.
+    // With a literal but nil; with a table behind the sign.
     std::vector<Comparison> compared;
   };
   // What the function `key = function(...)`, or else the only one that begins

@@ -60,18 +60,22 @@ TEST_CASE("a match's names compared with literals") {
     for (const auto& one : SourceScan("where = function(m)\n" + body + "\nend")
                                .uses("where", 1, 0, false)
                                .compared) {
-      all += one.name + "=" + one.literal + " ";
+      const std::string field = one.field.empty() ? "" : "." + one.field;
+      all += one.name + field + "=" + one.literal + " ";
     }
     return all;
   };
   CHECK(compared("if m.x == 1 or 'a' ~= m.y then return m.z ~= true end") ==
         "x=1 y=a z=true ");
   CHECK(compared("return m.x.shape == {2, 3}, m.x.shape == m.y.shape") ==
-        "x={ ");
-  CHECK(compared("return m.x == nil, m.y == m.z, m.x.D == 1, m.x:f() == 1") ==
+        "x.shape={ ");
+  CHECK(compared("return m.x.dtype == 'float32', 2 ~= m.x.rank") ==
+        "x.dtype=float32 x.rank=2 ");
+  CHECK(compared("return m.x == nil, m.y == m.z, m.x:f() == 1, m.x.y.z == 1") ==
         "");
-  CHECK(compared("return m.x + 1 == 2, 1 == m.x.D, f 'a' == m.x, #m.x == 1") ==
-        "");
+  CHECK(
+      compared("return m.x + 1 == 2, 1 == m.x.D.E, f 'a' == m.x, #m.x == 1") ==
+      "");
 }
 
 TEST_CASE("parameters compared with literals") {

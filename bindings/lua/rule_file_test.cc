@@ -157,6 +157,10 @@ constexpr Refused kKeys[] = {
     {"where = function(m) need(m.x.shape == {2, 3}, 'no') end", 4,
      "m.x:shape \"2 3\" asks for sizes"},
     {"where = function(m) need('a' ~= m.x, 'no') end", 4, "m.x:scalar()"},
+    {"where = function(m) need(m.x.dtype == 'float32', 'no') end", 4,
+     "did you mean 'float'?"},
+    {"where = function(m) need(m.x.rank == 2, 'no') end", 4,
+     "write m.x:rank(...)"},
     {"where = function(m) need(m.sum == true, 'no') end", 4,
      "m.sum is nil where its branch was not taken"},
     // Examples.

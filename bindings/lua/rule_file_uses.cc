@@ -72,13 +72,18 @@ void SourceScan::note(std::size_t i, std::size_t name, bool written,
     return;
   }
   (written && is_assigned(i) ? uses.writes : uses.reads).push_back(use);
-  const bool shape = is(name + 1, ".") && at(name + 2).text == "shape" &&
-                     (is(name + 3, "==") || is(name + 3, "~="));
-  if (written && shape && is(name + 4, "{"))
-    uses.compared.push_back({use, "{"});
-  const std::size_t literal = compared_literal(i, name + 1);
-  if (written && literal != 0 && !is(literal, "nil")) {
-    uses.compared.push_back({use, literal_text(literal)});
+  if (!written) return;
+  std::string field;
+  std::size_t end = name + 1;
+  if (is(end, ".") && at(end + 1).kind == Kind::kName) {
+    field = at(end + 1).text;
+    end += 2;
+  }
+  const bool table = (is(end, "==") || is(end, "~=")) && is(end + 1, "{");
+  const std::size_t literal = compared_literal(i, end);
+  if (table) uses.compared.push_back({use, field, "{"});
+  if (literal != 0 && !is(literal, "nil")) {
+    uses.compared.push_back({use, field, literal_text(literal)});
   }
 }
 
@@ -217,7 +222,7 @@ std::vector<SourceScan::Comparison> SourceScan::comparisons(
     }
     if (const std::size_t literal = compared_literal(i, i + 1)) {
       found.push_back(
-          {{std::string(token.text), token.line}, literal_text(literal)});
+          {{std::string(token.text), token.line}, {}, literal_text(literal)});
     }
   }
   return found;

@@ -94,6 +94,7 @@ class Runtime {
   int metatables[16] = {};               // registry references, by handle kind
   const void* metatable_ids[16] = {};    // lua_topointer of the same
   int list_metatable = 0, shape_metatable = 0, inputs_metatable = 0;
+  int nodes_of_inputs = 0;  // by table of inputs
   const void* list_id = nullptr;
   const void* shape_id = nullptr;
   int builders = 0;     // the `op` that rewrite gets

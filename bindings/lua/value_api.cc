@@ -406,7 +406,9 @@ void make_value_metatables(Runtime& rt, lua_State* state) {
   set_metamethod(rt, state, kKind, "__eq", entry<value_equal>);
   set_metamethod(rt, state, kKind, "__tostring", entry<value_tostring>);
   make_dim_metatables(rt, state);
-  lua_createtable(state, 0, 1);
+  lua_createtable(state, 0, 2);
+  push_function(state, rt, entry<no_element>);
+  lua_setfield(state, -2, "__index");
   lua_pushboolean(state, 0);
   lua_setfield(state, -2, "__metatable");
   rt.list_id = lua_topointer(state, -1);

@@ -81,6 +81,18 @@ TEST_CASE("an unknown shape equals nothing and answers no") {
   holds("assert(m.x:dim(-1) == nil and not m.x:dim(-1, '_'))", kUnknown);
 }
 
+TEST_CASE("lists have places from 1") {
+  holds("assert(m.x.shape[3] == 4 and m.x.shape[4] == nil)", kKnown);
+  holds("for k in pairs(m.relu.inputs) do assert(k == 1) end", kKnown);
+  for (const char* read : {"m.x.shape[0]", "m.relu.inputs[0]",
+                           "m.relu.outputs[-1]", "m.x.users.first"}) {
+    CHECK_MESSAGE(where("return " + std::string(read), kKnown).what() ==
+                      "a list has elements at places from 1",
+                  read);
+  }
+  CHECK(where("return m.x.shape[0]", kKnown).error->found == "place 0");
+}
+
 TEST_CASE("rank, dim, type") {
   holds("assert(m.x:rank() == 3 and m.x:rank(3) and not m.x:rank(4))", kKnown);
   holds("assert(m.x:dim(0) == 2 and m.x:dim(-1) == 4 and m.x:dim(3) == nil)",
