@@ -54,20 +54,23 @@ TEST_CASE("calls and tables") {
   becomes({"return op.Add(m.x, w)", "y = Add(x, w)"}, kFloat);
   becomes({"return op.Add{m.x, w}", "y = Add(x, w)"}, kFloat);
   becomes({"return op.LeakyRelu{m.x, alpha = 0.5}",
-           "y = LeakyRelu <alpha = 0.5> (x)"}, kFloat);
-  becomes({"return op.Clip(m.x, nil, 6)",
-           "y = Clip(x, , hi)"}, "(float[2,6] x, float[2,6] w) => "
+           "y = LeakyRelu <alpha = 0.5> (x)"},
+          kFloat);
+  becomes({"return op.Clip(m.x, nil, 6)", "y = Clip(x, , hi)"},
+          "(float[2,6] x, float[2,6] w) => "
           "(float[2,6] y) <float hi = {6.0}> { y = Relu(x) }");
   becomes({"return op['ai.onnx'].Add(m.x, w)", "y = Add(x, w)"}, kFloat);
 }
 
 TEST_CASE("other domains, known and unknown") {
   becomes({"return op.tensor_cast.rms_norm{m.x, epsilon = 1e-5}",
-           "y = tensor_cast.rms_norm <epsilon = 1e-5> (x)"}, kFloat);
-  becomes({"return op['com.microsoft'].Gelu(m.x)",
-           "y = com.microsoft.Gelu(x)"}, kFloat);
+           "y = tensor_cast.rms_norm <epsilon = 1e-5> (x)"},
+          kFloat);
+  becomes({"return op['com.microsoft'].Gelu(m.x)", "y = com.microsoft.Gelu(x)"},
+          kFloat);
   becomes({"return op.mine.f{m.x, n = 2, f = 0.5, s = 'a', l = {1, 2}}",
-           "y = mine.f <n = 2, f = 0.5, s = \"a\", l = [1, 2]> (x)"}, kFloat);
+           "y = mine.f <n = 2, f = 0.5, s = \"a\", l = [1, 2]> (x)"},
+          kFloat);
 }
 
 TEST_CASE("several outputs, and lists that are spread") {
@@ -121,10 +124,9 @@ TEST_CASE("a number takes the type of the input that shares its letter") {
 }
 
 TEST_CASE("lists of symbolic dimensions are computed, single ones reject") {
-  RuleRunner runner(
-      rule("local r = op.Reshape(m.x, {m.x:dim(0), 2, 3}) "
-           "return op.Reshape(r, m.x.shape)"),
-      kSymbolic);
+  RuleRunner runner(rule("local r = op.Reshape(m.x, {m.x:dim(0), 2, 3}) "
+                         "return op.Reshape(r, m.x.shape)"),
+                    kSymbolic);
   const Attempted out = runner.attempt();
   CHECK(out.what() == "");
   CHECK(out.fired);
@@ -254,21 +256,24 @@ TEST_CASE("a number that its type cannot hold rejects the match") {
 }
 
 TEST_CASE("mistakes of builders name what there is") {
-  const Attempted op_name = attempt("return op.Addd(m.x, w)", kFloat);
+  const Attempted op_name =
+      attempt("local o = op return o.Addd(m.x, w)", kFloat);
   CHECK(op_name.what() == "no op 'Addd'");
   CHECK(op_name.error->hint.find("Add") != std::string::npos);
-  const Attempted known = attempt("return op.ruleengine.Linar(m.x)", kFloat);
+  const Attempted known =
+      attempt("local o = op return o.ruleengine.Linar(m.x)", kFloat);
   CHECK(known.what() == "no op 'ruleengine::Linar'");
   CHECK(known.error->hint == "did you mean 'Linear'?");
-  const Attempted dotted = attempt("return op.a.b.Swish(m.x)", kFloat);
+  const Attempted dotted =
+      attempt("local o = op return o.a.b.Swish(m.x)", kFloat);
   CHECK(dotted.error->hint ==
         "a domain with a dot is written op[\"com.example\"].Swish");
   const Attempted attribute =
-      attempt("return op.LeakyRelu{m.x, alhpa = 1}", kFloat);
+      attempt("local o = op return o.LeakyRelu{m.x, alhpa = 1}", kFloat);
   CHECK(attribute.what() == "LeakyRelu has no attribute 'alhpa'");
   CHECK(attribute.error->hint == "did you mean 'alpha'?");
-  CHECK(attempt("return op.Transpose{m.x, perm = 'x'}", kFloat).what() ==
-        "attribute 'perm' is a list of whole numbers");
+  CHECK(attempt("local o = op return o.Transpose{m.x, perm = 'x'}", kFloat)
+            .what() == "attribute 'perm' is a list of whole numbers");
   CHECK(attempt("return op.Softmax{m.x, axis = 0.5}", kFloat).what() ==
         "attribute 'axis' is a whole number");
   CHECK(attempt("return op.Add(m.x, 'x')", kFloat).what() ==
@@ -356,18 +361,21 @@ TEST_CASE("nil where nobody reads the old one") {
   const char* const kRule =
       "match = function(op, x) return op.Dropout{x, outputs = 2} end,\n"
       "rewrite = function(op, m) return m.x, nil end";
-  RuleRunner unread(kRule, "(float[2] x) => (float[2] y) "
-                           "{ d, mask = Dropout(x) y = Relu(d) }");
+  RuleRunner unread(kRule,
+                    "(float[2] x) => (float[2] y) "
+                    "{ d, mask = Dropout(x) y = Relu(d) }");
   CHECK(unread.attempt().fired);
   CHECK(unread.ops() == "Relu");
-  RuleRunner read(kRule, "(float[2] x) => (float[2] y, bool[2] mask) "
-                         "{ d, mask = Dropout(x) y = Relu(d) }");
+  RuleRunner read(kRule,
+                  "(float[2] x) => (float[2] y, bool[2] mask) "
+                  "{ d, mask = Dropout(x) y = Relu(d) }");
   const Attempted out = read.attempt();
   CHECK(out.reason() == "nothing replaces a result that is still read");
   CHECK(out.rejection->value.find("'mask'") == 0);
-  RuleRunner inside(kRule, "(float[2] x) => (float[2] y, bool[2] n) "
-                           "{ d, mask = Dropout(x) y = Relu(d) "
-                           "n = Not(mask) }");
+  RuleRunner inside(kRule,
+                    "(float[2] x) => (float[2] y, bool[2] n) "
+                    "{ d, mask = Dropout(x) y = Relu(d) "
+                    "n = Not(mask) }");
   CHECK(inside.attempt().reason() == out.reason());
 }
 

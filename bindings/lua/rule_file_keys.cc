@@ -289,6 +289,7 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   check_callbacks(keys, rule, match != 0, replace != 0);
   if (match != 0) read_pattern(state, table, match, replace, rule);
   check_reads(state, table, rule, load.options);
+  check_calls(state, table, rule.rewrite);
   if (keys.push("examples")) {
     rule.examples = read_examples(state, table, load.options);
     lua_pop(state, 1);

@@ -157,6 +157,10 @@ std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
 void check_comparisons(lua_State* state, const RuleTable& table,
                        FunctionRef match);
 
+// What `rewrite` builds of known domains must be there: ops, and attributes.
+// (rule_file_calls.cc)
+void check_calls(lua_State* state, const RuleTable& table, FunctionRef rewrite);
+
 // What `where`, `rewrite` and `together` read must be there. Fills in the
 // names that they put onto m. (rule_file_reads.cc)
 void check_reads(lua_State* state, const RuleTable& table, LoadedRule& rule,

@@ -59,6 +59,16 @@ class SourceScan {
   // another meaning anywhere in it are left out.
   std::vector<Comparison> comparisons(std::string_view key, int line) const;
 
+  // An op that is called with a list in parentheses or a table.
+  struct Call {
+    std::string domain, type;
+    int line = 0;
+    std::vector<Use> attributes;  // keys that are written as names
+  };
+  // The ops that `key = function(...)` on that line calls of its first
+  // parameter, whose name nothing else in it has.
+  std::vector<Call> calls(std::string_view key, int line) const;
+
  private:
   enum class Kind : char { kName, kKeyword, kNumber, kString, kSymbol, kEnd };
   struct Token {
@@ -89,6 +99,7 @@ class SourceScan {
   std::string literal_text(std::size_t i) const;
   std::size_t compared_literal(std::size_t begin, std::size_t end) const;
   std::size_t skip_brackets(std::size_t i) const;
+  Call call_at(std::size_t i) const;
   // Where `= ` follows the list of names that begins at `i`; 0: nowhere.
   bool is_assigned(std::size_t i) const;
   void note(std::size_t i, std::size_t name, bool written, Uses& uses) const;

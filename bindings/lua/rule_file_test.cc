@@ -163,6 +163,14 @@ constexpr Refused kKeys[] = {
      "write m.x:rank(...)"},
     {"where = function(m) need(m.sum == true, 'no') end", 4,
      "m.sum is nil where its branch was not taken"},
+    // What they build.
+    {"rewrite = function(op, m)\nreturn op.Addd(m.x) end", 5,
+     "did you mean 'Add'?"},
+    {"rewrite = function(o, m) return o.ruleengine.Linar{m.x} end", 4,
+     "did you mean 'Linear'?"},
+    {"rewrite = function(op, m) return op['ai.onnx'].Concat{{m.x},\naxes = 1} "
+     "end",
+     5, "Concat has no attribute 'axes'"},
     // Examples.
     {"examples = 3", 4, "no list"},
     {"examples = {a = 3}", 4, "a list of tables"},
