@@ -376,6 +376,17 @@ int value_tostring(Runtime& rt, lua_State* state) {
   return 1;
 }
 
+int no_arithmetic(Runtime& rt, lua_State*) {
+  return fail(rt, "arithmetic on a value", "numbers", "a value",
+              "op.Add(a, b) builds a sum; v:scalar() is the number of a "
+              "constant");
+}
+
+int no_concat(Runtime& rt, lua_State*) {
+  return fail(rt, "a value is no text", "a text or a number", "a value",
+              "tostring(v) describes it");
+}
+
 constexpr Field kFields[] = {
     {"shape", kShape},
     {"dtype", kDtype},
@@ -405,6 +416,11 @@ void make_value_metatables(Runtime& rt, lua_State* state) {
                  std::size(kFields));
   set_metamethod(rt, state, kKind, "__eq", entry<value_equal>);
   set_metamethod(rt, state, kKind, "__tostring", entry<value_tostring>);
+  for (const char* name :
+       {"__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm"}) {
+    set_metamethod(rt, state, kKind, name, entry<no_arithmetic>);
+  }
+  set_metamethod(rt, state, kKind, "__concat", entry<no_concat>);
   make_dim_metatables(rt, state);
   lua_createtable(state, 0, 2);
   push_function(state, rt, entry<no_element>);

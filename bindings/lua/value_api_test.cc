@@ -93,6 +93,15 @@ TEST_CASE("lists have places from 1") {
   CHECK(where("return m.x.shape[0]", kKnown).error->found == "place 0");
 }
 
+TEST_CASE("values are no numbers") {
+  for (const char* sum : {"m.x + 1", "2 * m.x", "-m.x", "m.x / m.x"}) {
+    CHECK_MESSAGE(where("return " + std::string(sum), kKnown).what() ==
+                      "arithmetic on a value",
+                  sum);
+  }
+  CHECK(where("return 'a' .. m.x", kKnown).what() == "a value is no text");
+}
+
 TEST_CASE("rank, dim, type") {
   holds("assert(m.x:rank() == 3 and m.x:rank(3) and not m.x:rank(4))", kKnown);
   holds("assert(m.x:dim(0) == 2 and m.x:dim(-1) == 4 and m.x:dim(3) == nil)",
