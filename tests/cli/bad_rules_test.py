@@ -134,7 +134,7 @@ RUNNING = {
              more="where = function(m) need(inner, 'no') end,"),
         ["bad.lua:9", "mean 'm.inner'?"]),
     "where_returns_false": Bad(
-        rule(more="where = function(m) return m.x.shape == 2 end,"),
+        rule(more="where = function(m) return #m.x.shape == 2 end,"),
         ["bad.lua:9", "returns a value", "need("]),
     "two_results_for_one": Bad(rule(rewrite="m.x, m.x"), ["bad.lua", "2"]),
     "one_result_for_two": Bad(
