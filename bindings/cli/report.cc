@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "bindings/cli/session.h"
@@ -12,6 +13,7 @@
 #include "core/analysis/order.h"
 #include "core/io/load.h"
 #include "core/ir/data_type.h"
+#include "core/text/numbers.h"
 #include "core/text/print.h"
 
 namespace ruleengine::cli {
@@ -20,6 +22,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct NodeRow {
+  ir::NodeId id;
   std::string op, name;
   std::vector<std::string> inputs, outputs, attributes, shapes;
 };
@@ -32,6 +35,8 @@ struct WeightRow {
 };
 
 struct Contents {
+  const ir::Graph* graph = nullptr;
+  std::unique_ptr<ir::Facts> facts;
   std::vector<std::string> inputs, outputs;  // "x float[2,3]"
   std::vector<NodeRow> nodes;
   std::vector<WeightRow> weights;
@@ -41,7 +46,8 @@ struct Contents {
 constexpr std::size_t kMostReaders = 4;  // named in a row of the table
 
 NodeRow node_row(const ir::Graph& graph, ir::Facts& facts, ir::NodeId id) {
-  NodeRow row{.op = graph.op(id).text(),
+  NodeRow row{.id = id,
+              .op = graph.op(id).text(),
               .name = std::string(graph.node(id).name)};
   for (const ir::Operand& use : graph.inputs(id)) {
     row.inputs.emplace_back(use.value ? graph.name(use.value) : "-");
@@ -98,12 +104,14 @@ Result<Contents> contents_of(ir::Model& model, const Options& options) {
   if (!order) return order.error();
   auto facts = engine_options(options).facts(model.graph);
   const ir::Block& main = graph.block(ir::Graph::main_block());
-  Contents out{.inputs = interface_of(graph, *facts, main.inputs),
+  Contents out{.graph = &graph,
+               .inputs = interface_of(graph, *facts, main.inputs),
                .outputs = interface_of(graph, *facts, main.outputs),
                .ops = count_ops(model)};
   for (const ir::NodeId id : *order) {
     out.nodes.push_back(node_row(graph, *facts, id));
   }
+  out.facts = std::move(facts);
   for (std::size_t i = 0; i < graph.block_count(); ++i) {
     add_weights(graph, graph.block(ir::BlockId(i)), out.weights);
   }
@@ -154,7 +162,7 @@ std::string text_of_contents(const Contents& contents) {
   return text + table(rows);
 }
 
-std::string clean(const std::string& text) { return printable(text, 2000); }
+std::string clean(std::string_view text) { return printable(text, 2000); }
 
 Json clean(const std::vector<std::string>& texts) {
   Json json = Json::array();
@@ -162,15 +170,99 @@ Json clean(const std::vector<std::string>& texts) {
   return json;
 }
 
+// {name, dtype, shape}: sizes are numbers or names, and null where nothing is
+// known.
+Json value_json(const Contents& contents, ir::ValueId value) {
+  if (!value) return nullptr;
+  const ir::Graph& graph = *contents.graph;
+  const ir::Type* type = contents.facts->type(value);
+  Json dtype, shape;
+  if (type != nullptr && !type->is_tensor()) {
+    dtype = clean(text::type_text(graph.model(), type));
+  } else if (type != nullptr && ir::is_known(type->elem)) {
+    dtype = ir::data_type_name(type->elem);
+  }
+  if (type != nullptr && type->has_shape) {
+    shape = Json::array();
+    for (const ir::Dim dim : type->dims) {
+      if (dim.known()) {
+        shape.push_back(dim.size());
+      } else {
+        const ir::DimTable& dims = graph.model().dims;
+        shape.push_back(dims.is_fresh(dim) ? Json()
+                                           : Json(clean(dims.text(dim))));
+      }
+    }
+  }
+  return {{"name", clean(graph.name(value))},
+          {"dtype", std::move(dtype)},
+          {"shape", std::move(shape)}};
+}
+
+Json values_json(const Contents& contents,
+                 std::span<const ir::ValueId> values) {
+  Json json = Json::array();
+  for (const ir::ValueId value : values) {
+    json.push_back(value_json(contents, value));
+  }
+  return json;
+}
+
+// As the shortest decimal that reads back to it.
+Json float_json(float number) {
+  return std::isfinite(number) ? Json(std::stod(text::number_text(number)))
+                               : Json(text::number_text(number));
+}
+
+// Numbers, texts and lists of them; what JSON has no word for as ONNX's text.
+Json attribute_json(const ir::Graph& graph, const ir::Attribute& attribute) {
+  Json list = Json::array();
+  switch (attribute.kind) {
+    case ir::AttributeKind::kInt:
+      if (attribute.ref.empty()) return attribute.i;
+      break;
+    case ir::AttributeKind::kFloat:
+      if (attribute.ref.empty()) return float_json(attribute.f);
+      break;
+    case ir::AttributeKind::kString:
+      if (attribute.ref.empty()) return clean(attribute.s);
+      break;
+    case ir::AttributeKind::kInts:
+      for (const std::int64_t each : attribute.ints) list.push_back(each);
+      return list;
+    case ir::AttributeKind::kFloats:
+      for (const float each : attribute.floats) {
+        list.push_back(float_json(each));
+      }
+      return list;
+    case ir::AttributeKind::kStrings:
+      for (const std::string_view each : attribute.strings) {
+        list.push_back(clean(each));
+      }
+      return list;
+    default:
+      break;
+  }
+  return clean(text::attribute_text(graph, attribute));
+}
+
+Json node_json(const Contents& contents, const NodeRow& row) {
+  const ir::Graph& graph = *contents.graph;
+  Json attributes = Json::object();
+  for (const ir::Attribute& each : graph.node(row.id).attributes) {
+    attributes[clean(each.name)] = attribute_json(graph, each);
+  }
+  return {{"op", clean(row.op)},
+          {"name", clean(row.name)},
+          {"inputs", clean(row.inputs)},
+          {"outputs", values_json(contents, graph.outputs(row.id))},
+          {"attributes", std::move(attributes)}};
+}
+
 Json to_json(const std::string& path, const Contents& contents) {
   Json nodes = Json::array(), weights = Json::array();
   for (const NodeRow& each : contents.nodes) {
-    nodes.push_back({{"op", clean(each.op)},
-                     {"name", clean(each.name)},
-                     {"inputs", clean(each.inputs)},
-                     {"outputs", clean(each.outputs)},
-                     {"attributes", clean(each.attributes)},
-                     {"shapes", clean(each.shapes)}});
+    nodes.push_back(node_json(contents, each));
   }
   for (const WeightRow& each : contents.weights) {
     weights.push_back({{"name", clean(each.name)},
@@ -179,9 +271,10 @@ Json to_json(const std::string& path, const Contents& contents) {
                        {"bytes", each.bytes},
                        {"readers", clean(each.readers)}});
   }
+  const ir::Block& main = contents.graph->block(ir::Graph::main_block());
   return {{"model", clean(path)},
-          {"inputs", clean(contents.inputs)},
-          {"outputs", clean(contents.outputs)},
+          {"inputs", values_json(contents, main.inputs)},
+          {"outputs", values_json(contents, main.outputs)},
           {"nodes", std::move(nodes)},
           {"weights", std::move(weights)},
           {"ops", contents.ops}};
@@ -194,9 +287,10 @@ Status report_one(const std::string& path, const Options& options, bool several,
   if (auto status = run_first(**model, options); !status) return status;
   auto contents = contents_of(**model, options);
   if (!contents) return contents.error();
+  Json in_json = options.json ? to_json(path, *contents) : Json();
   if (auto status = io::check_intact(**model); !status) return status;
   if (options.json) {
-    json.push_back(to_json(path, *contents));
+    json.push_back(std::move(in_json));
     return {};
   }
   if (several) fmt::print("{}\n", printable(path));

@@ -309,10 +309,12 @@ class Report(VerbsTest):
         report = json.loads(self.asks("report", "layers.onnxtxt", "--json"))
         self.assertEqual(list(report), ["model", "inputs", "outputs", "nodes",
                                         "weights", "ops"])
-        self.assertEqual(report["inputs"], ["x float[3,4]"])
+        self.assertEqual(report["inputs"], [
+            {"name": "x", "dtype": "float", "shape": [3, 4]}])
         self.assertEqual(report["nodes"][1], {
             "op": "MatMul", "name": "linear", "inputs": ["add", "w"],
-            "outputs": ["h"], "attributes": [], "shapes": ["float[3,5]"]})
+            "outputs": [{"name": "h", "dtype": "float", "shape": [3, 5]}],
+            "attributes": {}})
         self.assertEqual(report["weights"][1], {
             "name": "w", "dtype": "float", "shape": [4, 5], "bytes": 80,
             "readers": ["linear"]})
@@ -321,6 +323,24 @@ class Report(VerbsTest):
                                        "--json"))
         self.assertEqual([each["model"] for each in several],
                          ["layers.onnxtxt", "m.onnx"])
+
+    def test_json_of_attributes_and_unknown_sizes(self):
+        self.write("a.onnxtxt", '''<ir_version: 8, opset_import: ["" : 17, "a": 1]>
+            g (float[N,4] x) => (float[4,N] t, z) {
+              t = Transpose <perm = [1, 0]> (x)
+              y = a.Odd <f = 0.1, s = "text", i = 3, v = float[1] {2.0}> (x)
+              z = LeakyRelu <alpha = 1e-05> (y)
+            }''')
+        report = json.loads(self.asks("report", "a.onnxtxt", "--json"))
+        self.assertEqual(report["outputs"][0], {
+            "name": "t", "dtype": "float", "shape": [4, "N"]})
+        transpose, odd, leaky = report["nodes"]
+        self.assertEqual(transpose["attributes"], {"perm": [1, 0]})
+        self.assertEqual(odd["attributes"], {
+            "f": 0.1, "s": "text", "i": 3, "v": "v = float[1] {2}"})
+        self.assertEqual(odd["outputs"], [
+            {"name": "y", "dtype": None, "shape": None}])
+        self.assertEqual(leaky["attributes"], {"alpha": 1e-05})
 
     def test_first_rules_then_the_report(self):
         """S2.21: normalize, remove dropout, replace, report."""
