@@ -75,7 +75,8 @@ local function need_slice(slice, from, step)
     local value = slice.inputs[i]
     return value and value:rank() and (value:dims() or {})[1]
   end
-  need(#(slice.inputs[2]:dims() or {}) == 1 and number(2) == from and is_last(number(4), rank) and (number(5) or 1) == step,
+  local stride = slice.inputs[5] == nil and 1 or number(5)
+  need(#(slice.inputs[2]:dims() or {}) == 1 and number(2) == from and is_last(number(4), rank) and stride == step,
     "these are not the elements to turn", slice)
 end
 
