@@ -202,8 +202,8 @@ local function rows(op, x, c)
   need(size(0) == 1 or size(0) == x:dim(0), "the angles do not fit", c)
   local behind = not (size(1) == 1 and size(2) == x:dim(2))
   need(not behind or (size(2) == 1 and size(1) == x:dim(1)), "the angles do not fit", c)
+  if rank == 2 or (rank == 3 and not behind) then return c, behind end
   local heads = behind and rank - 2 or rank - 3
-  if heads < 0 or (rank == 3 and not behind) then return c, behind end
   local made = c.producer
   if made and made.op == "Unsqueeze" and (made.inputs[2]:dims() or {})[1] == heads and made.inputs[1]:rank() == rank - 1 then
     return made.inputs[1], behind

@@ -244,6 +244,13 @@ OF = {
              ("[2,4,3,8]", "[2,4,4,8]"), ("{2,4,3,", "{2,4,4,"), ("[4,1,4] s", "[4,4] s")),
         near("neighbours, heads behind tokens", "the number of heads is not known",
              ("[2,4,3,8]", "[2,4,0,8]"), ("{2,4,3,", "{2,4,0,")),
+        near("halves", None, ("[2,3,4,8]", "[2,1,3,8]"), ("float[4,4]", "float[1,4]"), gives="""
+             merged = Constant <value = int64[3] {0,0,24}> ()
+             x3 = Reshape(x, merged)
+             first = Constant <value = int64[1] {0}> ()
+             y3 = com.microsoft.RotaryEmbedding(x3, first, c, s)
+             apart = Constant <value = int64[4] {0,0,3,8}> ()
+             y = Reshape(y3, apart)"""),
         near("halves", None, ("float[4,4]", "float[1,1,4,4]"), gives="""
              heads = Constant <value = int64[1] {1}> ()
              c0 = Squeeze(c, heads)
