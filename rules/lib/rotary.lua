@@ -35,7 +35,7 @@ end
 -- last axis alone. Others may read all of it.
 local function doubled(op, f, t, tag)
   local lone = op.Unsqueeze(f, any):as(tag .. "_lone")
-  local stacked = op.Concat{lone, op.Unsqueeze(f, any(tag .. "_axes")):as(tag .. "_twin"), attrs = any}
+  local stacked = op.Concat{lone, op.Unsqueeze(f, any(tag .. "_axes")), attrs = any}
   local base = either(
     function() t:const "... W"; return t end,
     op.Concat{f, f, attrs = any}:as(tag .. "_twice"),
@@ -80,14 +80,14 @@ local function need_slice(slice, from, step)
     "these are not the elements to turn", slice)
 end
 
--- Whether it is the two columns of x as [_,_,_,D/2,2] that were found.
+-- Whether it is the two columns of x as [_,_,_,_,2] that were found. Both have half of the numbers of x, in their order, so
+-- their own sizes alone say where these are. The first is [_,_,_,D/2]; the second differs in axes of one at most, as all that
+-- is put together is as large as x.
 local function need_columns(m, x)
   local cut = m.cut.outputs[1]
   need(cut:dim(-1) == 2 and cut:rank() == 5, "these are no pairs", cut)
-  for axis = 0, 2 do need(cut:dim(axis) == x:dim(axis), "these are no pairs", cut) end
   for i, column in ipairs{m.even, m.odd} do
     local made = column.outputs[1]
-    need(made:rank() == 4 and made:dim(-1) == x:dim(-1) / 2, "these are no pairs", made)
     for axis = 0, 2 do need(made:dim(axis) == x:dim(axis), "these are no pairs", made) end
     if m.columns or column.op == "Gather" then
       need(is_last((m.columns or column).attrs.axis, 5), "these are not the elements to turn", made)
@@ -109,7 +109,8 @@ function rotary.need_pairs(m, x)
   local part = m.split or m.even or m.first
   need(part.outputs[1]:rank() == 4 and part.outputs[1]:dim(-1) == width / 2, "it is not one half that is turned", part)
   if m.split then
-    need(is_last(m.split.attrs.axis, 4) and not pairs, "these are not the elements to turn", m.split)
+    -- Along the last axis, since the part is half as wide.
+    need(not pairs, "these are not the elements to turn", m.split)
   elseif m.cut then
     need(pairs, "these are not the elements to turn", m.even)
     need_columns(m, x)
@@ -159,10 +160,10 @@ local function unzipped(op, f, lone, wide, zip)
     if is_last(axis, rank) then deeper = true else more[#more + 1] = axis < 0 and axis + rank or axis end
   end
   if #more > 0 then f = op.Unsqueeze(f, more) end
-  need(deeper and wide:rank() == rank and wide:dim(-1) == 2 and zip:rank() == rank - 1, "the angles are doubled otherwise", zip)
-  for axis = 0, rank - 2 do
-    need(wide:dim(axis) == f:dim(axis), "the angles are doubled otherwise", wide)
-    need(axis == rank - 2 or zip:dim(axis) == f:dim(axis), "the angles are doubled otherwise", zip)
+  -- The heads are twice as wide as f, which `rows` sees: with two numbers in a row for one, no axis in front is longer.
+  need(deeper and wide:dim(-1) == 2 and zip:rank() == rank - 1, "the angles are doubled otherwise", zip)
+  for axis = 0, rank - 3 do
+    need(zip:dim(axis) == f:dim(axis), "the angles are doubled otherwise", zip)
   end
   return f
 end
@@ -175,9 +176,7 @@ local function halved(op, m, v, tag)
     f = once(op, m, base)
   elseif m.pairs then
     base = need(m[tag .. "_zip"], "the angles of a pair differ", f).outputs[1]
-    local lone, twin = m[tag .. "_lone"], m[tag .. "_twin"]
-    need(not twin or twin.outputs[1].shape == lone.outputs[1].shape, "the angles are doubled otherwise", base)
-    f = unzipped(op, f, lone, m[tag .. "_wide"].outputs[1], base)
+    f = unzipped(op, f, m[tag .. "_lone"], m[tag .. "_wide"].outputs[1], base)
   else
     local twice = need(m[tag .. "_twice"], "the angles of a pair differ", f)
     base = twice.outputs[1]

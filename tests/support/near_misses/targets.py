@@ -200,6 +200,22 @@ OF = {
              None,
              ("s0 = Sin(m)", "g = Gather <axis = 1> (m, order) s0 = Sin(g)"),
              ("int64[1] two = {2}", "int64[1] two = {2}, int64[8] order = {6,7,0,1,3,2,5,4}")),
+        # Constant angles in another order are what they are.
+        near("neighbours, heads behind tokens, scaled angles of no batch", None,
+             ("c0 = Gather(table, places)", "c0 = Gather <axis = 1> (table, order)"),
+             ("int64[1] two = {2}", "int64[1] two = {2}, int64[8] order = {3,2,1,0,6,7,4,5}"),
+             gives="""
+             c = Constant <value = float[4,4]
+               {2,1,4,3,6,5,8,7,2,1,4,3,6,5,8,7}> ()
+             third2 = Constant <value = float {0.3}> ()
+             m = Mul(f, third2)
+             s = Sin(m)
+             merged = Constant <value = int64[3] {0,0,24}> ()
+             x3 = Reshape(x, merged)
+             from = Constant <value = int64[1] {0}> ()
+             y3 = com.microsoft.RotaryEmbedding <interleaved = 1> (x3, from, c, s)
+             apart = Constant <value = int64[4] {0,0,3,8}> ()
+             y = Reshape(y3, apart)"""),
     ],
     "targets/ort/complex_rotary_embedding.lua": [
         near("the first pair and the second", "these are not the elements to turn",
@@ -216,6 +232,13 @@ OF = {
              ("b = Gather <axis = -1> (p, one)", "b = Squeeze(p1, out)"),
              ("a = Gather <axis = -1> (p, zero)",
               "p0, p1 = Split <axis = -1, num_outputs = 2> (p) a = Squeeze(p0, out)")),
+        near("neighbours, heads behind tokens", "these are no pairs",
+             ("int64 zero = {0}, int64 one = {1}", "int64[2] out = {3,4}"),
+             ("3,8]", "3,4]"), ("{2,4,3,8}", "{2,4,3,4}"), ("[4,1,4]", "[4,1,2]"),
+             ("int64[5] pairs = {2,4,3,4,2}", "int64[6] pairs = {2,4,3,1,2,2}"),
+             ("b = Gather <axis = -1> (p, one)", "b = Squeeze(p1, out)"),
+             ("a = Gather <axis = -1> (p, zero)",
+              "p0, p1 = Split <axis = 4, num_outputs = 2> (p) a = Squeeze(p0, out)")),
         # The angles of a token go elsewhere where an axis of one is left out.
         *(near("neighbours, heads behind tokens", reason, ("[2,4,3,8]", f"[{sizes},2]"),
                ("{2,4,3,4,2}", "{%s,1,2}" % sizes), ("{2,4,3,8}", "{%s,2}" % sizes),
@@ -328,12 +351,19 @@ OF = {
              ("interleaved = 1", "interleaved = 1, num_heads = 1")),
         near("heads behind tokens", "the angles are not one for each pair",
              ("[2,4,4]", "[2,4,12]"), ("num_heads = 3", "num_heads = 1")),
-        *(near("heads behind tokens", "otherwise", ("[2,4,4]", f"[{angles}]"),
+        *(near("heads behind tokens", "heads are merged otherwise", ("[2,4,4]", f"[{angles}]"),
+               ("apart = {0,0,3,8}", "apart = {2,4,3,8}"),
                ("int64[3] flat = {0,0,24}", flat), ("num_heads = 3", f"num_heads = {heads}"))
           for angles, flat, heads in (
               ("2,3,4", "int64[4] flat = {2,4,3,8}", 4),
               ("1,4,4", "int64[3] flat = {1,4,48}", 6),
               ("2,2,4", "int64[3] flat = {2,2,48}", 6))),
+        # Without a batch there may be another number of columns.
+        near("heads behind tokens", "heads are cut otherwise", ("s) =>", "s, int64[4] apart) =>"),
+             (", int64[4] apart = {0,0,3,8}", "")),
+        near("a split", "it is not two parts of one", ("[2,3,4,10]", "[2,3,T,0]"),
+             ("[2,4,4]", "[2,T,0]"), ("axis = -1> (x", "axis = 2> (x"),
+             ("parts = {8,2}", "parts = {2,2}"), ("[2,3,T,0] y", "[2,3,2,0] y")),
     ],
     "targets/ort/fast_gelu.lua": [
         near("half of it first", "FastGelu wants an axis", ("[2,3] ", " ")),
