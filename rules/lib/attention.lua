@@ -192,7 +192,7 @@ function attention.need_sink(m, sizes)
   if not m.sunk then return end
   need(#m.centred == 0, "the scores are centred before the sink", m.q)
   local left, axes, to = m.sunk.outputs[1], m.axes:constant(), m.to:constant()
-  need(axes and #axes == 1 and (axes[1] == -1 or axes[1] + 1 == #sizes), "it is not the last axis", m.axes)
+  need(axes and (axes[1] == -1 or axes[1] == #sizes - 1), "it is not the last axis", m.axes)
   need(to and (to[1] == -1 or to[1] == sizes[1]), "the sink is not the last column", m.to)
   need(left:dim(-1) == sizes[1], "more than the sink is left out", left)
   if m.pads then

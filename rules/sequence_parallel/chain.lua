@@ -129,6 +129,25 @@ return rule {
       [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
         n, p = tensor_cast.add_rms_norm2(s, r)
         t = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (p)]] },
+    { "one token more than the ranks divide", [[
+        (float[1,5,8] x, float[1,5,8] x2, float[8] w) => (float[1,5,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          s2 = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x2)
+          t = Add(s, s2)
+          y = RMSNormalization(t, w)
+        }]],
+      [[one = Constant <value = int64[6] {0,0,0,0,1,0}> ()
+        x6 = Pad(x, one)
+        s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x6)
+        z6 = Pad(x2, one)
+        s2 = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (z6)
+        t = Add(s, s2)
+        n = RMSNormalization(t, w)
+        y6 = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (n)
+        from = Constant <value = int64[1] {0}> ()
+        to = Constant <value = int64[1] {5}> ()
+        axis = Constant <value = int64[1] {1}> ()
+        y = Slice(y6, from, to, axis)]], options = { uneven = true } },
     { "a residual that something else reads", [[
         (float[1,4,8] x, float[1,4,8] x2, float[8] w) => (float[1,4,8] y, float[1,4,8] z) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)

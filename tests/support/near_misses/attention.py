@@ -227,6 +227,9 @@ OF = {
         near("a sink for each head", None, ("last = {3}", "last = {3}, int64[1] two = {2}"),
              ("(c, to)", "(c, two)")),
         near("a sink of zero", None, ("from = {0}", "from = {1}"), ("6,16] v", "5,16] v")),
+        # The probabilities of one head for all.
+        near("a sink of zero", None, ("int64[1]", "int64[2]"), ("from = {0}", "from = {0,0}"),
+             ("to = {-1}", "to = {6,1}"), ("last = {3}", "last = {3,1}")),
         near("a sink of zero", None, ("axis = -1", "axis = 2")),
         # As large as the scores is what may be 1 or more when it runs.
         *(near("a sink for each head", None, *changes, gives="""
@@ -246,6 +249,12 @@ OF = {
              ("c = Pad(s, pads)", "r = ReduceMax(s, last) d = Sub(s, r) c = Pad(d, pads)")),
         near("a sink for each head", None, ("c = Concat <axis = -1>", "c = Concat <axis = 2>"),
              ("wide = {2,4,8,1}", "wide = {2,4,1,6}"), ("last = {3}", "last = {2}")),
+        # More queries, each with one key.
+        near("a sink for each head", None, ("c = Concat <axis = -1>", "c = Concat <axis = 2>"),
+             ("6,16]", "1,16]"), ("[2,1,1,6] m", "[2,1,1,1] m"), ("[2,4,8,16] y", "[2,4,N,16] y"),
+             ("[1,4,1,1] sink", "[1,4,1,1] sink, int64[4] wide"),
+             ("int64[4] wide = {2,4,8,1}", "int64[1] one = {1}"),
+             ("from, to, last", "from, one, last")),
         near("divided", "the scores are cut off", ("c = {4.0}", "c = {4.0}, float low = {-3.4e38},"
                                                    " float high = {5.0}"),
              ("p = Softmax <axis = -1> (d)", "e = Clip(d, low, high) p = Softmax <axis = -1> (e)")),
