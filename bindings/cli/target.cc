@@ -83,15 +83,17 @@ void append(rewrite::Report& to, rewrite::Report&& more) {
   to.rewrite_seconds += more.rewrite_seconds;
 }
 
-// Why the target's rules left this node alone.
-std::string reason_at(const rewrite::Report& report, const std::string& node) {
+// Why each of the target's rules left this node alone.
+std::string reasons_at(const rewrite::Report& report, const std::string& node) {
+  std::string text;
   for (const rewrite::RuleReport& rule : report.rules) {
     if (rule.phase != rewrite::Phase::kTarget) continue;
     for (const rewrite::Rejected& left : rule.rejected) {
-      if (left.node == node) return ": " + left.reason;
+      if (left.node != node) continue;
+      text += (text.empty() ? ": " : "; ") + rule.name + ": " + left.reason;
     }
   }
-  return "";
+  return text;
 }
 
 // The engine's own ops that are left stay portable, with a warning.
@@ -107,7 +109,7 @@ void warn_of_rest(const ir::Model& model, const std::string& target,
       report.warnings.push_back({"", label,
                                  label + " stays portable, " + target +
                                      " has no form for it" +
-                                     reason_at(report, label)});
+                                     reasons_at(report, label)});
     }
   }
 }

@@ -18,7 +18,7 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "GroupQueryAttention has no such type", m.q)
     need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
     need(m.softcap >= 0, "the soft cap is negative", m.q)
-    need(m.softcap ~= 0 or m.causal ~= 0, "MultiHeadAttention says it", m.q)
+    need(m.softcap ~= 0 or m.causal ~= 0, "that is for MultiHeadAttention", m.q)
     need(m.softcap ~= 0 or m.mask or m.G < m.H, "there are as many key heads as query heads", m.k)
     need(m.S == m.L, "queries and keys of different length", m.q)
     need(m.q:dim(0) ~= 0, "there is no batch", m.q)
@@ -104,7 +104,7 @@ return rule {
         (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8> (q, k, v)
         }]],
-      rejected = "MultiHeadAttention says it" },
+      rejected = "that is for MultiHeadAttention" },
     { "as many of each", [[
         (float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)
