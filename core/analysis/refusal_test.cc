@@ -52,6 +52,20 @@ TEST_CASE_FIXTURE(Fixture, "shapes and axes") {
   CHECK(why("Flatten", {x}, {i("axis", 3)}) != "");
 }
 
+TEST_CASE_FIXTURE(Fixture, "the rank of angles") {
+  const ValueId x = input({"2", "4", "6", "8"});
+  const ValueId rows = input({"6", "4"}), batch = input({"2", "6", "4"});
+  const ValueId places = input({"2", "6"}, DataType::kInt64);
+  CHECK(why("RotaryEmbedding", {x, batch, batch}) == "");
+  CHECK(why("RotaryEmbedding", {x, rows, rows, places}) == "");
+  CHECK(why("RotaryEmbedding", {x, rows, rows}) ==
+        "the cosines have another rank");
+  CHECK(why("RotaryEmbedding", {x, batch, batch, places}) ==
+        "the cosines have another rank");
+  CHECK(why("RotaryEmbedding", {x, batch, rows}) ==
+        "the sines have another rank");
+}
+
 TEST_CASE_FIXTURE(Fixture, "what only the library knows") {
   const ValueId x = input({"2", "3"});
   CHECK(why("DepthToSpace", {x}, {i("blocksize", 2)}) != "");

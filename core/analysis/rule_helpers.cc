@@ -36,6 +36,11 @@ void need_axis(const NodeView& v) {
   }
 }
 
+void need_rank(const NodeView& v, std::size_t input, std::size_t rank,
+               std::string_view why) {
+  if (v.ranked(input) && v.rank(input) != rank) v.refuse(why);
+}
+
 Dim broadcast_axis(const NodeView& v, Dim a, Dim b) {
   if (a == kUnknown || b == kUnknown) {
     const Dim other = a == kUnknown ? b : a;

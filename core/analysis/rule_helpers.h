@@ -23,6 +23,10 @@ void need_equal(const NodeView& v, ir::Dim a, ir::Dim b, std::string_view why);
 // Refuses the node where its attribute `axis` is outside of the first input.
 void need_axis(const NodeView& v);
 
+// Refuses the node where the input is known to have another rank.
+void need_rank(const NodeView& v, std::size_t input, std::size_t rank,
+               std::string_view why);
+
 // One axis of a broadcast, with one unknown for each pair that cannot be said.
 ir::Dim broadcast_axis(const NodeView& v, ir::Dim a, ir::Dim b);
 

@@ -336,6 +336,13 @@ bool contrib_attention(const NodeView& v, Outputs out) {
   return true;
 }
 
+// Rows of cosines and sines, which positions (input 1) pick.
+bool contrib_rotary_embedding(const NodeView& v, Outputs out) {
+  need_rank(v, 2, 2, "the cosines have another rank");
+  need_rank(v, 3, 2, "the sines have another rank");
+  return like_first(v, out);
+}
+
 constexpr std::string_view kOwn = "ruleengine";
 constexpr std::string_view kCast = "tensor_cast";
 constexpr TypeRule kRules[] = {
@@ -347,7 +354,8 @@ constexpr TypeRule kRules[] = {
     row("com.microsoft", "GroupQueryAttention", with_output<grouped_attention>),
     row("com.microsoft", "MultiHeadAttention", with_output<contrib_attention>),
     row("com.microsoft", "QuickGelu", with_output<like_first>),
-    row("com.microsoft", "RotaryEmbedding", with_output<like_first>),
+    row("com.microsoft", "RotaryEmbedding",
+        with_output<contrib_rotary_embedding>),
     row("com.microsoft", "SkipLayerNormalization", with_output<skip_norm>),
     row("com.microsoft", "SkipSimplifiedLayerNormalization",
         with_output<skip_norm>),

@@ -16,6 +16,14 @@ bool like_first(const NodeView& v, Outputs out) {
   return true;
 }
 
+// Cosines and sines are [B,S,D/2], or where positions pick rows, [P,D/2].
+bool rotary_embedding(const NodeView& v, Outputs out) {
+  const std::size_t rank = v.has_input(3) ? 2 : 3;
+  need_rank(v, 1, rank, "the cosines have another rank");
+  need_rank(v, 2, rank, "the sines have another rank");
+  return like_first(v, out);
+}
+
 bool like_first_bool(const NodeView& v, Outputs out) {
   like_first(v, out);
   if (!out.empty()) out[0].elem = DataType::kBool;
@@ -203,7 +211,7 @@ std::vector<TypeRule> make() {
       {"", "IsNaN", like_first_bool},
       {"", "LayerNormalization", layer_normalization},
       {"", "QuantizeLinear", quantize},
-      {"", "RotaryEmbedding", like_first},
+      {"", "RotaryEmbedding", rotary_embedding},
       {"", "Where", where},
   };
   for (auto name : kLikeFirst) out.push_back({"", name, like_first});
