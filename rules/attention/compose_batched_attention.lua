@@ -1,5 +1,6 @@
 --- Compose attention of one head, or of heads that were merged into the batch.
 local attention = lib "attention"
+local masking = lib "masking"
 
 return rule {
   doc = [[
@@ -10,17 +11,14 @@ return rule {
   phase = "attention",
   after = "compose_scaled_dot_product_attention",
 
-  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, cap, times, mask, fill, shown, hidden, guard_fill,
-                   ratio, training, S, T)
+  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, S, T)
     q:shape "... S _"
 
     local keys = either(op.Transpose{k, perm = {0, 2, 1}}, op.Transpose{k, perm = {1, 0}}, swapped)
     keys = attention.scaled(op, keys, k_scale, "k_divided"):shape "... _ T"
     local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):as "product"
     scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
-    local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,
-      hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training })
-    return op.MatMul(p, v)
+    return op.MatMul(attention.softmax(op, scores), v)
   end,
 
   where = function(m)
@@ -28,14 +26,14 @@ return rule {
     need(rank < 4 and k:rank() == rank and m.v:rank() == rank, "the axes are others", scores)
     need(rank == 3 or not (k:const() or m.v:const()), "a layer between softmax and weights", scores)
     m.batch = rank == 3 and scores:dim(0) or 1
-    m.numbers = attention.numbers(m, {m.T, m.S, m.batch})
+    m.numbers = masking.numbers(m, {m.T, m.S, m.batch})
   end,
 
   rewrite = function(op, m)
     local axes = m.q:rank() == 3 and {1} or {0, 1}
     local function with_head(x) return op.Unsqueeze(x, axes) end
     local k = m.k or op.Transpose{m.swapped, perm = #axes == 1 and {0, 2, 1} or {1, 0}}
-    local mask = attention.mask(op, m, m.numbers)
+    local mask = masking.mask(op, m, m.numbers)
     if mask and mask:rank() == 3 then mask = with_head(mask) end
     local y = attention.build(op, m, with_head(m.q), with_head(k), with_head(m.v), mask, m.batch, 1)
     return op.Squeeze(y, axes)

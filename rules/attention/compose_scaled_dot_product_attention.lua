@@ -1,5 +1,7 @@
 --- Compose the textbook attention subgraph into one node.
 local attention = lib "attention"
+local heads = lib "heads"
+local masking = lib "masking"
 
 return rule {
   doc = [[
@@ -14,8 +16,7 @@ return rule {
   phase = "attention",
   after = "fuse_masked_attention",
 
-  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, head_scale, cap, times, mask, fill, shown, hidden,
-                   guard_fill, ratio, training, sink, pads, to, axes, B, H, S, T, E)
+  match = function(op, q, k, v, swapped, scale, q_scale, k_scale, head_scale, B, H, S, T, E)
     q:shape "_ _ S _"
     v:shape "_ _ _ E"
 
@@ -25,25 +26,23 @@ return rule {
     scores = either(
       function() head_scale:shape "... H 1 1"; return op.Mul(scores, head_scale) end,
       context(op.Mul(scores, scale)), context(op.Div(scores, scale):as "divided"), scores)
-    local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,
-      hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training, sink = sink, pads = pads, to = to, axes = axes })
-    return op.MatMul(p, attention.repeated(op, v, "L", "E"))
+    return op.MatMul(attention.softmax_or_sunk(op, scores), heads.repeated(op, v, "L", "E"))
   end,
 
   where = function(m)
     m.sizes = {m.T, m.S, m.H, m.B}
-    m.numbers = attention.numbers(m, m.sizes)
-    attention.need_sink(m, m.sizes)
+    m.numbers = masking.numbers(m, m.sizes)
+    masking.need_sink(m, m.sizes)
   end,
 
   rewrite = function(op, m)
-    local q, k, v, mask = m.q, m.k, m.v, attention.mask(op, m, m.numbers)
+    local q, k, v, mask = m.q, m.k, m.v, masking.mask(op, m, m.numbers)
     if m.head_scale then q = op.Mul(q, m.head_scale) end
     if m.split then k = op.Transpose{k, perm = {0, 2, 1, 3}} end
     if m.swapped then k = op.Transpose{m.swapped, perm = {0, 1, 3, 2}} end
     if m.sunk then
       local one_more = {0, 0, 0, 0, 0, 0, 1, 0}
-      k, v, mask = op.Pad(k, one_more), op.Pad(v, one_more), attention.sink_mask(op, m, mask, m.sizes)
+      k, v, mask = op.Pad(k, one_more), op.Pad(v, one_more), masking.sink_mask(op, m, mask, m.sizes)
     end
     return attention.build(op, m, q, k, v, mask, m.B, m.H)
   end,

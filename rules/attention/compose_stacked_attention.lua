@@ -1,5 +1,6 @@
 --- Compose attention whose heads lie under more than one axis: windows, blocks, frames.
 local attention = lib "attention"
+local masking = lib "masking"
 local merge = lib "merge"
 
 -- Sizes as a Reshape wants them: what nothing tells (`?`) is what the others leave, and so is what alone has no number,
@@ -54,16 +55,13 @@ return rule {
     makes one of them.]],
   phase = "attention",
 
-  match = function(op, q, k, v, scale, q_scale, k_scale, cap, times, mask, fill, shown, hidden, guard_fill,
-                   ratio, training, S, E)
+  match = function(op, q, k, v, scale, q_scale, k_scale, S, E)
     q:shape "... _ _ S _"
     v:shape "... _ _ _ E"
     local keys = attention.scaled(op, k, k_scale, "k_divided")
     local scores = op.MatMul(attention.scaled(op, q, q_scale, "q_divided"), keys):as "product"
     scores = either(op.Mul(scores, scale), op.Div(scores, scale):as "divided", scores)
-    local p = attention.softmax(op, scores, { cap = cap, times = times, mask = mask, fill = fill, shown = shown,
-      hidden = hidden, guard_fill = guard_fill, ratio = ratio, training = training })
-    return op.MatMul(p, v)
+    return op.MatMul(attention.softmax(op, scores), v)
   end,
 
   where = function(m)
@@ -77,7 +75,7 @@ return rule {
     need(rank > 4 or not heads, "four axes are composed as they are", scores)
     for i = 1, heads and rank - 3 or rank - 2 do leads[i] = scores:dim(i - 1) end
     m.leads, m.heads = leads, heads or 1
-    m.numbers = attention.numbers(m, sizes)
+    m.numbers = masking.numbers(m, sizes)
   end,
 
   rewrite = function(op, m)
@@ -87,7 +85,7 @@ return rule {
     perm[last], perm[last + 1] = last, last - 1
     local q, v = folded(op, m.q, m.leads), folded(op, m.v, m.leads)
     local k = folded(op, op.Transpose{m.k, perm = perm}, m.leads)
-    local mask = folded_mask(op, attention.mask(op, m, m.numbers), m.leads, last + 1)
+    local mask = folded_mask(op, masking.mask(op, m, m.numbers), m.leads, last + 1)
     local y = attention.build(op, m, q, k, v, mask, q:dim(0), m.heads)
     local sizes = { m.S, m.E }
     for i = last - 1, 1, -1 do table.insert(sizes, 1, m.leads[i] or m.heads) end

@@ -1,5 +1,5 @@
 --- Take nn.MultiheadAttention apart.
-local attention = lib "attention"
+local heads = lib "heads"
 local linear = lib "linear"
 
 return rule {
@@ -51,11 +51,11 @@ return rule {
     if m.in_w then
       q, k, v = op.ruleengine.MHAInProjection{query, key, value, m.in_w, m.in_b, num_heads = H, head_dim = D, outputs = 3}
     else
-      local function heads(x, w, part)
+      local function projected(x, w, part)
         local b = m.in_b and op.Slice(m.in_b, {part * m.E}, {(part + 1) * m.E}, {0})
-        return attention.split(op, op.ruleengine.Linear(x, w, b), H, D)
+        return heads.split(op, op.ruleengine.Linear(x, w, b), H, D)
       end
-      q, k, v = heads(query, m.q_w, 0), heads(key, m.k_w, 1), heads(value, m.v_w, 2)
+      q, k, v = projected(query, m.q_w, 0), projected(key, m.k_w, 1), projected(value, m.v_w, 2)
     end
 
     local mask = m.attn_mask
@@ -69,7 +69,7 @@ return rule {
     end
 
     local y = op.ruleengine.ScaledDotProductAttention{q, k, v, mask, num_heads = H, head_dim = D, dropout_p = m.dropout}
-    return turned(linear.apply(op, attention.merged(op, y, H, D), m.out_w, m.out_b))
+    return turned(linear.apply(op, heads.merged(op, y, H, D), m.out_w, m.out_b))
   end,
 
   examples = {

@@ -1,5 +1,6 @@
 --- Replace masked attention by one kernel call.
 local attention = lib "attention"
+local masking = lib "masking"
 
 return rule {
   doc = [[
@@ -21,7 +22,7 @@ return rule {
 
   where = function(m)
     m.factor = attention.need_float(attention.factor(m.scale, m.divided), m.q)
-    attention.need_mask(m.mask, {m.T, m.S, m.H, m.B})
+    masking.need_mask(m.mask, {m.T, m.S, m.H, m.B})
     local literal = m.options.literal_divisor
     if literal then
       need(m.divided and m.scale:scalar() == literal, "the divisor is another one", m.scale)

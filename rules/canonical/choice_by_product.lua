@@ -1,12 +1,11 @@
 --- Choose where numbers were multiplied by zeros and ones.
+local elements = lib "elements"
 
-local MOVES = { Expand = true, Gather = true, Identity = true, Reshape = true, Slice = true, Squeeze = true,
-  Transpose = true, Trilu = true, Unsqueeze = true }
 local HIDES = { Add = true, Div = true, Mul = true, Sub = true, Where = true }
 
 -- Whether x is made of zeros and ones: truth values as numbers, or parts of such a constant.
 local function is_choice(x)
-  while x.producer and MOVES[x.producer.op] do x = x.producer.inputs[1] end
+  x = elements.origin(x)
   local node = x.producer
   if node and node.op == "Cast" and node.inputs[1].dtype == "bool" then return true end
   return x:among(0, 1)
@@ -16,7 +15,7 @@ end
 local function holds_infinity(x, steps)
   if x:const() then return x:among(0, -math.huge) and not x:among(0) end
   local node = x.producer
-  if steps == 0 or not node or not HIDES[node.op] and not MOVES[node.op] then return false end
+  if steps == 0 or not node or not HIDES[node.op] and not elements.moves(node) then return false end
   for _, input in ipairs(node.inputs) do
     if holds_infinity(input, steps - 1) then return true end
   end

@@ -1,5 +1,5 @@
 --- The packed projection of queries, keys and values in standard ops.
-local attention = lib "attention"
+local heads = lib "heads"
 local linear = lib "linear"
 
 return rule {
@@ -17,15 +17,15 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local function heads(x) return attention.split(op, x, m.H, m.D) end
+    local function split(x) return heads.split(op, x, m.H, m.D) end
     local size = m.H * m.D
     if m.query == m.key and m.key == m.value then
       local q, k, v = op.Split{linear.apply(op, m.query, m.w, m.b), {size, size, size}, axis = -1, outputs = 3}
-      return heads(q), heads(k), heads(v)
+      return split(q), split(k), split(v)
     end
     local function part(x, i)
       local function third(t) return t and op.Slice(t, {i * size}, {(i + 1) * size}, {0}) end
-      return heads(linear.apply(op, x, third(m.w), third(m.b)))
+      return split(linear.apply(op, x, third(m.w), third(m.b)))
     end
     return part(m.query, 0), part(m.key, 1), part(m.value, 2)
   end,

@@ -1,5 +1,6 @@
 --- Attention in standard ops.
-local attention = lib "attention"
+local fused = lib "fused_attention"
+local heads = lib "heads"
 
 -- 0, 1, 2, ... along the axis before the last.
 local function places(op, x)
@@ -15,19 +16,19 @@ return rule {
   phase = "target",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, H)
-    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
+    return fused.attention(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
   end,
 
   where = function(m)
-    attention.need_heads(m)
-    need(m.scale or attention.positive(m.D), "the size of the heads is not known", m.q)
+    fused.need_heads(m)
+    need(m.scale or heads.positive(m.D), "the size of the heads is not known", m.q)
   end,
 
   rewrite = function(op, m)
     -- Scores of halves may overflow; those of a query that is scaled first do not.
     local scale = m.scale or m.D ^ -0.5
     local q = scale == 1 and m.q or op.Mul(m.q, scale)
-    local scores = op.MatMul(q, op.Transpose{attention.spread(op, m.k, m.G, m.H, m.D), perm = {0, 1, 3, 2}})
+    local scores = op.MatMul(q, op.Transpose{heads.spread(op, m.k, m.G, m.H, m.D), perm = {0, 1, 3, 2}})
     if m.softcap ~= 0 then scores = op.Mul(op.Tanh(op.Div(scores, m.softcap)), m.softcap) end
     if m.causal ~= 0 then
       local behind = op.Greater(op.Unsqueeze(places(op, m.k), {0}), op.Unsqueeze(places(op, m.q), {1}))
@@ -40,7 +41,7 @@ return rule {
     end
     local p = op.Softmax{scores, axis = -1}
     if m.mask then p = op.Where(op.IsNaN(p), 0, p) end
-    return op.MatMul(p, attention.spread(op, m.v, m.G, m.H, m.E))
+    return op.MatMul(p, heads.spread(op, m.v, m.G, m.H, m.E))
   end,
 
   examples = {

@@ -1,5 +1,5 @@
 --- Attention inside of windows as the engine's own, its bias and the seams of the roll as the mask.
-local attention = lib "attention"
+local heads = lib "heads"
 local window = lib "window"
 
 return rule {
@@ -34,7 +34,7 @@ return rule {
     end
     local y = op.ruleengine.ScaledDotProductAttention{m.q, m.k, m.v, mask,
       num_heads = m.H, head_dim = m.D, dropout_p = m.dropout}
-    return attention.merged(op, y, m.H, m.D)
+    return heads.merged(op, y, m.H, m.D)
   end,
 
   examples = {

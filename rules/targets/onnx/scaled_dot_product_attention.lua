@@ -1,5 +1,5 @@
 --- Attention as the standard writes it.
-local attention = lib "attention"
+local fused = lib "fused_attention"
 
 -- The lowest number of a float counts as -inf in some runtimes: a row that has nothing else would be zeros there, not the
 -- mean of all values. The next one absorbs the scores as well, and no other number lies between them.
@@ -13,7 +13,7 @@ return rule {
   phase = "target",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, H)
-    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
+    return fused.attention(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
   end,
 
   where = function(m)
@@ -22,7 +22,7 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
     need(not m.mask or m.mask.dtype == "bool" or m.mask.dtype == "float",
       "runtimes differ for a mask that is added in " .. (m.mask and m.mask.dtype or "this type"), m.mask)
-    attention.need_narrow(m)
+    fused.need_narrow(m)
   end,
 
   rewrite = function(op, m)

@@ -1,5 +1,6 @@
 --- Attention whose key heads serve several query heads as ONNX Runtime's own op, and what no other of its ops can say.
-local attention = lib "attention"
+local fused = lib "fused_attention"
+local heads = lib "heads"
 
 return rule {
   doc = [[
@@ -10,11 +11,11 @@ return rule {
   phase = "target",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, H)
-    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
+    return fused.attention(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
   end,
 
   where = function(m)
-    attention.need_widths(m)
+    fused.need_widths(m)
     need(m.q.dtype == "float" or m.q.dtype == "float16", "GroupQueryAttention has no such type", m.q)
     need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
     need(m.softcap >= 0, "the soft cap is negative", m.q)
@@ -23,18 +24,18 @@ return rule {
     need(m.S == m.L, "queries and keys of different length", m.q)
     need(m.q:dim(0) ~= 0, "there is no batch", m.q)
     need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention wants heads of one width, a multiple of 8", m.q)
-    attention.need_narrow(m)
+    fused.need_narrow(m)
   end,
 
   rewrite = function(op, m)
     local function size(axis) return op.Shape{m.q, start = axis, ["end"] = axis + 1} end
     local total = op.Cast{size(2), to = "int32"}
     local last = op.Expand(op.Cast{op.Sub(size(2), 1), to = "int32"}, size(0))
-    local bias = attention.bias(op, m)
-    local y = op["com.microsoft"].GroupQueryAttention{attention.merged(op, m.q, m.H, m.D),
-      attention.merged(op, m.k, m.G, m.D), attention.merged(op, m.v, m.G, m.D), nil, nil, last, total, nil, nil, nil, bias,
+    local bias = fused.bias(op, m)
+    local y = op["com.microsoft"].GroupQueryAttention{heads.merged(op, m.q, m.H, m.D),
+      heads.merged(op, m.k, m.G, m.D), heads.merged(op, m.v, m.G, m.D), nil, nil, last, total, nil, nil, nil, bias,
       num_heads = m.H, kv_num_heads = m.G, scale = m.scale, softcap = m.softcap, causal = m.causal == 0 and 0 or nil}
-    return attention.split(op, attention.seen(op, y, m.mask), m.H, m.E)
+    return heads.split(op, fused.seen(op, y, m.mask), m.H, m.E)
   end,
 
   examples = {

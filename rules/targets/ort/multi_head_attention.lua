@@ -1,5 +1,6 @@
 --- Attention as ONNX Runtime's own op.
-local attention = lib "attention"
+local fused = lib "fused_attention"
+local heads = lib "heads"
 
 return rule {
   doc = [[
@@ -10,7 +11,7 @@ return rule {
   after = "group_query_attention",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, H)
-    return attention.fused(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
+    return fused.attention(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
   end,
 
   where = function(m)
@@ -19,16 +20,16 @@ return rule {
     need(m.softcap == 0, "MultiHeadAttention has no soft cap", m.q)
     need(m.causal == 0 or not m.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
     need(m.causal == 0 or m.S == m.L, "causal between sequences of different length", m.q)
-    attention.need_widths(m)
-    attention.need_narrow(m)
+    fused.need_widths(m)
+    fused.need_narrow(m)
   end,
 
   rewrite = function(op, m)
-    local bias = attention.bias(op, m)
-    local y = op["com.microsoft"].MultiHeadAttention{attention.merged(op, m.q, m.H, m.D),
-      attention.merged(op, m.k, m.H, m.D, m.G), attention.merged(op, m.v, m.H, m.E, m.G), nil, nil, bias,
+    local bias = fused.bias(op, m)
+    local y = op["com.microsoft"].MultiHeadAttention{heads.merged(op, m.q, m.H, m.D),
+      heads.merged(op, m.k, m.H, m.D, m.G), heads.merged(op, m.v, m.H, m.E, m.G), nil, nil, bias,
       num_heads = m.H, scale = m.scale, unidirectional = m.causal ~= 0 and 1 or 0}
-    return attention.split(op, attention.seen(op, y, m.mask), m.H, m.E)
+    return heads.split(op, fused.seen(op, y, m.mask), m.H, m.E)
   end,
 
   examples = {

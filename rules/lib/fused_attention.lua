@@ -1,0 +1,76 @@
+--- The fused op over heads: its pattern, and what ops of others need that take its place.
+local elements = lib "elements"
+local heads = lib "heads"
+
+local fused = {}
+
+--- The fused op over heads. q is [B,H,S,D], k [B,G,L,D], v [B,_,L,E]; p holds the variables of its inputs and
+--- attributes. Without one for the mask there must be none.
+function fused.attention(op, p)
+  p.q:shape "_ _ S D"
+  p.k:shape "_ G L D"
+  p.v:shape "_ _ _ E"
+  return op.ruleengine.ScaledDotProductAttention{p.q, p.k, p.v, p.mask and maybe(p.mask), num_heads = p.H, head_dim = any,
+    scale = p.scale, is_causal = p.causal, softcap = p.softcap, dropout_p = any}
+end
+
+--- Ends the match of `attention` where it does not say how many heads there are, or its inputs have others.
+function fused.need_heads(m)
+  need(heads.positive(m.H), "num_heads is no positive number", m.q)
+  need(heads.positive(m.G) and m.H % m.G == 0, "the heads are not known", m.k)
+  local queries, values = m.q:dim(1), m.v:dim(1)
+  need(type(queries) ~= "number" or queries == m.H, "num_heads is another number", m.q)
+  need(type(values) ~= "number" or values == m.G, "keys and values have different numbers of heads", m.v)
+end
+
+--- And where it does not say how wide they are.
+function fused.need_widths(m)
+  fused.need_heads(m)
+  need(heads.positive(m.D) and heads.positive(m.E), "the size of the heads is not known", m.q)
+end
+
+--- Ends the match of `attention` where its mask may make the scores larger, for ops that refuse that: where they have
+--- one batch or query and the mask more, a sum is larger. Not so for keys, as there are as many values, nor for queries by
+--- a computed number: exporters cut the rows that they need from a causal mask.
+function fused.need_narrow(m)
+  if not m.mask then return end
+  local rank, sizes = need(m.mask:rank(), "the rank of the mask is unknown", m.mask), {m.L, m.S, m.H, m.q:dim(0)}
+  for i = 2, rank do
+    local size, want = m.mask:dim(-i), sizes[i]
+    local several = type(want) == "number" and want ~= 1
+    need(several or size == 1 or size == want or (i == 2 and tostring(size):find "[^%w_]"),
+      "the mask may be larger than the scores", m.mask)
+  end
+end
+
+--- The mask as what is added to the scores, with the lengths of queries and keys, as ONNX Runtime's own ops want it.
+function fused.bias(op, m)
+  local bias = m.mask
+  if not bias then return nil end
+  local rank = bias:rank()
+  -- 0 where the mask keeps, -inf where it hides.
+  if bias.dtype == "bool" then bias = op.Log(op.Cast{bias, to = m.q.dtype}) end
+  if rank > 1 and bias:dim(-2) == m.S and bias:dim(-1) == m.L then
+    return rank == 4 and bias or op.Unsqueeze(bias, rank == 3 and {0} or {0, 1})
+  end
+  local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
+  return op.Expand(bias, op.Concat{{1, 1}, lengths, axis = 0})
+end
+
+-- Whether the mask is a choice between two finite numbers: whatever it hides weighs something where it hides all.
+local function is_finite(mask)
+  local made = elements.origin(mask).producer
+  if not made or made.op ~= "Where" then return false end
+  for i = 2, 3 do
+    local number = made.inputs[i]:scalar()
+    if not (number and number > -math.huge and number < math.huge) then return false end
+  end
+  return true
+end
+
+--- y, of ONNX Runtime's own ops, where a query that sees no key for the mask gives zeros.
+function fused.seen(op, y, mask)
+  return mask and not is_finite(mask) and op.Where(op.IsNaN(y), 0, y) or y
+end
+
+return fused

@@ -1,0 +1,52 @@
+--- Heads: how they are split, merged and repeated.
+local heads = {}
+
+--- x, [B,S,H*width], as [B,H,S,width].
+function heads.split(op, x, H, width)
+  return op.Transpose{op.Reshape(x, {0, 0, H, width}), perm = {0, 2, 1, 3}}
+end
+
+--- x, [B,H,S,width], as [B,S,H*width]; of fewer heads than H, each is there for several in a row.
+function heads.merged(op, x, H, width, fewer)
+  x = op.Transpose{x, perm = {0, 2, 1, 3}}
+  if fewer and fewer < H then
+    local serves = {}
+    for i = 1, H do serves[i] = math.floor((i - 1) * fewer / H) end
+    x = op.Gather{x, serves, axis = 2}
+  end
+  return op.Reshape(x, {0, 0, H * width})
+end
+
+--- The pattern of heads of x that are repeated G -> H by Unsqueeze, Expand, Reshape; or x as it is. x is
+--- [B,G,length,width]; the letters say which.
+function heads.repeated(op, x, length, width)
+  return either(
+    function()
+      x:shape("B G " .. length .. " " .. width)
+      local wide = op.Expand(op.Unsqueeze(x, {2}), any):shape("B G _ " .. length .. " " .. width)
+      return op.Reshape{wide, any, attrs = any}:shape("B H " .. length .. " " .. width)
+    end,
+    x)
+end
+
+--- What `repeated` finds: heads of x, [B,G,_,width], each for H / G heads in a row.
+function heads.spread(op, x, G, H, width)
+  if G == H then return x end
+  need(width ~= 0, "there are no columns", x)
+  local wide = op.Expand(op.Unsqueeze(x, {2}), {1, 1, H / G, 1, 1})
+  return op.Reshape(wide, {0, H, -1, width})
+end
+
+--- x, [B or 1, H or 1, _, _], as [B,H,_,_].
+function heads.widened(op, x, B, H)
+  for axis, size in ipairs{B, H} do
+    need(x:dim(axis - 1) == size or x:dim(axis - 1) == 1, "it does not fit the scores", x)
+  end
+  if x:dim(0) == B and x:dim(1) == H then return x end
+  return op.Expand(x, {B, H, 1, 1})
+end
+
+--- Whether a size is known, and not 0.
+function heads.positive(size) return type(size) == "number" and size > 0 end
+
+return heads

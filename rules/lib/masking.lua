@@ -1,0 +1,222 @@
+--- What stands between scores and their softmax, in numbers: scales, masks, fills, sinks.
+local attention = lib "attention"
+local elements = lib "elements"
+
+local masking = {}
+
+--- Ends the match where the mask does not broadcast to the scores, whose sizes from the last to the first are given, as
+--- far as numbers say. Sizes that are only known at run time agree with the scores there, or the sum would not have been
+--- computed; the fused op's body computes the same sum.
+function masking.need_mask(mask, sizes)
+  if not mask then return end
+  need(need(mask:rank(), "the rank of the mask is unknown", mask) <= #sizes, "the mask has too many axes", mask)
+  for i = 1, mask:rank() do
+    local size, want = mask:dim(-i), sizes[i]
+    need(type(size) ~= "number" or type(want) ~= "number" or size == 1 or size == want,
+      "the mask does not fit the scores", mask)
+  end
+end
+
+local function contains(nodes, node)
+  for _, other in ipairs(nodes) do
+    if other == node then return true end
+  end
+end
+
+-- What a variable of the steps was bound to, one after the other.
+local function in_turn(values)
+  local at = 0
+  return function()
+    at = at + 1
+    return values[at]
+  end
+end
+
+--- The steps that `softmax` found, the nearest to the scores first: what each is (`op`, `hiding`), its mask, its fill,
+--- its factor, and `after`, the product of all factors that come after it. Then the product of all factors.
+function masking.steps(m)
+  local steps, mask, fill, times = {}, in_turn(m.mask), in_turn(m.fill), in_turn(m.times)
+  for _, node in ipairs(m.step) do
+    local step = { op = node.op == "Clip" and "Max" or node.op, factor = 1 }
+    if step.op == "Mul" or step.op == "Div" then
+      step.factor = attention.factor(times(), step.op == "Div")
+    elseif not contains(m.centred, node) then
+      step.hiding = contains(m.hiding, node)
+      if step.op ~= "Max" then step.mask = mask() end
+      if step.op == "Where" or step.op == "Max" then step.fill = fill() end
+    end
+    if step.factor ~= 1 or step.mask or step.fill then steps[#steps + 1] = step end
+  end
+  for _, ceiling in ipairs(m.ceiling) do
+    need((ceiling:scalar() or 0) > 3.4e38, "the scores are cut off", ceiling)
+  end
+  local after = 1
+  for i = #steps, 1, -1 do
+    steps[i].after = after
+    after = after * steps[i].factor
+  end
+  return steps, after
+end
+
+-- What any score is lost in when it is added, though it is far from the lowest number; and what HIDING is lost in, in
+-- float.
+local HIDING, LOWEST = -1e30, -3e37
+
+-- Whether all numbers of x are whole: they were no floats, or are what is left of 1.
+local function is_whole(x)
+  local node = elements.origin(x).producer
+  if node and node.op == "Cast" then return node.inputs[1]:type("bool", "int32", "int64") end
+  if node and node.op == "Sub" then return is_whole(node.inputs[1]) and is_whole(node.inputs[2]) end
+  return x:among(0, 1)
+end
+
+-- Whether the step adds nothing, or what hides a score even beside HIDING: 0 or -3e38, or -3e38 some times.
+local function hides_all(step)
+  local function hides(x) return (x:scalar() or 0) * step.after < LOWEST end
+  if step.fill then return step.op ~= "guard" and hides(step.fill) end
+  local node = step.op == "Add" and elements.origin(step.mask).producer
+  if not node or (node.op ~= "Mul" and node.op ~= "Where") then return false end
+  local a, b = node.inputs[#node.inputs - 1], node.inputs[#node.inputs]
+  if hides(b) then a, b = b, a end
+  return hides(a) and (node.op == "Mul" and is_whole(b) or node.op == "Where" and b:among(0))
+end
+
+-- The number that hides a score when it is added, for the fill of `step` that hides it by taking its place; `masks` are
+-- all that there are. It is far below any score where it stands, and after all scales.
+local function hiding_number(step, masks, dtype)
+  local fill = step.fill
+  local number = need(fill:scalar(), "the fill of the mask is not a constant", fill)
+  local highest = math.max(number, number * step.after)
+  if highest < -1e37 then return number end
+  -- No score of a row that sees a key is near the fill, and a score and HIDING make HIDING: a row that hides every key
+  -- gives the mean of all values that no other mask takes away, as it did.
+  need(step.mask and highest <= -1e4 and dtype ~= "float16", "the fill of the mask is too small to be a mask", fill)
+  for _, other in ipairs(masks) do
+    local same = other.fill and other.mask and other.fill:scalar() == number and other.after == step.after
+    need(same or dtype ~= "double" and hides_all(other), "the fill of the mask is too small beside another mask", fill)
+  end
+  return HIDING / step.after
+end
+
+local HALF = { float16 = true, bfloat16 = true }
+
+-- The type that the fused op computes in, and the one of masks. Halves stay halves where nothing but their softmax is
+-- taken in float; where more is, all of it is.
+local function computed_in(m, something_between)
+  need(m.q.dtype and m.v.dtype, "the types are unknown", m.q)
+  local scores = m.raised and m.raised.outputs[1].dtype or m.q.dtype
+  local widest = m.widened and m.widened.outputs[1].dtype or scores
+  local only_softmax = m.widened and not m.raised or m.raised and not something_between
+  if only_softmax and m.q.dtype == m.v.dtype and HALF[m.q.dtype] and widest == "float" then return m.q.dtype, scores end
+  for _, dtype in ipairs{m.q.dtype, scores, m.v.dtype} do
+    need(dtype == widest or (HALF[dtype] and widest == "float"), "the types are others", m.v)
+  end
+  return widest, scores
+end
+
+--- The numbers of what `softmax` found, its conditions met: factor (of all scales), steps, softcap, dropped, and dtype,
+--- which it computes in. sizes: those of the scores, from the last to the first.
+function masking.numbers(m, sizes)
+  local n, after, masks = {}, 1, {}
+  n.steps, after = masking.steps(m)
+  n.dtype, n.scores_dtype = computed_in(m, #n.steps > 0 or m.cap)
+  n.factor = after * attention.factor(m.scale, m.divided)
+    * attention.factor(m.q_scale, m.q_divided)
+    * attention.factor(m.k_scale, m.k_divided)
+  if m.cap then
+    local cap = need(m.cap:scalar(), "the soft cap is not a constant", m.cap)
+    n.softcap = after * cap
+    need(n.softcap > 0, "the soft cap is not positive", m.cap)
+    attention.need_float(n.softcap, m.cap)
+    if m.tanh then n.factor = n.factor * cap * attention.factor(m.steepness, m.flattened) end
+  end
+  attention.need_float(n.factor, m.q)
+  for _, step in ipairs(n.steps) do
+    if step.mask or step.fill then
+      masks[#masks + 1], n.last = step, step
+      masking.need_mask(step.mask, sizes)
+      need(step.after > 0, "the scale after the mask turns its sign", step.mask or step.fill)
+    end
+  end
+  local guard = m.guard_fill and { op = "guard", mask = m.shown or m.hidden, fill = m.guard_fill, after = 1 }
+  masks[#masks + 1] = guard
+  for _, step in ipairs(masks) do
+    if step.fill then step.number = hiding_number(step, masks, n.scores_dtype) end
+  end
+  if guard then
+    masking.need_mask(guard.mask, sizes)
+    need(#masks == 1 or guard.number < -1e37, "the fill of the mask is too small beside another mask", m.guard_fill)
+  end
+  if m.training then
+    need(m.training:scalar() == 0, "dropout may be training", m.training)
+  end
+  if m.dropout then
+    n.dropped = m.ratio and need(m.ratio:scalar(), "the dropout ratio is not a constant", m.ratio) or 0.5
+  end
+  return n
+end
+
+--- All masks that `softmax` found as one; nil when there is none. The fused op guards only against what a mask hides: where
+--- scores themselves may be infinite behind a guard, zero is the mask.
+function masking.mask(op, m, numbers)
+  local mask
+  for _, step in ipairs(numbers.steps) do
+    if step.factor ~= 1 then
+      mask = mask and op.Mul(mask, step.factor)
+    elseif step.op == "Add" then
+      mask = mask and op.Add(mask, step.mask) or step.mask
+    elseif step.op == "Sub" then
+      mask = mask and op.Sub(mask, step.mask) or op.Neg(step.mask)
+    elseif step.op == "Max" then
+      mask = mask and op.Max(mask, step.fill)
+    elseif step.number == -math.huge and not mask and step == numbers.last and not m.guard_fill then
+      return step.hiding and op.Not(step.mask) or step.mask
+    else
+      local fill = op.Min(step.fill, step.number)
+      mask = step.hiding and op.Where(step.mask, fill, mask or 0) or op.Where(step.mask, mask or 0, fill)
+    end
+  end
+  if m.guarded then mask = mask or op.Cast{op.Constant{value_floats = {0}}, to = numbers.dtype} end
+  if not m.guard_fill then return mask end
+  local shown = m.shown or op.Not(m.hidden)
+  return mask and op.Where(shown, mask, -math.huge) or shown
+end
+
+--- Ends the match of a sink where not all but the last column is kept, or more than one was added. What a row is less by
+--- before that is not what its sink is less by.
+function masking.need_sink(m, sizes)
+  if not m.sunk then return end
+  need(#m.centred == 0, "the scores are centred before the sink", m.q)
+  local left, axes, to = m.sunk.outputs[1], m.axes:constant(), m.to:constant()
+  need(axes and (axes[1] == -1 or axes[1] == #sizes - 1), "it is not the last axis", m.axes)
+  need(to and (to[1] == -1 or to[1] == sizes[1]), "the sink is not the last column", m.to)
+  need(left:dim(-1) == sizes[1], "more than the sink is left out", left)
+  if m.pads then
+    local pads = need(m.pads:constant(), "the pads are not constant", m.pads)
+    for i, pad in ipairs(pads) do need(pad == (i == #pads and 1 or 0), "it is not one more column", m.pads) end
+  else
+    need(m.sink:rank() == #sizes and m.sink:dim(-1) == 1, "the sink is not one column", m.sink)
+  end
+end
+
+--- The mask for one more key, a zero, whose score is the sink. sizes as in `numbers`.
+function masking.sink_mask(op, m, mask, sizes)
+  if mask and mask.dtype == "bool" then mask = op.Log(op.Cast{mask, to = m.numbers.scores_dtype}) end
+  local pads, rank = {}, #sizes
+  for i = 1, 2 * rank do pads[i] = i == 2 * rank and 1 or 0 end
+  local function along(x, i) return x and i > rank - x:rank() and (x:dim(i - 1 - rank) or sizes[rank + 1 - i]) or 1 end
+  local wide, column = {}, {}
+  for i = 1, rank do
+    local own, others, size = along(mask, i), along(m.sink, i), sizes[rank + 1 - i]
+    -- Of two sizes that are not known to be one, any may be 1.
+    if own == others or others == 1 then size = own elseif own == 1 then size = others end
+    wide[i], column[i] = size, size
+  end
+  wide[rank], column[rank] = sizes[1], 1
+  if m.padded then return mask and op.Pad(op.Expand(mask, wide), pads) end
+  if mask then return op.Concat{op.Expand(mask, wide), op.Expand(m.sink, column), axis = -1} end
+  pads[rank], pads[2 * rank] = sizes[1], 0
+  return op.Pad(m.sink, pads)
+end
+
+return masking
