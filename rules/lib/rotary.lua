@@ -35,6 +35,7 @@ end
 -- last axis alone. Others may read all of it.
 local function doubled(op, f, t, tag)
   local lone = op.Unsqueeze(f, any):as(tag .. "_lone")
+  -- A name that nobody reads, as the same words would be the same node.
   local stacked = op.Concat{lone, op.Unsqueeze(f, any(tag .. "_axes")), attrs = any}
   local base = either(
     function() t:const "... W"; return t end,
