@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/analysis/communication.h"
 #include "core/analysis/shapes.h"
 #include "core/rewrite/state.h"
 
@@ -87,6 +88,7 @@ class Checker {
   std::optional<Rejection> check_added() const {
     for (ir::NodeId n : state_.added) {
       if (graph_.node(n).removed) continue;
+      if (auto rejection = check_collective(n)) return rejection;
       const auto why = state_.facts.refusal(n);
       if (!why) continue;
       std::string inputs;
@@ -96,6 +98,24 @@ class Checker {
       }
       return Rejection{"a new " + graph_.op(n).text() + " cannot be: " + *why,
                        inputs};
+    }
+    return std::nullopt;
+  }
+
+  // What all ranks run once, a branch or a loop may run on some of them alone,
+  // or more than once: the others would wait for ever.
+  std::optional<Rejection> check_collective(ir::NodeId added) const {
+    if (!analysis::is_collective(graph_.op(added))) return std::nullopt;
+    const Provenance& matched = state_.provenance;
+    for (const auto nodes : {matched.from, matched.context}) {
+      for (ir::NodeId n : nodes) {
+        if (!analysis::is_collective(graph_.op(n)) ||
+            graph_.node(n).block == graph_.node(added).block) {
+          continue;
+        }
+        return Rejection{"a collective would be run in another block",
+                         graph_.describe(n)};
+      }
     }
     return std::nullopt;
   }

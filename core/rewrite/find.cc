@@ -125,7 +125,9 @@ class Finder {
                   std::span<Candidate* const> candidates,
                   std::span<const match::Match* const> matches) {
     const auto consumed = consumed_by(matches);
-    Edit edit = open_edit(run, *state_.rules[rule], matches, consumed);
+    const auto context = context_of(matches, consumed);
+    Edit edit =
+        open_edit(run, *state_.rules[rule], matches, consumed, context);
     auto rejection = state_.rules[rule]->apply(candidates, edit);
     if (!rejection) return rejection.error();
     if (!*rejection) {

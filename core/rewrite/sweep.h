@@ -76,11 +76,15 @@ class Sweep {
 // The nodes that the matches consume, ascending, each once.
 SmallVector<ir::NodeId, 8> consumed_by(
     std::span<const match::Match* const> matches);
-// The edit that is to rewrite the matches as one; `consumed` outlives it.
+// What they look at beside these, likewise.
+SmallVector<ir::NodeId, 8> context_of(
+    std::span<const match::Match* const> matches,
+    std::span<const ir::NodeId> consumed);
+// The edit that is to rewrite the matches as one, which these outlive.
 Edit open_edit(GraphRun& run, const Rule& rule,
                std::span<const match::Match* const> matches,
                std::span<const ir::NodeId> consumed,
-               std::span<const ir::NodeId> context = {});
+               std::span<const ir::NodeId> context);
 
 // Members that can be rewritten as one, in order: those that overlap with, or
 // depend on, another are left out.

@@ -373,6 +373,40 @@ class Options(RunTest):
         self.run_bad(2, "run", "loud.lua", "m.onnx", "--set",
                      "loud.facter=3", says="factor")
 
+    def test_collectives_stay_in_their_block(self):
+        """What all ranks run once, a branch may run on some of them alone."""
+        at = "<rank = 0, rank_group = [0,1]>"
+        wide = "<dim = 0, rank = 0, rank_group = [0,1]>"
+        for outer, branch in (
+                (f"s = tensor_cast.all_reduce {at} (x)",
+                 "t = tensor_cast.rms_norm(s, w)"),
+                (f"s = tensor_cast.all_gather {wide} (h)",
+                 "u = Cast <to = 10> (s) t = Cast <to = 1> (u)"),
+                (f"s = tensor_cast.all_gather {wide} (h)",
+                 "u = Slice(s, from, to, from) t = Concat <axis = 0> "
+                 "(u, u, u, u)"),
+                (f"g = tensor_cast.all_gather {wide} (h) "
+                 f"s = tensor_cast.all_reduce {at} (x)",
+                 "t, r = tensor_cast.add_rms_norm2(s, g, w)")):
+            self.write("branch.onnxtxt", f"""
+                <ir_version: 10, opset_import: ["" : 18, "tensor_cast" : 1]>
+                g (float[4,8] x, float[2,8] h, float[8] w, bool c)
+                  => (float[4,8] y)
+                <int64[1] from = {{0}}, int64[1] to = {{1}}> {{
+                  {outer}
+                  y = If(c) <then_branch = a () => (float[4,8] t) {{ {branch} }},
+                    else_branch = b () => (float[4,8] e) {{ e = Neg(x) }}>
+                }}""")
+            done = self.run_ok("run", program.ROOT / "rules/sequence_parallel.lua",
+                               "branch.onnxtxt", "-o", "out.onnxtxt", "-v",
+                               "--set", "sequence_parallel.enable=true")
+            with self.subTest(branch=branch):
+                self.assertIn("a collective would be run in another block",
+                              done.out + done.err)
+                text = (self.folder / "out.onnxtxt").read_text()
+                self.assertNotIn("tensor_cast.all",
+                                 text.split("then_branch")[1])
+
     def test_targets(self):
         for target in ("auto", "portable", "onnx", "ort"):
             self.run_ok("run", "cancel.lua", "m.onnx", "--target", target)
