@@ -57,6 +57,17 @@ local function passes(way, axis, x, viewed)
   return true
 end
 
+-- Ends the match where ONNX Runtime has no such view of what the standard's quantizer makes: it has none of less than a
+-- byte, and of floats of one byte Reshape alone.
+local function need_views(m)
+  if m.quantizer.op ~= "QuantizeLinear" then return end
+  local made = m.quantizer.outputs[1]
+  if made:type("int8", "uint8", "int16", "uint16") then return end
+  need(tostring(made.dtype):find "^float8", "no runtime has views of such numbers", made)
+  for _, v in ipairs(m.inner) do need(v.op == "Reshape", "no runtime has such views of these numbers", made) end
+  need(m.last.op == "Reshape", "no runtime has such views of these numbers", made)
+end
+
 local function sizes(v)
   local list = {}
   for i = 1, v:rank() do list[i] = v:dim(i - 1) end
@@ -100,6 +111,7 @@ return rule {
       m.kept = m.kept + 1
     end
     need(m.kept <= #m.inner, "the views change the axis that the quantizer goes along", viewed)
+    need_views(m)
   end,
 
   rewrite = function(op, m)
@@ -182,6 +194,32 @@ return rule {
       [[q = QuantizeLinear <axis = 1> (x, scale)
         two2 = Constant <value = int64[1] {2}> ()
         y = Unsqueeze(q, two2)]] },
+    { "floats of a byte", [[
+        (float[2,3,8] x, float scale) => (float8e4m3fn[6,8] y) <int64[2] s = {6,8}> {
+          a = Reshape(x, s)
+          y = QuantizeLinear <output_dtype = 17> (a, scale)
+        }]],
+      [[q = QuantizeLinear <output_dtype = 17> (x, scale)
+        y = Reshape(q, s)]] },
+    { "floats of a byte behind a view that no runtime has of them", [[
+        (float[2,3,8] x, float scale) => (float8e4m3fn[2,3,1,8] y) <int64[1] two = {2}> {
+          a = Unsqueeze(x, two)
+          y = QuantizeLinear <output_dtype = 17> (a, scale)
+        }]],
+      rejected = "no runtime has such views of these numbers" },
+    { "and behind it another", [[
+        (float[2,3,8] x, float scale) => (float8e4m3fn[6,8] y) <int64[1] two = {2}, int64[2] s = {6,8}> {
+          a = Unsqueeze(x, two)
+          b = Reshape(a, s)
+          y = QuantizeLinear <output_dtype = 17> (b, scale)
+        }]],
+      rejected = "no runtime has such views of these numbers" },
+    { "halves of bytes", [[
+        (float[2,3,8] x, float scale) => (int4[6,8] y) <int64[2] s = {6,8}> {
+          a = Reshape(x, s)
+          y = QuantizeLinear <output_dtype = 22> (a, scale)
+        }]],
+      rejected = "no runtime has views of such numbers" },
     { "twins", [[
         (float[2,8] x, float scale, uint8 zero) => (uint8[2,8] y, float[2,8] z) {
           y = QuantizeLinear(x, scale, zero)
