@@ -295,6 +295,33 @@ return rule {
         }]],
       [[y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)
         z = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q2, k, v)]] },
+    { "centred between two masks: a row that the first hides as a whole is told apart by the second", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, float[4,8,8] n) => (float[2,4,8,16] y)
+        <int64[1] last = {-1}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          a = Add(s, m)
+          r = ReduceMax <keepdims = 1> (a, last)
+          e = Sub(a, r)
+          b = Add(e, n)
+          p = Softmax <axis = -1> (b)
+          y = MatMul(p, v)
+        }]],
+      rejected = "the scores are centred between two masks" },
+    { "and so by a guard", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, bool[8,8] hide) => (float[2,4,8,16] y)
+        <int64[1] last = {-1}, float fill = {-3e38}, float zero = {0.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          a = Add(s, m)
+          r = ReduceMax <keepdims = 1> (a, last)
+          e = Sub(a, r)
+          f = Where(hide, fill, e)
+          p = Softmax <axis = -1> (f)
+          z = Where(hide, zero, p)
+          y = MatMul(z, v)
+        }]],
+      rejected = "the scores are centred between two masks" },
     { "a scale of run time", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float c) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)

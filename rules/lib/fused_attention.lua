@@ -29,10 +29,12 @@ function fused.need_widths(m)
   need(heads.positive(m.D) and heads.positive(m.E), "the size of the heads is not known", m.q)
 end
 
---- Ends the match of `attention` where its mask may make the scores larger, for ops that refuse that: where they have
---- one batch or query and the mask more, a sum is larger. Not so for keys, as there are as many values, nor for queries by
---- a computed number: exporters cut the rows that they need from a causal mask.
-function fused.need_narrow(m)
+--- Ends the match of `attention` where an op that does not broadcast might refuse its sizes: lengths of 0, and a mask that
+--- may make the scores larger. Where they have one batch or query and the mask more, a sum is larger. Not so for keys, as
+--- there are as many values, nor for queries by a computed number: exporters cut the rows that they need from a causal
+--- mask.
+function fused.need_sizes(m)
+  need(m.S ~= 0 and m.L ~= 0, "there are no queries or no keys", m.q)
   if not m.mask then return end
   local rank, sizes = need(m.mask:rank(), "the rank of the mask is unknown", m.mask), {m.L, m.S, m.H, m.q:dim(0)}
   for i = 2, rank do

@@ -36,17 +36,24 @@ end
 --- its factor, and `after`, the product of all factors that come after it. Then the product of all factors.
 function masking.steps(m)
   local steps, mask, fill, times = {}, in_turn(m.mask), in_turn(m.fill), in_turn(m.times)
+  local masked, centred = false, nil
   for _, node in ipairs(m.step) do
     local step = { op = node.op == "Clip" and "Max" or node.op, factor = 1 }
     if step.op == "Mul" or step.op == "Div" then
       step.factor = attention.factor(times(), step.op == "Div")
-    elseif not contains(m.centred, node) then
+    elseif contains(m.centred, node) then
+      centred = masked and node or centred
+    else
       step.hiding = contains(m.hiding, node)
       if step.op ~= "Max" then step.mask = mask() end
       if step.op == "Where" or step.op == "Max" then step.fill = fill() end
+      need(not centred, "the scores are centred between two masks", centred)
+      masked = true
     end
     if step.factor ~= 1 or step.mask or step.fill then steps[#steps + 1] = step end
   end
+  -- A row that the first mask hides as a whole is all zeros then, which the other is not lost in.
+  need(not centred or not m.guard_fill, "the scores are centred between two masks", centred)
   for _, ceiling in ipairs(m.ceiling) do
     need((ceiling:scalar() or 0) > 3.4e38, "the scores are cut off", ceiling)
   end

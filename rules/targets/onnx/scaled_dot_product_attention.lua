@@ -22,7 +22,7 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
     need(not m.mask or m.mask.dtype == "bool" or m.mask.dtype == "float",
       "runtimes differ for a mask that is added in " .. (m.mask and m.mask.dtype or "this type"), m.mask)
-    fused.need_narrow(m)
+    fused.need_sizes(m)
   end,
 
   rewrite = function(op, m)
@@ -61,6 +61,11 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = -0.5> (q, k, v)
         }]],
       rejected = "runtimes want a positive scale" },
+    { "no keys", [[
+        (float[2,4,8,16] q, float[2,4,0,16] k, float[2,4,0,16] v) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
+        }]],
+      rejected = "there are no queries or no keys" },
     { "a mask of numbers, which may be no numbers", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[8,8] mask) => (float[2,4,8,16] y) {

@@ -24,7 +24,7 @@ return rule {
     need(m.S == m.L, "queries and keys of different length", m.q)
     need(m.q:dim(0) ~= 0, "there is no batch", m.q)
     need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention wants heads of one width, a multiple of 8", m.q)
-    fused.need_narrow(m)
+    fused.need_sizes(m)
   end,
 
   rewrite = function(op, m)

@@ -21,7 +21,7 @@ return rule {
     need(m.causal == 0 or not m.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
     need(m.causal == 0 or m.S == m.L, "causal between sequences of different length", m.q)
     fused.need_widths(m)
-    fused.need_narrow(m)
+    fused.need_sizes(m)
   end,
 
   rewrite = function(op, m)
@@ -128,6 +128,11 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v)
         }]],
       rejected = "MultiHeadAttention has no such type" },
+    { "no queries", [[
+        (float[2,4,0,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,0,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
+        }]],
+      rejected = "there are no queries or no keys" },
     { "causal, and a mask", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,8,8] mask) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1> (q, k, v, mask)
