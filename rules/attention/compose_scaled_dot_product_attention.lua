@@ -322,6 +322,15 @@ return rule {
           y = MatMul(z, v)
         }]],
       rejected = "the scores are centred between two masks" },
+    { "as many keys as values, by another name", [[
+        (float[2,4,8,16] q, float[2,4,N,16] k, float[2,4,8,16] v, float[2,1,8,1] m) => (float[2,4,8,16] y) {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          a = Add(s, m)
+          p = Softmax <axis = -1> (a)
+          y = MatMul(p, v)
+        }]],
+      "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, m)" },
     { "a scale of run time", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float c) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)

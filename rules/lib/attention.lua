@@ -36,8 +36,11 @@ end
 --- in; what is there once serves all batches and heads.
 function attention.build(op, m, q, k, v, mask, B, H)
   need(H ~= 0, "there are no heads", q)
-  -- A mask that is longer than the scores would make them as long as the values.
-  need(type(k:dim(2)) == type(v:dim(2)), "there are not as many keys as values", v)
+  -- A mask that is longer than the scores would make them as long as the values; else the product with these says that
+  -- the lengths are one, whatever their names.
+  local shown = mask and mask:rank() and mask:rank() > 0 and mask:dim(-1)
+  local kept = not mask or shown and (shown == 1 or shown == k:dim(2))
+  need(kept or type(k:dim(2)) == type(v:dim(2)), "there are not as many keys as values", v)
   local groups, dtype = k:dim(1) == v:dim(1) and k:dim(1) or H, m.numbers.dtype
   q = heads.widened(op, cast(op, q, dtype), B, H)
   k = heads.widened(op, cast(op, k, dtype), B, groups)
