@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/ir/model.h"
 #include "core/match/machine.h"
@@ -9,8 +12,13 @@
 namespace ruleengine::match {
 
 using pattern::Fact;
+using pattern::TermId;
+using pattern::TermKind;
 
 namespace {
+
+// Longer lists of permutations are tried as they stand.
+constexpr std::size_t kMostSorted = 24;
 
 std::string number_text(double number) {
   std::string text = std::to_string(number);
@@ -54,9 +62,96 @@ bool Naive::fail(const std::function<Failure()>& failure) {
 
 bool Naive::fail_at(const Goal& goal, const std::string& expected) {
   return fail([&] {
-    return Failure{goal.node,   goal.value, pattern()[goal.term].line,
+    return Failure{goal.node,   goal.value, line_of(goal),
                    place(goal), expected,   value_text(goal.value)};
   });
+}
+
+int Naive::line_of(const Goal& goal) {
+  if (const int line = pattern()[goal.term].line) return line;
+  for (Frame* frame = goal.frame; frame != nullptr; frame = frame->parent) {
+    for (const auto& [slot, bound] : frame->slots) {
+      if (slot.first != kNodeSlot || bound.node != goal.node) continue;
+      return pattern().nodes()[slot.second].line;
+    }
+  }
+  return 0;
+}
+
+int Naive::likeness(TermId term, ir::ValueId value, Frame* frame) {
+  int best = 0;
+  std::set<TermId> seen;
+  std::vector<TermId> todo{term};
+  while (!todo.empty()) {
+    const TermId id = todo.back();
+    todo.pop_back();
+    if (!id || !seen.insert(id).second) continue;
+    const pattern::Term& t = pattern()[id];
+    switch (t.kind) {
+      case TermKind::kEither:
+        for (const auto& a : t.alternatives) todo.push_back(a.term);
+        break;
+      case TermKind::kMany:
+        todo.insert(todo.end(), {t.base, t.step});
+        break;
+      case TermKind::kContext:
+        todo.push_back(t.base);
+        break;
+      default:
+        best = std::max(best, likeness_of_leaf(t, value, frame));
+    }
+  }
+  return best;
+}
+
+int Naive::likeness_of_leaf(const pattern::Term& t, ir::ValueId value,
+                            Frame* frame) {
+  const ir::Graph& graph = view_.graph();
+  if (!value) return t.kind == TermKind::kAbsent ? 2 : 0;
+  switch (t.kind) {
+    case TermKind::kVariable: {
+      const Bound* bound = get(variable_frame(t.variable, frame), kVariableSlot,
+                               t.variable.index());
+      if (bound == nullptr) return 2;
+      return judge_.same(bound->value, bound->transposed, value, false) ? 2 : 0;
+    }
+    case TermKind::kOutput: {
+      const ir::NodeId node = graph.producer(value);
+      if (!node || judge_.number(value)) return 0;
+      const pattern::NodePattern& p = pattern()[t.node];
+      return graph.op(node).is(p.domain, p.type) ? 2 : 1;
+    }
+    case TermKind::kNumbers:
+      if (judge_.numbers(value, t.numbers, t.scalar)) return 2;
+      return judge_.number(value) ? 1 : 0;
+    case TermKind::kTranspose:
+      return judge_.is_matrix_constant(value) ? 2 : 0;
+    case TermKind::kAny:
+    case TermKind::kNever:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+const std::vector<std::uint32_t>& Naive::slots_at(const Goal& goal,
+                                                  std::size_t option) {
+  const auto& all = prepared_.permutations[goal.index];
+  if (recorder_ == nullptr || all.size() == 1 || all.size() > kMostSorted) {
+    return all[option];
+  }
+  const pattern::NodePattern& p = pattern().nodes()[goal.index];
+  std::vector<std::pair<int, std::size_t>> order;  // likeliest first
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    int sum = 0;
+    for (std::size_t at = 0; at < all[i].size(); ++at) {
+      sum += likeness(p.inputs[at], view_.input(goal.node, all[i][at]),
+                      goal.frame);
+    }
+    order.emplace_back(-sum, i);
+  }
+  std::ranges::sort(order);
+  return all[order[option].second];
 }
 
 std::string Naive::numbers_text(const std::vector<double>& numbers) {

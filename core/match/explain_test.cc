@@ -81,7 +81,7 @@ TEST_CASE("numbers, attributes, facts, readers") {
                           {{.name = "axis"}});
             },
             graph, "y") ==
-        "2: line 0: input 1 of Mul node 'm': expected the constant 2, "
+        "2: line 1: input 1 of Mul node 'm': expected the constant 2, "
         "found initializer 'k' = 2.5");
   CHECK(
       miss([](Draft& d) { return d.op("Softmax", {d.v("x")}); }, graph, "y") ==
@@ -130,6 +130,36 @@ TEST_CASE("the attribute that is wanted") {
             },
             graph, "z") ==
         "1: line 1: attribute axis of Softmax node 'c': expected A=1, found 0");
+}
+
+TEST_CASE("of two orders of inputs the one that looks likeliest is judged") {
+  const char* graph = R"((float[2] x) => (float[2] y, float[2] z, float[2] u)
+      <float one = {1.0}> {
+    [h] h = HardSigmoid(x)
+    [m] y = Mul(h, x)
+    [t] t = Tanh(x)
+    [a] z = Add(one, t)
+    [r] r = Relu(x)
+    [b] u = Add(r, t)
+  })";
+  const auto gated = [](Draft& d) {
+    return d.op("Mul", {d.v("x"), d.op("Sigmoid", {d.v("x")})});
+  };
+  CHECK(miss(gated, graph, "y") ==
+        "1: line 1: input 0 of Mul node 'm': expected Sigmoid, "
+        "found 'h' of HardSigmoid node 'h'");
+  const auto plus_one = [](Draft& d) {
+    return d.op("Add", {d.op("Erf", {d.v("x")}), d.num(1)});
+  };
+  CHECK(miss(plus_one, graph, "z") ==
+        "1: line 1: input 1 of Add node 'a': expected Erf, "
+        "found 't' of Tanh node 't'");
+  const auto sum = [](Draft& d) {
+    return d.op("Add", {d.op("Erf", {d.v("x")}), d.op("Relu", {d.v("x")})});
+  };
+  CHECK(miss(sum, graph, "u") ==
+        "1: line 1: input 1 of Add node 'b': expected Erf, "
+        "found 't' of Tanh node 't'");
 }
 
 }  // namespace

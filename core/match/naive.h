@@ -124,6 +124,14 @@ class Naive {
   bool attributes(const pattern::NodePattern& p, ir::NodeId node, Frame* frame);
   bool outputs_unread(const pattern::NodePattern& p, ir::NodeId node);
   bool inputs(const Goal& goal, std::size_t option, const Goal*& next);
+  // The assignment of inputs to slots that is tried as number `option`. With a
+  // recorder the one that looks likeliest comes first, so that of misses equally
+  // deep its own is kept; which fit is found does not matter then.
+  const std::vector<std::uint32_t>& slots_at(const Goal& goal,
+                                             std::size_t option);
+  // 2: the value alone could stand for the term; 1: it is of the kind.
+  int likeness(pattern::TermId term, ir::ValueId value, Frame* frame);
+  int likeness_of_leaf(const pattern::Term& t, ir::ValueId value, Frame* frame);
   bool bind_rest(const Goal& goal, const std::vector<std::uint32_t>& slots);
   bool transpose(const Goal& goal);
   bool either(const Goal& goal, std::size_t option, const Goal*& next);
@@ -167,6 +175,8 @@ class Naive {
   };
   bool fail(const std::function<Failure()>& failure);
   bool fail_at(const Goal& goal, const std::string& expected);
+  // Of the goal's term; of the node pattern around it where it has none.
+  int line_of(const Goal& goal);
   std::string place(const Goal& goal);
   static std::string numbers_text(const std::vector<double>& numbers);
   std::string value_text(ir::ValueId value);

@@ -265,8 +265,7 @@ bool Naive::outputs_unread(const NodePattern& p, ir::NodeId node) {
 
 bool Naive::inputs(const Goal& goal, std::size_t option, const Goal*& next) {
   const NodePattern& p = pattern().nodes()[goal.index];
-  const std::vector<std::uint32_t>& slots =
-      prepared_.permutations[goal.index][option];
+  const std::vector<std::uint32_t>& slots = slots_at(goal, option);
   if (has_rest(pattern(), p)) {
     if (!bind_rest(goal, slots)) return false;
   } else if (!p.open_inputs) {
