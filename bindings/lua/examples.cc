@@ -55,7 +55,7 @@ class Run {
 
   Result<ExampleResult> run(Executor* executor) {
     ExampleResult out{
-        .rule = rule_.name, .title = example_.title, .line = example_.line};
+        .rule = rule_.name, .title = example_.title, .line = line()};
     auto before = parse();
     if (!before) return before.error();
     before_ = std::move(*before);
@@ -86,6 +86,9 @@ class Run {
     out.detail = std::move(detail);
   }
 
+  // A table that a function of the file returned hides where its examples are.
+  int line() const { return example_.line > 0 ? example_.line : rule_.line; }
+
   std::string quoted_title() const {
     return "example '" + printable(example_.title) + "'";
   }
@@ -100,7 +103,7 @@ class Run {
   // What is wrong with an example's text is wrong with the rule file.
   Diagnostic in_file(Diagnostic error, const char* part = "") const {
     error.kind = ErrorKind::kRule;
-    error.where = rule_.file + ":" + std::to_string(example_.line) + ", " +
+    error.where = rule_.file + ":" + std::to_string(line()) + ", " +
                   quoted_title() + part +
                   (error.where.empty() ? "" : ", " + error.where);
     return error;

@@ -127,6 +127,18 @@ TEST_CASE("an example that is no graph is the rule file's mistake") {
   CHECK(results.error().where.find(file + ":") == 0);
 }
 
+TEST_CASE("examples in a table that a function returns are at the rule's line") {
+  const RuleFolder folder;
+  const auto results = run(folder.write(
+      "r.lua",
+      "local function whole(t) return t end\n"
+      "return rule(whole{match = function(op, x) return op.Relu(x) end,\n"
+      "rewrite = function(op, m) return op.Neg(m.x) end,\n"
+      "examples = {{" ONCE ", 'y = Relu(x)'}}})"));
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].line == 4);
+}
+
 TEST_CASE("a mistake in what comes after is said to be there") {
   const RuleFolder folder;
   const std::string file =
