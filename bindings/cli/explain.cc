@@ -1,6 +1,6 @@
 // `ruleengine explain RULE MODEL [NODE]`: for each rule, where it fires, why
-// `where` or `rewrite` turned a match down, or how far the pattern got: at NODE,
-// or at the node where it got furthest.
+// `where` or `rewrite` turned a match down, or how far the pattern got: at
+// NODE, or at the node where it got furthest.
 
 #include <fmt/format.h>
 
@@ -45,7 +45,8 @@ bool is_input(const ir::Graph& graph, const std::string& name) {
 void print_miss(const lua::LoadedRule& rule, const Nearest& nearest) {
   const match::Miss& miss = nearest.miss;
   fmt::print("{}: does not match\n", rule.name);
-  fmt::print("  tried at:  {}\n", printable(nearest.graph->describe(miss.root)));
+  fmt::print("  tried at:  {}\n",
+             printable(nearest.graph->describe(miss.root)));
   const std::size_t all = rule.pattern->nodes().size();
   if (miss.depth == all) {
     fmt::print(
@@ -94,8 +95,10 @@ std::optional<Nearest> nearest_miss(const lua::LoadedRule& rule,
   return best;
 }
 
-Status explain_rule(const lua::LoadedRule& rule, rewrite::Rule* handle,
-                    ir::Model& model, const Options& options) {
+Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
+                    const Options& options) {
+  const lua::LoadedRule& rule = *rules.set->rules()[index];
+  rewrite::Rule* handle = rules.pointers[index];
   const rewrite::Options engine = engine_options(options);
   std::optional<ir::NodeId> only;
   if (!options.node.empty()) {
@@ -110,12 +113,12 @@ Status explain_rule(const lua::LoadedRule& rule, rewrite::Rule* handle,
     }
     if (!only) {
       return Diagnostic{ErrorKind::kUsage, "the model has no such node",
-                        model.path, "the name of a node or of a value",
-                        options.node, "`ruleengine report` lists them"};
+                        model.path,        "the name of a node or of a value",
+                        options.node,      "`ruleengine report` lists them"};
     }
   }
   auto facts = engine.facts(model.graph);
-  const auto absent = absence(rule, *handle, model.graph, *facts);
+  const auto absent = absence(rules, index, model.graph, *facts);
   if (!absent) return absent.error();
   if (!absent->empty()) {
     fmt::print("{}: {}\n", rule.name, *absent);
@@ -163,8 +166,7 @@ int explain(const Options& options) {
       return fail(status.error());
     }
     for (std::size_t i = 0; i < rules->pointers.size(); ++i) {
-      auto status = explain_rule(*rules->set->rules()[i], rules->pointers[i],
-                                 **model, options);
+      auto status = explain_rule(*rules, i, **model, options);
       if (!status) return fail(status.error());
     }
     if (auto status = io::check_intact(**model); !status) {

@@ -1,5 +1,5 @@
-// `ruleengine match`: where each rule would fire, as a table or as JSON; nothing
-// is written.
+// `ruleengine match`: where each rule would fire, as a table or as JSON;
+// nothing is written.
 
 #include <fmt/format.h>
 
@@ -65,11 +65,10 @@ Status match_one(const std::string& path, Rules& rules, const Options& options,
   if (!found->empty()) fmt::print("{}", table(rows));
   const auto facts = engine_options(options).facts((*model)->graph);
   for (std::size_t i = 0; i < rules.pointers.size(); ++i) {
-    const lua::LoadedRule& rule = *rules.set->rules()[i];
-    const auto absent =
-        absence(rule, *rules.pointers[i], (*model)->graph, *facts);
+    const auto absent = absence(rules, i, (*model)->graph, *facts);
     if (!absent) return absent.error();
-    if (!absent->empty()) fmt::print("{} {}\n", rule.name, *absent);
+    if (absent->empty()) continue;
+    fmt::print("{} {}\n", rules.set->rules()[i]->name, *absent);
   }
   return {};
 }

@@ -107,6 +107,19 @@ struct Outcome {
   bool spoils_report = false;  // the report would be written over its data
 };
 
+// The rules that took no part, and by which of their options.
+void note_absent(const Rules& rules, const rewrite::Options& engine,
+                 ir::Model& model, RunReport& report) {
+  std::unique_ptr<ir::Facts> facts;  // seldom needed
+  for (std::size_t i = 0; i < report.engine.rules.size(); ++i) {
+    if (report.engine.rules[i].took_part) continue;
+    if (!facts) facts = engine.facts(model.graph);
+    const lua::LoadedRule& rule = *rules.set->rules()[i];
+    report.absent.push_back({rule.name, rule.qualified,
+                             switches(*rules.set, rule, model.graph, *facts)});
+  }
+}
+
 // Fills the outcome as far as it gets; the time limit is looked at between the
 // steps, and by the engine inside its own.
 Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
@@ -131,8 +144,10 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   auto done = rewrite::run(**model, rules.pointers, engine);
   if (!done) return done.error();
   report.engine = std::move(*done);
+  note_absent(rules, engine, **model, report);
 
-  if (auto status = finish(**model, imports, options, report); !status) return status;
+  if (auto status = finish(**model, imports, options, report); !status)
+    return status;
   report.ops_after = count_ops(**model);
   if (auto status = limits.check_time(); !status) return status;
   if (options.dry_run) {
@@ -215,6 +230,7 @@ class Run {
       outcome.result = {};
     }
     for (const auto& warning : report.engine.warnings) warn(warning.message);
+    for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
     if (!options_.quiet) say(summary(report, options_.verbose));
   }
 

@@ -68,6 +68,56 @@ std::string rejections(const rewrite::Report& report) {
   return text;
 }
 
+std::string counted_rules(std::size_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "rule" : "rules");
+}
+
+std::string why_absent(const Absent& rule) {
+  return rule.switches.empty() ? "its `when` says no" : rule.switches;
+}
+
+// Those of one folder for one reason are told as one.
+std::string absent_rules(const std::vector<Absent>& absent) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>>
+      groups;
+  for (const Absent& rule : absent) {
+    const std::string folder =
+        rule.qualified.substr(0, rule.qualified.find('/'));
+    groups[{folder, why_absent(rule)}].push_back(rule.name);
+  }
+  std::string text;
+  for (const auto& [key, names] : groups) {
+    text += names.size() == 1
+                ? names[0]
+                : counted_rules(names.size()) + " of " + key.first;
+    text += " took no part: " + key.second + "\n";
+  }
+  return text;
+}
+
+// Rules so few are somebody's own, at work.
+constexpr std::size_t kFewRules = 3;
+
+// What to ask next, where nothing was rewritten.
+std::string next_step(const RunReport& report, bool verbose) {
+  const auto& rules = report.engine.rules;
+  std::size_t matches = 0, rewrites = 0;
+  for (const rewrite::RuleReport& rule : rules) {
+    matches += rule.matches;
+    rewrites += rule.rewrites;
+  }
+  if (rewrites > 0) return "";
+  if (matches > 0) return verbose ? "" : "`-v` says why each was rejected\n";
+  std::vector<std::string> asked;
+  for (const rewrite::RuleReport& rule : rules) {
+    if (rule.took_part) asked.push_back(rule.file);
+  }
+  if (asked.empty() || rules.size() > kFewRules) return "";
+  return fmt::format("`ruleengine explain {} {} [NODE]` says why not\n",
+                     asked.size() == 1 ? printable(asked[0]) : "RULE",
+                     printable(report.model));
+}
+
 }  // namespace
 
 Json to_json(const RunReport& report) {
@@ -107,7 +157,7 @@ std::string summary(const RunReport& report, bool verbose) {
   std::size_t silent = 0;
   for (const rewrite::RuleReport& rule : report.engine.rules) {
     if (!verbose && rule.matches == 0) {
-      ++silent;
+      if (rule.took_part) ++silent;
       continue;
     }
     rows.push_back({rule.name, std::to_string(rule.matches),
@@ -117,14 +167,36 @@ std::string summary(const RunReport& report, bool verbose) {
   }
   std::string text = rows.size() > 1 ? table(rows) : std::string();
   if (verbose) text += rejections(report.engine);
-  if (silent > 0) {
-    text += fmt::format("{} {} matched nowhere\n", silent,
-                        silent == 1 ? "rule" : "rules");
-  }
+  if (silent > 0) text += counted_rules(silent) + " matched nowhere\n";
+  text += absent_rules(report.absent);
+  text += next_step(report, verbose);
   text += fmt::format("{}: {} -> {} nodes", printable(report.model),
                       total(report.ops_before), total(report.ops_after));
   if (!report.output.empty()) text += ", " + printable(report.output);
   return text;
+}
+
+std::vector<std::string> idle_settings(const RunReport& report,
+                                       const std::vector<std::string>& sets) {
+  std::vector<std::string> out;
+  for (const std::string& set : sets) {
+    for (const Absent& rule : report.absent) {
+      const std::size_t dot = set.find('.'), equals = set.find('=', dot);
+      const std::string name = set.substr(0, dot);
+      if (name != rule.name && name != rule.qualified) continue;
+      // It was switched off here, as was meant.
+      const std::string value = set.substr(dot + 1, equals - dot - 1) + " = " +
+                                set.substr(equals + 1);
+      if ((", " + rule.switches + ",").find(", " + value + ",") !=
+          std::string::npos) {
+        continue;
+      }
+      out.push_back(
+          fmt::format("--set {} changes nothing, since {} took no part ({})",
+                      printable(set), rule.name, why_absent(rule)));
+    }
+  }
+  return out;
 }
 
 }  // namespace ruleengine::cli

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -15,12 +16,19 @@
 
 namespace ruleengine::cli {
 
+// A rule whose `when` said no.
+struct Absent {
+  std::string name, qualified;
+  std::string switches;  // of session.h; may be ""
+};
+
 struct RunReport {
   std::string model, output;  // output is "" where none was written
   std::string target;         // portable, onnx or ort
   bool raised = false;        // to a newer opset
   std::map<std::string, std::uint64_t> ops_before, ops_after;
   rewrite::Report engine;
+  std::vector<Absent> absent;
   double load_seconds = 0, save_seconds = 0;
   // Of a model that failed, beside others; the rest is what was known by then.
   std::optional<Diagnostic> error;
@@ -29,8 +37,15 @@ struct RunReport {
 // A failed model has one key more: "error", with the parts of its diagnostic.
 nlohmann::ordered_json to_json(const RunReport& report);
 
-// Rules that did something, and one line for the rest; all with `verbose`.
+// Rules that did something, a line for those that matched nowhere and one for
+// those that took no part; all with `verbose`. Where nothing was rewritten, how
+// to ask why.
 std::string summary(const RunReport& report, bool verbose);
+
+// The `--set`s (RULE.OPTION=VALUE) of rules that took no part all the same; a
+// sentence for each.
+std::vector<std::string> idle_settings(const RunReport& report,
+                                       const std::vector<std::string>& sets);
 
 }  // namespace ruleengine::cli
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "bindings/lua/rule.h"
 #include "core/analysis/inference.h"
 #include "core/io/load.h"
 #include "core/text/parse.h"
@@ -133,19 +134,31 @@ rewrite::Options engine_options(const Options& options) {
   return engine;
 }
 
-Result<std::string> absence(const lua::LoadedRule& rule, rewrite::Rule& handle,
-                            ir::Graph& graph, ir::Facts& facts) {
-  const auto enabled = handle.enabled(graph, facts);
-  if (!enabled) return enabled.error();
-  if (*enabled) return std::string();
-  std::string off;
+std::string switches(const lua::RuleSet& set, const lua::LoadedRule& rule,
+                     ir::Graph& graph, ir::Facts& facts) {
+  std::string all;
   for (const auto& [name, value] : rule.options) {
     const bool* flag = std::get_if<bool>(&value);
-    if (flag == nullptr || *flag) continue;
-    off += (off.empty() ? "" : ", ") + name + " = false";
+    if (flag == nullptr) continue;
+    lua::LoadedRule turned = rule;
+    turned.options[name] = !*flag;
+    const auto enabled =
+        lua::make_rule(set.sandbox(), turned)->enabled(graph, facts);
+    if (!enabled || !*enabled) continue;
+    all += (all.empty() ? "" : ", ") + name + (*flag ? " = true" : " = false");
   }
-  if (!off.empty()) off = " (options of its own or its pack's: " + off + ")";
-  return "takes no part, its `when` says no" + off;
+  return all;
+}
+
+Result<std::string> absence(const Rules& rules, std::size_t index,
+                            ir::Graph& graph, ir::Facts& facts) {
+  const auto enabled = rules.pointers[index]->enabled(graph, facts);
+  if (!enabled) return enabled.error();
+  if (*enabled) return std::string();
+  std::string why =
+      switches(*rules.set, *rules.set->rules()[index], graph, facts);
+  if (!why.empty()) why = " (options of its own or its pack's: " + why + ")";
+  return "takes no part, its `when` says no" + why;
 }
 
 Status run_first(ir::Model& model, const Options& options) {

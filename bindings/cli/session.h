@@ -44,9 +44,13 @@ Result<Rules> load_rules(const std::vector<std::string>& paths,
 
 rewrite::Options engine_options(const Options& options);
 
-// Why a rule takes no part in this graph: its `when` says no, perhaps for one
-// of its options. "" when it takes part.
-Result<std::string> absence(const lua::LoadedRule& rule, rewrite::Rule& handle,
+// Of a rule whose `when` says no to this graph: the options, as they stand, of
+// which each turned the other way would make it say yes; "enable = false".
+std::string switches(const lua::RuleSet& set, const lua::LoadedRule& rule,
+                     ir::Graph& graph, ir::Facts& facts);
+// Why rule `index` takes no part in this graph: its `when` says no, perhaps for
+// one of its options. "" when it takes part.
+Result<std::string> absence(const Rules& rules, std::size_t index,
                             ir::Graph& graph, ir::Facts& facts);
 
 // Runs `options.first` over the model, for verbs that look at what is left.

@@ -109,6 +109,7 @@ class Driver {
       r.name = rule.name();
       r.file = rule.file();
       r.phase = rule.phase();
+      r.took_part = state_.took_part[i];
       r.rewrites = state_.rewrites_of[i];
       r.matches = state_.matches_of[i];
       r.seconds = state_.seconds_of[i];

@@ -40,6 +40,7 @@ struct Rejected {
 struct RuleReport {
   std::string name, file;
   Phase phase = Phase::kCanonical;
+  bool took_part = false;  // its `when` said yes to some graph
   // Structural matches that took part: those that went into a rewrite, and
   // those that were turned down and still stand. With `together` every member
   // of a group counts, and none that has no other to go with.
@@ -72,8 +73,9 @@ std::string node_label(const ir::Graph& graph, ir::NodeId node);
 Result<Report> run(ir::Model& model, std::span<Rule* const> rules,
                    const Options& options);
 
-// Where each rule would fire, nothing changed: every match is rewritten, checked
-// and undone. A member that is alone in its group is one more, rejected.
+// Where each rule would fire, nothing changed: every match is rewritten,
+// checked and undone. A member that is alone in its group is one more,
+// rejected.
 struct Found {
   std::string rule;
   std::vector<ir::NodeId> nodes;  // consumed; of the main graph

@@ -34,7 +34,8 @@ RunState::RunState(ir::Model& m, std::span<Rule* const> r, const Options& o)
       options(o),
       rewrites_of(r.size(), 0),
       matches_of(r.size(), 0),
-      seconds_of(r.size(), 0) {}
+      seconds_of(r.size(), 0),
+      took_part(r.size(), false) {}
 
 Status Limits::check_time() const {
   if (!std::isfinite(seconds) || seconds_since(start) <= seconds) return {};

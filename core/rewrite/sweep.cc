@@ -117,7 +117,9 @@ Result<bool> Sweep::enable() {
   for (std::uint32_t rule : stage_.all) {
     const auto enabled = state_.rules[rule]->enabled(graph_, *run_.facts);
     if (!enabled) return enabled.error();
-    if (*enabled) passing_.push_back(rule);  // ascending
+    if (!*enabled) continue;
+    passing_.push_back(rule);  // ascending
+    state_.took_part[rule] = true;
   }
   for (std::uint32_t rule : stage_.matching) {
     const bool on = std::ranges::binary_search(passing_, rule);

@@ -544,6 +544,44 @@ class Options(RunTest):
         self.assertNotIn("\nnever ", plain)
         self.assertIn("\nnever ", "\n" + self.run_ok(*words, "-v").err)
 
+    def test_rules_that_took_no_part_are_not_said_to_match_nowhere(self):
+        rule = make.rule(more="options = {enable = true, deep = false},\n"
+                         "when = function(_, o) return o.enable end,")
+        for name in "ab":
+            self.write(f"pack/{name}.lua", rule)
+        self.write("pack.lua", 'return pack { doc = "d", "pack/a", "pack/b",'
+                   " options = {enable = false} }")
+        self.write("small.lua", make.rule(
+            more="when = function(graph) return #graph.inputs == 7 end,"))
+        err = self.run_ok("run", "pack.lua", "small.lua", "m.onnx").err
+        self.assertIn("2 rules of pack took no part: enable = false\n", err)
+        self.assertIn("small took no part: its `when` says no\n", err)
+        self.assertNotIn("nowhere", err)
+        # A setting of a rule that is off is not silently useless.
+        err = self.run_ok("run", "pack.lua", "m.onnx", "--set",
+                          "a.deep=true").err
+        self.assertIn("warning: --set a.deep=true changes nothing, since a "
+                      "took no part (enable = false)\n", err)
+        self.assertNotIn("warning", self.run_ok(
+            "run", "pack/a.lua", "m.onnx", "--set", "a.enable=false").err)
+        err = self.run_ok("run", "pack.lua", "m.onnx", "--set",
+                          "pack.enable=true").err
+        self.assertNotIn("took no part", err)
+
+    def test_where_nothing_was_rewritten_it_says_what_to_ask(self):
+        hint = "`ruleengine explain never.lua m.onnx [NODE]` says why not\n"
+        self.assertIn(hint, self.run_ok("run", "never.lua", "m.onnx").err)
+        self.write("no.lua", make.rule(
+            more="where = function(m) need(false, 'never') end,"))
+        err = self.run_ok("run", "never.lua", "no.lua", "m.onnx").err
+        self.assertIn("`-v` says why each was rejected\n", err)
+        self.assertNotIn("explain", err)
+        self.assertNotIn("`-v`", self.run_ok("run", "no.lua", "m.onnx",
+                                             "-v").err)
+        for rules in (["cancel.lua", "never.lua", "no.lua"], program.packs()):
+            err = self.run_ok("run", *rules, "m.onnx").err
+            self.assertNotIn("says why", err)
+
     def test_nothing_on_stdout(self):
         self.assertEqual(self.run_ok("run", "cancel.lua", "m.onnx").out, "")
 
