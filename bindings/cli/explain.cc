@@ -10,16 +10,11 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "bindings/lua/nearest_miss.h"
 #include "core/io/load.h"
-#include "core/match/machine.h"
 
 namespace ruleengine::cli {
 namespace {
-
-struct Nearest {
-  match::Miss miss;
-  const ir::Graph* graph = nullptr;
-};
 
 // The node of that name, or the producer of the value of that name.
 std::optional<ir::NodeId> find_node(const ir::Graph& graph,
@@ -42,32 +37,6 @@ bool is_input(const ir::Graph& graph, const std::string& name) {
       inputs, [&](ir::ValueId value) { return graph.name(value) == name; });
 }
 
-void print_miss(const lua::LoadedRule& rule, const Nearest& nearest) {
-  const match::Miss& miss = nearest.miss;
-  fmt::print("{}: does not match\n", rule.name);
-  fmt::print("  tried at:  {}\n",
-             printable(nearest.graph->describe(miss.root)));
-  const std::size_t all = rule.pattern->nodes().size();
-  if (miss.depth == all) {
-    fmt::print(
-        "  got:       every node of the pattern, and failed a test on {}\n",
-        all == 1 ? "it" : "them");
-  } else {
-    fmt::print("  got:       {} of {} nodes of the pattern\n", miss.depth, all);
-  }
-  if (miss.node) {
-    fmt::print("  failed at: {}\n",
-               printable(nearest.graph->describe(miss.node)));
-  } else if (miss.value) {
-    fmt::print("  failed at: value '{}'\n",
-               printable(nearest.graph->name(miss.value)));
-  }
-  fmt::print("  test:      {} ({}:{})\n", printable(miss.test),
-             printable(rule.file), miss.line);
-  fmt::print("  expected:  {}\n", printable(miss.expected));
-  fmt::print("  found:     {}\n", printable(miss.found));
-}
-
 void print_found(const rewrite::Found& found) {
   fmt::print("{}: {} at {}\n", found.rule,
              found.rejection ? "turned down" : "fires",
@@ -76,23 +45,6 @@ void print_found(const rewrite::Found& found) {
   fmt::print("  reason:    {}\n", printable(found.rejection->reason));
   if (found.rejection->value.empty()) return;
   fmt::print("  value:     {}\n", printable(found.rejection->value));
-}
-
-// The deepest miss over all nodes, or at `only`.
-std::optional<Nearest> nearest_miss(const lua::LoadedRule& rule,
-                                    ir::Graph& graph, ir::Facts& facts,
-                                    std::optional<ir::NodeId> only) {
-  std::optional<Nearest> best;
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId id(i);
-    if (graph.node(id).removed || (only && *only != id)) continue;
-    auto attempt = match::explain(*rule.pattern, graph, facts, id);
-    if (!attempt.miss) continue;
-    if (!best || attempt.miss->depth > best->miss.depth) {
-      best = Nearest{*attempt.miss, &graph};
-    }
-  }
-  return best;
 }
 
 Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
@@ -137,11 +89,11 @@ Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
                rule.name);
   }
   if (any || !rule.pattern) return {};
-  const auto nearest = nearest_miss(rule, model.graph, *facts, only);
-  if (nearest) {
-    print_miss(rule, *nearest);
-  } else {
+  const std::string miss = lua::nearest_miss(rule, model.graph, *facts, only);
+  if (miss.empty()) {
     fmt::print("{}: no node of the model could be its root\n", rule.name);
+  } else {
+    fmt::print("{}: does not match\n{}", rule.name, indented(miss, 2));
   }
   return {};
 }

@@ -44,8 +44,9 @@ bool is_number(const std::string& cell) {
 
 // Columns on a terminal, near enough: bytes that are not UTF-8 continuations.
 std::size_t width(const std::string& cell) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      cell, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<std::size_t>(std::ranges::count_if(cell, [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 }  // namespace
@@ -83,6 +84,16 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + '\n';
+  }
+  return text;
+}
+
+std::string indented(std::string_view lines, std::size_t by) {
+  std::string text;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    text += std::string(by, ' ').append(lines.substr(0, end)) + '\n';
+    lines.remove_prefix(std::min(end + 1, lines.size()));
   }
   return text;
 }

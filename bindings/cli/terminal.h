@@ -1,6 +1,6 @@
-// What a person sees: diagnostics, warnings, tables and the progress bar, all on
-// stderr, coloured on a terminal only (and never with NO_COLOR set). Thread-safe
-// by line: with --jobs several models write at once.
+// What a person sees: diagnostics, warnings, tables and the progress bar, all
+// on stderr, coloured on a terminal only (and never with NO_COLOR set).
+// Thread-safe by line: with --jobs several models write at once.
 #ifndef RULEENGINE_BINDINGS_CLI_TERMINAL_H_
 #define RULEENGINE_BINDINGS_CLI_TERMINAL_H_
 
@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,6 +25,9 @@ void say(const std::string& line);  // to stderr
 // Columns aligned, the first row is the head; numbers to the right. Cells are
 // made printable.
 std::string table(const std::vector<std::vector<std::string>>& rows);
+
+// Every line of it so far to the right.
+std::string indented(std::string_view lines, std::size_t by);
 
 // Two spaces deep, a newline at the end. JSON holds UTF-8 only: what is not,
 // in a file's name for instance, is replaced.

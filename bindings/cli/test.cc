@@ -1,9 +1,13 @@
 // `ruleengine test RULE...`: runs the examples of rules; exit code 1 when a
-// verdict is not ok.
+// verdict is not ok. What is wrong with one file, or with one example, is told
+// and hides no other.
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -20,7 +24,8 @@ void print_results(const std::vector<lua::ExampleResult>& results,
     fmt::print("{:8} {}: {}\n", lua::verdict_name(r.verdict), r.rule,
                printable(r.title));
     if (r.verdict != lua::Verdict::kOk) {
-      fmt::print("         line {}: {}\n", r.line, printable(r.detail, 2000));
+      fmt::print("         line {}: {}\n{}", r.line, printable(r.detail, 2000),
+                 indented(r.notes, 11));
     }
   }
 }
@@ -32,10 +37,75 @@ void print_json(const std::vector<lua::ExampleResult>& results) {
                     {"title", printable(r.title)},
                     {"verdict", lua::verdict_name(r.verdict)},
                     {"detail", printable(r.detail, 2000)},
+                    {"notes", r.notes},
                     {"line", r.line},
                     {"executed", r.executed}});
   }
   fmt::print("{}", text_of(json));
+}
+
+// Prints what is wrong; the exit code is that of the first.
+void tell(const Diagnostic& error, int& code) {
+  const int its = fail(error);
+  if (code == 0) code = its;
+}
+
+// A file, or those of a folder.
+std::vector<std::string> rule_files(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};
+  std::vector<std::string> files;
+  for (fs::directory_iterator at(path, error), end; !error && at != end;
+       at.increment(error)) {
+    const bool is_rule =
+        at->path().extension() == ".lua" && !at->is_directory(error);
+    if (is_rule) files.push_back(at->path().string());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+// The files that can be loaded by themselves; the others are told.
+std::vector<std::string> loadable(const std::vector<std::string>& paths,
+                                  Options options, int& code) {
+  options.sets.clear();  // of rules that may be in another file
+  std::vector<std::string> good;
+  for (const std::string& path : paths) {
+    for (std::string& file : rule_files(path)) {
+      const auto rules = load_rules({file}, options);
+      if (rules) {
+        good.push_back(std::move(file));
+      } else {
+        tell(rules.error(), code);
+      }
+    }
+  }
+  return good;
+}
+
+// All of the paths, or what can be loaded of them. None: all is told.
+std::optional<Rules> load_what_loads(const std::vector<std::string>& paths,
+                                     const Options& options, int& code) {
+  auto rules = load_rules(paths, options);
+  if (rules) return std::move(*rules);
+  if (rules.error().kind == ErrorKind::kRule ||
+      rules.error().kind == ErrorKind::kLimit) {
+    const auto good = loadable(paths, options, code);
+    if (good.empty()) return std::nullopt;
+    if (code != 0) rules = load_rules(good, options);
+    if (rules) return std::move(*rules);
+  }
+  tell(rules.error(), code);
+  return std::nullopt;
+}
+
+void warn_of_untested(const lua::RuleSet& set) {
+  for (const auto& rule : set.rules()) {
+    if (!rule->examples.empty()) continue;
+    warn(fmt::format("rule '{}' has no examples, so nothing tests it ({})",
+                     rule->name, printable(rule->file)));
+  }
 }
 
 }  // namespace
@@ -43,27 +113,26 @@ void print_json(const std::vector<lua::ExampleResult>& results) {
 int test(const Options& options) {
   auto paths = sort_paths(options.paths, Wants::kRules);
   if (!paths) return fail(paths.error());
-  auto rules = load_rules(paths->rules, options);
-  if (!rules) return fail(rules.error());
+  int code = 0;
+  auto rules = load_what_loads(paths->rules, options, code);
+  if (!rules) return code;
   for (const auto& message : rules->set->warnings()) warn(message);
   // Execution of both graphs comes with the runtime's executor.
-  auto results = lua::run_examples(*rules->set, nullptr);
-  if (!results) return fail(results.error());
-  for (const auto& rule : rules->set->rules()) {
-    if (rule->examples.empty()) {
-      warn(fmt::format("rule '{}' has no examples, so nothing tests it ({})",
-                       rule->name, printable(rule->file)));
-    }
-  }
-  std::size_t failed = 0;
-  for (const auto& r : *results) failed += r.verdict != lua::Verdict::kOk;
+  const auto runs = lua::run_examples(*rules->set, nullptr);
+  for (const Diagnostic& error : runs.errors) tell(error, code);
+  warn_of_untested(*rules->set);
+  const auto passed = static_cast<std::size_t>(std::ranges::count(
+      runs.results, lua::Verdict::kOk, &lua::ExampleResult::verdict));
   if (options.json) {
-    print_json(*results);
+    print_json(runs.results);
   } else {
-    print_results(*results, options);
-    fmt::print("{} passed, {} failed\n", results->size() - failed, failed);
+    print_results(runs.results, options);
+    fmt::print("{} passed, {} failed\n", passed, runs.results.size() - passed);
   }
-  return failed == 0 ? 0 : static_cast<int>(ErrorKind::kAnswerIsNo);
+  if (code != 0) return code;
+  return passed == runs.results.size()
+             ? 0
+             : static_cast<int>(ErrorKind::kAnswerIsNo);
 }
 
 }  // namespace ruleengine::cli

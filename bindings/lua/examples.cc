@@ -1,13 +1,17 @@
 #include "bindings/lua/examples.h"
 
+#include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
+#include "bindings/lua/nearest_miss.h"
 #include "bindings/lua/rule.h"
 #include "core/analysis/inference.h"
 #include "core/rewrite/driver.h"
 #include "core/text/equivalent.h"
 #include "core/text/parse.h"
+#include "core/text/print.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -30,7 +34,24 @@ std::string reasons(const rewrite::Report& report) {
     out += (out.empty() ? "rejected: " : "; ") + r.reason;
     if (!r.value.empty()) out += " (" + r.value + ")";
   }
-  return out.empty() ? "the pattern does not match" : out;
+  return out;
+}
+
+// The main graph as text, but for what is too much to read.
+std::string shown(const ir::Model& model) {
+  constexpr std::size_t kMostLines = 20, kWidth = 160;
+  const std::string all = text::print(model);
+  std::string_view rest = all;
+  rest.remove_prefix(rest.find("\n>\n") + 3);  // the header
+  std::string out;
+  for (std::size_t count = 0; !rest.empty(); ++count) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (count == kMostLines) return out + "...\n";
+    out += printable(line, kWidth) + "\n";
+    if (line == "}") break;  // functions of the model follow
+  }
+  return out;
 }
 
 bool rejected_with(const rewrite::Report& report, const std::string& reason) {
@@ -66,6 +87,9 @@ class Run {
     if (!report) return in_example(std::move(report.error()));
     Status judged = judge(*report, out);
     if (!judged) return judged.error();
+    if (out.verdict != Verdict::kOk && fired(*report)) {
+      out.notes = shown(*model_);
+    }
     if (out.verdict != Verdict::kOk || executor == nullptr ||
         rule_.changes_meaning || !fired(*report)) {
       return out;
@@ -117,22 +141,53 @@ class Run {
   }
 
   Result<rewrite::Report> rewrite_alone() {
-    LoadedRule own = rule_;
-    own.options = rule_.own_options;
+    own_ = rule_;
+    own_.options = rule_.own_options;
     for (const auto& [name, value] : rule_.options) {
-      if (!own.options.contains(name)) own.unset_options.push_back(name);
+      if (!own_.options.contains(name)) own_.unset_options.push_back(name);
     }
     for (const auto& [name, value] : example_.options) {
-      own.options.insert_or_assign(name, value);
+      own_.options.insert_or_assign(name, value);
     }
-    const std::unique_ptr<rewrite::Rule> rule = make_rule(sandbox_, own);
-    rewrite::Rule* const alone = rule.get();
-    return rewrite::run(*model_, {&alone, 1}, engine_options());
+    alone_ = make_rule(sandbox_, own_);
+    rewrite::Rule* const rule = alone_.get();
+    return rewrite::run(*model_, {&rule, 1}, engine_options());
+  }
+
+  // The rule came to nothing: why.
+  Status say_why(const rewrite::Report& report, ExampleResult& out) {
+    std::string why = reasons(report);
+    if (!why.empty()) {
+      // As the driver says it.
+    } else if (!report.rules.at(0).took_part) {
+      why = "it takes no part, its `when` says no";
+    } else if (!rule_.pattern) {
+      why = "its `pass` changed nothing";
+    } else {
+      rewrite::Rule* const rule = alone_.get();
+      const auto found =
+          rewrite::find_matches(*model_, {&rule, 1}, engine_options());
+      if (!found) return found.error();
+      if (!found->empty() && (*found)[0].rejection) {
+        why = "rejected: " + (*found)[0].rejection->reason;
+      } else {
+        why = "the pattern does not match";
+        const auto facts = engine_options().facts(model_->graph);
+        out.notes = nearest_miss(own_, model_->graph, *facts, std::nullopt);
+      }
+    }
+    out.verdict = Verdict::kMissing;
+    out.detail += why;
+    return {};
   }
 
   Status judge(const rewrite::Report& report, ExampleResult& out) {
     if (example_.warned && !warned_with(report, *example_.warned)) {
-      say(out, Verdict::kMissing, "no warning says '" + *example_.warned + "'");
+      out.detail = "no warning says '" + *example_.warned + "'";
+      out.verdict = Verdict::kMissing;
+      if (fired(report)) return {};
+      out.detail += ", ";
+      return say_why(report, out);
     } else if (!example_.warned && !report.warnings.empty()) {
       say(out, Verdict::kNoisy, "warned: " + report.warnings[0].message);
     } else if (example_.after) {
@@ -141,9 +196,9 @@ class Run {
       say(out, Verdict::kNoisy, "fired where it should not");
     } else if (example_.rejected &&
                !rejected_with(report, *example_.rejected)) {
-      say(out, Verdict::kMissing,
-          "expected to be rejected with '" + *example_.rejected + "', " +
-              reasons(report));
+      out.detail =
+          "expected to be rejected with '" + *example_.rejected + "', ";
+      return say_why(report, out);
     }
     return {};
   }
@@ -154,9 +209,8 @@ class Run {
     if (!after) return in_file(std::move(after.error()), ", `after`");
     const auto difference = text::difference(**after, *model_);
     if (!difference) return {};
-    if (!fired(report)) {
-      say(out, Verdict::kMissing, reasons(report));
-    } else if (!text::difference(**after, *before_)) {
+    if (!fired(report)) return say_why(report, out);
+    if (!text::difference(**after, *before_)) {
       say(out, Verdict::kNoisy, "fired where nothing should change");
     } else {
       say(out, Verdict::kWrong, *difference);
@@ -168,6 +222,8 @@ class Run {
   const LoadedRule& rule_;
   const Example& example_;
   std::unique_ptr<ir::Model> before_, model_;
+  LoadedRule own_;  // with the example's options
+  std::unique_ptr<rewrite::Rule> alone_;
 };
 
 }  // namespace
@@ -188,14 +244,18 @@ std::string_view verdict_name(Verdict verdict) {
   return "ok";
 }
 
-Result<std::vector<ExampleResult>> run_examples(RuleSet& set,
-                                                Executor* executor) {
-  std::vector<ExampleResult> out;
+ExampleRuns run_examples(RuleSet& set, Executor* executor) {
+  ExampleRuns out;
   for (const auto& rule : set.rules()) {
     for (const Example& example : rule->examples) {
       auto result = Run(set.sandbox(), *rule, example).run(executor);
-      if (!result) return result.error();
-      out.push_back(std::move(*result));
+      if (result) {
+        out.results.push_back(std::move(*result));
+        continue;
+      }
+      out.errors.push_back(std::move(result.error()));
+      // What takes too long once does so again.
+      if (out.errors.back().kind == ErrorKind::kLimit) break;
     }
   }
   return out;

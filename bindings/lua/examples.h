@@ -1,8 +1,8 @@
-// Examples: runs the examples of a rule file and gives each a verdict. The graph
-// before is rewritten by the rule alone to the fixed point and compared with the
-// one after, up to renaming. Executing both on random inputs is left to an
-// Executor, which the native runtime will provide; without one that step is
-// reported as not run.
+// Examples: runs the examples of a rule file and gives each a verdict. The
+// graph before is rewritten by the rule alone to the fixed point and compared
+// with the one after, up to renaming. Executing both on random inputs is left
+// to an Executor, which the native runtime will provide; without one that step
+// is reported as not run.
 #ifndef RULEENGINE_BINDINGS_LUA_EXAMPLES_H_
 #define RULEENGINE_BINDINGS_LUA_EXAMPLES_H_
 
@@ -37,12 +37,19 @@ struct ExampleResult {
   std::string rule, title;
   Verdict verdict = Verdict::kOk;
   std::string detail;  // what differs, or the reason that came instead
+  // Lines that show it: how far the pattern got, or the graph that came out.
+  std::string notes;
   int line = 0;
   bool executed = false;
 };
 
-Result<std::vector<ExampleResult>> run_examples(RuleSet& set,
-                                                Executor* executor);
+// An example that is wrong in itself, or whose callbacks fail, has no verdict
+// but an error (kRule or kLimit); after a limit the rule's others are left out.
+struct ExampleRuns {
+  std::vector<ExampleResult> results;
+  std::vector<Diagnostic> errors;
+};
+ExampleRuns run_examples(RuleSet& set, Executor* executor);
 
 }  // namespace ruleengine::lua
 

@@ -14,9 +14,9 @@ std::vector<ExampleResult> run(const std::string& file,
                                Executor* executor = nullptr) {
   auto set = RuleSet::load({file}, {}, {});
   if (!set.ok()) FAIL(set.error().text());
-  auto results = run_examples(**set, executor);
-  if (!results.ok()) FAIL(results.error().text());
-  return *results;
+  auto runs = run_examples(**set, executor);
+  if (!runs.errors.empty()) FAIL(runs.errors[0].text());
+  return runs.results;
 }
 
 // Relu(Relu(x)) => Relu(x), unless it is called "keep"; with these examples.
@@ -121,10 +121,10 @@ TEST_CASE("an example that is no graph is the rule file's mistake") {
       folder.write("r.lua", rule("{'t', '(float x) => ', 'y = Neg(x)'}"));
   auto set = RuleSet::load({file}, {}, {});
   REQUIRE(set.ok());
-  auto results = run_examples(**set, nullptr);
-  REQUIRE_FALSE(results.ok());
-  CHECK(results.error().kind == ErrorKind::kRule);
-  CHECK(results.error().where.find(file + ":") == 0);
+  const auto runs = run_examples(**set, nullptr);
+  REQUIRE(runs.errors.size() == 1);
+  CHECK(runs.errors[0].kind == ErrorKind::kRule);
+  CHECK(runs.errors[0].where.find(file + ":") == 0);
 }
 
 TEST_CASE("examples in a table that a function returns are at the rule's line") {
@@ -145,9 +145,9 @@ TEST_CASE("a mistake in what comes after is said to be there") {
       folder.write("r.lua", rule("{" TWICE ", 'y = Sofmax(x)'}"));
   auto set = RuleSet::load({file}, {}, {});
   REQUIRE(set.ok());
-  auto results = run_examples(**set, nullptr);
-  REQUIRE_FALSE(results.ok());
-  CHECK(results.error().where.ends_with(", `after`, line 1, column 5"));
+  const auto runs = run_examples(**set, nullptr);
+  REQUIRE(runs.errors.size() == 1);
+  CHECK(runs.errors[0].where.ends_with(", `after`, line 1, column 5"));
 }
 
 // --- Whole rules ---
