@@ -396,6 +396,38 @@ TEST_CASE("giving back what stands there changes nothing") {
         "the rewrite gives what stands there already");
 }
 
+TEST_CASE("nor does building again what is of an unknown domain") {
+  const auto again = [](std::string_view rewrite) -> std::string {
+    RuleRunner runner(
+        "match = function(op, x, w) local y, z = op.acme.F{op.acme.G(x), w, "
+        "attrs = any, outputs = 2} return y:as 'f', z end,\n"
+        "rewrite = function(op, m) return " +
+            std::string(rewrite) + " end",
+        R"(<ir_version: 8, opset_import: ["" : 21, "acme" : 1]>
+           t (float[2] x) => (float[2] y, float[2] z) <float[2] two = {2, 2}> {
+             g = acme.G(x) y, z = acme.F <k = 3> (g, two) })");
+    const Attempted out = runner.attempt();
+    return out.fired ? "fired" : out.what() + out.reason();
+  };
+  const std::string_view nothing =
+      "the rewrite gives what stands there already";
+  CHECK(again("op.acme.F{op.acme.G(m.x), m.w, k = 3, outputs = 2}") ==
+        nothing);
+  CHECK(again("m.f:with{k = 3}") == nothing);
+  for (const char* other :
+       {"m.f:with{k = 4}", "m.f:with{j = 3}",
+        "op.acme.F{op.acme.G(m.x), m.w, outputs = 2}",
+        "op.acme.F{op.acme.H(m.x), m.w, k = 3, outputs = 2}",
+        "op.acme.F{op.acme.G(m.x), op.Neg(m.w), k = 3, outputs = 2}",
+        "op.acme.F{m.x, m.w, k = 3, outputs = 2}"}) {
+    CAPTURE(other);
+    CHECK(again(other) == "fired");
+  }
+  // In another order the two are not what they were.
+  CHECK(again("(function() local y, z = m.f:with{k = 3} return z, y end)()") ==
+        "fired");
+}
+
 TEST_CASE("another shape or type is rejected when the edit is kept") {
   CHECK(attempt("return op.Transpose(m.x)", kFloat).rejection);
   CHECK(attempt("return op.Cast{m.x, to = 'float16'}", kFloat).rejection);

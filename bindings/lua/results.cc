@@ -62,7 +62,12 @@ class Results {
 
   std::optional<Rejection> apply() {
     if (rejection_) return std::move(rejection_);
-    if (replacements_.empty() && !rt_.session.changed) {
+    const rewrite::Edit& edit = *rt_.session.edit;
+    const bool nothing_new =
+        std::ranges::all_of(replacements_, [&](const auto& each) {
+          return edit.repeats(each.first, each.second);
+        });
+    if (nothing_new && !rt_.session.changed) {
       return Rejection{"the rewrite gives what stands there already", ""};
     }
     for (const auto& [from, to] : replacements_) {

@@ -1,6 +1,9 @@
 // Building nodes and constants, and handing back what stands already.
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "core/ir/op_facts.h"
 #include "core/rewrite/older_form.h"
@@ -55,6 +58,54 @@ bool is_shareable(EditState& state, const NodeSpec& spec) {
          draws_nothing(state, spec);
 }
 
+// The tensor of an initializer or of a Constant, however that spells it.
+const Tensor* written(const EditState& state, ValueId v) {
+  const ir::Graph& graph = state.graph;
+  if (const Tensor* tensor = graph.direct_constant(v)) return tensor;
+  const NodeId node = v ? graph.producer(v) : NodeId();
+  if (!node || !graph.op(node).standard("Constant")) return nullptr;
+  return state.facts.constant(v);
+}
+
+bool same_input(const EditState& state, ValueId a, ValueId b) {
+  if (a == b) return true;
+  const Tensor* x = written(state, a);
+  const Tensor* y = written(state, b);
+  return x != nullptr && y != nullptr && x->dtype == y->dtype &&
+         std::ranges::equal(x->dims, y->dims) &&
+         x->element_count() <= kMaxCompare &&
+         ir::equal_bits(*x, *y, state.graph.model().external.get());
+}
+
+const ir::OpFacts* facts_of(const EditState& state, std::string_view domain,
+                            std::string_view type) {
+  return ir::find_op(domain, type,
+                     static_cast<int>(state.workspace->opset(domain)));
+}
+
+// Every attribute of `a` is in `b`, or at its default.
+bool says_all(const EditState& state, const ir::OpFacts* op,
+              std::span<const Attribute> a, std::span<const Attribute> b) {
+  for (const Attribute& x : a) {
+    if (!x.blocks.empty()) return false;
+    const auto y = std::ranges::find(b, x.name, &Attribute::name);
+    if (y != b.end()) {
+      if (ir::same_value(x, *y, state.graph.model().external.get())) continue;
+      return false;
+    }
+    const ir::FormalAttribute* formal =
+        op == nullptr ? nullptr : op->attribute(x.name);
+    if (formal == nullptr || !is_default(*formal, x)) return false;
+  }
+  return true;
+}
+
+bool same_attributes(const EditState& state, const ir::OpFacts* op,
+                     std::span<const Attribute> a,
+                     std::span<const Attribute> b) {
+  return says_all(state, op, a, b) && says_all(state, op, b, a);
+}
+
 class Finder {
  public:
   Finder(EditState& state, const NodeSpec& spec, ir::OpId op)
@@ -62,9 +113,7 @@ class Finder {
         graph_(state.graph),
         spec_(spec),
         op_(op),
-        facts_(ir::find_op(
-            spec.domain, spec.type,
-            static_cast<int>(state.workspace->opset(spec.domain)))) {}
+        facts_(facts_of(state, spec.domain, spec.type)) {}
 
   // A node that computes the same, invalid if none stands.
   NodeId find() const {
@@ -81,20 +130,12 @@ class Finder {
   }
 
  private:
-  // The tensor of an initializer or of a Constant, however that spells it.
-  const Tensor* written(ValueId v) const {
-    if (const Tensor* tensor = graph_.direct_constant(v)) return tensor;
-    const NodeId node = v ? graph_.producer(v) : NodeId();
-    if (!node || !graph_.op(node).standard("Constant")) return nullptr;
-    return state_.facts.constant(v);
-  }
-
   // Not a constant that another one may equal: that one has other readers.
   ValueId rarest_input() const {
     ValueId best;
     for (ValueId v : spec_.inputs) {
       if (!v) continue;
-      const Tensor* constant = written(v);
+      const Tensor* constant = written(state_, v);
       if (constant && constant->element_count() <= kMaxCompare) continue;
       if (constant && state_.is_new(v)) continue;
       if (!best || graph_.value(v).use_count < graph_.value(best).use_count) {
@@ -116,40 +157,10 @@ class Finder {
     for (std::size_t i = 0; i < count; ++i) {
       const ValueId given =
           i < spec_.inputs.size() ? spec_.inputs[i] : ValueId();
-      if (!same_input(graph_.input(node, i), given)) return false;
+      if (!same_input(state_, graph_.input(node, i), given)) return false;
     }
-    return says_all(n.attributes, spec_.attributes) &&
-           says_all(spec_.attributes, n.attributes);
+    return same_attributes(state_, facts_, n.attributes, spec_.attributes);
   }
-
-  bool same_input(ValueId a, ValueId b) const {
-    if (a == b) return true;
-    const Tensor* x = written(a);
-    const Tensor* y = written(b);
-    return x != nullptr && y != nullptr && x->dtype == y->dtype &&
-           std::ranges::equal(x->dims, y->dims) &&
-           x->element_count() <= kMaxCompare &&
-           ir::equal_bits(*x, *y, external());
-  }
-
-  // Every attribute of `a` is in `b`, or at its default.
-  bool says_all(std::span<const Attribute> a,
-                std::span<const Attribute> b) const {
-    for (const Attribute& x : a) {
-      if (!x.blocks.empty()) return false;
-      const auto y = std::ranges::find(b, x.name, &Attribute::name);
-      if (y != b.end()) {
-        if (!ir::same_value(x, *y, external())) return false;
-        continue;
-      }
-      const ir::FormalAttribute* formal =
-          facts_ == nullptr ? nullptr : facts_->attribute(x.name);
-      if (formal == nullptr || !is_default(*formal, x)) return false;
-    }
-    return true;
-  }
-
-  ir::ExternalData* external() const { return graph_.model().external.get(); }
 
   EditState& state_;
   ir::Graph& graph_;
@@ -267,6 +278,35 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
   if (foldable && fold(s, *spec, node)) return Built(outputs);
   if (spec->like) s.likes.emplace_back(node, spec->like);
   return Built(outputs);
+}
+
+bool Edit::repeats(ValueId old_value, ValueId new_value) const {
+  const EditState& s = *journal_;
+  const ir::Graph& graph = s.graph;
+  std::set<std::pair<ValueId, ValueId>> seen;
+  std::vector<std::pair<ValueId, ValueId>> todo{{old_value, new_value}};
+  while (!todo.empty()) {
+    const auto [a, b] = todo.back();
+    todo.pop_back();
+    if (same_input(s, a, b) || !seen.emplace(a, b).second) continue;
+    const NodeId x = a ? graph.producer(a) : NodeId();
+    const NodeId y = b ? graph.producer(b) : NodeId();
+    if (!x || !y || s.is_new(x) || !s.is_new(y)) return false;
+    const ir::Node& was = graph.node(x);
+    const ir::Node& is = graph.node(y);
+    const ir::Op& op = graph.op(x);
+    if (was.op != is.op || was.block != is.block ||
+        graph.value(a).output_index != graph.value(b).output_index ||
+        !same_attributes(s, facts_of(s, op.domain, op.type), was.attributes,
+                         is.attributes)) {
+      return false;
+    }
+    const auto count = std::max(was.operand_count, is.operand_count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      todo.emplace_back(graph.input(x, i), graph.input(y, i));
+    }
+  }
+  return true;
 }
 
 ValueId Edit::constant(const Tensor* tensor, std::string_view name_hint) {

@@ -82,6 +82,11 @@ class Edit {
   // The transpose of a 2-D constant, lazily.
   ir::ValueId transposed(ir::ValueId constant);
 
+  // Whether `new_value`, of this edit, says what `old_value` said before it:
+  // the same ops with the same attributes, down to the same values. For what
+  // build() does not hand back; so of a result that is to be replaced.
+  bool repeats(ir::ValueId old_value, ir::ValueId new_value) const;
+
   // Moves the readers of `old_value` (block outputs included) to `new_value`,
   // but for nodes of this edit and the producer of `new_value`, which were
   // built upon it; checked at commit. A block output keeps its name: the
