@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bindings/lua/element_types.h"
+#include "bindings/lua/float_word.h"
 #include "bindings/lua/value_api.h"
 #include "core/ir/model.h"
 
@@ -17,15 +18,15 @@ Arena& arena(const Runtime& rt) { return rt.session.graph->model().arena; }
 
 template <typename T, typename Push>
 void push_all(Runtime& rt, lua_State* state, std::span<const T> items,
-              Push push_one) {
-  push_list(rt, state, static_cast<int>(items.size()));
+              Push push_one, ListKind kind = ListKind::kPlain) {
+  push_list(rt, state, static_cast<int>(items.size()), kind);
   for (std::size_t i = 0; i < items.size(); ++i) {
     push_one(rt, state, items[i]);
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
   }
 }
 
-void push_float(Runtime&, lua_State* state, float f) {
+void push_number(Runtime&, lua_State* state, float f) {
   lua_pushnumber(state, static_cast<double>(f));
 }
 void push_string(Runtime&, lua_State* state, std::string_view s) {
@@ -87,7 +88,7 @@ class Reader {
       return handle->attribute->kind;
     }
     if (!lua_istable(state_, index_)) return guess_one(index_);
-    Kind kind = Kind::kInts;
+    Kind kind = is_floats(rt_, state_, index_) ? Kind::kFloats : Kind::kInts;
     const int size = static_cast<int>(lua_objlen(state_, index_));
     for (int i = 1; i <= size; ++i) {
       lua_rawgeti(state_, index_, i);
@@ -106,6 +107,7 @@ class Reader {
         !to_integer(lua_tonumber(state_, index))) {
       return Kind::kFloat;
     }
+    if (float_at(rt_, state_, index)) return Kind::kFloat;
     return Kind::kInt;
   }
 
@@ -168,10 +170,11 @@ class Reader {
       reject_dim(rt_, name_, handle->dim);
       return false;
     }
-    if (lua_type(state_, index) != LUA_TNUMBER) {
+    const auto meant = float_at(rt_, state_, index);
+    if (!meant && lua_type(state_, index) != LUA_TNUMBER) {
       return wrong(Kind::kFloat, index);
     }
-    const double number = lua_tonumber(state_, index);
+    const double number = meant.value_or(lua_tonumber(state_, index));
     out = static_cast<float>(number);
     if (fits_float(number)) return true;
     reject_number(rt_, number, ir::DataType::kFloat, place());
@@ -240,13 +243,14 @@ void push_attribute(Runtime& rt, lua_State* state,
     case Kind::kInt:
       return push_integer(rt, state, attribute.i);
     case Kind::kFloat:
-      return push_float(rt, state, attribute.f);
+      return push_number(rt, state, attribute.f);
     case Kind::kString:
       return push(state, attribute.s);
     case Kind::kInts:
       return push_all(rt, state, attribute.ints, push_integer);
     case Kind::kFloats:
-      return push_all(rt, state, attribute.floats, push_float);
+      return push_all(rt, state, attribute.floats, push_number,
+                      ListKind::kFloats);
     case Kind::kStrings:
       return push_all(rt, state, attribute.strings, push_string);
     default:
@@ -262,13 +266,14 @@ void push_default(Runtime& rt, lua_State* state,
     case Kind::kInt:
       return push_integer(rt, state, formal.default_int);
     case Kind::kFloat:
-      return push_float(rt, state, formal.default_float);
+      return push_number(rt, state, formal.default_float);
     case Kind::kString:
       return push(state, formal.default_string);
     case Kind::kInts:
       return push_all(rt, state, formal.default_ints, push_integer);
     case Kind::kFloats:
-      return push_all(rt, state, formal.default_floats, push_float);
+      return push_all(rt, state, formal.default_floats, push_number,
+                      ListKind::kFloats);
     case Kind::kStrings:
       return push_all(rt, state, formal.default_strings, push_string);
     default:
@@ -278,9 +283,17 @@ void push_default(Runtime& rt, lua_State* state,
 
 bool read_attribute(Runtime& rt, lua_State* state, int index,
                     std::string_view name, const ir::FormalAttribute* formal,
-                    ir::Attribute& out) {
+                    const ir::Attribute* before, ir::Attribute& out) {
   Reader reader(rt, state, index, name);
-  return reader.read(formal != nullptr ? formal->kind : reader.guess(), out);
+  if (formal != nullptr) return reader.read(formal->kind, out);
+  const Kind kind = reader.guess();
+  const auto stays = [&](Kind whole, Kind real) {
+    return kind == whole && before != nullptr && before->kind == real;
+  };
+  if (stays(Kind::kInt, Kind::kFloat) || stays(Kind::kInts, Kind::kFloats)) {
+    return reader.read(before->kind, out);
+  }
+  return reader.read(kind, out);
 }
 
 void push_integer(Runtime& rt, lua_State* state, std::int64_t integer) {

@@ -21,11 +21,12 @@ void push_default(Runtime& rt, lua_State* state,
                   const ir::FormalAttribute& formal);
 
 // The Lua value at `index` as an attribute of that name, which must outlive the
-// model. `formal` says the kind; without one the Lua value does. False after a
-// fail() or, for a symbolic dimension, a reject().
+// model. `formal` says the kind; without one the Lua value does, but a whole
+// number in the place of a FLOAT is one too: `before` is what stood there, or
+// nullptr. False after a fail() or, for a symbolic dimension, a reject().
 bool read_attribute(Runtime& rt, lua_State* state, int index,
                     std::string_view name, const ir::FormalAttribute* formal,
-                    ir::Attribute& out);
+                    const ir::Attribute* before, ir::Attribute& out);
 
 // The exact integer that `number` is; none when it is not one.
 std::optional<std::int64_t> to_integer(double number);

@@ -158,14 +158,19 @@ class Build {
     } else {
       name = rt_.session.graph->model().arena.copy(key);
     }
+    const auto old =
+        std::ranges::find(spec_.attributes, name, &ir::Attribute::name);
+    const bool changes = old != spec_.attributes.end();
     ir::Attribute read;
-    if (!read_attribute(rt_, state_, index, name, formal, read)) return false;
-    for (ir::Attribute& old : spec_.attributes) {
-      if (old.name != name) continue;
-      old = read;
-      return true;
+    if (!read_attribute(rt_, state_, index, name, formal,
+                        changes ? &*old : nullptr, read)) {
+      return false;
     }
-    spec_.attributes.push_back(read);
+    if (changes) {
+      *old = read;
+    } else {
+      spec_.attributes.push_back(read);
+    }
     return true;
   }
 

@@ -86,6 +86,9 @@ class Writer {
       case HandleKind::kDim:
         out_ += fmt::format("d{};", h->dim.id());
         return {};
+      case HandleKind::kFloat:
+        number(h->number);
+        return {};
       case HandleKind::kUnknownShape:
         // Equal to nothing: no two matches share it.
         out_ += fmt::format("?{};", h->epoch);

@@ -77,6 +77,8 @@ std::string_view handle_name(HandleKind kind) {
       return "a match";
     case HandleKind::kGroup:
       return "a list of matches";
+    case HandleKind::kFloat:
+      return "a float";
     case HandleKind::kCount:
       break;
   }
@@ -97,6 +99,7 @@ const Handle* to_handle(const Runtime& rt, lua_State* state, int index) {
 }
 
 bool check_alive(Runtime& rt, const Handle& handle) {
+  if (handle.kind == HandleKind::kFloat) return true;
   const std::string name(handle_name(handle.kind));
   // m and ms number the matches of their own callback.
   const bool own =
@@ -147,7 +150,8 @@ const Handle* check_self(Runtime& rt, lua_State* state, HandleKind kind) {
 
 void push_handle(Runtime& rt, lua_State* state, const Handle& handle) {
   auto* made = new (lua_newuserdata(state, sizeof(Handle))) Handle(handle);
-  made->epoch = rt.session.epochs.back();
+  // `float` is said outside of callbacks too.
+  made->epoch = rt.session.epochs.empty() ? 0 : rt.session.epochs.back();
   lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(handle.kind)]);
   lua_setmetatable(state, -2);
 }
@@ -177,14 +181,23 @@ void push_dim(Runtime& rt, lua_State* state, ir::Dim dim) {
   push_handle(rt, state, {.kind = HandleKind::kDim, .dim = dim});
 }
 
-void push_list(Runtime& rt, lua_State* state, int size) {
+void push_list(Runtime& rt, lua_State* state, int size, ListKind kind) {
   lua_createtable(state, size, 0);
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.list_metatable);
+  lua_rawgeti(
+      state, LUA_REGISTRYINDEX,
+      kind == ListKind::kFloats ? rt.floats_metatable : rt.list_metatable);
   lua_setmetatable(state, -2);
 }
 
 bool is_list(const Runtime& rt, lua_State* state, int index) {
-  return lua_istable(state, index) && metatable_id(state, index) == rt.list_id;
+  return lua_istable(state, index) &&
+         (metatable_id(state, index) == rt.list_id ||
+          is_floats(rt, state, index));
+}
+
+bool is_floats(const Runtime& rt, lua_State* state, int index) {
+  return lua_istable(state, index) &&
+         metatable_id(state, index) == rt.floats_id;
 }
 
 bool is_shape(const Runtime& rt, lua_State* state, int index) {

@@ -20,6 +20,7 @@ enum class HandleKind : std::uint32_t {
   kUnknownShape,  // the shape of a value whose rank is not known
   kMatch,         // m: `id` is the member
   kGroup,         // ms
+  kFloat,         // what `float` gave: of no graph, of no age
   kCount,
 };
 
@@ -31,6 +32,7 @@ struct Handle {
   const ir::Attribute* attribute = nullptr;
   // A value: the constant whose transpose stands in the graph as `id`.
   bool transposed = false;
+  double number = 0;  // of a kFloat
 
   ir::ValueId value() const { return ir::ValueId(id); }
   ir::NodeId node() const { return ir::NodeId(id); }
@@ -56,8 +58,11 @@ void push_node(Runtime& rt, lua_State* state, ir::NodeId node);  // likewise
 void push_dim(Runtime& rt, lua_State* state, ir::Dim dim);  // number or handle
 
 // An empty list table of ours on the stack: elements in places from 1.
-void push_list(Runtime& rt, lua_State* state, int size);
+enum class ListKind : std::uint8_t { kPlain, kFloats };
+void push_list(Runtime& rt, lua_State* state, int size,
+               ListKind kind = ListKind::kPlain);
 bool is_list(const Runtime& rt, lua_State* state, int index);
+bool is_floats(const Runtime& rt, lua_State* state, int index);
 bool is_shape(const Runtime& rt, lua_State* state, int index);
 
 // One name of `fields` for entry in a metatable's field table.

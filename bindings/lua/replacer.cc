@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bindings/lua/build.h"
+#include "bindings/lua/float_word.h"
 #include "bindings/lua/match_value.h"
 #include "bindings/lua/node_reading.h"
 
@@ -18,8 +19,8 @@ using pattern::TermKind;
 
 namespace {
 
-void push_numbers(lua_State* state, const std::vector<double>& numbers) {
-  lua_createtable(state, static_cast<int>(numbers.size()), 0);
+// Into the table on top.
+void set_numbers(lua_State* state, const std::vector<double>& numbers) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     lua_pushnumber(state, numbers[i]);
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
@@ -73,7 +74,8 @@ bool Replacer::push(TermId id) {
       if (term.scalar) {
         lua_pushnumber(state_, term.numbers.at(0));
       } else {
-        push_numbers(state_, term.numbers);
+        lua_createtable(state_, static_cast<int>(term.numbers.size()), 0);
+        set_numbers(state_, term.numbers);
       }
       return true;
     case TermKind::kTranspose: {
@@ -183,23 +185,43 @@ bool Replacer::push_inputs(const NodePattern& node, ir::NodeId kept, int table,
   return true;
 }
 
-bool Replacer::push_attribute_of(const AttributePattern& attribute) {
+// Where no schema says the kind, what was captured is written as what it is.
+void Replacer::push_captured(const NodePattern& node, pattern::VariableId id) {
+  push_variable(id);
+  if (lua_type(state_, -1) != LUA_TNUMBER ||
+      id.index() >= made_.shared_variables ||
+      ir::newest_op(node.domain, node.type) != nullptr) {
+    return;
+  }
+  const match::Bound& bound = match_.bound[id.index()];
+  if (bound.kind == match::Bound::Kind::kAttribute &&
+      bound.attribute->kind == ir::AttributeKind::kFloat) {
+    lua_pop(state_, 1);
+    push_float(rt_, state_, bound.attribute->f);
+  }
+}
+
+bool Replacer::push_attribute_of(const NodePattern& node,
+                                 const AttributePattern& attribute) {
   using Kind = AttributePattern::Kind;
   switch (attribute.kind) {
     case Kind::kInt:
       lua_pushnumber(state_, static_cast<double>(attribute.i));
       return true;
     case Kind::kFloat:
-      lua_pushnumber(state_, attribute.f);
+      push_float(rt_, state_, attribute.f);
       return true;
     case Kind::kString:
       lua::push(state_, attribute.s);
       return true;
     case Kind::kInts:
-      push_numbers(state_, {attribute.ints.begin(), attribute.ints.end()});
+      lua_createtable(state_, static_cast<int>(attribute.ints.size()), 0);
+      set_numbers(state_, {attribute.ints.begin(), attribute.ints.end()});
       return true;
     case Kind::kFloats:
-      push_numbers(state_, attribute.floats);
+      push_list(rt_, state_, static_cast<int>(attribute.floats.size()),
+                ListKind::kFloats);
+      set_numbers(state_, attribute.floats);
       return true;
     case Kind::kStrings:
       lua_createtable(state_, static_cast<int>(attribute.strings.size()), 0);
@@ -209,7 +231,7 @@ bool Replacer::push_attribute_of(const AttributePattern& attribute) {
       }
       return true;
     case Kind::kVariable:
-      push_variable(attribute.variable);
+      push_captured(node, attribute.variable);
       return true;
     case Kind::kAny:
       return false;
@@ -224,7 +246,7 @@ bool Replacer::build(const NodePattern& node, ir::NodeId kept, Values& out) {
   bool changed = false;
   if (!push_inputs(node, kept, table, changed)) return false;
   for (const AttributePattern& attribute : node.attributes) {
-    if (!push_attribute_of(attribute)) continue;
+    if (!push_attribute_of(node, attribute)) continue;
     lua_setfield(state_, table, attribute.name.c_str());
     changed = true;
   }

@@ -29,7 +29,9 @@ class Replacer {
   using Values = std::vector<ir::ValueId>;
 
   bool push(pattern::TermId id);
-  bool push_attribute_of(const pattern::AttributePattern& attribute);
+  bool push_attribute_of(const pattern::NodePattern& node,
+                         const pattern::AttributePattern& attribute);
+  void push_captured(const pattern::NodePattern& node, pattern::VariableId id);
   void push_variable(pattern::VariableId id);
   bool push_taken(const pattern::Term& term);
   bool is_taken(pattern::TermId id);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/lua/build.h"
+#include "bindings/lua/float_word.h"
 #include "bindings/lua/handle.h"
 #include "bindings/lua/match_value.h"
 #include "bindings/lua/node_api.h"
@@ -63,6 +64,7 @@ Runtime& Runtime::of(lua_State* state) {
   make_value_metatables(rt, state);
   make_node_metatables(rt, state);
   make_match_metatables(rt, state);
+  make_float_metatable(rt, state);
   make_builders(rt, state);
   Sandbox::of(state).set_word_hint(
       [&rt](std::string_view word, std::string near) {

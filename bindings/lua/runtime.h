@@ -93,9 +93,11 @@ class Runtime {
   std::uint64_t last_epoch = 0;
   int metatables[16] = {};               // registry references, by handle kind
   const void* metatable_ids[16] = {};    // lua_topointer of the same
-  int list_metatable = 0, shape_metatable = 0, inputs_metatable = 0;
+  int list_metatable = 0, floats_metatable = 0, shape_metatable = 0;
+  int inputs_metatable = 0;
   int nodes_of_inputs = 0;  // by table of inputs
   const void* list_id = nullptr;
+  const void* floats_id = nullptr;
   const void* shape_id = nullptr;
   int builders = 0;     // the `op` that rewrite gets
   int unknown_ops = 0;  // builders of unknown ops made so far

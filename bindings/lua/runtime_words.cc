@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/lua/float_word.h"
 #include "bindings/lua/handle.h"
 #include "bindings/lua/match_value.h"
 #include "core/ir/model.h"
@@ -143,6 +144,7 @@ void install_runtime_words(lua_State* state) {
   lua_setfield(state, -2, "need");
   push_function(state, rt, entry<refuse>);
   lua_setfield(state, -2, "refuse");
+  install_float_word(state);
 }
 
 }  // namespace ruleengine::lua

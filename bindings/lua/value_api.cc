@@ -387,6 +387,17 @@ int no_concat(Runtime& rt, lua_State*) {
               "tostring(v) describes it");
 }
 
+void make_list_metatable(Runtime& rt, lua_State* state, int& reference,
+                         const void*& id) {
+  lua_createtable(state, 0, 2);
+  push_function(state, rt, entry<no_element>);
+  lua_setfield(state, -2, "__index");
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+  id = lua_topointer(state, -1);
+  reference = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
 constexpr Field kFields[] = {
     {"shape", kShape},
     {"dtype", kDtype},
@@ -422,13 +433,8 @@ void make_value_metatables(Runtime& rt, lua_State* state) {
   }
   set_metamethod(rt, state, kKind, "__concat", entry<no_concat>);
   make_dim_metatables(rt, state);
-  lua_createtable(state, 0, 2);
-  push_function(state, rt, entry<no_element>);
-  lua_setfield(state, -2, "__index");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
-  rt.list_id = lua_topointer(state, -1);
-  rt.list_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
+  make_list_metatable(rt, state, rt.list_metatable, rt.list_id);
+  make_list_metatable(rt, state, rt.floats_metatable, rt.floats_id);
 }
 
 }  // namespace ruleengine::lua

@@ -6,6 +6,7 @@
 #include <lua.hpp>
 #include <utility>
 
+#include "bindings/lua/float_word.h"
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/table_keys.h"
 #include "bindings/lua/words_session.h"
@@ -61,12 +62,16 @@ void set_list(lua_State* state, WordsSession& session,
   const std::size_t size = lua_objlen(state, index);
   if (size > kMostElements) bad_attribute(state, attribute.name, index);
   spend(state, session, size * 32);
-  bool whole = true;
+  const Runtime& rt = Runtime::of(state);
+  bool whole = !is_floats(rt, state, index);
   for (std::size_t i = 1; i <= size; ++i) {
     lua_rawgeti(state, index, static_cast<int>(i));
     if (lua_type(state, -1) == LUA_TNUMBER) {
       attribute.floats.push_back(lua_tonumber(state, -1));
       whole = whole && is_whole(attribute.floats.back());
+    } else if (const auto number = float_at(rt, state, lua_gettop(state))) {
+      attribute.floats.push_back(*number);
+      whole = false;
     } else if (lua_type(state, -1) == LUA_TSTRING) {
       spend(state, session, 64 + lua_objlen(state, -1) * 2);
       attribute.strings.emplace_back(text_at(state, -1));
@@ -100,6 +105,11 @@ AttributePattern check_attribute(lua_State* state, WordsSession& session,
     }
     attribute.kind = AttributePattern::Kind::kVariable;
     attribute.variable = handle->variable;
+    return attribute;
+  }
+  if (const auto number = float_at(Runtime::of(state), state, index)) {
+    attribute.kind = AttributePattern::Kind::kFloat;
+    attribute.f = *number;
     return attribute;
   }
   switch (lua_type(state, index)) {

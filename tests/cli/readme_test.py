@@ -62,7 +62,7 @@ class Tree(program.ProgramTest):
     def test_the_example_of_the_tree_grammar_holds(self):
         [(name, rule, _)] = FILE.findall(TREE)
         self.write(name, rule)
-        self.assertIn("1 passed, 0 failed", self.run_ok("test", name).out)
+        self.assertIn("2 passed, 0 failed", self.run_ok("test", name).out)
 
 
 if __name__ == "__main__":
