@@ -30,11 +30,28 @@ local function note(plan, entry)
 end
 
 local function plan_shared(plan, item, path)
-  if not plan.shared[item] then
-    plan.shared[item] = note(plan, {kind = "shared", item = item, check = item.check, path = path,
+  local entry = plan.shared[item]
+  if not entry then
+    entry = note(plan, {kind = "shared", item = item, check = item.check, path = path, times = 0,
       name = tag_of(item.check, item.check and "n" or "v", path)})
+    plan.shared[item] = entry
+    plan.shared[#plan.shared + 1] = entry
   end
-  return plan.shared[item]
+  entry.times = entry.times + 1
+  return entry
+end
+
+-- What stands at one place alone is shared with nothing. With a check it still says something there, but two of them are
+-- two nodes where one was meant.
+local function check_shared(plan)
+  local alone
+  for _, entry in ipairs(plan.shared) do
+    if entry.times == 1 and (alone or not entry.check) then
+      wrong(entry.item.place, "SharedNodeCheck() at %s stands nowhere else, so nothing is shared; each call is another one: "
+        .. "local x = tree.SharedNodeCheck(...), and x at each place", shown_path(entry.path))
+    end
+    alone = alone or entry.times == 1
+  end
 end
 
 -- `before` is the operator of the fork whose output this is.
@@ -246,6 +263,7 @@ end
 function trees.plan(tree, place)
   local plan = {shared = {}, predicates = {}}
   plan.root = plan_branch(plan, tree, {}, place)
+  check_shared(plan)
   return plan
 end
 

@@ -59,10 +59,14 @@ class Readme(program.ProgramTest):
 
 
 class Tree(program.ProgramTest):
-    def test_the_example_of_the_tree_grammar_holds(self):
-        [(name, rule, _)] = FILE.findall(TREE)
-        self.write(name, rule)
-        self.assertIn("2 passed, 0 failed", self.run_ok("test", name).out)
+    def test_the_examples_of_the_tree_grammar_hold(self):
+        rules = FILE.findall(TREE)
+        self.assertEqual(len(rules), 2)
+        for name, rule, _ in rules:
+            with self.subTest(name):
+                self.write(name, rule)
+                self.assertIn("2 passed, 0 failed",
+                              self.run_ok("test", name).out)
 
 
 if __name__ == "__main__":

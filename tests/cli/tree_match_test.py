@@ -197,6 +197,11 @@ class Mistakes(TreeTest):
                 ('{Wildcard(is "Relu", "!")}', "a wildcard takes", "'!'"),
                 ('{getitem(0)}', "behind no node"),
                 ('{is "Relu", SharedNodeCheck()}', "at (1)", "first in a"),
+                ('{SharedNodeCheck(), is "Relu"}', "at (0)", "nowhere else",
+                 "local x = tree.SharedNodeCheck("),
+                ('Fork{inputs = {{SharedNodeCheck(is "Relu"), is "Exp"},'
+                 ' SharedNodeCheck(is "Relu")}, operator = is "Sub"}',
+                 "at (1, 0)", "another one"),
                 ('{is "Relu":shape "B ? S"}', "'?' is no dimension"),
                 ('Fork{inputs = {any}}', "`operator` of a fork is no check"),
                 ('Fork{inputs = {}, operator = is "Add"}', "`inputs`"),

@@ -194,6 +194,11 @@ class Branches(TreeTest):
         self.unchanged("(float[2] x, float[2] z) => (float[2] y)"
                        "{ a = Exp(x) b = Neg(z) y = Sub(a, b) }")
 
+    def test_s0_11_a_check_that_is_shared_with_nothing_is_a_check(self):
+        self.rule('{SharedNodeCheck(is "Relu"), is "Exp"}')
+        self.took("(float[2] x) => (float[2] y) { a = Relu(x) y = Exp(a) }",
+                  "example::Took(x)")
+
     def test_s0_12_a_second_site_binds_anew(self):
         self.rule('Fork{inputs = {{shared, is "Exp"}, {shared, is "Neg"}},'
                   ' operator = is "Sub"}',
