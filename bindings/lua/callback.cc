@@ -43,7 +43,7 @@ Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule,
   out.function_ = function;
   out.what_ = "`" + std::string(key) + "` of rule '" + rule.name + "'";
   lua_rawgeti(state, LUA_REGISTRYINDEX, function);
-  out.place_ = sandbox.place_of(-1);
+  out.place_ = Sandbox::place_of(sandbox.state(), -1);
   lua_pop(state, 1);
   out.upvalues_ = Upvalues::snapshot(state, function);
   return out;

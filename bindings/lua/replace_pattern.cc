@@ -191,7 +191,8 @@ int replace_pattern(Runtime& rt, lua_State* state) {
       *static_cast<Words*>(lua_touserdata(state, lua_upvalueindex(2)));
   const Words::Built built = [&] {
     const Describing describing(rt);
-    return words.build(state, 2, rt.session.frame->rule->file, 3);
+    return words.build(state, 2, rt.session.frame->rule->file,
+                       rt.session.frame->rule->line, 3);
   }();
   if (!built.replacement->computed.empty()) {
     return fail(rt, "the replacement has a parameter '" +

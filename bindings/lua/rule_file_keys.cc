@@ -242,8 +242,8 @@ void read_pattern(lua_State* state, const RuleTable& table, FunctionRef match,
   lua_rawgeti(state, LUA_REGISTRYINDEX, match);
   lua_rawgeti(state, LUA_REGISTRYINDEX, replace);
   const int top = lua_gettop(state);
-  Words::Built built = table.loader.words().build(state, top - 1, table.file,
-                                                  replace != 0 ? top : 0);
+  Words::Built built = table.loader.words().build(
+      state, top - 1, table.file, table.line, replace != 0 ? top : 0);
   lua_pop(state, 2);
   luaL_unref(state, LUA_REGISTRYINDEX, match);
   luaL_unref(state, LUA_REGISTRYINDEX, replace);

@@ -108,6 +108,16 @@ int run_body(lua_State* state) {
 
 // --- places ---
 
+namespace {
+
+// Of a "file:line".
+std::string folder_of(std::string_view place) {
+  const auto slash = place.rfind('/');
+  return std::string(slash == place.npos ? "" : place.substr(0, slash));
+}
+
+}  // namespace
+
 std::string Sandbox::Impl::register_chunk(const std::string& file) {
   std::string name = file;
   if (const auto slash = name.rfind('/'); slash != name.npos) {
@@ -165,27 +175,28 @@ std::string Sandbox::here(lua_State* state) {
 }
 
 std::string Sandbox::caller(lua_State* state) {
+  const Impl& impl = *of(state).impl_;
   std::string own, place;
   lua_Debug activation;
   for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
     lua_getinfo(state, "Sl", &activation);
     if (activation.currentline <= 0) continue;
-    if (own.empty()) {
-      own = activation.short_src;
-      place = chunk_place(activation, activation.currentline);
+    const std::string at = chunk_place(activation, activation.currentline);
+    const std::string folder = folder_of(impl.file_place(at));
+    if (place.empty()) {
+      own = folder;
+      place = at;
     }
-    if (own != activation.short_src) {
-      return chunk_place(activation, activation.currentline);
-    }
+    if (own != folder) return at;
   }
   return place;
 }
 
-std::string Sandbox::place_of(int function_index) {
+std::string Sandbox::place_of(lua_State* state, int function_index) {
   lua_Debug activation;
-  lua_pushvalue(impl_->state, function_index);
-  lua_getinfo(impl_->state, ">S", &activation);
-  return impl_->file_place(chunk_place(activation, activation.linedefined));
+  lua_pushvalue(state, function_index);
+  lua_getinfo(state, ">S", &activation);
+  return file_place(state, chunk_place(activation, activation.linedefined));
 }
 
 int Sandbox::line_of(std::string_view place) {
@@ -216,19 +227,23 @@ int Sandbox::fail(lua_State* state, std::string what) {
               Diagnostic{.kind = ErrorKind::kRule, .what = std::move(what)});
 }
 
+std::string Sandbox::file_place(lua_State* state, std::string_view place) {
+  return of(state).impl_->file_place(place);
+}
+
 int Sandbox::blame(lua_State* state, std::string_view place) {
   Impl& impl = *of(state).impl_;
-  std::string file;
+  std::optional<std::string> own;
   lua_Debug activation;
   for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
     lua_getinfo(state, "Sl", &activation);
     if (activation.currentline <= 0) continue;
-    file = impl.file_place(fmt::format("{}:", activation.short_src));
+    own = folder_of(impl.file_place(chunk_place(activation, 0)));
     break;
   }
   const bool text = impl.pending && lua_type(state, -1) == LUA_TSTRING &&
                     impl.pending_text == lua_tostring(state, -1);
-  if (!text || file.empty() || !impl.pending->where.starts_with(file)) {
+  if (!text || !own || folder_of(impl.pending->where) != *own) {
     return lua_error(state);
   }
   Diagnostic error = *std::exchange(impl.pending, {});

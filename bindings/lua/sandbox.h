@@ -92,14 +92,17 @@ class Sandbox {
 
   // "file:line" of the rule code that runs now; "" outside of any.
   static std::string here(lua_State* state);
-  // "chunk:line" of the nearest rule code on the stack that is of another file
-  // than what runs now; of what runs now when there is none.
+  // "chunk:line" of the nearest rule code on the stack that is of another
+  // folder than what runs now, as a lib is; of what runs now when there is
+  // none.
   static std::string caller(lua_State* state);
+  // "file:line" of such a place.
+  static std::string file_place(lua_State* state, std::string_view place);
   // Raises the error on top of the stack again, as one of `place` when it was
-  // raised in the file of the rule code that calls this.
+  // raised in the folder of the rule code that calls this.
   static int blame(lua_State* state, std::string_view place);
   // "file:line" of a Lua function's first line.
-  std::string place_of(int function_index);
+  static std::string place_of(lua_State* state, int function_index);
   // The number in "file:line"; 0 without one.
   static int line_of(std::string_view place);
 

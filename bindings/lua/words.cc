@@ -74,8 +74,11 @@ class Called {
     lua_Debug activation;
     lua_pushvalue(state, function);
     lua_getinfo(state, ">S", &activation);
-    session.chunk = activation.short_src;
-    line_ = activation.linedefined;
+    const bool own =
+        Sandbox::place_of(state, function) ==
+        session.file + ":" + std::to_string(activation.linedefined);
+    session.chunk = own ? activation.short_src : "";
+    line_ = own ? activation.linedefined : session.line;
     parameters_ = parameters_of(state, function);
     if (parameters_.empty()) {
       Diagnostic error = wrong("`" + std::string(word) + "` has no parameter");
@@ -204,7 +207,7 @@ void Words::install(lua_State* state) {
 }
 
 Words::Built Words::build(lua_State* state, int match, const std::string& file,
-                          int replace) {
+                          int line, int replace) {
   session_ = std::make_unique<WordsSession>();
   Sandbox& sandbox = Sandbox::of(state);
   // However it ends, no handle of this run is good afterwards.
@@ -220,6 +223,7 @@ Words::Built Words::build(lua_State* state, int match, const std::string& file,
   WordsSession& session = *session_;
   session.run = ++runs_;
   session.file = file;
+  session.line = line;
   Called called(state, session, match, "match");
   called.run();
   called.take_results(

@@ -37,8 +37,9 @@ class Words {
     std::optional<Replacement> replacement;
   };
   // Runs the function at `match`, a rule of `file`; then the one at `replace`,
-  // when it is not 0, in the same words.
-  Built build(lua_State* state, int match, const std::string& file,
+  // when it is not 0, in the same words. `line` is the rule's: for mistakes in
+  // a function of a lib.
+  Built build(lua_State* state, int match, const std::string& file, int line,
               int replace = 0);
 
   // The run that goes on; nullptr between runs.

@@ -47,6 +47,7 @@ int rule_line(lua_State* state, const WordsSession& session) {
   const Meter& meter = Meter::of(state);
   if (session.chunk == meter.chunk()) return meter.line();
   if (session.blamed_line > 0) return session.blamed_line;
+  if (session.chunk.empty()) return session.line;
   lua_Debug activation;
   for (int level = 0; lua_getstack(state, level, &activation) != 0; ++level) {
     lua_getinfo(state, "Sl", &activation);

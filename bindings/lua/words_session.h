@@ -26,7 +26,8 @@ struct WordsSession {
   pattern::Builder builder;
   std::uint32_t run = 0;  // handles carry it
   std::string file;       // of the rule
-  std::string chunk;      // the name Lua has for it
+  int line = 0;           // where it is declared
+  std::string chunk;      // the name Lua has for the file; "": a lib's function
   std::vector<WordsScope> scopes;
   // Each context and never: whether it became part of something.
   struct Condition {

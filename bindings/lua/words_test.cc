@@ -315,9 +315,33 @@ TEST_CASE("blame keeps no error, and none of its own") {
   CHECK(said("blame('a:1', function() error 'mine' end)").find("mine") !=
         std::string::npos);
   CHECK(said("blame(1, 2)") != "");
-  auto outside = load_text(folder, "blame('a:1', function() end)");
-  REQUIRE(!outside.ok());
-  CHECK(outside.error().what.find("outside of `match`") != std::string::npos);
+}
+
+TEST_CASE("a lib's mistakes have parts, and the place that it says") {
+  const RuleFolder folder;
+  folder.write("lib/strict.lua",
+               "local strict = {}\n"
+               "function strict.small(n)\n"
+               "  if n > 3 then mistake{place = here(), what = 'too large', "
+               "expected = 'at most 3', found = n, hint = 'h'} end\n"
+               "  return n\nend\n"
+               "function strict.run(f) return (blame(nil, f)) end\n"
+               "return strict");
+  const auto said = [&](const std::string& text) {
+    auto set = load_text(folder, "local strict = lib 'strict'\n" + text);
+    REQUIRE(!set.ok());
+    const std::string& where = set.error().where;
+    return set.error().what + "|" + set.error().expected + "|" +
+           set.error().found + "|" + set.error().hint + "|" +
+           where.substr(where.rfind(':'));
+  };
+  CHECK(said("\nlocal n = strict.small(4)") == "too large|at most 3|4|h|:3");
+  // A call that is returned leaves no line: that of its function stands for it.
+  CHECK(said("\nstrict.run(function()\n\n  return strict.small(4)\nend)") ==
+        "too large|at most 3|4|h|:3");
+  CHECK(said("\nstrict.run(function()\n\n  local n = strict.small(4)\nend)") ==
+        "too large|at most 3|4|h|:5");
+  CHECK(said("\nmistake{what = 'mine'}") == "mine||||:3");
 }
 
 TEST_CASE("names of Lua") {

@@ -188,7 +188,10 @@ std::string attribute_hint(const OpFacts& op, std::string_view name,
   }
   std::vector<std::string_view> known(more.begin(), more.end());
   for (const FormalAttribute& a : op.attributes) known.push_back(a.name);
-  return known.empty() ? "it has no attributes" : suggestion(name, known);
+  if (op.attributes.empty() && nearest(name, known).empty()) {
+    return "it has no attributes";
+  }
+  return suggestion(name, known);
 }
 
 std::string input_hint(const OpFacts& op, std::string_view name) {

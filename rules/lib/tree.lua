@@ -52,13 +52,14 @@ function tree.rule(keys)
   function rule.where(m)
     m.tree = matches.read(plan, m)
     matches.ask(m.tree)
-    if where then where(m.tree) end
+    if where then blame(nil, where, m.tree) end
   end
   function rule.rewrite(op, m)
     local t = m.tree
     t.m = m
     if not replace then return t:graft(op, graft) end
-    return replace(t, op, function() return t:graft(op, graft) end)
+    -- Through select, since a call that is returned leaves nothing of this file on the stack, which blame looks for.
+    return select(1, blame(nil, replace, t, op, function() return t:graft(op, graft) end))
   end
   return rule
 end

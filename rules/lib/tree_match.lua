@@ -6,6 +6,8 @@ local kind, wrong, shown, shown_path = words.kind, words.wrong, words.shown, wor
 local Match = {}
 Match.__index = Match
 
+local function counted(n, one, more) return n .. " " .. (n == 1 and one or more) end
+
 -- The branch at the first `count` numbers of the path.
 local function branch_at(t, path, count, place)
   local branch = t.plan.root
@@ -13,8 +15,8 @@ local function branch_at(t, path, count, place)
     local inputs = branch.inputs or {}
     local next_one = type(path[i]) == "number" and inputs[path[i] + 1]
     if not next_one then
-      wrong(place, "the path %s: there is no branch %s; found %d branches there, counted from 0", shown_path(path),
-        shown(path[i]), #inputs)
+      wrong(place, "the path %s: there is no branch %s; found %s there, counted from 0", shown_path(path),
+        shown(path[i]), counted(#inputs, "branch", "branches"))
     end
     branch = next_one
   end
@@ -47,8 +49,8 @@ function Match:get_node(...)
   local position = path[#path]
   local entry = type(position) == "number" and (branch.trunk or {})[position + 1]
   if not entry then
-    wrong(place, "the path %s: there is no position %s; found %d positions there, counted from 0", shown_path(path),
-      shown(position), #(branch.trunk or {}))
+    wrong(place, "the path %s: there is no position %s; found %s there, counted from 0", shown_path(path),
+      shown(position), counted(#(branch.trunk or {}), "position", "positions"))
   end
   local is_wildcard = entry.kind == "wildcard"
   if is_wildcard ~= (path.is_wildcard == true) then
@@ -116,16 +118,22 @@ end
 local function run_module(op, module, prev)
   local node = {outputs = module.outputs}
   local count = module.take or prev.n
+  if count > prev.n then
+    wrong(module.place, "a module takes more operands than there are; expected `take` = %d at most; found %d", prev.n, count)
+  end
   for i = 1, count do node[i] = prev[i] end
   for i, weight in pairs(module.weights or {}) do node[count + i] = weight end
   for key, value in pairs(module.attrs or {}) do node[key] = value end
   local domain, type = module.type:match("^(.*)%.([^.]*)$")
-  local build = domain and op[domain][type] or op[module.type]
-  return {n = module.outputs or 1, build(node)}
+  local function build()
+    if domain then return op[domain][type](node) end
+    return op[module.type](node)
+  end
+  return {n = module.outputs or 1, blame(module.place, build)}
 end
 
 local function run_inserter(t, op, insert, prev)
-  local made = insert(op, prev, t.m.graph)
+  local made = blame(nil, insert, op, prev, t.m.graph)
   if type(made) == "userdata" then return {n = 1, made} end
   if type(made) ~= "table" or #made == 0 then
     wrong(t.place, "an inserter returns the values that it made, the replacement last; found %s", shown(made))
@@ -146,7 +154,7 @@ function Match:graft(op, graft)
     end
   end
   for _, item in ipairs(graft) do
-    local items = type(item) == "function" and {item(self)} or {item}
+    local items = type(item) == "function" and {blame(nil, item, self)} or {item}
     if #items == 0 then wrong(self.place, "a function of the graft yields nothing") end
     for _, each in ipairs(items) do run(each) end
   end
@@ -167,7 +175,7 @@ end
 function matches.ask(t)
   for _, each in ipairs(t.plan.predicates) do
     for _, node in ipairs(nodes_of(t, each.entry)) do
-      need(each.ask(node), "the check at " .. shown_path(each.entry.path) .. " says no", node)
+      need(blame(nil, each.ask, node), "the check at " .. shown_path(each.entry.path) .. " says no", node)
     end
   end
 end

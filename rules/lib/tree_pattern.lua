@@ -47,10 +47,25 @@ local function check_shared(plan)
   local alone
   for _, entry in ipairs(plan.shared) do
     if entry.times == 1 and (alone or not entry.check) then
-      wrong(entry.item.place, "SharedNodeCheck() at %s stands nowhere else, so nothing is shared; each call is another one: "
-        .. "local x = tree.SharedNodeCheck(...), and x at each place", shown_path(entry.path))
+      wrong(entry.item.place, "SharedNodeCheck() at %s stands nowhere else, so nothing is shared; hint each call is another "
+        .. "one: local x = tree.SharedNodeCheck(...), and x at each place", shown_path(entry.path))
     end
     alone = alone or entry.times == 1
+  end
+end
+
+-- What is replaced is a node, whichever way the tree matches.
+local function check_root(plan, place)
+  local root = plan.root
+  local function stands(entry)
+    return entry.kind == "check" or (entry.kind == "shared" and entry.check) or (entry.kind == "wildcard" and
+      entry.item.count == "+")
+  end
+  for _, entry in ipairs(root.trunk or {}) do
+    if stands(entry) then return end
+  end
+  if not root.fork then
+    wrong(place, "`tree` may match no node at all; expected one that is there whatever is left out, since the last is replaced")
   end
 end
 
@@ -152,7 +167,7 @@ local function node(op, entry, operands, perms, inner)
       local full = named(word, entry.words or entry.path)
       return p and p:as(full) or any(full)
     end
-    value = check.build(op, name, table.unpack(operands))
+    value = blame(nil, check.build, op, name, table.unpack(operands))
     if type(value) ~= "userdata" then
       wrong(check.place, "the check at %s builds no pattern; found %s", shown_path(entry.path), shown(value))
     end
@@ -264,6 +279,7 @@ function trees.plan(tree, place)
   local plan = {shared = {}, predicates = {}}
   plan.root = plan_branch(plan, tree, {}, place)
   check_shared(plan)
+  check_root(plan, place)
   return plan
 end
 

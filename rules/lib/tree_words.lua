@@ -12,7 +12,17 @@ local Getitem, Variable, Constant, Module = kind "getitem", kind "variable", kin
 --- "check", "fork", ...; nil of anything else.
 function words.kind(v) return type(v) == "table" and getmetatable(v) and getmetatable(v).kind or nil end
 
-function words.wrong(place, ...) error(place .. ": " .. string.format(...), 0) end
+--- A mistake at a place: "what is wrong; expected E; found F; hint H", each of the last three where there is something to
+--- say.
+function words.wrong(place, ...)
+  local said, what = {place = place}, string.format(...)
+  for _, part in ipairs{"hint", "found", "expected"} do
+    local before, after = what:match("^(.-); " .. part .. " (.*)$")
+    if before then what, said[part] = before, after end
+  end
+  said.what = what
+  mistake(said)
+end
 
 --- A value as errors show it.
 function words.shown(v)

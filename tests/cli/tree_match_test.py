@@ -78,12 +78,12 @@ class Answers(TreeTest):
             self.said('"n" .. #t:get_node{1, is_wildcard = true}.nodes'), "n0")
 
     def test_bad_paths_are_named(self):
-        for path, found in (
-                ("t:get_node(7)", "no position 7; found 2 positions"),
-                ("t:get_node(4, 0)", "no branch 4; found 2 branches"),
-                ("t:get_node(1, 0, 0)", "no branch 0; found 0 branches"),
+        for path, *said in (
+                ("t:get_node(7)", "no position 7\n", "2 positions"),
+                ("t:get_node(4, 0)", "no branch 4\n", "2 branches"),
+                ("t:get_node(1, 0, 0)", "no branch 0\n", "0 branches"),
                 ('t:get_node("a")', "no position 'a'"),
-                ("t:get_node(1)", "a wildcard; expected get_node{..."),
+                ("t:get_node(1)", "a wildcard\n", "expected: get_node{..."),
                 ("t:get_node{0, is_wildcard = true}", "no wildcard"),
                 ("t:pre_trunk(1)", "the path (1): this is no fork"),
                 ("t:get_value(1)", "a node stands there")):
@@ -93,8 +93,30 @@ class Answers(TreeTest):
                 done = program.run("run", "rule.lua", "m.onnx",
                                    cwd=self.folder)
                 self.assertEqual(done.code, 4)
-                self.assertIn(found, done.err)
+                for each in said:
+                    self.assertIn(each, done.err)
                 self.assertIn("rule.lua:10", done.err)
+
+    def test_a_call_that_is_returned_is_of_the_rule_too(self):
+        for graft, said in (
+                ("function(t) return t:get_node(7) end", "no position 7"),
+                ('function(t) return tree.module{tipe = "Neg"} end', "`tipe`"),
+                ("function(t) return function(op, prev)"
+                 " return op.Ngg(prev[1]) end end", "no op 'Ngg'"),
+                ('tree.module{type = "Ngg"}', "no op 'Ngg'"),
+                ('tree.module{type = "example.Sum", take = 4}',
+                 "more operands than there are"),
+                ('tree.module{type = "Neg", attrs = {axis = 1}}',
+                 "it has no attributes")):
+            with self.subTest(graft):
+                self.rule('{is "Relu"}', f"graft = {{{graft}}}")
+                self.refused(8, said)
+        for key in ("where = function(t) return t:get_node(7) end",
+                    "replace = function(t) return t:get_node(7) end"):
+            with self.subTest(key):
+                self.rule('{is "Relu"}', f'{key}, graft = '
+                          '{tree.module{type = "Neg"}}')
+                self.refused(8, "no position 7")
 
     def test_explain_speaks_of_the_line_of_the_check(self):
         self.rule('{is "Relu",\n    is "Cos"}')
@@ -193,7 +215,7 @@ class Mistakes(TreeTest):
                 ('{function(node) return node.attrs.axis end}', "node.op"),
                 ('{function(node) return false end}', "says no to every op"),
                 ('{function(node) return nodes.op end}', "'nodes'"),
-                ('{is "Relu", 7}', "at (1) is no check; found 7"),
+                ('{is "Relu", 7}', "at (1) is no check\n", "found:    7"),
                 ('{Wildcard(is "Relu", "!")}', "a wildcard takes", "'!'"),
                 ('{getitem(0)}', "behind no node"),
                 ('{is "Relu", SharedNodeCheck()}', "at (1)", "first in a"),
@@ -206,7 +228,7 @@ class Mistakes(TreeTest):
                 ('Fork{inputs = {any}}', "`operator` of a fork is no check"),
                 ('Fork{inputs = {}, operator = is "Add"}', "`inputs`"),
                 ('Fork{input = {any}, operator = is "Add"}', "'input'"),
-                ('Fork{inputs = {any, 3}, operator = is "Add"}', "found 3"),
+                ('Fork{inputs = {any, 3}, operator = is "Add"}', "found:    3"),
                 ('Fork{inputs = {any}, operator = is "Add"}',
                  "wrong number of inputs of Add"),
                 ('Fork{inputs = {any, any}, operator = is "Add",'
@@ -220,11 +242,17 @@ class Mistakes(TreeTest):
                 self.refused("" if "function" in tree else
                              6 if "7" in tree else 7, *said)
 
+    def test_a_tree_that_is_no_node(self):
+        for tree in ("{}", "any", '{Wildcard(is "Relu", "?")}'):
+            with self.subTest(tree):
+                self.rule(tree)
+                self.refused(6, "`tree` may match no node at all")
+
     def test_of_the_rule_itself(self):
         for more, said in (
                 ("rewrite = 1", "`rewrite` beside `tree`"),
                 ("graft = {}", "`graft` is a list"),
-                ("graft = {7}", "found 7"),
+                ("graft = {7}", "found:    7"),
                 ('graft = {tree.module{tipe = "Neg"}}', "`tipe` of a module"),
                 ('graft = {tree.module{}}', "a module has no `type`"),
                 ("where = 1, " + 'graft = {tree.module{type = "Neg"}}',
@@ -236,8 +264,8 @@ class Mistakes(TreeTest):
     def test_of_a_graft(self):
         for graft, said in (
                 ("function(t) end", "yields nothing"),
-                ("function(t) return 7 end", "found 7"),
-                ("function(t) return function(op) end end", "found nothing")):
+                ("function(t) return 7 end", "found:    7"),
+                ("function(t) return function(op) end end", "found:    nothing")):
             with self.subTest(graft):
                 self.rule('{is "Relu"}', "graft = {%s}" % graft)
                 self.refused("", said)
