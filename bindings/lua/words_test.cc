@@ -204,6 +204,8 @@ constexpr RefusedMatch kRefused[] = {
     // What finish() finds.
     {"x", "op.Abs(x)\nreturn op.Relu(x)", 2, "is not part of the pattern"},
     {"x", "return x", 0, "bare variable"},
+    {"x", "return many(function(s) return op.Abs(s) end, x)", 2,
+     "`many` may take no step"},
     {"x", "", 0, "`match` returns nothing"},
     {"x", "return nil", 0, ""},
     {"x", "x:shape 'B S'\nx:rank(3)\nreturn op.Relu(x)", 0, ""},

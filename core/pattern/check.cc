@@ -79,6 +79,14 @@ std::vector<bool> bare_terms(const Pattern& pattern) {
   return bare;
 }
 
+bool is_many(const Pattern& pattern, TermId id) {
+  const Term& term = pattern[id];
+  return term.kind == TermKind::kMany ||
+         std::ranges::any_of(term.alternatives, [&](const Alternative& a) {
+           return is_many(pattern, a.term);
+         });
+}
+
 Problem check_results(const Pattern& pattern) {
   const std::vector<bool> bare = bare_terms(pattern);
   for (TermId result : pattern.results()) {
@@ -87,6 +95,10 @@ Problem check_results(const Pattern& pattern) {
       Diagnostic problem =
           rule_error("a result of `match` can be a bare variable");
       problem.expected = "a node on every branch, since results are replaced";
+      if (is_many(pattern, result)) {
+        problem.hint =
+            "`many` may take no step: put the last one outside of it";
+      }
       return problem_at(term.line, std::move(problem));
     }
     if (term.kind == TermKind::kContext) {
