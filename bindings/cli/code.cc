@@ -37,7 +37,7 @@ Status build_one(const std::string& code_file, const std::string& path,
 }  // namespace
 
 int code(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kModels);
+  auto paths = sort_paths(options, Wants::kModels);
   if (!paths) return fail(paths.error());
   for (const std::string& path : paths->models) {
     auto model = load_model(path);
@@ -57,11 +57,11 @@ int code(const Options& options) {
 }
 
 int build(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kBoth);
+  auto paths = sort_paths(options, Wants::kBoth);
   if (!paths) return fail(paths.error());
   if (paths->rules.size() != 1 || paths->models.size() != 1) {
     return fail({ErrorKind::kUsage, "one file of code and one model are wanted",
-                 "", "", "", "ruleengine build code.lua model.onnx -o OUT"});
+                 "", "", "", options.example});
   }
   if (auto status = check_run_paths(*paths, options); !status) {
     return fail(status.error());

@@ -193,7 +193,7 @@ void print_text(const Collectives& each) {
 }  // namespace
 
 int collectives(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kModelsAndRules);
+  auto paths = sort_paths(options, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
   Options own = options;
   if (paths->rules.empty()) {

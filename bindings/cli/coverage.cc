@@ -163,7 +163,7 @@ Result<std::vector<std::string>> rules_or_shipped(
 }  // namespace
 
 int coverage(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kModelsAndRules);
+  auto paths = sort_paths(options, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
   const auto files = rules_or_shipped(std::move(paths->rules));
   if (!files) return fail(files.error());

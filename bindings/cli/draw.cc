@@ -310,7 +310,7 @@ int draw(const Options& options) {
   Options sorted = options;
   sorted.paths.insert(sorted.paths.end(), options.rules.begin(),
                       options.rules.end());
-  auto paths = sort_paths(sorted.paths, Wants::kModelsAndRules);
+  auto paths = sort_paths(sorted, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
   if (paths->models.size() > 1) {
     return fail({.kind = ErrorKind::kUsage,

@@ -101,13 +101,12 @@ Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
 }  // namespace
 
 int explain(const Options& options) {
-  const char* usage = "ruleengine explain my_rule.lua model.onnx NODE";
-  auto paths = sort_paths(options.paths, Wants::kBoth, usage);
+  auto paths = sort_paths(options, Wants::kBoth);
   if (!paths) return fail(paths.error());
   if (paths->rules.size() != 1 || paths->models.size() != 1) {
     return fail({ErrorKind::kUsage, "one rule and one model are wanted", "",
                  "a rule (a file, a folder or a pack), a model, a node or none",
-                 "", usage});
+                 "", options.example});
   }
   auto rules = load_rules(paths->rules, options);
   if (!rules) return fail(rules.error());

@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "core/base/suggest.h"
 #include "core/base/version.h"
 #include "core/io/load.h"
 
@@ -29,7 +35,10 @@ struct Line {
 CLI::App* add_verb(Line& line, Verb run, const char* name, const char* what,
                    const char* example) {
   CLI::App* verb = line.app.add_subcommand(name, what);
-  verb->callback([&line, run] { line.verb = run; });
+  verb->callback([&line, run, example] {
+    line.verb = run;
+    line.options.example = example;
+  });
   verb->footer(fmt::format("Example:\n  {}", example));
   return verb;
 }
@@ -203,6 +212,74 @@ void split_node(Options& o) {
   o.paths.pop_back();
 }
 
+// Spelled out elsewhere, short here.
+constexpr std::pair<std::string_view, std::string_view> kShort[] = {
+    {"--out", "-o"},
+    {"--output", "-o"},
+    {"--quiet", "-q"},
+    {"--verbose", "-v"}};
+
+// "did you mean '-o'?", or "".
+std::string option_meant(const CLI::App& verb, std::string_view word) {
+  word = word.substr(0, word.find('='));
+  for (const auto& [spelled_out, name] : kShort) {
+    if (word == spelled_out && verb.get_option_no_throw(std::string(name))) {
+      return did_you_mean({&name, 1});
+    }
+  }
+  if (!word.starts_with("--")) return "";
+  std::vector<std::string> known;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const std::string_view meant = nearest(word, names);
+  return meant.empty() ? "" : did_you_mean({&meant, 1});
+}
+
+Diagnostic no_verb(const CLI::App& app, const std::vector<std::string>& words) {
+  Diagnostic out{.kind = ErrorKind::kUsage,
+                 .what = "no verb was given",
+                 .hint = "ruleengine --help"};
+  const auto word = std::ranges::find_if(
+      words, [](const std::string& each) { return !each.starts_with('-'); });
+  if (word == words.end()) return out;
+  std::vector<std::string> verbs;
+  for (const CLI::App* each : app.get_subcommands({})) {
+    verbs.push_back(each->get_name());
+  }
+  out.what = "there is no verb '" + *word + "'";
+  out.hint = suggestion(*word, verbs);
+  return out;
+}
+
+// What is wrong with a command line, in the terms of the verb it names.
+Diagnostic misuse(const CLI::App& app, const CLI::ParseError& error,
+                  const std::vector<std::string>& words) {
+  const auto verbs = app.get_subcommands();
+  if (verbs.empty()) return no_verb(app, words);
+  const CLI::App& verb = *verbs.front();
+  const std::string name = "ruleengine " + verb.get_name();
+  Diagnostic out{.kind = ErrorKind::kUsage,
+                 .what = error.what(),
+                 .hint = name + " --help"};
+  const auto is_option = [](const std::string& word) {
+    return word.starts_with('-');
+  };
+  if (const auto before = app.remaining(); !before.empty()) {
+    out.what = "the verb comes first, then its options";
+    out.found = before.front();
+    return out;
+  }
+  const auto surplus = verb.remaining();
+  const auto option = std::ranges::find_if(surplus, is_option);
+  if (option == surplus.end()) return out;
+  out.what = fmt::format("{} has no option '{}'", verb.get_name(), *option);
+  const std::string meant = option_meant(verb, *option);
+  if (!meant.empty()) out.hint = meant + " (" + out.hint + ")";
+  return out;
+}
+
 int parse_and_run(int argc, char** argv) {
   Line line;
   CLI::App& app = line.app;
@@ -217,8 +294,7 @@ int parse_and_run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    return fail(
-        {ErrorKind::kUsage, error.what(), "", "", "", "ruleengine --help"});
+    return fail(misuse(app, error, {argv + std::min(1, argc), argv + argc}));
   }
   if (line.verb == explain) split_node(line.options);
   io::guard_mapping_faults();

@@ -76,7 +76,7 @@ Status match_one(const std::string& path, Rules& rules, const Options& options,
 }  // namespace
 
 int match(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kBoth);
+  auto paths = sort_paths(options, Wants::kBoth);
   if (!paths) return fail(paths.error());
   auto rules = load_rules(paths->rules, options);
   if (!rules) return fail(rules.error());

@@ -11,6 +11,7 @@
 namespace ruleengine::cli {
 
 struct Options {
+  std::string example;             // how the verb is called, for hints
   std::vector<std::string> paths;  // rules and models, in any order
   std::string output;
   std::vector<std::string> sets;  // RULE.OPTION=VALUE

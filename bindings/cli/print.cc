@@ -13,7 +13,7 @@
 namespace ruleengine::cli {
 
 int print(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kModels);
+  auto paths = sort_paths(options, Wants::kModels);
   if (!paths) return fail(paths.error());
   for (const std::string& path : paths->models) {
     auto model = load_model(path);

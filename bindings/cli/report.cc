@@ -301,7 +301,7 @@ Status report_one(const std::string& path, const Options& options, bool several,
 }  // namespace
 
 int report(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kModels);
+  auto paths = sort_paths(options, Wants::kModels);
   if (!paths) return fail(paths.error());
   const bool several = paths->models.size() > 1;
   Json json = Json::array();

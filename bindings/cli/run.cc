@@ -283,7 +283,7 @@ int run(const Options& options) {
   if (auto status = check_options(options); !status) {
     return fail(status.error());
   }
-  auto paths = sort_paths(options.paths, Wants::kBoth);
+  auto paths = sort_paths(options, Wants::kBoth);
   if (!paths) return fail(paths.error());
   if (auto status = check_run_paths(*paths, options); !status) {
     return fail(status.error());

@@ -1,5 +1,6 @@
 #include "bindings/cli/session.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -55,21 +56,54 @@ Result<lua::SetOption> parse_set(const std::string& text) {
                         text.substr(equals + 1)};
 }
 
+bool is_model(const fs::path& path) {
+  return path.extension() == ".onnx" || path.extension() == ".onnxtxt";
+}
+
+bool is_folder_of_models(const std::string& path) {
+  std::error_code error;
+  fs::directory_iterator each(path, error);
+  for (; !error && each != fs::directory_iterator(); each.increment(error)) {
+    if (is_model(each->path())) return true;
+  }
+  return false;
+}
+
+// A folder stands for the rules in it, which is easily forgotten of one that
+// holds models.
+Diagnostic no_model(const std::vector<std::string>& rules,
+                    const std::string& example) {
+  const auto folder = std::ranges::find_if(rules, is_folder_of_models);
+  if (folder == rules.end()) return usage("no model was given", example);
+  Diagnostic d =
+      usage("no model was given",
+            "name the models: " + (fs::path(*folder) / "*.onnx").string());
+  d.expected = "models (*.onnx, *.onnxtxt); a folder stands for its *.lua";
+  d.found = *folder + ", a folder";
+  return d;
+}
+
+// Rules name the kind of an option; how --set writes it is said here.
+Diagnostic of_set(Diagnostic error) {
+  if (error.kind == ErrorKind::kUsage && error.expected == "a boolean") {
+    error.expected = "true or false";
+  }
+  return error;
+}
+
 }  // namespace
 
 bool is_text_model(const std::string& path) {
   return fs::path(path).extension() == ".onnxtxt";
 }
 
-Result<Paths> sort_paths(const std::vector<std::string>& paths, Wants wants,
-                         const char* hint) {
+Result<Paths> sort_paths(const Options& options, Wants wants) {
   Paths out;
-  for (const std::string& path : paths) {
-    const std::string extension = fs::path(path).extension();
+  for (const std::string& path : options.paths) {
     std::error_code error;
-    if (extension == ".lua" || fs::is_directory(path, error)) {
+    if (fs::path(path).extension() == ".lua" || fs::is_directory(path, error)) {
       out.rules.push_back(path);
-    } else if (extension == ".onnx" || extension == ".onnxtxt") {
+    } else if (is_model(path)) {
       out.models.push_back(path);
     } else {
       Diagnostic d = usage("neither a rule nor a model", "");
@@ -79,16 +113,18 @@ Result<Paths> sort_paths(const std::vector<std::string>& paths, Wants wants,
     }
   }
   if ((wants == Wants::kRules || wants == Wants::kBoth) && out.rules.empty()) {
-    return usage("no rules were given", hint);
+    return usage("no rules were given", options.example);
   }
   if (wants != Wants::kRules && out.models.empty()) {
-    return usage("no model was given", hint);
+    return no_model(out.rules, options.example);
   }
   if (wants == Wants::kModels && !out.rules.empty()) {
-    return usage("this verb takes models only: " + out.rules[0], "");
+    return usage("this verb takes models only: " + out.rules[0],
+                 options.example);
   }
   if (wants == Wants::kRules && !out.models.empty()) {
-    return usage("this verb takes rules only: " + out.models[0], "");
+    return usage("this verb takes rules only: " + out.models[0],
+                 options.example);
   }
   return out;
 }
@@ -115,7 +151,7 @@ Result<Rules> load_rules(const std::vector<std::string>& paths,
     sets.push_back(std::move(*set));
   }
   auto set = lua::RuleSet::load(paths, sets, sandbox_limits(options));
-  if (!set) return set.error();
+  if (!set) return of_set(set.error());
   Rules rules;
   rules.set = std::move(*set);
   rules.owned = lua::make_rules(*rules.set);

@@ -25,9 +25,7 @@ enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 // By what they are: *.lua and folders are rules, *.onnx and *.onnxtxt models.
 // Missing or surplus ones are usage errors; kModelsAndRules can do without
 // rules.
-Result<Paths> sort_paths(
-    const std::vector<std::string>& paths, Wants wants,
-    const char* hint = "ruleengine run rules/*.lua model.onnx");
+Result<Paths> sort_paths(const Options& options, Wants wants);
 
 bool is_text_model(const std::string& path);  // *.onnxtxt
 Result<std::unique_ptr<ir::Model>> load_model(const std::string& path);

@@ -111,7 +111,7 @@ void warn_of_untested(const lua::RuleSet& set) {
 }  // namespace
 
 int test(const Options& options) {
-  auto paths = sort_paths(options.paths, Wants::kRules);
+  auto paths = sort_paths(options, Wants::kRules);
   if (!paths) return fail(paths.error());
   int code = 0;
   auto rules = load_what_loads(paths->rules, options, code);
