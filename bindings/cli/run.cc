@@ -75,7 +75,7 @@ Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
 Result<io::Staged> stage(const ir::Model& model, const RunReport& report,
                          const Options& options) {
   const bool untouched =
-      !report.raised &&
+      report.opset_after == report.opset_before &&
       std::ranges::all_of(report.engine.rules,
                           [](const auto& rule) { return rule.rewrites == 0; });
   if (!is_text_model(report.output)) {
@@ -136,6 +136,7 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
                  "give the report another name");
   }
   report.ops_before = count_ops(**model);
+  report.opset_before = report.opset_after = (*model)->opset("");
   const std::size_t imports = (*model)->opset_imports.size();
 
   Progress progress(fs::path(report.model).filename().string(), !options.quiet);

@@ -172,6 +172,10 @@ std::string summary(const RunReport& report, bool verbose) {
   text += next_step(report, verbose);
   text += fmt::format("{}: {} -> {} nodes", printable(report.model),
                       total(report.ops_before), total(report.ops_after));
+  if (report.opset_after != report.opset_before) {
+    text += fmt::format(", opset {} -> {}", report.opset_before,
+                        report.opset_after);
+  }
   if (!report.output.empty()) text += ", " + printable(report.output);
   return text;
 }

@@ -25,7 +25,8 @@ struct Absent {
 struct RunReport {
   std::string model, output;  // output is "" where none was written
   std::string target;         // portable, onnx or ort
-  bool raised = false;        // to a newer opset
+  // Of the standard domain: the model's, and the result's.
+  std::int64_t opset_before = 0, opset_after = 0;
   std::map<std::string, std::uint64_t> ops_before, ops_after;
   rewrite::Report engine;
   std::vector<Absent> absent;

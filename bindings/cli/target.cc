@@ -1,5 +1,7 @@
 #include "bindings/cli/target.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -179,9 +181,16 @@ Result<bool> raise(ir::Model& model, const Options& options,
                    RunReport& report) {
   const std::int64_t opset =
       std::max(options.opset, wanted_opset(model, report));
-  if (opset <= model.opset("")) return true;
+  const std::int64_t own = model.opset("");
+  if (options.opset != 0 && options.opset < own) {
+    report.engine.warnings.push_back(
+        {"", "",
+         fmt::format("--opset {} does nothing: {} is of opset {} already",
+                     options.opset, report.model, own)});
+  }
+  if (opset <= own) return true;
   Status raised = rewrite::raise_opset(model, opset);
-  report.raised = raised.ok();
+  report.opset_after = model.opset("");
   if (raised) return true;
   if (options.opset != 0 || report.target != "onnx") return raised.error();
   report.engine.warnings.push_back(

@@ -390,7 +390,18 @@ TEST_CASE("older opsets") {
   const auto built = s.edit().build({.type = "Mish", .inputs = {x}});
   REQUIRE(built.ok());
   CHECK(std::get<1>(*built).reason == "Mish is not in the model's opset");
-  CHECK(std::get<1>(*built).value == "opset 11; it came with 18");
+  CHECK(std::get<1>(*built).value ==
+        "opset 11; it came with 18: `--opset 18` raises the result, run the "
+        "rules on that again");
+  const auto cast = s.edit().build(
+      {.type = "Cast",
+       .inputs = {x},
+       .attributes = {w.integer("to", 1), w.integer("saturate", 0)}});
+  REQUIRE(cast.ok());
+  CHECK(std::get<1>(*cast).reason == "opset 11 cannot say this Cast");
+  CHECK(std::get<1>(*cast).value ==
+        "saturate; `--opset 19` raises the result, run the rules on that "
+        "again");
 }
 
 TEST_CASE("a hidden constant is listed and named when an edit reads it") {

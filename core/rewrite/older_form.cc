@@ -1,5 +1,7 @@
 #include "core/rewrite/older_form.h"
 
+#include <fmt/format.h>
+
 #include "core/ir/op_facts.h"
 #include "core/ir/upgrade.h"
 #include "core/rewrite/schema.h"
@@ -37,6 +39,25 @@ std::optional<Rejection> check_older(const ir::OpFacts& own,
       "opset " + std::to_string(opset)};
 }
 
+// A run raises the opset last, for what stands there by then.
+std::string way_to(int opset) {
+  return fmt::format(
+      "`--opset {}` raises the result, run the rules on that "
+      "again",
+      opset);
+}
+
+// The first opset that can say it; the newest form is of one that can.
+int oldest_opset(EditState& state, const NodeSpec& spec, int from, int newest) {
+  while (++from < newest) {
+    const auto form =
+        ir::to_opset(state.graph, spec.domain, spec.type, spec.inputs,
+                     spec.attributes, from, state.facts);
+    if (form) break;
+  }
+  return from;
+}
+
 }  // namespace
 
 std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
@@ -46,18 +67,25 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
   const auto version = static_cast<int>(opset);
   const ir::OpFacts* own = ir::find_op(spec.domain, spec.type, version);
   if (own == nullptr) {
-    return Rejection{
-        std::string(spec.type) + " is not in the model's opset",
-        "opset " + std::to_string(opset) + "; it came with " +
-            std::to_string(
-                ir::oldest_op(spec.domain, spec.type)->since_version)};
+    const int since = ir::oldest_op(spec.domain, spec.type)->since_version;
+    std::string value = fmt::format("opset {}; it came with {}", opset, since);
+    if (spec.domain.empty()) value += ": " + way_to(since);
+    return Rejection{std::string(spec.type) + " is not in the model's opset",
+                     std::move(value)};
   }
   if (own != newest) {
     drop_news(*newest, *own, spec.attributes);
-    auto older = ir::to_opset(state.graph, spec.domain, spec.type,
-                              std::move(spec.inputs),
-                              std::move(spec.attributes), opset, state.facts);
-    if (!older) return Rejection{older.error().what, older.error().found};
+    auto older = ir::to_opset(state.graph, spec.domain, spec.type, spec.inputs,
+                              spec.attributes, opset, state.facts);
+    if (!older) {
+      std::string value = older.error().found;
+      if (spec.domain.empty()) {
+        value +=
+            (value.empty() ? "" : "; ") +
+            way_to(oldest_opset(state, spec, version, newest->since_version));
+      }
+      return Rejection{older.error().what, std::move(value)};
+    }
     spec.inputs = std::move(older->inputs);
     spec.attributes = std::move(older->attributes);
   }

@@ -449,15 +449,40 @@ class Options(RunTest):
             self.assertIn("MultiHeadAttention", ops)
 
     def test_opset(self):
-        self.run_ok("run", "cancel.lua", "m.onnx", "--opset", "23", "-o",
-                    "raised.onnx")
+        done = self.run_ok("run", "cancel.lua", "m.onnx", "--opset", "23",
+                           "-o", "raised.onnx")
         raised = onnx.load(self.folder / "raised.onnx")
         self.assertEqual(raised.opset_import[0].version, 23)
         onnx.checker.check_model(raised)
+        self.assertIn(", opset 17 -> 23, raised.onnx", done.err)
+        done = self.run_ok("run", "cancel.lua", "m.onnx", "--opset", "17")
+        self.assertNotIn("opset", done.err)
         for words in (["--opset", "99"], ["--opset", "-1"],
                       ["--opset", "23", "--target", "ort"]):
             self.run_bad(2, "run", "cancel.lua", "m.onnx", *words, "-o",
                          "x.onnx", says="opset")
+
+    def test_an_older_opset_does_nothing(self):
+        done = self.run_ok("run", "never.lua", "m.onnx", "--opset", "13")
+        self.assertIn("warning: --opset 13 does nothing: m.onnx is of opset 17",
+                      done.err)
+        self.assertEqual((self.folder / "m.rewritten.onnx").read_bytes(),
+                         (self.folder / "m.onnx").read_bytes())
+
+    def test_an_op_of_a_newer_opset_says_how_to_get_there(self):
+        self.write("swish.lua", """return rule {
+            match = function(op, x) return op.Mul(x, op.Sigmoid(x)) end,
+            rewrite = function(op, m) return op.Swish(m.x) end,
+          }""")
+        self.write("gate.onnx", make.onnx_bytes(
+            "g (float[4] x) => (float[4] y) { s = Sigmoid(x) y = Mul(x, s) }"))
+        done = self.run_ok("run", "swish.lua", "gate.onnx", "-v", "--opset",
+                           "24", "-o", "raised.onnx")
+        self.assertIn("Swish is not in the model's opset (opset 17; it came "
+                      "with 24: `--opset 24` raises the result, run the rules "
+                      "on that again)", done.err)
+        self.run_ok("run", "swish.lua", "raised.onnx", "-o", "out.onnx")
+        self.assertEqual(self.ops("out.onnx"), ["Swish"])
 
     def test_what_is_not_there_yet(self):
         for words in (["--verify"], ["--verify=local"]):
