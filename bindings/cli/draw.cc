@@ -40,7 +40,8 @@ struct Matches {
   std::vector<std::string> rejected;
 };
 
-// Rules that match, in their order; what is rejected is told of, not coloured.
+// Rules that match, in their order. What a rewrite would take away has its
+// colour; what is rejected is told of.
 Matches matches_of(const ir::Model& model, const Rules& rules,
                    const std::vector<rewrite::Found>& found) {
   Matches out;
@@ -73,8 +74,10 @@ Matches matches_of(const ir::Model& model, const Rules& rules,
     const std::uint32_t rule = numbers.at(each.rule);
     ++out.marks.matches[rule];
     ++out.marks.roots_of_node[each.root.index()];
-    for (const ir::NodeId node : each.nodes) {
-      out.marks.of_node[node.index()].push_back(rule);
+    for (const auto& nodes : {each.nodes, each.dead}) {
+      for (const ir::NodeId node : nodes) {
+        out.marks.of_node[node.index()].push_back(rule);
+      }
     }
   }
   for (auto& each : out.marks.of_node) {

@@ -164,7 +164,7 @@ function describe(found) {
     list("inputs", node.inputs);
     list("outputs", node.outputs);
     list("attributes", node.attributes);
-    rules("matched by", node.rules.map(each => [each]));
+    rules("matched or taken away by", node.rules.map(each => [each]));
     return;
   }
   element("h2", found.name, panel);
@@ -182,6 +182,7 @@ function overview() {
   element("h2", data.model, panel);
   element("p", data.summary, panel);
   rules("matches of rules", data.rules.map((each, i) => [i, each.matches]));
+  if (data.rules.length) element("p", "In colour: what is matched, and what goes with it.", panel);
   const silent = data.silent;
   if (silent) element("p", silent + (silent === 1 ? " rule matches nowhere" : " rules match nowhere"), panel);
   list("rejected", data.rejected);

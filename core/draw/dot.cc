@@ -104,6 +104,11 @@ class Writer {
                                 silent == 1 ? "rule matches" : "rules match")) +
               "</TD><TD></TD></TR>";
     }
+    if (!scene_.marks.rules.empty()) {
+      rows += "<TR><TD></TD><TD ALIGN=\"LEFT\">" +
+              small("in colour: what is matched, and what goes with it") +
+              "</TD><TD></TD></TR>";
+    }
     line(1,
          "legend [shape=plain, style=\"\", label=<<TABLE BORDER=\"1\" "
          "CELLBORDER=\"0\" CELLSPACING=\"3\" COLOR=\"#c8c8c2\"><TR><TD></TD>"

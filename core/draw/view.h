@@ -17,7 +17,8 @@
 
 namespace ruleengine::draw {
 
-// What is coloured. A node may be part of matches of several rules.
+// What is coloured: nodes that are matched, and those that go with the rewrite.
+// A node may be part of matches of several rules.
 struct Marks {
   std::vector<std::string> rules;    // that match, by number
   std::size_t silent = 0;            // rules that match nowhere

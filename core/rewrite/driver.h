@@ -83,6 +83,9 @@ struct Found {
   ir::NodeId root;
   // `where`, `rewrite` or the check of what it built said no.
   std::optional<Rejection> rejection;
+  // What else the rewrite takes away: nodes that nothing reads any more. With
+  // `together` those of the whole group.
+  std::vector<ir::NodeId> dead;
 };
 Result<std::vector<Found>> find_matches(ir::Model& model,
                                         std::span<Rule* const> rules,

@@ -200,6 +200,26 @@ TEST_CASE("find_matches changes nothing") {
   CHECK(!w.model.changed);
 }
 
+TEST_CASE("find_matches says what dies with a match") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a");
+  const ValueId b = w.node("Abs", {a}, "b");
+  w.output(w.node("Neg", {b}, "y"));
+  const auto found_by = [&](std::vector<ValueId> inputs) {
+    Runner r({unary("r", "Neg",
+                    [=](Edit& e, ValueId) { return make(e, "Sum", inputs); })});
+    const auto found = find_matches(w.model, r.pointers, r.options);
+    REQUIRE(found.ok());
+    REQUIRE(found->size() == 1);
+    CHECK(found->front().nodes == std::vector{w.maker("y")});
+    return found->front().dead;
+  };
+  CHECK(found_by({x, x}) == std::vector{w.maker("a"), w.maker("b")});
+  CHECK(found_by({a, x}) == std::vector{w.maker("b")});
+  CHECK(found_by({b, x}).empty());
+}
+
 TEST_CASE("find_matches says what the rewrite and its check would reject") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 2)}, "y"));

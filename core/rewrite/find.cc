@@ -130,22 +130,40 @@ class Finder {
         open_edit(run, *state_.rules[rule], matches, consumed, context);
     auto rejection = state_.rules[rule]->apply(candidates, edit);
     if (!rejection) return rejection.error();
+    std::vector<ir::NodeId> dead;
     if (!*rejection) {
       edit.remove_dead(consumed);
+      dead = dead_in(edit, consumed);
       *rejection = edit.rehearse();
     }
     edit.undo();
-    for (const match::Match* m : matches) add(run, *m, rule, *rejection);
+    for (const match::Match* m : matches) add(run, *m, rule, *rejection, dead);
     return {};
   }
 
+  // What went in the edit, of what stood there before it and was not matched.
+  static std::vector<ir::NodeId> dead_in(const Edit& edit,
+                                         std::span<const ir::NodeId> consumed) {
+    std::vector<ir::NodeId> dead;
+    for (const ir::NodeId node : edit.removed()) {
+      if (std::ranges::find(consumed, node) == consumed.end() &&
+          std::ranges::find(edit.added(), node) == edit.added().end()) {
+        dead.push_back(node);
+      }
+    }
+    std::ranges::sort(dead);
+    return dead;
+  }
+
   void add(GraphRun& run, const match::Match& match, std::uint32_t rule,
-           std::optional<Rejection> rejection) {
+           std::optional<Rejection> rejection,
+           std::vector<ir::NodeId> dead = {}) {
     out_.push_back({state_.rules[rule]->name(),
                     {match.consumed.begin(), match.consumed.end()},
                     &run.graph,
                     match.root,
-                    std::move(rejection)});
+                    std::move(rejection),
+                    std::move(dead)});
   }
 
   RunState state_;

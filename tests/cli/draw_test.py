@@ -144,6 +144,18 @@ class Matches(DrawTest):
         coloured = re.findall(r"<B>(\w+)</B>.*fillcolor=\"#ffd166\"", dot)
         self.assertEqual(coloured, ["Neg", "Neg"])
 
+    def test_what_goes_with_a_match_is_coloured_too(self):
+        self.write("m.onnx", make.onnx_bytes(
+            """g (float[2] x) => (float[2] y, float[2] z) {
+                 a = Neg(x) b = Abs(a) y = Exp(b) z = Sin(a) }"""))
+        self.write("skip.lua", make.rule(
+            match="op.Exp(context(op.Abs(context(op.Neg(x)))))",
+            rewrite="op.Cos(m.x)"))
+        dot = self.drawn("m.dot", "--rule", "skip.lua")
+        coloured = re.findall(r"<B>(\w+)</B>.*fillcolor=\"#ffd166\"", dot)
+        self.assertEqual(coloured, ["Abs", "Exp"])
+        self.assertIn("in colour: what is matched, and what goes with it", dot)
+
     def test_rules_and_the_model_in_any_order(self):
         first = self.drawn("m.dot", "--rule", "cancel.lua")
         for words in (("cancel.lua", "m.onnx"), ("m.onnx", "cancel.lua"),
