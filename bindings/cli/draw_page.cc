@@ -38,6 +38,7 @@ constexpr const char* kHead = R"html(<!DOCTYPE html>
   .rule span { flex: 1; overflow-wrap: anywhere; }
   .hit { cursor: pointer; color: #1d5fa8; }
   g.node { cursor: pointer; }
+  g.label { pointer-events: none; }
   g.node.picked path, g.node.picked polygon, g.node.picked ellipse { stroke: #d12b2b; stroke-width: 2.5; }
 </style>
 )html";

@@ -30,12 +30,24 @@ constexpr std::string_view kStyle =
     "  node [shape=box, style=\"rounded,filled\", fillcolor=\"#f6f6f4\", "
     "color=\"#8c8c86\", fontname=\"Helvetica\", fontsize=11, "
     "margin=\"0.10,0.04\", height=0.3, width=0.5];\n"
-    "  edge [color=\"#777772\", arrowsize=0.5, fontname=\"Helvetica\", "
-    "fontsize=8, fontcolor=\"#777772\"];\n";
+    "  edge [color=\"#777772\", arrowsize=0.5];\n";
 
 std::string small(std::string_view text) {
   return "<FONT POINT-SIZE=\"8\" COLOR=\"#555550\">" + escaped(text) +
          "</FONT>";
+}
+
+// Below each other. Lines of one text stand as near as the smaller font says,
+// and touch where the one above is of a larger.
+std::string stacked(const std::vector<std::string>& lines) {
+  if (lines.size() == 1) return lines.front();
+  std::string rows;
+  for (const std::string& each : lines) {
+    rows += "<TR><TD>" + each + "</TD></TR>";
+  }
+  return "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" "
+         "CELLPADDING=\"1\">" +
+         rows + "</TABLE>";
 }
 
 // The last part of a path, the front of anything else.
@@ -68,10 +80,15 @@ class Writer {
       const std::uint32_t around = view_.frames[i].around;
       (around == kNone ? outermost_ : inside_[around]).push_back(i);
     }
+    labels_.resize(view_.frames.size() + 1);
+    for (std::uint32_t i = 0; i < view_.arrows.size(); ++i) place_label(i);
+    // Labels take ranks of their own.
+    const auto any = [](const auto& each) { return !each.empty(); };
+    if (std::ranges::any_of(labels_, any)) line(1, "ranksep=0.16;");
     std::uint32_t box = 0;
     frame(kNone, box, 1);
     for (std::uint32_t i = 0; i < view_.ports.size(); ++i) port(i);
-    for (const Arrow& each : view_.arrows) arrow(each);
+    for (std::uint32_t i = 0; i < view_.arrows.size(); ++i) arrow(i);
     if (view_.ports_left_out > 0) {
       line(1, "left_out [shape=plain, style=\"\", label=<" +
                   small("and " + std::to_string(view_.ports_left_out) +
@@ -138,6 +155,7 @@ class Writer {
         break;
       }
     }
+    for (const std::uint32_t each : labels_of(at)) label(each, depth);
     if (at != kNone) line(depth - 1, "}");
   }
 
@@ -163,22 +181,22 @@ class Writer {
   void node(std::uint32_t at, int depth) {
     const Box& box = view_.boxes[at];
     const std::string id = "b" + std::to_string(at);
-    std::string label, tip, shape;
+    std::vector<std::string> lines;
+    std::string tip, shape;
     if (box.item.group) {
       const Group& group = scene_.outline[box.item.group];
-      label =
-          "<B>" + escaped(group.name) + "</B><BR/>" + small(contents(group));
+      lines = {"<B>" + escaped(group.name) + "</B>", small(contents(group))};
       if (const std::string text = matched(box); !text.empty()) {
-        label += "<BR/>" + small(text);
+        lines.push_back(small(text));
       }
       tip = group.name;
       shape = ", peripheries=2";
       if (box.rules.empty()) shape += ", fillcolor=\"#e9e9e4\"";
     } else {
       const ir::Op& op = scene_.graph.op(box.item.node);
-      label = "<B>" + escaped(printable(op.type, kNameBytes)) + "</B>";
+      lines = {"<B>" + escaped(printable(op.type, kNameBytes)) + "</B>"};
       for (const std::string& text : details(box)) {
-        label += "<BR/>" + small(text);
+        lines.push_back(small(text));
       }
       tip = printable(scene_.graph.describe(box.item.node), kTipBytes);
       if (!op.domain.empty()) tip = printable(op.domain, 80) + "::" + tip;
@@ -186,8 +204,9 @@ class Writer {
         tip += "; " + printable(scene_.marks.rules[rule], 80);
       }
     }
-    line(depth, id + " [id=\"" + id + "\", label=<" + label + ">, tooltip=\"" +
-                    escaped(tip) + "\"" + shape + fill(box) + "];");
+    line(depth, id + " [id=\"" + id + "\", label=<" + stacked(lines) +
+                    ">, tooltip=\"" + escaped(tip) + "\"" + shape + fill(box) +
+                    "];");
   }
 
   // "33 nodes", "2 more like it, 33 nodes".
@@ -279,37 +298,81 @@ class Writer {
   void port(std::uint32_t i) {
     const Port& port = view_.ports[i];
     const std::string id = "p" + std::to_string(i);
-    std::string label = escaped(title(scene_, port.value));
+    std::vector<std::string> lines = {escaped(title(scene_, port.value))};
     if (const std::string type = type_of(port.value); !type.empty()) {
-      label += "<BR/>" + small(type);
+      lines.push_back(small(type));
     }
     line(1, id + " [id=\"" + id + "\", shape=ellipse, style=\"" +
                 (port.of_model ? "filled" : "dashed") +
                 "\", fillcolor=\"#ffffff\", margin=\"0.05,0.02\", label=<" +
-                label + ">, tooltip=\"" +
+                stacked(lines) + ">, tooltip=\"" +
                 escaped(printable(scene_.graph.name(port.value), kTipBytes)) +
                 "\"];");
   }
 
-  void arrow(const Arrow& arrow) {
+  // --- arrows, and their labels: nodes of their own, since a label of an edge
+  // may lie across frames
+
+  std::vector<std::uint32_t>& labels_of(std::uint32_t frame) {
+    return frame == kNone ? labels_.back() : labels_[frame];
+  }
+
+  // The innermost frame around both ends.
+  std::uint32_t frame_of(const Arrow& arrow) {
+    const auto frame = [&](std::uint32_t end) {
+      return end < view_.boxes.size() ? view_.boxes[end].frame : kNone;
+    };
+    std::vector<bool> around(view_.frames.size());
+    std::uint32_t at = frame(arrow.from);
+    for (; at != kNone; at = view_.frames[at].around) around[at] = true;
+    at = frame(arrow.to);
+    while (at != kNone && !around[at]) at = view_.frames[at].around;
+    return at;
+  }
+
+  std::string label_of(const Arrow& arrow) {
+    const bool of_port =
+        arrow.from >= view_.boxes.size() || arrow.to >= view_.boxes.size();
+    if (arrow.count > 1) return std::to_string(arrow.count) + " values";
+    if (view_.boxes.size() > kLabelledArrows || of_port) return "";
+    return type_of(arrow.value);
+  }
+
+  void place_label(std::uint32_t i) {
+    const Arrow& arrow = view_.arrows[i];
+    label_texts_.push_back(label_of(arrow));
+    if (!label_texts_.back().empty()) labels_of(frame_of(arrow)).push_back(i);
+  }
+
+  void label(std::uint32_t i, int depth) {
+    line(depth, "e" + std::to_string(i) +
+                    " [class=\"label\", shape=plain, style=\"filled\", "
+                    "fillcolor=\"white\", label=<" +
+                    small(label_texts_[i]) + ">, tooltip=\"" +
+                    tip_of(view_.arrows[i]) + "\"];");
+  }
+
+  std::string tip_of(const Arrow& arrow) {
     std::string tip = title(scene_, arrow.value);
-    const std::string type = type_of(arrow.value);
-    if (!type.empty()) tip += " " + type;
+    if (const std::string type = type_of(arrow.value); !type.empty()) {
+      tip += " " + type;
+    }
     if (arrow.count > 1) {
       tip += " and " + std::to_string(arrow.count - 1) + " more";
     }
-    std::string label;
-    const bool of_port =
-        arrow.from >= view_.boxes.size() || arrow.to >= view_.boxes.size();
-    if (arrow.count > 1) {
-      label = std::to_string(arrow.count) + " values";
-    } else if (view_.boxes.size() <= kLabelledArrows && !of_port) {
-      label = type;
+    return escaped(tip);
+  }
+
+  void arrow(std::uint32_t i) {
+    const Arrow& arrow = view_.arrows[i];
+    const std::string tip = "tooltip=\"" + tip_of(arrow) + "\"];";
+    std::string from = end(arrow.from);
+    if (!label_texts_[i].empty()) {
+      const std::string middle = "e" + std::to_string(i);
+      line(1, from + " -> " + middle + " [arrowhead=none, " + tip);
+      from = middle;
     }
-    line(1, end(arrow.from) + " -> " + end(arrow.to) + " [tooltip=\"" +
-                escaped(tip) + "\"" +
-                (label.empty() ? "" : ", label=<" + escaped(label) + ">") +
-                "];");
+    line(1, from + " -> " + end(arrow.to) + " [" + tip);
   }
 
   const Scene& scene_;
@@ -317,6 +380,8 @@ class Writer {
   const DotOptions& options_;
   std::vector<std::uint32_t> outermost_;
   std::vector<std::vector<std::uint32_t>> inside_;
+  std::vector<std::string> label_texts_;            // of each arrow, perhaps ""
+  std::vector<std::vector<std::uint32_t>> labels_;  // arrows, by frame
   std::string out_;
 };
 

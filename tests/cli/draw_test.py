@@ -110,6 +110,29 @@ class Forms(DrawTest):
         self.assertEqual([node["rules"] for node in tags.data["nodes"]],
                          [[], [0], [0], []])
 
+    def test_lines_of_a_box_do_not_touch(self):
+        self.drawn("m.svg")
+        root = xml.etree.ElementTree.parse(self.folder / "m.svg").getroot()
+        seen = 0
+        for box in root.iterfind(f".//{SVG}g[@class='node']"):
+            above = None
+            for text in box.iter(SVG + "text"):
+                y, size = float(text.get("y")), float(text.get("font-size"))
+                if above is not None:
+                    seen += 1
+                    self.assertGreater(y - above, size + 3, text.text)
+                above = y
+        self.assertGreaterEqual(seen, 2)
+
+    def test_types_stand_on_arrows_inside_the_frame_of_both_ends(self):
+        self.write("m.onnx", relus(["/net/a", "/net/b", "/net/c", "d"]))
+        dot = self.drawn("m.dot")
+        self.assertNotRegex(dot, r"->.*label=")
+        frame = re.search(r"subgraph cluster_0 \{(.*?)\n  \}", dot, re.S)[1]
+        self.assertRegex(frame, r"e\d+ \[class=\"label\".*float\[2\]")
+        self.assertEqual(frame.count('class="label"'), 2)
+        self.assertEqual(dot.count('class="label"'), 4)
+
     def test_details_of_a_node(self):
         self.write("m.onnx", make.onnx_bytes(
             "g (float[2,3] x) => (float[3,2] y)"
