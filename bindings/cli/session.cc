@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "bindings/cli/terminal.h"
 #include "bindings/lua/rule.h"
 #include "core/analysis/inference.h"
 #include "core/io/load.h"
@@ -28,6 +29,16 @@ Diagnostic unreadable(const std::string& path, std::string why) {
           ""};
 }
 
+std::string one_line(const Diagnostic& d) {
+  std::string text = d.where + ": " + d.what;
+  if (!d.found.empty()) text += ", found " + d.found;
+  if (!d.expected.empty()) text += ", expected " + d.expected;
+  if (!d.hint.empty()) text += "; " + d.hint;
+  return text;
+}
+
+// Ops are written by hand there. One that looks like a slip of the pen is
+// worth a warning and not an error: the model may be meant for what knows it.
 Result<std::unique_ptr<ir::Model>> load_text(const std::string& path) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) {
@@ -37,7 +48,10 @@ Result<std::unique_ptr<ir::Model>> load_text(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) return unreadable(path, "reading failed");
-  return text::parse_model(text.str(), path);
+  std::vector<Diagnostic> warnings;
+  auto model = text::parse_model(text.str(), path, {.warnings = &warnings});
+  for (const Diagnostic& each : warnings) warn(one_line(each));
+  return model;
 }
 
 // RULE.OPTION=VALUE, cut at the first dot and equals sign.

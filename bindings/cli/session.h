@@ -1,5 +1,6 @@
 // What the verbs share: sorting paths into rules and models, loading either,
-// and the engine's options. Nothing here prints.
+// and the engine's options. Nothing here prints, but for warnings of a model
+// that is read from text.
 #ifndef RULEENGINE_BINDINGS_CLI_SESSION_H_
 #define RULEENGINE_BINDINGS_CLI_SESSION_H_
 

@@ -1,5 +1,7 @@
 // The part of Builder that gives attributes their types and checks ops.
 #include <algorithm>
+#include <climits>
+#include <utility>
 
 #include "core/base/suggest.h"
 #include "core/text/builder.h"
@@ -9,6 +11,18 @@ namespace ruleengine::text {
 
 using ir::AttributeKind;
 using ir::BlockId;
+
+namespace {
+
+// "2", "1 to 3", "1 or more".
+std::string range(int least, int most) {
+  const std::string from = std::to_string(least);
+  if (least == most) return from;
+  return most == INT_MAX ? from + " or more"
+                         : from + " to " + std::to_string(most);
+}
+
+}  // namespace
 
 std::int64_t Builder::version(std::string_view domain) const {
   const auto at = versions_.find(domain);
@@ -21,7 +35,11 @@ bool Builder::attributes(const NodeAst& ast, BlockId id,
   const ir::OpFacts* op = ir::find_op(
       ast.domain, ast.type,
       static_cast<int>(std::min<std::int64_t>(version(ast.domain), 1 << 20)));
-  if (options_.check_ops && !check_op(ast, op)) return false;
+  if (options_.warnings != nullptr) {
+    warn_of_op(ast, op);
+  } else if (options_.check_ops && !check_op(ast, op)) {
+    return false;
+  }
   std::vector<ir::Attribute> list;
   for (const AttributeAst& a : ast.attributes) {
     ir::Attribute& made = list.emplace_back(a.value);
@@ -70,6 +88,13 @@ bool Builder::fit(const AttributeAst& ast, const ir::OpFacts* op,
   return true;
 }
 
+void Builder::warn_of_op(const NodeAst& ast, const ir::OpFacts* op) {
+  const auto id = model_.ops.intern(ast.domain, ast.type, ast.overload).index();
+  if (warned_.contains(id) || check_op(ast, op)) return;
+  warned_.insert(id);
+  options_.warnings->push_back(std::exchange(error_, {}));
+}
+
 bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
   const std::string text = ir::Op{ast.domain, ast.type, ast.overload}.text();
   if (op == nullptr) {
@@ -95,7 +120,12 @@ bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
                 "'" + printable(a.value.name) + "'",
                 ir::attribute_hint(*op, a.value.name));
   }
-  return true;
+  auto inputs = ast.inputs.size();
+  while (inputs > 0 && ast.inputs[inputs - 1].text.empty()) --inputs;
+  const auto count = static_cast<int>(inputs);
+  if (count >= op->min_inputs && count <= op->max_inputs) return true;
+  return fail(ast.at, text + " does not take that many inputs",
+              range(op->min_inputs, op->max_inputs), std::to_string(count));
 }
 
 }  // namespace ruleengine::text

@@ -84,6 +84,7 @@ class Builder {
                   std::span<const ir::Attribute>& out);
   bool fit(const AttributeAst& ast, const ir::OpFacts* op, ir::Attribute& out);
   bool check_op(const NodeAst& ast, const ir::OpFacts* op);
+  void warn_of_op(const NodeAst& ast, const ir::OpFacts* op);
   std::int64_t version(std::string_view domain) const;
 
   ir::Model& model_;
@@ -96,6 +97,7 @@ class Builder {
   ir::Graph* graph_ = nullptr;
   std::unordered_map<std::string_view, std::int64_t> versions_;  // by domain
   std::unordered_set<std::uint32_t> functions_;  // OpIds of all of the model
+  std::unordered_set<std::uint32_t> warned_;     // OpIds
   bool loose_ = false;
   bool in_nodes_ = false;           // places are those of nodes
   std::vector<ir::ValueId> scope_;  // by Name

@@ -17,15 +17,20 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include "core/base/diagnostic.h"
 #include "core/base/result.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::text {
 
 struct ParseOptions {
-  // Refuse ops and attributes that their (known) domain does not have.
+  // Refuse ops, attributes and numbers of inputs that their (known) domain does
+  // not have.
   bool check_ops = false;
+  // Takes what would be refused, the first of each op, and the model is read.
+  std::vector<Diagnostic>* warnings = nullptr;
 };
 
 // A model, in full or in the short form. `file` is for diagnostics alone. The

@@ -314,6 +314,38 @@ TEST_CASE("ops are checked where that is asked for") {
                 check) == "");
 }
 
+TEST_CASE("numbers of inputs are checked with the ops") {
+  const ParseOptions check = {.check_ops = true};
+  const auto of = [&](const char* node) {
+    return problem("(float x) => (y) { y = " + std::string(node) + " }", check);
+  };
+  CHECK(of("Relu(x, x)") ==
+        "Relu does not take that many inputs | "
+        "g.onnxtxt:1:24 | 1 | 2 | ");
+  CHECK(of("Clip()").find(" | 1 to 3 | 0 | ") != std::string::npos);
+  CHECK(of("Concat <axis = 0> ()").find("1 or more") != std::string::npos);
+  CHECK(of("Clip(x, \"\", x)") == "");
+  CHECK(of("Relu(x, \"\")") == "");
+}
+
+TEST_CASE("what would be refused of ops can be warned of") {
+  std::vector<Diagnostic> warnings;
+  const std::string text =
+      "(float x) => (y) { a = Sofmax(x)  b = Sofmax(a)\n c = Relu(b, b)\n"
+      "d = Softmax <axes = 1> (c)  e = x.F(d)  y = If(e) <then_branch = "
+      "() => (t) { t = Rleu(x) }> }";
+  CHECK(problem(text, {.warnings = &warnings}) == "");
+  std::string said;
+  for (const Diagnostic& each : warnings) {
+    said += each.where + ": " + each.what + "; ";
+  }
+  CHECK(said ==
+        "g.onnxtxt:1:24: there is no such op at opset 21; "
+        "g.onnxtxt:2:6: Relu does not take that many inputs; "
+        "g.onnxtxt:3:14: Softmax has no such attribute; "
+        "g.onnxtxt:3:82: there is no such op at opset 21; ");
+}
+
 TEST_CASE("nesting is bounded") {
   std::string types = "(";
   for (int i = 0; i < 100000; ++i) types += "seq(";

@@ -457,6 +457,31 @@ class Print(VerbsTest):
             BERT, self.folder / "again.onnx", onnx.load(BERT), feeds), [])
 
 
+class TextModels(VerbsTest):
+    def test_a_slip_of_the_pen_is_warned_of_once(self):
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["": 17]>
+            g (float[2] x) => (float[2] y) {
+              a = Sigmiod(x)
+              b = Sigmiod(a)
+              c = Relu(b, x)
+              d = Softmax <axes = 1> (c)
+              y = com.example.Anything(d, d)
+            }""")
+        for verb in ("print", "report"):
+            done = self.run_ok(verb, "m.onnxtxt")
+            warnings = [line for line in done.err.splitlines()
+                        if line.startswith("warning: m.onnxtxt:")]
+            self.assertEqual(len(warnings), 3, done.err)
+            for line, says in zip(warnings, (
+                    "'Sigmiod', expected an op of the domain; did you mean "
+                    "'Sigmoid'?",
+                    "Relu does not take that many inputs, found 2, expected 1",
+                    "Softmax has no such attribute, found 'axes'; did you "
+                    "mean 'axis'?")):
+                self.assertIn(says, line)
+        self.assertIn("Sigmiod", done.out)
+
+
 class Coverage(VerbsTest):
     def test_all_of_it(self):
         done = self.run_ok("coverage", BERT, "--min", "100")
