@@ -19,6 +19,7 @@ Needs the Python packages onnx and numpy.
 
 import argparse
 import dataclasses
+import math
 import pathlib
 
 import numpy as np
@@ -33,10 +34,16 @@ class Shape:
     layers: int = 2
     tokens: int = 48
     hidden: int = 96
-    heads: int = 24  # of 4 each; 1, 2, 3, 4 and 8 ranks get a whole number
+    heads: int = 24  # of 4 each
     inner: int = 192
     vocabulary: int = 120
     quantize: bool = False
+
+    def ranks(self):
+        """Among how many ranks all of it divides."""
+        sizes = self.heads, self.hidden, self.inner, self.vocabulary
+        most = math.gcd(*sizes)
+        return [n for n in range(1, most + 1) if most % n == 0]
 
 
 class Decoder:
@@ -169,8 +176,12 @@ def main():
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--quantize", action="store_true")
     options = parser.parse_args()
-    options.folder.mkdir(parents=True, exist_ok=True)
     shape = Shape(layers=options.layers, quantize=options.quantize)
+    if options.ranks not in shape.ranks():
+        parser.error(f"--ranks {options.ranks}: heads, columns and "
+                     "vocabulary divide among "
+                     f"{', '.join(map(str, shape.ranks()))} ranks")
+    options.folder.mkdir(parents=True, exist_ok=True)
     for rank, model in enumerate(build(options.ranks, shape)):
         onnx.save(model, options.folder / f"rank{rank}.onnx")
 

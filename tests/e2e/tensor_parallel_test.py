@@ -3,6 +3,8 @@ and quantizers, norms on shares, and bit for bit the same on every rank."""
 
 import importlib.util
 import json
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -235,6 +237,19 @@ class TensorParallel(program.ProgramTest):
                        if quantizer.output[0] in node.input]
             self.assertEqual([n.op_type for n in linears],
                              ["static_quant_linear"])
+
+
+class Ranks(program.ProgramTest):
+    def test_that_do_not_divide_the_model(self):
+        for ranks in ("0", "-1", "5", "48"):
+            done = subprocess.run(
+                [sys.executable, PATH, "out", "--ranks", ranks], check=False,
+                cwd=self.folder, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"--ranks {ranks}: ", done.stderr)
+            self.assertIn("among 1, 2, 3, 4, 6, 8, 12, 24 ranks", done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+            self.assertFalse((self.folder / "out").exists())
 
 
 if __name__ == "__main__":
