@@ -66,6 +66,13 @@ Status check_names(const Paths& paths, const Options& options) {
     d.expected = "*.onnx or *.onnxtxt";
     return d;
   }
+  if (paths.models.size() > 1 && (kind == ".onnx" || kind == ".onnxtxt") &&
+      !fs::is_directory(options.output, none)) {
+    Diagnostic d = usage("several results cannot be one file", options.output,
+                         "for instance -o results/");
+    d.expected = "a folder, since there are several models";
+    return d;
+  }
   const std::string report = fs::path(options.report).extension();
   for (const char* taken : {".lua", ".onnx", ".onnxtxt", ".data"}) {
     if (report != taken) continue;

@@ -81,6 +81,14 @@ class Refusals(FilesTest):
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "-o")
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "--limit-time", "-1")
 
+    def test_several_results_are_no_file(self):
+        self.write("n.onnx", make.onnx_bytes(make.NEGATIONS))
+        for name in ("out.onnx", "out.onnxtxt"):
+            self.run_bad(2, "run", "cancel.lua", "m.onnx", "n.onnx", "-o",
+                         name, says=[name, "a folder", "several models"])
+        (self.folder / "old.onnx").mkdir()
+        self.run_ok("run", "cancel.lua", "m.onnx", "n.onnx", "-o", "old.onnx")
+
     def test_the_output_is_the_input(self):
         os.symlink("m.onnx", self.folder / "link.onnx")
         os.link(self.folder / "m.onnx", self.folder / "twin.onnx")
