@@ -79,12 +79,12 @@ MaybeElements slice(const NodeView& v, std::size_t) {
         *axes ? (**axes)[i] : static_cast<std::int64_t>(i);
     const auto place = place_of_axis(axis, shape.size());
     const std::int64_t step = *steps ? (**steps)[i] : 1;
-    if (!place || step == 0) return std::nullopt;
-    const SliceRange r =
-        slice_range(shape[*place], (*starts)[i], (*ends)[i], step);
-    first[*place] = r.start;
-    stride[*place] = r.count > 1 ? step : 1;
-    dims[*place] = r.count;
+    if (!place) return std::nullopt;
+    const auto r = slice_range(shape[*place], (*starts)[i], (*ends)[i], step);
+    if (!r) return std::nullopt;
+    first[*place] = r->start;
+    stride[*place] = r->count > 1 ? step : 1;
+    dims[*place] = r->count;
   }
   return picked(*data, box_places(shape, first, stride, dims));
 }

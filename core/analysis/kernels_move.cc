@@ -100,12 +100,13 @@ Folded slice(const Call& call) {
     const auto place =
         place_of_axis(*axes ? (**axes)[i] : static_cast<std::int64_t>(i), rank);
     const std::int64_t step = *steps ? (**steps)[i] : 1;
-    if (!place || step == 0) return std::nullopt;
-    const SliceRange r =
+    if (!place) return std::nullopt;
+    const auto r =
         slice_range(t->dims[*place], (**starts)[i], (**ends)[i], step);
-    first[*place] = r.start;
-    stride[*place] = r.count > 1 ? step : 1;
-    dims[*place] = r.count;
+    if (!r) return std::nullopt;
+    first[*place] = r->start;
+    stride[*place] = r->count > 1 ? step : 1;
+    dims[*place] = r->count;
   }
   if (!count_of(dims, call.limit)) return std::nullopt;
   return one(pick(call, t, dims, box_places(t->dims, first, stride, dims)));

@@ -74,10 +74,17 @@ TEST_CASE("slices of known sizes, as numpy has them") {
     CAPTURE(r[1]);
     CAPTURE(r[2]);
     CAPTURE(r[3]);
-    const SliceRange range = slice_range(r[0], r[1], r[2], r[3]);
-    CHECK(range.count == r[5]);
-    if (r[5] > 0) CHECK(range.start == r[4]);
+    const auto range = slice_range(r[0], r[1], r[2], r[3]);
+    REQUIRE(range);
+    CHECK(range->count == r[5]);
+    if (r[5] > 0) CHECK(range->start == r[4]);
   }
+  // ONNX Runtime turns all of the axis round, the standard takes nothing.
+  for (const std::int64_t to_end : {kMax, std::int64_t{INT32_MAX}}) {
+    CHECK_FALSE(slice_range(5, -1, to_end, -1));
+    CHECK(slice_range(5, -1, to_end - 1, -1)->count == 0);
+  }
+  CHECK_FALSE(slice_range(5, 0, 5, 0));
 }
 
 TEST_CASE_FIXTURE(Fixture, "slices of symbolic sizes") {
@@ -100,6 +107,7 @@ TEST_CASE_FIXTURE(Fixture, "slices of symbolic sizes") {
   CHECK(slice_length(t, S, t.sub(P, S), end, 1) == kUnknown);
   CHECK(slice_length(t, S, Dim(3), Dim(1), -1) == kUnknown);
   CHECK(slice_length(t, S, Dim(0), end, 0) == kUnknown);
+  CHECK(slice_length(t, Dim(5), Dim(-1), end, -1) == kUnknown);
 }
 
 }  // namespace

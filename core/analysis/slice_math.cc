@@ -46,8 +46,11 @@ Dim forward_length(DimTable& dims, Dim size, Dim start, Dim end) {
 
 }  // namespace
 
-SliceRange slice_range(std::int64_t size, std::int64_t start, std::int64_t end,
-                       std::int64_t step) {
+std::optional<SliceRange> slice_range(std::int64_t size, std::int64_t start,
+                                      std::int64_t end, std::int64_t step) {
+  const bool largest =
+      end == kEnd || end == std::numeric_limits<std::int64_t>::max();
+  if (step == 0 || (step < 0 && largest)) return std::nullopt;
   const std::int64_t low = step > 0 ? 0 : -1;
   const std::int64_t high = step > 0 ? size : size - 1;
   const auto clamp = [&](std::int64_t bound) {
@@ -59,7 +62,7 @@ SliceRange slice_range(std::int64_t size, std::int64_t start, std::int64_t end,
   out.start = clamp(start);
   if (step < 0) out.start = std::max<std::int64_t>(out.start, 0);
   const std::int64_t stop = clamp(end);
-  if (size == 0 || step == 0) return out;
+  if (size == 0) return out;
   if (step > 0 && stop > out.start) {
     out.count = (stop - out.start - 1) / step + 1;
   } else if (step < 0 && stop < out.start) {
@@ -73,7 +76,8 @@ Dim slice_length(DimTable& dims, Dim size, Dim start, Dim end,
                  std::int64_t step) {
   if (step == 0 || start == kUnknown || end == kUnknown) return kUnknown;
   if (size.known() && start.known() && end.known()) {
-    return Dim(slice_range(size.size(), start.size(), end.size(), step).count);
+    const auto range = slice_range(size.size(), start.size(), end.size(), step);
+    return range ? Dim(range->count) : kUnknown;
   }
   if (step < 0) {
     const bool whole =
