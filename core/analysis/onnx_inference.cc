@@ -1,8 +1,10 @@
 #include "core/analysis/onnx_inference.h"
 
+#include <algorithm>
 #include <exception>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -22,6 +24,14 @@ using ir::Dim;
 
 // Constants up to this size are shown to the library.
 constexpr std::int64_t kMaxBytes = 4096;
+
+// Ops whose outputs have the rank of their first input, axes of other sizes.
+constexpr std::string_view kRankOfFirst[] = {
+    "CenterCropPad", "ConvInteger", "ConvTranspose", "DeformConv",
+    "DepthToSpace",  "DFT",         "GlobalLpPool",  "GridSample",
+    "MaxRoiPool",    "MaxUnpool",   "QLinearConv",   "RoiAlign",
+    "SpaceToDepth",  "TopK",        "Upsample",
+};
 
 // Dims as the library's dim_params, and back. Names of ours, since the text of
 // a Dim may be any name of the model's.
@@ -211,8 +221,21 @@ class Context final : public onnx::InferenceContext {
     for (const auto& d : from.tensor_type().shape().dim()) {
       dims.push_back(names_.get(d));
     }
+    // Where the library loses its way, it leaves the axes it had got to.
+    if (const auto rank = rank_owed(); rank && *rank != dims.size()) {
+      dims.assign(*rank, kUnknown);
+    }
     to.set_dims(std::move(dims));
     return true;
+  }
+
+  std::optional<std::size_t> rank_owed() const {
+    const ir::Op op = view_.op();
+    const bool listed =
+        op.domain.empty() &&
+        std::ranges::find(kRankOfFirst, op.type) != std::end(kRankOfFirst);
+    return listed && view_.ranked(0) ? std::optional(view_.rank(0))
+                                     : std::nullopt;
   }
 
   bool take_other(const onnx::TypeProto& from, Inferred& to) const {

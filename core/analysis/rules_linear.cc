@@ -64,9 +64,12 @@ bool gemm(const NodeView& v, Outputs out) {
 
 struct Window {
   std::int64_t kernel, stride, dilation, before, after;
+  bool ceil;
 };
 
-// floor((d + before + after - dilation*(kernel-1) - 1) / stride) + 1
+// floor((d + before + after - dilation*(kernel-1) - 1) / stride) + 1. With
+// `ceil`, a rest is a window, too, unless it starts behind the image: as the
+// standard has it since opset 22, and runtimes at every opset.
 Dim windows(ir::DimTable& dims, Dim d, const Window& w) {
   std::int64_t reach = 0, pad = 0, shift = 0;
   if (w.stride <= 0 || w.kernel <= 0 || w.dilation <= 0 ||
@@ -76,20 +79,40 @@ Dim windows(ir::DimTable& dims, Dim d, const Window& w) {
       __builtin_sub_overflow(shift, std::int64_t{1}, &shift)) {
     return kUnknown;
   }
-  const Dim out =
-      dims.add(dims.floor_div(dims.add(d, Dim(shift)), Dim(w.stride)), Dim(1));
-  return out.known() && out.size() < 0 ? kUnknown : out;
+  const Dim room = dims.add(d, Dim(shift));
+  // No window fits: runtimes round differently, or fail.
+  if (room.known() && room.size() < 0) return kUnknown;
+  const Dim stride(w.stride), one(1);
+  if (!w.ceil) return dims.add(dims.floor_div(room, stride), one);
+  // Wider padding, which runtimes refuse, has several windows behind the image.
+  if (w.before >= w.kernel || w.after >= w.kernel) return kUnknown;
+  return dims.min(dims.add(dims.ceil_div(room, stride), one),
+                  dims.ceil_div(dims.add(d, Dim(w.before)), stride));
 }
 
-// The spatial axes after a window of `kernel` walked over them; none in forms
-// that the schema knows better.
+// The same where padding goes by a word of auto_pad. Where the standard and
+// the runtimes differ (SAME with dilation, VALID with ceil_mode), unknown.
+Dim auto_padded(ir::DimTable& dims, Dim d, Window w, std::string_view word) {
+  if (word == "VALID") {
+    w.before = w.after = 0;
+    const Dim up = windows(dims, d, w);
+    w.ceil = false;
+    return windows(dims, d, w) == up ? up : kUnknown;
+  }
+  const bool same = word == "SAME_UPPER" || word == "SAME_LOWER";
+  return same && w.dilation == 1 && w.stride > 0
+             ? dims.ceil_div(d, Dim(w.stride))
+             : kUnknown;
+}
+
+// The spatial axes after a window of `kernel` walked over them; none where the
+// node is wrong.
 std::optional<std::vector<Dim>> walked(const NodeView& v,
                                        std::span<const Dim> kernel) {
   const std::size_t space = kernel.size();
-  if (v.rank(0) != space + 2 || v.attribute_int("ceil_mode", 0) != 0 ||
-      v.attribute_string("auto_pad", "NOTSET") != "NOTSET") {
-    return std::nullopt;
-  }
+  if (v.rank(0) != space + 2) return std::nullopt;
+  const auto word = v.attribute_string("auto_pad", "NOTSET");
+  const bool ceil = v.attribute_int("ceil_mode", 0) != 0;
   const auto list = [&](std::string_view name, std::size_t n,
                         std::int64_t fallback) {
     return v.attribute_ints(name).value_or(
@@ -104,11 +127,15 @@ std::optional<std::vector<Dim>> walked(const NodeView& v,
   }
   std::vector<Dim> out;
   for (std::size_t i = 0; i < space; ++i) {
-    const Dim k = kernel[i];
-    out.push_back(k.known() ? windows(v.dims(), v.shape(0)[2 + i],
-                                      {k.size(), strides[i], dilations[i],
-                                       pads[i], pads[space + i]})
-                            : kUnknown);
+    const Dim d = v.shape(0)[2 + i];
+    const Window w{kernel[i].known() ? kernel[i].size() : 0,
+                   strides[i],
+                   dilations[i],
+                   pads[i],
+                   pads[space + i],
+                   ceil};
+    out.push_back(word == "NOTSET" ? windows(v.dims(), d, w)
+                                   : auto_padded(v.dims(), d, w, word));
   }
   return out;
 }
@@ -193,10 +220,15 @@ bool attention(const NodeView& v, Outputs out) {
 }
 
 constexpr TypeRule kRules[] = {
-    {"", "Attention", attention}, {"", "AveragePool", pool},
-    {"", "Conv", conv},           {"", "Gemm", gemm},
-    {"", "MatMul", matmul},       {"", "MatMulInteger", matmul_integer},
-    {"", "MaxPool", pool},        {"", "QLinearMatMul", qlinear_matmul},
+    {"", "Attention", attention},
+    {"", "AveragePool", pool},
+    {"", "Conv", conv},
+    {"", "Gemm", gemm},
+    {"", "LpPool", pool},
+    {"", "MatMul", matmul},
+    {"", "MatMulInteger", matmul_integer},
+    {"", "MaxPool", pool},
+    {"", "QLinearMatMul", qlinear_matmul},
 };
 
 }  // namespace

@@ -77,6 +77,70 @@ TEST_CASE_FIXTURE(Fixture, "attention and pools") {
                 is("pads", {1, 1, 1, 1})})) == "float[B,3,5,(H + 1)//2]");
 }
 
+// Each line as ONNX Runtime runs it, unknown where it departs from the
+// standard.
+TEST_CASE_FIXTURE(Fixture, "windows at the edge of the image") {
+  struct Row {
+    std::string size;
+    std::int64_t kernel, stride, pad, ceil;
+    std::string out;
+  };
+  const Row rows[] = {
+      {"7", 2, 2, 1, 1, "4"},  // a fifth one would start in the padding
+      {"8", 1, 2, 0, 1, "4"},
+      {"8", 3, 3, 1, 1, "3"},
+      {"8", 3, 2, 0, 1, "4"},  // the rest is a window
+      {"H", 3, 2, 1, 1, "(H//2) + 1"},
+      {"H", 2, 2, 0, 1, "(H + 1)//2"},
+      {"1", 2, 2, 0, 0, "?"},  // larger than the image
+      {"1", 2, 2, 0, 1, "?"},
+      {"9", 2, 2, 2, 1, "?"},  // padding of a whole window
+  };
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
+    for (const Row& r : rows) {
+      CAPTURE(r.size);
+      CAPTURE(r.pad);
+      const ir::Type* t = facts.type(
+          add(op, {input({"B", "3", r.size})},
+              {is("kernel_shape", {r.kernel}), is("strides", {r.stride}),
+               is("pads", {r.pad, r.pad}), i("ceil_mode", r.ceil)}));
+      REQUIRE(t->rank() == 3);
+      const ir::Dim d = t->dims[2];
+      CHECK((model.dims.is_fresh(d) ? "?" : model.dims.text(d)) == r.out);
+    }
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "windows padded by a word") {
+  const auto padded = [&](std::string_view word, std::int64_t dilation,
+                          std::int64_t ceil, const char* size) {
+    ir::Attribute a;
+    a.name = "auto_pad";
+    a.kind = ir::AttributeKind::kString;
+    a.s = word;
+    return of(add("MaxPool", {input({"B", "3", size})},
+                  {is("kernel_shape", {3}), is("strides", {2}), a,
+                   is("dilations", {dilation}), i("ceil_mode", ceil)}));
+  };
+  CHECK(padded("SAME_LOWER", 1, 0, "7") == "float[B,3,4]");
+  CHECK(padded("SAME_UPPER", 1, 1, "H") == "float[B,3,(H + 1)//2]");
+  CHECK(padded("SAME_UPPER", 2, 0, "7").find("?") != std::string::npos);
+  CHECK(padded("VALID", 1, 0, "8") == "float[B,3,3]");
+  CHECK(padded("VALID", 1, 1, "7") == "float[B,3,3]");
+  CHECK(padded("VALID", 1, 1, "8").find("?") != std::string::npos);
+}
+
+TEST_CASE_FIXTURE(Fixture, "an answer of the library that ends early") {
+  const ValueId x = input({"B", "2", "7", "7"}),
+                w = input({"2", "3", "3", "3"});
+  const ir::Type* small =
+      facts.type(add("ConvTranspose", {x, w}, {is("output_shape", {12, 4})}));
+  REQUIRE(small->rank() == 4);
+  for (const ir::Dim d : small->dims) CHECK(model.dims.is_fresh(d));
+  CHECK(of(add("ConvTranspose", {x, w}, {is("output_shape", {12, 9})})) ==
+        "float[B,3,12,9]");
+}
+
 TEST_CASE_FIXTURE(Fixture, "reshapes") {
   const ValueId x = input({"B", "S", "64"});
   CHECK(of(add("Reshape", {x, ints({0, 0, 4, -1})})) == "float[B,S,4,16]");
