@@ -227,14 +227,12 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
   const ValueId first = graph_->input(node, 0);
   if (is_changed(type, opset_)) form.readable = false;
   // What the callers of a function give is not known here.
-  if (std::ranges::any_of(attributes, [](const Attribute& a) {
-        return !a.ref.empty();
-      })) {
+  if (std::ranges::any_of(attributes,
+                          [](const Attribute& a) { return !a.ref.empty(); })) {
     form.readable = false;
     return;
   }
-  if (type == "Dropout" && opset_ < kMaskIsBool &&
-      graph_->outputs(node).size() > 1 && graph_->output(node, 1)) {
+  if (type == "Dropout" && opset_ < kMaskIsTrue && has_old_mask(node)) {
     form.readable = false;
   }
   upgrade_gone(type, opset_, form);
@@ -256,6 +254,13 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
     form.attributes.push_back(
         int_attribute("num_outputs", graph_->node(node).output_count));
   }
+}
+
+// Of a Dropout: a mask of another type, or one that may hold something else.
+bool Upgrades::has_old_mask(NodeId node) const {
+  if (graph_->outputs(node).size() < 2) return false;
+  const ValueId mask = graph_->output(node, 1);
+  return mask && (opset_ < kMaskIsBool || graph_->reader_count(mask) > 0);
 }
 
 // Attributes that are inputs now.

@@ -1,7 +1,7 @@
 // Upgrade: nodes of older opsets read as if written at the newest one, and
 // newest forms written at an older one. What moved over time are mostly
-// attributes that became inputs (axes, split, ratio, min and max, pads, ...), and
-// Softmax, which before 13 flattened from its axis on. Reading makes hidden
+// attributes that became inputs (axes, split, ratio, min and max, pads, ...),
+// and Softmax, which before 13 flattened from its axis on. Reading makes hidden
 // constants: initializers without a name that belong to no block's list, so
 // that they are saved only when an edit names and uses them. One Upgrades per
 // Graph; not thread-safe.
@@ -40,6 +40,7 @@ class Upgrades {
 
  private:
   void view_moved(NodeId node, Facts& facts, NewestForm& form);
+  bool has_old_mask(NodeId node) const;
   ValueId hidden(NodeId node, int input, const Tensor& tensor,
                  const void* data);
 
@@ -60,8 +61,7 @@ struct OlderForm {
   std::vector<Attribute> attributes;
 };
 Result<OlderForm> to_opset(const Graph& graph, std::string_view domain,
-                           std::string_view type,
-                           std::vector<ValueId> inputs,
+                           std::string_view type, std::vector<ValueId> inputs,
                            std::vector<Attribute> attributes,
                            std::int64_t opset, Facts& facts);
 

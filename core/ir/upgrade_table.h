@@ -132,6 +132,8 @@ inline constexpr std::array<std::string_view, 20> kAxisOps = {
 
 // From here on the mask of a Dropout is bool; before it had the data's type.
 inline constexpr int kMaskIsBool = 10;
+// From here on a mask without training is all true; before it runtimes differ.
+inline constexpr int kMaskIsTrue = 12;
 // From here on a Split without sizes says how many parts there are.
 inline constexpr int kSplitCounts = 18;
 // Up to here several outputs of a BatchNormalization meant training.

@@ -155,6 +155,11 @@ TEST_CASE("what an op once was otherwise") {
         "(x, float {0.5})");
   CHECK(newest(6, "y = Dropout(x)") == "unreadable");  // in training
   CHECK(newest(7, "y = Dropout(x)") == "(x)");
+  CHECK(newest(9, "y, m = Dropout(x)") == "unreadable");  // floats
+  CHECK(newest(11, "y, m = Dropout(x)") == "(x)");
+  // All false in ONNX Runtime, all true from opset 12 on.
+  CHECK(newest(11, "y, m = Dropout(x) n = Not(m)") == "unreadable");
+  CHECK(newest(12, "y, m = Dropout(x) n = Not(m)") == "as it is");
   CHECK(newest(8, "y = BatchNormalization <spatial = 1> (x, s, s, s, s)") ==
         "(x, s, s, s, s)");
   CHECK(newest(8, "y = BatchNormalization <spatial = 0> (x, s, s, s, s)") ==
