@@ -14,6 +14,7 @@ SessionScope::SessionScope(Runtime& rt, const SessionStart& start)
   session.graph = start.graph;
   session.facts = start.facts;
   session.edit = start.edit;
+  session.transactions = start.transactions;
   session.warnings = start.warnings;
   session.epochs.push_back(epoch_);
 }
@@ -23,13 +24,16 @@ SessionScope::~SessionScope() {
   Session& session = rt_.session;
   session.stage = Stage::kNone;
   session.edit = nullptr;
+  session.transactions = nullptr;
   session.members.clear();
   session.epochs.clear();
   session.rejection.reset();
   session.refusal.reset();
   session.error.reset();
+  session.failure.reset();
   session.upgrades.reset();
   session.not_taken.clear();
+  session.attempting = false;
   session.changed = false;
   session.has_cache = false;
   session.symbol.reset();

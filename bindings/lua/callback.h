@@ -23,6 +23,7 @@ struct SessionStart {
   ir::Graph* graph = nullptr;
   ir::Facts* facts = nullptr;
   rewrite::Edit* edit = nullptr;
+  rewrite::Transactions* transactions = nullptr;
   std::vector<rewrite::Warning>* warnings = nullptr;
 };
 

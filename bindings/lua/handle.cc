@@ -46,7 +46,8 @@ void push_cache(Runtime& rt, lua_State* state) {
 void push_cached(Runtime& rt, lua_State* state, const Handle& handle, int key) {
   push_cache(rt, state);
   lua_rawgeti(state, -1, key);
-  if (lua_isnil(state, -1)) {
+  const auto* kept = static_cast<const Handle*>(lua_touserdata(state, -1));
+  if (kept == nullptr || !rt.alive(kept->epoch)) {
     lua_pop(state, 1);
     push_handle(rt, state, handle);
     lua_pushvalue(state, -1);
@@ -122,8 +123,14 @@ bool check_alive(Runtime& rt, const Handle& handle) {
     removed =
         handle.id >= graph.node_count() || graph.node(handle.node()).removed;
   }
-  if (removed) fail(rt, name + " is no longer in the graph");
-  return !removed;
+  if (!removed) return true;
+  // By an earlier part of this pass, which knew nothing of this one.
+  if (rt.session.attempting) {
+    reject(rt, name + " is no longer in the graph");
+  } else {
+    fail(rt, name + " is no longer in the graph");
+  }
+  return false;
 }
 
 const Handle* check_handle(Runtime& rt, lua_State* state, int index,

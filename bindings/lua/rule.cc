@@ -61,7 +61,7 @@ class LuaRule final : public rewrite::Rule {
   Result<std::optional<Rejection>> apply(
       std::span<rewrite::Candidate* const> candidates,
       rewrite::Edit& edit) override;
-  Result<Passed> pass(rewrite::Edit& edit) override;
+  Status pass(rewrite::Transactions& transactions) override;
 
  private:
   void prepare(lua_State* state);
@@ -249,23 +249,26 @@ Result<std::optional<Rejection>> LuaRule::replace() {
 
 // --- pass ---------------------------------------------------------------------
 
-Result<rewrite::Rule::Passed> LuaRule::pass(rewrite::Edit& edit) {
+Status LuaRule::pass(rewrite::Transactions& transactions) {
   if (!prepared_) return prepared_.error();
-  if (!pass_) return Passed(false);
+  if (!pass_) return {};
+  rewrite::Edit& edit = transactions.edit();
   Runtime& rt = runtime();
   const SessionScope scope(rt, {.stage = Stage::kPass,
                                 .frame = &frame_,
                                 .graph = &edit.graph(),
                                 .facts = &edit.facts(),
-                                .edit = &edit});
+                                .edit = &edit,
+                                .transactions = &transactions});
   auto ended = pass_.call(sandbox_, [&](lua_State* state) {
     push_handle(rt, state, {.kind = HandleKind::kGraph});
     lua_rawgeti(state, LUA_REGISTRYINDEX, rt.builders);
     lua_rawgeti(state, LUA_REGISTRYINDEX, frame_.options);
   });
+  if (rt.session.failure) return *std::exchange(rt.session.failure, {});
   if (!ended) return ended.error();
-  if (*ended) return Passed(std::move(**ended));
-  return Passed(rt.session.changed);
+  if (!*ended && !rt.session.changed) return {};
+  return transactions.end({}, std::move(*ended));
 }
 
 }  // namespace

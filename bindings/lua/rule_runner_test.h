@@ -20,7 +20,7 @@
 
 namespace ruleengine::lua {
 
-// What came of one attempt.
+// What came of one attempt to rewrite.
 struct Attempted {
   bool fired = false;
   std::optional<rewrite::Rejection> rejection;
@@ -90,18 +90,10 @@ class RuleRunner {
 
   // The rule's `pass`.
   Attempted pass() {
-    Attempted out;
-    rewrite::Edit edit(graph(), facts(), {.rule = rule().qualified()});
-    auto changed = rule().pass(edit);
-    if (!changed.ok()) return out.error = changed.error(), out;
-    if (auto* rejection = std::get_if<rewrite::Rejection>(&*changed)) {
-      return out.rejection = std::move(*rejection), out;
-    }
-    if (!std::get<bool>(*changed)) return out;
-    edit.remove_dead({});
-    out.rejection = edit.commit();
-    out.fired = !out.rejection;
-    return out;
+    Passing passing(graph(), facts(), rule());
+    Status status = rule().pass(passing);
+    if (!status) passing.out.error = status.error();
+    return passing.out;
   }
 
   // The live nodes' ops in topological order: "MatMul Add".
@@ -127,6 +119,36 @@ class RuleRunner {
   std::vector<std::string> keys;  // of the last attempt
 
  private:
+  // Keeps the first rejection.
+  struct Passing : rewrite::Transactions {
+    Passing(ir::Graph& g, ir::Facts& f, const rewrite::Rule& r)
+        : graph(g), facts(f), rule(r) {
+      open();
+    }
+    void open() {
+      current.reset();
+      current.emplace(graph, facts,
+                      rewrite::Provenance{.rule = rule.qualified()});
+    }
+    rewrite::Edit& edit() override { return *current; }
+    Status end(ir::NodeId, std::optional<rewrite::Rejection> why) override {
+      if (!why) {
+        current->remove_dead({});
+        why = current->commit();
+      }
+      out.fired = out.fired || current->changed();
+      if (!out.rejection) out.rejection = std::move(why);
+      open();
+      return {};
+    }
+
+    ir::Graph& graph;
+    ir::Facts& facts;
+    const rewrite::Rule& rule;
+    std::optional<rewrite::Edit> current;
+    Attempted out;
+  };
+
   void apply(const std::vector<match::Match>& found,
              const std::vector<std::unique_ptr<rewrite::Candidate>>& candidates,
              Attempted& out) {

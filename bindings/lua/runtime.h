@@ -55,6 +55,7 @@ struct Session {
   ir::Graph* graph = nullptr;
   ir::Facts* facts = nullptr;
   rewrite::Edit* edit = nullptr;  // only where something may be built
+  rewrite::Transactions* transactions = nullptr;  // of a pass
   std::vector<rewrite::Warning>* warnings = nullptr;
   std::vector<Member> members;
   // Handles carry the epoch they were made in; these are alive. Ascending, the
@@ -65,6 +66,8 @@ struct Session {
   std::optional<rewrite::Rejection> rejection;  // `need`
   std::optional<rewrite::Rejection> refusal;    // `refuse`: when `where` ends
   std::optional<Diagnostic> error;  // details of the error being raised
+  std::optional<Diagnostic> failure;  // of a transaction: the run is over
+  bool attempting = false;          // a pass is in a part of its own
   bool changed = false;             // a pass replaced something
   bool has_cache = false;           // handles of this session are being kept
   std::optional<ir::Dim> symbol;    // the last dimension given that is no number

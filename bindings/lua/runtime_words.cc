@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/lua/attempt.h"
 #include "bindings/lua/float_word.h"
 #include "bindings/lua/handle.h"
 #include "bindings/lua/match_value.h"
@@ -145,6 +146,8 @@ void install_runtime_words(lua_State* state) {
   push_function(state, rt, entry<refuse>);
   lua_setfield(state, -2, "refuse");
   install_float_word(state);
+  push_function(state, rt, entry<attempt>);
+  lua_setfield(state, -2, "attempt");
 }
 
 }  // namespace ruleengine::lua

@@ -258,6 +258,23 @@ int Sandbox::stop(lua_State* state) {
   return meter.raise(state);
 }
 
+bool Sandbox::call_until_stop(lua_State* state, int arguments) {
+  Meter& meter = Meter::of(state);
+  int status = 0;
+  {
+    Nested nested(state);
+    const int depth = meter.nesting;
+    status = lua_pcall(state, arguments, 0, 0);
+    meter.nesting = depth;
+  }
+  if (status == 0) return true;
+  if (meter.spent() != Meter::Spent::kStopped) return lua_error(state) != 0;
+  lua_pop(state, 1);
+  of(state).impl_->stopped = false;
+  meter.go_on(state);
+  return false;
+}
+
 bool Sandbox::stopped() const { return impl_->stopped; }
 
 void Sandbox::charge(lua_State* state, std::size_t work) {

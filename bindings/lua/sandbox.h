@@ -84,6 +84,9 @@ class Sandbox {
   // Ends the whole call quietly, past every pcall of rule code; call() then
   // fails and stopped() is true until the next one. Never returns.
   static int stop(lua_State* state);
+  // Calls the function below its `arguments` on the stack; false when stop()
+  // ended it, which goes no further then. Any other error does.
+  static bool call_until_stop(lua_State* state, int arguments);
   bool stopped() const;
 
   // Accounts for `work` bytes or steps done in C++ and ends the call when its

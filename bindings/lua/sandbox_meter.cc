@@ -163,6 +163,12 @@ int Meter::raise(lua_State* state) {
   return lua_error(state);
 }
 
+void Meter::go_on(lua_State* state) {
+  spent_ = Spent::kNothing;
+  place_.clear();
+  arm(state, lines_);
+}
+
 Nested::Nested(lua_State* state) : meter_(Meter::of(state)) {
   if (meter_.nesting >= kMaxNesting) {
     luaL_error(state, "calls inside of calls go deeper than %d", kMaxNesting);

@@ -43,6 +43,7 @@ class Meter {
   // Raises the error that no pcall keeps.
   int raise(lua_State* state);
   void stop() { spent_ = Spent::kStopped; }
+  void go_on(lua_State* state);  // after a stop
 
   Spent spent() const { return spent_; }
   std::size_t bytes() const { return bytes_; }

@@ -135,6 +135,10 @@ void Edit::undo() {
   if (!journal_->done) journal_->undo();
 }
 
+bool Edit::empty() const {
+  return journal_->log.size() == 0 && !journal_->failure;
+}
+
 bool Edit::changed() const { return journal_->changed; }
 
 std::span<const ir::NodeId> Edit::touched() const { return journal_->touched; }

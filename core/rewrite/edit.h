@@ -108,6 +108,8 @@ class Edit {
   std::optional<Rejection> rehearse();
   void undo();
 
+  // Nothing was built or changed so far.
+  bool empty() const;
   // False after a commit that found nothing changed and left no trace.
   bool changed() const;
   // After commit: what changed, for rematching: new nodes, nodes whose inputs

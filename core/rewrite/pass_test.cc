@@ -38,6 +38,34 @@ TEST_CASE("a pass runs until it has nothing to change") {
   CHECK(report->rules[0].rewrites == 3);
 }
 
+TEST_CASE("each transaction of a pass stands for itself") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 3)}, "y"));
+  TestRule::Parts part{.name = "p", .transactions = [](Transactions& all) {
+                         ir::Graph& g = all.edit().graph();
+                         for (std::size_t i = 0; i < g.node_count(); ++i) {
+                           const NodeId n(i);
+                           if (!g.op(n).standard("Relu")) continue;
+                           Edit& e = all.edit();
+                           e.replace(g.output(n), g.input(n, 0));
+                           std::optional<Rejection> why;
+                           if (i == 1) why = {"not this one", "i"};
+                           if (auto s = all.end(n, why); !s) return s;
+                         }
+                         return Status();
+                       }};
+  Runner r({part});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "v1 = Relu(x); y = Neg(v1)");
+  const RuleReport& rule = report->rules[0];
+  CHECK(rule.rewrites == 2);
+  CHECK(rule.matches == 3);
+  REQUIRE(rule.rejected.size() == 1);
+  CHECK(rule.rejected[0].reason == "not this one");
+  CHECK(rule.rejected[0].node != "");
+}
+
 // A pass over the first node of that type.
 TestRule::Parts pass_at(std::string name, std::string type,
                         std::function<void(Edit&, NodeId)> change) {

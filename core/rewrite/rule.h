@@ -46,6 +46,19 @@ struct Warning {
   std::string message;  // "Skipping attend at ...: reason"
 };
 
+// What a pass does: one transaction after another, of which one is open. Kept
+// ones stay, whatever becomes of the pass.
+class Transactions {
+ public:
+  virtual ~Transactions() = default;
+
+  virtual Edit& edit() = 0;  // the open one
+  // Keeps what it did, or undoes it for a reason, which is reported as met at
+  // `node` (invalid: the whole graph); the next one is open then. A Diagnostic
+  // ends the run.
+  virtual Status end(ir::NodeId node, std::optional<Rejection> rejection) = 0;
+};
+
 class Rule {
  public:
   virtual ~Rule() = default;
@@ -81,10 +94,9 @@ class Rule {
   virtual Result<std::optional<Rejection>> apply(
       std::span<Candidate* const> candidates, Edit& edit) = 0;
 
-  // `pass(graph)`: whether it changed something, or why all that it did is to be
-  // dropped; a rule without one changes nothing.
-  using Passed = std::variant<bool, Rejection>;
-  virtual Result<Passed> pass(Edit& edit) = 0;
+  // `pass(graph)`: ends each transaction that did something; a rule without one
+  // does nothing.
+  virtual Status pass(Transactions& transactions) = 0;
 };
 
 }  // namespace ruleengine::rewrite

@@ -16,13 +16,6 @@ using ir::ValueId;
 constexpr std::size_t kMaxBelow = 256;
 // Nor is what lies below a value with more readers.
 constexpr std::uint32_t kMaxFanOut = 16;
-// Sweeps in which a `pass` may change something while the graph does not
-// shrink: so many, and some for each node. What comes again is found much
-// sooner.
-constexpr std::uint64_t kMostPasses = 10'000;
-constexpr int kFreePasses = 8;  // nobody looks at the graph for so few
-constexpr std::uint64_t kPassesPerNode = 4;
-
 // The least key among the producers of what is replaced.
 std::uint64_t rank_of(const ir::Graph& graph,
                       std::span<const match::Match* const> matches) {
@@ -78,7 +71,7 @@ Sweep::Sweep(RunState& state, GraphRun& run, const Stage& stage)
       graph_(run.graph),
       stage_(stage),
       worklist_(run.graph),
-      most_passes_(kMostPasses + kPassesPerNode * graph_.live_node_count()) {}
+      nodes_at_first_(graph_.live_node_count()) {}
 
 Status Sweep::run(Standing& standing) {
   standing_ = &standing;
@@ -101,17 +94,6 @@ Status Sweep::run(Standing& standing) {
   }
 }
 
-// Rewrites at a node are followed by their lineage; what a pass does may be
-// anywhere, so that the whole graph is looked at.
-Status Sweep::check_passes() {
-  if (++passes_ <= kFreePasses) return {};
-  if (circling_.sees(print_of_graph(graph_), state_.rewrites_of)) {
-    return state_.endless(circling_.then(), true);
-  }
-  if (!patience_.is_over(graph_.live_node_count(), most_passes_)) return {};
-  return state_.endless(circling_.then(), false);
-}
-
 Result<bool> Sweep::enable() {
   passing_.clear();
   for (std::uint32_t rule : stage_.all) {
@@ -130,29 +112,6 @@ Result<bool> Sweep::enable() {
     any_grouped_ |= grouped_.back();
   }
   return !passing_.empty();
-}
-
-Result<bool> Sweep::passes() {
-  bool changed = false;
-  for (std::uint32_t rule : passing_) {
-    Rule& r = *state_.rules[rule];
-    const Clock::time_point start = Clock::now();
-    Edit edit(graph_, *run_.facts, {.rule = r.qualified(), .meta = r.meta()},
-              &run_.workspace);
-    auto did = r.pass(edit);
-    if (!did) return did.error();
-    if (auto* rejection = std::get_if<Rejection>(&*did)) {
-      standing_->reject(rule, "", std::move(*rejection));
-    } else if (std::get<bool>(*did)) {
-      const auto kept = settle(rule, edit, {}, {}, 1);
-      if (!kept) return kept.error();
-      changed |= *kept;
-    }
-    state_.seconds_of[rule] += seconds_since(start);
-    if (auto late = state_.options.limits.check_time(); !late)
-      return late.error();
-  }
-  return changed;
 }
 
 Result<bool> Sweep::once() {
@@ -241,30 +200,29 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   Edit edit = open_edit(run_, r, matches, consumed, context);
   auto rejection = r.apply(candidates, edit);
   if (!rejection) return rejection.error();
+  if (!*rejection) {
+    edit.remove_dead(consumed);
+    *rejection = edit.commit();
+  }
   if (*rejection) {
     standing_->reject(rule, label, std::move(**rejection));
     return false;
   }
-  return settle(rule, edit, root, consumed, matches.size());
+  if (!edit.changed()) return false;
+  if (Status s = note(rule, edit, root, consumed, matches.size()); !s) {
+    return s.error();
+  }
+  return true;
 }
 
-Result<bool> Sweep::settle(std::uint32_t rule, Edit& edit, NodeId root,
-                           std::span<const NodeId> consumed,
-                           std::size_t matches) {
-  const std::string label = root ? node_label(graph_, root) : std::string();
-  edit.remove_dead(consumed);
-  if (auto rejection = edit.commit()) {
-    standing_->reject(rule, label, std::move(*rejection));
-    return false;
-  }
-  if (!edit.changed()) return false;
-  if (Status s = state_.count(rule, matches); !s) return s.error();
+Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,
+                   std::span<const NodeId> consumed, std::size_t matches) {
+  if (Status s = state_.count(rule, matches); !s) return s;
   const auto circle = run_.lineage.note(
       {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});
   if (circle) return state_.circle(run_, *circle);
   touch(edit);
-  if (Status s = check_after_edit(run_); !s) return s.error();
-  return true;
+  return check_after_edit(run_);
 }
 
 // What the edit touched, and what a match could reach it from, is looked at

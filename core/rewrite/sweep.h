@@ -30,17 +30,20 @@ class Sweep {
   };
 
   Result<bool> enable();
+  // passes.cc
+  class Passing;
   Result<bool> passes();
   Status check_passes();
+
   Result<bool> once();
   Status look(ir::NodeId root);
   Result<std::unique_ptr<Candidate>> filter(const match::Match& match);
   // True when the graph changed.
   Result<bool> apply(std::uint32_t rule, std::span<Candidate* const> candidates,
                      std::span<const match::Match* const> matches);
-  Result<bool> settle(std::uint32_t rule, Edit& edit, ir::NodeId root,
-                      std::span<const ir::NodeId> consumed,
-                      std::size_t matches);
+  // An edit that was committed and changed something.
+  Status note(std::uint32_t rule, const Edit& edit, ir::NodeId root,
+              std::span<const ir::NodeId> consumed, std::size_t matches);
   void touch(const Edit& edit);
   Status match_at(ir::NodeId root, const match::RuleMask& mask);
 
@@ -66,7 +69,7 @@ class Sweep {
   Standing* standing_ = nullptr;
   Circling circling_;
   Patience patience_;
-  std::uint64_t most_passes_;
+  std::size_t nodes_at_first_;
   int passes_ = 0;
   std::vector<match::Match> found_;
   // By node: the version of the run when an edit last touched it.

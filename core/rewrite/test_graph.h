@@ -199,6 +199,7 @@ class TestRule : public Rule {
         rewrite;
     std::function<std::string(const Match&, ir::Graph&)> key;
     std::function<bool(Edit&)> pass;
+    std::function<Status(Transactions&)> transactions;  // for `pass`
     Phase phase = Phase::kCanonical;
     std::vector<std::string> after;
   };
@@ -242,8 +243,10 @@ class TestRule : public Rule {
     return parts_.rewrite(matches, edit);
   }
 
-  Result<Passed> pass(Edit& edit) override {
-    return Passed(parts_.pass && parts_.pass(edit));
+  Status pass(Transactions& transactions) override {
+    if (parts_.transactions) return parts_.transactions(transactions);
+    if (!parts_.pass || !parts_.pass(transactions.edit())) return {};
+    return transactions.end({}, {});
   }
 
   int filtered = 0;
