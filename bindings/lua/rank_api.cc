@@ -72,11 +72,15 @@ void set_axes(Runtime& rt, lua_State* state,
 
 void push_chain(Runtime& rt, lua_State* state,
                 const analysis::ResidualChain& chain) {
-  lua_createtable(state, 0, 7);
+  lua_createtable(state, 0, 8);
   push_group(rt, state, chain.group);
   lua_setfield(state, -2, "ranks");
-  lua_pushinteger(state, static_cast<lua_Integer>(chain.place) + 1);
-  lua_setfield(state, -2, "place");
+  push_node(rt, state, chain.sum);
+  lua_setfield(state, -2, "sum");
+  if (chain.place) {
+    lua_pushinteger(state, static_cast<lua_Integer>(*chain.place) + 1);
+    lua_setfield(state, -2, "place");
+  }
   push_nodes(rt, state, chain.nodes);
   lua_setfield(state, -2, "nodes");
   lua_createtable(state, 0, static_cast<int>(chain.shares.size()));
@@ -142,7 +146,9 @@ int residual_chains(Runtime& rt, lua_State* state) {
   analysis::ChainOptions options;
   if (!read_options(rt, state, options)) return kFailed;
   const ir::Graph& graph = *rt.session.graph;
-  Sandbox::charge(state, graph.node_count());
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    Sandbox::charge(state, 1 + graph.inputs(ir::NodeId(i)).size());
+  }
   const auto chains =
       analysis::residual_chains(graph, *rt.session.facts, options);
   luaL_checkstack(state, 8, "chains");

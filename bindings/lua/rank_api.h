@@ -19,7 +19,9 @@ void push_layout(Runtime& rt, lua_State* state, const ir::Layout& layout);
 int along(Runtime& rt, lua_State* state);
 
 // graph:residual_chains{entry = false, uneven = false}: a list of
-//   ranks, place    the group, and this rank's place in it, from 1
+//   sum             the node that it begins at, the first sum over the ranks
+//   ranks, place    the group, and this rank's place in it, from 1; nil where
+//                   the model does not say which rank it is
 //   nodes           in computation order: what brings in shares, what works on
 //                   them
 //   axes            value -> axis along which there is a share of it

@@ -373,6 +373,10 @@ bool is_linear(const ir::Op& op) {
   }
 }
 
+bool reads_type_only(const ir::Op& op, std::size_t input) {
+  return op.standard("CastLike") && input == 1;
+}
+
 bool is_normalizing(const ir::Op& op) {
   const Row* row = find_row(op);
   return row != nullptr &&

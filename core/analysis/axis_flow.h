@@ -47,6 +47,9 @@ bool has_axis_flow(const ir::Op& op);
 // Sums, scalings, casts and views: what a residual stays a residual through.
 bool is_linear(const ir::Op& op);
 
+// Whether the node asks no more of this input than its type.
+bool reads_type_only(const ir::Op& op, std::size_t input);
+
 // Norms over a last axis, and reductions, which norms are made of.
 bool is_normalizing(const ir::Op& op);
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <ranges>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "core/analysis/axis_flow.h"
 #include "core/analysis/communication.h"
@@ -15,42 +18,101 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr int kNoShare = ChainMarks::kNoShare;
+// Of a value on the chain.
+struct State {
+  static constexpr int kNoShare = -1;
+  int axis = kNoShare;
+  bool entry = false;
+  bool normed = false;         // a norm made it
+  bool leads = false;          // a norm comes of it
+  std::uint32_t readings = 0;  // operands of nodes that work on shares
+  bool is_residual() const { return !normed && !entry; }
+};
 
 class Ends {
  public:
-  Ends(ChainMarks& marks, ResidualChain& chain)
-      : marks_(marks), chain_(chain) {}
+  Ends(const ir::Graph& graph, ir::Facts& facts, Trace trace)
+      : graph_(graph),
+        facts_(facts),
+        chain_(std::move(trace.chain)),
+        leaves_(std::move(trace.leaves)) {
+    for (const Share& s : trace.values) states_[s.value].axis = s.axis;
+    for (const Share& s : chain_.entries) states_[s.value].entry = true;
+    inside_.insert(chain_.nodes.begin(), chain_.nodes.end());
+    for (NodeId node : chain_.nodes) {
+      for (const ir::Operand& o : graph_.inputs(node)) {
+        if (State* state = share(o.value)) ++state->readings;
+      }
+    }
+  }
 
-  void settle(std::span<const ChainLeaf> leaves) {
+  ResidualChain settle() && {
     check_operands();
     find_normed();
-    for (const ChainLeaf& leaf : leaves) give_up(leaf.value, leaf.reason);
+    for (const ChainLeaf& leaf : leaves_) give_up(leaf.value, leaf.reason);
     drop_side_ways();
     trim_ends();
-    std::erase_if(chain_.nodes,
-                  [&](NodeId n) { return !marks_.inside[n.index()]; });
+    std::erase_if(chain_.nodes, [&](NodeId n) { return !inside_.contains(n); });
     list_shares();
     check_exits();
+    const auto norms = [&](NodeId n) { return is_normalizing(graph_.op(n)); };
+    if (std::ranges::none_of(chain_.nodes, norms)) {
+      breaks(graph_.output(chain_.sum), "there is no norm in it");
+    }
+    return std::move(chain_);
   }
 
  private:
+  // nullptr where there is no share of the value.
+  State* share(ValueId value) {
+    if (!value) return nullptr;
+    const auto at = states_.find(value);
+    const bool has = at != states_.end() && at->second.axis != State::kNoShare;
+    return has ? &at->second : nullptr;
+  }
+
+  // The shares that a node works on.
+  template <typename Do>
+  void each_operand(NodeId node, Do&& act) {
+    const auto inputs = graph_.inputs(node);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      State* state = share(inputs[i].value);
+      if (state == nullptr || reads_type_only(graph_.op(node), i)) continue;
+      act(i, inputs[i].value, *state);
+    }
+  }
+  template <typename Do>
+  void each_result(NodeId node, Do&& act) {
+    for (ValueId v : graph_.outputs(node)) {
+      if (State* state = share(v)) act(v, *state);
+    }
+  }
+
+  void breaks(ValueId culprit, std::string reason) {
+    break_chain(chain_, culprit, std::move(reason));
+  }
+
+  // It works on whole tensors.
+  void leave(NodeId node) {
+    inside_.erase(node);
+    for (const ir::Operand& o : graph_.inputs(node)) {
+      const auto at = o.value ? states_.find(o.value) : states_.end();
+      if (at != states_.end()) --at->second.readings;
+    }
+  }
+
   // A node may read one value in two places, which mean two axes.
   void check_operands() {
     for (NodeId node : chain_.nodes) {
-      if (!has_axis_flow(marks_.graph.op(node))) continue;
+      if (!has_axis_flow(graph_.op(node))) continue;
       std::optional<AxisFlow> flow;
-      const auto inputs = marks_.graph.inputs(node);
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const int axis =
-            inputs[i].value ? marks_.axis[inputs[i].value.index()] : kNoShare;
-        if (axis == kNoShare) continue;
-        if (!flow)
-          flow = axis_flow(marks_.graph, marks_.facts, node, {false, i}, axis);
-        if (!flow || flow->inputs[i] != axis) {
-          break_chain(chain_, inputs[i].value, kTwoTokenAxes);
+      bool asked = false;
+      each_operand(node, [&](std::size_t i, ValueId value, const State& s) {
+        if (!std::exchange(asked, true)) {
+          flow = axis_flow(graph_, facts_, node, {false, i}, s.axis);
         }
-      }
+        if (!flow || flow->inputs[i] != s.axis) breaks(value, kTwoTokenAxes);
+      });
     }
   }
 
@@ -58,24 +120,20 @@ class Ends {
   // where all its terms are.
   void find_normed() {
     for (NodeId node : chain_.nodes) {
-      const ir::Op& op = marks_.graph.op(node);
+      const ir::Op& op = graph_.op(node);
       const bool is_sum =
           op.standard("Add") || op.standard("Sub") || op.standard("Sum");
       bool any = is_normalizing(op), all = true;
-      for (const ir::Operand& o : marks_.graph.inputs(node)) {
-        if (!o.value || marks_.axis[o.value.index()] == kNoShare) continue;
-        any = any || marks_.normed[o.value.index()];
-        all = all && marks_.normed[o.value.index()];
-      }
+      each_operand(node, [&](std::size_t, ValueId, const State& s) {
+        any = any || s.normed;
+        all = all && s.normed;
+      });
       const bool normed = is_normalizing(op) || (is_sum ? all && any : any);
-      const auto outputs = marks_.graph.outputs(node);
-      for (std::size_t i = 0; i < outputs.size(); ++i) {
-        if (outputs[i]) marks_.normed[outputs[i].index()] = normed;
-      }
+      each_result(node, [&](ValueId, State& s) { s.normed = normed; });
       if (const int sum = sum_output(op); sum > 0) {
-        const ValueId residual =
-            marks_.graph.output(node, static_cast<std::size_t>(sum));
-        if (residual) marks_.normed[residual.index()] = false;
+        State* residual =
+            share(graph_.output(node, static_cast<std::size_t>(sum)));
+        if (residual != nullptr) residual->normed = false;
       }
     }
   }
@@ -92,51 +150,45 @@ class Ends {
     while (!whole.empty()) {
       const ValueId v = whole.back();
       whole.pop_back();
-      marks_.axis[v.index()] = kNoShare;
-      for (auto u = marks_.graph.first_use(v); u;
-           u = marks_.graph.next_use(u)) {
-        const NodeId user = marks_.graph.operand(u).user;
-        if (!marks_.inside[user.index()]) continue;
-        marks_.inside[user.index()] = false;
-        for (const ir::Operand& o : marks_.graph.inputs(user)) {
-          if (!o.value || marks_.axis[o.value.index()] == kNoShare) continue;
-          if (!marks_.normed[o.value.index()])
-            break_chain(chain_, value, reason);
+      State* state = share(v);
+      if (state == nullptr) continue;
+      state->axis = State::kNoShare;
+      for (auto u = graph_.first_use(v); u; u = graph_.next_use(u)) {
+        const NodeId user = graph_.operand(u).user;
+        if (!inside_.contains(user) ||
+            reads_type_only(graph_.op(user), graph_.operand_index(u))) {
+          continue;
         }
-        for (ValueId out : marks_.graph.outputs(user)) {
-          if (out && marks_.axis[out.index()] != kNoShare) whole.push_back(out);
-        }
+        leave(user);
+        each_operand(user, [&](std::size_t, ValueId, const State& s) {
+          if (s.is_residual()) breaks(value, reason);
+        });
+        each_result(user, [&](ValueId out, State&) { whole.push_back(out); });
       }
     }
   }
 
   std::string other_reader(NodeId node) const {
-    return marks_.graph.describe(node) + " reads the residual too";
+    return graph_.describe(node) + " reads the residual too";
   }
 
   // What is neither residual nor norm, nor leads to one, is another reader.
   void drop_side_ways() {
-    std::vector<bool>& leads = marks_.leads;
     for (NodeId node : std::views::reverse(chain_.nodes)) {
-      if (!marks_.inside[node.index()]) continue;
-      const ir::Op& op = marks_.graph.op(node);
-      const auto reaches = [&](ValueId v) {
-        return v && (marks_.normed[v.index()] || leads[v.index()]);
-      };
-      const bool on_the_way =
-          is_normalizing(op) ||
-          std::ranges::any_of(marks_.graph.outputs(node), reaches);
-      if (!on_the_way && !is_linear(op) && !is_collective(op)) {
-        marks_.inside[node.index()] = false;
-        for (ValueId v : marks_.graph.outputs(node)) {
-          if (v && marks_.axis[v.index()] != kNoShare)
-            give_up(v, other_reader(node));
+      if (!inside_.contains(node)) continue;
+      const ir::Op& op = graph_.op(node);
+      bool on_the_way = is_normalizing(op);
+      each_result(node, [&](ValueId, const State& s) {
+        on_the_way = on_the_way || s.normed || s.leads;
+      });
+      if (on_the_way) {
+        each_operand(node,
+                     [](std::size_t, ValueId, State& s) { s.leads = true; });
+      } else if (!is_linear(op) && !is_collective(op)) {
+        leave(node);
+        for (ValueId v : graph_.outputs(node)) {
+          if (v) give_up(v, other_reader(node));
         }
-        continue;
-      }
-      if (!on_the_way) continue;
-      for (const ir::Operand& o : marks_.graph.inputs(node)) {
-        if (o.value) leads[o.value.index()] = true;
       }
     }
   }
@@ -145,46 +197,35 @@ class Ends {
   // on whole tensors: a Cast to a wider type, a DequantizeLinear.
   void trim_ends() {
     for (NodeId node : std::views::reverse(chain_.nodes)) {
-      const ir::Op& op = marks_.graph.op(node);
-      if (!marks_.inside[node.index()] || is_normalizing(op) ||
-          is_collective(op)) {
+      const ir::Op& op = graph_.op(node);
+      if (!inside_.contains(node) || is_normalizing(op) || is_collective(op)) {
         continue;
       }
       double before = 0, after = 0;
       bool is_end = true;
-      for (const ir::Operand& o : marks_.graph.inputs(node)) {
-        if (!o.value || marks_.axis[o.value.index()] == kNoShare) continue;
-        is_end = is_end && marks_.normed[o.value.index()];
-        if (!is_gathered(o.value)) before += bytes(o.value);
-      }
-      for (ValueId v : marks_.graph.outputs(node)) {
-        if (!v || marks_.axis[v.index()] == kNoShare) continue;
-        is_end = is_end && !is_read_inside(v);
+      each_operand(node, [&](std::size_t, ValueId v, const State& s) {
+        is_end = is_end && s.normed;
+        if (!is_gathered(v, s)) before += bytes(v);
+      });
+      each_result(node, [&](ValueId v, const State& s) {
+        is_end = is_end && s.readings == 0;
         after += bytes(v);
-      }
+      });
       if (!is_end || after <= before) continue;
-      marks_.inside[node.index()] = false;
-      for (ValueId v : marks_.graph.outputs(node)) {
-        if (v) marks_.axis[v.index()] = kNoShare;
-      }
+      leave(node);
+      each_result(node, [](ValueId, State& s) { s.axis = State::kNoShare; });
     }
   }
-  bool is_read_inside(ValueId v) const {
-    for (auto u = marks_.graph.first_use(v); u; u = marks_.graph.next_use(u)) {
-      if (marks_.inside[marks_.graph.operand(u).user.index()]) return true;
-    }
-    return false;
+  bool is_gathered(ValueId v, const State& state) const {
+    const ir::Value& value = graph_.value(v);
+    return value.block_output_count > 0 || is_read_outside(v, state);
   }
-  bool is_gathered(ValueId v) const {
-    if (marks_.graph.value(v).block_output_count > 0) return true;
-    for (auto u = marks_.graph.first_use(v); u; u = marks_.graph.next_use(u)) {
-      if (!marks_.inside[marks_.graph.operand(u).user.index()]) return true;
-    }
-    return false;
+  bool is_read_outside(ValueId v, const State& state) const {
+    return graph_.value(v).use_count > state.readings;
   }
   // 0 where nothing is known.
   double bytes(ValueId v) {
-    const ir::Type* type = marks_.tensor(v);
+    const ir::Type* type = ranked_type(facts_, v);
     const auto count = type != nullptr ? known_count(type->dims) : std::nullopt;
     return count ? static_cast<double>(*count) * ir::bit_width(type->elem) / 8
                  : 0;
@@ -192,49 +233,37 @@ class Ends {
 
   void list_shares() {
     for (NodeId node : chain_.nodes) {
-      for (ValueId v : marks_.graph.outputs(node)) {
-        if (v && marks_.axis[v.index()] != kNoShare) {
-          chain_.shares.push_back({v, marks_.axis[v.index()]});
-        }
-      }
+      each_result(node, [&](ValueId v, const State& s) {
+        chain_.shares.push_back({v, s.axis});
+      });
     }
     std::erase_if(chain_.entries, [&](const Share& s) {
-      return marks_.axis[s.value.index()] == kNoShare;
+      const State* state = share(s.value);
+      return state == nullptr || state->readings == 0;
     });
   }
 
   // Only norms, and residuals that are outputs of the model, may be gathered.
   void check_exits() {
-    for (const Share& share : chain_.shares) {
-      if (marks_.normed[share.value.index()]) continue;
-      for (auto u = marks_.graph.first_use(share.value); u;
-           u = marks_.graph.next_use(u)) {
-        if (!marks_.inside[marks_.graph.operand(u).user.index()]) {
-          break_chain(chain_, share.value,
-                      other_reader(marks_.graph.operand(u).user));
-        }
-      }
+    for (const Share& each : chain_.shares) {
+      if (!chain_.broken.empty()) return;
+      const State& state = *share(each.value);
+      if (state.normed || !is_read_outside(each.value, state)) continue;
+      auto u = graph_.first_use(each.value);
+      while (inside_.contains(graph_.operand(u).user)) u = graph_.next_use(u);
+      breaks(each.value, other_reader(graph_.operand(u).user));
     }
   }
 
-  ChainMarks& marks_;
-  ResidualChain& chain_;
+  const ir::Graph& graph_;
+  ir::Facts& facts_;
+  ResidualChain chain_;
+  std::vector<ChainLeaf> leaves_;
+  std::unordered_map<ValueId, State> states_;
+  std::unordered_set<NodeId> inside_;  // nodes that work on shares
 };
 
 }  // namespace
-
-ChainMarks::ChainMarks(const ir::Graph& of, ir::Facts& known)
-    : graph(of),
-      facts(known),
-      axis(of.value_count(), kNoShare),
-      inside(of.node_count(), false),
-      normed(of.value_count(), false),
-      leads(of.value_count(), false) {}
-
-const ir::Type* ChainMarks::tensor(ValueId value) const {
-  const ir::Type* t = facts.type(value);
-  return t != nullptr && t->is_tensor() && t->has_shape ? t : nullptr;
-}
 
 void break_chain(ResidualChain& chain, ValueId culprit, std::string reason) {
   if (!chain.broken.empty()) return;
@@ -242,9 +271,14 @@ void break_chain(ResidualChain& chain, ValueId culprit, std::string reason) {
   chain.culprit = culprit;
 }
 
-void settle_chain(ChainMarks& marks, std::span<const ChainLeaf> leaves,
-                  ResidualChain& chain) {
-  Ends(marks, chain).settle(leaves);
+ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace) {
+  return Ends(graph, facts, std::move(trace)).settle();
+}
+
+const ir::Type* ranked_type(ir::Facts& facts, ValueId value) {
+  const ir::Type* type = facts.type(value);
+  const bool known = type != nullptr && type->is_tensor() && type->has_shape;
+  return known ? type : nullptr;
 }
 
 }  // namespace ruleengine::analysis

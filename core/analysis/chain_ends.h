@@ -1,12 +1,10 @@
 // The ends of a residual chain: once everything that hangs together is known,
 // what of it works on shares, where it is left, and whether it may be. Internal
-// to residual_chains; linear in the chain.
+// to residual_chains; a pure function of graph and chain, linear in the chain.
 #ifndef RULEENGINE_CORE_ANALYSIS_CHAIN_ENDS_H_
 #define RULEENGINE_CORE_ANALYSIS_CHAIN_ENDS_H_
 
-#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/analysis/residual_chains.h"
@@ -15,35 +13,27 @@ namespace ruleengine::analysis {
 
 inline constexpr const char* kTwoTokenAxes = "its tokens lie along two axes";
 
-// What is known of each value and node of one graph, whose chains share none.
-struct ChainMarks {
-  static constexpr int kNoShare = -1;
-
-  ChainMarks(const ir::Graph& of, ir::Facts& known);
-
-  // nullptr where the rank is not known.
-  const ir::Type* tensor(ir::ValueId value) const;
-
-  const ir::Graph& graph;
-  ir::Facts& facts;
-  std::vector<int> axis;     // by value: of the tokens
-  std::vector<bool> inside;  // by node: works on shares
-  std::vector<bool> normed;  // by value: a norm made it
-  std::vector<bool> leads;   // by value: a norm comes of it
-};
-
-// A value on the chain that there is no share of, and why.
+// A value that there is no share of, and why.
 struct ChainLeaf {
   ir::ValueId value;
   std::string reason;
 };
 
+// What hangs together, as it was found: `chain` has its nodes, in computation
+// order, and its entries.
+struct Trace {
+  ResidualChain chain;
+  std::vector<Share> values;  // each once, entries and leaves among them
+  std::vector<ChainLeaf> leaves;
+};
+
 // The first reason stays.
 void break_chain(ResidualChain& chain, ir::ValueId culprit, std::string reason);
 
-// `chain.nodes` are in computation order; fills in the rest.
-void settle_chain(ChainMarks& marks, std::span<const ChainLeaf> leaves,
-                  ResidualChain& chain);
+ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace);
+
+// nullptr where the rank is not known.
+const ir::Type* ranked_type(ir::Facts& facts, ir::ValueId value);
 
 }  // namespace ruleengine::analysis
 

@@ -2,12 +2,16 @@
 // Sums over the ranks enter it, residuals go from one to the next, norms leave
 // it. Each rank may work on its share of the tokens there, all along one chain
 // or nowhere on it: half a chain would send more than none. Found by following
-// the axis of the tokens through the graph, in time linear in its nodes;
-// nothing is changed, and nothing owned beyond the lists.
+// the axis of the tokens through the graph, in time linear in its operands;
+// nothing is changed, and nothing owned beyond the lists, which hold until an
+// edit changes what is on the chain. Norm weights, biases, scales and whatever
+// else a node on it reads beside shares are taken to be the same on all ranks.
+// A graph with a cycle has no chains.
 #ifndef RULEENGINE_CORE_ANALYSIS_RESIDUAL_CHAINS_H_
 #define RULEENGINE_CORE_ANALYSIS_RESIDUAL_CHAINS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,13 +36,16 @@ struct Share {
 };
 
 struct ResidualChain {
-  std::span<const std::int64_t> group;  // an attribute of the model
-  std::int64_t place = 0;               // of this rank in its group
+  ir::NodeId sum;                       // its first all_reduce
+  std::span<const std::int64_t> group;  // an attribute, alive with the Model
+  // Of this rank in its group; none: the model does not say which one it is.
+  std::optional<std::int64_t> place;
   // In computation order: collectives that bring in shares (all_reduce,
   // all_gather), and what works on shares.
   std::vector<ir::NodeId> nodes;
-  std::vector<Share> shares;   // results of nodes that lie on the chain
-  std::vector<Share> entries;  // what each rank takes its share of
+  std::vector<Share> shares;  // results of nodes that lie on the chain
+  // What each rank takes its share of; several chains may share one.
+  std::vector<Share> entries;
   // Why the chain stays as it is, and the value that it breaks at; "" where it
   // may be shared out.
   std::string broken;

@@ -1,12 +1,18 @@
 --- Whole residual chains on each rank's share of the tokens.
 local shard = lib "shard"
 
--- The sizes of v with this many tokens.
+-- The sizes of v with this many tokens; no more than one of the others is not known.
 local function sizes(v, axis, tokens)
   local list = {}
-  for i = 1, v:rank() do list[i] = i == axis + 1 and tokens or v:dim(i - 1) end
+  for i = 1, v:rank() do
+    local size = i == axis + 1 and tokens or v:dim(i - 1)
+    list[i] = type(size) == "number" and size or -1
+  end
   return list
 end
+
+-- The number of this rank; nil where the model does not say it.
+local function own_rank(chain) return chain.place and chain.ranks[chain.place] end
 
 -- How many tokens a rank has of v, the last rank perhaps some that are padding.
 local function share_of(chain, v) return math.ceil(v:dim(chain.axes[v]) / #chain.ranks) end
@@ -30,12 +36,12 @@ end
 local function scatter(op, chain, node)
   local x, v = node.inputs[1], node.outputs[1]
   return shard.scatter(op, padded(op, chain, v, x, shard.axis(x:rank())), sizes(v, chain.axes[v], share_of(chain, v)),
-    chain.ranks[chain.place], chain.ranks)
+    own_rank(chain), chain.ranks)
 end
 
 local function gather(op, chain, v, part)
   local axis = chain.axes[v]
-  local whole = shard.gather(op, part, chain.ranks[chain.place], chain.ranks, axis)
+  local whole = shard.gather(op, part, own_rank(chain), chain.ranks, axis)
   local tokens = v:dim(axis)
   return share_of(chain, v) * #chain.ranks == tokens and whole or op.Slice(whole, {0}, {tokens}, {axis})
 end
@@ -48,13 +54,9 @@ local function on_shares(op, chain, node, part)
   if node.op == "Reshape" then
     return { op.Reshape(part[node.inputs[1]], sizes(v, chain.axes[v], share_of(chain, v))) }
   end
-  local inputs, last = {}, 0
-  for i = 1, #node.inputs do
-    local x = node.inputs[i]
-    inputs[i] = x
-    if x and part[x] then inputs[i], last = part[x], i end
-  end
-  return { node:with(unpack(inputs, 1, last)) }
+  local inputs, shares = node.inputs, {}
+  for i = 1, #inputs do shares[i] = part[inputs[i]] or inputs[i] end
+  return { node:with(shares) }
 end
 
 -- Whether anything outside of the chain reads v.
@@ -90,8 +92,11 @@ return rule {
     f is a whole residual chain: everything between sums over the ranks that works token by token, with the norms whose
     results leave it: sums, norms in one piece or in many, casts, views, quantizers. All of it goes to the shares or nothing
     does: a sum that cannot be shared out, or another reader of a residual, leaves the chain as it was. Each rank works on
-    1/N of the tokens, and of what leaves the chain only the last form is gathered, quantized or not.
-    `entry` lets a chain begin at inputs and constants, which all ranks must have alike: each takes its slice.
+    1/N of the tokens, and of what leaves the chain only the last form is gathered, quantized or not. Each chain is a
+    transaction of its own.
+    Whatever else a node of it reads, norm weights, biases, scales, is taken to be the same on all ranks.
+    `entry` lets a chain begin at inputs and constants, which all ranks must have alike: each takes its slice, so that the
+    collectives must say which rank the program is.
     `uneven` pads the tokens where the ranks do not divide them.]],
   phase = "parallel",
   after = "p3",
@@ -100,7 +105,10 @@ return rule {
 
   pass = function(graph, op, options)
     for _, chain in ipairs(graph:residual_chains{ entry = options.entry, uneven = options.uneven }) do
-      if not chain.broken then share_out(op, chain) end
+      attempt(chain.sum, function()
+        need(not chain.broken, chain.broken, chain.culprit)
+        share_out(op, chain)
+      end)
     end
   end,
 
@@ -148,6 +156,55 @@ return rule {
         to = Constant <value = int64[1] {5}> ()
         axis = Constant <value = int64[1] {1}> ()
         y = Slice(y6, from, to, axis)]], options = { uneven = true } },
+    { "two of one table, whose other chain breaks", [[
+        (float[1,4,8] x, float[1,4,8] x2, float[1,4,8] table, float[8] w) => (float[1,4,8] y, float[1,4,8] y2, float[1,4,8] z) {
+          s = tensor_cast.all_reduce <rank = 1, rank_group = [0,1]> (x)
+          t = Add(s, table)
+          y = RMSNormalization(t, w)
+          s2 = tensor_cast.all_reduce <rank = 1, rank_group = [0,1]> (x2)
+          t2 = Add(s2, table)
+          y2 = RMSNormalization(t2, w)
+          z = Softmax(t2)
+        }]],
+      [[from = Constant <value = int64[1] {2}> ()
+        to = Constant <value = int64[1] {4}> ()
+        axis = Constant <value = int64[1] {1}> ()
+        own = Slice(table, from, to, axis)
+        s = tensor_cast.reduce_scatter <dim = 1, rank = 1, rank_group = [0,1]> (x)
+        t = Add(s, own)
+        n = RMSNormalization(t, w)
+        y = tensor_cast.all_gather <dim = 1, rank = 1, rank_group = [0,1]> (n)
+        s2 = tensor_cast.all_reduce <rank = 1, rank_group = [0,1]> (x2)
+        t2 = Add(s2, table)
+        y2 = RMSNormalization(t2, w)
+        z = Softmax(t2)]],
+      options = { entry = true } },
+    { "a model that does not say which rank it is", [[
+        (float[1,4,W] x, float[W] w) => (float[1,4,2,V] y) <int64[4] heads = {1,4,2,-1}> {
+          s = tensor_cast.all_reduce <rank_group = [0,1]> (x)
+          n = RMSNormalization(s, w)
+          y = Reshape(n, heads)
+        }]],
+      [[s = tensor_cast.reduce_scatter <dim = 1, rank_group = [0,1]> (x)
+        n = RMSNormalization(s, w)
+        sizes = Constant <value = int64[4] {1,2,2,-1}> ()
+        v = Reshape(n, sizes)
+        y = tensor_cast.all_gather <dim = 1, rank_group = [0,1]> (v)]] },
+    { "nor which slice is its own", [[
+        (float[1,4,8] x, float[1,4,8] table, float[8] w) => (float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank_group = [0,1]> (x)
+          t = Add(s, table)
+          y = RMSNormalization(t, w)
+        }]],
+      rejected = "the model does not say which rank it is", options = { entry = true } },
+    { "sums that say different ranks", [[
+        (float[1,4,8] x, float[1,4,8] x2, float[8] w) => (float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          s2 = tensor_cast.all_reduce <rank = 1, rank_group = [0,1]> (x2)
+          t = Add(s, s2)
+          y = RMSNormalization(t, w)
+        }]],
+      rejected = "its rank is 1, that of the chain 0" },
     { "a residual that something else reads", [[
         (float[1,4,8] x, float[1,4,8] x2, float[8] w) => (float[1,4,8] y, float[1,4,8] z) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
@@ -156,10 +213,6 @@ return rule {
           y = RMSNormalization(t, w)
           z = Softmax(t)
         }]],
-      [[s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
-        s2 = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x2)
-        t = Add(s, s2)
-        y = RMSNormalization(t, w)
-        z = Softmax(t)]] },
+      rejected = "Softmax node of output 'z' reads the residual too" },
   },
 }
