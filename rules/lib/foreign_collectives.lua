@@ -4,7 +4,7 @@ local foreign = {}
 foreign.KINDS = { "all_reduce", "all_gather", "reduce_scatter" }
 
 foreign.options = { all_reduce = "", all_gather = "", reduce_scatter = "", group = "group", sized = false, axis = "axis",
-  ranks = 0, rank = 0, ignored = "" }
+  ranks = 0, rank = { "number" }, ignored = "" }
 
 --- The domain and the type that an option names; nil where it names nothing.
 function foreign.op(name)
@@ -33,6 +33,7 @@ function foreign.group(node, options)
   if type(group) == "table" and #group > 0 then return group end
   local count = type(group) == "number" and group or options.ranks
   need(count >= 1, "the node does not say its ranks, nor does the option `ranks`", node)
+  need(count <= 65536, "nobody has so many ranks", node)
   return foreign.all_ranks(count)
 end
 

@@ -6,22 +6,24 @@ return rule {
     com.microsoft.AllReduce(x)   =>   all_reduce(x)      and so for each op that an option names
 
     `all_reduce`, `all_gather` and `reduce_scatter` name the runtime's ops as domain::Op. Their group is the attribute
-    `group` where the op has it, a list of ranks or how many there are; else `ranks` says how many, and `rank` which of them
-    this program is. The axis is the attribute `axis`, and `ignored` names attributes that do not matter, with commas
-    between; any other stops the rule. A reduction that is no sum stays as it is. `return_collectives`, in
-    a run of its own afterwards, writes them back.]],
+    `group` where the op has it, a list of ranks or how many there are; else `ranks` says how many. `rank` says which of them
+    this program is, and need not be said where nothing is sliced by it. The axis is the attribute `axis`, and `ignored`
+    names attributes that do not matter, with commas between; a node with any other stays as it is, and so does a reduction
+    that is no sum. `return_collectives`, in a run of its own afterwards, writes them back.]],
   phase = "canonical",
   options = foreign.options,
 
   pass = function(graph, op, options)
     for _, kind in ipairs(foreign.KINDS) do
       for _, node in ipairs(foreign.nodes(graph, options[kind])) do
-        local x = node.inputs[1]
-        if x and #node.inputs == 1 and #node.outputs == 1 and foreign.is_sum(node, kind, options) then
-          local attributes = { x, rank = options.rank, rank_group = foreign.group(node, options) }
-          if kind ~= "all_reduce" then attributes.dim = foreign.axis(node, options) end
-          node.outputs[1]:replace_with(op.tensor_cast[kind](attributes))
-        end
+        attempt(node, function()
+          local x = node.inputs[1]
+          if x and #node.inputs == 1 and #node.outputs == 1 and foreign.is_sum(node, kind, options) then
+            local attributes = { x, rank = options.rank, rank_group = foreign.group(node, options) }
+            if kind ~= "all_reduce" then attributes.dim = foreign.axis(node, options) end
+            node.outputs[1]:replace_with(op.tensor_cast[kind](attributes))
+          end
+        end)
       end
     end
   end,
@@ -33,11 +35,22 @@ return rule {
       options = { all_reduce = "com.microsoft::AllReduce", ranks = 2, rank = 1 } },
     { "a gather that says how many they are", [[
         (float[4,8] x) => (float[8,8] y) { y = com.microsoft.AllGather <group_size = 2, axis = 0> (x) }]],
-      "y = tensor_cast.all_gather <dim = 0, rank = 0, rank_group = [0,1]> (x)",
+      "y = tensor_cast.all_gather <dim = 0, rank_group = [0,1]> (x)",
       options = { all_gather = "com.microsoft::AllGather", group = "group_size" } },
     { "an attribute that may mean anything", [[
         (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <group = [0,1], gain = 0.5> (x) }]],
       rejected = "the attribute gain is not known",
+      options = { all_reduce = "acme::AllReduce" } },
+    { "beside one that says no more than its group", [[
+        (float[4,8] x) => (float[4,8] y, float[4,8] z) {
+          y = acme.AllReduce <group = [0,1], gain = 0.5> (x)
+          z = acme.AllReduce <group = [0,1]> (x)
+        }]],
+      "y = acme.AllReduce <group = [0,1], gain = 0.5> (x) z = tensor_cast.all_reduce <rank_group = [0,1]> (x)",
+      options = { all_reduce = "acme::AllReduce" } },
+    { "more ranks than there are", [[
+        (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <group = 1000000000000> (x) }]],
+      rejected = "nobody has so many ranks",
       options = { all_reduce = "acme::AllReduce" } },
     { "a gather along nobody knows what", [[
         (float[4,8] x) => (float[8,8] y) { y = acme.AllGather <group = [0,1]> (x) }]],
