@@ -114,9 +114,13 @@ class Chain(Stack):
             return self.op("Mul", self.op("Cast", whole[0], to=1), whole[1])
         if kind == 3:
             return self.op("Relu", x)
-        if kind == 4:  # another one for each token
-            return self.op("Mul", x, draft.own(*self.sizes[:-1], 1))
+        if kind == 4:
+            return self.op("Mul", x, self.of_tokens(*self.sizes[:-1], 1))
         return x
+
+    def of_tokens(self, *shape):
+        """Another one for each token."""
+        return self.draft.own(*shape)
 
     def added(self, residual, x):
         draft, total = self.draft, self.reduced(x)
@@ -130,13 +134,48 @@ class Chain(Stack):
         return self.op("Add", *self.either_order(residual, total))
 
 
+class Entered(Chain):
+    """One that reads what comes in, the same on all ranks."""
+
+    def __init__(self, draft):
+        super().__init__(draft)
+        self.table = self.of_tokens(*self.sizes)
+
+    def of_tokens(self, *shape):
+        array = self.draft.array(*shape)
+        if self.draft.chance(0.5):
+            return self.draft.given(array)
+        return self.draft.constant(array)
+
+    def added(self, residual, x):
+        if self.draft.chance(0.3):
+            residual = self.op("Add", residual, self.table)
+        return super().added(residual, x)
+
+
 def residual_chain(draft):
     """sequence_parallel/chain."""
     chain = Chain(draft)
     residual = chain.detour(chain.reduced())
     if draft.chance(0.1):
         residual = chain.gathered()
-    x = None
+    layers(chain, residual)
+    return draft.finish(chain.opset)
+
+
+def entered_chains(draft):
+    """The same with `entry`: chains that share what comes in."""
+    chain = Entered(draft)
+    for _ in range(draft.between(1, 2)):
+        start = chain.table if draft.chance(0.3) else chain.op(
+            "Add", *chain.either_order(chain.reduced(), chain.table))
+        layers(chain, start)
+    return draft.finish(chain.opset)
+
+
+def layers(chain, residual):
+    """A stack of them."""
+    draft, x = chain.draft, None
     for _ in range(draft.between(1, 3)):
         x = chain.use(chain.any_norm(residual))
         if draft.chance(0.2) and len(chain.sizes) == 3:  # out the other way
@@ -152,7 +191,6 @@ def residual_chain(draft):
             residual = chain.cast("all_gather", part, dim=chain.axis,
                                   **chain.group)
     chain.any_norm(residual)
-    return draft.finish(chain.opset)
 
 
 def narrowed(draft, x, sizes):

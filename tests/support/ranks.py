@@ -18,6 +18,19 @@ def group_of(rank, group):
     return list(group)
 
 
+def program_of(model, rank):
+    """What one rank runs, where the model is the program of rank 0."""
+    copy = type(model)()
+    copy.CopyFrom(model)
+    for node in copy.graph.node:
+        said = {attribute.name: attribute for attribute in node.attribute}
+        if "rank_group" in said:
+            said["rank"].i = rank
+            said["rank_group"].ints[:] = group_of(
+                rank, list(said["rank_group"].ints))
+    return copy
+
+
 class Collective(OpRun):
     """An op of all ranks; `meet` takes this rank's place in its group and the
     group's values, in order."""
