@@ -1,19 +1,21 @@
-// `ruleengine collectives [RULE...] MODEL...`: what the ranks of each model send
-// to each other, before the rules and after them, and for every residual chain
-// of the model that breaks where it does and why. Without rules, the packs for
+// `ruleengine collectives [RULE...] MODEL...`: what the ranks of each model
+// send to each other, before the rules and after them, and what rules turned
+// down at a collective that is left, and why. Without rules, the packs for
 // serving that ship, sequence parallelism switched on.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "bindings/cli/session.h"
 #include "bindings/cli/target.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/analysis/communication.h"
-#include "core/analysis/residual_chains.h"
 #include "core/io/load.h"
 
 namespace ruleengine::cli {
@@ -29,14 +31,16 @@ struct Sent {
 };
 using Traffic = std::map<std::string, Sent>;
 
-struct Broken {
-  std::string node, value, reason;
+// A rule that would not take one away.
+struct Stays {
+  std::string rule;
+  rewrite::Rejected rejected;
 };
 
 struct Collectives {
   std::string model;
   Traffic before, after;
-  std::vector<Broken> broken;
+  std::vector<Stays> stays;
 };
 
 Traffic traffic_of(const ir::Graph& graph, ir::Facts& facts) {
@@ -63,43 +67,33 @@ Sent total(const Traffic& traffic) {
   return out;
 }
 
-// As the rule about chains was told to look at them.
-analysis::ChainOptions chain_options(const lua::RuleSet& set) {
-  analysis::ChainOptions out;
-  for (const auto& rule : set.rules()) {
-    if (rule->name != "chain") continue;
-    const auto is_set = [&](const char* name) {
-      const auto at = rule->options.find(name);
-      const bool* flag =
-          at == rule->options.end() ? nullptr : std::get_if<bool>(&at->second);
-      return flag != nullptr && *flag;
-    };
-    out = {.entry = is_set("entry"), .uneven = is_set("uneven")};
+// What rules turned down at the collectives that are left.
+std::vector<Stays> what_stays(const ir::Graph& graph,
+                              const rewrite::Report& report) {
+  std::set<std::string> left;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (graph.node(node).removed) continue;
+    if (!analysis::is_collective(graph.op(node))) continue;
+    left.insert(rewrite::node_label(graph, node));
   }
-  return out;
-}
-
-std::vector<Broken> broken_chains(const ir::Graph& graph, ir::Facts& facts,
-                                  const analysis::ChainOptions& options) {
-  std::vector<Broken> out;
-  for (const auto& chain : analysis::residual_chains(graph, facts, options)) {
-    if (chain.broken.empty()) continue;
-    const ir::NodeId maker = graph.producer(chain.culprit);
-    out.push_back({maker ? rewrite::node_label(graph, maker) : "",
-                   rewrite::describe(graph, facts, chain.culprit),
-                   chain.broken});
-  }
-  return out;
-}
-
-// Those that read another runtime's collectives as the engine's own.
-std::vector<rewrite::Rule*> adopting(const Rules& rules) {
-  std::vector<rewrite::Rule*> out;
-  for (std::size_t i = 0; i < rules.pointers.size(); ++i) {
-    if (rules.set->rules()[i]->name == "adopt_collectives") {
-      out.push_back(rules.pointers[i]);
+  std::vector<Stays> out;
+  for (const rewrite::RuleReport& rule : report.rules) {
+    for (const rewrite::Rejected& each : rule.rejected) {
+      if (left.contains(each.node)) out.push_back({rule.name, each});
     }
   }
+  return out;
+}
+
+// Those that read a model as it is meant, another runtime's collectives as the
+// engine's own.
+std::vector<rewrite::Rule*> canonical(const Rules& rules) {
+  std::vector<rewrite::Rule*> out;
+  std::ranges::copy_if(rules.pointers, std::back_inserter(out),
+                       [](const rewrite::Rule* rule) {
+                         return rule->phase() == rewrite::Phase::kCanonical;
+                       });
   return out;
 }
 
@@ -108,18 +102,15 @@ Result<Collectives> examine(const std::string& path, Rules& rules,
   auto model = load_model(path);
   if (!model) return model.error();
   const rewrite::Options engine = engine_options(options);
-  const auto adopted = rewrite::run(**model, adopting(rules), engine);
-  if (!adopted) return adopted.error();
+  const auto read = rewrite::run(**model, canonical(rules), engine);
+  if (!read) return read.error();
   ir::Graph& graph = (*model)->graph;
   Collectives out{.model = path};
-  {
-    const auto facts = engine.facts(graph);
-    out.before = traffic_of(graph, *facts);
-    out.broken = broken_chains(graph, *facts, chain_options(*rules.set));
-  }
+  out.before = traffic_of(graph, *engine.facts(graph));
   const auto report = rewrite::run(**model, rules.pointers, engine);
   if (!report) return report.error();
   out.after = traffic_of(graph, *engine.facts(graph));
+  out.stays = what_stays(graph, *report);
   if (auto status = io::check_intact(**model); !status) return status.error();
   return out;
 }
@@ -135,16 +126,17 @@ Json to_json(const Traffic& traffic) {
 }
 
 Json to_json(const Collectives& each) {
-  Json broken = Json::array();
-  for (const Broken& chain : each.broken) {
-    broken.push_back({{"node", printable(chain.node)},
-                      {"value", printable(chain.value)},
-                      {"reason", chain.reason}});
+  Json rejected = Json::array();
+  for (const auto& [rule, why] : each.stays) {
+    rejected.push_back({{"rule", rule},
+                        {"node", printable(why.node)},
+                        {"reason", printable(why.reason)},
+                        {"value", printable(why.value)}});
   }
   return {{"model", printable(each.model)},
           {"before", to_json(each.before)},
           {"after", to_json(each.after)},
-          {"broken", std::move(broken)}};
+          {"rejected", std::move(rejected)}};
 }
 
 std::string bytes_text(const Sent& sent) {
@@ -182,11 +174,11 @@ void print_text(const Collectives& each) {
   }
   rows.push_back(row("all", total(each.before), total(each.after)));
   fmt::print("{}", table(rows));
-  for (const Broken& chain : each.broken) {
-    fmt::print("a residual chain breaks at {}\n",
-               chain.node.empty() ? "an input" : printable(chain.node));
-    fmt::print("  value:   {}\n", printable(chain.value));
-    fmt::print("  reason:  {}\n", chain.reason);
+  for (const auto& [rule, why] : each.stays) {
+    fmt::print("{} stays\n", printable(why.node));
+    fmt::print("  rule:    {}\n", rule);
+    fmt::print("  reason:  {}\n", printable(why.reason));
+    if (!why.value.empty()) fmt::print("  value:   {}\n", printable(why.value));
   }
 }
 

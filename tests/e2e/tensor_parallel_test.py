@@ -170,10 +170,36 @@ class TensorParallel(program.ProgramTest):
         self.assertEqual(found["after"]["reduce_scatter"]["bytes"], reduced / 2)
         self.assertLess(found["after"]["all_gather"]["bytes"],
                         0.45 * reduced / 2)
-        self.assertEqual(found["broken"], [])
+        self.assertEqual(found["rejected"], [])
         done = self.run_ok("collectives", "stage.onnx")
-        self.assertIn("reason:  it is whole on every rank", done.out)
-        self.assertIn("'hidden'", done.out)
+        self.assertIn("  rule:    chain\n"
+                      "  reason:  it is whole on every rank", done.out)
+        self.assertIn("  value:   'hidden' float[1,48,96]\n", done.out)
+
+    def test_what_stays_where_the_rule_looks(self):
+        """A Dropout on the residual, which canonical rules take away first."""
+        packs = [program.ROOT / "rules" / f"{pack}.lua"
+                 for pack in ("canonical", "sequence_parallel")]
+        shape = example.Shape()
+        model = InPieces(shape, 0, 2).model()
+        sums = {node.output[0] for node in model.graph.node
+                if node.op_type == "all_reduce"}
+        residual = next(node for node in model.graph.node
+                        if node.op_type == "Add" and sums & set(node.input))
+        dropped = onnx.helper.make_node("Dropout", ["late"], residual.output)
+        residual.output[0] = "late"
+        model.graph.node.insert(
+            list(model.graph.node).index(residual) + 1, dropped)
+        self.write("m.onnx", model.SerializeToString())
+        done = self.run_ok("collectives", *packs, "m.onnx", *ENABLED, "--json")
+        found, = json.loads(done.out)
+        self.assertEqual(found["rejected"], [])
+        self.assertNotIn("all_reduce", found["after"])
+        done = self.run_ok("collectives", packs[1], "m.onnx", *ENABLED,
+                           "--json")
+        found, = json.loads(done.out)
+        self.assertIn(("chain", f"'{dropped.output[0]}' float[1,48,96]"), [
+            (each["rule"], each["value"]) for each in found["rejected"]])
 
     def test_collectives_of_another_runtime(self):
         names = {"all_reduce": "AllReduce", "all_gather": "AllGather",
