@@ -35,6 +35,7 @@ TEST_CASE("graph:residual_chains finds them") {
       "  assert(#chains == 1 and not chains[1].broken)\n"
       "  local chain = chains[1]\n"
       "  assert(chain.place == 2 and chain.ranks[1] == 0)\n"
+      "  assert(chain.sum == chain.nodes[1])\n"
       "  assert(#chain.nodes == 2 and chain.nodes[1].op == 'all_reduce')\n"
       "  assert(chain.axes[chain.nodes[2].outputs[1]] == 1)\n"
       "  assert(#chain.entries == 0)\n"
