@@ -22,11 +22,10 @@ using ir::ValueId;
 struct State {
   static constexpr int kNoShare = -1;
   int axis = kNoShare;
-  bool entry = false;
+  bool residual = false;       // of sums over the ranks, and no norm between
   bool normed = false;         // a norm made it
   bool leads = false;          // a norm comes of it
   std::uint32_t readings = 0;  // operands of nodes that work on shares
-  bool is_residual() const { return !normed && !entry; }
 };
 
 class Ends {
@@ -37,7 +36,6 @@ class Ends {
         chain_(std::move(trace.chain)),
         leaves_(std::move(trace.leaves)) {
     for (const Share& s : trace.values) states_[s.value].axis = s.axis;
-    for (const Share& s : chain_.entries) states_[s.value].entry = true;
     inside_.insert(chain_.nodes.begin(), chain_.nodes.end());
     for (NodeId node : chain_.nodes) {
       for (const ir::Operand& o : graph_.inputs(node)) {
@@ -117,24 +115,26 @@ class Ends {
   }
 
   // Values that norms made, and what factors made of them; a sum is normed
-  // where all its terms are.
+  // where all its terms are. Residuals are what else comes of a sum over ranks.
   void find_normed() {
     for (NodeId node : chain_.nodes) {
       const ir::Op& op = graph_.op(node);
       const bool is_sum =
           op.standard("Add") || op.standard("Sub") || op.standard("Sum");
-      bool any = is_normalizing(op), all = true;
+      bool any = false, all = true, residual = is_collective(op);
       each_operand(node, [&](std::size_t, ValueId, const State& s) {
         any = any || s.normed;
         all = all && s.normed;
+        residual = residual || s.residual;
       });
       const bool normed = is_normalizing(op) || (is_sum ? all && any : any);
-      each_result(node, [&](ValueId, State& s) { s.normed = normed; });
-      if (const int sum = sum_output(op); sum > 0) {
-        State* residual =
-            share(graph_.output(node, static_cast<std::size_t>(sum)));
-        if (residual != nullptr) residual->normed = false;
-      }
+      const int sum = sum_output(op);
+      each_result(node, [&](ValueId v, State& s) {
+        const bool is_sum_of_norm =
+            sum > 0 && graph_.value(v).output_index == std::uint32_t(sum);
+        s.normed = normed && !is_sum_of_norm;
+        s.residual = residual && !s.normed;
+      });
     }
   }
   // Which output of a norm is the sum that it normalizes; 0: none.
@@ -161,7 +161,7 @@ class Ends {
         }
         leave(user);
         each_operand(user, [&](std::size_t, ValueId, const State& s) {
-          if (s.is_residual()) breaks(value, reason);
+          if (s.residual) breaks(value, reason);
         });
         each_result(user, [&](ValueId out, State&) { whole.push_back(out); });
       }

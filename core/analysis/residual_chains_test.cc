@@ -244,6 +244,17 @@ TEST_CASE_FIXTURE(Fixture, "behind a norm a chain may end anywhere") {
   CHECK(chains[0].nodes.size() == 2);
 }
 
+TEST_CASE_FIXTURE(Fixture,
+                  "what meets whole values behind a norm is no break") {
+  const ValueId y = norm(sum(partial()));
+  std::vector<ValueId> whole;
+  for (int n = 0; n < 2; ++n) {
+    whole.push_back(add("Neg", {add("Softmax", {partial()})}));
+  }
+  output(add("Sum", {whole[0], whole[1], y}));
+  CHECK(found() == Texts{""});
+}
+
 TEST_CASE_FIXTURE(Fixture, "a residual may be an output of the model") {
   const ValueId r = add("Add", {sum(partial()), sum(partial())});
   output(r);
