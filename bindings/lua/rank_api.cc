@@ -21,14 +21,10 @@ std::string_view placement_name(ir::Placement placement) {
   switch (placement) {
     case ir::Placement::kReplicated:
       return "replicated";
-    case ir::Placement::kPartial:
-      return "partial";
     case ir::Placement::kSharded:
-      return "sharded";
-    case ir::Placement::kUnknown:
       break;
   }
-  return "unknown";
+  return "sharded";
 }
 
 // The table of options at stack index 2.
@@ -102,15 +98,16 @@ void push_chain(Runtime& rt, lua_State* state,
 
 }  // namespace
 
-void push_layout(Runtime& rt, lua_State* state, const ir::Layout& layout) {
-  if (layout.placement == ir::Placement::kUnknown) return lua_pushnil(state);
+void push_layout(Runtime& rt, lua_State* state,
+                 const std::optional<ir::Layout>& layout) {
+  if (!layout) return lua_pushnil(state);
   lua_createtable(state, 0, 3);
-  push(state, placement_name(layout.placement));
+  push(state, placement_name(layout->placement));
   lua_setfield(state, -2, "placement");
-  push_group(rt, state, layout.group);
+  push_group(rt, state, layout->group);
   lua_setfield(state, -2, "ranks");
-  if (layout.placement != ir::Placement::kSharded) return;
-  lua_pushinteger(state, layout.axis);
+  if (layout->placement != ir::Placement::kSharded) return;
+  lua_pushinteger(state, layout->axis);
   lua_setfield(state, -2, "axis");
 }
 

@@ -4,6 +4,8 @@
 #ifndef RULEENGINE_BINDINGS_LUA_RANK_API_H_
 #define RULEENGINE_BINDINGS_LUA_RANK_API_H_
 
+#include <optional>
+
 #include "bindings/lua/handle.h"
 #include "core/ir/layout.h"
 
@@ -11,7 +13,8 @@ namespace ruleengine::lua {
 
 // v.layout: {placement = "sharded", axis = 1, ranks = {0, 1}}; nil when nothing
 // is known.
-void push_layout(Runtime& rt, lua_State* state, const ir::Layout& layout);
+void push_layout(Runtime& rt, lua_State* state,
+                 const std::optional<ir::Layout>& layout);
 
 // n:along(axis): the node works on each position of that axis of its first
 // input by itself, and its other inputs do not vary along it: the list of the

@@ -377,6 +377,13 @@ bool reads_type_only(const ir::Op& op, std::size_t input) {
   return op.standard("CastLike") && input == 1;
 }
 
+bool has_settings(const ir::Op& op) {
+  const Row* row = find_row(op);
+  return row != nullptr &&
+         (row->family == Family::kFirst || row->family == Family::kView ||
+          row->family == Family::kReduction);
+}
+
 bool is_normalizing(const ir::Op& op) {
   const Row* row = find_row(op);
   return row != nullptr &&

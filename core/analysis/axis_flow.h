@@ -50,6 +50,10 @@ bool is_linear(const ir::Op& op);
 // Whether the node asks no more of this input than its type.
 bool reads_type_only(const ir::Op& op, std::size_t input);
 
+// Whether what it reads behind its first input are settings, sizes or axes or a
+// type, that go with the node as its attributes do.
+bool has_settings(const ir::Op& op);
+
 // Norms over a last axis, and reductions, which norms are made of.
 bool is_normalizing(const ir::Op& op);
 

@@ -99,56 +99,5 @@ TEST_CASE_FIXTURE(Fixture, "quantizers of rows, of columns, of everything") {
   CHECK(flow("QuantizeLinear", {x, input({"4"})}, {i("axis", 1)}) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "how values lie on the ranks") {
-  const auto group = [&] {
-    return std::vector{i("rank", 0), is("rank_group", {0, 1}), i("dim", 1)};
-  };
-  const auto lies = [&](ValueId v) {
-    const ir::Layout l = facts.layout(v);
-    switch (l.placement) {
-      case ir::Placement::kReplicated:
-        return std::string("replicated");
-      case ir::Placement::kPartial:
-        return std::string("partial");
-      case ir::Placement::kSharded:
-        return "sharded " + std::to_string(l.axis);
-      case ir::Placement::kUnknown:
-        break;
-    }
-    return std::string("unknown");
-  };
-  const ValueId x = input({"1", "4", "8"}),
-                w = floats({8}, {1, 1, 1, 1, 1, 1, 1, 1});
-  const ValueId part = add("tensor_cast::reduce_scatter", {x}, group());
-  CHECK(lies(part) == "sharded 1");
-  CHECK(lies(x) == "partial");
-  const ValueId norm = add("tensor_cast::rms_norm", {part, w});
-  CHECK(lies(norm) == "sharded 1");
-  const ValueId flat = add("Reshape", {norm, ints({2, 8})});
-  CHECK(lies(flat) == "sharded 0");
-  CHECK(lies(add("Add", {norm, input({"1", "2", "8"})})) == "unknown");
-  const ValueId whole = add("tensor_cast::all_gather", {norm}, group());
-  CHECK(lies(whole) == "replicated");
-  CHECK(lies(add("Add", {whole, w})) == "replicated");
-  CHECK(lies(add("Add", {whole, input({"1", "4", "8"})})) == "unknown");
-  CHECK(
-      lies(add("MatMul", {whole, floats({8, 1}, {1, 1, 1, 1, 1, 1, 1, 1})})) ==
-      "unknown");
-}
-
-TEST_CASE_FIXTURE(Fixture, "a layout follows an edit") {
-  const auto group =
-      std::vector{i("rank", 0), is("rank_group", {0, 1}), i("dim", 0)};
-  const ValueId x = input({"4", "8"});
-  const ValueId part = add("tensor_cast::reduce_scatter", {x}, group);
-  const ir::NodeId norm = node("tensor_cast::rms_norm", {part});
-  CHECK(facts.layout(g.output(norm)).placement == ir::Placement::kSharded);
-  const ir::OperandId slot(g.node(norm).first_operand);
-  g.unlink(slot);
-  g.set_operand(slot, input({"2", "8"}));
-  facts.invalidate(norm);
-  CHECK(facts.layout(g.output(norm)).placement == ir::Placement::kUnknown);
-}
-
 }  // namespace
 }  // namespace ruleengine::analysis

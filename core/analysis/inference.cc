@@ -44,10 +44,10 @@ std::optional<std::span<const ir::Dim>> Inference::dims_of(ir::ValueId value) {
   return all;
 }
 
-ir::Layout Inference::layout(ir::ValueId value) {
-  if (!value) return {};
-  const Memo& memo = solver_->answer(value, Ask::kLayout);
-  return memo.layout != nullptr ? *memo.layout : ir::Layout();
+std::optional<ir::Layout> Inference::layout(ir::ValueId value) {
+  if (!value) return std::nullopt;
+  const ir::Layout* layout = solver_->answer(value, Ask::kLayout).layout;
+  return layout != nullptr ? std::optional(*layout) : std::nullopt;
 }
 
 void Inference::invalidate(ir::NodeId node) { solver_->invalidate(node); }

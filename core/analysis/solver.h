@@ -32,6 +32,8 @@ struct CallContext {
   int depth = 0;
 };
 
+struct AxisFlow;
+
 class Solver {
  public:
   Solver(ir::Graph& graph, InferenceOptions options,
@@ -94,7 +96,9 @@ class Solver {
   bool compute_constant(ir::ValueId value);
   bool compute_elements(ir::ValueId value);
   bool compute_layout(ir::ValueId value);
-  ir::Layout layout_of(ir::ValueId value) const;
+  std::optional<ir::Layout> layout_of(ir::ValueId value) const;
+  bool all_lie(ir::NodeId node, const ir::Layout& result,
+               const AxisFlow* flow) const;
   bool set_type(ir::ValueId value, const Inferred* inferred);
   const ir::Tensor* fold(ir::ValueId value);
   const ir::Tensor* from_elements(ir::ValueId value);

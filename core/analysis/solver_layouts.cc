@@ -1,9 +1,9 @@
 // Answers about ranks: how a value lies on them.
-#include <algorithm>
 #include <vector>
 
 #include "core/analysis/axis_flow.h"
 #include "core/analysis/communication.h"
+#include "core/analysis/shapes.h"
 #include "core/analysis/solver.h"
 #include "core/ir/model.h"
 
@@ -16,32 +16,32 @@ using ir::ValueId;
 
 namespace {
 
-Layout of_collective(const ir::Graph& graph, NodeId node,
-                     const ir::Type* result) {
-  Layout out{.placement = Placement::kReplicated,
-             .group = rank_group(graph, node)};
-  if (out.group.size() < 2) return {};
-  if (graph.op(node).type != "reduce_scatter") return out;
+std::optional<Layout> of_collective(const ir::Graph& graph, NodeId node,
+                                    const ir::Type* result) {
+  const auto group = rank_group(graph, node);
+  if (group.size() < 2) return std::nullopt;
+  if (graph.op(node).type != "reduce_scatter") {
+    return Layout{.placement = Placement::kReplicated, .group = group};
+  }
   const ir::Attribute* dim = graph.attribute(node, "dim");
-  if (dim == nullptr || result == nullptr || !result->has_shape) return {};
-  const auto rank = static_cast<std::int64_t>(result->rank());
-  const std::int64_t axis = dim->i < 0 ? dim->i + rank : dim->i;
-  if (axis < 0 || axis >= rank) return {};
-  out.placement = Placement::kSharded;
-  out.axis = static_cast<int>(axis);
-  return out;
+  if (dim == nullptr || result == nullptr || !result->has_shape) {
+    return std::nullopt;
+  }
+  const auto axis = place_of_axis(dim->i, result->rank());
+  if (!axis) return std::nullopt;
+  return Layout{.placement = Placement::kSharded,
+                .axis = static_cast<int>(*axis),
+                .group = group};
 }
 
-// Whether every rank's sum over the group has this among its terms.
-bool is_summed(const ir::Graph& graph, ValueId value, Layout& out) {
-  for (auto u = graph.first_use(value); u; u = graph.next_use(u)) {
-    const NodeId user = graph.operand(u).user;
-    const ir::Op& op = graph.op(user);
-    if (!is_collective(op) || op.type == "all_gather") continue;
-    out = {.placement = Placement::kPartial, .group = rank_group(graph, user)};
-    return out.group.size() > 1;
-  }
-  return false;
+// How an operand is to lie for a node whose result lies as `result` does;
+// `axis` is where the operand has the axis that is shared out.
+Layout wanted(const Layout& result, int axis) {
+  Layout out = result;
+  out.placement =
+      axis == AxisFlow::kSame ? Placement::kReplicated : Placement::kSharded;
+  out.axis = axis == AxisFlow::kSame ? 0 : axis;
+  return out;
 }
 
 }  // namespace
@@ -61,63 +61,75 @@ void Solver::prepare_layout(NodeId node) {
 }
 
 // What works token by token keeps how its operands lie, when they lie alike.
-Layout Solver::layout_of(ValueId value) const {
+std::optional<Layout> Solver::layout_of(ValueId value) const {
   const NodeId node = graph_.producer(value);
-  if (!node) return {};
+  if (!node) return std::nullopt;
   const ir::Op& op = graph_.op(node);
   if (is_collective(op)) {
     return of_collective(graph_, node, known(graph_.output(node)).type);
   }
-  if (!has_axis_flow(op)) return {};
+  if (!has_axis_flow(op)) return std::nullopt;
+  const auto inputs = graph_.inputs(node);
   const Layout* first = nullptr;
   std::size_t place = 0;
-  const auto inputs = graph_.inputs(node);
-  std::vector<const ir::Type*> in, out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    in.push_back(known(inputs[i].value).type);
     const Layout* layout = known(inputs[i].value).layout;
     if (layout == nullptr) continue;
-    if (first == nullptr || layout->placement == Placement::kSharded) {
+    if (first == nullptr || (first->placement == Placement::kReplicated &&
+                             layout->placement == Placement::kSharded)) {
       first = layout;
       place = i;
     }
   }
-  if (first == nullptr) return {};
+  if (first == nullptr) return std::nullopt;
+  if (first->placement == Placement::kReplicated) {
+    return all_lie(node, *first, nullptr) ? std::optional(*first)
+                                          : std::nullopt;
+  }
+  std::vector<const ir::Type*> in, out;
+  for (const ir::Operand& o : inputs) in.push_back(known(o.value).type);
   for (ValueId v : graph_.outputs(node)) out.push_back(known(v).type);
-  AxisFlow flow;
-  if (first->placement == Placement::kSharded) {
-    const auto found =
-        axis_flow(graph_, node, {in, out}, {false, place}, first->axis);
-    if (!found) return {};
-    flow = *found;
-  }
+  const auto flow =
+      axis_flow(graph_, node, {in, out}, {false, place}, first->axis);
+  if (!flow || !all_lie(node, *first, &*flow)) return std::nullopt;
+  const int axis = flow->outputs[graph_.value(value).output_index];
+  return axis == AxisFlow::kSame ? std::nullopt
+                                 : std::optional(wanted(*first, axis));
+}
+
+// Whether the node's operands lie so that its results lie as `result` does;
+// `flow` is that of the axis which is shared out. A constant may be one rank's
+// own: its result is no longer the same on all ranks, but a share stays a
+// share, that of what the ranks have made with theirs.
+bool Solver::all_lie(NodeId node, const Layout& result,
+                     const AxisFlow* flow) const {
+  const auto inputs = graph_.inputs(node);
+  const std::size_t operands =
+      has_settings(graph_.op(node)) ? 1 : inputs.size();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].value) continue;
     const Memo& memo = known(inputs[i].value);
-    if (!inputs[i].value || memo.origin == Origin::kConstant) continue;
-    if (memo.layout == nullptr) return {};
-    Layout wanted = *first;
-    if (first->placement == Placement::kSharded) wanted.axis = flow.inputs[i];
-    if (*memo.layout != wanted) return {};
+    if (i >= operands && memo.origin != Origin::kRuntime) continue;
+    const int axis = flow != nullptr ? flow->inputs[i] : AxisFlow::kSame;
+    if (flow != nullptr && axis == AxisFlow::kSame &&
+        memo.origin == Origin::kConstant) {
+      continue;
+    }
+    if (memo.layout == nullptr || *memo.layout != wanted(result, axis)) {
+      return false;
+    }
   }
-  Layout result = *first;
-  if (result.placement == Placement::kSharded) {
-    result.axis = flow.outputs[graph_.value(value).output_index];
-    if (result.axis == AxisFlow::kSame) return {};
-  }
-  return result;
+  return true;
 }
 
 bool Solver::compute_layout(ValueId value) {
-  Layout found = layout_of(value);
-  if (found.placement == Placement::kUnknown) {
-    is_summed(graph_, value, found);
-  }
+  const auto found = layout_of(value);
   Memo& memo = memos_[value.index()];
-  const Layout before = memo.layout != nullptr ? *memo.layout : Layout();
-  if (found == before) return false;
-  memo.layout = found.placement == Placement::kUnknown
-                    ? nullptr
-                    : model().arena.make<Layout>(found);
+  const bool same = memo.layout == nullptr
+                        ? !found
+                        : found.has_value() && *memo.layout == *found;
+  if (same) return false;
+  memo.layout = found ? model().arena.make<Layout>(*found) : nullptr;
   return true;
 }
 

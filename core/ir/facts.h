@@ -38,10 +38,10 @@ class Facts {
   // it is not known element by element. A scalar has one element.
   virtual std::optional<std::span<const Dim>> dims_of(ValueId value) = 0;
 
-  // How the value lies on the ranks of a group, as far as collectives say. Norm
-  // weights and other settings of nodes that work token by token are taken to be
-  // the same on all ranks; graph inputs and weights of linears are not.
-  virtual Layout layout(ValueId) { return {}; }
+  // How the value lies on the ranks of a group, as far as collectives say;
+  // none: each rank has a value of its own, for all we know. So it may with
+  // inputs and with constants, which are weights of that rank.
+  virtual std::optional<Layout> layout(ValueId) { return std::nullopt; }
 
   // Forget what was inferred about outputs of `node`, and of everything below
   // that was derived from it.

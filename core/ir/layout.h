@@ -11,14 +11,12 @@
 namespace ruleengine::ir {
 
 enum class Placement : std::uint8_t {
-  kUnknown,     // each rank has a value of its own, for all we know
   kReplicated,  // all ranks of the group have the same
-  kPartial,     // the whole is the sum of what the ranks have
   kSharded,     // each rank has an equal part along `axis`, in group order
 };
 
 struct Layout {
-  Placement placement = Placement::kUnknown;
+  Placement placement = Placement::kReplicated;
   int axis = 0;                         // of kSharded, from the front
   std::span<const std::int64_t> group;  // lives as long as the Model
 

@@ -1,0 +1,182 @@
+// How values lie on the ranks, and that edits leave nothing stale of it.
+#include <doctest/doctest.h>
+
+#include <random>
+
+#include "core/analysis/graph_builder_test.h"
+
+namespace ruleengine::analysis {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+// "replicated", "sharded 1", "none"; the ranks where they are not 0 and 1.
+std::string lies(ir::Facts& facts, ValueId v) {
+  const auto layout = facts.layout(v);
+  if (!layout) return "none";
+  std::string out = "replicated";
+  if (layout->placement == ir::Placement::kSharded) {
+    out = "sharded " + std::to_string(layout->axis);
+  }
+  if (std::ranges::equal(layout->group, std::vector{0, 1})) return out;
+  for (std::int64_t rank : layout->group) out += " " + std::to_string(rank);
+  return out;
+}
+
+struct Fixture : Builder {
+  Inference facts{g};
+
+  ValueId collective(std::string_view op, ValueId x, std::int64_t dim = 1,
+                     std::vector<std::int64_t> group = {0, 1}) {
+    return add(
+        "tensor_cast::" + std::string(op), {x},
+        {i("rank", 0), is("rank_group", std::move(group)), i("dim", dim)});
+  }
+  std::string lies(ValueId v) { return analysis::lies(facts, v); }
+};
+
+TEST_CASE_FIXTURE(Fixture, "shares stay shares, token by token") {
+  const ValueId x = input({"1", "4", "8"}), w = floats({1}, {2});
+  const ValueId part = collective("reduce_scatter", x);
+  CHECK(lies(part) == "sharded 1");
+  CHECK(lies(collective("reduce_scatter", x, -2)) == "sharded 1");
+  CHECK(lies(collective("reduce_scatter", x, 3)) == "none");
+  const ValueId norm = add("tensor_cast::rms_norm", {part, w});
+  CHECK(lies(norm) == "sharded 1");
+  const ValueId flat = add("Reshape", {norm, ints({2, 8})});
+  CHECK(lies(flat) == "sharded 0");
+  CHECK(lies(add("Add", {norm, flat})) == "sharded 1");
+  CHECK(lies(add("Add", {norm, input({"1", "2", "8"})})) == "none");
+  const ValueId one = collective("all_reduce", input({"1", "1", "8"}));
+  CHECK(lies(add("Mul", {one, norm})) == "sharded 1");
+  const ValueId two = collective("all_reduce", input({"1", "2", "8"}));
+  CHECK(lies(add("Mul", {two, norm})) == "none");
+  const ValueId four =
+      collective("all_reduce", input({"1", "1", "8"}), 0, {0, 1, 2, 3});
+  CHECK(lies(add("Mul", {four, norm})) == "none");
+}
+
+TEST_CASE_FIXTURE(Fixture, "the same on all ranks, until a rank has its own") {
+  const ValueId x = input({"1", "4", "8"});
+  const ValueId whole = collective("all_gather", x);
+  CHECK(lies(whole) == "replicated");
+  CHECK(lies(collective("all_reduce", x, 0, {2, 3})) == "replicated 2 3");
+  CHECK(lies(add("Relu", {whole})) == "replicated");
+  CHECK(lies(add("Reshape", {whole, ints({8, 8})})) == "replicated");
+  CHECK(lies(add("ReduceMean", {whole, ints({1})})) == "replicated");
+  CHECK(lies(add("Add", {whole, whole})) == "replicated");
+  CHECK(lies(add("Add", {whole, input({"1", "8", "8"})})) == "none");
+  // The offset of its part of a vocabulary, say.
+  CHECK(lies(add("Sub", {whole, floats({}, {24})})) == "none");
+  CHECK(lies(add("MatMul", {whole, whole})) == "none");
+}
+
+TEST_CASE_FIXTURE(Fixture, "who reads a value says nothing of how it lies") {
+  const ValueId x = input({"4", "8"});
+  const ValueId term = add("Identity", {x});
+  collective("all_reduce", term);
+  CHECK(lies(term) == "none");
+  CHECK(lies(add("Relu", {term})) == "none");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a group of one rank, or of none, says nothing") {
+  const ValueId x = input({"1", "4", "8"});
+  for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"}) {
+    CHECK(lies(collective(op, x, 1, {0})) == "none");
+    CHECK(lies(collective(op, x, 1, {})) == "none");
+  }
+}
+
+// A graph of collectives and of what works token by token, edited at random.
+class World : public Builder {
+ public:
+  explicit World(unsigned seed) : random_(seed) {
+    for (int n = 0; n < 3; ++n) made_.push_back(input({"2", "4", "8"}));
+    for (int n = 0; n < 24; ++n) made_.push_back(step());
+  }
+
+  // Gives an operand of some node another value from further up.
+  NodeId edit() {
+    for (;;) {
+      const NodeId node(below(g.node_count()));
+      const std::size_t count = g.inputs(node).size();
+      const ir::OperandId slot(static_cast<std::uint32_t>(
+          g.node(node).first_operand + below(count)));
+      const ValueId now = g.operand(slot).value;
+      const ValueId next = made_[below(made_.size())];
+      // Not settings and weights, and no cycles.
+      if (!is_made(now) || next == now || next >= g.output(node)) continue;
+      g.unlink(slot);
+      g.set_operand(slot, next);
+      return node;
+    }
+  }
+
+  const std::vector<ValueId>& values() const { return made_; }
+
+ private:
+  std::size_t below(std::size_t n) { return random_() % n; }
+  ValueId any() { return made_[below(made_.size())]; }
+  bool is_made(ValueId v) const { return std::ranges::count(made_, v) > 0; }
+
+  ValueId collective(std::string_view op) {
+    const std::vector<std::int64_t> groups[] = {{0, 1}, {0, 1}, {2, 3}, {0}};
+    return add(op, {any()},
+               {i("rank", 0), is("rank_group", groups[below(4)]),
+                i("dim", static_cast<std::int64_t>(below(3)))});
+  }
+
+  ValueId step() {
+    switch (below(9)) {
+      case 0:
+        return collective("tensor_cast::all_reduce");
+      case 1:
+        return collective("tensor_cast::reduce_scatter");
+      case 2:
+        return collective("tensor_cast::all_gather");
+      case 3:
+        return add("Add", {any(), any()});
+      case 4:
+        return add("Mul", {any(), floats({1}, {2})});
+      case 5:
+        return add("tensor_cast::rms_norm", {any()});
+      case 6:
+        return add("Transpose", {any()}, {is("perm", {1, 0, 2})});
+      case 7:
+        return add("ReduceMean", {any(), ints({2})});
+      default:
+        return add("Reshape", {any(), ints({0, 0, -1})});
+    }
+  }
+
+  std::minstd_rand random_;
+  std::vector<ValueId> made_;
+};
+
+TEST_CASE("layouts after edits are those of a solver that knows of none") {
+  std::size_t known = 0, changed = 0;
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    World world(seed);
+    Inference facts(world.g);
+    std::vector<std::string> before;
+    for (int round = 0; round < 30; ++round) {
+      Inference fresh(world.g);
+      std::vector<std::string> now;
+      for (ValueId v : world.values()) {
+        now.push_back(lies(fresh, v));
+        const std::string found = lies(facts, v);
+        CHECK_MESSAGE(found == now.back(), "seed ", seed, ", round ", round);
+        known += static_cast<std::size_t>(found != "none");
+      }
+      changed += static_cast<std::size_t>(now != before);
+      before = std::move(now);
+      facts.invalidate(world.edit());
+    }
+  }
+  CHECK(known > 5000);
+  CHECK(changed > 150);
+}
+
+}  // namespace
+}  // namespace ruleengine::analysis
