@@ -1,5 +1,7 @@
 #include "bindings/lua/build.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "bindings/lua/node_reading.h"
 #include "bindings/lua/table_keys.h"
 #include "core/base/suggest.h"
+#include "core/base/whole.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
@@ -18,7 +21,6 @@ namespace {
 // Builders of unknown ops are kept up to so many: rule code could make up names
 // for ever.
 constexpr int kMaxUnknownOps = 1000;
-constexpr std::uint32_t kMaxOutputs = 4096;
 
 std::string op_text(std::string_view domain, std::string_view type) {
   if (domain.empty()) return std::string(type);
@@ -138,10 +140,15 @@ class Build {
 
   bool read_outputs(int index) {
     const double count = lua_tonumber(state_, index);
-    if (!(count >= 1 && count <= kMaxOutputs) ||
-        count != static_cast<std::uint32_t>(count)) {
+    if (count < 1 || !is_whole(count)) {
       fail(rt_, "outputs is the number of outputs of " + op_, "1 or more",
            kind_of(state_, index));
+      return false;
+    }
+    if (count > rewrite::kMaxOutputs) {  // as many as the model wants
+      reject(rt_,
+             fmt::format("a node has {} outputs at most", rewrite::kMaxOutputs),
+             fmt::format("{} of {}", count, op_));
       return false;
     }
     spec_.output_count = static_cast<std::uint32_t>(count);

@@ -287,6 +287,16 @@ TEST_CASE("mistakes of builders name what there is") {
   CHECK(attempt("return op.Add(m.x, w, w)", kFloat).error);
 }
 
+TEST_CASE("as many outputs as no node has are no mistake of the rule") {
+  const auto split = [](const std::string& outputs) {
+    return attempt(
+        "return (op.Split{m.x, axis = 1, outputs = " + outputs + "})", kFloat);
+  };
+  CHECK(split("4097").reason() == "a node has 4096 outputs at most");
+  CHECK(split("1 / 0").error);
+  CHECK(split("1.5").what() == "outputs is the number of outputs of Split");
+}
+
 TEST_CASE("nil into a required input names the branch") {
   RuleRunner runner(
       "match = function(op, x, b) return op.Relu(maybe(op.Add(x, b), x)) end,\n"

@@ -17,6 +17,7 @@
 #include "core/base/whole.h"
 #include "core/ir/data_type.h"
 #include "core/ir/op_facts.h"
+#include "core/rewrite/edit.h"
 
 namespace ruleengine::lua {
 
@@ -32,7 +33,6 @@ namespace {
 
 constexpr const char* kValueMetatable = "ruleengine.code.value";
 constexpr const char* kOpMetatable = "ruleengine.code.op";
-constexpr int kMostOutputs = 4096;
 constexpr std::size_t kMostInputs = 100'000;
 constexpr std::size_t kMostBlocks = 10'000;
 constexpr std::size_t kMostNesting = 50;
@@ -371,7 +371,7 @@ class CodeRecorder {
       if (key == "outputs") {
         const double count = lua_tonumber(state, -1);
         if (lua_type(state, -1) != LUA_TNUMBER || !(count >= 0) ||
-            count > kMostOutputs || !is_whole(count)) {
+            count > rewrite::kMaxOutputs || !is_whole(count)) {
           fail(state, "outputs is a number of outputs", "outputs = 2");
         }
         outputs = static_cast<int>(count);

@@ -20,6 +20,7 @@ using pattern::AttributePattern;
 using pattern::NodePattern;
 using pattern::TermId;
 
+// Of a node in a pattern: each is a step of the program that it becomes.
 constexpr int kMostInputs = 250;
 constexpr int kMostOutputs = 250;
 constexpr std::size_t kMostElements = 4096;  // of a list attribute

@@ -39,6 +39,10 @@ struct Provenance {
   std::vector<std::pair<std::string, std::string>> meta;  // the rule's own
 };
 
+// The outputs of a node that is built, at most: rule code gets them all at
+// once, on Lua's stack.
+inline constexpr std::uint32_t kMaxOutputs = 4096;
+
 struct NodeSpec {
   std::string_view domain, type;
   std::vector<ir::ValueId> inputs;        // invalid: absent

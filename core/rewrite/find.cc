@@ -1,6 +1,5 @@
 // find_matches: what every rule would take in the graphs as they are.
 #include <algorithm>
-#include <unordered_map>
 
 #include "core/analysis/order.h"
 #include "core/match/machine.h"
@@ -51,7 +50,7 @@ class Finder {
     for (ir::NodeId n : *order) graph.mutable_node(n).rank = rank++;
     match::Machine machine(*stage.program, graph, *run.facts);
     groups_.clear();
-    by_key_.clear();
+    numbers_.clear();
     std::vector<match::Match> found;
     for (ir::NodeId root : *order) {
       if (Status s = state_.tick(0); !s) return s;
@@ -86,14 +85,11 @@ class Finder {
       Candidate* const one = candidate.get();
       return rehearse(run, rule, {&one, 1}, {&its, 1});
     }
-    const ir::BlockId block = run.graph.node(match.root).block;
-    const auto [it, is_new] = by_key_.emplace(
-        std::to_string(rule) + "|" + std::to_string(block.index()) + "|" +
-            candidate->key(),
-        groups_.size());
-    if (is_new) groups_.push_back({.rule = rule});
-    groups_[it->second].matches.push_back(match);
-    groups_[it->second].candidates.push_back(std::move(candidate));
+    const std::size_t group =
+        numbers_.add(rule, run.graph.node(match.root).block, candidate->key());
+    if (group == groups_.size()) groups_.push_back({.rule = rule});
+    groups_[group].matches.push_back(match);
+    groups_[group].candidates.push_back(std::move(candidate));
     return {};
   }
 
@@ -169,7 +165,7 @@ class Finder {
   RunState state_;
   std::vector<Found> out_;
   std::vector<Group> groups_;
-  std::unordered_map<std::string, std::size_t> by_key_;
+  GroupNumbers numbers_;
 };
 
 }  // namespace

@@ -79,6 +79,23 @@ class Independence {
 
 }  // namespace
 
+std::size_t GroupNumbers::add(std::uint32_t rule, ir::BlockId block,
+                              std::string_view key) {
+  const auto [it, is_new] =
+      last_.emplace(std::to_string(rule) + "|" + std::to_string(block.index()) +
+                        "|" + std::string(key),
+                    sizes_.size());
+  if (!is_new && sizes_[it->second] == kMaxOutputs) it->second = sizes_.size();
+  if (it->second == sizes_.size()) sizes_.push_back(0);
+  ++sizes_[it->second];
+  return it->second;
+}
+
+void GroupNumbers::clear() {
+  last_.clear();
+  sizes_.clear();
+}
+
 std::vector<bool> independent(GraphRun& run,
                               std::span<const match::Match* const> members) {
   return Independence(run, members).find();
@@ -100,7 +117,7 @@ Result<std::vector<std::vector<Sweep::Member>>> Sweep::collect() {
   const auto order = analysis::topological_order(graph_);
   if (!order) return order.error();
   std::vector<std::vector<Member>> out;
-  std::unordered_map<std::string, std::size_t> by_key;
+  GroupNumbers numbers;
   std::uint64_t left = order->size();
   for (NodeId root : *order) {
     if (Status s = state_.tick(--left); !s) return s.error();
@@ -115,12 +132,10 @@ Result<std::vector<std::vector<Sweep::Member>>> Sweep::collect() {
       if (!candidate) return candidate.error();
       state_.seconds_of[rule] += seconds_since(start);
       if (!*candidate) continue;
-      std::string key = std::to_string(rule) + "|" +
-                        std::to_string(graph_.node(root).block.index()) + "|" +
-                        (*candidate)->key();
-      const auto [it, is_new] = by_key.emplace(std::move(key), out.size());
-      if (is_new) out.emplace_back();
-      out[it->second].push_back({match, std::move(*candidate)});
+      const std::size_t group =
+          numbers.add(rule, graph_.node(root).block, (*candidate)->key());
+      if (group == out.size()) out.emplace_back();
+      out[group].push_back({match, std::move(*candidate)});
     }
   }
   return out;

@@ -102,5 +102,32 @@ TEST_CASE("the others are still rewritten as one") {
         "t = Tanh(a); b = MatMul(x, t)");
 }
 
+TEST_CASE("a group has no more members than a node has outputs") {
+  World w(18);
+  const ValueId x = w.input("x", {2, 2});
+  const ValueId p = w.constant("p", {1, 2, 3, 4}, {2, 2});
+  const std::size_t count = kMaxOutputs + 3;
+  for (std::size_t i = 0; i < count; ++i) {
+    w.output(w.node("MatMul", {x, p}, "y" + std::to_string(i)));
+  }
+  std::vector<std::size_t> sizes;
+  TestRule::Parts parts = together();
+  parts.rewrite = [&sizes, merge = parts.rewrite](
+                      std::span<const Match* const> ms, Edit& e) {
+    sizes.push_back(ms.size());
+    return merge(ms, e);
+  };
+  Runner r({parts});
+  const auto found = find_matches(w.model, r.pointers, r.options);
+  REQUIRE(found.ok());
+  CHECK(std::ranges::count_if(
+            *found, [](const Found& f) { return !f.rejection; }) == count);
+  CHECK(sizes == std::vector<std::size_t>{kMaxOutputs, 3});
+  sizes.clear();
+  REQUIRE(r.run(w).ok());
+  sizes.resize(2);  // then these two as one, of unequal parts: rejected
+  CHECK(sizes == std::vector<std::size_t>{kMaxOutputs, 3});
+}
+
 }  // namespace
 }  // namespace ruleengine::rewrite

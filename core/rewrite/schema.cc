@@ -17,9 +17,6 @@ using ir::FormalAttribute;
 using ir::FormalValue;
 using ir::OpFacts;
 
-// More would only fill memory.
-constexpr std::uint32_t kMaxOutputs = 1u << 20;
-
 std::string op_name(std::string_view domain, std::string_view type) {
   std::string out(domain);
   if (!out.empty()) out += "::";

@@ -6,6 +6,9 @@
 #define RULEENGINE_CORE_REWRITE_SWEEP_H_
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/small_vector.h"
@@ -74,6 +77,20 @@ class Sweep {
   std::vector<match::Match> found_;
   // By node: the version of the run when an edit last touched it.
   std::vector<std::uint64_t> touched_at_;
+};
+
+// Numbers the groups of matches that are rewritten as one: of one rule, in one
+// block, with one key. A rule may want an output for each member (a Split), so
+// a group that has as many as a node may is followed by the next.
+class GroupNumbers {
+ public:
+  // The group of one more match; as many as there were: a new one.
+  std::size_t add(std::uint32_t rule, ir::BlockId block, std::string_view key);
+  void clear();
+
+ private:
+  std::unordered_map<std::string, std::size_t> last_;  // by key
+  std::vector<std::size_t> sizes_;
 };
 
 // The nodes that the matches consume, ascending, each once.
