@@ -2,8 +2,13 @@
 
 #include <algorithm>
 
+#include "bindings/lua/table_keys.h"
 #include "core/analysis/axis_flow.h"
 #include "core/analysis/residual_chains.h"
+#include "core/analysis/shapes.h"
+#include "core/base/diagnostic.h"
+#include "core/base/suggest.h"
+#include "core/base/whole.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -36,14 +41,29 @@ bool read_options(Runtime& rt, lua_State* state,
          kind_of(state, 2));
     return false;
   }
-  const auto flag = [&](const char* name) {
-    lua_getfield(state, 2, name);
-    const bool is_set = lua_toboolean(state, -1) != 0;
+  const TableKeys keys = table_keys(state, 2);
+  if (!keys.numbers.empty() || !keys.other.empty()) {
+    fail(rt, ":residual_chains gets a value that is no option",
+         "{entry = true}", keys.other.empty() ? "a number" : keys.other);
+    return false;
+  }
+  static constexpr std::string_view kNames[] = {"entry", "uneven"};
+  for (const std::string& name : keys.names) {
+    if (std::ranges::find(kNames, name) == std::end(kNames)) {
+      fail(rt, ":residual_chains has no option '" + printable(name, 60) + "'",
+           {}, {}, suggestion(name, kNames));
+      return false;
+    }
+    push_field(state, 2, name);
+    if (!lua_isboolean(state, -1)) {
+      fail(rt, "option '" + name + "' of :residual_chains is true or false", {},
+           kind_of(state, -1));
+      return false;
+    }
+    (name == "entry" ? options.entry : options.uneven) =
+        lua_toboolean(state, -1) != 0;
     lua_pop(state, 1);
-    return is_set;
-  };
-  options.entry = flag("entry");
-  options.uneven = flag("uneven");
+  }
   return true;
 }
 
@@ -96,6 +116,20 @@ void push_chain(Runtime& rt, lua_State* state,
   lua_setfield(state, -2, "culprit");
 }
 
+// That of an axis of the first input, counted from either end.
+std::optional<analysis::AxisFlow> flow_along(Runtime& rt, ir::NodeId node,
+                                             double axis) {
+  const ir::Graph& graph = *rt.session.graph;
+  const ir::ValueId first = graph.input(node, 0);
+  const ir::Type* type = first ? rt.session.facts->type(first) : nullptr;
+  if (type == nullptr || !type->is_tensor() || !type->has_shape) return {};
+  const auto place =
+      analysis::place_of_axis(static_cast<std::int64_t>(axis), type->rank());
+  if (!place) return {};
+  return analysis::axis_flow(graph, *rt.session.facts, node, {false, 0},
+                             static_cast<int>(*place));
+}
+
 }  // namespace
 
 void push_layout(Runtime& rt, lua_State* state,
@@ -114,14 +148,12 @@ void push_layout(Runtime& rt, lua_State* state,
 int along(Runtime& rt, lua_State* state) {
   const Handle* node = check_self(rt, state, HandleKind::kNode);
   if (node == nullptr) return kFailed;
-  if (lua_type(state, 2) != LUA_TNUMBER) {
-    return fail(rt, ":along wants the number of an axis", "1",
+  const double number = lua_tonumber(state, 2);
+  if (lua_type(state, 2) != LUA_TNUMBER || !is_whole(number)) {
+    return fail(rt, ":along wants the number of an axis", "a whole number",
                 kind_of(state, 2));
   }
-  const ir::Graph& graph = *rt.session.graph;
-  const auto axis = static_cast<int>(lua_tointeger(state, 2));
-  const auto flow = analysis::axis_flow(graph, *rt.session.facts, node->node(),
-                                        {false, 0}, axis);
+  const auto flow = flow_along(rt, node->node(), number);
   const auto varies = [](int place) {
     return place != analysis::AxisFlow::kSame;
   };

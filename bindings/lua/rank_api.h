@@ -17,8 +17,8 @@ void push_layout(Runtime& rt, lua_State* state,
                  const std::optional<ir::Layout>& layout);
 
 // n:along(axis): the node works on each position of that axis of its first
-// input by itself, and its other inputs do not vary along it: the list of the
-// axes of its outputs; else nil.
+// input (-1: the last one) by itself, and its other inputs do not vary along
+// it: the list of the axes of its outputs; else nil.
 int along(Runtime& rt, lua_State* state);
 
 // graph:residual_chains{entry = false, uneven = false}: a list of

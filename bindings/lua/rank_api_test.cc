@@ -44,10 +44,40 @@ TEST_CASE("graph:residual_chains finds them") {
   CHECK(runner.pass().what() == "");
 }
 
-TEST_CASE("a wrong argument is named") {
-  RuleRunner runner("pass = function(graph) graph:residual_chains(3) end",
-                    kModel);
-  CHECK(runner.pass().what() == ":residual_chains wants options");
+// What `body` of a pass over the model says; `norm` is a node of it.
+Attempted asked(const std::string& body) {
+  RuleRunner runner(
+      "pass = function(graph)\n"
+      "  local norm = graph:nodes{op = 'rms_norm'}[1]\n  " +
+          body + "\nend",
+      kModel);
+  return runner.pass();
+}
+
+TEST_CASE("wrong options are named") {
+  CHECK(asked("graph:residual_chains(3)").what() ==
+        ":residual_chains wants options");
+  const Attempted unknown = asked("graph:residual_chains{entri = true}");
+  CHECK(unknown.what() == ":residual_chains has no option 'entri'");
+  CHECK(unknown.error->hint == "did you mean 'entry'?");
+  const Attempted text = asked("graph:residual_chains{uneven = 'no'}");
+  CHECK(text.what() == "option 'uneven' of :residual_chains is true or false");
+  CHECK(text.error->found == "the string 'no'");
+  CHECK(asked("graph:residual_chains{true}").what() ==
+        ":residual_chains gets a value that is no option");
+  CHECK(asked("graph:residual_chains{entry = true, uneven = false}").what() ==
+        "");
+}
+
+TEST_CASE("an axis is asked for from either end, as a whole number") {
+  CHECK(asked("assert(norm:along(1)[1] == 1 and norm:along(-2)[1] == 1)")
+            .what() == "");
+  CHECK(asked("assert(not norm:along(-1) and not norm:along(4294967297))")
+            .what() == "");
+  CHECK(asked("assert(not norm:along(3) and not norm:along(-4))").what() == "");
+  CHECK(asked("norm:along(1.5)").what() ==
+        ":along wants the number of an axis");
+  CHECK(asked("norm:along '1'").error->found == "the string '1'");
 }
 
 }  // namespace
