@@ -7,7 +7,8 @@ return rule {
       =>   y', t' = add_rms_norm2(reduce_scatter(x), r);  y, t = all_gather(y'), all_gather(t')
 
     In either order. The residual is read through its gather, where nobody else needs that, and through markers, copies
-    and a Reshape by a leading 1; or it is a share already, as in a graph that arrives half-rewritten. Gathers that nobody reads are dropped:
+    and a Reshape by a leading 1; or it is a sum that is shared out already, by p1 for its norm; or it is a share itself,
+    as in a graph that arrives half-rewritten. Gathers that nobody reads are dropped:
     in a chain of layers those of the residuals. Marks the norm as tensor_cast_sp_local.]],
   phase = "parallel",
   after = "p1",
@@ -15,15 +16,18 @@ return rule {
   when = function(_, options) return options.enable end,
   meta = { tensor_cast_sp_local = "1" },
 
-  match = function(op, x, r, w, rank, group, dim)
+  match = function(op, x, r, w, rank, group, dim, other)
     local cast = op.tensor_cast
     local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
     local function view(v) return op.Reshape{v, any, attrs = any} end
+    local function shared_out()
+      context(cast.reduce_scatter{other, dim = any, rank = rank, rank_group = group})
+      return context(cast.all_reduce{other, rank = rank, rank_group = group}:as "whole")
+    end
     local residual = either(
-      shard.through(op, cast.all_gather{r, dim = dim, rank = rank, rank_group = group}:as "gather", "step", view), r)
-    return either(
-      cast.add_rms_norm2{sum, residual, maybe(w), attrs = any, outputs = any}:as "norm",
-      cast.add_rms_norm2{residual, sum, maybe(w), attrs = any, outputs = any}:as "norm")
+      shard.through(op, cast.all_gather{r, dim = dim, rank = rank, rank_group = group}:as "gather", "step", view), shared_out)
+    local function layer(a, b) return cast.add_rms_norm2{a, b, maybe(w), attrs = any, outputs = any}:as "norm" end
+    return either(layer(sum, residual), layer(residual, sum), layer(sum, r), layer(r, sum))
   end,
 
   where = function(m)
@@ -31,18 +35,20 @@ return rule {
     shard.need_vectors(m.w)
     need(not m.dim or m.dim == shard.axis(m.r:rank()), "the residual is gathered along another axis", m.r)
     m.views = {}
-    local own
+    local own = m.whole and shard.share(m.other, m.whole.outputs[1], m.group)
+    m.own = own
     for i, step in ipairs(m.step or {}) do
       if step.op == "Reshape" then
         own = shard.share(step.inputs[1], step.outputs[1], m.group)
         m.views[i] = own
       end
     end
-    need(shard.is_share(m.r, m.share, own), "the residual is not known to be a share", m.r)
+    need(shard.is_share(m.r, m.share, own), "the residual is not known to be a share", m.r or m.other)
   end,
 
   rewrite = function(op, m)
-    local part, r = shard.scatter(op, m.x, m.share, m.rank, m.group), m.r
+    local part = shard.scatter(op, m.x, m.share, m.rank, m.group)
+    local r = m.r or shard.scatter(op, m.other, m.own, m.rank, m.group)
     for i, step in ipairs(m.step or {}) do r = m.views[i] and op.Reshape(r, m.views[i]) or step:with(r) end
     local first = m.norm.inputs[1] == m.reduce.outputs[1]
     local y, t = m.norm:with(first and part or r, first and r or part)
@@ -90,6 +96,26 @@ return rule {
       [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
         n = tensor_cast.add_rms_norm2(s, r)
         y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (n)]] },
+    { "of two sums one is shared out already", [[
+        (float[1,4,8] x, float[1,4,8] x2, float[8] w) => (float[1,4,8] y, float[1,4,8] n) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          p = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
+          n = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (p)
+          s2 = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x2)
+          y, t = tensor_cast.add_rms_norm2(s, s2, w)
+        }]],
+      [[p = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
+        n = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (p)
+        p2 = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x2)
+        y2, t = tensor_cast.add_rms_norm2(p, p2, w)
+        y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (y2)]] },
+    { "of two sums neither is", [[
+        (float[1,4,8] x, float[1,4,8] x2, float[8] w) => (float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          s2 = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x2)
+          y, t = tensor_cast.add_rms_norm2(s, s2, w)
+        }]],
+      rejected = "the residual is not known to be a share" },
     { "a residual that is whole", [[
         (float[1,4,8] x, float[1,4,8] r, float[8] w) => (float[1,4,8] y) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)

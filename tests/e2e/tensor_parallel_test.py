@@ -264,6 +264,23 @@ class TensorParallel(program.ProgramTest):
             self.assertEqual([n.op_type for n in linears],
                              ["static_quant_linear"])
 
+    def test_thousands_of_norms_of_one_sum(self):
+        """In a time that does not grow with the square of their number."""
+        count = 8000
+        inputs = ", ".join(f"float[8] w{i}" for i in range(count))
+        outputs = ", ".join(f"float[4,8] y{i}" for i in range(count))
+        norms = "\n".join(f"y{i} = RMSNormalization(s, w{i})"
+                          for i in range(count))
+        self.write("m.onnxtxt", f"""
+            <ir_version: 11, opset_import: ["" : 23, "tensor_cast" : 1]>
+            g (float[4,8] x, {inputs}) => ({outputs}) {{
+              s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+              {norms}
+            }}""")
+        rule = program.ROOT / "rules" / "sequence_parallel" / "p1.lua"
+        self.run_ok("run", rule, "m.onnxtxt", "--dry-run",
+                    "--limit-time", "10")
+
 
 class Ranks(program.ProgramTest):
     def test_that_do_not_divide_the_model(self):
