@@ -1,4 +1,5 @@
 --- Take the softmax of a product over its last axis, whichever axes move before it.
+local axes = lib "axes"
 
 -- The perm that moves axes as p does, and then as q does.
 local function after(p, q)
@@ -56,7 +57,7 @@ return rule {
     for i = 1, rank do turn[i], swap[i] = i - 1, i - 1 end
     swap[rank - 1], swap[rank] = rank - 1, rank - 2
     turn = m.turn and m.turn.attrs.perm or turn
-    axis = turn[(axis < 0 and axis + rank or axis) + 1] or 0
+    axis = turn[axes.from_front(axis, rank) + 1] or 0
     need(axis >= rank - 2, "softmax over a batch", m.softmax)
     need(m.a:rank() == rank and m.b:rank() == rank and not m.a:const() and not m.b:const(), "they are no scores", product)
     -- How the new softmax is turned to make the old one.

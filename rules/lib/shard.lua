@@ -1,8 +1,17 @@
 --- Tensors that are sharded along their tokens over the ranks of a group.
+local axes = lib "axes"
 local shard = {}
 
 --- The axis of tokens: [tokens, width], or [batch, tokens, ...].
 function shard.axis(rank) return rank == 2 and 0 or 1 end
+
+--- Ends the match where v, a share, is gathered along another axis than that of tokens; `dim` is nil where it is not
+--- gathered.
+function shard.need_tokens(dim, v)
+  local rank = v and v:rank()
+  need(not dim or not rank or axes.from_front(dim, rank) == shard.axis(rank),
+    "the residual is gathered along another axis", v)
+end
 
 -- The sizes of v, when all are numbers.
 local function numbers(v)

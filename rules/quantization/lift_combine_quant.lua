@@ -1,4 +1,5 @@
 --- Quantize before views, and once.
+local axes = lib "axes"
 
 -- One pattern for each kind of quantizer. `open` tells the pattern of a twin
 -- from the first one's; the attributes of both are the same variables.
@@ -41,7 +42,7 @@ local function along(m, rank)
   end
   if kind == "quantize" then return "rows" end
   need(m.block == 0, "the quantizer goes in blocks", m.quantizer)
-  local axis = m.axis < 0 and m.axis + rank or m.axis
+  local axis = axes.from_front(m.axis, rank)
   return axis == rank - 1 and "rows" or "axis", axis
 end
 

@@ -33,8 +33,8 @@ return rule {
     local y = m.f.outputs[1]
     need(m.f.op ~= "Cast" or WIDTH[m.x.dtype] and WIDTH[y.dtype] and WIDTH[y.dtype] < WIDTH[m.x.dtype],
       "the result is no narrower", y)
-    local rank = need(m.x:rank(), "the rank is unknown", m.x)
-    m.axes = need(m.f:along(m.dim < 0 and m.dim + rank or m.dim), "the result rests on all tokens", m.f)
+    need(m.x:rank(), "the rank is unknown", m.x)
+    m.axes = need(m.f:along(m.dim), "the result rests on all tokens", m.f)
   end,
 
   rewrite = function(op, m)

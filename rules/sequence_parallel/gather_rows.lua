@@ -1,4 +1,5 @@
 --- Gather the tokens that are read, not all of them.
+local axes = lib "axes"
 local shard = lib "shard"
 
 return rule {
@@ -22,7 +23,7 @@ return rule {
 
   where = function(m)
     local ndim = need(m.x:rank(), "the rank is unknown", m.x)
-    local axis = m.dim < 0 and m.dim + ndim or m.dim
+    local axis = axes.from_front(m.dim, ndim)
     local n = m.x:dim(axis)
     need(type(n) == "number", "the number of tokens is not known", m.x)
     local total = n * #m.group
@@ -40,7 +41,7 @@ return rule {
       if past < 0 then past = past + total end
       at = m.axes and need(m.axes:scalar(), "the axis is not a constant", m.axes) or 0
     end
-    need((at < 0 and at + ndim or at) == axis, "another axis is gathered", m.gather)
+    need(axes.from_front(at, ndim) == axis, "another axis is gathered", m.gather)
     need(0 <= first and first < past and past <= total, "there are no such tokens", m.x)
     need(past - first < n, "as much would be gathered", m.x)
     m.count, m.owner, m.at = past - first, math.floor(first / n), axis

@@ -36,7 +36,7 @@ return rule {
     m.share = shard.share(m.x, sum, m.group)
     need(shard.is_last(m.axis, sum), "the norm looks at more than the last axis", m.norm)
     shard.need_vectors(m.w, m.b)
-    need(not m.dim or m.dim == shard.axis(m.r:rank()), "the residual is gathered along another axis", m.r)
+    shard.need_tokens(m.dim, m.r)
     if m.r then
       need(m.dim or shard.is_local(m.r), "the residual is not known to be a share", m.r)
       need(shard.is_share(m.r, m.share), "the residual is not known to be a share", m.r)

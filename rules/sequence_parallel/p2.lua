@@ -33,7 +33,7 @@ return rule {
   where = function(m)
     m.share = shard.share(m.x, m.reduce.outputs[1], m.group)
     shard.need_vectors(m.w)
-    need(not m.dim or m.dim == shard.axis(m.r:rank()), "the residual is gathered along another axis", m.r)
+    shard.need_tokens(m.dim, m.r)
     m.views = {}
     local own = m.whole and shard.share(m.other, m.whole.outputs[1], m.group)
     m.own = own
@@ -62,6 +62,15 @@ return rule {
         (float[1,4,8] x, float[1,2,8] r, float[8] w) => (float[1,4,8] y) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
           g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (r)
+          y, t = tensor_cast.add_rms_norm2(s, g, w)
+        }]],
+      [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
+        n, t = tensor_cast.add_rms_norm2(s, r, w)
+        y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (n)]] },
+    { "gathered along the second axis from the back", [[
+        (float[1,4,8] x, float[1,2,8] r, float[8] w) => (float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          g = tensor_cast.all_gather <dim = -2, rank = 0, rank_group = [0,1]> (r)
           y, t = tensor_cast.add_rms_norm2(s, g, w)
         }]],
       [[s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)

@@ -27,7 +27,7 @@ return rule {
     m.share = shard.share(m.x, (m.view or m.reduce).outputs[1], m.group)
     shard.share(m.x, m.reduce.outputs[1], m.group)
     shard.need_vectors(m.w, m.b)
-    need(not m.dim or m.dim == shard.axis(m.t:rank()), "the residual is gathered along another axis", m.t)
+    shard.need_tokens(m.dim, m.t)
     need(shard.is_share(m.t, m.share), "the residual is no share of this sum", m.t)
     need(shard.is_last(m.axis, m.norm.inputs[1]), "the norm looks at more than the last axis", m.norm)
     need(shard.is_layer_residual(m.t), "the residual does not come out of a layer on shares", m.t)
