@@ -81,6 +81,7 @@ TEST_CASE("handles are the same inside and outside") {
 
 TEST_CASE("mistakes") {
   CHECK(of_each("error('mine')").pass().what() == "mine");
+  CHECK(of_each("\nreturn op.Abs(n)\n").pass().error->where.ends_with(":2"));
   CHECK(of_each("attempt(n, function() end)").pass().what() ==
         "an `attempt` inside of another");
   CHECK(of_each("", "op.Abs(graph.inputs[1])").pass().what() ==

@@ -83,11 +83,12 @@ Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
 }
 
 // An error in a call that is returned (`return op.Add(...)`) has no line of its
-// own: the callback's place on the stack is gone by then. The run is over
-// anyway, so the callback runs once more with its lines followed.
+// own: the callback's place on the stack is gone by then, or that of a part of a
+// pass. The run is over anyway, so the callback runs once more with its lines
+// followed.
 Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
   lua_State* state = sandbox.state();
-  const Runtime& rt = Runtime::of(state);
+  Runtime& rt = Runtime::of(state);
   const auto once = [&](Sandbox::Budget budget) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, function_);
     for (int i = 0; i < arguments; ++i) {
@@ -96,10 +97,15 @@ Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
     return sandbox.call(arguments, results, budget, what_);
   };
   Status status = once(Sandbox::Budget::kCallback);
+  rewrite::Transactions* const transactions = rt.session.transactions;
   if (status.ok() || sandbox.stopped() ||
       status.error().kind != ErrorKind::kRule ||
-      status.error().where != place_) {
+      (status.error().where != place_ && transactions == nullptr)) {
     return status;
+  }
+  if (transactions != nullptr) {
+    if (Status s = transactions->end({}, rewrite::Rejection{}); !s) return s;
+    rt.session.edit = &transactions->edit();
   }
   const int base = lua_gettop(state);
   Status again = once(Sandbox::Budget::kFollowed);
