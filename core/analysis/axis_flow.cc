@@ -358,6 +358,10 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
 
 bool has_axis_flow(const ir::Op& op) { return find_row(op) != nullptr; }
 
+bool reads_type_only(const ir::Op& op, std::size_t input) {
+  return op.standard("CastLike") && input == 1;
+}
+
 bool is_linear(const ir::Op& op) {
   const Row* row = find_row(op);
   if (row == nullptr) return false;
@@ -371,10 +375,6 @@ bool is_linear(const ir::Op& op) {
     default:
       return false;
   }
-}
-
-bool reads_type_only(const ir::Op& op, std::size_t input) {
-  return op.standard("CastLike") && input == 1;
 }
 
 bool has_settings(const ir::Op& op) {

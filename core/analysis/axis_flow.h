@@ -44,11 +44,11 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
 // Whether axis_flow knows the op.
 bool has_axis_flow(const ir::Op& op);
 
-// Sums, scalings, casts and views: what a residual stays a residual through.
-bool is_linear(const ir::Op& op);
-
 // Whether the node asks no more of this input than its type.
 bool reads_type_only(const ir::Op& op, std::size_t input);
+
+// Sums, scalings, casts and views: what a residual stays a residual through.
+bool is_linear(const ir::Op& op);
 
 // Whether what it reads behind its first input are settings, sizes or axes or a
 // type, that go with the node as its attributes do.
