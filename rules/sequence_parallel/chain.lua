@@ -190,21 +190,6 @@ return rule {
         sizes = Constant <value = int64[4] {1,2,2,-1}> ()
         v = Reshape(n, sizes)
         y = tensor_cast.all_gather <dim = 1, rank_group = [0,1]> (v)]] },
-    { "three tokens on two ranks", [[
-        (float[1,3,8] x, float[8] w) => (float[1,3,8] y) {
-          s = tensor_cast.all_reduce <rank = 1, rank_group = [0,1]> (x)
-          y = RMSNormalization(s, w)
-        }]],
-      [[pads = Constant <value = int64[6] {0,0,0,0,1,0}> ()
-        p = Pad(x, pads)
-        s = tensor_cast.reduce_scatter <dim = 1, rank = 1, rank_group = [0,1]> (p)
-        n = RMSNormalization(s, w)
-        g = tensor_cast.all_gather <dim = 1, rank = 1, rank_group = [0,1]> (n)
-        from = Constant <value = int64[1] {0}> ()
-        to = Constant <value = int64[1] {3}> ()
-        axis = Constant <value = int64[1] {1}> ()
-        y = Slice(g, from, to, axis)]],
-      options = { uneven = true } },
     { "no rank, and a table to slice", [[
         (float[1,4,8] x, float[1,4,8] table, float[8] w) => (float[1,4,8] y) {
           s = tensor_cast.all_reduce <rank_group = [0,1]> (x)

@@ -70,8 +70,12 @@ class Chain(Stack):
         """What a residual goes through and stays one."""
         draft = self.draft
         while draft.chance(0.3):
-            kind = draft.between(0, 5)
-            if kind == 5 and len(self.sizes) == 3:
+            kind = draft.between(0, 7)
+            if kind == 7:
+                x = self.op("Sum", x, self.gamma(), self.gamma())
+            elif kind == 6 and self.opset >= 15:
+                x = self.op("CastLike", self.op("Cast", x, to=11), x)
+            elif kind == 5 and len(self.sizes) == 3:
                 swap = {"perm": [1, 0, 2]}
                 x = self.op("Transpose", self.op(
                     "Neg", self.op("Transpose", x, **swap)), **swap)
