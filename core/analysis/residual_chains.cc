@@ -72,9 +72,43 @@ struct Seen {
       : graph(of),
         facts(known),
         place(of.node_count(), 0),
-        owner(of.node_count(), 0) {
+        owner(of.node_count(), 0),
+        own(of.value_count(), false) {
     if (auto sorted = topological_order(graph)) order = *std::move(sorted);
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i].index()] = i;
+    find_own();
+  }
+
+  // What collectives read, and what comes of a share, until ranks meet again.
+  void find_own() {
+    for (NodeId node : order) {
+      if (!is_collective(graph.op(node))) continue;
+      if (const ValueId v = graph.input(node, 0)) own[v.index()] = true;
+    }
+    for (NodeId node : order) {
+      const ir::Node& n = graph.node(node);
+      bool any = is_op(graph, node, "reduce_scatter");
+      if (is_collective(graph.op(node)) && !any) continue;
+      for (const ir::Attribute& a : n.attributes) any |= !a.blocks.empty();
+      for (const ir::Operand& o : graph.inputs(node)) {
+        any = any || (o.value && own[o.value.index()]);
+      }
+      if (!any) continue;
+      for (ValueId v : graph.outputs(node)) {
+        if (v) own[v.index()] = true;
+      }
+    }
+  }
+
+  // Of what it reads beside shares, whether some is another on each rank.
+  bool reads_own(NodeId node, const AxisFlow& flow) const {
+    const auto inputs = graph.inputs(node);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (flow.inputs[i] != AxisFlow::kSame || !inputs[i].value) continue;
+      if (reads_type_only(graph.op(node), i)) continue;
+      if (own[inputs[i].value.index()]) return true;
+    }
+    return false;
   }
 
   // Whether the node works along the axis of its operand. Remembers what does
@@ -96,6 +130,7 @@ struct Seen {
         !can_say_sizes(facts.type(graph.output(node))->dims)) {
       found.reset();
     }
+    if (found && reads_own(node, *found)) found.reset();
     if (!found) refused.insert(key);
     return found;
   }
@@ -105,6 +140,7 @@ struct Seen {
   std::vector<NodeId> order;
   std::vector<std::size_t> place;    // by node: in the order
   std::vector<std::uint32_t> owner;  // by node: the chain that has it; 0: none
+  std::vector<bool> own;             // by value: each rank has another
   std::vector<std::span<const std::int64_t>> groups;  // of the chains
   std::unordered_set<std::uint64_t> refused;
 };
@@ -290,6 +326,7 @@ class Tracer {
   // An input, a constant, or rows of a constant that an input picks.
   bool is_same_everywhere(ValueId value) {
     while (true) {
+      if (seen_.own[value.index()]) return false;
       if (graph_.value(value).kind == ir::ValueKind::kInput ||
           facts_.is_constant(value)) {
         return true;

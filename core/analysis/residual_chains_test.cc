@@ -255,6 +255,24 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(found() == Texts{""});
 }
 
+TEST_CASE_FIXTURE(Fixture, "what is another on each rank sets no chain") {
+  const auto collective = [&](const char* op, ValueId x) {
+    return add(std::string("tensor_cast::") + op, {x},
+               {i("dim", 0), i("rank", 1), is("rank_group", ranks)});
+  };
+  // A share along another axis, as a chain of rows leaves it.
+  const ValueId part = collective("reduce_scatter", input({"8", "1", "8"}));
+  output(norm(add("Add", {sum(partial()), add("Neg", {part})})));
+  const ValueId table = partial();
+  output(collective("all_gather", table));
+  output(norm(add("Add", {sum(partial()), table})));
+  const auto chains = residual_chains(g, facts, {.entry = true});
+  REQUIRE(chains.size() == 2);
+  CHECK(chains[0].broken.ends_with(" reads the residual too"));
+  CHECK(chains[1].broken ==
+        "it is whole on every rank, as far as one can tell");
+}
+
 TEST_CASE_FIXTURE(Fixture, "a residual may be an output of the model") {
   const ValueId r = add("Add", {sum(partial()), sum(partial())});
   output(r);

@@ -185,6 +185,10 @@ def layers(chain, residual):
         if draft.chance(0.2) and len(chain.sizes) == 3:  # out the other way
             draft.node("Softmax", draft.node("Transpose", x, perm=[1, 0, 2]),
                        axis=-1)
+        if len(chain.sizes) == 3 and chain.sizes[0] == 1 and draft.chance(0.1):
+            # Each token beside each other one: shares of rows or of columns.
+            rows = chain.op("Transpose", chain.reduced(), perm=[1, 0, 2])
+            chain.any_norm(chain.op("Add", rows, chain.reduced()))
         if draft.chance(0.06):  # somebody else reads the residual
             draft.node("Softmax", residual, axis=1)
         residual = chain.added(residual, x)
