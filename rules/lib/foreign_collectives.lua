@@ -4,7 +4,7 @@ local foreign = {}
 foreign.KINDS = { "all_reduce", "all_gather", "reduce_scatter" }
 
 foreign.options = { all_reduce = "", all_gather = "", reduce_scatter = "", group = "group", sized = false, axis = "axis",
-  ranks = 0, rank = { "number" }, ignored = "" }
+  ranks = 0, rank = { "number" }, sum = "sum", ignored = "" }
 
 --- The domain and the type that an option names; nil where it names nothing.
 function foreign.op(name)
@@ -47,21 +47,22 @@ end
 -- What runtimes call the way in which values are reduced.
 local REDUCTIONS = { op = true, reduce_op = true, reduction = true, reduce_type = true, reduction_op = true }
 
---- Whether a reduction is a sum, as far as the names go that runtimes have for that. Ends the pass where a node has an
---- attribute that is none of the ones named.
-function foreign.is_sum(node, kind, options)
-  local sum = true
+--- Ends the match where a node has an attribute that is none of the ones named.
+function foreign.need_known_attributes(node, kind, options)
   for _, name in ipairs(node.attribute_names) do
-    local value = node.attrs[name]
-    if REDUCTIONS[name] then
-      sum = sum and (type(value) == "string" and value:lower() == "sum" or value == 0)
-    else
-      local ignored = ("," .. options.ignored .. ","):find("," .. name .. ",", 1, true)
-      local known = name == options.group or name == options.axis and kind ~= "all_reduce"
-      need(known or ignored, "the attribute " .. name .. " is not known; `ignored` names those that do not matter", node)
-    end
+    local ignored = ("," .. options.ignored .. ","):find("," .. name .. ",", 1, true)
+    local known = name == options.group or kind ~= "all_reduce" and name == options.axis
+      or kind ~= "all_gather" and REDUCTIONS[name]
+    need(known or ignored, "the attribute " .. name .. " is not known; `ignored` names those that do not matter", node)
   end
-  return sum
+end
+
+--- Whether the node adds values up, as far as it says how it reduces them.
+function foreign.adds_up(node, options)
+  for _, name in ipairs(node.attribute_names) do
+    if REDUCTIONS[name] and tostring(node.attrs[name]):lower() ~= options.sum:lower() then return false end
+  end
+  return true
 end
 
 return foreign

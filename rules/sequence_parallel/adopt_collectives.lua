@@ -7,9 +7,10 @@ return rule {
 
     `all_reduce`, `all_gather` and `reduce_scatter` name the runtime's ops as domain::Op. Their group is the attribute
     `group` where the op has it, a list of ranks or how many there are; else `ranks` says how many. `rank` says which of them
-    this program is, and need not be said where nothing is sliced by it. The axis is the attribute `axis`, and `ignored`
-    names attributes that do not matter, with commas between; a node with any other stays as it is, and so does a reduction
-    that is no sum. `return_collectives`, in a run of its own afterwards, writes them back.]],
+    this program is, and need not be said where nothing is sliced by it. The axis is the attribute `axis`. Where a node says
+    how it reduces, `sum` is what it says of sums, perhaps a number. `ignored` names attributes that do not matter, with
+    commas between; a node with any other stays as it is. `return_collectives`, in a run of its own afterwards, writes them
+    back.]],
   phase = "canonical",
   options = foreign.options,
 
@@ -18,7 +19,9 @@ return rule {
       for _, node in ipairs(foreign.nodes(graph, options[kind])) do
         attempt(node, function()
           local x = node.inputs[1]
-          if x and #node.inputs == 1 and #node.outputs == 1 and foreign.is_sum(node, kind, options) then
+          if x and #node.inputs == 1 and #node.outputs == 1 then
+            foreign.need_known_attributes(node, kind, options)
+            need(foreign.adds_up(node, options), "the reduction is none that the option `sum` names", node)
             local attributes = { x, rank = options.rank, rank_group = foreign.group(node, options) }
             if kind ~= "all_reduce" then attributes.dim = foreign.axis(node, options) end
             node.outputs[1]:replace_with(op.tensor_cast[kind](attributes))
@@ -52,6 +55,10 @@ return rule {
         (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <group = 1000000000000> (x) }]],
       rejected = "nobody has so many ranks",
       options = { all_reduce = "acme::AllReduce" } },
+    { "a gather that reduces", [[
+        (float[4,8] x) => (float[8,8] y) { y = acme.AllGather <op = "sum", group = [0,1], axis = 0> (x) }]],
+      rejected = "the attribute op is not known",
+      options = { all_gather = "acme::AllGather" } },
     { "a gather along nobody knows what", [[
         (float[4,8] x) => (float[8,8] y) { y = acme.AllGather <group = [0,1]> (x) }]],
       rejected = "the node does not say its axis",
@@ -66,7 +73,19 @@ return rule {
       options = { all_reduce = "com.microsoft.AllReduce" } },
     { "the largest of all", [[
         (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <op = "max", group = [0,1]> (x) }]],
-      [[y = acme.AllReduce <op = "max", group = [0,1]> (x)]],
+      rejected = "the reduction is none that the option `sum` names",
+      options = { all_reduce = "acme::AllReduce" } },
+    { "a reduction by its number, of another runtime's sums", [[
+        (float[4,8] x) => (float[4,8] y, float[4,8] z) {
+          y = acme.AllReduce <reduction = 0, group = [0,1]> (x)
+          z = acme.AllReduce <reduction = 2, group = [0,1]> (x)
+        }]],
+      [[y = acme.AllReduce <reduction = 0, group = [0,1]> (x)
+        z = tensor_cast.all_reduce <rank_group = [0,1]> (x)]],
+      options = { all_reduce = "acme::AllReduce", sum = "2" } },
+    { "a sum by its name", [[
+        (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <op = "SUM", group = [0,1]> (x) }]],
+      "y = tensor_cast.all_reduce <rank_group = [0,1]> (x)",
       options = { all_reduce = "acme::AllReduce" } },
   },
 }

@@ -15,14 +15,16 @@ return rule {
     for _, kind in ipairs(foreign.KINDS) do
       local domain, type = foreign.op(options[kind])
       for _, node in ipairs(domain and graph:nodes{ op = kind, domain = "tensor_cast" } or {}) do
-        local group = node.attrs.rank_group
-        local attributes = { node.inputs[1] }
-        local counted, all = true, foreign.all_ranks(#group)
-        for i, rank in ipairs(group) do counted = counted and rank == all[i] end
-        need(counted or not options.sized, "a number says no other ranks than the first ones", node)
-        if not counted or #group ~= options.ranks then attributes[options.group] = options.sized and #group or group end
-        if kind ~= "all_reduce" then attributes[options.axis] = node.attrs.dim end
-        node.outputs[1]:replace_with(op[domain][type](attributes))
+        attempt(node, function()
+          local group = need(node.attrs.rank_group, "the node does not say its ranks", node)
+          local attributes = { node.inputs[1] }
+          local counted, all = true, foreign.all_ranks(#group)
+          for i, rank in ipairs(group) do counted = counted and rank == all[i] end
+          need(counted or not options.sized, "a number says no other ranks than the first ones", node)
+          if not counted or #group ~= options.ranks then attributes[options.group] = options.sized and #group or group end
+          if kind ~= "all_reduce" then attributes[options.axis] = node.attrs.dim end
+          node.outputs[1]:replace_with(op[domain][type](attributes))
+        end)
       end
     end
   end,
@@ -43,6 +45,17 @@ return rule {
         (float[4,8] x) => (float[4,8] y) { y = tensor_cast.all_reduce <rank = 2, rank_group = [2,3]> (x) }]],
       rejected = "a number says no other ranks than the first ones",
       options = { all_reduce = "acme::AllReduce", sized = true } },
+    { "one of no ranks beside one of two", [[
+        (float[4,8] x) => (float[4,8] y, float[4,8] z) {
+          y = tensor_cast.all_reduce <rank = 0> (x)
+          z = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+        }]],
+      "y = tensor_cast.all_reduce <rank = 0> (x) z = acme.AllReduce <group = [0,1]> (x)",
+      options = { all_reduce = "acme::AllReduce" } },
+    { "one of no ranks", [[
+        (float[4,8] x) => (float[4,8] y) { y = tensor_cast.all_reduce <rank = 0> (x) }]],
+      rejected = "the node does not say its ranks",
+      options = { all_reduce = "acme::AllReduce" } },
     { "one that no option names", [[
         (float[4,8] x) => (float[4,8] y) { y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x) }]],
       "y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)",
