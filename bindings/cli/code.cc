@@ -11,7 +11,6 @@
 #include "core/io/load.h"
 #include "core/io/save.h"
 #include "core/rewrite/portable.h"
-#include "core/text/print.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -26,10 +25,9 @@ Status build_one(const std::string& code_file, const std::string& path,
     return status;
   }
   if (auto status = io::check_intact(**model); !status) return status;
-  auto staged =
-      is_text_model(options.output)
-          ? stage_text(options.output, text::print(**model, {.weights = true}))
-          : io::stage(**model, options.output);
+  auto staged = is_text_model(options.output)
+                    ? stage_model_text(options.output, **model)
+                    : io::stage(**model, options.output);
   if (!staged) return staged.error();
   return staged->commit();
 }

@@ -21,7 +21,6 @@
 #include "core/io/load.h"
 #include "core/io/save.h"
 #include "core/rewrite/functions.h"
-#include "core/text/print.h"
 #include "core/verify/verify.h"
 
 namespace ruleengine::cli {
@@ -84,7 +83,7 @@ Result<io::Staged> stage(const ir::Model& model, const RunReport& report,
   if (untouched && is_text_model(report.model)) {
     return copy_text(report.model, report.output);
   }
-  return stage_text(report.output, text::print(model, {.weights = true}));
+  return stage_model_text(report.output, model);
 }
 
 // The form of the target, held to the invariants as a whole. Of the opset

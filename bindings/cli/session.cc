@@ -10,6 +10,7 @@
 #include "core/analysis/inference.h"
 #include "core/io/load.h"
 #include "core/text/parse.h"
+#include "core/text/print.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -227,6 +228,15 @@ Result<io::Staged> stage_text(const std::string& path, std::string_view text) {
   if (auto status = (*file)->write(bytes); !status) return status.error();
   if (auto status = (*file)->finish(false); !status) return status.error();
   return io::Staged(std::move(*file));
+}
+
+Result<io::Staged> stage_model_text(const std::string& path,
+                                    const ir::Model& model) {
+  auto text = text::print_whole(model);
+  if (text) return stage_text(path, *text);
+  Diagnostic error = text.error();
+  error.where = path;
+  return error;
 }
 
 std::map<std::string, std::uint64_t> count_ops(const ir::Model& model) {

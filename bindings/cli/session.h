@@ -57,6 +57,9 @@ Status run_first(ir::Model& model, const Options& options);
 
 // A text file, ready to appear.
 Result<io::Staged> stage_text(const std::string& path, std::string_view text);
+// A model as text; a Diagnostic where the text cannot say it whole.
+Result<io::Staged> stage_model_text(const std::string& path,
+                                    const ir::Model& model);
 
 // "Add" or "com.microsoft::Gelu" -> how many, subgraphs included, function
 // bodies not.

@@ -63,4 +63,10 @@ AttributeKind element_kind(AttributeKind list) {
   return AttributeKind::kUndefined;
 }
 
+bool has_words(const ir::Attribute& a) {
+  return !a.ref.empty() || (a.kind != AttributeKind::kSparseTensor &&
+                            a.kind != AttributeKind::kSparseTensors &&
+                            a.kind != AttributeKind::kUndefined);
+}
+
 }  // namespace ruleengine::text

@@ -18,6 +18,8 @@ bool is_list(ir::AttributeKind kind);
 // The kind of a list of such elements, and back; kUndefined has none.
 ir::AttributeKind list_of(ir::AttributeKind kind);
 ir::AttributeKind element_kind(ir::AttributeKind list);
+// False for sparse tensors.
+bool has_words(const ir::Attribute& a);
 
 }  // namespace ruleengine::text
 

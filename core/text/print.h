@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/base/result.h"
 #include "core/ir/graph.h"
 #include "core/ir/model.h"
 
@@ -24,6 +25,10 @@ struct PrintOptions {
 };
 
 std::string print(const ir::Model& model, const PrintOptions& options = {});
+
+// With all weights, to be read again. A Diagnostic (kWrite, no place) where
+// sparse data would be left out; doc strings and metadata of nodes may be.
+Result<std::string> print_whole(const ir::Model& model);
 
 // "float[B,8]", "float" (a scalar), "float[]" (unknown rank); "?" for nullptr.
 std::string type_text(const ir::Model& model, const ir::Type* type);

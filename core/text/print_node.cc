@@ -71,9 +71,7 @@ void Printer::attributes(std::span<const ir::Attribute> list, int depth) {
   std::string comments;
   bool first = true;
   for (const ir::Attribute& a : list) {
-    if (a.ref.empty() && (a.kind == AttributeKind::kSparseTensor ||
-                          a.kind == AttributeKind::kSparseTensors ||
-                          a.kind == AttributeKind::kUndefined)) {
+    if (!has_words(a)) {
       comments += " " + printable(a.name);
       continue;
     }

@@ -148,6 +148,11 @@ TEST_CASE("what has no words stands in a comment") {
   model->graph.mutable_node(NodeId(0u)).attributes = list;
   const auto again = parse(print(*model));
   CHECK(again->graph.node(NodeId(0u)).attributes.size() == 1);
+  const auto whole = print_whole(*model);
+  REQUIRE_FALSE(whole);
+  CHECK(whole.error().found ==
+        "sparse_tensor attribute 'sparse\\x0a}' of Op node of output 'y'");
+  CHECK(*print_whole(*again) == print(*again, {.weights = true}));
 }
 
 TEST_CASE("types nested without end are printed to a depth") {

@@ -118,6 +118,32 @@ class Refusals(FilesTest):
         self.assertNotEqual(done.code, 0)
         self.assertEqual(program.state(self.folder), before)
 
+    def sparse(self, name):
+        return onnx.helper.make_sparse_tensor(
+            numpy_helper.from_array(np.float32([1.5, 2.5]), name),
+            numpy_helper.from_array(np.int64([1, 4])), [6])
+
+    def test_text_has_no_words_for_sparse_data(self):
+        plain = "sparse (float[6] x) => (float[6] y) { y = Add(x, s) }"
+        attribute = make.model(plain.replace("{", "{ s = Constant()"))
+        attribute.graph.node[0].attribute.append(
+            onnx.helper.make_attribute("sparse_value", self.sparse("v")))
+        initializer = make.model(plain)
+        initializer.graph.sparse_initializer.append(self.sparse("s"))
+        default = make.model(plain.replace("x)", "x, float[6] s)", 1))
+        default.graph.sparse_initializer.append(self.sparse("s"))
+        for model, found in (
+                (attribute, "sparse_tensor attribute 'sparse_value' of "
+                 "Constant node of output 's'"),
+                (initializer, "sparse initializer 's'"),
+                (default, "sparse default of input 's'")):
+            with self.subTest(found):
+                self.write("s.onnx", model.SerializeToString())
+                self.run_bad(7, "run", "cancel.lua", "s.onnx", "-o",
+                             "s.onnxtxt", says=found)
+                self.assertFalse((self.folder / "s.onnxtxt").exists())
+                self.run_ok("run", "cancel.lua", "s.onnx", "-o", "t.onnx")
+
     def test_the_report_is_the_input(self):
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "--report", "m.onnx",
                      "-o", "out.onnx")
