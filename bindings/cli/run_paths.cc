@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "core/io/load.h"
 #include "core/io/output.h"
 
 namespace ruleengine::cli {
@@ -15,6 +16,32 @@ namespace fs = std::filesystem;
 Diagnostic usage(std::string what, std::string found, std::string hint) {
   return {ErrorKind::kUsage, std::move(what), "", "",
           std::move(found),  std::move(hint)};
+}
+
+// Of several models, each one's results against the external data of all.
+// Models are only read for it where a file stands in the place of a result.
+Status check_data(const Paths& paths, const Options& options) {
+  if (paths.models.size() < 2) return {};
+  std::vector<std::string> replaced;
+  for (const std::string& model : paths.models) {
+    const std::string output = output_path(model, options, true);
+    for (const std::string& path : {output, output + ".data"}) {
+      if (io::existing(path)) replaced.push_back(path);
+    }
+  }
+  if (replaced.empty()) return {};
+  for (const std::string& path : paths.models) {
+    const auto model = load_model(path);
+    if (!model) continue;  // the run says why
+    for (const std::string& result : replaced) {
+      if (!io::holds_data(**model, result)) continue;
+      Diagnostic d = usage("a result would replace the data of a model", result,
+                           "give a folder with -o");
+      d.where = path;
+      return d;
+    }
+  }
+  return {};
 }
 
 Status prepare_output(const Paths& paths, const Options& options) {
@@ -119,7 +146,8 @@ std::string output_path(const std::string& model, const Options& options,
 }
 
 Status check_run_paths(const Paths& paths, const Options& options) {
-  for (const auto check : {check_names, check_report_path, prepare_output}) {
+  for (const auto check :
+       {check_names, check_report_path, check_data, prepare_output}) {
     if (auto status = check(paths, options); !status) return status;
   }
   return {};

@@ -1,5 +1,5 @@
-// Where a run writes, and whether it may: looked at before anything is read, so
-// that a slip of the command line costs nothing and destroys nothing.
+// Where a run writes, and whether it may: looked at before any rule is, so that
+// a slip of the command line costs little and destroys nothing.
 #ifndef RULEENGINE_BINDINGS_CLI_RUN_PATHS_H_
 #define RULEENGINE_BINDINGS_CLI_RUN_PATHS_H_
 

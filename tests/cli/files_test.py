@@ -118,6 +118,18 @@ class Refusals(FilesTest):
         self.assertNotEqual(done.code, 0)
         self.assertEqual(program.state(self.folder), before)
 
+    def test_a_result_is_the_data_of_another_model(self):
+        for data in ("j.rewritten.onnx", "j.rewritten.onnx.data"):
+            with self.subTest(data):
+                self.external(name="k.onnx", data=data)
+                self.external(name="j.onnx", data="j.bin")
+                for models in (["k.onnx", "j.onnx"], ["j.onnx", "k.onnx"]):
+                    self.run_bad(2, "run", "cancel.lua", *models,
+                                 says=[data, "k.onnx", "data of a model"])
+                self.run_ok("run", "cancel.lua", "k.onnx", "j.onnx", "-o",
+                            "out")
+                (self.folder / data).unlink()
+
     def sparse(self, name):
         return onnx.helper.make_sparse_tensor(
             numpy_helper.from_array(np.float32([1.5, 2.5]), name),
