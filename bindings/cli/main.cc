@@ -59,7 +59,7 @@ void add_rule_options(CLI::App* verb, Options& o) {
                    "seconds for loading one rule file; 2")
       ->check(CLI::PositiveNumber);
   verb->add_option("--limit-memory", o.limit_memory,
-                   "MiB of memory for rule code; 1024")
+                   "MiB of memory for rule code, and for nodes it builds; 1024")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
 }
 

@@ -175,8 +175,11 @@ Result<Rules> load_rules(const std::vector<std::string>& paths,
 }
 
 rewrite::Options engine_options(const Options& options) {
+  // A node that a rule builds, with its value and what is kept about it.
+  constexpr std::uint64_t kNodeBytes = 400;
   rewrite::Options engine;
   engine.limits.rewrites = options.limit_rewrites;
+  engine.limits.nodes = (options.limit_memory << 20) / kNodeBytes;
   if (options.limit_time > 0) engine.limits.seconds = options.limit_time;
   engine.limits.start = options.started;
   engine.facts = [](ir::Graph& graph) {

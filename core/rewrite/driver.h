@@ -24,6 +24,10 @@ namespace ruleengine::rewrite {
 
 struct Limits {
   std::uint64_t rewrites = 1'000'000;
+  // Nodes that rules may build in all, and as many more for each of the
+  // model's own as kBuiltOfEach: growth out of proportion is an accident.
+  std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();
+  static constexpr std::uint64_t kBuiltOfEach = 16;
   double seconds = std::numeric_limits<double>::infinity();
   // When the seconds began: with several models they share them.
   std::chrono::steady_clock::time_point start =

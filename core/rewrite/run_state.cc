@@ -35,7 +35,12 @@ RunState::RunState(ir::Model& m, std::span<Rule* const> r, const Options& o)
       rewrites_of(r.size(), 0),
       matches_of(r.size(), 0),
       seconds_of(r.size(), 0),
-      took_part(r.size(), false) {}
+      took_part(r.size(), false),
+      nodes_at_first_(m.graph.live_node_count()) {
+  for (const auto& f : m.functions) {
+    nodes_at_first_ += f->body.live_node_count();
+  }
+}
 
 Status Limits::check_time() const {
   if (!std::isfinite(seconds) || seconds_since(start) <= seconds) return {};
@@ -59,10 +64,26 @@ Status RunState::tick(std::uint64_t left) {
   return {};
 }
 
-Status RunState::count(std::uint32_t rule, std::size_t matches) {
+Status RunState::check_built(std::uint32_t rule, std::size_t nodes) {
+  const std::uint64_t own = Limits::kBuiltOfEach * nodes_at_first_;
+  built_ += nodes;
+  if (built_ <= own || built_ - own <= options.limits.nodes) return {};
+  Diagnostic d{.kind = ErrorKind::kLimit,
+               .what = "rules built more nodes than they may",
+               .where = rules[rule]->file(),
+               .hint = "--limit-memory allows more"};
+  d.expected = "at most " + std::to_string(own + options.limits.nodes);
+  d.found = std::to_string(built_) + ", the last " + std::to_string(nodes) +
+            " by " + rules[rule]->qualified();
+  return d;
+}
+
+Status RunState::count(std::uint32_t rule, std::size_t matches,
+                       std::size_t nodes) {
   ++version;
   matches_of[rule] += matches;
   ++rewrites_of[rule];
+  if (Status s = check_built(rule, nodes); !s) return s;
   if (++rewrites <= options.limits.rewrites) return {};
   Diagnostic d{.kind = ErrorKind::kLimit,
                .what = "the limit of " +

@@ -69,8 +69,9 @@ class RunState {
 
   // Time and work so far; kLimit when the time is over. Cheap.
   Status tick(std::uint64_t left);
-  // A rewrite of `rule`, of so many matches, was kept: limits.
-  Status count(std::uint32_t rule, std::size_t matches);
+  // A rewrite of `rule`, of so many matches, was kept and built so many nodes:
+  // limits.
+  Status count(std::uint32_t rule, std::size_t matches, std::size_t nodes);
   Diagnostic circle(const GraphRun& run, const Lineage::Circle& circle) const;
   // Rules that go on for ever without one node to tell of: those that rewrote
   // since `then`.
@@ -80,7 +81,11 @@ class RunState {
                        ir::NodeId root) const;
 
  private:
+  Status check_built(std::uint32_t rule, std::size_t nodes);
+
   Clock::time_point shown_ = Clock::now();
+  std::uint64_t nodes_at_first_ = 0;
+  std::uint64_t built_ = 0;
   std::uint64_t ticks_ = 0;
   std::uint64_t done_ = 0;
 };

@@ -217,7 +217,7 @@ Result<bool> Sweep::apply(std::uint32_t rule,
 
 Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,
                    std::span<const NodeId> consumed, std::size_t matches) {
-  if (Status s = state_.count(rule, matches); !s) return s;
+  if (Status s = state_.count(rule, matches, edit.added().size()); !s) return s;
   const auto circle = run_.lineage.note(
       {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});
   if (circle) return state_.circle(run_, *circle);

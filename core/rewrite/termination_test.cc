@@ -220,5 +220,23 @@ TEST_CASE("limits") {
   CHECK(report.error().found == "10 by test/a");
 }
 
+TEST_CASE("a limit on the nodes that rules build, beside those of the model") {
+  for (const std::uint64_t limit : {1u, 1000u}) {
+    World w;
+    w.output(w.node("Neg", {chain(w, "Relu", 2)}, "y"));
+    Runner r({unary("a", "Relu", [](Edit& e, ValueId x) {
+      for (int i = 0; i < 25; ++i) x = make(e, "Tanh", {x});
+      return x;
+    })});
+    r.options.limits.nodes = limit;
+    const auto report = r.run(w);
+    REQUIRE(report.ok() == (limit == 1000));  // 50 of them, beside 3 times 16
+    if (report.ok()) continue;
+    CHECK(report.error().kind == ErrorKind::kLimit);
+    CHECK(report.error().expected == "at most 49");
+    CHECK(report.error().found == "50, the last 25 by test/a");
+  }
+}
+
 }  // namespace
 }  // namespace ruleengine::rewrite

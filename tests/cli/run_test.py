@@ -559,6 +559,21 @@ class Options(RunTest):
         self.run_bad(5, "run", "big.lua", "m.onnx", "--limit-memory", "4",
                      says="big.lua")
 
+    def test_limit_memory_of_what_rules_build(self):
+        self.write("grow.lua", make.rule(rewrite="""(function()
+            local y = m.x
+            for i = 1, 4000 do y = op.Tanh(y) end
+            return y
+          end)()"""))
+        body = " ".join(
+            f"a{i} = Neg(x{i}) b{i} = Neg(a{i}) x{i + 1} = Exp(b{i})"
+            for i in range(10))
+        self.write("long.onnx", make.onnx_bytes(
+            f"g (float[2] x0) => (float[2] x10) {{ {body} }}"))
+        self.run_ok("run", "grow.lua", "long.onnx", "-o", "out.onnx")
+        self.run_bad(5, "run", "grow.lua", "long.onnx", "--limit-memory", "8",
+                     says=["grow.lua", "more nodes", "the last 4000 by"])
+
     def test_quiet_and_verbose(self):
         words = ["run", "cancel.lua", "never.lua", "m.onnx"]
         self.assertEqual(self.run_ok(*words, "-q").err, "")
