@@ -1,4 +1,7 @@
 // Types of products and convolutions.
+#include <algorithm>
+#include <functional>
+
 #include "core/analysis/rule_helpers.h"
 
 namespace ruleengine::analysis {
@@ -160,6 +163,20 @@ bool conv(const NodeView& v, Outputs out) {
   return true;
 }
 
+// The schema knows the sizes, but for SAME with output_padding, which ONNX
+// Runtime leaves out there.
+bool conv_transpose(const NodeView& v, Outputs out) {
+  const auto added = v.attribute_ints("output_padding");
+  const bool adds = added && std::ranges::any_of(*added, std::identity());
+  if (out.empty() || !v.ranked(0) || !adds ||
+      !v.attribute_string("auto_pad", "NOTSET").starts_with("SAME_")) {
+    return false;
+  }
+  out[0].elem = v.elem(0);
+  out[0].set_dims(std::vector<Dim>(v.rank(0), kUnknown));
+  return true;
+}
+
 bool pool(const NodeView& v, Outputs out) {
   const auto given = v.attribute_ints("kernel_shape");
   if (out.empty() || !v.ranked(0) || v.rank(0) < 3 || !given) return false;
@@ -220,15 +237,11 @@ bool attention(const NodeView& v, Outputs out) {
 }
 
 constexpr TypeRule kRules[] = {
-    {"", "Attention", attention},
-    {"", "AveragePool", pool},
-    {"", "Conv", conv},
-    {"", "Gemm", gemm},
-    {"", "LpPool", pool},
-    {"", "MatMul", matmul},
-    {"", "MatMulInteger", matmul_integer},
-    {"", "MaxPool", pool},
-    {"", "QLinearMatMul", qlinear_matmul},
+    {"", "Attention", attention}, {"", "AveragePool", pool},
+    {"", "Conv", conv},           {"", "ConvTranspose", conv_transpose},
+    {"", "Gemm", gemm},           {"", "LpPool", pool},
+    {"", "MatMul", matmul},       {"", "MatMulInteger", matmul_integer},
+    {"", "MaxPool", pool},        {"", "QLinearMatMul", qlinear_matmul},
 };
 
 }  // namespace

@@ -112,14 +112,17 @@ TEST_CASE_FIXTURE(Fixture, "windows at the edge of the image") {
 }
 
 TEST_CASE_FIXTURE(Fixture, "windows padded by a word") {
-  const auto padded = [&](std::string_view word, std::int64_t dilation,
-                          std::int64_t ceil, const char* size) {
+  const auto auto_pad = [](std::string_view word) {
     ir::Attribute a;
     a.name = "auto_pad";
     a.kind = ir::AttributeKind::kString;
     a.s = word;
+    return a;
+  };
+  const auto padded = [&](std::string_view word, std::int64_t dilation,
+                          std::int64_t ceil, const char* size) {
     return of(add("MaxPool", {input({"B", "3", size})},
-                  {is("kernel_shape", {3}), is("strides", {2}), a,
+                  {is("kernel_shape", {3}), is("strides", {2}), auto_pad(word),
                    is("dilations", {dilation}), i("ceil_mode", ceil)}));
   };
   CHECK(padded("SAME_LOWER", 1, 0, "7") == "float[B,3,4]");
@@ -128,6 +131,15 @@ TEST_CASE_FIXTURE(Fixture, "windows padded by a word") {
   CHECK(padded("VALID", 1, 0, "8") == "float[B,3,3]");
   CHECK(padded("VALID", 1, 1, "7") == "float[B,3,3]");
   CHECK(padded("VALID", 1, 1, "8").find("?") != std::string::npos);
+  const auto back = [&](std::int64_t more) {
+    return of(add("ConvTranspose",
+                  {input({"B", "2", "7"}), input({"2", "3", "3"})},
+                  {is("strides", {2}), auto_pad("SAME_UPPER"),
+                   is("output_padding", {more})}));
+  };
+  CHECK(back(0) == "float[B,3,14]");
+  CHECK(back(1).find("14") == std::string::npos);
+  CHECK(back(1).find("15") == std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Fixture, "an answer of the library that ends early") {
