@@ -229,7 +229,9 @@ class Run {
       outcome.result.release();
       outcome.result = {};
     }
-    for (const auto& warning : report.engine.warnings) warn(warning.message);
+    for (const auto& [rule, node, message] : report.engine.warnings) {
+      warn(rule.empty() ? message : message + " (" + rule + ")");
+    }
     for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
     if (!options_.quiet) say(summary(report, options_.verbose));
   }

@@ -113,6 +113,19 @@ TEST_CASE("refuse warns, goes on, and the match drops when where ends") {
   CHECK(out.warnings[2].message == "Skipping y: third");
 }
 
+TEST_CASE("refuse of a value speaks of the match, not of what stands above") {
+  RuleRunner runner(rule("refuse(true, 'first', m.x) "
+                         "refuse(true, 'second', m.SUM.outputs[1])",
+                         "return op.Neg(m.x)"),
+                    "(float[2,3] x, float[2,3] z) => (float[2,3] y) "
+                    "{ e = Exp(x) a = Add(e, z) y = Relu(a) }");
+  const Attempted out = runner.attempt();
+  REQUIRE(out.warnings.size() == 2);
+  CHECK(out.warnings[0].message == "Skipping y: first");
+  CHECK(out.warnings[1].message == "Skipping SUM at a: second");
+  CHECK(out.rejection->value == "'e' float[2,3]");
+}
+
 TEST_CASE("refuse belongs into where") {
   CHECK(attempt("", "refuse(true, 'late') return op.Neg(m.x)").what() ==
         "`refuse` works only in `where`");

@@ -1,5 +1,6 @@
 #include "bindings/lua/runtime_words.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -94,9 +95,18 @@ int need(Runtime& rt, lua_State* state) {
   return reject(rt, std::move(reason), std::move(culprit));
 }
 
-// The node a warning is about, and its label.
-bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node) {
+bool is_matched(const match::Match& match, ir::NodeId node) {
+  return std::ranges::find(match.consumed, node) != match.consumed.end() ||
+         std::ranges::find(match.nodes, node) != match.nodes.end();
+}
+
+// The node a warning is about: the one named, or the maker of the value where
+// the match has it, else its root. And what is named, for the rejection.
+bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node,
+                 std::string& culprit) {
+  const ir::Graph& graph = *rt.session.graph;
   node = current_root(rt);
+  culprit = graph.describe(node);
   const Handle* handle = to_handle(rt, state, index);
   if (lua_isnoneornil(state, index)) return true;
   if (handle == nullptr || (handle->kind != HandleKind::kNode &&
@@ -107,9 +117,12 @@ bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node) {
   if (!check_alive(rt, *handle)) return false;
   if (handle->kind == HandleKind::kNode) {
     node = handle->node();
-  } else if (ir::NodeId p = rt.session.graph->producer(handle->value())) {
-    node = p;
+    culprit = graph.describe(node);
+    return true;
   }
+  culprit = rewrite::describe(graph, *rt.session.facts, handle->value());
+  const ir::NodeId maker = graph.producer(handle->value());
+  if (maker && is_matched(*rt.session.members[0].match, maker)) node = maker;
   return true;
 }
 
@@ -117,10 +130,10 @@ bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node) {
 int refuse(Runtime& rt, lua_State* state) {
   if (!check_stage(rt, "refuse", true)) return kFailed;
   if (lua_toboolean(state, 1) == 0) return 0;
-  std::string reason;
+  std::string reason, culprit;
   ir::NodeId node;
   if (!read_reason(rt, state, 2, "refuse", reason) ||
-      !warned_node(rt, state, 3, node)) {
+      !warned_node(rt, state, 3, node, culprit)) {
     return kFailed;
   }
   const std::string label = rewrite::node_label(*rt.session.graph, node);
@@ -132,7 +145,7 @@ int refuse(Runtime& rt, lua_State* state) {
                                   .node = label,
                                   .message = std::move(message)});
   if (!rt.session.refusal) {
-    rt.session.refusal = {std::move(reason), rt.session.graph->describe(node)};
+    rt.session.refusal = {std::move(reason), std::move(culprit)};
   }
   return 0;
 }

@@ -637,6 +637,7 @@ class Options(RunTest):
             self.assertEqual(len(lines), 1, done.err)
             self.assertIn("because it may", lines[0])
             self.assertIn("Skipping", lines[0])
+            self.assertTrue(lines[0].endswith(" (warn)"), lines[0])
 
 
 if __name__ == "__main__":
