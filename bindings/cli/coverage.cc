@@ -80,14 +80,13 @@ std::optional<Left> rejection_at(const rewrite::Report& report,
 Left nearest(const Rules& rules, ir::Graph& graph, ir::Facts& facts,
              ir::NodeId root, std::string label) {
   Left best{std::move(label), "", "no rule begins here"};
-  double furthest = -1;
+  std::optional<decltype(match::Miss().how_far())> furthest;
   for (const auto& rule : rules.set->rules()) {
     if (rule->phase != rewrite::Phase::kAttention || !rule->pattern) continue;
     const auto attempt = match::explain(*rule->pattern, graph, facts, root);
     if (!attempt.miss) continue;
-    const double depth = attempt.miss->depth;
-    if (depth <= furthest) continue;
-    furthest = depth;
+    if (furthest && attempt.miss->how_far() <= *furthest) continue;
+    furthest = attempt.miss->how_far();
     best.rule = rule->name;
     best.reason = fmt::format("{}: expected {}, found {}", attempt.miss->test,
                               attempt.miss->expected, attempt.miss->found);

@@ -10,28 +10,28 @@ namespace {
 
 std::string text_of(const match::Miss& miss, const LoadedRule& rule,
                     const ir::Graph& graph) {
-  std::string text =
-      fmt::format("tried at:  {}\n", printable(graph.describe(miss.root)));
   const std::size_t all = rule.pattern->nodes().size();
-  if (miss.depth == all) {
-    text += fmt::format(
-        "got:       every node of the pattern, and failed a test on {}\n",
-        all == 1 ? "it" : "them");
-  } else {
-    text += fmt::format("got:       {} of {} nodes of the pattern\n",
-                        miss.depth, all);
-  }
+  std::string text;
+  const auto line = [&](std::string_view what, std::string_view said) {
+    text += fmt::format("{:<10} {}\n", what, said);
+  };
+  if (miss.root) line("tried at:", printable(graph.describe(miss.root)));
+  line("got:",
+       miss.depth < all
+           ? fmt::format("{} of {} nodes of the pattern", miss.depth, all)
+           : fmt::format("every node of the pattern, and failed a test "
+                         "on {}",
+                         all == 1 ? "it" : "them"));
   if (miss.node) {
-    text +=
-        fmt::format("failed at: {}\n", printable(graph.describe(miss.node)));
+    line("failed at:", printable(graph.describe(miss.node)));
   } else if (miss.value) {
-    text += fmt::format("failed at: value '{}'\n",
-                        printable(graph.name(miss.value)));
+    line("failed at:", "value '" + printable(graph.name(miss.value)) + "'");
   }
-  text += fmt::format("test:      {} ({}:{})\n", printable(miss.test),
-                      printable(rule.file), miss.line);
-  text += fmt::format("expected:  {}\n", printable(miss.expected));
-  return text + fmt::format("found:     {}\n", printable(miss.found));
+  line("test:", fmt::format("{} ({}:{})", printable(miss.test),
+                            printable(rule.file), miss.line));
+  line("expected:", printable(miss.expected));
+  line("found:", printable(miss.found));
+  return text;
 }
 
 }  // namespace
@@ -44,11 +44,19 @@ std::string nearest_miss(const LoadedRule& rule, ir::Graph& graph,
     if (graph.node(id).removed || (only && *only != id)) continue;
     auto attempt = match::explain(*rule.pattern, graph, facts, id);
     if (!attempt.miss) continue;
-    if (!best || attempt.miss->depth > best->depth) {
+    if (!best || attempt.miss->how_far() > best->how_far()) {
       best = std::move(attempt.miss);
     }
   }
-  return best ? text_of(*best, rule, graph) : std::string();
+  if (!best) return "";
+  if (!only && best->nearness == match::Miss::Nearness::kNoRoot) {
+    // Which node was asked first says nothing.
+    best->root = best->node = {};
+    best->value = {};
+    best->test = "op of any node";
+    best->found = "none";
+  }
+  return text_of(*best, rule, graph);
 }
 
 }  // namespace ruleengine::lua

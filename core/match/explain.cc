@@ -30,12 +30,12 @@ std::string number_text(double number) {
 }  // namespace
 
 void Recorder::offer(Miss miss) {
-  if (!best_ || miss.depth > best_->depth) {
+  if (!best_ || miss.how_far() > best_->how_far()) {
     best_ = std::move(miss);
     return;
   }
-  const bool same = miss.depth == best_->depth && miss.test == best_->test &&
-                    miss.found == best_->found;
+  const bool same = miss.how_far() == best_->how_far() &&
+                    miss.test == best_->test && miss.found == best_->found;
   // The same test with another wish: an alternative.
   if (same &&
       (" or " + best_->expected + " or ")
@@ -50,6 +50,7 @@ bool Naive::fail(const std::function<Failure()>& failure) {
   Miss miss;
   miss.root = root_;
   miss.depth = static_cast<std::uint32_t>(matched_.size());
+  miss.nearness = what.nearness;
   miss.node = what.node;
   miss.value = what.value;
   miss.line = what.line;

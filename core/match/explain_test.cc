@@ -162,5 +162,21 @@ TEST_CASE("of two orders of inputs the one that looks likeliest is judged") {
         "found 't' of Tanh node 't'");
 }
 
+TEST_CASE("a node of the right op is nearer than one of another") {
+  const char* graph = R"((float[2,3] a) => (float[2,3] y) {
+    [r] b = Relu(a)
+    [s] y = Softmax <axis = 0> (b)
+  })";
+  const auto either = [](Draft& d) {
+    return d.either_of({d.op("Abs", {d.v("x")}), d.op("Softmax", {d.v("x")})});
+  };
+  CHECK(miss(either, graph, "y") ==
+        "0: line 2: attribute axis of Softmax node 's': expected its default, "
+        "since the pattern does not mention it, found 0");
+  CHECK(miss(either, graph, "b") ==
+        "0: line 1: op of Relu node 'r': expected Abs or Softmax, "
+        "found 'b' of Relu node 'r'");
+}
+
 }  // namespace
 }  // namespace ruleengine::match

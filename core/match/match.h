@@ -4,6 +4,8 @@
 #define RULEENGINE_CORE_MATCH_MATCH_H_
 
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/small_vector.h"
@@ -49,7 +51,14 @@ struct Miss {
   std::uint32_t rule = 0;
   ir::NodeId root;          // where the attempt started
   std::uint32_t depth = 0;  // node patterns that fitted before it failed
-  ir::NodeId node;          // the node (or else the value) at fault
+  // And within that depth: not even the root's op is right, some test failed,
+  // or one of a node whose op is right.
+  enum class Nearness : std::uint8_t { kNoRoot, kSome, kOpFits };
+  Nearness nearness = Nearness::kSome;
+  std::pair<std::uint32_t, Nearness> how_far() const {
+    return {depth, nearness};
+  }
+  ir::NodeId node;  // the node (or else the value) at fault
   ir::ValueId value;
   int line = 0;      // of the rule file
   std::string test;  // "op of input 1", "shape of q", "readers of p"

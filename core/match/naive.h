@@ -125,8 +125,8 @@ class Naive {
   bool outputs_unread(const pattern::NodePattern& p, ir::NodeId node);
   bool inputs(const Goal& goal, std::size_t option, const Goal*& next);
   // The assignment of inputs to slots that is tried as number `option`. With a
-  // recorder the one that looks likeliest comes first, so that of misses equally
-  // deep its own is kept; which fit is found does not matter then.
+  // recorder the one that looks likeliest comes first, so that of misses
+  // equally deep its own is kept; which fit is found does not matter then.
   const std::vector<std::uint32_t>& slots_at(const Goal& goal,
                                              std::size_t option);
   // 2: the value alone could stand for the term; 1: it is of the kind.
@@ -172,6 +172,7 @@ class Naive {
     ir::ValueId value;
     int line = 0;
     std::string test, expected, found;
+    Miss::Nearness nearness = Miss::Nearness::kSome;
   };
   bool fail(const std::function<Failure()>& failure);
   bool fail_at(const Goal& goal, const std::string& expected);

@@ -170,7 +170,8 @@ bool Naive::output(const Goal& goal, const Goal*& next) {
                    p.line,
                    place(goal),
                    expected,
-                   value_text(goal.value)};
+                   value_text(goal.value),
+                   goal.node ? Miss::Nearness::kSome : Miss::Nearness::kNoRoot};
   });
 }
 
@@ -223,7 +224,8 @@ bool Naive::attributes(const NodePattern& p, ir::NodeId node, Frame* frame) {
           wanted.kind == AttributePattern::Kind::kVariable
               ? letter_text(wanted.variable, frame)
               : pattern::literal_text(wanted),
-          attribute_text(found)};
+          attribute_text(found),
+          Miss::Nearness::kOpFits};
     });
   }
   if (p.open_attributes) return true;
@@ -238,7 +240,8 @@ bool Naive::attributes(const NodePattern& p, ir::NodeId node, Frame* frame) {
                      "attribute " + std::string(a.name) + " of " +
                          view_.graph().describe(node),
                      "its default, since the pattern does not mention it",
-                     attribute_text(&a)};
+                     attribute_text(&a),
+                     Miss::Nearness::kOpFits};
     });
   }
   return true;
@@ -257,7 +260,8 @@ bool Naive::outputs_unread(const NodePattern& p, ir::NodeId node) {
           p.line,
           "output " + std::to_string(i) + " of " + graph.describe(node),
           "nobody reads it",
-          "it is read"};
+          "it is read",
+          Miss::Nearness::kOpFits};
     });
   }
   return true;

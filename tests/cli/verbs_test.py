@@ -172,7 +172,18 @@ class Explain(VerbsTest):
 
     def test_no_root_at_all(self):
         text = self.asks("explain", "never.lua", "m.onnx")
-        self.assertIn("got:       0 of 2 nodes", text)
+        self.assertEqual(text, "never: does not match\n"
+                         "  got:       0 of 2 nodes of the pattern\n"
+                         "  test:      op of any node (never.lua:3)\n"
+                         "  expected:  Tanh\n  found:     none\n")
+
+    def test_the_node_of_the_right_op_is_the_nearest(self):
+        self.write("last.lua", make.rule('op.Elu{x, alpha = 0.5}'))
+        self.write("elu.onnx", make.onnx_bytes(
+            "g (float[2] x) => (float[2] y) { a = Neg(x) y = Elu(a) }"))
+        text = self.asks("explain", "last.lua", "elu.onnx")
+        self.assertIn("test:      attribute alpha of Elu node of output 'y'",
+                      text)
 
     def test_errors(self):
         self.run_bad(2, "explain", "cancel.lua", "m.onnx", "nobody",
