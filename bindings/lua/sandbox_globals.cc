@@ -4,6 +4,8 @@
 #include <cmath>
 #include <lua.hpp>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include "bindings/lua/sandbox.h"
 #include "bindings/lua/sandbox_meter.h"
@@ -48,6 +50,24 @@ int global_write(lua_State* state) {
                "rules, or carried from one match to the next"});
 }
 
+// Words that other Luas have, and what does their work here.
+std::string_view hint_of_lua(std::string_view word) {
+  constexpr std::pair<std::string_view, std::string_view> kHints[] = {
+      {"print",
+       "error(tostring(m.x)) stops there and shows a value, a node, a match"},
+      {"require", "lib \"name\" reads a lib"},
+      {"dofile", "lib \"name\" reads a lib"},
+      {"io", "rule code has no files"},
+      {"os", "rule code has no files, clock or programs"},
+      {"load", "rule code makes no code"},
+      {"loadstring", "rule code makes no code"},
+      {"utf8", "this is Lua 5.1"},
+  };
+  const auto* found = std::ranges::find(
+      kHints, word, &std::pair<std::string_view, std::string_view>::first);
+  return found == std::end(kHints) ? "" : found->second;
+}
+
 // Upvalues: the file's words, the sandbox's own.
 int global_read(lua_State* state) {
   for (int i = 1; i <= 2; ++i) {
@@ -62,6 +82,12 @@ int global_read(lua_State* state) {
     known.push_back(std::move(word));
   }
   const std::string word = printable_word(state, 2);
+  std::string hint(hint_of_lua(word));
+  if (!hint.empty()) {
+    return Sandbox::fail(state, {.kind = ErrorKind::kRule,
+                                 .what = "unknown word '" + word + "'",
+                                 .hint = std::move(hint)});
+  }
   const std::vector<std::string_view> views(known.begin(), known.end());
   const std::string_view near = nearest(word, views);
   return Sandbox::fail(

@@ -90,6 +90,23 @@ TEST_CASE("an error without a position is at the line that ran") {
   CHECK(status.error().where == "t.lua:2");
 }
 
+TEST_CASE("what other Luas have") {
+  auto sandbox = make();
+  const auto hint = [&](const char* text) {
+    const Status status = run(*sandbox, text);
+    REQUIRE(!status.ok());
+    return status.error().hint;
+  };
+  CHECK(hint("print(1)").starts_with("error(tostring(m.x)) stops"));
+  CHECK(hint("require 'x'") == "lib \"name\" reads a lib");
+  CHECK(hint("local t = os.time()").find("clock") != std::string::npos);
+  CHECK(hint("local a = 5 // 2").ends_with("math.floor(a / b) for a // b"));
+  CHECK(hint("local a = 5 << 2").ends_with("bit.lshift(a, b) for a << b"));
+  CHECK(hint("local a = 5 & 2").ends_with("bit.band(a, b)"));
+  CHECK(hint("if 1 != 2 then end") == "Lua writes a ~= b, and not a");
+  CHECK(hint("local a = )") == "");
+}
+
 TEST_CASE("syntax errors and bytecode") {
   auto sandbox = make();
   CHECK(run(*sandbox, "local x =\n= 1").error().where == "t.lua:2");
