@@ -34,6 +34,7 @@ Result<std::unique_ptr<RuleSet>> RuleSet::load(
     return status.error();
   }
   if (Status status = order_rules(loader); !status) return status.error();
+  warn_of_after(loader);
   warn_of_shadowed(loader);
   for (RuleInLoad& each : loader.rules()) {
     impl->rules.push_back(std::move(each.rule));

@@ -177,6 +177,8 @@ DeclaredOptions read_options(lua_State* state, const RuleTable& table,
 // --set, the packs' options, then the order. (rule_file_order.cc)
 Status apply_options(Loader& loader, const std::vector<SetOption>& options);
 Status order_rules(Loader& loader);
+// Of names in `after` that are nearly those of loaded rules.
+void warn_of_after(Loader& loader);
 // Of ordered rules.
 void warn_of_shadowed(Loader& loader);
 

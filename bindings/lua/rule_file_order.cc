@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -254,6 +256,67 @@ Status order_rules(Loader& loader) {
   if (!levels) return levels.error();
   sort_by_level(rules, *levels);
   return {};
+}
+
+namespace {
+
+std::string without_digits(std::string_view text) {
+  std::string out(text);
+  std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
+  return out;
+}
+
+// Is there a file of such a rule beside this one, or in a folder beside its
+// own? Then it is a rule that is not loaded.
+bool is_beside(const RuleInLoad& rule, const std::string& name) {
+  namespace fs = std::filesystem;
+  const fs::path pack = rule.real.parent_path().parent_path();
+  std::error_code error;
+  const auto is_file = [&](const fs::path& path) {
+    return fs::exists(path.string() + ".lua", error);
+  };
+  if (is_file(pack / name)) return true;
+  for (fs::directory_iterator at(pack, error), end; !error && at != end;
+       at.increment(error)) {
+    if (is_file(at->path() / name)) return true;
+  }
+  return false;
+}
+
+// The name of a loaded rule that was meant; "" where another rule may have been
+// that is not loaded.
+std::string_view meant_by(const std::string& name, const RuleInLoad& rule,
+                          const std::vector<RuleInLoad>& rules) {
+  std::vector<std::string_view> known;
+  const bool qualified = name.find('/') != name.npos;
+  for (const RuleInLoad& each : rules) {
+    if (answers_to(*each.rule, name)) return {};
+    if (each.rule->phase != rule.rule->phase || &each == &rule) continue;
+    known.push_back(qualified ? each.rule->qualified : each.rule->name);
+  }
+  const std::string_view near = nearest(name, known);
+  // p1 and p2 are two names.
+  if (near.empty() || without_digits(near) == without_digits(name)) return {};
+  const std::size_t most = name.size() < 6 ? 1 : 2;
+  return edit_distance(name, near) > most || is_beside(rule, name)
+             ? std::string_view()
+             : near;
+}
+
+}  // namespace
+
+void warn_of_after(Loader& loader) {
+  for (const RuleInLoad& each : loader.rules()) {
+    for (const std::string& name : each.rule->after) {
+      const std::string_view meant = meant_by(name, each, loader.rules());
+      if (meant.empty()) continue;
+      loader.warnings().push_back(fmt::format(
+          "rule '{}' comes `after` '{}', which no loaded rule is called; {} "
+          "({}:{})",
+          each.rule->qualified, printable(name, 60), did_you_mean({&meant, 1}),
+          each.rule->file, each.rule->line));
+    }
+  }
 }
 
 void warn_of_shadowed(Loader& loader) {

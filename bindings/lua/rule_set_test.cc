@@ -195,6 +195,40 @@ TEST_CASE("phases, then `after`, then names") {
   CHECK(own.error().where == file + ":1");
 }
 
+TEST_CASE("`after` that names no rule, but nearly one that is loaded") {
+  const RuleFolder folder;
+  const auto warnings = [&](const char* after) {
+    const Loaded set =
+        load({folder.write("g/a.lua", rule_text(after)),
+              folder.write("g/fuse_all.lua", rule_text("")),
+              folder.write("g/p1.lua", rule_text("")),
+              folder.write("linear/merge_linears.lua", rule_text(""))});
+    REQUIRE_MESSAGE(set.ok(), (set.ok() ? "" : set.error().text()));
+    std::vector<std::string> said = (*set)->warnings();
+    std::erase_if(said, [](const std::string& each) {
+      return each.find("comes `after`") == each.npos;
+    });
+    return said;
+  };
+  folder.write("g/fuse_al.lua", rule_text(""));
+  folder.write("h/fuse_ail.lua", rule_text(""));
+  const auto found = warnings("after = {'fuze_all', 'p1'}");
+  REQUIRE(found.size() == 1);
+  CHECK(
+      found[0].starts_with("rule 'g/a' comes `after` 'fuze_all', which no "
+                           "loaded rule is called; did you mean 'fuse_all'? "
+                           "("));
+  REQUIRE(warnings("after = 'g/fuse_alll'").size() == 1);
+  // Rules that are not loaded, that may be, or that are of another phase.
+  for (const char* silent :
+       {"after = 'fuse_al'", "after = 'g/fuse_al'", "after = 'fuse_ail'",
+        "after = 'p2'", "after = 'something'", "after = 'fuse_one'",
+        "after = 'merge_linear'", "after = 'merge_linears'"}) {
+    CAPTURE(silent);
+    CHECK(warnings(silent).empty());
+  }
+}
+
 TEST_CASE("a rule that never gets a turn is warned of") {
   const RuleFolder folder;
   const auto write = [&](const char* name, const char* pattern,
