@@ -205,7 +205,7 @@ class Run {
 
   Status judge_after(const rewrite::Report& report, ExampleResult& out) {
     auto after = text::parse_after(*before_, example_.before, *example_.after,
-                                   example_.file, {.check_ops = true});
+                                   {}, {.check_ops = true});
     if (!after) return in_file(std::move(after.error()), ", `after`");
     const auto difference = text::difference(**after, *model_);
     if (!difference) return {};

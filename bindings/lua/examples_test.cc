@@ -145,7 +145,18 @@ TEST_CASE("a mistake in what comes after is said to be there") {
       folder.write("r.lua", rule("{" TWICE ", 'y = Sofmax(x)'}"));
   auto set = RuleSet::load({file}, {}, {});
   REQUIRE(set.ok());
-  const auto runs = run_examples(**set, nullptr);
+  auto runs = run_examples(**set, nullptr);
+  REQUIRE(runs.errors.size() == 1);
+  CHECK(runs.errors[0].where.ends_with(", `after`, line 1, column 5"));
+  // It stands in the rule also where what comes before is in a file.
+  folder.write("before.onnxtxt",
+               "<ir_version: 8, opset_import: [\"\" : 21]> g (float[2] x) => "
+               "(float[2] y) { a = Neg(x) y = Neg(a) }");
+  folder.write("r.lua",
+               rule("{'t', file = 'before.onnxtxt', 'y = Sofmax(x)'}"));
+  set = RuleSet::load({file}, {}, {});
+  REQUIRE(set.ok());
+  runs = run_examples(**set, nullptr);
   REQUIRE(runs.errors.size() == 1);
   CHECK(runs.errors[0].where.ends_with(", `after`, line 1, column 5"));
 }

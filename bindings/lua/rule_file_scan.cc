@@ -183,7 +183,11 @@ std::size_t SourceScan::table_of(std::string_view word) const {
   for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
     if (tokens_[i].kind != Kind::kName || tokens_[i].text != word) continue;
     if (i > 0 && (is(i - 1, ".") || is(i - 1, ":"))) continue;
-    const std::size_t next = is(i + 1, "(") ? i + 2 : i + 1;
+    std::size_t next = is(i + 1, "(") ? i + 2 : i + 1;
+    // rule(tree.rule { ... }): a lib's function of the same keys.
+    if (next == i + 2 && is(next + 1, ".") && at(next + 2).text == word) {
+      next += 3;
+    }
     if (is(next, "{")) return next + 1;
   }
   return 0;

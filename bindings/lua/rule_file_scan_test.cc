@@ -22,6 +22,12 @@ TEST_CASE("lines of keys and elements") {
       "return rule {\n  a = 1,\n  b = {c = 2, {d = 3}},\n"
       "  f = function() local t = {e = 1} if t then return {f = 1} end end,\n"
       "  list = {\n    {1},\n\n    f{2}, 'x' },\n  c = [[\n\n]], last = 1 }");
+  const SourceScan lib(
+      "local a = lib 'a'\nreturn rule(a.rule {\n b = 1, "
+      "list = {\n 1,\n 2}})");
+  CHECK(lib.word_line("rule") == 2);
+  CHECK(lib.key_line("rule", "b") == 3);
+  CHECK(lib.element_lines("rule", "list") == std::vector<int>{4, 5});
   CHECK(scan.word_line("rule") == 3);
   CHECK(scan.key_line("rule", "a") == 4);
   CHECK(scan.key_line("rule", "b") == 5);
