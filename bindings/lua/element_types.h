@@ -3,7 +3,6 @@
 #ifndef RULEENGINE_BINDINGS_LUA_ELEMENT_TYPES_H_
 #define RULEENGINE_BINDINGS_LUA_ELEMENT_TYPES_H_
 
-#include <string>
 #include <string_view>
 
 #include "core/ir/data_type.h"
@@ -11,9 +10,6 @@
 namespace ruleengine::lua {
 
 ir::DataType element_type(std::string_view name);  // kUndefined: no such type
-
-// "did you mean 'float16'?", for a name that is none.
-std::string element_type_hint(std::string_view name);
 
 }  // namespace ruleengine::lua
 

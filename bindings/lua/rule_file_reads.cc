@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
-#include "bindings/lua/element_types.h"
 #include "bindings/lua/handle.h"
 #include "bindings/lua/rule_file_loader.h"
 #include "core/base/suggest.h"
+#include "core/ir/data_type_hint.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -154,15 +154,11 @@ class ReadsCheck {
     }
     if (value && one.field == "dtype" &&
         ir::data_type_from_name(one.literal) == ir::DataType::kUndefined) {
-      const ir::DataType meant = element_type(one.literal);
       fail_at(state_, table_, one.line,
               {.what = fmt::format("m.{}.dtype is compared with {}, which is "
                                    "no element type",
                                    one.name, literal(one)),
-               .hint = meant == ir::DataType::kUndefined
-                           ? element_type_hint(one.literal)
-                           : fmt::format("did you mean '{}'?",
-                                         ir::data_type_name(meant))});
+               .hint = ir::data_type_hint(one.literal)});
     }
     if (is_method(Runtime::of(state_), state_, kind, one.field)) {
       fail_at(

@@ -10,6 +10,7 @@
 #include "bindings/lua/element_types.h"
 #include "bindings/lua/rank_api.h"
 #include "bindings/lua/value_internal.h"
+#include "core/ir/data_type_hint.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
@@ -112,7 +113,7 @@ int type(Runtime& rt, lua_State* state) {
     if (wanted == ir::DataType::kUndefined) {
       return fail(rt, ":type wants the name of an element type",
                   "\"float\", \"float16\", \"int64\", ...", kind_of(state, i),
-                  name ? element_type_hint(*name) : "");
+                  name ? ir::data_type_hint(*name) : "");
     }
     holds_type = holds_type || (found != nullptr && found->is_tensor() &&
                                 found->elem == wanted);

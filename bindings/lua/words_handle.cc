@@ -10,6 +10,7 @@
 #include "bindings/lua/words_session.h"
 #include "core/base/suggest.h"
 #include "core/base/whole.h"
+#include "core/ir/data_type_hint.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -176,7 +177,7 @@ int type(lua_State* state) {
     if (found == ir::DataType::kUndefined) {
       Diagnostic error =
           wrong("there is no element type '" + printable(name, 60) + "'");
-      error.hint = element_type_hint(name);
+      error.hint = ir::data_type_hint(name);
       return Sandbox::fail(state, std::move(error));
     }
     fact.types.push_back(found);

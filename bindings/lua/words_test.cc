@@ -131,6 +131,8 @@ constexpr RefusedMatch kRefused[] = {
     {"x", "return op.Relu(x):az \"r\"", 2, "did you mean 'as'?"},
     {"x", "x:shap \"B\" return op.Relu(x)", 2, "did you mean 'shape'?"},
     {"x", "return eithr(op.Relu(x), op.Abs(x))", 2, "did you mean 'either'?"},
+    {"x", "x:type \"fp32\" return op.Relu(x)", 2, "did you mean 'float'?"},
+    {"x", "x:type \"number\" return op.Relu(x)", 2, "known: float, uint8"},
     {"x", "x:type \"flaot\" return op.Relu(x)", 2, "did you mean 'float'?"},
     {"x", "return op.Relu(y)", 2, "unknown word 'y'"},
     // Arithmetic and the like.

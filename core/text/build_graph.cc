@@ -1,6 +1,7 @@
 // The part of Builder that makes blocks.
 #include "core/base/suggest.h"
 #include "core/text/builder.h"
+#include "core/text/words.h"
 
 namespace ruleengine::text {
 
@@ -145,7 +146,14 @@ bool Builder::node(const NodeAst& ast, BlockId id,
 bool Builder::outputs(const GraphAst& ast, BlockId id) {
   for (const ValueAst& output : ast.outputs) {
     ValueId value;
-    if (!resolve(output.name, "an output of the graph is", value)) return false;
+    if (!resolve(output.name, "an output of the graph is", value)) {
+      if (loose_ && !error_.hint.starts_with("did you mean")) {
+        const std::string name = name_text(output.name.text);
+        error_.hint = "where it is an input or a constant now: " + name +
+                      " = Identity(x)";
+      }
+      return false;
+    }
     if (id == ir::Graph::main_block() &&
         graph_->value(value).block_output_count > 0) {
       return fail(output.name.at, "a name is an output twice", "once",

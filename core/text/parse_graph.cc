@@ -1,4 +1,5 @@
 // The part of Parser that reads graphs and nodes.
+#include "core/ir/data_type_hint.h"
 #include "core/text/parser.h"
 
 namespace ruleengine::text {
@@ -45,7 +46,13 @@ bool Parser::value(ValueAst& out, bool data) {
     if (!type(said)) return false;
     out.type = make_type(said);
   }
+  const Token first = lexer_.peek();
   if (!name(out.name, "the name of a value")) return false;
+  if (!typed && (is('[') || at_name())) {
+    return fail_at(first.at, "there is no type '" + printable(first.text) + "'",
+                   "a type, such as float[2,3]", {},
+                   ir::data_type_hint(first.text));
+  }
   if (out.name.text.empty()) {
     return fail_at(out.name.at, "a value has no name", "a name", "\"\"");
   }

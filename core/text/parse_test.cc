@@ -346,6 +346,23 @@ TEST_CASE("what would be refused of ops can be warned of") {
         "g.onnxtxt:3:82: there is no such op at opset 21; ");
 }
 
+TEST_CASE("types by other names") {
+  CHECK(problem("(float32[2] x) => (y) { y = Relu(x) }") ==
+        "there is no type 'float32' | g.onnxtxt:1:2 | a type, such as "
+        "float[2,3] |  | did you mean 'float'?");
+  CHECK(problem("(half x) => (y) { y = Relu(x) }")
+            .ends_with("did you mean 'float16'?"));
+  CHECK(problem("(float x) => (flaot[2] y) { y = Relu(x) }")
+            .ends_with("did you mean 'float'?"));
+  CHECK(problem("(seq(fp32) x) => (y) { y = Relu(x) }")
+            .ends_with("did you mean 'float'?"));
+  CHECK(problem("(tensor[2] x) => (y) { y = Relu(x) }")
+            .find("known: float, uint8, int8") != std::string::npos);
+  // Without a type, and with one for a name.
+  CHECK(problem("(float32) => (y) { y = Relu(float32) }") == "");
+  CHECK(problem("(float float32) => (y) { y = Relu(float32) }") == "");
+}
+
 TEST_CASE("nesting is bounded") {
   std::string types = "(";
   for (int i = 0; i < 100000; ++i) types += "seq(";
@@ -408,6 +425,9 @@ TEST_CASE("the after of an example") {
   CHECK(after("z = Mul(x, c)") ==
         "an output of the graph is a value that is not there at line 1, "
         "column 31");
+  const auto gone = parse_after(*before, before_text, "z = Mul(x, c)");
+  CHECK(gone.error().hint ==
+        "where it is an input or a constant now: y = Identity(x)");
   CHECK(after("(float[2,3] x) => (float[2,3] y) { y = Abs(x) }")
             .find("y = Abs(x)") != std::string::npos);
 }

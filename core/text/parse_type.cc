@@ -2,6 +2,7 @@
 #include <array>
 
 #include "core/base/suggest.h"
+#include "core/ir/data_type_hint.h"
 #include "core/text/parser.h"
 #include "core/text/wire.h"
 
@@ -37,7 +38,10 @@ bool Parser::at_type() const {
 bool Parser::type(TypeAst& out) {
   const Token token = lexer_.peek();
   out.at = token.at;
-  if (!at_type()) return fail(token, "a type, such as float[2,3]");
+  if (!at_type()) {
+    return fail(token, "a type, such as float[2,3]",
+                at_name() ? ir::data_type_hint(token.text) : "");
+  }
   out.field = type_word(token.text);
   if (out.field == 0) return tensor_type(out);
   if (++depth_ > kMaxNesting) {
@@ -77,7 +81,8 @@ bool Parser::tensor_type(TypeAst& out) {
   out.field = wire::kTypeTensor;
   out.elem = ir::data_type_from_name(token.text);
   if (out.elem == ir::DataType::kUndefined) {
-    return fail(token, "an element type, such as float");
+    return fail(token, "an element type, such as float",
+                at_name() ? ir::data_type_hint(token.text) : "");
   }
   lexer_.take();
   // "float" is a scalar, "float[]" has an unknown rank.
