@@ -107,8 +107,11 @@ class ReadsCheck {
               {.what = fmt::format("m.{} is read, but no branch of `match` "
                                    "binds it",
                                    use.name),
-               .hint = "a variable is bound where it stands as an input, an "
-                       "attribute or a dimension"});
+               .hint = fmt::format(
+                   "a variable is bound where it stands as an input, an "
+                   "attribute or a dimension; a node gets a name by :as "
+                   "\"{}\"",
+                   use.name)});
     }
     fail_at(
         state_, table_, use.line,

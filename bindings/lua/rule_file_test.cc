@@ -108,6 +108,12 @@ constexpr Refused kFiles[] = {
     {"return rule {}", 1, "no `match`"},
     {"return rule {match = function(op, x) return op.Relu(x) end}", 1,
      "no `rewrite`"},
+    {"return rule {match = function(x) return op.Relu(x) end, "
+     "rewrite = function(op, m) end}",
+     1, "op is the first parameter"},
+    {"return rule {match = function(op, x, s) return op.Relu(x) end, "
+     "rewrite = function(op, m) return m.s end}",
+     1, "a node gets a name by :as \"s\""},
     {"return rule {match = 3}", 1, "a function of this file"},
     {"return rule {match = error}", 1, "a function of this file"},
     {"return rule {match = function() end, rewrite = function() end}", 1,

@@ -54,6 +54,7 @@ void push_parameters(lua_State* state, WordsSession& session,
 }
 
 std::string hint_of_parameter(std::string_view word, std::string near) {
+  if (word == "op") return "op is the first parameter: function(op, x, ...)";
   if (std::string op = hint_of_op(word); !op.empty()) return op;
   if (!near.empty() || !is_lua_name(word)) return near;
   return "a variable is a parameter of `match`: function(op, ..., " +

@@ -261,6 +261,13 @@ int index(lua_State* state) {
   Diagnostic error = wrong("a pattern has no '" + printable(name, 60) + "'");
   if (name.empty()) error.what = "a pattern cannot be indexed";
   error.hint = suggestion(name, known);
+  const TermHandle* self = to_term(state, 1);
+  if (self != nullptr && self->kind == TermHandle::Kind::kVariable &&
+      session_of(state).builder.draft()[self->variable].name == "m") {
+    error.hint =
+        "m is of `where` and `rewrite`; `match` and `replace` get the values "
+        "by their names: function(op, x, ...)";
+  }
   return Sandbox::fail(state, std::move(error));
 }
 

@@ -130,6 +130,7 @@ constexpr RefusedMatch kRefused[] = {
     {"x", "return op.Softmax(x, 1)", 2, "op.Softmax{..., axis = ...}"},
     {"x", "return op.Relu(x):az \"r\"", 2, "did you mean 'as'?"},
     {"x", "x:shap \"B\" return op.Relu(x)", 2, "did you mean 'shape'?"},
+    {"x, m", "return op.Relu(m.x)", 2, "get the values by their names"},
     {"x", "return eithr(op.Relu(x), op.Abs(x))", 2, "did you mean 'either'?"},
     {"x", "x:type \"fp32\" return op.Relu(x)", 2, "did you mean 'float'?"},
     {"x", "x:type \"number\" return op.Relu(x)", 2, "known: float, uint8"},
