@@ -197,9 +197,9 @@ void push_list(Runtime& rt, lua_State* state, int size, ListKind kind) {
 }
 
 bool is_list(const Runtime& rt, lua_State* state, int index) {
-  return lua_istable(state, index) &&
-         (metatable_id(state, index) == rt.list_id ||
-          is_floats(rt, state, index));
+  if (!lua_istable(state, index)) return false;
+  const void* id = metatable_id(state, index);
+  return id == rt.list_id || id == rt.floats_id;
 }
 
 bool is_floats(const Runtime& rt, lua_State* state, int index) {

@@ -226,6 +226,21 @@ constexpr const char* kBit[] = {"arshift", "band",   "bnot",   "bor",
 
 }  // namespace
 
+std::string_view syntax_hint(std::string_view what) {
+  constexpr std::pair<std::string_view, std::string_view> kHints[] = {
+      {" near '/'", "this is Lua 5.1: math.floor(a / b) for a // b"},
+      {" near '<'", "this is Lua 5.1: bit.lshift(a, b) for a << b"},
+      {" near '>'", "this is Lua 5.1: bit.rshift(a, b) for a >> b"},
+      {" near '&'", "this is Lua 5.1: a and b, or bit.band(a, b)"},
+      {" near '|'", "this is Lua 5.1: a or b, or bit.bor(a, b)"},
+      {" near '!'", "Lua writes a ~= b, and not a"},
+  };
+  for (const auto& [end, hint] : kHints) {
+    if (what.ends_with(end)) return hint;
+  }
+  return {};
+}
+
 void freeze(lua_State* state) {
   lua_newtable(state);  // the view
   lua_newtable(state);  // its metatable

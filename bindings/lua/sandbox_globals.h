@@ -5,6 +5,8 @@
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_GLOBALS_H_
 #define RULEENGINE_BINDINGS_LUA_SANDBOX_GLOBALS_H_
 
+#include <string_view>
+
 struct lua_State;
 
 namespace ruleengine::lua {
@@ -21,6 +23,10 @@ void freeze(lua_State* state);
 // Pushes a fresh environment: reads of `words`, then of `base` (stack indices;
 // `words` may be 0); an unknown word and any write are errors.
 void push_environment(lua_State* state, int words, int base);
+
+// What to write for an operator of newer Luas or of other languages that the
+// compiler stumbled over; "" when it was none.
+std::string_view syntax_hint(std::string_view what);
 
 // Pushes what tostring gives; never an address.
 void push_text(lua_State* state, int index);
