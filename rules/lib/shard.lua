@@ -5,12 +5,17 @@ local shard = {}
 --- The axis of tokens: [tokens, width], or [batch, tokens, ...].
 function shard.axis(rank) return rank == 2 and 0 or 1 end
 
---- Ends the match where v, a share, is gathered along another axis than that of tokens; `dim` is nil where it is not
+--- The axis, from the front, along which m.gather puts the shares v of m.dim together. Ends the match where it does not
+--- say that, or its ranks.
+function shard.gathered_axis(m, v)
+  need(m.dim and m.group, "the gather does not say its axis or its ranks", m.gather)
+  return axes.from_front(m.dim, need(v:rank(), "the rank is unknown", v))
+end
+
+--- Ends the match where v, a share, is gathered along another axis than that of tokens; m.gather is nil where it is not
 --- gathered.
-function shard.need_tokens(dim, v)
-  local rank = v and v:rank()
-  need(not dim or not rank or axes.from_front(dim, rank) == shard.axis(rank),
-    "the residual is gathered along another axis", v)
+function shard.need_tokens(m, v)
+  need(not m.gather or shard.gathered_axis(m, v) == shard.axis(v:rank()), "the residual is gathered along another axis", v)
 end
 
 -- The sizes of v, when all are numbers.

@@ -33,8 +33,7 @@ return rule {
     local y = m.f.outputs[1]
     need(m.f.op ~= "Cast" or WIDTH[m.x.dtype] and WIDTH[y.dtype] and WIDTH[y.dtype] < WIDTH[m.x.dtype],
       "the result is no narrower", y)
-    need(m.x:rank(), "the rank is unknown", m.x)
-    m.axes = need(m.f:along(m.dim), "the result rests on all tokens", m.f)
+    m.axes = need(m.f:along(shard.gathered_axis(m, m.x)), "the result rests on all tokens", m.f)
   end,
 
   rewrite = function(op, m)

@@ -22,8 +22,7 @@ return rule {
   end,
 
   where = function(m)
-    local ndim = need(m.x:rank(), "the rank is unknown", m.x)
-    local axis = axes.from_front(m.dim, ndim)
+    local axis, ndim = shard.gathered_axis(m, m.x), m.x:rank()
     local n = m.x:dim(axis)
     need(type(n) == "number", "the number of tokens is not known", m.x)
     local total = n * #m.group
@@ -102,5 +101,17 @@ return rule {
           y = Gather <axis = 1> (g, t)
         }]],
       rejected = "the token is not a constant" },
+    { "a gather that does not say its axis", [[
+        (float[2,8] x) => (float[1,8] y) <int64[1] from = {0}, int64[1] to = {1}> {
+          g = tensor_cast.all_gather <rank = 0, rank_group = [0,1]> (x)
+          y = Slice(g, from, to, from)
+        }]],
+      rejected = "the gather does not say its axis or its ranks" },
+    { "or its ranks", [[
+        (float[2,8] x) => (float[1,8] y) <int64[1] from = {0}, int64[1] to = {1}> {
+          g = tensor_cast.all_gather <dim = 0> (x)
+          y = Slice(g, from, to, from)
+        }]],
+      rejected = "the gather does not say its axis or its ranks" },
   },
 }

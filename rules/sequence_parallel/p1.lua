@@ -25,7 +25,7 @@ return rule {
       return shared
     end
     local marked = either(read_by_a_layer, marker, sum)
-    local residual = either(cast.all_gather{r, dim = dim, rank = rank, rank_group = group}, r)
+    local residual = either(cast.all_gather{r, dim = dim, rank = rank, rank_group = group}:as "gather", r)
     return either(shard.norms(op, marked, axis, w, b),
       cast.add_rms_norm{marked, residual, maybe(w), attrs = any}:as "norm",
       cast.add_rms_norm{residual, marked, maybe(w), attrs = any}:as "norm")
@@ -36,7 +36,7 @@ return rule {
     m.share = shard.share(m.x, sum, m.group)
     need(shard.is_last(m.axis, sum), "the norm looks at more than the last axis", m.norm)
     shard.need_vectors(m.w, m.b)
-    shard.need_tokens(m.dim, m.r)
+    shard.need_tokens(m, m.r)
     if m.r then
       need(m.dim or shard.is_local(m.r), "the residual is not known to be a share", m.r)
       need(shard.is_share(m.r, m.share), "the residual is not known to be a share", m.r)

@@ -16,7 +16,7 @@ return rule {
     local cast = op.tensor_cast
     local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
     local whole = either(op.Reshape{sum, any, attrs = any}:as "view", sum)
-    local residual = either(cast.all_gather{t, dim = dim, rank = rank, rank_group = group}, t)
+    local residual = either(cast.all_gather{t, dim = dim, rank = rank, rank_group = group}:as "gather", t)
     local added = shard.through(op, op.Add(residual, whole):as "add", "step")
     return either(shard.norms(op, added, axis, w, b),
       cast.add_rms_norm{residual, whole, maybe(w), attrs = any}:as "norm",
@@ -27,7 +27,7 @@ return rule {
     m.share = shard.share(m.x, (m.view or m.reduce).outputs[1], m.group)
     shard.share(m.x, m.reduce.outputs[1], m.group)
     shard.need_vectors(m.w, m.b)
-    shard.need_tokens(m.dim, m.t)
+    shard.need_tokens(m, m.t)
     need(shard.is_share(m.t, m.share), "the residual is no share of this sum", m.t)
     need(shard.is_last(m.axis, m.norm.inputs[1]), "the norm looks at more than the last axis", m.norm)
     need(shard.is_layer_residual(m.t), "the residual does not come out of a layer on shares", m.t)

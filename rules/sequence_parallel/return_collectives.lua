@@ -17,6 +17,8 @@ return rule {
       for _, node in ipairs(domain and graph:nodes{ op = kind, domain = "tensor_cast" } or {}) do
         attempt(node, function()
           local group = need(node.attrs.rank_group, "the node does not say its ranks", node)
+          local x, y = node.inputs[1], node.outputs[1]
+          need(kind ~= "all_reduce" or not y:rank() or x:rank() == y:rank(), "the sum is declared in another shape", node)
           local attributes = { node.inputs[1] }
           local counted, all = true, foreign.all_ranks(#group)
           for i, rank in ipairs(group) do counted = counted and rank == all[i] end
@@ -60,5 +62,8 @@ return rule {
         (float[4,8] x) => (float[4,8] y) { y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x) }]],
       "y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)",
       options = { all_gather = "com.microsoft::AllGather" } },
+    { "a sum that gets another axis", [[
+        (float[4,8] x) => (float[1,4,8] y) { y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x) }]],
+      rejected = "the sum is declared in another shape", options = { all_reduce = "acme::AllReduce" } },
   },
 }
