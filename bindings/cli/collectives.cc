@@ -23,13 +23,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of one op: how many nodes, and what a rank sends for those whose sizes are
-// known.
-struct Sent {
-  std::uint64_t nodes = 0, unknown = 0;
-  double bytes = 0;
-};
-using Traffic = std::map<std::string, Sent>;
+using analysis::Sent;
+using analysis::Traffic;
 
 // A rule that would not take one away.
 struct Stays {
@@ -42,20 +37,6 @@ struct Collectives {
   Traffic before, after;
   std::vector<Stays> stays;
 };
-
-Traffic traffic_of(const ir::Graph& graph, ir::Facts& facts) {
-  Traffic out;
-  for (const auto& transfer : analysis::transfers(graph, facts)) {
-    Sent& sent = out[std::string(graph.op(transfer.node).type)];
-    ++sent.nodes;
-    if (transfer.bytes) {
-      sent.bytes += *transfer.bytes;
-    } else {
-      ++sent.unknown;
-    }
-  }
-  return out;
-}
 
 Sent total(const Traffic& traffic) {
   Sent out;
@@ -106,10 +87,10 @@ Result<Collectives> examine(const std::string& path, Rules& rules,
   if (!read) return read.error();
   ir::Graph& graph = (*model)->graph;
   Collectives out{.model = path};
-  out.before = traffic_of(graph, *engine.facts(graph));
+  out.before = analysis::traffic(graph, *engine.facts(graph));
   const auto report = rewrite::run(**model, rules.pointers, engine);
   if (!report) return report.error();
-  out.after = traffic_of(graph, *engine.facts(graph));
+  out.after = analysis::traffic(graph, *engine.facts(graph));
   out.stays = what_stays(graph, *report);
   if (auto status = io::check_intact(**model); !status) return status.error();
   return out;

@@ -9,9 +9,9 @@
 #define RULEENGINE_CORE_ANALYSIS_COMMUNICATION_H_
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <span>
-#include <vector>
+#include <string>
 
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
@@ -25,13 +25,17 @@ bool is_collective(const ir::Op& op);
 std::span<const std::int64_t> rank_group(const ir::Graph& graph,
                                          ir::NodeId node);
 
-struct Transfer {
-  ir::NodeId node;
-  std::optional<double> bytes;  // sent by one rank; none: a size is not known
+// Of one op.
+struct Sent {
+  std::uint64_t nodes = 0;    // calls of functions count theirs
+  std::uint64_t unknown = 0;  // those of them that send who knows how much
+  double bytes = 0;           // that one rank sends for the others
 };
+using Traffic = std::map<std::string, Sent>;
 
-// Of all blocks, in the order of nodes.
-std::vector<Transfer> transfers(const ir::Graph& graph, ir::Facts& facts);
+// Of all blocks and of the functions that are called. Nobody knows how often
+// the body of a loop runs, nor here the sizes in a function.
+Traffic traffic(const ir::Graph& graph, ir::Facts& facts);
 
 }  // namespace ruleengine::analysis
 

@@ -176,6 +176,30 @@ class TensorParallel(program.ProgramTest):
                       "  reason:  it is whole on every rank", done.out)
         self.assertIn("  value:   'hidden' float[1,48,96]\n", done.out)
 
+    def test_bytes_that_nobody_knows(self):
+        """In a function that is called twice, and in a loop."""
+        self.write("hidden.onnxtxt", """
+            <ir_version: 10, opset_import:
+             ["" : 18, "tensor_cast" : 1, "own" : 1]>
+            g (float[4,8] x, int64 n, bool c) => (float[4,8] y) {
+              a = own.Twice(x)
+              b = own.Twice(a)
+              y = Loop(n, c, b) <body = each (int64 i, bool go, float[4,8] v)
+                => (bool on, float[4,8] w) {
+                  on = Identity(go)
+                  w = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (v)
+                }>
+            }
+            <domain: "own", opset_import: ["" : 18, "tensor_cast" : 1]>
+            Twice (x) => (y) {
+              s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+              y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (s)
+            }""")
+        found, = json.loads(
+            self.run_ok("collectives", "hidden.onnxtxt", "--json").out)
+        self.assertEqual(found["before"]["all_reduce"],
+                         {"nodes": 5, "bytes": 0, "unknown": 5})
+
     def test_what_stays_where_the_rule_looks(self):
         """A Dropout on the residual, which canonical rules take away first."""
         packs = [program.ROOT / "rules" / f"{pack}.lua"
