@@ -1,6 +1,7 @@
 #include "core/analysis/residual_chains.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 
 #include "core/analysis/axis_flow.h"
 #include "core/analysis/chain_ends.h"
+#include "core/analysis/common_values.h"
 #include "core/analysis/communication.h"
 #include "core/analysis/order.h"
 #include "core/analysis/shapes.h"
@@ -23,6 +25,10 @@ using ir::NodeId;
 using ir::ValueId;
 
 using Reason = std::optional<std::string>;  // why not
+using Group = std::span<const std::int64_t>;
+
+// Owns nodes that are on no chain.
+constexpr auto kNobody = std::numeric_limits<std::uint32_t>::max();
 
 bool is_op(const ir::Graph& graph, NodeId node, std::string_view type) {
   return node && graph.op(node).is(ir::dialect::kCast, type);
@@ -72,43 +78,22 @@ struct Seen {
       : graph(of),
         facts(known),
         place(of.node_count(), 0),
-        owner(of.node_count(), 0),
-        own(of.value_count(), false) {
+        owner(of.node_count(), 0) {
     if (auto sorted = topological_order(graph)) order = *std::move(sorted);
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i].index()] = i;
-    find_own();
+    common.find(graph, order);
   }
 
-  // What collectives read, and what comes of a share, until ranks meet again.
-  void find_own() {
-    for (NodeId node : order) {
-      if (!is_collective(graph.op(node))) continue;
-      if (const ValueId v = graph.input(node, 0)) own[v.index()] = true;
-    }
-    for (NodeId node : order) {
-      const ir::Node& n = graph.node(node);
-      bool any = is_op(graph, node, "reduce_scatter");
-      if (is_collective(graph.op(node)) && !any) continue;
-      for (const ir::Attribute& a : n.attributes) any |= !a.blocks.empty();
-      for (const ir::Operand& o : graph.inputs(node)) {
-        any = any || (o.value && own[o.value.index()]);
-      }
-      if (!any) continue;
-      for (ValueId v : graph.outputs(node)) {
-        if (v) own[v.index()] = true;
-      }
-    }
-  }
-
-  // Of what it reads beside shares, whether some is another on each rank.
-  bool reads_own(NodeId node, const AxisFlow& flow) const {
+  // Whether all that it reads beside shares is the same on the ranks.
+  bool has_common_settings(NodeId node, const AxisFlow& flow,
+                           const Group& group) const {
     const auto inputs = graph.inputs(node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (flow.inputs[i] != AxisFlow::kSame || !inputs[i].value) continue;
       if (reads_type_only(graph.op(node), i)) continue;
-      if (own[inputs[i].value.index()]) return true;
+      if (!common.on(inputs[i].value, group)) return false;
     }
-    return false;
+    return true;
   }
 
   // Whether the node works along the axis of its operand. Remembers what does
@@ -130,7 +115,6 @@ struct Seen {
         !can_say_sizes(facts.type(graph.output(node))->dims)) {
       found.reset();
     }
-    if (found && reads_own(node, *found)) found.reset();
     if (!found) refused.insert(key);
     return found;
   }
@@ -138,10 +122,10 @@ struct Seen {
   const ir::Graph& graph;
   ir::Facts& facts;
   std::vector<NodeId> order;
+  CommonValues common;
   std::vector<std::size_t> place;    // by node: in the order
   std::vector<std::uint32_t> owner;  // by node: the chain that has it; 0: none
-  std::vector<bool> own;             // by value: each rank has another
-  std::vector<std::span<const std::int64_t>> groups;  // of the chains
+  std::vector<Group> groups;         // of the chains
   std::unordered_set<std::uint64_t> refused;
 };
 
@@ -208,7 +192,7 @@ class Tracer {
   bool comes_as_share(const Share& each) {
     const NodeId node = graph_.producer(each.value);
     const std::uint32_t owner = node ? seen_.owner[node.index()] : 0;
-    if (owner != 0 && owner != number_) {
+    if (owner != 0 && owner != number_ && owner != kNobody) {
       return ends(each, other_ranks(seen_.groups[owner - 1]));
     }
     const bool is_sum = is_op(graph_, node, "all_reduce");
@@ -250,6 +234,10 @@ class Tracer {
     if (owner != 0) return owner == number_;
     const auto flow = seen_.flow(node, port, axis);
     if (!flow) return false;
+    if (!seen_.has_common_settings(node, *flow, chain_.group)) {
+      seen_.owner[node.index()] = kNobody;
+      return false;
+    }
     enter(node);
     for (std::size_t i = 0; i < flow->inputs.size(); ++i) {
       if (flow->inputs[i] == AxisFlow::kSame) continue;
@@ -326,7 +314,7 @@ class Tracer {
   // An input, a constant, or rows of a constant that an input picks.
   bool is_same_everywhere(ValueId value) {
     while (true) {
-      if (seen_.own[value.index()]) return false;
+      if (!seen_.common.on(value, chain_.group)) return false;
       if (graph_.value(value).kind == ir::ValueKind::kInput ||
           facts_.is_constant(value)) {
         return true;

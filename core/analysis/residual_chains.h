@@ -6,7 +6,7 @@
 // nothing is changed, and nothing owned beyond the lists, which hold until an
 // edit changes what is on the chain. Norm weights, biases, scales and whatever
 // else a node on it reads beside shares are taken to be the same on all ranks;
-// what collectives read, and what comes of shares, is known not to be.
+// what is known not to be is on no chain (common_values.h).
 // A graph with a cycle has no chains.
 #ifndef RULEENGINE_CORE_ANALYSIS_RESIDUAL_CHAINS_H_
 #define RULEENGINE_CORE_ANALYSIS_RESIDUAL_CHAINS_H_
