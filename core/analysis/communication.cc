@@ -104,6 +104,14 @@ std::span<const std::int64_t> rank_group(const ir::Graph& graph,
   return group != nullptr ? group->ints : std::span<const std::int64_t>();
 }
 
+std::string_view unknown_attribute(const ir::Graph& graph, ir::NodeId node) {
+  static constexpr std::string_view kKnown[] = {"dim", "rank", "rank_group"};
+  for (const ir::Attribute& a : graph.node(node).attributes) {
+    if (std::ranges::find(kKnown, a.name) == std::end(kKnown)) return a.name;
+  }
+  return {};
+}
+
 Traffic traffic(const ir::Graph& graph, ir::Facts& facts) {
   return Counter(&facts).count(graph);
 }

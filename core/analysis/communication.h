@@ -12,6 +12,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
@@ -24,6 +25,10 @@ bool is_collective(const ir::Op& op);
 // The ranks of a collective, an attribute of the model; empty: not said.
 std::span<const std::int64_t> rank_group(const ir::Graph& graph,
                                          ir::NodeId node);
+
+// An attribute of a collective that no collective of the dialect has, "" for
+// none: it may be no sum then.
+std::string_view unknown_attribute(const ir::Graph& graph, ir::NodeId node);
 
 // Of one op.
 struct Sent {

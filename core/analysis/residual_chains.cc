@@ -263,6 +263,10 @@ class Tracer {
     const ir::Type* from = ranked_type(facts_, graph_.input(node, 0));
     const ir::Type* to = ranked_type(facts_, graph_.output(node));
     if (from == nullptr || to == nullptr) return "its shape is not known";
+    if (const auto name = unknown_attribute(graph_, node); !name.empty()) {
+      return "nobody knows what its attribute '" + printable(name, 60) +
+             "' means";
+    }
     if (const auto rank = own_rank(graph_, node); rank != rank_) {
       return "its rank is " + rank_text(rank) + ", that of the chain " +
              rank_text(rank_);

@@ -279,6 +279,12 @@ TEST_CASE_FIXTURE(Fixture, "what is another on each rank sets no chain") {
   CHECK(broken[3] == "it is whole on every rank, as far as one can tell");
 }
 
+TEST_CASE_FIXTURE(Fixture, "a collective that says more than is known") {
+  output(norm(add("tensor_cast::all_reduce", {partial()},
+                  {i("rank", 1), is("rank_group", ranks), i("op", 2)})));
+  CHECK(found() == Texts{"nobody knows what its attribute 'op' means"});
+}
+
 TEST_CASE_FIXTURE(Fixture, "a residual may be an output of the model") {
   const ValueId r = add("Add", {sum(partial()), sum(partial())});
   output(r);

@@ -66,6 +66,7 @@ std::optional<Layout> Solver::layout_of(ValueId value) const {
   if (!node) return std::nullopt;
   const ir::Op& op = graph_.op(node);
   if (is_collective(op)) {
+    if (!unknown_attribute(graph_, node).empty()) return std::nullopt;
     return of_collective(graph_, node, known(graph_.output(node)).type);
   }
   if (!has_axis_flow(op)) return std::nullopt;
