@@ -114,6 +114,15 @@ function shard.need_vectors(...)
   end
 end
 
+--- Ends the match where v, which a node on shares reads whole, may be another on each rank of the group: what is computed
+--- is the same where that follows from collectives; constants and inputs are taken to be.
+function shard.need_common(v, group)
+  if not v or v:const() or not v.producer then return end
+  local layout = need(v.layout, "it may be another on each rank", v)
+  need(layout.placement == "replicated" and #layout.ranks == #group, "it may be another on each rank", v)
+  for i, rank in ipairs(group) do need(layout.ranks[i] == rank, "it may be another on each rank", v) end
+end
+
 --- Whether a norm that was found looks at the last axis of v, and at no other.
 function shard.is_last(axis, v)
   return axis == nil or axis == -1 or axis == v:rank() - 1

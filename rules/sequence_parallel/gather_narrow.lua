@@ -33,6 +33,7 @@ return rule {
     local y = m.f.outputs[1]
     need(m.f.op ~= "Cast" or WIDTH[m.x.dtype] and WIDTH[y.dtype] and WIDTH[y.dtype] < WIDTH[m.x.dtype],
       "the result is no narrower", y)
+    for i = 2, #m.f.inputs do shard.need_common(m.f.inputs[i], m.group) end
     m.axes = need(m.f:along(shard.gathered_axis(m, m.x)), "the result rests on all tokens", m.f)
   end,
 
@@ -88,5 +89,42 @@ return rule {
           q = QuantizeLinear <axis = 0> (g, scale)
         }]],
       rejected = "the result rests on all tokens" },
+    { "a scale that the ranks agreed upon", [[
+        (float[1,2,8] x, float c) => (int8[1,4,8] q) {
+          scale = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (c)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
+          q = tensor_cast.quantize(g, scale)
+        }]],
+      [[scale = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (c)
+        q2 = tensor_cast.quantize(x, scale)
+        q = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (q2)]] },
+    { "a scale that each rank computes of its own share", [[
+        (float[1,2,8] x) => (int8[1,4,8] q) {
+          scale = ReduceMax <keepdims = 0> (x)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
+          q = tensor_cast.quantize(g, scale)
+        }]],
+      rejected = "it may be another on each rank" },
+    { "a scale that other ranks agreed upon", [[
+        (float[1,2,8] x, float c) => (int8[1,4,8] q) {
+          scale = tensor_cast.all_reduce <rank = 0, rank_group = [0,2]> (c)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
+          q = tensor_cast.quantize(g, scale)
+        }]],
+      rejected = "it may be another on each rank" },
+    { "scales of which each rank has its share", [[
+        (float[1,2,8] x, float[16] c) => (int8[1,4,8] q) {
+          scale = tensor_cast.reduce_scatter <dim = 0, rank = 0, rank_group = [0,1]> (c)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
+          q = tensor_cast.quantize(g, scale)
+        }]],
+      rejected = "it may be another on each rank" },
+    { "or more of them", [[
+        (float[1,2,8] x, float c) => (int8[1,4,8] q) {
+          scale = tensor_cast.all_reduce <rank = 0, rank_group = [0,1,2,3]> (c)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
+          q = tensor_cast.quantize(g, scale)
+        }]],
+      rejected = "it may be another on each rank" },
   },
 }
