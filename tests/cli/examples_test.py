@@ -1,0 +1,150 @@
+"""`ruleengine test`: the examples of rules."""
+
+import json
+import unittest
+
+from support import make, program, verbs
+
+
+class Examples(verbs.VerbsTest):
+    def test_ok(self):
+        text = self.asks("test", "cancel.lua")
+        self.assertRegex(text, r"(?m)^ok\s+cancel: two$")
+        self.assertTrue(text.endswith("1 passed, 0 failed\n"), text)
+
+    def check(self, verdict, examples, **more):
+        self.write("bad.lua", make.rule(more=f"examples = {{ {examples} }},"
+                                        + more.get("more", "")))
+        before = program.state(self.folder)
+        done = program.run("test", "bad.lua", cwd=self.folder)
+        self.assertEqual(done.code, 1, done.out + done.err)
+        self.assertEqual(program.state(self.folder), before)
+        self.assertRegex(done.out, rf"(?m)^{verdict}\s+bad: t$")
+        self.assertTrue(done.out.endswith("0 passed, 1 failed\n"), done.out)
+
+    ONE = "[[ (float[2] x) => (float[2] y) { y = Neg(x) } ]]"
+    TWO = "[[ (float[2] x) => (float[2] y) { a = Neg(x) b = Neg(a) "
+    TWO += "y = Exp(b) } ]]"
+
+    def test_missing(self):
+        self.check("missing", f'{{ "t", {self.ONE}, "y = Abs(x)" }}')
+
+    def test_missing_rejection(self):
+        self.check("missing", f'{{ "t", {self.ONE}, rejected = "why" }}')
+
+    def test_noisy(self):
+        self.check("noisy", f'{{ "t", {self.TWO}, rejected = "why" }}')
+
+    def test_wrong(self):
+        self.check("wrong", f'{{ "t", {self.TWO}, "y = Abs(x)" }}')
+
+    def test_rejected(self):
+        self.write("picky.lua", make.rule(more=f"""where = function(m)
+            need(false, "never good", m.x) end,
+            examples = {{ {{ "t", {self.TWO}, rejected = "never good" }} }},
+            """))
+        self.assertIn("1 passed", self.asks("test", "picky.lua"))
+
+    def test_json(self):
+        (result,) = json.loads(self.asks("test", "cancel.lua", "--json"))
+        self.assertEqual((result["rule"], result["title"], result["verdict"]),
+                         ("cancel", "two", "ok"))
+
+    def test_an_example_that_does_not_parse(self):
+        self.write("bad.lua", make.rule(
+            more='examples = { { "t", "(float x => {", "y = x" } },'))
+        done = program.run("test", "bad.lua", cwd=self.folder)
+        self.assertEqual(done.code, 4, done.out)
+        self.assertRegex(done.err, r"bad\.lua:\d+")
+
+    def test_a_rule_without_examples(self):
+        self.write("bare.lua", make.rule("op.Relu(op.Relu(x))"))
+        done = self.run_ok("test", "bare.lua", "cancel.lua")
+        self.assertEqual(done.err.count("warning"), 1)
+        self.assertIn("warning: rule 'bare' has no examples", done.err)
+
+    def test_an_error_names_the_example(self):
+        self.write("bad.lua", make.rule(rewrite='(error("boom"))', more=(
+            f'examples = {{ {{ "the second", {self.TWO}, "y = x" }} }},')))
+        done = self.run_bad(4, "test", "bad.lua", says=["boom", "bad.lua:7"])
+        self.assertIn("in example 'the second'", done.err)
+
+    def test_why_nothing_matches(self):
+        self.write("bad.lua", make.rule(more=(
+            "examples = {"
+            '{ "exp", [[ (float[2] x) => (float[2] y)'
+            ' { a = Exp(x) y = Neg(a) } ]], "y = Abs(x)" },'
+            '{ "why", [[ (float[2] x) => (float[2] y)'
+            ' { a = Exp(x) y = Neg(a) } ]], rejected = "why" } },')))
+        done = program.run("test", "bad.lua", cwd=self.folder)
+        lines = done.out.splitlines()
+        self.assertIn("the pattern does not match", lines[1])
+        at = "           "
+        self.assertEqual(lines[2:8], [
+            at + "tried at:  Neg node of output 'y'",
+            at + "got:       1 of 2 nodes of the pattern",
+            at + "failed at: Neg node of output 'y'",
+            at + "test:      input 0 of Neg node of output 'y' (bad.lua:4)",
+            at + "expected:  Neg",
+            at + "found:     'a' of Exp node of output 'a' float[2]"])
+        self.assertIn("with 'why', the pattern does not match", lines[9])
+        self.assertEqual(lines[10:16], lines[2:8])
+
+    def test_why_it_takes_no_part(self):
+        self.write("bad.lua", make.rule(more=(
+            "when = function(graph) return false end,"
+            f'examples = {{ {{ "t", {self.TWO}, "y = Exp(x)" }} }},')))
+        self.assertIn("it takes no part, its `when` says no",
+                      program.run("test", "bad.lua", cwd=self.folder).out)
+        self.write("alone.lua", make.rule(
+            rewrite="ms[1].x", more='together = function(m) return "" end,'
+            f'examples = {{ {{ "t", {self.TWO}, "y = Exp(x)" }} }},')
+            .replace("(op, m)", "(op, ms)"))
+        self.assertIn("no other match has its key of `together`",
+                      program.run("test", "alone.lua", cwd=self.folder).out)
+
+    def test_the_graph_that_came_out(self):
+        self.write("bad.lua", make.rule(rewrite="op.Abs(m.x)", more=(
+            f'examples = {{ {{ "t", {self.TWO}, "y = Exp(x)" }} }},')))
+        done = program.run("test", "bad.lua", cwd=self.folder)
+        self.assertRegex(done.out, r"""(?x)         line \ \d+: .*\n
+            \s{11}\S.*=>.*\{\n
+            \s{13}.*b\ =\ Abs\(x\)\n
+            \s{13}.*y\ =\ Exp\(b\)\n
+            \s{11}\}\n0\ passed""")
+        # One that is long is cut.
+        relus = " ".join(f"r{i + 1} = Relu(r{i})" for i in range(40))
+        self.write("long.lua", make.rule(rewrite="op.Abs(m.x)", more=f"""
+            examples = {{ {{ "t", [[ (float[2] x) => (float[2] y)
+            {{ a = Neg(x) r0 = Neg(a) {relus} y = Exp(r40) }} ]],
+            "y = Exp(x)" }} }},"""))
+        done = program.run("test", "long.lua", cwd=self.folder)
+        self.assertIn("\n           ...\n", done.out)
+        self.assertLess(done.out.count("\n"), 30)
+
+    def test_what_is_wrong_with_one_hides_no_other(self):
+        self.write("broken.lua", "this is not Lua")
+        self.write("boom.lua", make.rule(rewrite='(error("boom"))', more=(
+            f'examples = {{ {{ "first", {self.TWO}, "y = x" }},'
+            f'{{ "second", {self.ONE}, "y = Neg(x)" }} }},')))
+        for paths in (["broken.lua", "boom.lua", "cancel.lua"],
+                      [self.folder]):
+            done = program.run("test", *paths, cwd=self.folder)
+            self.assertEqual(done.code, 4, done.err)
+            self.assertIn("broken.lua", done.err)
+            self.assertIn("in example 'first'", done.err)
+            self.assertRegex(done.out, r"(?m)^ok\s+cancel: two$")
+            self.assertRegex(done.out, r"(?m)^ok\s+boom: second$")
+        alone = program.run("test", "broken.lua", cwd=self.folder)
+        self.assertEqual((alone.code, alone.out), (4, ""))
+        self.assertEqual(alone.err.count("error:"), 1, alone.err)
+
+    def test_all_of_ours(self):
+        rules = [p for p in program.ROOT.glob("rules/**/*.lua")
+                 if "lib" not in p.parts]
+        text = self.asks("test", *rules)
+        self.assertTrue(text.endswith(" 0 failed\n"), text[-2000:])
+
+
+if __name__ == "__main__":
+    unittest.main()
