@@ -10,43 +10,14 @@
 #include <utility>
 
 #include "bindings/lua/sandbox_globals.h"
+#include "bindings/lua/sandbox_impl.h"
 #include "bindings/lua/sandbox_meter.h"
 
 namespace ruleengine::lua {
 
-struct Sandbox::Impl {
-  SandboxLimits limits;
-  Meter meter;
-  lua_State* state = nullptr;
-  int globals = 0;   // registry reference: the words of every environment
-  int compiler = 0;  // and compile_body, so that calling it allocates nothing
-  int depth = 0;     // calls inside of calls
-  Budget budget = Budget::kLoad;
-  bool stopped = false;
-  // Lua knows a chunk by at most 60 characters: those, to the file's name.
-  std::map<std::string, std::string, std::less<>> files;
-  std::optional<Diagnostic> pending;  // what fail() raised last
-  std::string pending_text;
-  WordHint word_hint;
-  // The outermost function called: its chunk and first line (0: a C function).
-  char entered_chunk[LUA_IDSIZE] = "";
-  int entered_line = 0;
-
-  std::string register_chunk(const std::string& file);
-  std::string file_place(std::string_view place) const;
-  std::string running_place() const;
-  std::string entered_place() const;
-  Diagnostic spent(std::string_view what) const;
-  Diagnostic diagnose(std::string_view what);
-};
-
 namespace {
 
 constexpr std::size_t kPiece = 512;  // bytes of source between looks at a clock
-
-std::string chunk_place(const lua_Debug& activation, int line) {
-  return fmt::format("{}:{}", activation.short_src, line);
-}
 
 // The length of a leading "chunk:line"; 0 when the text has none of `files`.
 std::size_t place_size(
@@ -106,110 +77,6 @@ int run_body(lua_State* state) {
 
 }  // namespace
 
-// --- places ---
-
-namespace {
-
-// Of a "file:line".
-std::string folder_of(std::string_view place) {
-  const auto slash = place.rfind('/');
-  return std::string(slash == place.npos ? "" : place.substr(0, slash));
-}
-
-}  // namespace
-
-std::string Sandbox::Impl::register_chunk(const std::string& file) {
-  std::string name = file;
-  if (const auto slash = name.rfind('/'); slash != name.npos) {
-    name.erase(0, slash + 1);
-  }
-  name = printable(name, 40);
-  std::string chunk = name;
-  for (int i = 2; true; ++i) {
-    const auto [at, fresh] = files.emplace(chunk, file);
-    if (fresh || at->second == file) return chunk;
-    chunk = fmt::format("{}#{}", name, i);
-  }
-}
-
-std::string Sandbox::Impl::file_place(std::string_view place) const {
-  const auto colon = place.rfind(':');
-  if (colon == place.npos) return std::string(place);
-  const auto file = files.find(place.substr(0, colon));
-  if (file == files.end()) return std::string(place);
-  return file->second + std::string(place.substr(colon));
-}
-
-std::string Sandbox::Impl::entered_place() const {
-  if (entered_line <= 0) return {};
-  return file_place(fmt::format("{}:{}", entered_chunk, entered_line));
-}
-
-// A function that was called as the last thing of another has taken its
-// place on the stack, so the line followed knows better than the stack.
-std::string Sandbox::Impl::running_place() const {
-  if (meter.line() > 0) {
-    return file_place(fmt::format("{}:{}", meter.chunk(), meter.line()));
-  }
-  lua_Debug activation;
-  for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
-    lua_getinfo(state, "Sl", &activation);
-    if (activation.currentline > 0) {
-      return file_place(chunk_place(activation, activation.currentline));
-    }
-  }
-  return entered_place();
-}
-
-std::string Sandbox::here(lua_State* state) {
-  const Impl& impl = *of(state).impl_;
-  if (impl.meter.line() > 0) return impl.running_place();
-  lua_Debug activation;
-  for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
-    lua_getinfo(state, "Sl", &activation);
-    if (activation.currentline > 0) {
-      return impl.file_place(chunk_place(activation, activation.currentline));
-    }
-  }
-  return impl.entered_place();
-}
-
-std::string Sandbox::caller(lua_State* state) {
-  const Impl& impl = *of(state).impl_;
-  std::string own, place;
-  lua_Debug activation;
-  for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
-    lua_getinfo(state, "Sl", &activation);
-    if (activation.currentline <= 0) continue;
-    const std::string at = chunk_place(activation, activation.currentline);
-    const std::string folder = folder_of(impl.file_place(at));
-    if (place.empty()) {
-      own = folder;
-      place = at;
-    }
-    if (own != folder) return at;
-  }
-  return place;
-}
-
-std::string Sandbox::place_of(lua_State* state, int function_index) {
-  lua_Debug activation;
-  lua_pushvalue(state, function_index);
-  lua_getinfo(state, ">S", &activation);
-  return file_place(state, chunk_place(activation, activation.linedefined));
-}
-
-int Sandbox::line_of(std::string_view place) {
-  const auto colon = place.rfind(':');
-  if (colon == place.npos) return 0;
-  int line = 0;
-  for (const char c : place.substr(colon + 1)) {
-    if (c < '0' || c > '9' || line > 100'000'000) return 0;
-    line = line * 10 + (c - '0');
-  }
-  return line;
-}
-
 // --- errors ---
 
 int Sandbox::fail(lua_State* state, Diagnostic error) {
@@ -225,30 +92,6 @@ int Sandbox::fail(lua_State* state, Diagnostic error) {
 int Sandbox::fail(lua_State* state, std::string what) {
   return fail(state,
               Diagnostic{.kind = ErrorKind::kRule, .what = std::move(what)});
-}
-
-std::string Sandbox::file_place(lua_State* state, std::string_view place) {
-  return of(state).impl_->file_place(place);
-}
-
-int Sandbox::blame(lua_State* state, std::string_view place) {
-  Impl& impl = *of(state).impl_;
-  std::optional<std::string> own;
-  lua_Debug activation;
-  for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
-    lua_getinfo(state, "Sl", &activation);
-    if (activation.currentline <= 0) continue;
-    own = folder_of(impl.file_place(chunk_place(activation, 0)));
-    break;
-  }
-  const bool text = impl.pending && lua_type(state, -1) == LUA_TSTRING &&
-                    impl.pending_text == lua_tostring(state, -1);
-  if (!text || !own || folder_of(impl.pending->where) != *own) {
-    return lua_error(state);
-  }
-  Diagnostic error = *std::exchange(impl.pending, {});
-  error.where = impl.file_place(place);
-  return fail(state, std::move(error));
 }
 
 int Sandbox::stop(lua_State* state) {
@@ -283,7 +126,7 @@ void Sandbox::charge(lua_State* state, std::size_t work) {
 
 Diagnostic Sandbox::Impl::spent(std::string_view what) const {
   Diagnostic limit{.kind = ErrorKind::kLimit,
-                   .where = meter.place().empty() ? running_place()
+                   .where = meter.place().empty() ? running_place(state)
                                                   : file_place(meter.place())};
   const bool load = budget == Budget::kLoad;
   if (meter.spent() == Meter::Spent::kStopped) {
@@ -314,7 +157,7 @@ Diagnostic Sandbox::Impl::diagnose(std::string_view what) {
   if (lua_type(state, -1) != LUA_TSTRING) {
     return {.kind = ErrorKind::kRule,
             .what = fmt::format("{} raised an error that is no text", what),
-            .where = running_place(),
+            .where = running_place(state),
             .found = lua_typename(state, lua_type(state, -1))};
   }
   std::size_t size = 0;
@@ -327,7 +170,7 @@ Diagnostic Sandbox::Impl::diagnose(std::string_view what) {
     text.remove_prefix(place);
     if (text.starts_with(": ")) text.remove_prefix(2);
   } else {
-    error.where = running_place();
+    error.where = running_place(state);
   }
   error.what = printable(text, 1000);
   return error;
