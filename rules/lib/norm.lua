@@ -39,7 +39,7 @@ function norm.epsilon(epsilon)
   return need(number >= 0 and number, "epsilon is negative", epsilon)
 end
 
---- Whether x, of a match of `rms` or `layer`, is normalized in float, as the ops do.
+--- Ends the match of `rms` or `layer` where x is not normalized in float, as the ops do.
 function norm.need_float(m, x)
   if not m.widened then
     need(x.dtype == "float", "runtimes differ in the precision of other types", x)
@@ -50,7 +50,7 @@ function norm.need_float(m, x)
   need(wide.dtype == "float" and back.dtype == x.dtype, "it is not computed in float", wide)
 end
 
---- Whether m.x and m.skip are [B,S,D] both.
+--- Ends the match where m.x and m.skip are not [B,S,D] both.
 function norm.need_skip(m)
   need(m.x:rank() == 3, "it is not a sum of [batch, length, width]", m.x)
   for axis = 0, 2 do need(m.x:dim(axis) == m.skip:dim(axis), "the summands have different shapes", m.skip) end

@@ -31,8 +31,8 @@ function number.by_row(op, v, rows)
   return op.Reshape(op.Expand(op.Unsqueeze(v, {1}), {groups, rows / groups, columns}), {rows, columns})
 end
 
---- Whether v, the scale or the offset of a weight [rows,columns], is one for all, for each column, or for each of a group
---- of rows.
+--- Ends the match where v, the scale or the offset of a weight [rows,columns], is not one for all, for each column, or for
+--- each of a group of rows.
 function number.need_weight_scale(v, columns)
   local rank = need(v:rank(), "the rank of the scale is unknown", v)
   need(rank <= 2 and (rank == 0 or v:dim(-1) == columns or v:dim(-1) == 1 and rank == 1), "the scale is of another weight", v)

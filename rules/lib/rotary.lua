@@ -69,7 +69,7 @@ end
 
 local function is_last(axis, rank) return axis == -1 or axis == rank - 1 end
 
--- Whether a Slice takes elements of the last axis from there on, each or every second.
+-- Ends the match where a Slice does not take elements of the last axis from there on, each or every second.
 local function need_slice(slice, from, step)
   local rank = slice.outputs[1]:rank()
   local function number(i)
@@ -81,8 +81,8 @@ local function need_slice(slice, from, step)
     "these are not the elements to turn", slice)
 end
 
--- Whether it is the two columns of x as [_,_,_,_,2] that were found. Both have half of the numbers of x, in their order, so
--- their own sizes alone say where these are. The first is [_,_,_,D/2]; the second differs in axes of one at most, as all that
+-- Ends the match where it is not the two columns of x as [_,_,_,_,2] that were found. Both have half of the numbers of x,
+-- in their order, so their own sizes alone say where these are. The first is [_,_,_,D/2]; the second differs in axes of one at most, as all that
 -- is put together is as large as x.
 local function need_columns(m, x)
   local cut = m.cut.outputs[1]
@@ -101,7 +101,7 @@ end
 --- What a match of `whole` turns: x, or that as another type.
 function rotary.factor(m) return m.cast and m.cast.outputs[1] or m.x end
 
---- Ends a match of `whole` or `parts` where it turns other pairs of x than it should; whether they are neighbours.
+--- Whether pairs of x are neighbours. Ends a match of `whole` or `parts` where it turns other pairs than it should.
 function rotary.need_pairs(m, x)
   local width = x:dim(-1)
   need(x.dtype == "float" or x.dtype == "float16", "RotaryEmbedding has no such type on every device", x)

@@ -18,8 +18,8 @@ function window.traced(op, table, index, side, H)
   return either(op.ruleengine.RelativePositionBias{table, index, window_size = side}, gathered "_", gathered "N N")
 end
 
---- Whether m's ShiftedWindowAttention is one of windows and heads, and the bias, traced or not, one of that window; how
---- many channels it has.
+--- How many channels m's ShiftedWindowAttention has. Ends the match where it is not one of windows and heads, or the bias,
+--- traced or not, not one of that window.
 function window.need_block(m)
   need(m.H, "num_heads is missing", m.x)
   window.need_size(m.window_size, m.x)
@@ -75,7 +75,7 @@ function window.map(spatial, side)
     count = count }
 end
 
---- Whether v, [windows,...], has the windows of the map, as far as numbers say; `positions` of its axis are a window's.
+--- Ends the match where v, [windows,...], has not the windows of the map, as far as numbers say; `positions` of its axis are a window's.
 function window.need_windows(v, map, side, positions)
   local count, n = v:dim(0), v:dim(positions)
   need(type(count) ~= "number" or type(map.batch) ~= "number" or count == map.batch * map.count,
