@@ -51,12 +51,19 @@ bool check_call(Runtime& rt, lua_State* state) {
 
 int attempt(Runtime& rt, lua_State* state) {
   if (!check_call(rt, state)) return kFailed;
+  const Handle* asked = to_handle(rt, state, 1);
+  if (asked != nullptr && asked->kind == HandleKind::kNode &&
+      rt.alive(asked->epoch) &&
+      rt.session.graph->node(asked->node()).removed) {
+    return 0;  // it went with an earlier attempt, and so did the reason to try
+  }
   const Handle* at =
       check_handle(rt, state, 1, HandleKind::kNode, "argument 1 of attempt");
   if (at == nullptr) return kFailed;
   const ir::NodeId node = at->node();
   lua_settop(state, 2);
   Session& session = rt.session;
+  session.edit->set_block(session.graph->node(node).block);
   {
     const Part part(rt);
     const bool done = Sandbox::call_until_stop(state, 0);

@@ -61,6 +61,7 @@ class LuaRule final : public rewrite::Rule {
   Result<std::optional<Rejection>> apply(
       std::span<rewrite::Candidate* const> candidates,
       rewrite::Edit& edit) override;
+  bool has_pass() const override { return static_cast<bool>(pass_); }
   Status pass(rewrite::Transactions& transactions) override;
 
  private:

@@ -1,4 +1,5 @@
 // The passes of a stage: each once for every sweep.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -64,8 +65,14 @@ class Sweep::Passing final : public Transactions {
 };
 
 Result<bool> Sweep::passes() {
+  const auto has_pass = [&](auto rule) {
+    return state_.rules[rule]->has_pass();
+  };
+  if (std::ranges::none_of(passing_, has_pass)) return false;
+  if (const auto order = number_nodes(); !order) return order.error();
   bool changed = false;
   for (std::uint32_t rule : passing_) {
+    if (!has_pass(rule)) continue;
     const Clock::time_point start = Clock::now();
     Passing passing(*this, rule);
     if (Status s = state_.rules[rule]->pass(passing); !s) return s.error();

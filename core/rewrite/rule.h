@@ -94,6 +94,7 @@ class Rule {
   virtual Result<std::optional<Rejection>> apply(
       std::span<Candidate* const> candidates, Edit& edit) = 0;
 
+  virtual bool has_pass() const = 0;
   // `pass(graph)`: ends each transaction that did something; a rule without one
   // does nothing.
   virtual Status pass(Transactions& transactions) = 0;

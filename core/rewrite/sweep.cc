@@ -114,13 +114,19 @@ Result<bool> Sweep::enable() {
   return !passing_.empty();
 }
 
+Result<std::vector<NodeId>> Sweep::number_nodes() {
+  auto order = analysis::topological_order(graph_);
+  if (!order) return order;
+  std::uint64_t rank = 0;
+  for (NodeId n : *order) graph_.mutable_node(n).rank = rank++;
+  return order;
+}
+
 Result<bool> Sweep::once() {
   const std::uint64_t before = state_.version;
   if (!any_single_ && !any_grouped_) return false;
-  auto order = analysis::topological_order(graph_);
+  auto order = number_nodes();
   if (!order) return order.error();
-  std::uint64_t rank = 0;
-  for (NodeId n : *order) graph_.mutable_node(n).rank = rank++;
   if (any_single_) {
     worklist_.start(std::move(*order));
     while (const NodeId root = worklist_.pop()) {

@@ -243,6 +243,7 @@ class TestRule : public Rule {
     return parts_.rewrite(matches, edit);
   }
 
+  bool has_pass() const override { return true; }
   Status pass(Transactions& transactions) override {
     if (parts_.transactions) return parts_.transactions(transactions);
     if (!parts_.pass || !parts_.pass(transactions.edit())) return {};

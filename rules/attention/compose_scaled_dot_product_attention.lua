@@ -331,6 +331,18 @@ return rule {
           y = MatMul(p, v)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, m)" },
+    { "a finite guard beside a finite mask: what both hide weighs something in the guard alone", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] keep, bool[8,8] hide) => (float[2,4,8,16] y)
+        <float fill = {-3e38}, float zero = {0.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          a = Where(keep, s, fill)
+          f = Where(hide, fill, a)
+          p = Softmax <axis = -1> (f)
+          z = Where(hide, zero, p)
+          y = MatMul(z, v)
+        }]],
+      rejected = "the fill of the mask is too small beside another mask" },
     { "a scale of run time", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float c) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)

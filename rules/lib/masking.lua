@@ -152,7 +152,7 @@ function masking.numbers(m, sizes)
   end
   if guard then
     masking.need_mask(guard.mask, sizes)
-    need(#masks == 1 or guard.number < -1e37, "the fill of the mask is too small beside another mask", m.guard_fill)
+    need(#masks == 1 or guard.number == -math.huge, "the fill of the mask is too small beside another mask", m.guard_fill)
   end
   if m.training then
     need(m.training:scalar() == 0, "dropout may be training", m.training)

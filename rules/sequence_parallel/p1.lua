@@ -35,7 +35,7 @@ return rule {
     local sum = m.reduce.outputs[1]
     m.share = shard.share(m.x, sum, m.group)
     need(shard.is_last(m.axis, sum), "the norm looks at more than the last axis", m.norm)
-    shard.need_vectors(m.w, m.b)
+    shard.need_vectors(m.group, m.w, m.b)
     shard.need_tokens(m, m.r)
     if m.r then
       need(m.dim or shard.is_local(m.r), "the residual is not known to be a share", m.r)
@@ -115,5 +115,19 @@ return rule {
           y = tensor_cast.rms_norm(s, w)
         }]],
       rejected = "the tokens cannot be shared out evenly" },
+    { "a weight that each rank has of its own", [[
+        (float[1,4,8] x, float[16] v) => (float[1,4,8] y) {
+          w = tensor_cast.reduce_scatter <dim = 0, rank = 0, rank_group = [0,1]> (v)
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          y = tensor_cast.rms_norm(s, w)
+        }]],
+      rejected = "it may be another on each rank" },
+    { "or that ranks add up elsewhere", [[
+        (float[1,4,8] x, float[8] w) => (float[1,4,8] y, float[8] z) {
+          z = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (w)
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          y = tensor_cast.rms_norm(s, w)
+        }]],
+      rejected = "it may be another on each rank" },
   },
 }

@@ -32,7 +32,7 @@ return rule {
 
   where = function(m)
     m.share = shard.share(m.x, m.reduce.outputs[1], m.group)
-    shard.need_vectors(m.w)
+    shard.need_vectors(m.group, m.w)
     shard.need_tokens(m, m.r)
     m.views = {}
     local own = m.whole and shard.share(m.other, m.whole.outputs[1], m.group)

@@ -26,7 +26,7 @@ return rule {
   where = function(m)
     m.share = shard.share(m.x, (m.view or m.reduce).outputs[1], m.group)
     shard.share(m.x, m.reduce.outputs[1], m.group)
-    shard.need_vectors(m.w, m.b)
+    shard.need_vectors(m.group, m.w, m.b)
     shard.need_tokens(m, m.t)
     need(shard.is_share(m.t, m.share), "the residual is no share of this sum", m.t)
     need(shard.is_last(m.axis, m.norm.inputs[1]), "the norm looks at more than the last axis", m.norm)

@@ -79,6 +79,47 @@ class Options(runs.RunTest):
                 self.assertNotIn("tensor_cast.all",
                                  text.split("then_branch")[1])
 
+    def test_passes_in_front_of_bodies(self):
+        """Bodies stand before their owner, whatever order a file has."""
+        self.write("branch.onnxtxt", """
+            <ir_version: 10, opset_import: ["" : 23, "tensor_cast" : 1]>
+            g (float[1,4,8] x, float[8] w, bool c) => (float[1,4,8] y) {
+              s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+              n = LayerNormalization(s, w)
+              y = If(c) <then_branch = a () => (float[1,4,8] t) { t = Neg(n) },
+                else_branch = b () => (float[1,4,8] e) {
+                  d = Abs(x) e = tensor_cast.all_reduce
+                    <rank = 0, rank_group = [0,1]> (d) }>
+            }""")
+        rules = program.ROOT / "rules/sequence_parallel"
+        self.run_ok("run", rules / "chain.lua", "branch.onnxtxt",
+                    "-o", "shared.onnxtxt")
+        self.assertIn("reduce_scatter",
+                      (self.folder / "shared.onnxtxt").read_text())
+        self.run_ok("run", rules / "return_collectives.lua", "branch.onnxtxt",
+                    "-o", "back.onnxtxt", "--set",
+                    "return_collectives.all_reduce=acme::AllReduce")
+        self.assertEqual((self.folder / "back.onnxtxt").read_text()
+                         .count("acme.AllReduce"), 2)
+
+    def test_a_chain_that_goes_with_another(self):
+        """Its sizes alone were read."""
+        self.write("sizes.onnxtxt", """
+            <ir_version: 10, opset_import: ["" : 23, "tensor_cast" : 1]>
+            g (float[1,4,8] x, float[4,8] x2, float[8] w) => (float[4,8] y) {
+              s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+              s2 = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x2)
+              n2 = RMSNormalization(s2, w)
+              z = Shape(n2)
+              n = RMSNormalization(s, w)
+              y = Reshape(n, z)
+            }""")
+        self.run_ok("run", program.ROOT / "rules/sequence_parallel/chain.lua",
+                    "sizes.onnxtxt", "-o", "out.onnxtxt")
+        text = (self.folder / "out.onnxtxt").read_text()
+        self.assertEqual(text.count("tensor_cast.reduce_scatter"), 1)
+        self.assertNotIn("tensor_cast.all_reduce", text)
+
     def test_targets(self):
         for target in ("auto", "portable", "onnx", "ort"):
             self.run_ok("run", "cancel.lua", "m.onnx", "--target", target)
