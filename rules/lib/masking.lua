@@ -105,6 +105,28 @@ local function hiding_number(step, masks, dtype)
   return HIDING / step.after
 end
 
+local OF_SCORES = { Add = 2, Div = 1, GatherElements = 1, MatMul = 0 }
+
+-- Whether x is 0 or made as scores are, by products and their sums, in so many steps: it hides nothing.
+local function is_scores(x, steps)
+  if x:scalar() == 0 then return true end
+  local node = elements.origin(x).producer
+  local inputs = node and OF_SCORES[node.op]
+  if not inputs or steps == 0 then return false end
+  for i = 1, inputs do
+    if not is_scores(node.inputs[i], steps - 1) then return false end
+  end
+  return true
+end
+
+-- Whether the steps add such alone, as disentangled attention does with its biases of positions.
+local function only_adds_scores(steps)
+  for _, step in ipairs(steps) do
+    if (step.mask or step.fill) and not (step.op == "Add" and is_scores(step.mask, 6)) then return false end
+  end
+  return true
+end
+
 local HALF = { float16 = true, bfloat16 = true }
 
 -- The type that the fused op computes in, and the one of masks. Halves stay halves where nothing but their softmax is
@@ -152,7 +174,9 @@ function masking.numbers(m, sizes)
   end
   if guard then
     masking.need_mask(guard.mask, sizes)
-    need(#masks == 1 or guard.number == -math.huge, "the fill of the mask is too small beside another mask", m.guard_fill)
+    -- What a finite guard hides weighs something where the others hide all that it shows.
+    local alone = #masks == 1 or guard.number == -math.huge or guard.number < -1e37 and only_adds_scores(n.steps)
+    need(alone, "the fill of the mask is too small beside another mask", m.guard_fill)
   end
   if m.training then
     need(m.training:scalar() == 0, "dropout may be training", m.training)
