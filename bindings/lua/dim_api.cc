@@ -216,10 +216,7 @@ int answer_shape(Runtime& rt, lua_State* state, const Handle& value, int text,
 void make_dim_metatables(Runtime& rt, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kDim;
   make_metatable(rt, state, kKind, entry<no_field>, nullptr, 0);
-  for (const char* name :
-       {"__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm"}) {
-    set_metamethod(rt, state, kKind, name, entry<arithmetic>);
-  }
+  set_arithmetic(rt, state, kKind, entry<arithmetic>);
   set_metamethod(rt, state, kKind, "__lt", entry<compare>);
   set_metamethod(rt, state, kKind, "__le", entry<compare>);
   set_metamethod(rt, state, kKind, "__eq", entry<dim_equal>);

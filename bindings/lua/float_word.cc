@@ -87,10 +87,7 @@ int equal(Runtime& rt, lua_State* state) {
 void make_float_metatable(Runtime& rt, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kFloat;
   make_metatable(rt, state, kKind, entry<no_field>, nullptr, 0);
-  for (const char* name :
-       {"__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm"}) {
-    set_metamethod(rt, state, kKind, name, entry<no_arithmetic>);
-  }
+  set_arithmetic(rt, state, kKind, entry<no_arithmetic>);
   set_metamethod(rt, state, kKind, "__eq", entry<equal>);
   set_metamethod(rt, state, kKind, "__tostring", entry<to_text>);
 }

@@ -266,6 +266,14 @@ void set_metamethod(Runtime& rt, lua_State* state, HandleKind kind,
   lua_pop(state, 1);
 }
 
+void set_arithmetic(Runtime& rt, lua_State* state, HandleKind kind,
+                    lua_CFunction function) {
+  for (const char* name :
+       {"__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm"}) {
+    set_metamethod(rt, state, kind, name, function);
+  }
+}
+
 std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind) {
   lua_pushvalue(state, 2);
   lua_rawget(state, lua_upvalueindex(2));

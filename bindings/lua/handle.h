@@ -90,6 +90,9 @@ int no_element(Runtime& rt, lua_State* state);
 // Metamethods of a kind beyond __index.
 void set_metamethod(Runtime& rt, lua_State* state, HandleKind kind,
                     const char* name, lua_CFunction function);
+// The same function for + - * / % ^ and the sign.
+void set_arithmetic(Runtime& rt, lua_State* state, HandleKind kind,
+                    lua_CFunction function);
 
 }  // namespace ruleengine::lua
 

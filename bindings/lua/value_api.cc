@@ -428,10 +428,7 @@ void make_value_metatables(Runtime& rt, lua_State* state) {
                  std::size(kFields));
   set_metamethod(rt, state, kKind, "__eq", entry<value_equal>);
   set_metamethod(rt, state, kKind, "__tostring", entry<value_tostring>);
-  for (const char* name :
-       {"__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm"}) {
-    set_metamethod(rt, state, kKind, name, entry<no_arithmetic>);
-  }
+  set_arithmetic(rt, state, kKind, entry<no_arithmetic>);
   set_metamethod(rt, state, kKind, "__concat", entry<no_concat>);
   make_dim_metatables(rt, state);
   make_list_metatable(rt, state, rt.list_metatable, rt.list_id);

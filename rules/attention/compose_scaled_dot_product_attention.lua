@@ -343,6 +343,19 @@ return rule {
           y = MatMul(z, v)
         }]],
       rejected = "the fill of the mask is too small beside another mask" },
+    { "a finite guard beside scores of positions, which hide nothing", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[16,8] r, bool[8,8] hide) => (float[2,4,8,16] y)
+        <float fill = {-3e38}, float zero = {0.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          b = MatMul(q, r)
+          a = Add(s, b)
+          f = Where(hide, fill, a)
+          p = Softmax <axis = -1> (f)
+          z = Where(hide, zero, p)
+          y = MatMul(z, v)
+        }]],
+      "y = Relu(q)" },
     { "a scale of run time", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float c) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)

@@ -32,9 +32,9 @@ local function in_turn(values)
   end
 end
 
---- The steps that `softmax` found, the nearest to the scores first: what each is (`op`, `hiding`), its mask, its fill,
---- its factor, and `after`, the product of all factors that come after it. Then the product of all factors.
-function masking.steps(m)
+-- The steps that `softmax` found, the nearest to the scores first: what each is (`op`, `hiding`), its mask, its fill,
+-- its factor, and `after`, the product of all factors that come after it. Then the product of all factors.
+local function steps_of(m)
   local steps, mask, fill, times = {}, in_turn(m.mask), in_turn(m.fill), in_turn(m.times)
   local masked, centred = false, nil
   for _, node in ipairs(m.step) do
@@ -147,7 +147,7 @@ end
 --- which it computes in. sizes: those of the scores, from the last to the first.
 function masking.numbers(m, sizes)
   local n, after, masks = {}, 1, {}
-  n.steps, after = masking.steps(m)
+  n.steps, after = steps_of(m)
   n.dtype, n.scores_dtype = computed_in(m, #n.steps > 0 or m.cap)
   n.factor = after * attention.factor(m.scale, m.divided)
     * attention.factor(m.q_scale, m.q_divided)
