@@ -3,6 +3,7 @@ return pack {
 
   "canonical/normalize_operators",
   "canonical/remove_dropout",
+  "canonical/common_subexpressions",
   "canonical/plain_operands",
   "canonical/whole_assignment",
   "canonical/shape_from_inputs",

@@ -90,7 +90,12 @@ class Build {
   }
 
   int finish() {
+    if (op_ == "Reshape" && !says("allowzero")) inputs_.reshapes();
     if (!inputs_.finish(spec_.inputs)) return kFailed;
+    if (inputs_.allows_zero()) {
+      spec_.attributes.push_back(
+          {.name = "allowzero", .kind = ir::AttributeKind::kInt, .i = 1});
+    }
     auto built = rt_.session.edit->build(spec_);
     if (!built.ok()) {
       // What was kept of a node of the model is not the rule's fault.
@@ -132,6 +137,11 @@ class Build {
     }
     std::ranges::sort(spec_.attributes, {}, &ir::Attribute::name);
     return true;
+  }
+
+  bool says(std::string_view name) const {
+    return std::ranges::find(spec_.attributes, name, &ir::Attribute::name) !=
+           spec_.attributes.end();
   }
 
   bool has_attribute(std::string_view name) const {

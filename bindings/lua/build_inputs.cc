@@ -246,6 +246,7 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
     }
     dims.emplace_back(*size);
   }
+  if (reshapes_ && place == 1) tell_reshape(dims);
   auto built = rewrite::build_sizes(*rt_.session.edit, dims);
   if (!built) {
     fail(rt_, std::move(built.error()));
@@ -257,6 +258,14 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
   }
   input.value = std::get<std::vector<ir::ValueId>>(*built)[0];
   return true;
+}
+
+void BuildInputs::tell_reshape(std::vector<ir::Dim>& dims) {
+  const ir::ValueId x = inputs_[0].value;
+  const ir::Type* type = x ? rt_.session.facts->type(x) : nullptr;
+  auto told = rewrite::reshape_sizes(type, dims);
+  dims = std::move(told.dims);
+  allows_zero_ = told.allow_zero;
 }
 
 std::string BuildInputs::place_name(std::size_t place) const {

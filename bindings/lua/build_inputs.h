@@ -31,6 +31,12 @@ class BuildInputs {
   void add_value(ir::ValueId value) { inputs_.push_back({.value = value}); }
   std::size_t size() const { return inputs_.size(); }
 
+  // The op is a Reshape that says nothing of zeros itself: sizes that are known
+  // by name only are told so that a 0 among them means what it says.
+  void reshapes() { reshapes_ = true; }
+  // After finish: that takes the attribute `allowzero`.
+  bool allows_zero() const { return allows_zero_; }
+
   // Makes the constants and checks that what must be there is.
   bool finish(std::vector<ir::ValueId>& out);
 
@@ -56,6 +62,7 @@ class BuildInputs {
   ir::DataType type_of(const Input& input) const;
   bool make_constant(std::size_t place);
   bool make_sizes(std::size_t place, bool scalar);
+  void tell_reshape(std::vector<ir::Dim>& dims);
   bool check_required();
   std::string place_name(std::size_t place) const;
 
@@ -64,6 +71,7 @@ class BuildInputs {
   const ir::OpFacts* facts_;
   std::string op_;
   ir::DataType expected_ = ir::DataType::kUndefined;
+  bool reshapes_ = false, allows_zero_ = false;
   std::vector<Input> inputs_;
   std::vector<Number> numbers_;
 };

@@ -340,6 +340,32 @@ int nodes(Runtime& rt, lua_State* state) {
   return 1;
 }
 
+// graph:twins(): pairs {first = node, second = node}, in computation order of
+// the second, which computes what the first does.
+int twins(Runtime& rt, lua_State* state) {
+  if (check_self(rt, state, HandleKind::kGraph) == nullptr) return kFailed;
+  if (rt.session.stage != Stage::kPass || rt.session.attempting) {
+    return fail(rt, "graph:twins works only in `pass`", {}, {},
+                "before any `attempt`, each of which may merge a pair");
+  }
+  Sandbox::charge(state, rt.session.graph->node_count());
+  auto found = rt.session.edit->twins();
+  if (!found) {
+    rt.session.failure = std::move(found.error());
+    return Sandbox::stop(state);
+  }
+  push_list(rt, state, static_cast<int>(found->size()));
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    lua_createtable(state, 0, 2);
+    push_node(rt, state, (*found)[i].first);
+    lua_setfield(state, -2, "first");
+    push_node(rt, state, (*found)[i].second);
+    lua_setfield(state, -2, "second");
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
 enum GraphField { kGraphInputs, kGraphOutputs };
 
 int graph_index(Runtime& rt, lua_State* state) {
@@ -358,7 +384,8 @@ constexpr Field kGraphFields[] = {
     {"inputs", kGraphInputs},
     {"outputs", kGraphOutputs},
     {"nodes", kMethod, entry<nodes>},
-    {"residual_chains", kMethod, entry<residual_chains>}};
+    {"residual_chains", kMethod, entry<residual_chains>},
+    {"twins", kMethod, entry<twins>}};
 
 int opaque_index(Runtime& rt, lua_State* state) {
   return fail(rt, "the attribute cannot be looked into", {}, kind_of(state, 2));

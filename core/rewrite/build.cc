@@ -7,6 +7,7 @@
 
 #include "core/ir/op_facts.h"
 #include "core/rewrite/older_form.h"
+#include "core/rewrite/same.h"
 #include "core/rewrite/schema.h"
 #include "core/rewrite/state.h"
 
@@ -21,91 +22,6 @@ using ir::ValueId;
 
 // How many readers of an input are looked at for a node that stands already.
 constexpr int kMaxLook = 256;
-// Constants of more elements are not compared by their bits.
-constexpr std::int64_t kMaxCompare = 64;
-
-bool is_random(std::string_view type) {
-  static constexpr std::array<std::string_view, 7> kTypes = {
-      "Bernoulli",        "Dropout",       "Multinomial",      "RandomNormal",
-      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
-  return std::ranges::find(kTypes, type) != kTypes.end();
-}
-
-// Dropout draws nothing where it is told that it does not train.
-bool draws_nothing(EditState& state, const NodeSpec& spec) {
-  constexpr std::int64_t kTrainingSaid = 7, kTrainingAsked = 12;
-  const std::int64_t opset = state.workspace->opset(spec.domain);
-  if (spec.type != "Dropout" || opset < kTrainingSaid) return false;
-  if (opset < kTrainingAsked || spec.inputs.size() < 3) return true;
-  const Tensor* training = state.facts.constant(spec.inputs[2]);
-  if (training == nullptr) return false;
-  const auto value =
-      ir::to_ints(*training, state.graph.model().external.get(), 1);
-  return value && value->size() == 1 && (*value)[0] == 0;
-}
-
-// Is one node as good as two? Nobody knows of ops outside the known domains,
-// nor of what stands in the bodies of functions; markers of regions are there
-// for their place.
-bool is_shareable(EditState& state, const NodeSpec& spec) {
-  const ir::Op op{spec.domain, spec.type, {}};
-  if (ir::newest_op(op.domain, op.type) == nullptr ||
-      state.graph.model().find_function(op) != nullptr ||
-      op.type.starts_with("_internal_")) {
-    return false;
-  }
-  return !op.domain.empty() || !is_random(op.type) ||
-         draws_nothing(state, spec);
-}
-
-// The tensor of an initializer or of a Constant, however that spells it.
-const Tensor* written(const EditState& state, ValueId v) {
-  const ir::Graph& graph = state.graph;
-  if (const Tensor* tensor = graph.direct_constant(v)) return tensor;
-  const NodeId node = v ? graph.producer(v) : NodeId();
-  if (!node || !graph.op(node).standard("Constant")) return nullptr;
-  return state.facts.constant(v);
-}
-
-bool same_input(const EditState& state, ValueId a, ValueId b) {
-  if (a == b) return true;
-  const Tensor* x = written(state, a);
-  const Tensor* y = written(state, b);
-  return x != nullptr && y != nullptr && x->dtype == y->dtype &&
-         std::ranges::equal(x->dims, y->dims) &&
-         x->element_count() <= kMaxCompare &&
-         ir::equal_bits(*x, *y, state.graph.model().external.get());
-}
-
-const ir::OpFacts* facts_of(const EditState& state, std::string_view domain,
-                            std::string_view type) {
-  return ir::find_op(domain, type,
-                     static_cast<int>(state.workspace->opset(domain)));
-}
-
-// Every attribute of `a` is in `b`, or at its default.
-bool says_all(const EditState& state, const ir::OpFacts* op,
-              std::span<const Attribute> a, std::span<const Attribute> b) {
-  for (const Attribute& x : a) {
-    if (!x.blocks.empty()) return false;
-    const auto y = std::ranges::find(b, x.name, &Attribute::name);
-    if (y != b.end()) {
-      if (ir::same_value(x, *y, state.graph.model().external.get())) continue;
-      return false;
-    }
-    const ir::FormalAttribute* formal =
-        op == nullptr ? nullptr : op->attribute(x.name);
-    if (formal == nullptr || !is_default(*formal, x)) return false;
-  }
-  return true;
-}
-
-bool same_attributes(const EditState& state, const ir::OpFacts* op,
-                     std::span<const Attribute> a,
-                     std::span<const Attribute> b) {
-  return says_all(state, op, a, b) && says_all(state, op, b, a);
-}
-
 class Finder {
  public:
   Finder(EditState& state, const NodeSpec& spec, ir::OpId op)
@@ -117,7 +33,9 @@ class Finder {
 
   // A node that computes the same, invalid if none stands.
   NodeId find() const {
-    if (!is_shareable(state_, spec_)) return {};
+    if (!is_shareable(state_, spec_.domain, spec_.type, spec_.inputs)) {
+      return {};
+    }
     const ValueId pivot = rarest_input();
     if (!pivot) return {};
     int looked = 0;
@@ -136,7 +54,7 @@ class Finder {
     for (ValueId v : spec_.inputs) {
       if (!v) continue;
       const Tensor* constant = written(state_, v);
-      if (constant && constant->element_count() <= kMaxCompare) continue;
+      if (is_compared(constant)) continue;
       if (constant && state_.is_new(v)) continue;
       if (!best || graph_.value(v).use_count < graph_.value(best).use_count) {
         best = v;

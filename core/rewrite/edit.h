@@ -52,6 +52,12 @@ struct NodeSpec {
   ir::NodeId like;
 };
 
+// Two nodes of which the second computes what the first does: the same op with
+// the same attributes on the same values, or on values of such twins.
+struct Twin {
+  ir::NodeId first, second;
+};
+
 class Edit {
  public:
   // `workspace` (core/rewrite/workspace.h) carries constants from one Edit to
@@ -90,6 +96,11 @@ class Edit {
   // the same ops with the same attributes, down to the same values. For what
   // build() does not hand back; so of a result that is to be replaced.
   bool repeats(ir::ValueId old_value, ir::ValueId new_value) const;
+
+  // All twins of the graph as it is, the second ones in computation order; a
+  // node has at most one first, which is nobody's second. Not of nodes that
+  // build() would not hand back either.
+  Result<std::vector<Twin>> twins() const;
 
   // Moves the readers of `old_value` (block outputs included) to `new_value`,
   // but for nodes of this edit and the producer of `new_value`, which were

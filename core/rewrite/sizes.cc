@@ -1,5 +1,6 @@
 #include "core/rewrite/sizes.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -190,6 +191,37 @@ Result<Edit::Built> Sizes::vector(std::span<const Dim> dims) {
 
 Result<Edit::Built> build_sizes(Edit& edit, std::span<const ir::Dim> dims) {
   return Sizes(edit).vector(dims);
+}
+
+ReshapeSizes reshape_sizes(const ir::Type* type, std::span<const Dim> dims) {
+  const auto old_dim = [&](std::size_t i) -> std::optional<Dim> {
+    const bool known = type != nullptr && type->has_shape && i < type->rank();
+    return known ? std::optional(type->dims[i]) : std::nullopt;
+  };
+  ReshapeSizes copied{{dims.begin(), dims.end()}};
+  std::size_t unknown = 0;
+  bool fixed = true;  // all that is known is a number that is a size
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    Dim& dim = copied.dims[i];
+    if (!dim.known() && old_dim(i) == dim) dim = Dim(0);
+    if (!dim.known()) ++unknown;
+    fixed = fixed && (!dim.known() || dim.size() > 0);
+  }
+  if (unknown == 0) return copied;
+  if (unknown == 1 && fixed) {
+    const auto rest = std::ranges::find_if_not(copied.dims, &Dim::known);
+    *rest = Dim(-1);
+    return copied;
+  }
+  ReshapeSizes all{{dims.begin(), dims.end()}, true};
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    Dim& dim = all.dims[i];
+    if (!dim.known() || dim.size() > 0) continue;
+    // The rest goes with no 0 that is one.
+    if (dim.size() < 0 || !old_dim(i)) return {all.dims, false};
+    dim = *old_dim(i);
+  }
+  return all;
 }
 
 }  // namespace ruleengine::rewrite

@@ -6,7 +6,8 @@ return rule {
     attend(heads(x Wq^T + bq), heads(x Wk^T + bk), heads(x Wv^T + bv), ...)
       =>   q, k, v = MHAInProjection(x, x, x, [Wq; Wk; Wv], [bq; bk; bv]);  attend(q, k, v, ...)
 
-    All three have a bias or none has; the weights are equal in shape. x may be flattened to rows, as Gemm wants it.]],
+    attend is the engine's own attention, or that of the standard or of PyTorch, which stays as it is. All three have a
+    bias or none has; the weights are equal in shape. x may be flattened to rows, as Gemm wants it.]],
   phase = "attention",
 
   match = function(op, x, wq, wk, wv, bq, bk, bv, H, D)
@@ -16,8 +17,11 @@ return rule {
       local split = op.Reshape{linear.any(op, rows, w, b), any, attrs = any}
       return op.Transpose{split, perm = {0, 2, 1, 3}}:shape "B H S D"
     end
-    return op.ruleengine.ScaledDotProductAttention{heads(wq, bq), heads(wk, bk), heads(wv, bv), rest "more",
-      num_heads = H, head_dim = D, attrs = any}:as "attend"
+    local q, k, v = heads(wq, bq), heads(wk, bk), heads(wv, bv)
+    return either(
+      op.ruleengine.ScaledDotProductAttention{q, k, v, rest "more", num_heads = H, head_dim = D, attrs = any},
+      op.Attention{q, k, v, rest "more", attrs = any},
+      op.aten.scaled_dot_product_attention{q, k, v, rest "more", attrs = any}):as "attend"
   end,
 
   where = function(m)
@@ -80,6 +84,24 @@ return rule {
         b = Constant <value = float[6] {1,2,3,4,5,6}> ()
         q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (x, x, x, w, b)
         y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)]] },
+    { "the attention of the standard", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[1,3,2] x, bool[3,3] mask) => (float[1,2,3,1] y)
+        <float[2,2] wq = {1,2,3,4}, float[2,2] wk = {5,6,7,8}, float[2,2] wv = {9,10,11,12}, int64[4] s = {0,0,2,1}> {
+          q1 = MatMul(x, wq)
+          q2 = Reshape(q1, s)
+          q = Transpose <perm = [0,2,1,3]> (q2)
+          k1 = MatMul(x, wk)
+          k2 = Reshape(k1, s)
+          k = Transpose <perm = [0,2,1,3]> (k2)
+          v1 = MatMul(x, wv)
+          v2 = Reshape(v1, s)
+          v = Transpose <perm = [0,2,1,3]> (v2)
+          y = Attention <scale = 1.0, softcap = 2.0> (q, k, v, mask)
+        }]],
+      [[w = Constant <value = float[6,2] {1,3,2,4,5,7,6,8,9,11,10,12}> ()
+        q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (x, x, x, w)
+        y = Attention <scale = 1.0, softcap = 2.0> (q, k, v, mask)]] },
     { "one without a bias", [[
         (float[1,3,2] x) => (float[1,2,3,1] y)
         <float[2,2] wq = {1,2,3,4}, float[2,2] wk = {5,6,7,8}, float[2,2] wv = {9,10,11,12},

@@ -1,20 +1,38 @@
 --- Take out operators that hand on their input as it is.
+
+-- What changes no number as an operand of these.
+local NEUTRAL = { Add = 0, Sub = 0, Mul = 1, Div = 1, Pow = 1 }
+
+local function is_neutral(step)
+  for _, v in ipairs(step.inputs) do
+    if v:scalar() == NEUTRAL[step.op] then return true end
+  end
+end
+
 return rule {
   doc = [[
     f(x)   =>   x   for every f that changes neither shape, type nor numbers
 
-    Identity; Cast to the type that is there; Transpose that moves nothing; Reshape and Expand that keep
-    the shape.
+    Identity; Cast to the type that is there; Transpose that moves nothing; Reshape, Expand, Flatten, Tile and a Slice
+    forwards that keep the shape; Pad by nothing; Concat, Sum, Max, Min and Mean of one; Split into one;
+    x + 0, x - 0, x 1, x / 1 and x ^ 1.
     An Identity that hands an input, an initializer or another output to a graph output stays.]],
   phase = "canonical",
 
-  match = function(op, x)
+  match = function(op, x, pads, steps)
     return either(
       op.Identity(x),
       op.Cast{x, attrs = any},
       op.Transpose{x, attrs = any},
       op.Expand(x, any),
-      op.Reshape{x, any, attrs = any}):as "step"
+      op.Reshape{x, any, attrs = any},
+      op.Flatten{x, attrs = any},
+      op.Tile(x, any),
+      op.Slice(x, any, any, maybe(any), maybe(steps)),
+      op.Pad{x, pads, maybe(any), maybe(any), attrs = any},
+      op.Split{x, maybe(any), attrs = any, outputs = 1},
+      op.Concat{x, attrs = any}, op.Sum(x), op.Max(x), op.Min(x), op.Mean(x),
+      op.Add(x, 0), op.Sub(x, 0), op.Mul(x, 1), op.Div(x, 1), op.Pow(x, 1)):as "step"
   end,
 
   where = function(m)
@@ -26,6 +44,9 @@ return rule {
     if m.step.op == "Transpose" then
       for i, axis in ipairs(m.step.attrs.perm) do need(axis == i - 1, "axes move", y) end
     end
+    need(not m.steps or m.steps:among(1), "it may go backwards", m.steps)
+    need(not m.pads or m.pads:among(0), "it may take away as much as it adds", m.pads)
+    need(not NEUTRAL[m.step.op] or is_neutral(m.step), "the number is not quite neutral", y)
   end,
 
   rewrite = function(op, m) return m.x end,
@@ -39,6 +60,48 @@ return rule {
           y = Neg(c)
         }]],
       "y = Neg(x)" },
+    { "operands that change nothing", [[
+        (float[2,3] x) => (float[2,3] y) <float zero = {0.0}, float[1] one = {1.0}> {
+          a = Add(zero, x)
+          b = Mul(a, one)
+          c = Div(b, one)
+          d = Sub(c, zero)
+          e = Pow(d, one)
+          y = Neg(e)
+        }]],
+      "y = Neg(x)" },
+    { "the whole, nothing around it, and one alone", [[
+        (float[B,3] x) => (float[B,3] y) <int64[1] first = {0}, int64[1] last = {9223372036854775807}, int64[1] axis = {1},
+          int64[4] none = {0,0,0,0}, int64[2] once = {1,1}> {
+          a = Slice(x, first, last, axis)
+          b = Pad(a, none)
+          c = Concat <axis = 0> (b)
+          d = Tile(c, once)
+          e = Sum(d)
+          f = Split <num_outputs = 1> (e)
+          y = Neg(f)
+        }]],
+      "y = Neg(x)" },
+    { "backwards", [[
+        (float[2,3] x) => (float[2,3] y) <int64[1] last = {2}, int64[1] first = {-4}, int64[1] axis = {1}, int64[1] back = {-1}> {
+          y = Slice(x, last, first, axis, back)
+        }]],
+      rejected = "it may go backwards" },
+    { "a row less here and one more there", [[
+        (float[2,3] x) => (float[2,3] y) <int64[4] pads = {1,0,-1,0}> {
+          y = Pad(x, pads)
+        }]],
+      rejected = "it may take away as much as it adds" },
+    { "nearly one", [[
+        (float[2,3] x) => (float[2,3] y) <float c = {1.0000001}> {
+          y = Mul(x, c)
+        }]],
+      rejected = "the number is not quite neutral" },
+    { "a number that makes more of it", [[
+        (float[] x) => (float[1] y) <float[1] c = {1.0}> {
+          y = Mul(x, c)
+        }]],
+      rejected = "the shape changes" },
     { "a Transpose that moves axes of equal length", [[
         (float[3,3] x) => (float[3,3] y) {
           y = Transpose <perm = [1,0]> (x)

@@ -5,7 +5,7 @@ return rule {
   phase = "canonical",
 
   match = function(op, x, ratio, training)
-    return op.Dropout(x, maybe(ratio), maybe(training))
+    return op.Dropout{x, maybe(ratio), maybe(training), seed = any}
   end,
 
   where = function(m)
@@ -24,6 +24,12 @@ return rule {
           y = Neg(d)
         }]],
       "a = Relu(x) y = Neg(a)" },
+    { "with a seed, which it draws nothing from", [[
+        (float[2,3] x) => (float[2,3] y) <float r = {0.5}, bool t = {0}> {
+          d = Dropout <seed = 7> (x, r, t)
+          y = Neg(d)
+        }]],
+      "y = Neg(x)" },
     { "training", [[
         (float[2,3] x) => (float[2,3] y) <float r = {0.5}, bool t = {1}> {
           y = Dropout(x, r, t)

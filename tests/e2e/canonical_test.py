@@ -29,6 +29,28 @@ class Canonical(program.ProgramTest):
         self.assertEqual(numbers.disagreements(
             source, self.folder / "out.onnx", model, feeds), [])
 
+    def test_sizes_that_are_0_when_it_runs(self):
+        """A size that is computed and is 0 means 0, not the size at its place."""
+        for opset in (17, 13):
+            model = make.model(f"""<ir_version: 8, opset_import: ["" : {opset}]>
+                g (float[2,4,S,8] q, float[2,4,8,P] k, float[8,P,8] v)
+                  => (float[8,S,8] y)
+                  <int64[3] a = {{8,-1,8}}, int64[3] b = {{8,8,-1}}> {{
+                  qm = Reshape(q, a) km = Reshape(k, b)
+                  s = MatMul(qm, km) y = MatMul(s, v)
+                }}""")
+            source = self.write("m.onnx", model.SerializeToString())
+            self.run_ok("run", PACK, source, "-o", "out.onnx")
+            random = np.random.default_rng(0)
+            for queries, keys in ((5, 3), (5, 0), (0, 3), (1, 1)):
+                feeds = {name: random.standard_normal(shape, np.float32)
+                         for name, shape in (("q", (2, 4, queries, 8)),
+                                             ("k", (2, 4, 8, keys)),
+                                             ("v", (8, keys, 8)))}
+                with self.subTest(opset=opset, queries=queries, keys=keys):
+                    self.assertEqual(numbers.disagreements(
+                        source, self.folder / "out.onnx", model, feeds), [])
+
     def test_identity(self):
         self.check("g (float[2] x) => (float[2] y) { a = Identity(x) "
                    "b = Neg(a) y = Identity(b) }", ["Neg"])

@@ -1,0 +1,56 @@
+// What a Reshape is told of sizes that are known by name only.
+#include "core/rewrite/sizes.h"
+
+#include <doctest/doctest.h>
+
+#include "core/ir/model.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::Dim;
+
+struct Names {
+  ir::Model model;
+  Dim b = model.dims.symbol("B"), s = model.dims.symbol("S");
+
+  // "0 -1 8" of a value of these sizes, with "!" where zeros are allowed.
+  std::string told(std::vector<Dim> from, std::vector<Dim> to) {
+    const ir::Type type{.has_shape = true, .dims = from};
+    const ReshapeSizes sizes = reshape_sizes(&type, to);
+    std::string text;
+    for (const Dim dim : sizes.dims) text += model.dims.text(dim) + " ";
+    return text + (sizes.allow_zero ? "!" : "");
+  }
+};
+
+TEST_CASE("an axis that stays is copied") {
+  Names n;
+  CHECK(n.told({n.b, n.s, Dim(8)}, {n.b, n.s, Dim(2), Dim(4)}) == "0 0 2 4 ");
+}
+
+TEST_CASE("a single other one is the rest") {
+  Names n;
+  CHECK(n.told({Dim(2), Dim(4), n.s, Dim(8)}, {Dim(8), n.s, Dim(8)}) ==
+        "8 -1 8 ");
+}
+
+TEST_CASE("a rest beside a copy could be anything where the copy is 0") {
+  Names n;
+  CHECK(n.told({n.b, Dim(2), n.s}, {n.b, n.s, Dim(2)}) == "B S 2 !");
+}
+
+TEST_CASE("several that move") {
+  Names n;
+  CHECK(n.told({Dim(4), n.b, n.s}, {n.b, n.s, Dim(4)}) == "B S 4 !");
+  CHECK(n.told({Dim(4), n.b, n.s, n.s}, {n.b, n.s, Dim(4), Dim(0)}) ==
+        "B S 4 S !");
+}
+
+TEST_CASE("a rest that the rule said") {
+  Names n;
+  CHECK(n.told({Dim(4), n.b, n.s}, {n.b, n.s, Dim(-1)}) == "B S -1 ");
+}
+
+}  // namespace
+}  // namespace ruleengine::rewrite

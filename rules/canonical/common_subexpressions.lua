@@ -1,0 +1,73 @@
+--- Compute once what is computed twice.
+return rule {
+  doc = [[
+    f(x), f(x)   =>   one f(x), which is read twice
+
+    The same op with the same attributes on the same values; small constants are the same where their numbers are. Not
+    what is random, nor what is a function of the model or an op that the engine does not know, nor two outputs of the
+    model, which need a node each.]],
+  phase = "canonical",
+
+  pass = function(graph)
+    for _, twins in ipairs(graph:twins()) do
+      attempt(twins.second, function()
+        local first = twins.first.outputs
+        for i, v in ipairs(twins.second.outputs) do v:replace_with(first[i]) end
+      end)
+    end
+  end,
+
+  examples = {
+    { "the same Cast twice, and what stands below", [[
+        (float16[2,3] x) => (float[2,3] y) <float[1] c = {2.0}, float[1] d = {2.0}> {
+          a = Cast <to = 1> (x)
+          b = Cast <to = 1> (x)
+          e = Mul(a, c)
+          f = Mul(b, d)
+          s = Sigmoid(e)
+          y = Div(f, s)
+        }]],
+      [[k = Constant <value = float[1] {2.0}> ()
+        a = Cast <to = 1> (x)
+        e = Mul(a, k)
+        s = Sigmoid(e)
+        y = Div(e, s)]] },
+    { "a default that one of them writes", [[
+        (float[2,3] x) => (float[2,3] y) {
+          a = Softmax(x)
+          b = Softmax <axis = -1> (x)
+          y = Add(a, b)
+        }]],
+      "a = Softmax(x) y = Add(a, a)" },
+    { "another attribute, another operand, chance", [[
+        (float[2,3] x, float[2,3] z) => (float[2,3] y, float[2,3] r) {
+          a = Softmax <axis = 0> (x)
+          b = Softmax <axis = 1> (x)
+          c = Softmax <axis = 1> (z)
+          y = Sum(a, b, c)
+          d = RandomNormalLike(x)
+          e = RandomNormalLike(x)
+          r = Sub(d, e)
+        }]],
+      [[a = Softmax <axis = 0> (x)
+        b = Softmax <axis = 1> (x)
+        c = Softmax <axis = 1> (z)
+        y = Sum(a, b, c)
+        d = RandomNormalLike(x)
+        e = RandomNormalLike(x)
+        r = Sub(d, e)]] },
+    { "two outputs of the model", [[
+        (float[2,3] x) => (float[2,3] y, float[2,3] z) {
+          y = Relu(x)
+          z = Relu(x)
+        }]],
+      "y = Relu(x) z = Relu(x)" },
+    { "one output of the model, which keeps its name", [[
+        (float[2,3] x) => (float[2,3] y, float[2,3] z) {
+          a = Relu(x)
+          y = Relu(x)
+          z = Neg(a)
+        }]],
+      "y = Relu(x) z = Neg(y)" },
+  },
+}
