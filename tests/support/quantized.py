@@ -11,7 +11,7 @@ import onnx
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
-from support import graphs
+from support import graphs, make
 
 # Ops on integers, or on weights that are.
 ON_INTEGERS = {"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul",
@@ -51,6 +51,62 @@ def on_integers(model):
     ops = collections.Counter(graphs.op(node) for block in graphs.blocks(made.graph)
                               for node in block.node)
     return {op: count for op, count in sorted(ops.items()) if op in ON_INTEGERS}
+
+
+def with_weights(text, shapes):
+    """The model of a text, with random constants."""
+    model, random = make.model(text), np.random.default_rng(0)
+    model.graph.initializer.extend(
+        numpy_helper.from_array(random.normal(scale=0.2, size=shape)
+                                .astype(np.float32), name)
+        for name, shape in shapes.items())
+    return model
+
+
+def encoder(opset):
+    """One layer of a transformer, two heads of eight."""
+    turns = {"q": "0,2,1,3", "k": "0,2,3,1", "v": "0,2,1,3"}
+    heads = "".join(
+        f"{p}0 = MatMul(x, w{p}) {p}1 = Add(b{p}, {p}0) {p}2 = Reshape({p}1, cut)"
+        f" {p}3 = Transpose <perm = [{turn}]> ({p}2) "
+        for p, turn in turns.items())
+    norm = "LayerNormalization({}, {}, {})" if opset >= 17 else "Mul({}, {})"
+    text = f"""<ir_version: {10 if opset > 20 else 8}, opset_import: ["": {opset}]>
+        g (float[2,4,16] x, float[2,1,1,4] m) => (float[2,4,16] y)
+        <int64[4] cut = {{0,0,2,8}}, int64[3] join = {{0,0,16}},
+         float r = {{2.828427}}, float half = {{0.5}}, float one = {{1.0}},
+         float root = {{1.414214}}> {{
+          {heads}
+          s = MatMul(q3, k3) s1 = Div(s, r) s2 = Add(s1, m)
+          p = Softmax <axis = -1> (s2) c = MatMul(p, v3)
+          c1 = Transpose <perm = [0,2,1,3]> (c) c2 = Reshape(c1, join)
+          o = MatMul(c2, wo) o1 = Add(bo, o) a = Add(o1, x)
+          n = {norm.format("a", "g1", "h1")}
+          f = MatMul(n, w1) f1 = Add(b1, f)
+          e0 = Div(f1, root) e1 = Erf(e0) e2 = Add(e1, one) e3 = Mul(f1, e2)
+          e4 = Mul(e3, half) f2 = MatMul(e4, w2) f3 = Add(b2, f2)
+          t = Add(f3, n) y = {norm.format("t", "g2", "h2")} }}"""
+    shapes = {name: (16,) for name in ("b2", "g1", "h1", "g2", "h2")}
+    for p in "qkvo":
+        shapes |= {f"w{p}": (16, 16), f"b{p}": (16,)}
+    shapes |= {"w1": (16, 64), "b1": (64,), "w2": (64, 16)}
+    if opset < 17:
+        del shapes["h1"], shapes["h2"]
+    return with_weights(text, shapes)
+
+
+def image_net(opset):
+    """Two convolutions, and two layers that share what they see."""
+    return with_weights(f"""<ir_version: 8, opset_import: ["": {opset}]>
+        g (float[1,3,8,8] x) => (float[1,5] y) <int64[2] flat = {{1,-1}}> {{
+          a = Conv <pads = [1,1,1,1]> (x, w1, b1) b = Relu(a)
+          c = Conv <pads = [1,1,1,1]> (b, w2, b2) d = Add(c, b) e = Relu(d)
+          f = MaxPool <kernel_shape = [2,2], strides = [2,2]> (e)
+          h = GlobalAveragePool(f) i = Reshape(h, flat)
+          j = Gemm <transB = 1> (i, w3, b3) k = Gemm <transB = 1> (i, w4, b4)
+          l = Sigmoid(j) y = Mul(l, k) }}""", {
+              "w1": (4, 3, 3, 3), "b1": (4,), "w2": (4, 4, 3, 3), "b2": (4,),
+              "w3": (5, 4), "b3": (5,), "w4": (5, 4), "b4": (5,)})
 
 
 class Annotated:
