@@ -214,9 +214,9 @@ class Lossless(program.ProgramTest):
     def test_weights_of_four_bits(self):
         model = make.model("""<ir_version: 10, opset_import: ["": 21]>
             g (float[2,32] x) => (float[2,2] a, float[2,2] b)
-            <float[2,2] s = {0.1,0.2,0.3,0.4}> {
+            <float[2,2] s = {0.1,0.2,0.3,0.4}, float[2,2] t = {0.5,0.2,0.3,0.4}> {
               f1 = DequantizeLinear <axis = 0, block_size = 16> (w1, s)
-              f2 = DequantizeLinear <axis = 0, block_size = 16> (w2, s)
+              f2 = DequantizeLinear <axis = 0, block_size = 16> (w2, t)
               a = MatMul(x, f1)
               b = MatMul(x, f2) }""")
         for i, name in enumerate(("w1", "w2")):
