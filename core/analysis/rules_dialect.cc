@@ -255,15 +255,35 @@ DataType out_dtype(const NodeView& v, DataType fallback) {
       v.attribute_int("out_dtype", static_cast<std::int64_t>(fallback)));
 }
 
-bool quantize(const NodeView& v, Outputs out) {
+// q like x.
+bool quantized(const NodeView& v, Outputs out) {
   copy_type(v, 0, out[0]);
   out[0].elem = out_dtype(v, DataType::kInt8);
   return true;
 }
 
+// The broadcast of a shape with an input, which no file need declare: of
+// unknown rank it is taken for a scalar or for the last axis, as it should be.
+void widen(const NodeView& v, std::size_t i, Inferred& out) {
+  if (!out.ranked || !v.has_input(i)) return;
+  if (v.ranked(i)) {
+    out.set_dims(broadcast_shapes(v, out.dims, v.shape(i)));
+  } else if (out.dims.empty()) {
+    out.ranked = false;  // a vector of one element gives a scalar an axis
+  }
+}
+
+// x / scale + offset
+bool quantize(const NodeView& v, Outputs out) {
+  quantized(v, out);
+  widen(v, 1, out[0]);
+  widen(v, 2, out[0]);
+  return true;
+}
+
 // q like x; scale (and offset) with the reduced axes kept as 1, or a scalar.
 bool dynamic_quantize(const NodeView& v, Outputs out) {
-  quantize(v, out);
+  quantized(v, out);
   for (std::size_t o = 1; o < out.size(); ++o) {
     out[o].elem = o == 1 ? DataType::kFloat : DataType::kInt32;
     const auto axes =
@@ -292,13 +312,33 @@ bool dynamic_quantize_mxfp4(const NodeView& v, Outputs out) {
   return true;
 }
 
-bool quantized_linear(const NodeView& v, Outputs out) {
+// The product of x, which its scale and offset may widen, and w; the bias is
+// added to it.
+bool quantized_linear(const NodeView& v, Outputs out,
+                      std::span<const std::size_t> of_x, std::size_t bias) {
   out[0].elem = out_dtype(v, DataType::kFloat);
   if (!v.ranked(0) || v.rank(0) == 0) return true;
   out[0].set_dims(v.shape(0));
+  for (std::size_t i : of_x) widen(v, i, out[0]);
   const bool known = v.ranked(1) && v.rank(1) == 2;
   out[0].dims.back() = known ? v.shape(1)[1] : kUnknown;
+  widen(v, bias, out[0]);
   return true;
+}
+
+bool static_quant_linear(const NodeView& v, Outputs out) {
+  constexpr std::size_t kOfX[] = {4, 5};
+  return quantized_linear(v, out, kOfX, 6);
+}
+
+bool fp8_linear(const NodeView& v, Outputs out) {
+  constexpr std::size_t kOfX[] = {2};
+  return quantized_linear(v, out, kOfX, 4);
+}
+
+// The scales of x are of blocks.
+bool mxfp4_linear(const NodeView& v, Outputs out) {
+  return quantized_linear(v, out, {}, 4);
 }
 
 // No op of ours is without outputs, but a file may write it so.
@@ -379,13 +419,13 @@ constexpr TypeRule kRules[] = {
     row(kCast, "dynamic_quantize_asymmetric", with_output<dynamic_quantize>),
     row(kCast, "dynamic_quantize_mxfp4", with_output<dynamic_quantize_mxfp4>),
     row(kCast, "dynamic_quantize_symmetric", with_output<dynamic_quantize>),
-    row(kCast, "fp8_linear", with_output<quantized_linear>),
-    row(kCast, "mxfp4_linear", with_output<quantized_linear>),
+    row(kCast, "fp8_linear", with_output<fp8_linear>),
+    row(kCast, "mxfp4_linear", with_output<mxfp4_linear>),
     row(kCast, "quantize", with_output<quantize>),
     row(kCast, "reduce_scatter", with_output<reduce_scatter>),
     row(kCast, "rms_norm", like_first),
-    row(kCast, "static_quant_linear", with_output<quantized_linear>),
-    row(kCast, "static_quant_linear_int4", with_output<quantized_linear>),
+    row(kCast, "static_quant_linear", with_output<static_quant_linear>),
+    row(kCast, "static_quant_linear_int4", with_output<static_quant_linear>),
 };
 
 }  // namespace

@@ -297,6 +297,42 @@ TEST_CASE_FIXTURE(Fixture, "ops of our own") {
                {x, input({"64", "8"}, DataType::kInt8)})) == "float[B,S,8]");
 }
 
+TEST_CASE_FIXTURE(Fixture, "a vector of one element gives a scalar an axis") {
+  const ValueId none, scalar = input({}), one = input({"1"});
+  const ValueId x = input({"B", "S", "64"}), wide = input({"1", "1", "1", "1"});
+  const auto quantized = [&](std::vector<ValueId> inputs) {
+    return of(add("tensor_cast::quantize", std::move(inputs)));
+  };
+  CHECK(quantized({scalar, scalar}) == "int8");
+  CHECK(quantized({scalar, one}) == "int8[1]");
+  CHECK(quantized({scalar, scalar, one}) == "int8[1]");
+  CHECK(quantized({x, one}) == "int8[B,S,64]");
+  CHECK(quantized({x, wide}) == "int8[1,B,S,64]");
+  CHECK(quantized({x, input({"64"})}) == "int8[B,S,64]");
+  // Of unknown rank: what it should be, but nobody knows of a scalar.
+  const ValueId unknown = value(ir::ValueKind::kInput);
+  CHECK(quantized({x, unknown}) == "int8[B,S,64]");
+  CHECK(quantized({scalar, unknown}) == "int8[]");
+
+  const ValueId row = input({"64"}), w = input({"64", "8"}, DataType::kInt8);
+  const auto product = [&](std::string op, std::vector<ValueId> inputs) {
+    return of(add("tensor_cast::" + op, std::move(inputs)));
+  };
+  CHECK(product("static_quant_linear", {row, w, scalar, none, one}) ==
+        "float[8]");
+  const ValueId square = input({"1", "1"}), bias = input({"1", "8"});
+  for (std::string op : {"static_quant_linear", "static_quant_linear_int4"}) {
+    CHECK(product(op, {row, w, scalar, none, square}) == "float[1,8]");
+    CHECK(product(op, {row, w, scalar, none, one, square}) == "float[1,8]");
+    CHECK(product(op, {row, w, scalar, none, one, none, bias}) ==
+          "float[1,8]");
+  }
+  CHECK(product("fp8_linear", {row, w, square, scalar}) == "float[1,8]");
+  CHECK(product("fp8_linear", {row, w, one, scalar, bias}) == "float[1,8]");
+  CHECK(product("mxfp4_linear", {row, w, input({"2"}), square, bias}) ==
+        "float[1,8]");
+}
+
 TEST_CASE_FIXTURE(Fixture, "elements") {
   const ValueId x = input({"B", "S", "64"}), shape = add("Shape", {x});
   const ValueId b = add("Gather", {shape, scalar(0)}),

@@ -71,6 +71,12 @@ class Finder {
   }
 
   Status judge(GraphRun& run, const match::Match& match, std::uint32_t rule) {
+    const match::Match* const its = &match;
+    if (auto loss = loses_integers(run.graph, integers_in(run, {&its, 1}),
+                                   match.consumed)) {
+      add(run, match, rule, std::move(*loss));
+      return {};
+    }
     std::vector<Warning> warnings;
     auto filtered =
         state_.rules[rule]->filter(match, run.graph, *run.facts, warnings);
@@ -81,7 +87,6 @@ class Finder {
     }
     auto candidate = std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
     if (!state_.rules[rule]->groups()) {
-      const match::Match* const its = &match;
       Candidate* const one = candidate.get();
       return rehearse(run, rule, {&one, 1}, {&its, 1});
     }
@@ -122,6 +127,7 @@ class Finder {
                   std::span<const match::Match* const> matches) {
     const auto consumed = consumed_by(matches);
     const auto context = context_of(matches, consumed);
+    const auto integers = integers_in(run, matches);
     Edit edit =
         open_edit(run, *state_.rules[rule], matches, consumed, context);
     auto rejection = state_.rules[rule]->apply(candidates, edit);
@@ -130,7 +136,8 @@ class Finder {
     if (!*rejection) {
       edit.remove_dead(consumed);
       dead = dead_in(edit, consumed);
-      *rejection = edit.rehearse();
+      *rejection = loses_integers(run.graph, integers, {});
+      if (!*rejection) *rejection = edit.rehearse();
     }
     edit.undo();
     for (const match::Match* m : matches) add(run, *m, rule, *rejection, dead);

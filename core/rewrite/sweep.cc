@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/analysis/order.h"
+#include "core/analysis/quantized.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -48,6 +49,37 @@ SmallVector<NodeId, 8> context_of(std::span<const match::Match* const> matches,
       [&](NodeId n) { return !n || std::ranges::binary_search(consumed, n); });
   all.sort_unique();
   return all;
+}
+
+SmallVector<NodeId, 8> integers_in(
+    GraphRun& run, std::span<const match::Match* const> matches) {
+  const ir::Graph& graph = run.graph;
+  SmallVector<NodeId, 8> all;
+  if (!analysis::may_be_quantized(graph.model())) return all;
+  const auto is_named = [&](NodeId n) {
+    return n && analysis::is_quantizer(graph.op(n));
+  };
+  for (const match::Match* m : matches) {
+    if (std::ranges::any_of(m->nodes, is_named)) continue;
+    for (NodeId n : m->nodes) {
+      if (n && analysis::is_quantized(graph, *run.facts, n)) all.push_back(n);
+    }
+  }
+  return all;
+}
+
+std::optional<Rejection> loses_integers(const ir::Graph& graph,
+                                        std::span<const NodeId> integers,
+                                        std::span<const NodeId> consumed) {
+  for (NodeId n : integers) {
+    if (!graph.node(n).removed && !std::ranges::binary_search(consumed, n)) {
+      continue;
+    }
+    return Rejection{"it is quantized: a runtime computes the " +
+                         graph.op(n).text() + " on integers",
+                     graph.describe(n)};
+  }
+  return std::nullopt;
 }
 
 Edit open_edit(GraphRun& run, const Rule& rule,
@@ -179,8 +211,13 @@ Status Sweep::look(NodeId root) {
 // nullptr when the rule said no.
 Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   const std::uint32_t rule = rule_of(match);
-  auto filtered = state_.rules[rule]->filter(match, graph_, *run_.facts,
-                                             standing_->warnings);
+  const match::Match* const its = &match;
+  auto loss = loses_integers(graph_, integers_in(run_, {&its, 1}),
+                             match.consumed);
+  auto filtered =
+      loss ? Result<Rule::Filtered>(std::move(*loss))
+           : state_.rules[rule]->filter(match, graph_, *run_.facts,
+                                        standing_->warnings);
   if (!filtered) return filtered.error();
   auto* rejection = std::get_if<Rejection>(&*filtered);
   // A member of a group counts when it is known that there is one.
@@ -203,12 +240,14 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   const NodeId root = matches[0]->root;
   const std::string label = node_label(graph_, root);
   const auto context = context_of(matches, consumed);
+  const auto integers = integers_in(run_, matches);
   Edit edit = open_edit(run_, r, matches, consumed, context);
   auto rejection = r.apply(candidates, edit);
   if (!rejection) return rejection.error();
   if (!*rejection) {
     edit.remove_dead(consumed);
-    *rejection = edit.commit();
+    *rejection = loses_integers(graph_, integers, {});
+    if (!*rejection) *rejection = edit.commit();
   }
   if (*rejection) {
     standing_->reject(rule, label, std::move(**rejection));

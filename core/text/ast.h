@@ -39,6 +39,7 @@ struct AttributeAst {
 
 struct NodeAst {
   std::string_view name;
+  std::vector<ir::Metadata> metadata;
   std::vector<NameAst> outputs;
   std::vector<NameAst> inputs;
   std::string_view domain, type, overload;

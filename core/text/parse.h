@@ -9,7 +9,9 @@
 //  - elements of float16, bfloat16 and float8 are bits as integers (as ONNX
 //    reads them) and values with a point: float16[2] {15360, 1.0}; elements
 //    smaller than a byte are one number each;
-//  - lists of tensors, graphs and types.
+//  - lists of tensors, graphs and types;
+//  - metadata of a node stands in brackets with its name, if it has one:
+//    [add_1, "key": "value"] y = Add(a, b).
 // Any text is safe: nesting is bounded, and every error names its line and
 // column. The model owns all it holds; the text may go.
 #ifndef RULEENGINE_CORE_TEXT_PARSE_H_

@@ -74,12 +74,7 @@ bool Parser::node_list(std::vector<NodeAst>& out) {
 }
 
 bool Parser::node(NodeAst& out) {
-  if (accept('[')) {
-    NameAst label;
-    if (at_name() && !name(label, "the name of a node")) return false;
-    out.name = label.text;
-    if (!expect(']', "after the name of a node")) return false;
-  }
+  if (accept('[') && !node_label(out)) return false;
   if (!at_name() && !is('=') && !is(',')) {
     return fail(lexer_.peek(), "a node such as y = Relu(x), or '}'");
   }
@@ -91,6 +86,30 @@ bool Parser::node(NodeAst& out) {
   }
   // They may also stand behind the inputs.
   return !out.attributes.empty() || !is('<') || attributes(out.attributes);
+}
+
+// Behind '[': the name of the node, its metadata as "key": "value", or both,
+// with commas between them.
+bool Parser::node_label(NodeAst& out) {
+  NameAst first;
+  if (at_name() && !name(first, "the name of a node")) return false;
+  std::string_view key = first.text;
+  if (!is(':')) {
+    out.name = first.text;
+    if (accept(']')) return true;
+    if (!expect(',', "after the name of a node") || !string(key, "a key")) {
+      return false;
+    }
+  }
+  for (;;) {
+    std::string_view value;
+    if (!expect(':', "behind the key") || !string(value, "a value")) {
+      return false;
+    }
+    out.metadata.push_back({key, value});
+    if (!accept(',')) return expect(']', "after the metadata of a node");
+    if (!string(key, "a key")) return false;
+  }
 }
 
 // Domain and type with points between them; the last is the type.

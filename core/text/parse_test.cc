@@ -96,6 +96,39 @@ TEST_CASE("the short form of rule examples") {
   CHECK(newer->ir_version == 11);
 }
 
+TEST_CASE("a node has a name, metadata, or both") {
+  const auto m = parse(R"((float x) => (y) {
+      [plain] a = Neg(x)
+      ["k": "v"] b = Neg(a)
+      ["odd name", "k": "", "\"l\"": "w"] c = Neg(b)
+      [] y = Neg(c) })");
+  const auto text = [&](std::size_t i) {
+    const ir::Node& n = m->graph.node(NodeId(i));
+    std::string out(n.name);
+    for (const ir::Metadata& each : n.metadata) {
+      out.append("|").append(each.key).append("=").append(each.value);
+    }
+    return out;
+  };
+  CHECK(text(0) == "plain");
+  CHECK(text(1) == "|k=v");
+  CHECK(text(2) == "odd name|k=|\"l\"=w");
+  CHECK(text(3) == "");
+  // Printed where all is, but for what a run says of itself.
+  CHECK(print(*m).find("odd") != std::string::npos);
+  CHECK(print(*m).find("\"k\"") == std::string::npos);
+  const ir::Metadata own[] = {{"ruleengine.rule", "a/b"}, {"k", "v"}};
+  m->graph.mutable_node(NodeId(0u)).metadata = own;
+  CHECK(print(*m, {.weights = true}).find("[plain, \"k\": \"v\"] a") !=
+        std::string::npos);
+  for (const char* label : {"[a b]", "[a, b]", "[a, \"k\"]", "[\"k\": v]",
+                            "[\"k\": \"v\",]", "[\"k\": \"v\", l: \"w\"]"}) {
+    const std::string wrong =
+        std::string("(float x) => (y) { ") + label + " y = Neg(x) }";
+    CHECK_FALSE(parse_model(wrong).ok());
+  }
+}
+
 TEST_CASE("attributes of every kind") {
   const auto m = parse(R"((float x) => (y) { y = my.Op <
       i = 1, f = 1.5, g: float = 1, n = -inf, s = "a\"b", r: int = @axis,

@@ -92,6 +92,7 @@ class Parser {
   bool value(ValueAst& out, bool data);
   bool node_list(std::vector<NodeAst>& out);
   bool node(NodeAst& out);
+  bool node_label(NodeAst& out);
   bool op(NodeAst& out);
   bool names(std::vector<NameAst>& out);
 

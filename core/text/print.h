@@ -1,8 +1,8 @@
 // Printing of graphs as ONNX text that parse_model (core/text/parse.h) reads
 // back to an equal graph: header, functions, subgraphs, declared types and
 // constants, nodes in topological order (in that of their block where there is
-// none). What the text has no words for (sparse tensors, metadata of nodes,
-// annotations) stands in a comment or is left out. Reads only; works on any
+// none). What the text has no words for (sparse tensors, annotations) stands in
+// a comment or is left out. Reads only; works on any
 // graph, a broken one included.
 #ifndef RULEENGINE_CORE_TEXT_PRINT_H_
 #define RULEENGINE_CORE_TEXT_PRINT_H_
@@ -18,8 +18,8 @@ namespace ruleengine::text {
 
 struct PrintOptions {
   // All elements of all tensors, external ones included (as a reference where
-  // their files are not at hand). Else a tensor of more than `max_elements`
-  // says `{...}` instead, which cannot be read back.
+  // their files are not at hand), and metadata of nodes. Else a tensor of more
+  // than `max_elements` says `{...}` instead, which cannot be read back.
   bool weights = false;
   std::int64_t max_elements = 16;
 };
@@ -27,7 +27,7 @@ struct PrintOptions {
 std::string print(const ir::Model& model, const PrintOptions& options = {});
 
 // With all weights, to be read again. A Diagnostic (kWrite, no place) where
-// sparse data would be left out; doc strings and metadata of nodes may be.
+// sparse data would be left out; doc strings may be, and which rule made a node.
 Result<std::string> print_whole(const ir::Model& model);
 
 // "float[B,8]", "float" (a scalar), "float[]" (unknown rank); "?" for nullptr.

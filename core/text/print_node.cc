@@ -46,7 +46,7 @@ void Printer::nodes(BlockId id, int depth) {
 void Printer::node(NodeId id, int depth) {
   const ir::Node& n = graph_->node(id);
   out_ += indent(depth);
-  if (!n.name.empty()) out_ += "[" + name_text(n.name) + "] ";
+  label(n);
   std::size_t i = 0;
   for (ValueId v : graph_->outputs(id)) {
     out_ += (i++ == 0 ? "" : ", ") + value_name(v);
@@ -65,6 +65,20 @@ void Printer::node(NodeId id, int depth) {
   // A long body reads better behind the inputs.
   if (has_graph) attributes(n.attributes, depth);
   out_ += "\n";
+}
+
+// "[name, "key": "value"] ", the metadata where all is printed. What a run
+// writes of itself is none of the model's.
+void Printer::label(const ir::Node& n) {
+  std::string inside = n.name.empty() ? "" : name_text(n.name);
+  if (options_.weights) {
+    for (const ir::Metadata& m : n.metadata) {
+      if (m.key.starts_with("ruleengine.")) continue;
+      inside += (inside.empty() ? "" : ", ") + quoted_text(m.key) + ": " +
+                quoted_text(m.value);
+    }
+  }
+  if (!inside.empty()) out_ += "[" + inside + "] ";
 }
 
 void Printer::attributes(std::span<const ir::Attribute> list, int depth) {

@@ -43,7 +43,7 @@ net (float[B,S,8] x, float[8] b = {1, 2, 3, 4, 5, 6, 7, 8}, bool c, float[] u, u
     float[2,3] outside = ["location": "w.bin", "offset": "16", "length": "24"],
     float[B,S,8] s> {
   ["first node"] s = Add(x, b)
-  y, "" = com.microsoft.Gelu:fast <a = [1.0, 2.5], e: ints = [], t = float[2] {1, 2}, ty = seq(float[3]), tys = [float, opaque(a.b,c)], ts = [int8 {1}]> (s, "", b)
+  [second, "pkg.a": "a\"b", "c": ""] y, "" = com.microsoft.Gelu:fast <a = [1.0, 2.5], e: ints = [], t = float[2] {1, 2}, ty = seq(float[3]), tys = [float, opaque(a.b,c)], ts = [int8 {1}]> (s, "", b)
   "/odd name", "float" = "my-domain.4.2"."odd-op"("inf")
   "inf" = Source()
   z = If(c) <then_branch = g () => (float[2] r) <
@@ -91,7 +91,8 @@ TEST_CASE("what is printed reads back, and prints the same") {
         "18446744073709551615", "{1e-45, inf, -inf, -0}",
         "outside = [\"location\": \"w.bin\", \"offset\": \"16\", \"length\": "
         "\"24\"]",
-        "[\"first node\"] s", "tys = [float, opaque(a.b,c)]",
+        "[\"first node\"] s", "[second, \"pkg.a\": \"a\\\"b\", \"c\": \"\"] y",
+        "tys = [float, opaque(a.b,c)]",
         "\"/odd name\", \"float\" = \"my-domain.4.2\".\"odd-op\"(\"inf\")",
         "f <alpha, beta = 1.0, list: ints = []> (x, float[3] y) => (z) <",
         "Elu <alpha: float = @alpha> (x)"}) {

@@ -41,6 +41,7 @@ class Printer {
   void constants(ir::BlockId id, int depth);
   void nodes(ir::BlockId id, int depth);
   void node(ir::NodeId id, int depth);
+  void label(const ir::Node& n);
   void attributes(std::span<const ir::Attribute> list, int depth);
   void attribute(const ir::Attribute& a, int depth);
   void attribute_types(const ir::Attribute& a);

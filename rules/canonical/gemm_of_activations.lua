@@ -3,13 +3,19 @@ return rule {
   doc = [[
     Gemm(a, b, c)   =>   alpha (a b) + beta c      with a or b transposed where it says so
 
-    Scores of one head are written so. Where b is a constant it is a layer, and stays.]],
+    Scores of one head are written so. Where b is a constant it is a layer, and stays. A factor of 0 says that what it
+    multiplies is not read: infinite numbers there are nowhere in the result.]],
   phase = "canonical",
 
   match = function(op, a, b, c) return op.Gemm{a, b, maybe(c), attrs = any}:as "gemm" end,
 
   where = function(m)
     need(not m.a:const() and not m.b:const(), "a layer", m.b)
+    local y, said = m.gemm.outputs[1], m.gemm.attrs
+    need(y.dtype, "the type is unknown", y)
+    need(said.alpha ~= 0, "the product is not read", m.gemm)
+    local plain = said.alpha == 1 and (not m.c or said.beta == 0 or said.beta == 1)
+    need(plain or y:type("float", "float16", "bfloat16", "double"), "a factor of whole numbers may be none", y)
   end,
 
   rewrite = function(op, m)
@@ -17,7 +23,7 @@ return rule {
     local function turned(x, yes) return yes ~= 0 and op.Transpose{x, perm = {1, 0}} or x end
     local function times(x, factor) return factor ~= 1 and op.Mul(x, factor) or x end
     local y = times(op.MatMul(turned(m.a, said.transA), turned(m.b, said.transB)), said.alpha)
-    return m.c and op.Add(y, times(m.c, said.beta)) or y
+    return m.c and said.beta ~= 0 and op.Add(y, times(m.c, said.beta)) or y
   end,
 
   examples = {
@@ -30,6 +36,23 @@ return rule {
         s = MatMul(q, kt)
         d = Mul(s, c)
         y = Add(d, m)]] },
+    { "a sum that is not read", [[
+        (float[8,16] q, float[16,6] k, float[8,6] m) => (float[8,6] y) { y = Gemm <beta = 0.0> (q, k, m) }]],
+      "y = MatMul(q, k)" },
+    { "a product that is not read", [[
+        (float[8,16] q, float[16,6] k, float[8,6] m) => (float[8,6] y) { y = Gemm <alpha = 0.0> (q, k, m) }]],
+      rejected = "the product is not read" },
+    { "whole numbers", [[
+        (int32[8,16] q, int32[16,6] k) => (int32[8,6] y) { y = Gemm <alpha = 0.5> (q, k) }]],
+      rejected = "a factor of whole numbers may be none" },
+    { "of a type that nobody knows", [[
+        (float[8,16] x) => (float[8,6] z) {
+          q = com.example.Load(x)
+          k = com.example.Load2(x)
+          y = Gemm(q, k)
+          z = com.example.Store(y)
+        }]],
+      rejected = "the type is unknown" },
     { "a layer", [[
         (float[8,16] x) => (float[8,2] y)
         <float[2,16] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32}> {

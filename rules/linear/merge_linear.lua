@@ -1,18 +1,38 @@
 --- Compute the linear layers of one activation in one.
 
--- The inputs of each kind in order, and the axis of the weight that holds the
--- columns of the result.
+-- The inputs of each kind in order, the axis of the weight that holds the
+-- columns of the result, and the attributes that layers must agree on.
 local KINDS = {
-  MatMul                   = { columns = 1, "x", "w" },
-  Gemm                     = { columns = 1, "x", "w", "bias" },
-  Linear                   = { columns = 0, "x", "w", "bias" },
-  QLinearMatMul            = { columns = 1, "x", "x_scale", "x_offset", "w", "w_scale", "w_offset", "y_scale", "y_offset" },
-  MatMulNBits              = { columns = 0, "x", "w", "w_scale", "w_offset", "order", "bias" },
-  static_quant_linear      = { columns = 1, "x", "w", "w_scale", "w_offset", "x_scale", "x_offset", "bias" },
-  static_quant_linear_int4 = { columns = 1, "x", "w", "w_scale", "w_offset", "x_scale", "x_offset", "bias" },
-  fp8_linear               = { columns = 1, "x", "w", "x_scale", "w_scale", "bias" },
-  mxfp4_linear             = { columns = 1, "x", "w", "x_scale", "w_scale", "bias" },
+  MatMul                   = { columns = 1, "x", "w", attrs = {} },
+  Gemm                     = { columns = 1, "x", "w", "bias", attrs = {"alpha", "beta", "transA", "transB"} },
+  Linear                   = { columns = 0, "x", "w", "bias", attrs = {} },
+  QLinearMatMul            = { columns = 1, "x", "x_scale", "x_offset", "w", "w_scale", "w_offset", "y_scale", "y_offset",
+                               attrs = {} },
+  MatMulNBits              = { columns = 0, "x", "w", "w_scale", "w_offset", "order", "bias",
+                               attrs = {"K", "bits", "block_size", "accuracy_level", "weight_prepacked"} },
+  static_quant_linear      = { columns = 1, "x", "w", "w_scale", "w_offset", "x_scale", "x_offset", "bias",
+                               attrs = {"out_dtype"} },
+  static_quant_linear_int4 = { columns = 1, "x", "w", "w_scale", "w_offset", "x_scale", "x_offset", "bias",
+                               attrs = {"out_dtype"} },
+  fp8_linear               = { columns = 1, "x", "w", "x_scale", "w_scale", "bias", attrs = {"out_dtype"} },
+  mxfp4_linear             = { columns = 1, "x", "w", "x_scale", "w_scale", "bias", attrs = {"out_dtype", "group_size"} },
 }
+
+-- What those attributes of MatMulNBits are that no schema of the standard has.
+local DEFAULTS = { bits = 4, accuracy_level = 0, weight_prepacked = 0 }
+
+-- The attributes of a layer as its kind lists them; none may be left over, but for N, which grows.
+local function said(m)
+  local attrs, values, known = m.layer.attrs, {}, { N = m.kind == "MatMulNBits" }
+  for i, name in ipairs(KINDS[m.kind].attrs) do
+    known[name] = true
+    values[i] = attrs[name] or DEFAULTS[name] or false
+  end
+  for _, name in ipairs(m.layer.attribute_names) do
+    need(known[name], "what '" .. name .. "' says of two layers as one is not known", m.layer)
+  end
+  return values
+end
 
 -- How many columns the layer has, as far as its weight says.
 local function width(m)
@@ -93,15 +113,12 @@ return rule {
     local rank = m.w:rank()
     need(rank == nil or rank == 2 or m.kind == "MatMulNBits", "the weight is no matrix", m.w)
     need(not m.order, "the rows of the weight are permuted", m.order)
+    m.said = said(m)
+    need(m.kind ~= "MatMulNBits" or (m.layer.attrs.weight_prepacked or 0) == 0, "the weight is packed for one device", m.w)
   end,
 
   together = function(m)
-    local attrs, said = m.layer.attrs, {}
-    if m.kind == "Gemm" then said = {attrs.alpha, attrs.beta, attrs.transA, attrs.transB} end
-    if m.kind == "MatMulNBits" then said = {attrs.K, attrs.bits or 4, attrs.block_size, attrs.accuracy_level or 0} end
-    if m.kind == "mxfp4_linear" then said = {attrs.group_size} end
-    return m.kind, m.x, m.w.dtype, m.x_scale, m.x_offset, m.y_scale, m.y_offset, said,
-      m.layer.domain == "tensor_cast" and attrs.out_dtype
+    return m.kind, m.x, m.w.dtype, m.x_scale, m.x_offset, m.y_scale, m.y_offset, m.said
   end,
 
   rewrite = function(op, ms)

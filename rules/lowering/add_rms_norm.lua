@@ -17,5 +17,9 @@ return rule {
         }]],
       [[s = Add(x, r)
         y = tensor_cast.rms_norm <epsilon = 0.5> (s, w)]] },
+    { "halves, without a weight", [[
+        (float16[3,2] x, float16[3,2] r) => (float16[3,2] y) { y = tensor_cast.add_rms_norm(x, r) }]],
+      [[s = Add(x, r)
+        y = tensor_cast.rms_norm(s)]] },
   },
 }

@@ -54,5 +54,32 @@ return rule {
         c = Clip(a, zero, steps)
         y = Cast <to = 2> (c)
         o = Cast <to = 6> (offset)]] },
+    { "of the whole", [[
+        (float16[3,2] x) => (uint8[3,2] y) {
+          y = tensor_cast.dynamic_quantize_asymmetric <dims : ints = [], out_dtype = 2> (x)
+        }]],
+      [[f = Cast <to = 1> (x)
+        smallest = ReduceMin <keepdims = 0> (f)
+        zero = Constant <value = float {0}> ()
+        low = Min(smallest, zero)
+        largest = ReduceMax <keepdims = 0> (f)
+        high = Max(largest, zero)
+        size = Sub(high, low)
+        steps = Constant <value = float {255}> ()
+        step = Div(size, steps)
+        e = Equal(step, zero)
+        one = Constant <value = float {1}> ()
+        s = Where(e, one, step)
+        q = Div(f, s)
+        r = Round(q)
+        lows = Div(low, s)
+        from = Sub(zero, lows)
+        offset = Round(from)
+        a = Add(r, offset)
+        c = Clip(a, zero, steps)
+        y = Cast <to = 2> (c)]] },
+    { "a float of eight bits", [[
+        (float[3,2] x) => (float8e4m3fn[3,2] y) { y = tensor_cast.dynamic_quantize_asymmetric <out_dtype = 17> (x) }]],
+      rejected = "out_dtype is no integer type of 8 or 16 bits" },
   },
 }

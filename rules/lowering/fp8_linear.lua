@@ -33,5 +33,20 @@ return rule {
         wm = Mul(wf, ws)
         p = MatMul(xm, wm)
         y = Add(p, b)]] },
+    { "a scale for all, a result of halves", [[
+        (float8e4m3fn[3,2] x, float8e4m3fn[2,4] w, float[1] xs, float ws) => (float16[3,4] y) {
+          y = tensor_cast.fp8_linear <out_dtype = 10> (x, w, xs, ws)
+        }]],
+      [[xf = Cast <to = 1> (x)
+        xm = Mul(xf, xs)
+        wf = Cast <to = 1> (w)
+        wm = Mul(wf, ws)
+        p = MatMul(xm, wm)
+        y = Cast <to = 10> (p)]] },
+    { "a scale for each group of rows", [[
+        (float8e4m3fn[3,2] x, float8e4m3fn[2,4] w, float xs, float[2,4] ws) => (float[3,4] y) {
+          y = tensor_cast.fp8_linear(x, w, xs, ws)
+        }]],
+      rejected = "the scale of the weight is not one for all or for each column" },
   },
 }

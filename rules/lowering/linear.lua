@@ -16,5 +16,9 @@ return rule {
       [[wt = Constant <value = float[2,1] {1,2}> ()
         p = MatMul(x, wt)
         y = Add(p, b)]] },
+    { "a weight that is computed", [[
+        (float[B,3,2] x, float[1,2] w) => (float[B,3,1] y) { y = ruleengine.Linear(x, w) }]],
+      [[wt = Transpose <perm = [1,0]> (w)
+        y = MatMul(x, wt)]] },
   },
 }

@@ -21,5 +21,14 @@ return rule {
         }]],
       [[r = Relu(x)
         y = Tanh(r)]] },
+    { "the first and the last of a model", [[
+        (float[3,2] x) => (float[3,2] y) {
+          b = tensor_cast._internal_mark_region_begin(x)
+          y = tensor_cast._internal_mark_region_end(b)
+        }]],
+      "y = Identity(x)" },
+    { "a marker of somebody else's", [[
+        (float[3,2] x) => (float[3,2] y) { y = com.example._internal_mark_region_begin(x) }]],
+      "y = com.example._internal_mark_region_begin(x)" },
   },
 }

@@ -1,18 +1,19 @@
 --- Quantize before views, and once.
 local axes = lib "axes"
 
--- One pattern for each kind of quantizer. `open` tells the pattern of a twin
--- from the first one's; the attributes of both are the same variables.
-local function quantizers(op, x, p, tag, open)
+-- One pattern for each kind of quantizer. Its order of inputs, which is the only one, tells the pattern of a twin from
+-- the first one's; the attributes of both are the same variables.
+local function quantizers(op, x, p, tag, is_twin)
   local cast = op.tensor_cast
+  local one, three = is_twin and {{1}} or nil, is_twin and {{1, 2, 3}} or nil
   return {
-    cast.quantize{x, p.scale, maybe(p.offset), out_dtype = p.dtype, attrs = open}:as(tag),
-    cast.dynamic_quantize_symmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any, attrs = open}:as(tag),
-    cast.dynamic_quantize_asymmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any, attrs = open}:as(tag),
-    cast.dynamic_quantize_mxfp4{x, group_size = p.group, outputs = any, attrs = open}:as(tag),
-    op.DynamicQuantizeLinear{x, outputs = any, attrs = open}:as(tag),
+    cast.quantize{x, p.scale, maybe(p.offset), out_dtype = p.dtype, perms = three}:as(tag),
+    cast.dynamic_quantize_symmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any, perms = one}:as(tag),
+    cast.dynamic_quantize_asymmetric{x, dims = p.dims, out_dtype = p.dtype, outputs = any, perms = one}:as(tag),
+    cast.dynamic_quantize_mxfp4{x, group_size = p.group, outputs = any, perms = one}:as(tag),
+    op.DynamicQuantizeLinear{x, outputs = any, perms = one}:as(tag),
     op.QuantizeLinear{x, p.scale, maybe(p.offset), axis = p.axis, block_size = p.block, output_dtype = p.dtype,
-      saturate = p.saturate, precision = p.precision, attrs = open}:as(tag),
+      saturate = p.saturate, precision = p.precision, perms = three}:as(tag),
   }
 end
 
@@ -69,10 +70,44 @@ local function need_views(m)
   need(m.last.op == "Reshape", "no runtime has such views of these numbers", made)
 end
 
+-- Ends the match where a runtime takes the quantizer and what reads its numbers for one: an op between DequantizeLinear
+-- and QuantizeLinear is computed on integers, and so is a product behind DynamicQuantizeLinear. A view would part them.
+local function need_parts(m)
+  local readers = m.quantizer.outputs[1].users
+  for _, reader in ipairs(readers) do
+    local pair = reader.op == "DequantizeLinear" and #reader.outputs[1].users > 0
+    need(not pair, "a view would part the quantizer from the op that it is for", reader)
+    need(reader.op ~= "MatMulInteger" or #readers > 1, "a view would part the quantizer from its product", reader)
+  end
+end
+
+-- Ends the match where a scale of one element gives a scalar an axis, on one side of the views alone.
+local function need_axes(m, source, rank)
+  for _, v in ipairs{m.scale, m.offset} do
+    local has_axes = source:rank() and source:rank() > 0 and rank > 0
+    need(v:rank() == 0 or has_axes, "a scalar gets an axis from what it is divided by", v)
+  end
+end
+
+local function is_read(v) return v and (v.is_output or #v.users > 0) end
+
 local function sizes(v)
   local list = {}
   for i = 1, v:rank() do list[i] = v:dim(i - 1) end
   return list
+end
+
+-- The results of the twin, which is built with more of them where it has too few for all readers.
+local function shared(m)
+  local old, new = m.quantizer.outputs, m.twin.outputs
+  local count, enough = math.max(#old, #new), true
+  for i = 2, #old do enough = enough and (new[i] or not is_read(old[i])) end
+  if enough then return new end
+  local all = { m.twin:with{ outputs = count } }
+  for i = 1, count do
+    if new[i] then new[i]:replace_with(all[i]) end
+  end
+  return all
 end
 
 return rule {
@@ -90,7 +125,7 @@ return rule {
       saturate = saturate, precision = precision }
     local viewed = view(op, many(function(s) return view(op, s, "inner") end, x), "last")
     local branches = quantizers(op, viewed, p, "quantizer")
-    local seconds, twins = quantizers(op, x, p, "quantizer"), quantizers(op, x, p, "twin", any)
+    local seconds, twins = quantizers(op, x, p, "quantizer"), quantizers(op, x, p, "twin", true)
     for i = 1, #twins do
       branches[#branches + 1] = function() context(twins[i]); return seconds[i] end
     end
@@ -105,20 +140,24 @@ return rule {
     m.rows = way == "rows"
     m.from_front = at
     -- As many views as can be passed, from the last.
+    local source
     m.kept = 0
     while m.kept <= #m.inner do
-      local x = m.kept < #m.inner and m.inner[m.kept + 1].inputs[1] or m.last.inputs[1]
-      if passes(way, at, x, viewed) then break end
+      source = m.kept < #m.inner and m.inner[m.kept + 1].inputs[1] or m.last.inputs[1]
+      if passes(way, at, source, viewed) then break end
       m.kept = m.kept + 1
     end
     need(m.kept <= #m.inner, "the views change the axis that the quantizer goes along", viewed)
+    need(not source.producer or source.producer.op ~= "DequantizeLinear", "the views are quantized themselves", source)
+    need_axes(m, source, rank)
     need_views(m)
+    need_parts(m)
   end,
 
   rewrite = function(op, m)
     local old, new = m.quantizer.outputs
     if m.twin then
-      new = m.twin.outputs
+      new = shared(m)
     else
       local views = {}
       for i = m.kept + 1, #m.inner do views[#views + 1] = m.inner[i] end
@@ -134,9 +173,7 @@ return rule {
       end
     end
     for i = 2, #old do
-      if old[i] and (old[i].is_output or #old[i].users > 0) then
-        old[i]:replace_with(need(new[i], "the twin has fewer outputs", m.twin))
-      end
+      if is_read(old[i]) then old[i]:replace_with(new[i]) end
     end
     return new[1]
   end,
@@ -240,6 +277,59 @@ return rule {
         y = Identity(y2)
         z2 = tensor_cast.quantize <out_dtype = 2> (x, scale)
         z = Identity(z2)]] },
+    { "twins of which one knows the scale", [[
+        (float[2,8] x) => (int8[2,8] y, int8[2,8] z, float[2,1] scale) {
+          y = tensor_cast.dynamic_quantize_symmetric(x)
+          z, scale = tensor_cast.dynamic_quantize_symmetric(x)
+        }]],
+      [[z, scale = tensor_cast.dynamic_quantize_symmetric(x)
+        y = Identity(z)]] },
+    { "twins of which each knows something else", [[
+        (float[2,8] x) => (uint8[2,8] y, int32[2,1] offset, uint8[2,8] z, float[2,1] scale) {
+          y, "", offset = tensor_cast.dynamic_quantize_asymmetric <out_dtype = 2> (x)
+          z, scale = tensor_cast.dynamic_quantize_asymmetric <out_dtype = 2> (x)
+        }]],
+      [[z, scale, offset = tensor_cast.dynamic_quantize_asymmetric <out_dtype = 2> (x)
+        y = Identity(z)]] },
+    { "a view that is quantized", [[
+        (uint8[2,3,8] x, float scale, uint8 zero) => (uint8[6,8] y) <int64[2] s = {6,8}> {
+          a = DequantizeLinear(x, scale, zero)
+          b = Reshape(a, s)
+          y = QuantizeLinear(b, scale, zero)
+        }]],
+      rejected = "the views are quantized themselves" },
+    { "a view in front of what is quantized", [[
+        (float[2,3,8] x, float scale, uint8 zero) => (float[6,8] y) <int64[2] s = {6,8}> {
+          a = Reshape(x, s)
+          q = QuantizeLinear(a, scale, zero)
+          d = DequantizeLinear(q, scale, zero)
+          y = Softmax(d)
+        }]],
+      rejected = "a view would part the quantizer from the op that it is for" },
+    { "a view in front of a product", [[
+        (float[2,3,8] x, uint8[8,4] w) => (int32[6,4] y) <int64[2] s = {6,8}> {
+          a = Reshape(x, s)
+          q, scale, zero = DynamicQuantizeLinear(a)
+          y = MatMulInteger(q, w, zero)
+        }]],
+      rejected = "a view would part the quantizer from its product" },
+    { "two products, which share the quantizer", [[
+        (float[2,3,8] x, uint8[8,4] w, uint8[8,4] v) => (int32[6,4] y, int32[6,4] z) <int64[2] s = {6,8}> {
+          a = Reshape(x, s)
+          q, scale, zero = DynamicQuantizeLinear(a)
+          y = MatMulInteger(q, w, zero)
+          z = MatMulInteger(q, v, zero)
+        }]],
+      [[r, scale, zero = DynamicQuantizeLinear(x)
+        q = Reshape(r, s)
+        y = MatMulInteger(q, w, zero)
+        z = MatMulInteger(q, v, zero)]] },
+    { "a scalar that the scale gives an axis", [[
+        (float[1] x, float[1] scale) => (int8[1] y) {
+          a = Squeeze(x)
+          y = tensor_cast.quantize(a, scale)
+        }]],
+      rejected = "a scalar gets an axis from what it is divided by" },
     { "rows that the view cuts", [[
         (float[2,6,8] x) => (int8[24,4] y, float[24,1] scale) <int64[2] s = {24,4}> {
           a = Reshape(x, s)

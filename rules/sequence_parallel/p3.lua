@@ -49,6 +49,33 @@ return rule {
   end,
 
   examples = {
+    { "a layer that p2 marked", [[
+        (float[1,2,8] a, float[1,2,8] b, float[1,4,8] x) => (float[1,4,8] y) {
+          ["tensor_cast_sp_local": "1"] n, t = tensor_cast.add_rms_norm2(a, b)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (t)
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          z = Add(g, s)
+          y = tensor_cast.rms_norm(z)
+        }]],
+      [[n, t = tensor_cast.add_rms_norm2(a, b)
+        s = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> (x)
+        z = Add(t, s)
+        r = tensor_cast.rms_norm(z)
+        y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (r)]] },
+    { "a sum and its norm in one, the sum reshaped", [[
+        (float[1,2,8] a, float[1,2,8] b, float[4,8] x) => (float[1,4,8] y) <int64[3] s = {1,4,8}> {
+          ["tensor_cast_sp_local": "1"] n, t = tensor_cast.add_rms_norm2(a, b)
+          g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (t)
+          u = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          v = Reshape(u, s)
+          y = tensor_cast.add_rms_norm(g, v)
+        }]],
+      [[n, t = tensor_cast.add_rms_norm2(a, b)
+        u = tensor_cast.reduce_scatter <dim = 0, rank = 0, rank_group = [0,1]> (x)
+        part = Constant <value = int64[3] {1,2,8}> ()
+        v = Reshape(u, part)
+        r = tensor_cast.add_rms_norm(t, v)
+        y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (r)]] },
     { "an unmarked layer", [[
         (float[1,2,8] a, float[1,2,8] b, float[1,4,8] x) => (float[1,4,8] y) {
           n, t = tensor_cast.add_rms_norm2(a, b)

@@ -48,6 +48,13 @@ OF = {
              y = MatMul(x, w)
              s = Constant <value = int64[2] {1,2}> ()
              y0, y1 = Split <axis = -1> (y, s)"""),
+        near("four bits, said or not", "what 'layout' says of two layers as one is not known",
+             ("bits = 4", "bits = 4, layout = 1"), ("N = 2", "N = 2, layout = 1")),
+        near("four bits, said or not", "the weight is packed for one device",
+             ("bits = 4", "bits = 4, weight_prepacked = 1"),
+             ("N = 2", "N = 2, weight_prepacked = 1")),
+        near("four bits, said or not", None,
+             ("bits = 4", "bits = 4, accuracy_level = 4")),
         near("four bits, said or not", "the rows of the weight are permuted",
              ("[3,16] x", "[3,16] x, int32[16] o"), ("s0)\n", 's0, "", o)\n'),
              ("s1)\n", 's1, "", o)\n')),
@@ -81,14 +88,16 @@ OF = {
         near("over two views", "the rank of the view is unknown",
              ("float scale", "float scale, int64[N] t"), (", int64[1] t = {96}", ""),
              ("int8[96] y", "int8[] y")),
-        near("twins", "the twin has fewer outputs",
-             ("float scale, uint8 zero) => (uint8[2,8] y, float[2,8] z",
-              "float scale) => (int8[2,8] y, float[2,1] s, int8[2,8] z, int32[2,1] o"),
-             ("y = QuantizeLinear(x, scale, zero)",
-              'y, s, "" = tensor_cast.dynamic_quantize_asymmetric(x)'),
-             ("q = QuantizeLinear(x, scale, zero)",
-              'z, "", o = tensor_cast.dynamic_quantize_asymmetric(x)'),
-             ("          z = DequantizeLinear(q, scale, zero)\n", "")),
+        near("a scalar that the scale gives an axis",
+             "a scalar gets an axis from what it is divided by",
+             ("float[1] x", "float x"), ("int8[1] y", "int8[1,1] y"),
+             ("Squeeze(x)", "Unsqueeze(x, first)"),
+             ("=> (int8[1,1] y)", "=> (int8[1,1] y) <int64[1] first = {0}>")),
+        near("a view in front of what is quantized", None,
+             ("y = Softmax(d)", ""), ("d = Deq", "y = Deq"), gives="""
+             r = QuantizeLinear(x, scale, zero)
+             q = Reshape(r, s)
+             y = DequantizeLinear(q, scale, zero)"""),
     ],
     "sequence_parallel/p1.lua": [
         near("behind a marker", "the residual is not known to be a share",

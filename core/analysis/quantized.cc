@@ -1,0 +1,156 @@
+#include "core/analysis/quantized.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "core/ir/model.h"
+
+namespace ruleengine::analysis {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
+// So many views or readers are looked through, which bounds the work.
+constexpr int kFar = 64;
+
+template <class List>
+bool is_one_of(const ir::Op& op, const List& list) {
+  return op.domain.empty() && std::ranges::find(list, op.type) != list.end();
+}
+
+// Of two factors, or of an input and a kernel.
+constexpr auto kProducts = std::to_array<std::string_view>(
+    {"Conv", "ConvTranspose", "Gemm", "MatMul"});
+// What else ONNX Runtime has for integers, or does to them as it is.
+constexpr auto kOthers = std::to_array<std::string_view>(
+    {"Add",        "ArgMax",         "AveragePool", "Concat",
+     "Expand",     "Flatten",        "Gather",      "GatherElements",
+     "LeakyRelu",  "MaxPool",        "Mul",         "Pad",
+     "ReduceMax",  "ReduceMin",      "Reshape",     "Resize",
+     "Sigmoid",    "Slice",          "Softmax",     "Split",
+     "Squeeze",    "Tile",           "Transpose",   "Unsqueeze",
+     "Where",      "GlobalAveragePool"});
+// What DequantizeLinear and QuantizeLinear are moved across.
+constexpr auto kViews = std::to_array<std::string_view>(
+    {"Dropout", "Flatten", "Identity", "Reshape", "Slice", "Squeeze",
+     "Transpose", "Unsqueeze"});
+// What becomes the bounds of QuantizeLinear.
+constexpr auto kBounds = std::to_array<std::string_view>({"Clip", "Relu"});
+
+bool is(const ir::Op& op, std::string_view type) {
+  return op.type == type && (op.domain.empty() || op.domain == kMicrosoft);
+}
+
+class Looker {
+ public:
+  Looker(const ir::Graph& graph, ir::Facts& facts)
+      : graph_(graph), facts_(facts) {}
+
+  // The DequantizeLinear that v comes from by way of views.
+  NodeId dequantizer(ValueId v) const {
+    for (int far = 0; far < kFar; ++far) {
+      const NodeId node = graph_.producer(v);
+      if (!node) break;
+      const ir::Op& op = graph_.op(node);
+      if (is(op, "DequantizeLinear")) return node;
+      if (!is_one_of(op, kViews)) break;
+      v = graph_.input(node, 0);
+    }
+    return {};
+  }
+
+  // Stored as integers, or quantized from what is stored.
+  bool has_weight(NodeId product) const {
+    const NodeId from = dequantizer(graph_.input(product, 1));
+    if (!from) return false;
+    ValueId stored = graph_.input(from, 0);
+    const NodeId maker = graph_.producer(stored);
+    if (maker && is(graph_.op(maker), "QuantizeLinear")) {
+      stored = graph_.input(maker, 0);
+    }
+    return stored && facts_.is_constant(stored);
+  }
+
+  // One at least, and no float but these is computed as one.
+  bool has_dequantized_inputs(NodeId node) const {
+    bool any = false;
+    for (const ir::Operand& in : graph_.inputs(node)) {
+      if (!in.value) continue;
+      if (dequantizer(in.value)) {
+        any = true;
+      } else if (may_be_float(in.value) && !facts_.is_constant(in.value)) {
+        return false;
+      }
+    }
+    return any;
+  }
+
+  bool has_dequantized_factors(NodeId product) const {
+    return dequantizer(graph_.input(product, 0)) &&
+           dequantizer(graph_.input(product, 1));
+  }
+
+  bool is_read_by_quantizers(NodeId node) {
+    left_ = kFar;
+    for (ValueId v : graph_.outputs(node)) {
+      if (v && !goes_to_quantizers(v)) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool may_be_float(ValueId v) const {
+    const ir::Type* type = facts_.type(v);
+    return type == nullptr || !type->is_tensor() ||
+           type->elem == ir::DataType::kUndefined ||
+           ir::is_float(type->elem);
+  }
+
+  bool goes_to_quantizers(ValueId v) {
+    const ir::Value& value = graph_.value(v);
+    if (value.block_output_count > 0 || value.use_count == 0) return false;
+    for (auto u = graph_.first_use(v); u; u = graph_.next_use(u)) {
+      if (--left_ < 0) return false;
+      const NodeId reader = graph_.operand(u).user;
+      const ir::Op& op = graph_.op(reader);
+      if (is(op, "QuantizeLinear")) continue;
+      if (!is_one_of(op, kViews) && !is_one_of(op, kBounds)) return false;
+      if (!goes_to_quantizers(graph_.output(reader))) return false;
+    }
+    return true;
+  }
+
+  const ir::Graph& graph_;
+  ir::Facts& facts_;
+  int left_ = 0;
+};
+
+}  // namespace
+
+bool is_quantizer(const ir::Op& op) {
+  return is(op, "QuantizeLinear") || is(op, "DequantizeLinear");
+}
+
+bool may_be_quantized(const ir::Model& model) {
+  return model.ops.find("", "DequantizeLinear") ||
+         model.ops.find(kMicrosoft, "DequantizeLinear");
+}
+
+bool is_quantized(const ir::Graph& graph, ir::Facts& facts, NodeId node) {
+  const ir::Op& op = graph.op(node);
+  const bool is_product = is_one_of(op, kProducts);
+  if (!is_product && !is_one_of(op, kOthers)) return false;
+  Looker looker(graph, facts);
+  if (is_product &&
+      (looker.has_dequantized_factors(node) || looker.has_weight(node))) {
+    return true;
+  }
+  return looker.has_dequantized_inputs(node) &&
+         looker.is_read_by_quantizers(node);
+}
+
+}  // namespace ruleengine::analysis
