@@ -24,7 +24,8 @@ return rule {
     need(m.S == m.L, "queries and keys of different length", m.q)
     need(m.q:dim(0) ~= 0, "there is no batch", m.q)
     need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention wants heads of one width, a multiple of 8", m.q)
-    fused.need_sizes(m)
+    need(not fused.need_sizes(m), "the mask may have more rows than there are queries", m.mask)
+    fused.assume_numbers(m)
   end,
 
   rewrite = function(op, m)
@@ -56,7 +57,7 @@ return rule {
         a = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (qm, km, vm, "", "", last, total)
         split = Constant <value = int64[4] {0,0,4,8}> ()
         s = Reshape(a, split)
-        y = Transpose <perm = [0,2,1,3]> (s)]] },
+        y = Transpose <perm = [0,2,1,3]> (s)]], assumed = "no score is NaN or infinite" },
     { "and a mask", [[
         (float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v, bool[2,1,1,6] mask) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v, mask)
@@ -81,7 +82,7 @@ return rule {
         w = Where(n, zero, a)
         split = Constant <value = int64[4] {0,0,4,8}> ()
         s = Reshape(w, split)
-        y = Transpose <perm = [0,2,1,3]> (s)]] },
+        y = Transpose <perm = [0,2,1,3]> (s)]], assumed = "no score is NaN or infinite" },
     { "a soft cap", [[
         (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, softcap = 30.0, scale = 0.25> (q, k, v)
