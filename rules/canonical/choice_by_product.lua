@@ -59,7 +59,6 @@ return rule {
   phase = "canonical",
 
   match = function(op, x, b, c, y)
-    c:fits "1"
     y:const()
     local chosen, other = op.Mul(x, b), op.Mul(op.Sub(1, b), c)
     local turned = op.Mul(op.Sub(b, 1), c)

@@ -74,7 +74,7 @@ local HIDING, LOWEST = -1e30, -3e37
 -- shows, a key that all of them show. (A row that sees none would weigh what was hidden least.)
 local FINITE = "scores between -1e13 and 1e13"
 local ABOVE = "scores between -9,900 and 1e13"
-local SEEN = "each query sees a key whose score, masks added, is above -9,900; no score is above 1e13, no mask adds more than 0"
+local SEEN = "each query sees a key whose score, masks added, is above -9,900; scores are below 1e13, masks add no more than 50"
 
 -- Whether all numbers of x are whole: they were no floats, or are what is left of 1.
 local function is_whole(x)

@@ -120,7 +120,7 @@ class Assume(runs.RunTest):
                 self.write("wrong.lua", BOLD.replace(old, new))
                 done = self.run_no("test", "wrong.lua")
                 self.assertIn(says, done.out)
-        self.write("wrong.lua", BOLD.replace('"y = Exp(x)", ', ""))
+        self.write("wrong.lua", BOLD.replace('"y = Exp(x)"', "rejected = 'no'"))
         self.run_bad(4, "test", "wrong.lua",
                      says="an example that assumes and is not rewritten")
 

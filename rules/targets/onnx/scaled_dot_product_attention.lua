@@ -124,6 +124,12 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1> (q, k, v)
         }]],
       "y = Attention <is_causal = 1> (q, k, v)", assumed = "no score is NaN or infinite" },
+    { "causal beside a mask of numbers", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[8,8] mask) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1> (q, k, v, mask)
+        }]],
+      rejected = "runtimes weigh later keys where a mask hides all earlier ones" },
     { "causal, of queries that may be one", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,S,16] q, float[2,4,T,16] k, float[2,4,T,16] v) => (float[2,4,S,16] y) {
