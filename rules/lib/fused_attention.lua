@@ -42,8 +42,8 @@ function fused.need_sizes(m)
     local size, want = m.mask:dim(-i), sizes[i]
     local several = type(want) == "number" and want ~= 1
     local fits = several or size == 1 or size == want
-    cut = cut or i == 2 and not fits and tostring(size):find "[^%w_]"
-    need(fits or i == 2 and cut, "the mask may be larger than the scores", m.mask)
+    need(fits or i == 2 and tostring(size):find "[^%w_]", "the mask may be larger than the scores", m.mask)
+    cut = cut or not fits
   end
   return cut
 end
