@@ -41,6 +41,10 @@ void print_found(const rewrite::Found& found) {
   fmt::print("{}: {} at {}\n", found.rule,
              found.rejection ? "turned down" : "fires",
              printable(found.graph->describe(found.root)));
+  for (const auto& [text, value] : found.assumptions) {
+    fmt::print("  assumed:   {}{}\n", printable(text),
+               value.empty() ? "" : " (" + printable(value) + ")");
+  }
   if (!found.rejection) return;
   fmt::print("  reason:    {}\n", printable(found.rejection->reason));
   if (found.rejection->value.empty()) return;

@@ -63,6 +63,12 @@ void add_rule_options(CLI::App* verb, Options& o) {
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
 }
 
+// What every verb takes that runs rules over models.
+void add_exact(CLI::App* verb, Options& o) {
+  verb->add_flag("--exact", o.exact,
+                 "leave out rewrites that rest on an assumption");
+}
+
 void add_run(Line& line) {
   Options& o = line.options;
   CLI::App* run = add_verb(line, cli::run, "run", "rewrite models with rules",
@@ -84,6 +90,7 @@ void add_run(Line& line) {
   run->add_option("--limit-time", o.limit_time, "seconds for the whole run")
       ->check(CLI::PositiveNumber);
   add_rule_options(run, o);
+  add_exact(run, o);
   run->add_option("--jobs", o.jobs, "models side by side; 1")
       ->check(CLI::Range(1, 256));
   run->add_flag("-q", o.quiet, "only warnings and errors");
@@ -104,6 +111,7 @@ void add_questions(Line& line) {
   match->add_option("--first", o.first, kFirst);
   match->add_flag("--json", o.json, "as JSON");
   add_rule_options(match, o);
+  add_exact(match, o);
 
   CLI::App* explain = add_verb(
       line, cli::explain, "explain",
@@ -117,6 +125,7 @@ void add_questions(Line& line) {
       ->expected(2, 3);
   explain->add_option("--first", o.first, kFirst);
   add_rule_options(explain, o);
+  add_exact(explain, o);
 
   CLI::App* coverage = add_verb(
       line, cli::coverage, "coverage",
@@ -129,6 +138,7 @@ void add_questions(Line& line) {
       ->check(CLI::Range(0.0, 100.0));
   coverage->add_flag("--json", o.json, "as JSON");
   add_rule_options(coverage, o);
+  add_exact(coverage, o);
 
   CLI::App* collectives = add_verb(
       line, cli::collectives, "collectives",
@@ -139,6 +149,7 @@ void add_questions(Line& line) {
             "sequence_parallel");
   collectives->add_flag("--json", o.json, "as JSON");
   add_rule_options(collectives, o);
+  add_exact(collectives, o);
 
   CLI::App* test =
       add_verb(line, cli::test, "test", "run the examples of rules",
@@ -159,6 +170,7 @@ void add_views(Line& line) {
   report->add_option("--first", o.first, kFirst);
   report->add_flag("--json", o.json, "as JSON");
   add_rule_options(report, o);
+  add_exact(report, o);
   CLI::App* print = add_verb(line, cli::print, "print", "a model as ONNX text",
                              "ruleengine print model.onnx");
   add_paths(print, o, "models");
@@ -169,6 +181,7 @@ void add_views(Line& line) {
   add_paths(code, o, "models");
   code->add_option("--first", o.first, kFirst);
   add_rule_options(code, o);
+  add_exact(code, o);
   CLI::App* build =
       add_verb(line, cli::build, "build",
                "make a model of such Lua; weights are the model's",
@@ -197,6 +210,7 @@ void add_draw(Line& line) {
                    "what would be more in one picture stays closed; 160")
       ->check(CLI::Range(std::uint64_t{4}, std::uint64_t{100'000}));
   add_rule_options(draw, o);
+  add_exact(draw, o);
 }
 
 // `explain RULE MODEL NODE`: the third word is a node, whatever it looks like,

@@ -25,6 +25,14 @@ Json to_json(const std::string& model, const rewrite::Found& found) {
                {"node", printable(found.graph->describe(found.root))},
                {"fires", !found.rejection.has_value()},
                {"nodes", std::move(nodes)}};
+  if (!found.assumptions.empty()) {
+    Json assumed = Json::array();
+    for (const auto& each : found.assumptions) {
+      assumed.push_back(
+          {{"text", printable(each.text)}, {"value", printable(each.value)}});
+    }
+    json["assumptions"] = std::move(assumed);
+  }
   if (found.rejection) {
     json["reason"] = printable(found.rejection->reason);
     json["value"] = printable(found.rejection->value);
@@ -34,6 +42,9 @@ Json to_json(const std::string& model, const rewrite::Found& found) {
 
 std::vector<std::string> to_row(const rewrite::Found& found) {
   std::string verdict = "fires";
+  for (const auto& each : found.assumptions) {
+    verdict += (verdict.ends_with("fires") ? ", assumed: " : "; ") + each.text;
+  }
   if (found.rejection) {
     verdict = "rejected: " + found.rejection->reason;
     if (!found.rejection->value.empty()) {

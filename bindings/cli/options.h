@@ -19,6 +19,7 @@ struct Options {
   std::int64_t opset = 0;  // 0: not given
   std::string report;
   std::string verify;  // "", "model" or "local"
+  bool exact = false;
   bool share_data = false;
   bool dry_run = false;
   std::uint64_t limit_rewrites = 1'000'000;

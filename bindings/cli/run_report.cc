@@ -68,6 +68,32 @@ std::string rejections(const rewrite::Report& report) {
   return text;
 }
 
+// How many rewrites of which rule rest on which assumption; with `verbose` at
+// which nodes.
+std::string assumptions(const rewrite::Report& report, bool verbose) {
+  std::vector<std::pair<std::string, std::string>> kinds;  // as they came
+  std::map<std::pair<std::string, std::string>, std::size_t> counts;
+  std::string places;
+  for (const auto& [rule, node, assumption] : report.assumptions) {
+    const auto& [text, value] = assumption;
+    if (++counts[{rule, text}] == 1) kinds.emplace_back(rule, text);
+    if (!verbose) continue;
+    places += fmt::format("{} at '{}': assumed: {}", rule, printable(node),
+                          printable(text));
+    if (!value.empty()) places += fmt::format(" ({})", printable(value));
+    places += "\n";
+  }
+  std::string text;
+  for (const auto& kind : kinds) {
+    const std::size_t count = counts[kind];
+    text += fmt::format("{} {} of {} {} on the assumption: {}\n", count,
+                        count == 1 ? "rewrite" : "rewrites", kind.first,
+                        count == 1 ? "rests" : "rest", printable(kind.second));
+  }
+  if (!text.empty()) text += "`--exact` leaves these out\n";
+  return places + text;
+}
+
 std::string counted_rules(std::size_t count) {
   return fmt::format("{} {}", count, count == 1 ? "rule" : "rules");
 }
@@ -129,6 +155,12 @@ Json to_json(const RunReport& report) {
                         {"node", clean(w.node)},
                         {"message", clean(w.message)}});
   }
+  Json assumed = Json::array();
+  for (const rewrite::Assumed& each : report.engine.assumptions) {
+    assumed.push_back({{"rule", each.rule},
+                       {"node", clean(each.node)},
+                       {"text", clean(each.assumption.text)}});
+  }
   Json json = {{"tool", "ruleengine"},
                {"version", kVersion},
                {"model", clean(report.model)},
@@ -140,6 +172,7 @@ Json to_json(const RunReport& report) {
                {"ops_after", report.ops_after},
                {"rules", std::move(rules)},
                {"warnings", std::move(warnings)},
+               {"assumptions", std::move(assumed)},
                {"seconds",
                 {{"load", report.load_seconds},
                  {"match", report.engine.match_seconds},
@@ -167,6 +200,7 @@ std::string summary(const RunReport& report, bool verbose) {
   }
   std::string text = rows.size() > 1 ? table(rows) : std::string();
   if (verbose) text += rejections(report.engine);
+  text += assumptions(report.engine, verbose);
   if (silent > 0) text += counted_rules(silent) + " matched nowhere\n";
   text += absent_rules(report.absent);
   text += next_step(report, verbose);

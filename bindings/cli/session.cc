@@ -182,6 +182,7 @@ rewrite::Options engine_options(const Options& options) {
   engine.limits.nodes = (options.limit_memory << 20) / kNodeBytes;
   if (options.limit_time > 0) engine.limits.seconds = options.limit_time;
   engine.limits.start = options.started;
+  engine.exact = options.exact;
   engine.facts = [](ir::Graph& graph) {
     return std::make_unique<analysis::Inference>(graph);
   };

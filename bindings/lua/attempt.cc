@@ -43,8 +43,8 @@ bool check_call(Runtime& rt, lua_State* state) {
                 kind_of(state, 2)) != kFailed;
   }
   if (session.edit->empty()) return true;
-  return fail(rt, "the pass built something before an `attempt`", {}, {},
-              "what it builds belongs inside, `op` and all") != kFailed;
+  return fail(rt, "the pass built or assumed something before an `attempt`", {}, {},
+              "what it does belongs inside, `op` and all") != kFailed;
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_CASE("mistakes") {
   CHECK(of_each("attempt(n, function() end)").pass().what() ==
         "an `attempt` inside of another");
   CHECK(of_each("", "op.Abs(graph.inputs[1])").pass().what() ==
-        "the pass built something before an `attempt`");
+        "the pass built or assumed something before an `attempt`");
   RuleRunner nothing(
       "pass = function(graph) attempt(graph:nodes 'Relu'[1]) end", kModel);
   CHECK(nothing.pass().what() == "`attempt` wants what to do");

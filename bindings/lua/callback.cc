@@ -16,6 +16,7 @@ SessionScope::SessionScope(Runtime& rt, const SessionStart& start)
   session.edit = start.edit;
   session.transactions = start.transactions;
   session.warnings = start.warnings;
+  session.assumed = start.assumed;
   session.epochs.push_back(epoch_);
 }
 

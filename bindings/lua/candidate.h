@@ -5,7 +5,9 @@
 #define RULEENGINE_BINDINGS_LUA_CANDIDATE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "bindings/lua/rule_file.h"
 #include "core/match/match.h"
@@ -22,10 +24,14 @@ class LuaCandidate final : public rewrite::Candidate {
 
   const std::string& key() const override { return key_; }
   std::string& mutable_key() { return key_; }
+  std::span<const rewrite::Assumption> assumptions() const override {
+    return assumed;
+  }
 
   const match::Match match;
   std::uint64_t epoch = 0;   // of the handles that `where` put onto m
   FunctionRef computed = 0;  // the table of what `where` put onto m
+  std::vector<rewrite::Assumption> assumed;
 
  private:
   Sandbox& sandbox_;

@@ -68,6 +68,13 @@ bool warned_with(const rewrite::Report& report, const std::string& text) {
   return false;
 }
 
+bool assumed_with(const rewrite::Report& report, const std::string& text) {
+  for (const rewrite::Assumed& each : report.assumptions) {
+    if (each.assumption.text.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
 // One example of one rule.
 class Run {
  public:
@@ -190,6 +197,14 @@ class Run {
       return say_why(report, out);
     } else if (!example_.warned && !report.warnings.empty()) {
       say(out, Verdict::kNoisy, "warned: " + report.warnings[0].message);
+    } else if (example_.assumed && fired(report) &&
+               !assumed_with(report, *example_.assumed)) {
+      say(out, Verdict::kMissing,
+          "no rewrite assumes '" + *example_.assumed + "'");
+    } else if (!example_.assumed && !report.assumptions.empty()) {
+      say(out, Verdict::kNoisy,
+          "it assumes '" + report.assumptions[0].assumption.text +
+              "', and `assumed` does not say so");
     } else if (example_.after) {
       return judge_after(report, out);
     } else if (fired(report)) {

@@ -173,7 +173,8 @@ Result<rewrite::Rule::Filtered> LuaRule::filter(
                                 .frame = &frame_,
                                 .graph = &graph,
                                 .facts = &facts,
-                                .warnings = &warnings});
+                                .warnings = &warnings,
+                                .assumed = &candidate->assumed});
   candidate->epoch = scope.epoch();
   rt.session.members.push_back({&candidate->match, &candidate->computed});
   Result<Ended> ended = run_where();

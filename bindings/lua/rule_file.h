@@ -55,6 +55,7 @@ struct Example {
   std::optional<std::string> after;     // node list
   std::optional<std::string> rejected;  // the reason
   std::optional<std::string> warned;    // a substring of a warning
+  std::optional<std::string> assumed;   // a substring of an assumption
   std::string file;  // where `before` came from, if from a file
   int line = 0;
   std::map<std::string, OptionValue> options;  // of this example alone

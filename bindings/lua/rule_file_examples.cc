@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxExampleFile = std::size_t{4} << 20;
 constexpr int kMaxExamples = 10'000;
-constexpr std::array kKeys = {"file", "options", "rejected", "warned"};
+constexpr std::array kKeys = {"assumed", "file", "options", "rejected",
+                              "warned"};
 
 // One example at the top of the stack.
 class ExampleReader {
@@ -42,6 +43,7 @@ class ExampleReader {
     example.after = text(place, "the nodes after");
     example.rejected = text("rejected");
     example.warned = text("warned");
+    example.assumed = text("assumed");
     if (lua_objlen(state_, -1) > static_cast<std::size_t>(place)) {
       fail("an example with too many texts", "{title, before, after}");
     }
@@ -119,6 +121,9 @@ class ExampleReader {
     }
     if (after && rejected) {
       fail("an example that is rewritten and rejected", "one of them");
+    }
+    if (example.assumed && !after) {
+      fail("an example that assumes and is not rewritten", "the nodes after");
     }
   }
 

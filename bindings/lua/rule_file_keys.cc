@@ -285,6 +285,7 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   // A lib may hold a `need` of its own.
   rule.unconditional = rule.where == 0 && rule.together == 0 &&
                        rule.when == 0 && !table.scan.mentions("need") &&
+                       !table.scan.mentions("assume") &&
                        !table.scan.mentions("lib");
   check_callbacks(keys, rule, match != 0, replace != 0);
   if (match != 0) read_pattern(state, table, match, replace, rule);

@@ -26,6 +26,7 @@ struct Attempted {
   std::optional<rewrite::Rejection> rejection;
   std::optional<Diagnostic> error;
   std::vector<rewrite::Warning> warnings;
+  std::vector<rewrite::Assumption> assumptions;  // of what fired
 
   std::string reason() const { return rejection ? rejection->reason : ""; }
   std::string what() const { return error ? error->what : ""; }
@@ -137,6 +138,9 @@ class RuleRunner {
         why = current->commit();
       }
       out.fired = out.fired || current->changed();
+      for (const auto& each : current->assumptions()) {
+        if (!why) out.assumptions.push_back(each);
+      }
       if (!out.rejection) out.rejection = std::move(why);
       open();
       return {};
@@ -171,6 +175,10 @@ class RuleRunner {
     edit.remove_dead(consumed);
     out.rejection = edit.commit();
     out.fired = !out.rejection;
+    for (const rewrite::Candidate* each : pointers) {
+      for (const auto& a : each->assumptions()) out.assumptions.push_back(a);
+    }
+    for (const auto& a : edit.assumptions()) out.assumptions.push_back(a);
   }
 
   RuleFolder folder_;

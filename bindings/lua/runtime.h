@@ -57,6 +57,7 @@ struct Session {
   rewrite::Edit* edit = nullptr;  // only where something may be built
   rewrite::Transactions* transactions = nullptr;  // of a pass
   std::vector<rewrite::Warning>* warnings = nullptr;
+  std::vector<rewrite::Assumption>* assumed = nullptr;  // without an edit
   std::vector<Member> members;
   // Handles carry the epoch they were made in; these are alive. Ascending, the
   // last one is the session's own.

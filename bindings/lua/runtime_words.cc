@@ -1,5 +1,7 @@
 #include "bindings/lua/runtime_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -150,6 +152,41 @@ int refuse(Runtime& rt, lua_State* state) {
   return 0;
 }
 
+// A rule that says more says something else for each match, which is what
+// culprits are for; and what is said is kept.
+constexpr std::size_t kMostAssumed = 16, kLongestAssumption = 200;
+
+// What an assumption is put next to: those of the match, or of the transaction.
+std::size_t count_assumed(const Session& session) {
+  return session.edit != nullptr ? session.edit->assumptions().size()
+                                 : session.assumed->size();
+}
+
+// assume(text, culprit): the match holds where the text does.
+int assume(Runtime& rt, lua_State* state) {
+  if (!check_stage(rt, "assume", false)) return kFailed;
+  const auto text = string_at(state, 1);
+  if (!text || text->empty() || text->size() > kLongestAssumption) {
+    return fail(rt, "`assume` wants a short sentence",
+                "a string such as \"scores above -9,900\"",
+                text && !text->empty()
+                    ? fmt::format("{} bytes", text->size())
+                    : kind_of(state, 1));
+  }
+  rewrite::Assumption one{printable(*text), {}};
+  if (!describe_culprit(rt, state, 2, one.value)) return kFailed;
+  Session& session = rt.session;
+  if (session.edit != nullptr) {
+    session.edit->assume(std::move(one));
+  } else {
+    rewrite::add_assumption(*session.assumed, std::move(one));
+  }
+  if (count_assumed(session) <= kMostAssumed) return 0;
+  return fail(rt, "`assume` says something else each time",
+              fmt::format("at most {} assumptions of a match", kMostAssumed),
+              {}, "what changes is the culprit, not the sentence");
+}
+
 }  // namespace
 
 void install_runtime_words(lua_State* state) {
@@ -158,6 +195,8 @@ void install_runtime_words(lua_State* state) {
   lua_setfield(state, -2, "need");
   push_function(state, rt, entry<refuse>);
   lua_setfield(state, -2, "refuse");
+  push_function(state, rt, entry<assume>);
+  lua_setfield(state, -2, "assume");
   install_float_word(state);
   push_function(state, rt, entry<attempt>);
   lua_setfield(state, -2, "attempt");

@@ -1,5 +1,5 @@
 // Runtime words: the words that `where`, `rewrite` and the other callbacks see
-// beside the sandbox's: need, refuse, attempt, float. They are words of every
+// beside the sandbox's: need, refuse, assume, attempt, float. They are words of every
 // rule file, and all but the last say so when they are used while it is being
 // loaded.
 #ifndef RULEENGINE_BINDINGS_LUA_RUNTIME_WORDS_H_

@@ -132,6 +132,7 @@ class Driver {
         out.warnings.push_back({"", "", std::move(text)});
       }
     }
+    out.assumptions = std::move(state_.assumed);
     out.match_seconds = state_.match_seconds;
     return out;
   }

@@ -41,6 +41,12 @@ struct Rejected {
   std::string node, reason, value;  // node "": of a pass, the whole graph
 };
 
+// An assumption that a kept rewrite rests on; of a group, one for each member.
+struct Assumed {
+  std::string rule, node;  // node as in Rejected
+  Assumption assumption;
+};
+
 struct RuleReport {
   std::string name, file;
   Phase phase = Phase::kCanonical;
@@ -57,11 +63,14 @@ struct RuleReport {
 struct Report {
   std::vector<RuleReport> rules;
   std::vector<Warning> warnings;  // once per rule, node and reason
+  std::vector<Assumed> assumptions;  // in the order of the rewrites
   double match_seconds = 0, rewrite_seconds = 0;
 };
 
 struct Options {
   Limits limits;
+  // Rewrites that rest on an assumption are rejected.
+  bool exact = false;
   // Makes the Facts of one graph (core/analysis; injected, so that tests can
   // do without).
   std::function<std::unique_ptr<ir::Facts>(ir::Graph&)> facts;
@@ -87,6 +96,7 @@ struct Found {
   ir::NodeId root;
   // `where`, `rewrite` or the check of what it built said no.
   std::optional<Rejection> rejection;
+  std::vector<Assumption> assumptions;  // that it rests on, where it fires
   // What else the rewrite takes away: nodes that nothing reads any more. With
   // `together` those of the whole group.
   std::vector<ir::NodeId> dead;

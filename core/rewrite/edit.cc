@@ -136,14 +136,28 @@ void Edit::undo() {
 }
 
 bool Edit::empty() const {
-  return journal_->log.size() == 0 && !journal_->failure;
+  return journal_->log.size() == 0 && !journal_->failure &&
+         journal_->assumptions.empty();
 }
 
 bool Edit::changed() const { return journal_->changed; }
 
+void Edit::assume(Assumption assumption) {
+  add_assumption(journal_->assumptions, std::move(assumption));
+}
+std::span<const Assumption> Edit::assumptions() const {
+  return journal_->assumptions;
+}
+
 std::span<const ir::NodeId> Edit::touched() const { return journal_->touched; }
 std::span<const ir::NodeId> Edit::added() const { return journal_->added; }
 std::span<const ir::NodeId> Edit::removed() const { return journal_->removed; }
+
+void add_assumption(std::vector<Assumption>& all, Assumption one) {
+  if (std::ranges::find(all, one.text, &Assumption::text) == all.end()) {
+    all.push_back(std::move(one));
+  }
+}
 
 std::string describe(const ir::Graph& graph, ir::Facts& facts,
                      ir::ValueId value) {

@@ -29,6 +29,16 @@ struct Rejection {
   std::string value;   // the culprit: "'k' float[2,B,8]"; may be ""
 };
 
+// What a rewrite needs beyond what the graph proves; it holds if this does.
+struct Assumption {
+  std::string text;   // "scores above -9,900"
+  std::string value;  // what it speaks of, as in a Rejection
+
+  bool operator==(const Assumption&) const = default;
+};
+// One more, unless its text is there already.
+void add_assumption(std::vector<Assumption>& all, Assumption one);
+
 // Where new nodes come from; written into the saved model's metadata as
 // ruleengine.rule ("attention/compose_...") and ruleengine.from.
 struct Provenance {
@@ -112,6 +122,10 @@ class Edit {
   void replace_input(ir::NodeId node, std::uint32_t input,
                      ir::ValueId new_value);
 
+  // What it does holds only if this does.
+  void assume(Assumption assumption);
+  std::span<const Assumption> assumptions() const;
+
   // Removes what nothing reads any more, starting from the nodes in `roots`,
   // those of this edit and those that lost a reader, and going up; initializers
   // that lost their last reader go too.
@@ -123,7 +137,7 @@ class Edit {
   std::optional<Rejection> rehearse();
   void undo();
 
-  // Nothing was built or changed so far.
+  // Nothing was built, changed or assumed so far.
   bool empty() const;
   // False after a commit that found nothing changed and left no trace.
   bool changed() const;

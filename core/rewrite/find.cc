@@ -86,6 +86,10 @@ class Finder {
       return {};
     }
     auto candidate = std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
+    if (auto too_much = state_.too_much(candidate->assumptions())) {
+      add(run, match, rule, std::move(too_much));
+      return {};
+    }
     if (!state_.rules[rule]->groups()) {
       Candidate* const one = candidate.get();
       return rehearse(run, rule, {&one, 1}, {&its, 1});
@@ -133,6 +137,7 @@ class Finder {
     auto rejection = state_.rules[rule]->apply(candidates, edit);
     if (!rejection) return rejection.error();
     std::vector<ir::NodeId> dead;
+    if (!*rejection) *rejection = state_.too_much(edit.assumptions());
     if (!*rejection) {
       edit.remove_dead(consumed);
       dead = dead_in(edit, consumed);
@@ -140,7 +145,13 @@ class Finder {
       if (!*rejection) *rejection = edit.rehearse();
     }
     edit.undo();
-    for (const match::Match* m : matches) add(run, *m, rule, *rejection, dead);
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      add(run, *matches[i], rule, *rejection, dead);
+      if (*rejection) continue;
+      std::vector<Assumption>& all = out_.back().assumptions;
+      for (const Assumption& a : candidates[i]->assumptions()) all.push_back(a);
+      for (const Assumption& a : edit.assumptions()) add_assumption(all, a);
+    }
     return {};
   }
 
@@ -166,6 +177,7 @@ class Finder {
                     &run.graph,
                     match.root,
                     std::move(rejection),
+                    {},
                     std::move(dead)});
   }
 

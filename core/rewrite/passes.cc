@@ -31,6 +31,7 @@ class Sweep::Passing final : public Transactions {
   Status end(NodeId node, std::optional<Rejection> rejection) override {
     const std::string label =
         node ? node_label(sweep_.graph_, node) : std::string();
+    if (!rejection) rejection = sweep_.state_.too_much(edit_->assumptions());
     if (!rejection) {
       edit_->remove_dead({});
       rejection = edit_->commit();
@@ -42,6 +43,9 @@ class Sweep::Passing final : public Transactions {
     } else if (edit_->changed()) {
       changed_ = true;
       status = sweep_.note(rule_, *edit_, {}, {}, 1);
+      if (status) {
+        status = sweep_.state_.assume(rule_, label, edit_->assumptions());
+      }
     }
     open();
     return status ? sweep_.state_.options.limits.check_time() : status;

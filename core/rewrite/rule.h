@@ -38,6 +38,8 @@ class Candidate {
   virtual ~Candidate() = default;
   // The key of `together`; equal keys go together. Empty without `together`.
   virtual const std::string& key() const = 0;
+  // What `where` and `together` assumed.
+  virtual std::span<const Assumption> assumptions() const { return {}; }
 };
 
 struct Warning {

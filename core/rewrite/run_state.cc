@@ -97,6 +97,21 @@ Status RunState::count(std::uint32_t rule, std::size_t matches,
   return d;
 }
 
+// What is kept of them is counted like nodes.
+Status RunState::assume(std::uint32_t rule, const std::string& node,
+                        std::span<const Assumption> all) {
+  for (const Assumption& each : all) {
+    assumed.push_back({rules[rule]->name(), node, each});
+  }
+  return all.empty() ? Status() : check_built(rule, all.size());
+}
+
+std::optional<Rejection> RunState::too_much(
+    std::span<const Assumption> all) const {
+  if (!options.exact || all.empty()) return std::nullopt;
+  return Rejection{"it rests on an assumption: " + all[0].text, all[0].value};
+}
+
 namespace {
 
 std::string what_of(const std::vector<std::string>& names, bool repeats) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -66,12 +67,18 @@ class RunState {
   std::vector<double> seconds_of;          // by rule
   std::vector<bool> took_part;             // by rule
   double match_seconds = 0;
+  std::vector<Assumed> assumed;  // by kept rewrites
 
   // Time and work so far; kLimit when the time is over. Cheap.
   Status tick(std::uint64_t left);
   // A rewrite of `rule`, of so many matches, was kept and built so many nodes:
   // limits.
   Status count(std::uint32_t rule, std::size_t matches, std::size_t nodes);
+  // A kept rewrite of `rule` at `node` rests on these.
+  Status assume(std::uint32_t rule, const std::string& node,
+                std::span<const Assumption> all);
+  // Why a rewrite that rests on these is not to be, if it is not.
+  std::optional<Rejection> too_much(std::span<const Assumption> all) const;
   Diagnostic circle(const GraphRun& run, const Lineage::Circle& circle) const;
   // Rules that go on for ever without one node to tell of: those that rewrote
   // since `then`.

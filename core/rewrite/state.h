@@ -75,6 +75,7 @@ struct EditState {
   std::unordered_set<ir::ValueId> has_stem;
   std::vector<std::pair<ir::NodeId, ir::NodeId>> likes;  // new, model
   std::optional<Rejection> failure;  // met where none could be returned
+  std::vector<Assumption> assumptions;
   bool done = false;
   bool changed = false;
   SmallVector<ir::NodeId, 16> touched;

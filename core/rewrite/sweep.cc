@@ -229,7 +229,12 @@ Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
                       std::move(*rejection));
     return std::unique_ptr<Candidate>();
   }
-  return std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
+  auto candidate = std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
+  auto too_much = state_.too_much(candidate->assumptions());
+  if (!too_much) return candidate;
+  if (state_.rules[rule]->groups()) ++standing_->of[rule].matches;
+  standing_->reject(rule, node_label(graph_, match.root), std::move(*too_much));
+  return std::unique_ptr<Candidate>();
 }
 
 Result<bool> Sweep::apply(std::uint32_t rule,
@@ -239,11 +244,18 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   const auto consumed = consumed_by(matches);
   const NodeId root = matches[0]->root;
   const std::string label = node_label(graph_, root);
+  std::vector<std::string> labels;  // of those that assumed something
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (candidates[i]->assumptions().empty()) continue;
+    labels.resize(i + 1);
+    labels[i] = node_label(graph_, matches[i]->root);
+  }
   const auto context = context_of(matches, consumed);
   const auto integers = integers_in(run_, matches);
   Edit edit = open_edit(run_, r, matches, consumed, context);
   auto rejection = r.apply(candidates, edit);
   if (!rejection) return rejection.error();
+  if (!*rejection) *rejection = state_.too_much(edit.assumptions());
   if (!*rejection) {
     edit.remove_dead(consumed);
     *rejection = loses_integers(graph_, integers, {});
@@ -254,9 +266,12 @@ Result<bool> Sweep::apply(std::uint32_t rule,
     return false;
   }
   if (!edit.changed()) return false;
-  if (Status s = note(rule, edit, root, consumed, matches.size()); !s) {
-    return s.error();
+  Status status = note(rule, edit, root, consumed, matches.size());
+  for (std::size_t i = 0; status && i < labels.size(); ++i) {
+    status = state_.assume(rule, labels[i], candidates[i]->assumptions());
   }
+  if (status) status = state_.assume(rule, label, edit.assumptions());
+  if (!status) return status.error();
   return true;
 }
 

@@ -198,6 +198,8 @@ class TestRule : public Rule {
                                            Edit&)>
         rewrite;
     std::function<std::string(const Match&, ir::Graph&)> key;
+    // What `where` assumes.
+    std::function<std::vector<Assumption>(const Match&, ir::Graph&)> assumes;
     std::function<bool(Edit&)> pass;
     std::function<Status(Transactions&)> transactions;  // for `pass`
     Phase phase = Phase::kCanonical;
@@ -231,6 +233,7 @@ class TestRule : public Rule {
     auto made = std::make_unique<Made>();
     made->match = match;
     if (parts_.key) made->text = parts_.key(match, graph);
+    if (parts_.assumes) made->assumed = parts_.assumes(match, graph);
     return Filtered(std::move(made));
   }
 
@@ -255,8 +258,10 @@ class TestRule : public Rule {
  private:
   struct Made : Candidate {
     const std::string& key() const override { return text; }
+    std::span<const Assumption> assumptions() const override { return assumed; }
     Match match;
     std::string text;
+    std::vector<Assumption> assumed;
   };
 
   Parts parts_;

@@ -138,7 +138,8 @@ return rule {
         u = Mul(t, c)
         w = Add(u, n)
         mask = Max(w, lowest)
-        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, mask)]] },
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, mask)]],
+      assumed = "scores between -1e13 and 1e13" },
     { "zeros where the mask hides, after the softmax too", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,1,8] hide) => (float[2,4,8,16] y)
         <float fill = {-1e9}, float zero = {0.0}> {
@@ -150,7 +151,8 @@ return rule {
           y = MatMul(z, v)
         }]],
       [[keep = Not(hide)
-        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, keep)]] },
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, keep)]],
+      assumed = "scores between -9,900 and 1e13" },
     { "a mask of -1e9 and no other", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,1,8] keep) => (float[2,4,8,16] y)
         <float fill = {-1e9}> {
@@ -163,7 +165,29 @@ return rule {
       [[zero = Constant <value = float {0.0}> ()
         hiding = Constant <value = float {-1e30}> ()
         mask = Where(keep, zero, hiding)
-        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]] },
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]],
+      assumed = "scores between -9,900 and 1e13" },
+    { "GPT-2 as it was exported of old: a causal choice of -1e4, and as much is added where a token is padding", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[1,1,8,8] causal, float[2,1,1,8] seen)
+          => (float[2,4,8,16] y) <float c = {8.0}, float fill = {-1e4}, float one = {1.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          d = Div(s, c)
+          w = Where(causal, d, fill)
+          u = Sub(one, seen)
+          n = Mul(u, fill)
+          a = Add(w, n)
+          p = Softmax <axis = -1> (a)
+          y = MatMul(p, v)
+        }]],
+      [[u = Sub(one, seen)
+        n = Mul(u, fill)
+        zero = Constant <value = float {0.0}> ()
+        hiding = Constant <value = float {-1e30}> ()
+        m = Where(causal, zero, hiding)
+        mask = Add(m, n)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.125> (q, k, v, mask)]],
+      assumed = "each query sees a key whose score, masks added, is above -9,900" },
     { "attention between channels, of images of any size", [[
         (float[2,4,8,N] q, float[2,4,8,N] k, float[2,4,8,N] v) => (float[2,4,8,N] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)
@@ -197,7 +221,7 @@ return rule {
         kf = Cast <to = 1> (k)
         vf = Cast <to = 1> (v)
         yf = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (qf, kf, vf, m)
-        y = Cast <to = 10> (yf)]] },
+        y = Cast <to = 10> (yf)]], assumed = "no product of a query and a key is beyond 65,504" },
     { "a sink for each head", [[
         (float[2,4,8,16] q, float[2,4,6,16] k, float[2,4,6,16] v, float[2,1,1,6] m, float[1,4,1,1] sink)
           => (float[2,4,8,16] y)
@@ -331,7 +355,7 @@ return rule {
           y = MatMul(p, v)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, m)" },
-    { "a finite guard beside a finite mask: what both hide weighs something in the guard alone", [[
+    { "a finite guard beside a finite mask: what both hide weighs something in the guard alone, where a query sees nothing", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] keep, bool[8,8] hide) => (float[2,4,8,16] y)
         <float fill = {-3e38}, float zero = {0.0}> {
           kt = Transpose <perm = [0,1,3,2]> (k)
@@ -342,7 +366,14 @@ return rule {
           z = Where(hide, zero, p)
           y = MatMul(z, v)
         }]],
-      rejected = "the fill of the mask is too small beside another mask" },
+      [[fill2 = Constant <value = float {-3e38}> ()
+        zero2 = Constant <value = float {0.0}> ()
+        m = Where(keep, zero2, fill2)
+        shown = Not(hide)
+        never = Constant <value = float {-inf}> ()
+        mask = Where(shown, m, never)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]],
+      assumed = "each query sees a key whose score, masks added, is above -9,900" },
     { "a finite guard beside scores of positions, which hide nothing", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[16,8] r, bool[8,8] hide) => (float[2,4,8,16] y)
         <float fill = {-3e38}, float zero = {0.0}> {
@@ -357,9 +388,10 @@ return rule {
         }]],
       [[b = MatMul(q, r)
         shown = Not(hide)
-        ninf = Constant <value = float {-inf}> ()
-        bias = Where(shown, b, ninf)
-        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, bias)]] },
+        never = Constant <value = float {-inf}> ()
+        mask = Where(shown, b, never)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]],
+      assumed = "scores between -1e13 and 1e13" },
     { "a scale of run time", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float c) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)

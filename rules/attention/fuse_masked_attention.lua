@@ -22,6 +22,7 @@ return rule {
 
   where = function(m)
     m.factor = attention.need_float(attention.factor(m.scale, m.divided), m.q)
+    attention.need_halves(m.q, m.q.dtype, m.factor)
     masking.need_mask(m.mask, {m.T, m.S, m.H, m.B})
     local literal = m.options.literal_divisor
     if literal then

@@ -22,6 +22,21 @@ local function holds_infinity(x, steps)
   return false
 end
 
+-- What may stand between scores and their softmax, and between probabilities and their product with values.
+local BETWEEN = { Add = true, Cast = true, Clip = true, Concat = true, Div = true, Dropout = true, Identity = true,
+  Max = true, Mul = true, Pad = true, Slice = true, Sub = true, Where = true }
+
+-- Whether such an op, or attention, reads y, not too many steps and branches from here.
+local function leads_to(op, y, steps)
+  if #y.users > 4 then return false end
+  for _, user in ipairs(y.users) do
+    if user.op == op or user.domain == "ruleengine" then return true end
+    local goes_on = steps > 0 and (BETWEEN[user.op] or elements.moves(user))
+    if goes_on and leads_to(op, user.outputs[1], steps - 1) then return true end
+  end
+  return false
+end
+
 -- The number that stands in y where b is 0; where b is 1, y is 0.
 local function only_number(b, y)
   local ones, numbers = b:constant(), y:constant()
@@ -39,23 +54,32 @@ return rule {
     x b + c (1 - b)   =>   Where(b, x, c)                    b: zeros and ones
     softmax(x) b      =>   Where(b, softmax(x), 0)
 
-    How masks were written before there was Where; what is added may be a constant.]],
+    How masks were written before there was Where; what is added may be a constant. A product with 0 hides no number that
+    is none, so that this is for scores and probabilities alone.]],
   phase = "canonical",
 
   match = function(op, x, b, c, y)
-    c:fits "1"
     y:const()
     local chosen, other = op.Mul(x, b), op.Mul(op.Sub(1, b), c)
     local turned = op.Mul(op.Sub(b, 1), c)
-    return either(op.Add(chosen, other), op.Sub(chosen, turned), op.Sub(chosen, other):as "less",
-      op.Add(chosen, turned):as "less", function() b:const "... _ _"; return op.Add(chosen, y) end,
-      op.Mul(op.Softmax{x, axis = -1}:as "softmax", b))
+    return either(op.Add(chosen, other):as "more", op.Sub(chosen, turned):as "more", op.Sub(chosen, other):as "less",
+      op.Add(chosen, turned):as "less", function() b:const "... _ _"; return op.Add(chosen, y):as "more" end,
+      op.Mul(op.Softmax{x, axis = -1}:as "softmax", b):as "weights")
   end,
 
   where = function(m)
     need(is_choice(m.b), "they are not known to be zeros and ones", m.b)
     need(not holds_infinity(m.x, 5), "some of it is -inf, and 0 times that is not a number", m.x)
     m.number = m.y and only_number(m.b, m.y)
+    if m.softmax then
+      need(leads_to("MatMul", m.weights.outputs[1], 4), "they weigh nothing", m.b)
+      assume("no probability is NaN", m.x)
+      return
+    end
+    need(leads_to("Softmax", (m.more or m.less).outputs[1], 6), "they are no scores", m.x)
+    local number = m.number or need(m.c:scalar(), "the other number is not a constant", m.c)
+    need(m.y or number - number == 0, "the other number is infinite, and 0 times that is not a number", m.c)
+    assume("no score is NaN or infinite", m.x)
   end,
 
   rewrite = function(op, m)
@@ -73,30 +97,64 @@ return rule {
           a = Mul(x, b)
           d = Sub(one, b)
           e = Mul(d, c)
-          y = Sub(a, e)
+          s = Sub(a, e)
+          y = Softmax <axis = -1> (s)
         }]],
       [[p = Slice(t, from, n, axis)
         b = Expand(p, wide)
         shown = Cast <to = 9> (b)
         low = Constant <value = float {-10000.0}> ()
-        y = Where(shown, x, low)]] },
+        s = Where(shown, x, low)
+        y = Softmax <axis = -1> (s)]], assumed = "no score is NaN or infinite" },
     { "what is added is a constant", [[
         (float[2,3] x) => (float[2,3] y) <float[1,3] b = {1.0,0.0,1.0}, float[1,3] c = {0.0,-9.0,0.0}> {
           a = Mul(b, x)
-          y = Add(c, a)
+          s = Add(c, a)
+          y = Softmax <axis = -1> (s)
         }]],
-      "shown = Constant <value = bool[1,3] {1,0,1}> () low = Constant <value = float {-9.0}> () y = Where(shown, x, low)" },
+      [[shown = Constant <value = bool[1,3] {1,0,1}> ()
+        low = Constant <value = float {-9.0}> ()
+        s = Where(shown, x, low)
+        y = Softmax <axis = -1> (s)]], assumed = "no score is NaN or infinite" },
     { "probabilities", [[
-        (float[2,3] x, bool[3] b) => (float[2,3] y) {
+        (float[2,3] x, bool[3] b, float[3,4] v) => (float[2,4] y) {
           p = Softmax <axis = -1> (x)
           f = Cast <to = 1> (b)
-          y = Mul(p, f)
+          w = Mul(p, f)
+          y = MatMul(w, v)
         }]],
       [[p = Softmax <axis = -1> (x)
         f = Cast <to = 1> (b)
         c = Cast <to = 9> (f)
         zero = Constant <value = float {0.0}> ()
-        y = Where(c, p, zero)]] },
+        w = Where(c, p, zero)
+        y = MatMul(w, v)]], assumed = "no probability is NaN" },
+    { "numbers that are no scores: 0 times NaN is NaN", [[
+        (float[2,3] x, bool[2,3] k) => (float[2,3] y) <float one = {1.0}, float c = {-10000.0}> {
+          b = Cast <to = 1> (k)
+          a = Mul(x, b)
+          d = Sub(one, b)
+          e = Mul(d, c)
+          y = Add(a, e)
+        }]],
+      rejected = "they are no scores" },
+    { "probabilities that weigh nothing", [[
+        (float[2,3] x, bool[3] b) => (float[2,3] y) {
+          p = Softmax <axis = -1> (x)
+          f = Cast <to = 1> (b)
+          y = Mul(p, f)
+        }]],
+      rejected = "they weigh nothing" },
+    { "-inf, which is taken from all", [[
+        (float[2,3] x, bool[2,3] k) => (float[2,3] y) <float one = {1.0}, float c = {-inf}> {
+          b = Cast <to = 1> (k)
+          a = Mul(x, b)
+          d = Sub(one, b)
+          e = Mul(d, c)
+          s = Add(a, e)
+          y = Softmax <axis = -1> (s)
+        }]],
+      rejected = "the other number is infinite" },
     { "a scale and a shift", [[
         (float[2,3] x) => (float[2,3] y) <float[1,3] b = {1.0,0.0,1.0}, float[1,3] c = {0.0,-9.0,1.0}> {
           a = Mul(b, x)

@@ -1,4 +1,15 @@
 --- Say a softmax that is written out as what it is.
+
+-- Whether the largest of each row was taken away from x: no exponential overflows, and not all are lost.
+local function is_centred(x)
+  local node = x.producer
+  local largest = node and node.op == "Sub" and node.inputs[2].producer
+  if largest and largest.op == "Unsqueeze" then largest = largest.inputs[1].producer end
+  if not largest or largest.op ~= "ReduceMax" or largest.inputs[1] ~= node.inputs[1] then return false end
+  local axes = largest.inputs[2] and largest.inputs[2]:constant()
+  return axes and #axes == 1 and (axes[1] == -1 or axes[1] + 1 == x:rank())
+end
+
 return rule {
   doc = [[
     exp(x) / sum(exp(x)), exp(log_softmax(x)), exp(x - log(sum(exp(x))))   =>   Softmax(x)     over the last axis
@@ -7,7 +18,7 @@ return rule {
 
   match = function(op, x, v, axes)
     local e = op.Exp(x)
-    local sum = either(op.ReduceSum(e, axes),
+    local sum = either(op.ReduceSum(e, axes):as "sum",
       op.Unsqueeze(op.ReduceSum{e, axes, attrs = any}, any):shape "... 1":as "unsqueezed")
     local inverse = op.Reciprocal(sum)
     local product = op.MatMul(e, v)
@@ -23,6 +34,10 @@ return rule {
     need(#axes == 1 and (axes[1] == -1 or axes[1] + 1 == m.x:rank()), "the sum is not over the last axis", m.axes)
     need(not m.unsqueezed or m.unsqueezed.outputs[1]:rank() == m.x:rank(), "the sum lies along other axes", m.x)
     need(not m.v or (m.v:rank() or 0) > 1, "the values are no matrix", m.v)
+    if (m.sum or m.unsqueezed) and not is_centred(m.x) then
+      need(not m.x:type "float16", "the sum of halves may overflow", m.x)
+      assume("scores between -60 and 60", m.x)
+    end
   end,
 
   rewrite = function(op, m)
@@ -37,7 +52,24 @@ return rule {
           s = ReduceSum(e, last)
           y = Div(e, s)
         }]],
-      "y = Softmax <axis = -1> (x)" },
+      "y = Softmax <axis = -1> (x)", assumed = "scores between -60 and 60" },
+    { "less the largest of each row", [[
+        (float16[2,6,8] x) => (float16[2,6,8] y) <int64[1] last = {2}> {
+          m = ReduceMax <keepdims = 0> (x, last)
+          u = Unsqueeze(m, last)
+          d = Sub(x, u)
+          e = Exp(d)
+          s = ReduceSum(e, last)
+          y = Div(e, s)
+        }]],
+      "m = ReduceMax <keepdims = 0> (x, last) u = Unsqueeze(m, last) d = Sub(x, u) y = Softmax <axis = -1> (d)" },
+    { "halves as they are", [[
+        (float16[2,6,8] x) => (float16[2,6,8] y) <int64[1] last = {2}> {
+          e = Exp(x)
+          s = ReduceSum(e, last)
+          y = Div(e, s)
+        }]],
+      rejected = "the sum of halves may overflow" },
     { "its logarithm first", [[
         (float[2,6,8] x) => (float[2,6,8] y) {
           s = LogSoftmax <axis = -1> (x)
@@ -60,7 +92,7 @@ return rule {
           o = MatMul(e, v)
           y = Mul(o, r)
         }]],
-      "p = Softmax <axis = -1> (x) y = MatMul(p, v)" },
+      "p = Softmax <axis = -1> (x) y = MatMul(p, v)", assumed = "scores between -60 and 60" },
     { "over another axis", [[
         (float[2,6,8] x) => (float[2,6,8] y) <int64[1] middle = {1}> {
           e = Exp(x)

@@ -28,6 +28,13 @@ function attention.need_float(factor, v)
   return factor
 end
 
+--- Assumes of halves that products of queries and keys fit into them, where the fused op, which computes in `dtype`, does
+--- not go by way of the same products: it scales them before, not after by `factor`.
+function attention.need_halves(q, dtype, factor)
+  if q.dtype ~= "float16" or dtype == "float16" and factor == 1 then return end
+  assume("no product of a query and a key is beyond 65,504", q)
+end
+
 local function cast(op, x, dtype)
   return x and x.dtype ~= "bool" and x.dtype ~= dtype and op.Cast{x, to = dtype} or x
 end

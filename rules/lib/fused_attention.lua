@@ -31,18 +31,32 @@ end
 
 --- Ends the match of `attention` where an op that does not broadcast might refuse its sizes: lengths of 0, and a mask that
 --- may make the scores larger. Where they have one batch or query and the mask more, a sum is larger. Not so for keys, as
---- there are as many values, nor for queries by a computed number: exporters cut the rows that they need from a causal
---- mask.
+--- there are as many values. Rows of a computed number, as exporters cut those that they need from a causal mask, are most
+--- often as many as there are queries, but nobody knows: whether there are such is the result.
 function fused.need_sizes(m)
   need(m.S ~= 0 and m.L ~= 0, "there are no queries or no keys", m.q)
-  if not m.mask then return end
+  if not m.mask then return nil end
+  local cut
   local rank, sizes = need(m.mask:rank(), "the rank of the mask is unknown", m.mask), {m.L, m.S, m.H, m.q:dim(0)}
   for i = 2, rank do
     local size, want = m.mask:dim(-i), sizes[i]
     local several = type(want) == "number" and want ~= 1
-    need(several or size == 1 or size == want or (i == 2 and tostring(size):find "[^%w_]"),
-      "the mask may be larger than the scores", m.mask)
+    local fits = several or size == 1 or size == want
+    need(fits or i == 2 and tostring(size):find "[^%w_]", "the mask may be larger than the scores", m.mask)
+    cut = cut or not fits
   end
+  return cut
+end
+
+--- The queries; where rows are `cut`, one is repeated for the rows of a mask that may have more.
+function fused.queries(op, m, cut)
+  if not cut then return m.q end
+  return op.Expand(m.q, op.Concat{{1, 1}, op.Shape{m.mask, start = -2, ["end"] = -1}, {1}, axis = 0})
+end
+
+--- Where the fused op chooses, runtimes add: what is hidden must be a number.
+function fused.assume_numbers(m)
+  if m.causal ~= 0 or m.mask and m.mask.dtype == "bool" then assume("no score is NaN or infinite", m.mask or m.q) end
 end
 
 --- The mask as what is added to the scores, with the lengths of queries and keys, as ONNX Runtime's own ops want it.

@@ -69,6 +69,13 @@ end
 -- float.
 local HIDING, LOWEST = -1e30, -3e37
 
+-- What it takes for a sum to say what a choice said: scores that are lost in the fill, or in HIDING; where the fill is no
+-- lower than -1e4, keys that are seen and weigh e^100 times what is hidden; and where other masks hide what this one
+-- shows, a key that all of them show. (A row that sees none would weigh what was hidden least.)
+local FINITE = "scores between -1e13 and 1e13"
+local ABOVE = "scores between -9,900 and 1e13"
+local SEEN = "each query sees a key whose score, masks added, is above -9,900; scores are below 1e13, masks add no more than 50"
+
 -- Whether all numbers of x are whole: they were no floats, or are what is left of 1.
 local function is_whole(x)
   local node = elements.origin(x).producer
@@ -94,14 +101,21 @@ local function hiding_number(step, masks, dtype)
   local fill = step.fill
   local number = need(fill:scalar(), "the fill of the mask is not a constant", fill)
   local highest = math.max(number, number * step.after)
-  if highest < -1e37 then return number end
-  -- No score of a row that sees a key is near the fill, and a score and HIDING make HIDING: a row that hides every key
-  -- gives the mean of all values that no other mask takes away, as it did.
+  -- A choice of -inf is one of the fused op's own, where it is alone.
+  if number == -math.huge and #masks == 1 then return number end
+  if highest < -1e37 then
+    assume(FINITE, fill)
+    return number
+  end
   need(step.mask and highest <= -1e4 and dtype ~= "float16", "the fill of the mask is too small to be a mask", fill)
+  -- A score and HIDING make HIDING: a row that hides every key gives the mean of all values that no other mask takes
+  -- away, as it did, if the others hide by more than HIDING or by as much.
+  local alone = true
   for _, other in ipairs(masks) do
     local same = other.fill and other.mask and other.fill:scalar() == number and other.after == step.after
-    need(same or dtype ~= "double" and hides_all(other), "the fill of the mask is too small beside another mask", fill)
+    alone = alone and (same or dtype ~= "double" and hides_all(other))
   end
+  assume(alone and ABOVE or SEEN, fill)
   return HIDING / step.after
 end
 
@@ -160,6 +174,7 @@ function masking.numbers(m, sizes)
     if m.tanh then n.factor = n.factor * cap * attention.factor(m.steepness, m.flattened) end
   end
   attention.need_float(n.factor, m.q)
+  attention.need_halves(m.q, n.dtype, after * attention.factor(m.scale, m.divided))
   for _, step in ipairs(n.steps) do
     if step.mask or step.fill then
       masks[#masks + 1], n.last = step, step
@@ -176,7 +191,7 @@ function masking.numbers(m, sizes)
     masking.need_mask(guard.mask, sizes)
     -- What a finite guard hides weighs something where the others hide all that it shows.
     local alone = #masks == 1 or guard.number == -math.huge or guard.number < -1e37 and only_adds_scores(n.steps)
-    need(alone, "the fill of the mask is too small beside another mask", m.guard_fill)
+    if not alone then assume(SEEN, m.guard_fill) end
   end
   if m.training then
     need(m.training:scalar() == 0, "dropout may be training", m.training)
@@ -232,7 +247,10 @@ end
 
 --- The mask for one more key, a zero, whose score is the sink. sizes as in `numbers`.
 function masking.sink_mask(op, m, mask, sizes)
-  if mask and mask.dtype == "bool" then mask = op.Log(op.Cast{mask, to = m.numbers.scores_dtype}) end
+  if mask and mask.dtype == "bool" then
+    assume(FINITE, mask)
+    mask = op.Log(op.Cast{mask, to = m.numbers.scores_dtype})
+  end
   local pads, rank = {}, #sizes
   for i = 1, 2 * rank do pads[i] = i == 2 * rank and 1 or 0 end
   local function along(x, i) return x and i > rank - x:rank() and (x:dim(i - 1 - rank) or sizes[rank + 1 - i]) or 1 end

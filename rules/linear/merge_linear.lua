@@ -77,6 +77,7 @@ local function for_all(ms, slot)
     need(part.dtype == first.dtype and is_for_all(m, slot), "the layers differ in the form of the " .. slot, part)
     local same = part == first or (part:scalar() ~= nil and part:scalar() == first:scalar())
     need(same or m.options.loose_scales, "the layers differ in the " .. slot, part)
+    if not same then assume("what scales the first layer scales the others", part) end
   end
   return first
 end

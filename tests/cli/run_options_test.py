@@ -131,7 +131,8 @@ class Options(runs.RunTest):
             <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
             g (float[1,2,3,4] q) => (float[1,2,3,4] y) {
               y = ruleengine.ScaledDotProductAttention
-                <num_heads = 2, head_dim = 4, softcap = 9.0> (q, q, q)
+                <num_heads = 2, head_dim = 4, softcap = 9.0, is_causal = 1>
+                (q, q, q)
             }""")
         done = self.run_ok("run", "cancel.lua", "cap.onnxtxt", "-o",
                            "cap.out.onnxtxt", "--target", "ort")

@@ -214,6 +214,7 @@ REPORT = {
                "rejected": [{"node": str, "reason": str, "value": str}],
                "seconds": (int, float)}],
     "warnings": [{"rule": str, "node": str, "message": str}],
+    "assumptions": [{"rule": str, "node": str, "text": str}],
     "seconds": {key: (int, float)
                 for key in ("load", "match", "rewrite", "save")},
     "peak_bytes": int,

@@ -1,9 +1,9 @@
 """Every condition of every rule has a witness: with it gone, or with a part of
 it gone, an example of a rule or a near miss of one fails.
 
-A condition is a `need` or a `refuse`, whose parts are what `and` joins; and of a
-pattern a fact, a number, or an attribute. Those in the fragments that rules
-share are among them. Where one is missed: a near miss in support/near_misses
+A condition is a `need`, a `refuse` or an `assume`, whose parts are what `and`
+joins; and of a pattern a fact, a number, or an attribute. Those in the fragments
+that rules share are among them. Where one is missed: a near miss in support/near_misses
 is what it turns down; a condition that turns nothing down can go.
 """
 
@@ -16,10 +16,11 @@ from support import near_misses, program
 from support.near_misses import words
 
 RULES = program.ROOT / "rules"
-CALL = re.compile(r"(?<!function )\b(need|refuse)\(")
+CALL = re.compile(r"(?<!function )\b(need|refuse|assume)\(")
 # What the call does when it is gone.
 GONE = {"need": "(function(value) return value end)(",
-        "refuse": "(function() end)("}
+        "refuse": "(function() end)(",
+        "assume": "(function() end)("}
 # A fact, after a pattern or as a statement about a variable.
 FACT = re.compile(r'(?P<of>(?:\b[a-z_][\w.]*)?):(?:shape|rank|type|fits|const)'
                   r'(?:\((?:[^()]|\([^()]*\))*\)| ?"[^"]*")')
@@ -60,7 +61,7 @@ def before(text, spot):
 
 
 def conditions(text, end):
-    """(where, what is gone, the text without it) of `need` and `refuse`."""
+    """(where, what is gone, the text without it) of `need` and its like."""
     for call in CALL.finditer(text, 0, end):
         spot, line = call.start(), before(text, call.start())
         if "--" in line:

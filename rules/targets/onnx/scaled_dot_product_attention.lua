@@ -1,5 +1,6 @@
 --- Attention as the standard writes it.
 local fused = lib "fused_attention"
+local heads = lib "heads"
 
 -- The lowest number of a float counts as -inf in some runtimes: a row that has nothing else would be zeros there, not the
 -- mean of all values. The next one absorbs the scores as well, and no other number lies between them.
@@ -9,7 +10,8 @@ return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   Attention(q, k, v, mask)    from opset 23 on
 
-    The mask is given the lengths of queries and keys, which not every runtime broadcasts.]],
+    In a form that all runtimes since ONNX Runtime 1.23 read in one way. The mask is given the lengths of queries and keys,
+    which not every runtime broadcasts; key heads are repeated where it tells heads apart.]],
   phase = "target",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, H)
@@ -22,22 +24,32 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
     need(not m.mask or m.mask.dtype == "bool" or m.mask.dtype == "float",
       "runtimes differ for a mask that is added in " .. (m.mask and m.mask.dtype or "this type"), m.mask)
-    fused.need_sizes(m)
+    need(m.softcap == 0 or not m.mask and m.causal == 0, "older runtimes put the mask before the soft cap", m.mask or m.q)
+    need(m.causal == 0 or m.S == m.L or type(m.S) == "number" and m.S ~= 1, "older runtimes hide nothing from one query", m.q)
+    need(m.causal == 0 or not m.mask or m.mask.dtype == "bool", "runtimes weigh later keys where a mask hides all earlier ones",
+      m.mask)
+    m.cut = fused.need_sizes(m)
+    m.by_head = m.mask and m.mask:rank() > 2 and m.mask:dim(-3) ~= 1
+    if m.by_head then fused.need_heads(m) end
+    fused.assume_numbers(m)
   end,
 
   rewrite = function(op, m)
-    local mask = m.mask
+    local q, k, v, mask = fused.queries(op, m, m.cut), m.k, m.v, m.mask
     if mask then
       local rank = mask:rank()
       if rank < 2 or mask:dim(-2) ~= m.S or mask:dim(-1) ~= m.L then
-        local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
+        local lengths = { op.Shape{q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
         mask = op.Expand(mask, op.Concat{lengths, axis = 0})
       end
       if mask.dtype == "float" then mask = op.Where(op.Equal(mask, LOWEST), NEXT, mask) end
+      if m.by_head then
+        k, v = heads.spread(op, k, m.G, m.H, m.D), heads.spread(op, v, m.G, m.H, m.E)
+      end
     end
-    local y = op.Attention{m.q, m.k, m.v, mask, scale = m.scale, is_causal = m.causal ~= 0 and 1 or 0, softcap = m.softcap}
-    -- A row whose mask holds +inf or NaN has no probabilities: like one that sees no key it gives zeros.
-    return mask and mask.dtype == "float" and op.Where(op.IsNaN(y), 0, y) or y
+    local y = op.Attention{q, k, v, mask, scale = m.scale, is_causal = m.causal ~= 0 and 1 or 0, softcap = m.softcap}
+    -- A row that sees no key has no probabilities in older runtimes, nor has one whose mask holds +inf or NaN: zeros.
+    return mask and op.Where(op.IsNaN(y), 0, y) or y
   end,
 
   examples = {
@@ -48,7 +60,82 @@ return rule {
         }]],
       [[lengths = Constant <value = int64[2] {8,8}> ()
         wide = Expand(mask, lengths)
-        y = Attention <scale = 0.5> (q, k, v, wide)]] },
+        a = Attention <scale = 0.5> (q, k, v, wide)
+        n = IsNaN(a)
+        zero = Constant <value = float {0.0}> ()
+        y = Where(n, zero, a)]], assumed = "no score is NaN or infinite" },
+    { "a mask of numbers that tells heads apart, two key heads for four", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v, float[4,8,8] mask) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
+        }]],
+      [[lowest = Constant <value = float {-3.4028234663852886e38}> ()
+        next = Constant <value = float {-3.4028232635611926e38}> ()
+        zero = Constant <value = float {0.0}> ()
+        e = Equal(mask, lowest)
+        m = Where(e, next, mask)
+        two = Constant <value = int64[1] {2}> ()
+        twice = Constant <value = int64[5] {1,1,2,1,1}> ()
+        heads = Constant <value = int64[4] {0,4,-1,16}> ()
+        ku = Unsqueeze(k, two)
+        ke = Expand(ku, twice)
+        ks = Reshape(ke, heads)
+        vu = Unsqueeze(v, two)
+        ve = Expand(vu, twice)
+        vs = Reshape(ve, heads)
+        a = Attention <scale = 0.5> (q, ks, vs, m)
+        n = IsNaN(a)
+        y = Where(n, zero, a)]] },
+    { "rows of a mask that are counted otherwise than queries", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,S,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[A,8] m1, bool[C,8] m2) => (float[2,4,R,16] y) {
+          mask = Concat <axis = 0> (m1, m2)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
+        }]],
+      [[mask = Concat <axis = 0> (m1, m2)
+        rows = Shape <start = -2, end = -1> (mask)
+        ones = Constant <value = int64[2] {1,1}> ()
+        one = Constant <value = int64[1] {1}> ()
+        sizes = Concat <axis = 0> (ones, rows, one)
+        wide = Expand(q, sizes)
+        queries = Shape <start = 2, end = 3> (wide)
+        keys = Shape <start = 2, end = 3> (k)
+        lengths = Concat <axis = 0> (queries, keys)
+        m = Expand(mask, lengths)
+        a = Attention <scale = 0.5> (wide, k, v, m)
+        n = IsNaN(a)
+        zero = Constant <value = float {0.0}> ()
+        y = Where(n, zero, a)]], assumed = "no score is NaN or infinite" },
+    { "a soft cap beside a mask", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] mask) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, softcap = 5.0> (q, k, v, mask)
+        }]],
+      rejected = "older runtimes put the mask before the soft cap" },
+    { "a soft cap and no mask", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, softcap = 5.0> (q, k, v)
+        }]],
+      "y = Attention <softcap = 5.0> (q, k, v)" },
+    { "causal, of as many queries as keys", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,S,16] q, float[2,4,S,16] k, float[2,4,S,16] v) => (float[2,4,S,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1> (q, k, v)
+        }]],
+      "y = Attention <is_causal = 1> (q, k, v)", assumed = "no score is NaN or infinite" },
+    { "causal beside a mask of numbers", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[8,8] mask) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1> (q, k, v, mask)
+        }]],
+      rejected = "runtimes weigh later keys where a mask hides all earlier ones" },
+    { "causal, of queries that may be one", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,S,16] q, float[2,4,T,16] k, float[2,4,T,16] v) => (float[2,4,S,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1> (q, k, v)
+        }]],
+      rejected = "older runtimes hide nothing from one query" },
     { "an opset without it", [[
         <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {

@@ -6,8 +6,9 @@ return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   heads(GroupQueryAttention(merged q, merged k, merged v, lengths, bias))
 
-    Where it is causal, with fewer key than query heads (which are not repeated), or with a mask; and with a soft cap. One
-    that is not causal and has no soft cap goes to MultiHeadAttention, as only ONNX Runtime of 2026 knows the attribute.]],
+    Where it is causal, with fewer key than query heads (which are not repeated), with a mask of booleans, or with a soft
+    cap. One that is not causal is for MultiHeadAttention, as only ONNX Runtime of 2026 knows the attribute. Older ones
+    want all three outputs.]],
   phase = "target",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, H)
@@ -19,12 +20,14 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "GroupQueryAttention has no such type", m.q)
     need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
     need(m.softcap >= 0, "the soft cap is negative", m.q)
-    need(m.softcap ~= 0 or m.causal ~= 0, "that is for MultiHeadAttention", m.q)
+    need(m.causal ~= 0, "that is for MultiHeadAttention, or a soft cap that older runtimes have in causal attention alone", m.q)
+    need(not m.mask or m.mask.dtype == "bool", "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
     need(m.softcap ~= 0 or m.mask or m.G < m.H, "there are as many key heads as query heads", m.k)
     need(m.S == m.L, "queries and keys of different length", m.q)
     need(m.q:dim(0) ~= 0, "there is no batch", m.q)
     need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention wants heads of one width, a multiple of 8", m.q)
-    fused.need_sizes(m)
+    need(not fused.need_sizes(m), "the mask may have more rows than there are queries", m.mask)
+    fused.assume_numbers(m)
   end,
 
   rewrite = function(op, m)
@@ -34,7 +37,7 @@ return rule {
     local bias = fused.bias(op, m)
     local y = op["com.microsoft"].GroupQueryAttention{heads.merged(op, m.q, m.H, m.D),
       heads.merged(op, m.k, m.G, m.D), heads.merged(op, m.v, m.G, m.D), nil, nil, last, total, nil, nil, nil, bias,
-      num_heads = m.H, kv_num_heads = m.G, scale = m.scale, softcap = m.softcap, causal = m.causal == 0 and 0 or nil}
+      num_heads = m.H, kv_num_heads = m.G, scale = m.scale, softcap = m.softcap, outputs = 3}
     return heads.split(op, fused.seen(op, y, m.mask), m.H, m.E)
   end,
 
@@ -56,7 +59,7 @@ return rule {
         a = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (qm, km, vm, "", "", last, total)
         split = Constant <value = int64[4] {0,0,4,8}> ()
         s = Reshape(a, split)
-        y = Transpose <perm = [0,2,1,3]> (s)]] },
+        y = Transpose <perm = [0,2,1,3]> (s)]], assumed = "no score is NaN or infinite" },
     { "and a mask", [[
         (float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v, bool[2,1,1,6] mask) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v, mask)
@@ -81,10 +84,10 @@ return rule {
         w = Where(n, zero, a)
         split = Constant <value = int64[4] {0,0,4,8}> ()
         s = Reshape(w, split)
-        y = Transpose <perm = [0,2,1,3]> (s)]] },
+        y = Transpose <perm = [0,2,1,3]> (s)]], assumed = "no score is NaN or infinite" },
     { "a soft cap", [[
         (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
-          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, softcap = 30.0, scale = 0.25> (q, k, v)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1, softcap = 30.0, scale = 0.25> (q, k, v)
         }]],
       [[merged = Constant <value = int64[3] {0,0,32}> ()
         grouped = Constant <value = int64[3] {0,0,16}> ()
@@ -96,16 +99,32 @@ return rule {
         vm = Reshape(vt, grouped)
         last = Constant <value = int32[2] {5,5}> ()
         total = Constant <value = int32[1] {6}> ()
-        a = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, softcap = 30.0, scale = 0.25, causal = 0>
+        a = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2, softcap = 30.0, scale = 0.25>
           (qm, km, vm, "", "", last, total)
         split = Constant <value = int64[4] {0,0,4,8}> ()
         s = Reshape(a, split)
-        y = Transpose <perm = [0,2,1,3]> (s)]] },
+        y = Transpose <perm = [0,2,1,3]> (s)]], assumed = "no score is NaN or infinite" },
     { "neither causal nor capped", [[
         (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8> (q, k, v)
         }]],
       rejected = "that is for MultiHeadAttention" },
+    { "a soft cap that is not causal", [[
+        (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, softcap = 30.0> (q, k, v)
+        }]],
+      rejected = "a soft cap that older runtimes have in causal attention alone" },
+    { "a mask of numbers", [[
+        (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v, float[6,6] mask) => (float[2,4,6,8] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v, mask)
+        }]],
+      rejected = "ONNX Runtime weighs later keys where a mask hides all earlier ones" },
+    { "rows of a mask that are counted otherwise than queries", [[
+        (float[2,4,S,8] q, float[2,2,S,8] k, float[2,2,S,8] v, bool[A,S] m1, bool[C,S] m2) => (float[2,4,R,8] y) {
+          mask = Concat <axis = 0> (m1, m2)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v, mask)
+        }]],
+      rejected = "the mask may have more rows than there are queries" },
     { "as many of each", [[
         (float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)

@@ -21,12 +21,13 @@ return rule {
     need(m.causal == 0 or not m.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
     need(m.causal == 0 or m.S == m.L, "causal between sequences of different length", m.q)
     fused.need_widths(m)
-    fused.need_sizes(m)
+    m.cut = fused.need_sizes(m)
+    fused.assume_numbers(m)
   end,
 
   rewrite = function(op, m)
     local bias = fused.bias(op, m)
-    local y = op["com.microsoft"].MultiHeadAttention{heads.merged(op, m.q, m.H, m.D),
+    local y = op["com.microsoft"].MultiHeadAttention{heads.merged(op, fused.queries(op, m, m.cut), m.H, m.D),
       heads.merged(op, m.k, m.H, m.D, m.G), heads.merged(op, m.v, m.H, m.E, m.G), nil, nil, bias,
       num_heads = m.H, scale = m.scale, unidirectional = m.causal ~= 0 and 1 or 0}
     return heads.split(op, fused.seen(op, y, m.mask), m.H, m.E)
@@ -70,7 +71,7 @@ return rule {
         w = Where(n, zero, a)
         split = Constant <value = int64[4] {0,0,4,16}> ()
         s = Reshape(w, split)
-        y = Transpose <perm = [0,2,1,3]> (s)]] },
+        y = Transpose <perm = [0,2,1,3]> (s)]], assumed = "no score is NaN or infinite" },
     { "a mask that leaves something of what it hides", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] seen) => (float[2,4,8,16] y)
         <float no = {-3.4028234e38}, float yes = {0.0}> {

@@ -2,6 +2,10 @@
 
 from support.near_misses.words import near
 
+# What masks assume.
+FINITE, ABOVE = "scores between -1e13 and 1e13", "scores between -9,900 and 1e13"
+SEEN = "each query sees a key whose score, masks added, is above -9,900"
+
 OF = {
     "attention/compose_batched_attention.lua": [
         near("without a batch", "the axes are others",
@@ -90,9 +94,16 @@ OF = {
              ("float[2,1,8,8] mask", "float[] mask"), ("float[2,4,8,16] y", "float[] y")),
         near("a mask of -1e9 and no other", "the fill of the mask is not a constant",
              ("keep)", "keep, float fill)"), ("<float fill = {-1e9}>", "")),
-        near("a mask of -1e9 and no other", "the fill of the mask is too small",
+        near("a mask of -1e9 and no other", None,
              ("keep)", "keep, float[8,8] m)"), ("p = Softmax <axis = -1> (w)",
-              "a = Add(w, m) p = Softmax <axis = -1> (a)")),
+              "a = Add(w, m) p = Softmax <axis = -1> (a)"), gives="""
+             hiding = Constant <value = float {-1e30}> ()
+             zero = Constant <value = float {0.0}> ()
+             shown = Where(keep, zero, hiding)
+             mask = Add(shown, m)
+             y = ruleengine.ScaledDotProductAttention
+               <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""",
+             assumed=SEEN),
         near("a mask of -1e9 and no other", "the fill of the mask is too small",
              ("float", "float16"), ("-1e9", "-60000.0")),
         near("a soft cap, and a scale for each head",
@@ -223,7 +234,8 @@ OF = {
              sizes = Constant <value = int64[4] {1,1,8,6}> () e = Expand(b, sizes)
              column = Constant <value = int64[8] {0,0,0,0,0,0,0,1}> () mask = Pad(e, column)
              y = ruleengine.ScaledDotProductAttention
-               <num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)"""),
+               <num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)""",
+             assumed=FINITE),
         near("a sink for each head", None, ("last = {3}", "last = {3}, int64[1] two = {2}"),
              ("(c, to)", "(c, two)")),
         near("a sink of zero", None, ("from = {0}", "from = {1}"), ("6,16] v", "5,16] v")),
@@ -264,40 +276,41 @@ OF = {
               ("(c, to)", "(c, last)")),
         near("a sink of zero", None, ("}> {", "}, float five = {5.0}> {"),
              ("(s, pads)", "(s, pads, five)")),
-        near("zeros where the mask hides, after the softmax too",
-             "the fill of the mask is too small beside another mask",
+        near("zeros where the mask hides, after the softmax too", None,
              ("hide)", "hide, bool[8,8] keep)"),
               ("zero = {0.0}", "zero = {0.0}, float low = {-3.4e38}"),
              ("w = Where(hide, fill, s)",
-              "m = Where(keep, zero, low) a = Add(s, m) w = Where(hide, fill, a)")),
-        # Beside a mask that adds more than nothing, or that HIDING is not lost in.
-        *(near("a mask of -1e9 and no other", "the fill of the mask is too small beside another mask",
-               ("keep)", "keep, bool[8,8] real, float[8,8] m)"),
-               ("fill = {-1e9}", f"fill = {{-1e9}}, float low = {{{low}}}, float zero = {{0.0}}"),
-               ("p = Softmax <axis = -1> (w)", other + " a = Add(w, n) p = Softmax <axis = -1> (a)"),
-               *changes)
-          for low, other, *changes in (
-              ("-3e38", "n = Where(real, m, low)"),
-              ("-3e38", "n = Where(real, low, m)"),
-              ("-3e38", "n = Mul(m, low)"),
-              ("-3e38", "f = Sub(zero, m) n = Mul(f, low)"),
-              ("-3e38", "f = Cast <to = 1> (real) g = Sub(m, f) n = Mul(g, low)"),
-              ("-3e38", "h = Cast <to = 10> (m) f = Cast <to = 1> (h) n = Mul(f, low)"),
-              ("-2e37", "n = Where(real, zero, low)"),
-              ("-3e38", "n = Where(real, zero, low)", ("float", "double")))),
+              "m = Where(keep, zero, low) a = Add(s, m) w = Where(hide, fill, a)"), gives="""
+             m = Where(keep, zero, low)
+             shown = Not(hide)
+             never = Constant <value = float {-inf}> ()
+             mask = Where(shown, m, never)
+             y = ruleengine.ScaledDotProductAttention
+               <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""", assumed=SEEN),
+        # Beside a mask that adds more than nothing, or that HIDING is not lost in; and beside one that is.
         *(near("a mask of -1e9 and no other", None,
-               ("keep)", "keep, bool[8,8] real)"),
-               ("fill = {-1e9}", "fill = {-1e9}, float low = {-3e38}, float one = {1.0}, float zero = {0.0}"),
+               ("keep)", "keep, bool[8,8] real, float[8,8] m)"),
+               ("fill = {-1e9}", f"fill = {{-1e9}}, float low = {{{low}}}, float zero = {{0.0}}, float one = {{1.0}}"),
                ("p = Softmax <axis = -1> (w)", other + " a = Add(w, n) p = Softmax <axis = -1> (a)"),
-               gives=other + """
-               hiding = Constant <value = float {-1e30}> ()
+               *changes, gives=other + f"""
+               hiding = Constant <value = {changes[0][1] if changes else "float"} {{-1e30}}> ()
                shown = Where(keep, zero, hiding)
                mask = Add(shown, n)
                y = ruleengine.ScaledDotProductAttention
-                 <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""")
-          for other in ("n = Where(real, zero, low)", "n = Where(real, low, zero)",
-                        "f = Cast <to = 1> (real) n = Mul(f, low)",
-                        "f = Cast <to = 1> (real) g = Sub(one, f) n = Mul(low, g)")),
+                 <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""", assumed=assumed)
+          for assumed, low, other, *changes in (
+              (SEEN, "-3e38", "n = Where(real, m, low)"),
+              (SEEN, "-3e38", "n = Where(real, low, m)"),
+              (SEEN, "-3e38", "n = Mul(m, low)"),
+              (SEEN, "-3e38", "f = Sub(zero, m) n = Mul(f, low)"),
+              (SEEN, "-3e38", "f = Cast <to = 1> (real) g = Sub(m, f) n = Mul(g, low)"),
+              (SEEN, "-3e38", "h = Cast <to = 10> (m) f = Cast <to = 1> (h) n = Mul(f, low)"),
+              (SEEN, "-2e37", "n = Where(real, zero, low)"),
+              (SEEN, "-3e38", "n = Where(real, zero, low)", ("float", "double")),
+              (ABOVE, "-3e38", "n = Where(real, zero, low)"),
+              (ABOVE, "-3e38", "n = Where(real, low, zero)"),
+              (ABOVE, "-3e38", "f = Cast <to = 1> (real) n = Mul(f, low)"),
+              (ABOVE, "-3e38", "f = Cast <to = 1> (real) g = Sub(one, f) n = Mul(low, g)"))),
         # What it takes the place of is not yet scaled.
         *(near("a mask of -1e9 and no other", "the fill of the mask is too small to be a mask",
                ("fill = {-1e9}", f"fill = {{{fill}}}, float t = {{{scale}}}"),

@@ -238,15 +238,18 @@ OF = {
                ("x) =>", "x, bool[2,3] keep) =>"),
                ("float[1,3] c", "float[3] m = {0.0,-inf,0.0}, float low = {-inf}, float half = {0.5}, float[1,3] c"),
                ("Mul(b, x)", "Mul(b, z)"), ("          a = ", f"          {hidden} a = "))
-          for hidden in ("z = Add(x, m)", "s = Where(keep, x, low) t = Mul(s, half) z = Identity(t)")),
+          for hidden in ("z = Add(x, m)", "r = Where(keep, x, low) t = Mul(r, half) z = Identity(t)")),
         near("what is added is a constant", None, ("b = {1", "m = {0.0,0.0,0.0}, float[1,3] b = {1"),
              ("Mul(b, x)", "Mul(b, z)"), ("          a = ", "          z = Add(x, m) a = "), gives="""
              z = Add(x, m) shown = Constant <value = bool[1,3] {1,0,1}> ()
-             low = Constant <value = float {-9.0}> () y = Where(shown, z, low)"""),
+             low = Constant <value = float {-9.0}> () s = Where(shown, z, low)
+             y = Softmax <axis = -1> (s)""", assumed="no score is NaN"),
         near("what is added is a constant", None, ("x) =>", "x, float[1,3] c) =>"),
              (", float[1,3] c = {0.0,-9.0,0.0}", "")),
-        near("causal attention of old", None, ("float c = {10000.0}",
+        near("causal attention of old", "the other number is not a constant", ("float c = {10000.0}",
              "float[8] c = {1,2,3,4,5,6,7,8}")),
+        near("causal attention of old", "the other number is not a constant", ("int64[1] n)", "int64[1] n, float c)"),
+             (", float c = {10000.0}", "")),
         near("causal attention of old", None, ("one = {1.0}", "one = {2.0}")),
         near("causal attention of old", None, ("one = {1.0}", "one = {2.0}"),
              ("Sub(one, b)", "Sub(b, one)")),

@@ -6,6 +6,14 @@ OF = {
     "linear/merge_linear.lua": [
         near("products", "the weight is no matrix",
              ("x)", "x, float[] w0)"), ("float[2,1] w0 = {1,2}, ", "")),
+        near("a scale of one element is one for the whole weight", None,
+             ("float[2] s1 = {0.25,0.125}", "float[1] s1 = {0.25}"), gives="""
+             w = Constant <value = int8[2,3] {1,3,4,2,5,6}> ()
+             s = Constant <value = float[1] {0.5}> ()
+             y = tensor_cast.static_quant_linear(x, w, s, "", xs)
+             widths = Constant <value = int64[2] {1,2}> ()
+             y0, y1 = Split <axis = -1> (y, widths)""",
+             options="{ loose_scales = true }", assumed="what scales the first layer"),
         near("products", "the number of columns is unknown",
              ("[B,5,2] x", "[B,5,2] x, float[2,N] w0"), ("float[2,1] w0 = {1,2}, ", "")),
         near("Gemm with transposed weights", "the rank of the bias is unknown",

@@ -7,10 +7,11 @@ change.
 import re
 
 
-def near(title, reason, *changes, options="{}", warns=False, gives=None):
+def near(title, reason, *changes, options="{}", warns=False, gives=None,
+         assumed=None):
     """`changes`: (old, new) texts of the example of this title. Without a reason
     the rule makes `gives` of it, or says nothing and leaves it as it is."""
-    return title, reason, changes, options, warns, gives
+    return title, reason, changes, options, warns, gives, assumed
 
 
 def graph(rule, miss):
@@ -31,12 +32,14 @@ def lua_string(text):
 
 def example(rule, number, miss):
     """It as an example in Lua."""
-    title, reason, _, options, warns, gives = miss
+    title, reason, _, options, warns, gives, assumed = miss
     text = graph(rule, miss)
     if reason:
         says = f"{'warned' if warns else 'rejected'} = {lua_string(reason)}"
     else:
         says = lua_string(gives or text[text.rindex("{\n") + 1:text.rindex("}")])
+    if assumed:
+        says += f", assumed = {lua_string(assumed)}"
     return (f'{{ "near miss {number}: {title}", {lua_string(text)}, {says}, '
             f"options = {options} }},\n")
 
