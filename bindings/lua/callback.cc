@@ -16,6 +16,7 @@ SessionScope::SessionScope(Runtime& rt, const SessionStart& start)
   session.edit = start.edit;
   session.transactions = start.transactions;
   session.warnings = start.warnings;
+  session.said = start.said;
   session.epochs.push_back(epoch_);
 }
 
@@ -25,6 +26,7 @@ SessionScope::~SessionScope() {
   session.stage = Stage::kNone;
   session.edit = nullptr;
   session.transactions = nullptr;
+  session.said = nullptr;
   session.members.clear();
   session.epochs.clear();
   session.rejection.reset();

@@ -25,6 +25,7 @@ struct SessionStart {
   rewrite::Edit* edit = nullptr;
   rewrite::Transactions* transactions = nullptr;
   std::vector<rewrite::Warning>* warnings = nullptr;
+  rewrite::Said* said = nullptr;
 };
 
 // Begins a session with a new epoch, which it returns, and ends it when it goes

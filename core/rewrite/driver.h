@@ -57,6 +57,8 @@ struct RuleReport {
 struct Report {
   std::vector<RuleReport> rules;
   std::vector<Warning> warnings;  // once per rule, node and reason
+  // Those that an option silenced, of matches that were rewritten.
+  std::vector<Warning> allowed;
   double match_seconds = 0, rewrite_seconds = 0;
 };
 

@@ -65,6 +65,7 @@ class RunState {
   std::vector<std::uint64_t> matches_of;   // that went into them
   std::vector<double> seconds_of;          // by rule
   std::vector<bool> took_part;             // by rule
+  std::vector<Warning> allowed;            // of matches that were rewritten
   double match_seconds = 0;
 
   // Time and work so far; kLimit when the time is over. Cheap.

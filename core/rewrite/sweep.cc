@@ -1,6 +1,7 @@
 #include "core/rewrite/sweep.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "core/analysis/order.h"
@@ -62,6 +63,7 @@ Edit open_edit(GraphRun& run, const Rule& rule,
             &run.workspace);
   edit.set_block(run.graph.node(matches[0]->root).block);
   edit.set_rank(rank_of(run.graph, matches));
+  edit.claim(*rule.pattern(), matches);
   return edit;
 }
 
@@ -84,6 +86,7 @@ Status Sweep::run(Standing& standing) {
   if (!*any) return {};
   for (;;) {
     *standing_ = {};
+    allowed_.clear();
     const auto passed = passes();
     if (!passed) return passed.error();
     const auto swept = once();
@@ -179,9 +182,15 @@ Status Sweep::look(NodeId root) {
 // nullptr when the rule said no.
 Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   const std::uint32_t rule = rule_of(match);
-  auto filtered = state_.rules[rule]->filter(match, graph_, *run_.facts,
-                                             standing_->warnings);
+  std::vector<Warning> warnings;
+  auto filtered =
+      state_.rules[rule]->filter(match, graph_, *run_.facts, warnings);
   if (!filtered) return filtered.error();
+  for (Warning& w : warnings) {
+    auto& to =
+        w.allowed ? allowed_[{rule, match.root}] : standing_->warnings;
+    to.push_back(std::move(w));
+  }
   auto* rejection = std::get_if<Rejection>(&*filtered);
   // A member of a group counts when it is known that there is one.
   if (rejection != nullptr || !state_.rules[rule]->groups()) {
@@ -208,6 +217,10 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   if (!rejection) return rejection.error();
   if (!*rejection) {
     edit.remove_dead(consumed);
+    if (const auto parts = edit.divisions(); !parts.empty()) {
+      edit.undo();
+      return apply_parts(rule, candidates, matches, parts);
+    }
     *rejection = edit.commit();
   }
   if (*rejection) {
@@ -215,6 +228,11 @@ Result<bool> Sweep::apply(std::uint32_t rule,
     return false;
   }
   if (!edit.changed()) return false;
+  for (const match::Match* m : matches) {
+    auto said = allowed_.extract({rule, m->root});
+    if (said.empty()) continue;
+    std::ranges::move(said.mapped(), std::back_inserter(state_.allowed));
+  }
   if (Status s = note(rule, edit, root, consumed, matches.size()); !s) {
     return s.error();
   }

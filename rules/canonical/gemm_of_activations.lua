@@ -6,7 +6,9 @@ return rule {
     Scores of one head are written so. Where b is a constant it is a layer, and stays.]],
   phase = "canonical",
 
-  match = function(op, a, b, c) return op.Gemm{a, b, maybe(c), attrs = any}:as "gemm" end,
+  match = function(op, a, b, c)
+    return op.Gemm{a, b, maybe(c), alpha = any, beta = any, transA = any, transB = any}:as "gemm"
+  end,
 
   where = function(m)
     need(not m.a:const() and not m.b:const(), "a layer", m.b)

@@ -11,10 +11,10 @@ return rule {
   match = function(op, x)
     return either(
       op.Identity(x),
-      op.Cast{x, attrs = any},
-      op.Transpose{x, attrs = any},
+      op.Cast{x, to = any},
+      op.Transpose{x, perm = any},
       op.Expand(x, any),
-      op.Reshape{x, any, attrs = any}):as "step"
+      op.Reshape{x, any, allowzero = any}):as "step"
   end,
 
   where = function(m)
