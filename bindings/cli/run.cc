@@ -229,7 +229,7 @@ class Run {
       outcome.result.release();
       outcome.result = {};
     }
-    for (const auto& [rule, node, message] : report.engine.warnings) {
+    for (const auto& [rule, node, message, allowed] : report.engine.warnings) {
       warn(rule.empty() ? message : message + " (" + rule + ")");
     }
     for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);

@@ -150,10 +150,12 @@ Json to_json(const RunReport& report) {
   Json rules = Json::array();
   for (const auto& rule : report.engine.rules) rules.push_back(rule_json(rule));
   Json warnings = Json::array();
-  for (const rewrite::Warning& w : report.engine.warnings) {
-    warnings.push_back({{"rule", w.rule},
-                        {"node", clean(w.node)},
-                        {"message", clean(w.message)}});
+  for (const auto* list : {&report.engine.warnings, &report.engine.allowed}) {
+    for (const rewrite::Warning& w : *list) {
+      warnings.push_back({{"rule", w.rule},
+                          {"node", clean(w.node)},
+                          {"message", clean(w.message)}});
+    }
   }
   Json assumed = Json::array();
   for (const rewrite::Assumed& each : report.engine.assumptions) {

@@ -82,6 +82,7 @@ void append(rewrite::Report& to, rewrite::Report&& more) {
   move(to.rules, more.rules);
   move(to.warnings, more.warnings);
   move(to.assumptions, more.assumptions);
+  move(to.allowed, more.allowed);
   to.match_seconds += more.match_seconds;
   to.rewrite_seconds += more.rewrite_seconds;
 }

@@ -188,6 +188,7 @@ class Build {
     } else {
       spec_.attributes.push_back(read);
     }
+    if (spec_.like) rt_.session.hear(spec_.like, name);
     return true;
   }
 

@@ -17,6 +17,7 @@ SessionScope::SessionScope(Runtime& rt, const SessionStart& start)
   session.transactions = start.transactions;
   session.warnings = start.warnings;
   session.assumed = start.assumed;
+  session.said = start.said;
   session.epochs.push_back(epoch_);
 }
 
@@ -26,6 +27,7 @@ SessionScope::~SessionScope() {
   session.stage = Stage::kNone;
   session.edit = nullptr;
   session.transactions = nullptr;
+  session.said = nullptr;
   session.members.clear();
   session.epochs.clear();
   session.rejection.reset();

@@ -26,6 +26,7 @@ struct SessionStart {
   rewrite::Transactions* transactions = nullptr;
   std::vector<rewrite::Warning>* warnings = nullptr;
   std::vector<rewrite::Assumption>* assumed = nullptr;
+  rewrite::Said* said = nullptr;
 };
 
 // Begins a session with a new epoch, which it returns, and ends it when it goes

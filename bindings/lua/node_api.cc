@@ -146,6 +146,7 @@ int attributes_index(Runtime& rt, lua_State* state) {
   if (!name) {
     return fail(rt, "attributes have names", "attrs.axis", kind_of(state, 2));
   }
+  rt.session.hear(handle->node(), *name);
   if (const auto* found = read_node(rt, handle->node()).attribute(*name)) {
     push_kept_attribute(rt, state, *found);
     return 1;

@@ -88,6 +88,8 @@ class Round {
       if (node.index() < taken_.size()) taken_[node.index()] = true;
     }
     rt_.session.changed = true;
+    const match::Match* const its = &match;
+    rt_.session.edit->claim(built_.pattern, {&its, 1});
     tell(match);
     return true;
   }

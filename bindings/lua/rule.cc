@@ -174,7 +174,8 @@ Result<rewrite::Rule::Filtered> LuaRule::filter(
                                 .graph = &graph,
                                 .facts = &facts,
                                 .warnings = &warnings,
-                                .assumed = &candidate->assumed});
+                                .assumed = &candidate->assumed,
+                                .said = &candidate->said});
   candidate->epoch = scope.epoch();
   rt.session.members.push_back({&candidate->match, &candidate->computed});
   Result<Ended> ended = run_where();
@@ -198,6 +199,7 @@ Result<std::optional<Rejection>> LuaRule::apply(
     auto& candidate = static_cast<LuaCandidate&>(*each);
     rt.session.members.push_back({&candidate.match, &candidate.computed});
     rt.session.epochs.push_back(candidate.epoch);
+    edit.said().add(candidate.said);
   }
   std::ranges::sort(rt.session.epochs);  // the session's own stays last
   const match::Match& first = *rt.session.members[0].match;

@@ -58,6 +58,7 @@ struct Session {
   rewrite::Transactions* transactions = nullptr;  // of a pass
   std::vector<rewrite::Warning>* warnings = nullptr;
   std::vector<rewrite::Assumption>* assumed = nullptr;  // without an edit
+  rewrite::Said* said = nullptr;  // where there is no edit
   std::vector<Member> members;
   // Handles carry the epoch they were made in; these are alive. Ascending, the
   // last one is the session's own.
@@ -76,6 +77,12 @@ struct Session {
   ir::NewestForm form;
   // Names of variables read and found not taken, to name in errors.
   std::vector<std::string_view> not_taken;
+
+  // The rule read this attribute, or gives it another value.
+  void hear(ir::NodeId node, std::string_view attribute) {
+    if (edit != nullptr) return edit->said().add(node, attribute);
+    if (said != nullptr) said->add(node, attribute);
+  }
 };
 
 // Input lists and texts live here, not on the C stack, so that a Lua error

@@ -128,7 +128,8 @@ bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node,
   return true;
 }
 
-// refuse(cond, reason, m.TAG): warns and goes on.
+// refuse(cond, reason, m.TAG, allowed): warns and goes on; the match drops when
+// `where` ends, unless an option allows what is refused.
 int refuse(Runtime& rt, lua_State* state) {
   if (!check_stage(rt, "refuse", true)) return kFailed;
   if (lua_toboolean(state, 1) == 0) return 0;
@@ -140,13 +141,15 @@ int refuse(Runtime& rt, lua_State* state) {
   }
   const std::string label = rewrite::node_label(*rt.session.graph, node);
   const std::string_view tag = tag_of(rt, node);
-  std::string message = "Skipping ";
+  const bool allowed = lua_toboolean(state, 4) != 0;
+  std::string message = allowed ? "Not skipping " : "Skipping ";
   if (!tag.empty()) message += std::string(tag) + " at ";
   message += label + ": " + reason;
   rt.session.warnings->push_back({.rule = rt.session.frame->rule->name,
                                   .node = label,
-                                  .message = std::move(message)});
-  if (!rt.session.refusal) {
+                                  .message = std::move(message),
+                                  .allowed = allowed});
+  if (!allowed && !rt.session.refusal) {
     rt.session.refusal = {std::move(reason), std::move(culprit)};
   }
   return 0;

@@ -20,9 +20,10 @@ bool Inference::is_constant(ir::ValueId value) {
   if (!value) return false;
   switch (solver_->answer(value, Ask::kOrigin).origin) {
     case Origin::kRuntime:
+    case Origin::kBeyond:
       return false;
     case Origin::kConstant:
-      return true;
+      return !solver_->out_of_budget() || constant(value) != nullptr;
     case Origin::kShape:
       return constant(value) != nullptr;
   }
@@ -54,6 +55,16 @@ void Inference::invalidate(ir::NodeId node) { solver_->invalidate(node); }
 
 std::optional<std::string> Inference::refusal(ir::NodeId node) {
   return solver_->refusal(node);
+}
+
+std::optional<std::string> Inference::contradiction(ir::ValueId value) {
+  const auto at = solver_->contradictions.find(value.index());
+  return at == solver_->contradictions.end() ? std::nullopt
+                                             : std::optional(at->second);
+}
+
+bool Inference::has_contradictions() {
+  return !solver_->contradictions.empty();
 }
 
 std::vector<std::string> Inference::take_warnings() {

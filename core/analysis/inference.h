@@ -24,10 +24,10 @@
 namespace ruleengine::analysis {
 
 struct InferenceOptions {
-  // Constants up to this many elements are computed; larger ones only fold
-  // where nothing is computed (views, transposes, concatenations). All in all
-  // 256 MiB are computed.
-  std::int64_t fold_limit = 1 << 16;
+  // Constants up to this many elements are computed, a weight of 2048 by 2048;
+  // larger ones only fold where nothing is computed (views, transposes,
+  // concatenations). All in all 256 MiB are computed.
+  std::int64_t fold_limit = 1 << 22;
   // Ask the ONNX library where no rule of ours knows the op. Its registry
   // takes 30 ms to build, at the first such question.
   bool use_schemas = true;
@@ -51,6 +51,8 @@ class Inference final : public ir::Facts {
   std::optional<ir::Layout> layout(ir::ValueId value) override;
   void invalidate(ir::NodeId node) override;
   std::optional<std::string> refusal(ir::NodeId node) override;
+  std::optional<std::string> contradiction(ir::ValueId value) override;
+  bool has_contradictions() override;
   std::vector<std::string> take_warnings() override;
 
  private:

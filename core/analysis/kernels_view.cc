@@ -121,6 +121,8 @@ Folded unsqueeze(const Call& call) {
 }
 
 constexpr std::int64_t kMaxLeaves = 65'536;
+// What has more elements is joined and turned where it is read.
+constexpr std::int64_t kMostEager = 1 << 16;
 
 std::int64_t leaves_of(std::span<const ir::LazyPart> parts) {
   std::int64_t leaves = 0;
@@ -180,7 +182,8 @@ Folded transpose(const Call& call) {
     return std::nullopt;
   }
   if (std::ranges::is_sorted(perm)) return identity(call);
-  const auto count = count_of(t->dims, call.limit);
+  const auto count = count_of(
+      t->dims, rank == 2 ? std::min(call.limit, kMostEager) : call.limit);
   if (!count) {
     return rank == 2 && ir::bit_width(t->dtype) >= 8 && count_of(t->dims)
                ? one(lazy_transpose(call, *t))
@@ -238,7 +241,7 @@ Folded concat(const Call& call) {
   if (call.inputs.size() == 1) return identity(call);
   const ir::DataType type = call.inputs[0]->dtype;
   if (ir::bit_width(type) < 8) return std::nullopt;
-  const auto count = count_of(*dims, call.limit);
+  const auto count = count_of(*dims, std::min(call.limit, kMostEager));
   if (!count) {
     std::vector<ir::LazyPart> parts;
     for (const ir::Tensor* t : call.inputs) {

@@ -33,9 +33,10 @@ enum class State : std::uint8_t {
   kStaleOpen,  // the same, on the stack
 };
 
-// Where a value's content comes from, by structure alone.
+// Where a value's content comes from, by structure and sizes alone.
 enum class Origin : std::uint8_t {
   kRuntime,
+  kBeyond,    // from constants alone, but too large to be computed
   kConstant,  // folds from constants
   kShape,     // from shapes and constants: constant where those shapes are
 };

@@ -16,9 +16,8 @@ bool like_first(const NodeView& v, Outputs out) {
   return true;
 }
 
-// As like_first, but a file may declare one leading 1 more or less.
-bool like_first_loosely(const NodeView& v, Outputs out) {
-  like_first(v, out);
+// A file may declare one leading 1 more or less: then nothing is said.
+void loosely(const NodeView& v, Outputs out) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const ir::ValueId value = v.graph().output(v.id(), i);
     const ir::Type* declared =
@@ -30,6 +29,41 @@ bool like_first_loosely(const NodeView& v, Outputs out) {
       out[i].dims.clear();
     }
   }
+}
+
+bool all_reduce(const NodeView& v, Outputs out) {
+  like_first(v, out);
+  loosely(v, out);
+  return true;
+}
+
+// Of the first input's element type, and as wide as all inputs together: what
+// is computed element by element with whatever broadcasts.
+bool like_all(const NodeView& v, Outputs out, std::size_t count) {
+  Dims shape;
+  bool ranked = true;
+  for (std::size_t i = 0; i < count && ranked; ++i) {
+    if (i > 0 && !v.has_input(i)) continue;
+    ranked = v.ranked(i);
+    if (ranked) shape = broadcast_shapes(v, shape, v.shape(i));
+  }
+  for (Inferred& o : out) {
+    o.elem = v.elem(0);
+    if (ranked) o.set_dims(shape);
+  }
+  return true;
+}
+
+// A weight goes along the last axis, but nothing keeps it from being wider.
+bool norm(const NodeView& v, Outputs out) { return like_all(v, out, 2); }
+
+bool norm_of_sum(const NodeView& v, Outputs out) { return like_all(v, out, 3); }
+
+// The second output is the sum alone.
+bool norm_and_sum(const NodeView& v, Outputs out) {
+  like_all(v, out, 3);
+  if (out.size() > 1) like_all(v, out.subspan(1), 2);
+  loosely(v, out);
   return true;
 }
 
@@ -190,9 +224,16 @@ void need_attention(const NodeView& v) {
   if (v.has_input(3)) need_mask(v, scores);
 }
 
-bool attention_forward(const NodeView& v, Outputs out) {
-  need_attention(v);
-  return like_first(v, out);
+// The batch of the query, which may be 1 beside that of the keys.
+Dim batch_of(const NodeView& v) {
+  const Dim own = v.shape(0)[0];
+  for (std::size_t i = 1; i < 3; ++i) {
+    const bool as_wide = v.ranked(i) && v.rank(i) == v.rank(0);
+    const Dim other = as_wide ? v.shape(i)[0] : kUnknown;
+    if (own == Dim(1) && other != Dim(1)) return other;
+    if (!own.known() && other.known() && other != Dim(1)) return other;
+  }
+  return own;
 }
 
 // Q's shape with V's last axis.
@@ -201,6 +242,7 @@ bool dot_product_attention(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (!v.ranked(0) || v.rank(0) == 0) return true;
   out[0].set_dims(v.shape(0));
+  if (v.rank(0) == 4) out[0].dims[0] = batch_of(v);
   const bool known = v.ranked(2) && v.rank(2) == v.rank(0);
   out[0].dims.back() = known ? v.shape(2).back() : kUnknown;
   return true;
@@ -399,7 +441,7 @@ constexpr TypeRule kRules[] = {
     row("com.microsoft", "SkipLayerNormalization", with_output<skip_norm>),
     row("com.microsoft", "SkipSimplifiedLayerNormalization",
         with_output<skip_norm>),
-    row(kOwn, "AttentionForward", attention_forward),
+    row(kOwn, "AttentionForward", with_output<dot_product_attention>),
     row(kOwn, "Linear", with_output<linear>),
     row(kOwn, "MHAInProjection", in_projection),
     row(kOwn, "MultiheadAttention", multihead_attention),
@@ -412,10 +454,10 @@ constexpr TypeRule kRules[] = {
     row(kCast, "_internal_copy_region", like_first),
     row(kCast, "_internal_mark_region_begin", like_first),
     row(kCast, "_internal_mark_region_end", like_first),
-    row(kCast, "add_rms_norm", like_first),
-    row(kCast, "add_rms_norm2", like_first_loosely),
+    row(kCast, "add_rms_norm", norm_of_sum),
+    row(kCast, "add_rms_norm2", norm_and_sum),
     row(kCast, "all_gather", with_output<all_gather>),
-    row(kCast, "all_reduce", like_first_loosely),
+    row(kCast, "all_reduce", all_reduce),
     row(kCast, "dynamic_quantize_asymmetric", with_output<dynamic_quantize>),
     row(kCast, "dynamic_quantize_mxfp4", with_output<dynamic_quantize_mxfp4>),
     row(kCast, "dynamic_quantize_symmetric", with_output<dynamic_quantize>),
@@ -423,7 +465,7 @@ constexpr TypeRule kRules[] = {
     row(kCast, "mxfp4_linear", with_output<mxfp4_linear>),
     row(kCast, "quantize", with_output<quantize>),
     row(kCast, "reduce_scatter", with_output<reduce_scatter>),
-    row(kCast, "rms_norm", like_first),
+    row(kCast, "rms_norm", norm),
     row(kCast, "static_quant_linear", with_output<static_quant_linear>),
     row(kCast, "static_quant_linear_int4", with_output<static_quant_linear>),
 };

@@ -50,7 +50,9 @@ bool qlinear_matmul(const NodeView& v, Outputs out) {
 
 bool gemm(const NodeView& v, Outputs out) {
   if (out.empty()) return true;
-  out[0].elem = v.elem(0);
+  for (std::size_t i = 0; i < 3 && out[0].elem == DataType::kUndefined; ++i) {
+    out[0].elem = v.elem(i);  // they are of one type
+  }
   std::vector<Dim> dims(2, kUnknown), inner(2, kUnknown);
   const char* const transposed[] = {"transA", "transB"};
   for (std::size_t i = 0; i < 2; ++i) {

@@ -333,6 +333,40 @@ TEST_CASE_FIXTURE(Fixture, "a vector of one element gives a scalar an axis") {
         "float[1,8]");
 }
 
+TEST_CASE_FIXTURE(Fixture, "ops of our own that broadcast") {
+  const ValueId flat = input({"4", "8"}), deep = input({"1", "2", "8"}),
+                row = input({"8"}), one = input({"1"}), scalar = input({});
+  const auto norm = [&](std::vector<ValueId> inputs) {
+    return of(add("tensor_cast::add_rms_norm", std::move(inputs)));
+  };
+  CHECK(norm({flat, flat, row}) == "float[4,8]");
+  CHECK(norm({flat, input({"1", "4", "8"})}) == "float[1,4,8]");
+  CHECK(norm({input({"1", "8"}), flat, row}) == "float[4,8]");
+  CHECK(norm({flat, row}) == "float[4,8]");
+  CHECK(norm({flat, flat, input({"1", "1", "8"})}) == "float[1,4,8]");
+  CHECK(norm({input({"B", "8"}), input({"1", "8"})}) == "float[B,8]");
+  const ir::NodeId two =
+      node("tensor_cast::add_rms_norm2", {flat, input({"3", "1", "8"})}, {}, 2);
+  CHECK(of(g.output(two, 0)) == "float[3,4,8]");
+  CHECK(of(g.output(two, 1)) == "float[3,4,8]");
+  CHECK(of(add("tensor_cast::rms_norm", {row, deep})) == "float[1,2,8]");
+  CHECK(of(add("tensor_cast::quantize", {scalar, one})) == "int8[1]");
+  CHECK(of(add("tensor_cast::quantize", {scalar, scalar, one})) == "int8[1]");
+  CHECK(of(add("tensor_cast::quantize", {flat, one})) == "int8[4,8]");
+  const ValueId x = input({"2", "8"}, DataType::kInt8),
+                w = input({"8", "3"}, DataType::kInt8);
+  CHECK(of(add("tensor_cast::static_quant_linear", {x, w, one, {}, one})) ==
+        "float[2,3]");
+  CHECK(of(add("tensor_cast::static_quant_linear",
+               {x, w, one, {}, input({"1", "2", "1"})})) == "float[1,2,3]");
+  const ValueId q = input({"1", "4", "S", "16"}),
+                k = input({"B", "4", "T", "16"});
+  CHECK(of(add("ruleengine::ScaledDotProductAttention", {q, k, k})) ==
+        "float[B,4,S,16]");
+  CHECK(of(add("ruleengine::AttentionForward", {q, q, k})) ==
+        "float[B,4,S,16]");
+}
+
 TEST_CASE_FIXTURE(Fixture, "elements") {
   const ValueId x = input({"B", "S", "64"}), shape = add("Shape", {x});
   const ValueId b = add("Gather", {shape, scalar(0)}),

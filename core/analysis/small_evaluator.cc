@@ -1,5 +1,7 @@
 #include "core/analysis/small_evaluator.h"
 
+#include <algorithm>
+#include <iterator>
 #include <unordered_map>
 
 #include "core/analysis/kernels.h"
@@ -48,13 +50,24 @@ Result<std::vector<const ir::Tensor*>> SmallEvaluator::evaluate(
   const Kernel kernel = find_kernel(graph.op(node));
   const std::int64_t opset = opset_ != 0 ? opset_ : graph.model().opset("");
   if (kernel != nullptr) {
-    if (Folded out = kernel({graph, node, inputs, limit_, opset})) {
+    const std::int64_t most = limit_of(graph.op(node).type);
+    if (Folded out = kernel({graph, node, inputs, most, opset})) {
       return *std::move(out);
     }
   }
   return Diagnostic{.kind = ErrorKind::kAnswerIsNo,
                     .what = "the node does not fold",
                     .where = graph.describe(node)};
+}
+
+// What an op makes out of nothing (a range, a mask of one number) is no weight:
+// as a node it costs nothing, as a constant it would swell the file.
+std::int64_t SmallEvaluator::limit_of(std::string_view type) const {
+  static constexpr std::string_view kMakers[] = {"ConstantOfShape", "Expand",
+                                                 "Range", "Tile"};
+  constexpr std::int64_t kMade = 1 << 16;
+  const bool makes = std::ranges::find(kMakers, type) != std::end(kMakers);
+  return makes ? std::min(limit_, kMade) : limit_;
 }
 
 const ir::Tensor* SmallEvaluator::make_ints(

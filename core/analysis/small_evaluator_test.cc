@@ -175,6 +175,38 @@ TEST_CASE_FIXTURE(Fixture, "large constants fold without being read") {
   CHECK_FALSE(facts.is_constant(add("MatMul", {w, w})));
 }
 
+TEST_CASE_FIXTURE(Fixture, "what is called constant folds") {
+  const auto filled = [&](std::int64_t rows, std::int64_t columns) {
+    ir::Tensor t;
+    t.dtype = DataType::kFloat;
+    t.dims = model.arena.copy(
+        std::span<const std::int64_t>(std::array{rows, columns}));
+    t.bytes = model.arena.array<std::byte>(
+        static_cast<std::size_t>(rows * columns) * 4);
+    return initializer(model.arena.make<ir::Tensor>(t));
+  };
+  // Above 2^16 elements, where a mask of one number still stays a node.
+  const ValueId w = filled(258, 258);
+  const ValueId product = add("Mul", {w, w});
+  CHECK(facts.is_constant(product));
+  CHECK(facts.constant(product) != nullptr);
+  const ValueId mask = add("Expand", {floats({1}, {1}), ints({258, 258})});
+  CHECK_FALSE(facts.is_constant(mask));
+  CHECK(facts.constant(mask) == nullptr);
+  CHECK(facts.take_warnings().empty());
+  const ValueId large = filled(2049, 2048);
+  const ValueId half = add("Cast", {large}, {i("to", 10)});
+  CHECK_FALSE(facts.is_constant(half));
+  CHECK(facts.constant(half) == nullptr);
+  CHECK_FALSE(facts.is_constant(add("Reshape", {half, ints({-1})})));
+  CHECK_FALSE(facts.is_constant(add("ReduceSum", {large, ints({0})})));
+  CHECK_FALSE(facts.is_constant(add("Add", {half, floats({1}, {1})})));
+  CHECK(facts.is_constant(add("Transpose", {large})));
+  CHECK(facts.is_constant(add("Concat", {large, large}, {i("axis", 0)})));
+  CHECK(facts.is_constant(add("Slice", {large, ints({0}), ints({9})})));
+  CHECK(facts.take_warnings().size() == 1);
+}
+
 TEST_CASE_FIXTURE(Fixture, "every form of Constant") {
   ir::Attribute f;
   f.name = "value_floats";

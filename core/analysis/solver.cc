@@ -146,14 +146,25 @@ void Solver::prepare_origin(NodeId node) {
   if (!can_evaluate(node)) return;
   const ir::Op& op = graph_.op(node);
   if (op.standard("Shape") || op.standard("Size")) return;
+  const std::size_t before = stack_.size();
   for (const ir::Operand& o : graph_.inputs(node)) need(o.value, Ask::kOrigin);
+  if (stack_.size() > before || !rules_of(graph_.node(node).op).computes ||
+      origin_of_node(node) != Origin::kConstant) {
+    return;
+  }
+  // How large is it?
+  for (ValueId v : graph_.outputs(node)) need(v, Ask::kType);
+  for (const ir::Operand& o : graph_.inputs(node)) need(o.value, Ask::kType);
 }
 
 void Solver::prepare_constant(const Query& q) {
   need(q.value, Ask::kOrigin);
   if (!done(q.value, Ask::kOrigin)) return;
   const NodeId node = graph_.producer(q.value);
-  if (known(q.value).origin == Origin::kRuntime) return;
+  if (known(q.value).origin == Origin::kRuntime ||
+      known(q.value).origin == Origin::kBeyond) {
+    return;
+  }
   if (known(q.value).origin == Origin::kShape) {
     need(q.value, Ask::kType);
     if (!done(q.value, Ask::kType)) return;

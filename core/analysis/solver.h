@@ -65,10 +65,13 @@ class Solver {
   bool spend(std::size_t nodes);
   void share_budget(const Solver& caller) { used_ = caller.used_; }
   void take_budget(const Solver& body) { used_ = body.used_; }
+  bool out_of_budget() const;
   // An unknown that this Solver made up for an axis.
   bool is_own_unknown(ir::Dim d) const;
 
   std::vector<std::string> warnings;
+  // By value: "'x' is declared as ... but inferred as ...".
+  std::unordered_map<std::uint32_t, std::string> contradictions;
 
  private:
   State& state(const Query& q);
@@ -108,6 +111,8 @@ class Solver {
   std::span<const Inferred> infer(ir::NodeId node);
   bool declared_in_full(ir::NodeId node) const;
   Origin origin_of_node(ir::NodeId node) const;
+  bool is_beyond(ir::NodeId node);
+  void say_beyond(ir::ValueId value);
 
   bool can_evaluate(ir::NodeId node) const;
   bool followable(ir::ValueId value) const;
@@ -116,12 +121,14 @@ class Solver {
   const ir::Type* of_this_body(ir::ValueId value);
   ir::Dim merge_dim(ir::Dim declared, ir::Dim inferred, bool& clash);
   bool anchored(ir::Dim d);
-  void warn(ir::ValueId value, const ir::Type& declared, const Inferred& found);
+  bool tells_more(ir::Dim declared, ir::Dim inferred) const;
+  void contradict(ir::ValueId value, const ir::Type& declared, const Inferred& found);
 
   struct OpRules {
     bool looked_up = false;
     const TypeRule* type = nullptr;
     const ElementRule* elements = nullptr;
+    bool computes = false;
   };
   const OpRules& rules_of(ir::OpId op);
 
@@ -138,7 +145,9 @@ class Solver {
   std::map<std::pair<ir::Dim, ir::Dim>, ir::Dim> pair_unknowns_;
   std::unordered_set<std::uint32_t> warned_;
   std::vector<ir::Dim> anchors_;
+  bool stale_ = false;  // some number in the file is that of another input
   std::int64_t folded_bytes_ = 0;
+  bool said_beyond_ = false;
   std::size_t used_ = 0, used_before_ = 0;  // nodes of function bodies
   // Nodes to look at again, lowest rank first.
   using Marked = std::pair<std::uint64_t, std::uint32_t>;

@@ -113,7 +113,7 @@ bool Solver::all_lie(NodeId node, const Layout& result,
     if (i >= operands && memo.origin != Origin::kRuntime) continue;
     const int axis = flow != nullptr ? flow->inputs[i] : AxisFlow::kSame;
     if (flow != nullptr && axis == AxisFlow::kSame &&
-        memo.origin == Origin::kConstant) {
+        (memo.origin == Origin::kConstant || memo.origin == Origin::kBeyond)) {
       continue;
     }
     if (memo.layout == nullptr || *memo.layout != wanted(result, axis)) {

@@ -156,16 +156,38 @@ const ir::Type* Solver::of_this_body(ValueId value) {
   return types_.intern(out);
 }
 
+// Whether the declared size has a symbol in it that the inferred one has not:
+// then it adds to what is known, else it is about other inputs.
+bool Solver::tells_more(Dim declared, Dim inferred) const {
+  const auto own = model().dims.leaves(inferred);
+  const auto leaves = model().dims.leaves(declared);
+  return std::ranges::any_of(leaves, [&](Dim leaf) {
+    return std::ranges::find(own, leaf) == own.end();
+  });
+}
+
+// Inputs decide: a size that follows from theirs and varies with them is not
+// the number, nor the other size of the same symbols, that a file declares
+// inside. Such files were made dynamic behind their shape inference; then other
+// numbers of theirs count for nothing either where nothing can be inferred.
 Dim Solver::merge_dim(Dim declared, Dim inferred, bool& clash) {
   ir::DimTable& dims = model().dims;
-  if (inferred == kUnknown || declared == inferred) return declared;
+  if (declared == inferred) return declared;
+  if (inferred == kUnknown) {
+    return stale_ && declared.known() ? kUnknown : declared;
+  }
   if (dims.provably_different(declared, inferred)) {
     clash = true;  // the file keeps what it says; rules build on neither
     return kUnknown;
   }
-  if (declared.known()) return declared;
+  if (declared.known()) {
+    if (!anchored(inferred)) return declared;
+    stale_ = true;
+    return inferred;
+  }
   if (inferred.known() || dims.is_fresh(declared)) return inferred;
-  if (dims.is_fresh(inferred) || anchored(declared)) return declared;
+  if (dims.is_fresh(inferred)) return declared;
+  if (anchored(declared) && tells_more(declared, inferred)) return declared;
   return inferred;
 }
 
@@ -181,27 +203,31 @@ const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
   Dims dims = inferred.dims;
   bool clash = false;
   if (declared != nullptr) {
-    const bool says_elem = declared->elem != ir::DataType::kUndefined;
-    clash = says_elem && out.elem != ir::DataType::kUndefined &&
-            out.elem != declared->elem;
-    if (says_elem) out.elem = declared->elem;
-    if (declared->has_shape) {
-      const bool ranks_agree =
-          inferred.ranked && dims.size() == declared->rank();
-      clash = clash || (inferred.ranked && !ranks_agree);
-      if (!ranks_agree) dims = Dims(declared->rank(), kUnknown);
+    if (declared->elem != ir::DataType::kUndefined) {
+      clash = out.elem != ir::DataType::kUndefined &&
+              out.elem != declared->elem;
+      out.elem = clash ? ir::DataType::kUndefined : declared->elem;
+    }
+    if (declared->has_shape && inferred.ranked &&
+        dims.size() != declared->rank()) {
+      clash = true;
+      out.has_shape = false;
+      dims.clear();
+    } else if (declared->has_shape) {
+      if (!inferred.ranked) dims = Dims(declared->rank(), kUnknown);
       out.has_shape = true;
+      const bool of_body = graph_.value(value).block != ir::Graph::main_block();
       for (std::size_t i = 0; i < dims.size(); ++i) {
-        if (inferred.ranked && !ranks_agree) break;
-        const bool of_body =
-            graph_.value(value).block != ir::Graph::main_block();
         if (of_body && !declared->dims[i].known()) continue;
         dims[i] = merge_dim(declared->dims[i], dims[i], clash);
       }
     }
-    if (clash) warn(value, *declared, inferred);
+    if (clash) contradict(value, *declared, inferred);
   }
-  if (out.elem == ir::DataType::kUndefined && !out.has_shape) return declared;
+  if (!clash && !contradictions.empty()) contradictions.erase(value.index());
+  if (out.elem == ir::DataType::kUndefined && !out.has_shape) {
+    return clash ? nullptr : declared;
+  }
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] == kUnknown) dims[i] = axis_unknown(value, i);
   }
@@ -210,9 +236,8 @@ const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
   return types_.intern(out);
 }
 
-void Solver::warn(ValueId value, const ir::Type& declared,
-                  const Inferred& found) {
-  if (!warned_.insert(value.index()).second) return;
+void Solver::contradict(ValueId value, const ir::Type& declared,
+                        const Inferred& found) {
   const ir::DimTable& dims = model().dims;
   Dims axes = found.dims;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -222,10 +247,12 @@ void Solver::warn(ValueId value, const ir::Type& declared,
   inferred.elem = found.elem;
   inferred.has_shape = found.ranked;
   inferred.dims = axes;
-  warnings.push_back("value '" + printable(graph_.name(value)) +
-                     "' is declared as " + type_text(dims, declared) +
-                     " but inferred as " + type_text(dims, inferred) +
-                     "; the declaration is kept");
+  const std::string text = "'" + printable(graph_.name(value)) +
+                           "' is declared as " + type_text(dims, declared) +
+                           " but inferred as " + type_text(dims, inferred);
+  contradictions[value.index()] = text;
+  if (!warned_.insert(value.index()).second) return;
+  warnings.push_back("value " + text + "; the declaration is kept");
 }
 
 }  // namespace ruleengine::analysis

@@ -32,6 +32,18 @@ bool Solver::compute(const Query& q) {
 
 // --- rules and evaluators ----------------------------------------------------
 
+namespace {
+
+// What folds however large it is: nothing of it is computed.
+bool is_computed(std::string_view type) {
+  static constexpr std::string_view kViews[] = {
+      "Concat",  "Constant", "Flatten",  "Identity",
+      "Reshape", "Squeeze",  "Unsqueeze"};
+  return std::ranges::find(kViews, type) == std::end(kViews);
+}
+
+}  // namespace
+
 const Solver::OpRules& Solver::rules_of(ir::OpId op) {
   if (op_rules_.size() <= op.index()) op_rules_.resize(op.index() + 1);
   OpRules& rules = op_rules_[op.index()];
@@ -39,6 +51,7 @@ const Solver::OpRules& Solver::rules_of(ir::OpId op) {
     rules.looked_up = true;
     if (options_.use_rules) rules.type = find_type_rule(model().ops[op]);
     rules.elements = find_element_rule(model().ops[op]);
+    rules.computes = is_computed(model().ops[op].type);
   }
   return rules;
 }
@@ -72,6 +85,10 @@ bool Solver::compute_origin(ValueId value) {
     origin = Origin::kConstant;
   } else if (v.kind == ValueKind::kNodeOutput && v.producer) {
     origin = origin_of_node(v.producer);
+    if (origin == Origin::kConstant && is_beyond(v.producer)) {
+      origin = Origin::kBeyond;
+      say_beyond(value);
+    }
   }
   return std::exchange(memos_[value.index()].origin, origin) != origin;
 }
@@ -81,14 +98,52 @@ Origin Solver::origin_of_node(NodeId node) const {
   const ir::Op& op = graph_.op(node);
   if (op.standard("Shape") || op.standard("Size")) return Origin::kShape;
   Origin origin = Origin::kConstant;
+  bool beyond = false;
   for (const ir::Operand& o : graph_.inputs(node)) {
     if (!o.value) continue;
     const Origin in =
         done(o.value, Ask::kOrigin) ? known(o.value).origin : Origin::kRuntime;
     if (in == Origin::kRuntime) return in;
     if (in == Origin::kShape) origin = in;
+    beyond |= in == Origin::kBeyond;
   }
-  return origin;
+  return beyond ? Origin::kBeyond : origin;
+}
+
+// Whether folding the node would compute more elements than it may.
+bool Solver::is_beyond(NodeId node) {
+  const ir::OpId op = graph_.node(node).op;
+  if (!rules_of(op).computes) return false;
+  const std::string_view type = model().ops[op].type;
+  const auto most = small_.limit_of(type);
+  const auto is_large = [&](ValueId v) {
+    const ir::Type* t = v ? known(v).type : nullptr;
+    if (t == nullptr || !t->is_tensor() || !t->has_shape) return false;
+    const auto count = known_count(t->dims);
+    return count && *count > most;
+  };
+  const ir::Type* first = known(graph_.input(node, 0)).type;
+  if (type == "Transpose" && first != nullptr && first->rank() == 2) {
+    return false;  // turned where it is read
+  }
+  const bool picks = type == "Gather" || type == "Slice";
+  return std::ranges::any_of(graph_.outputs(node), is_large) ||
+         (!picks && std::ranges::any_of(graph_.inputs(node),
+                                        [&](const ir::Operand& o) {
+                                          return is_large(o.value);
+                                        }));
+}
+
+// Once: a model of which this is true of one weight has many such. What an op
+// makes out of nothing is no weight.
+void Solver::say_beyond(ValueId value) {
+  const ir::Op& op = graph_.op(graph_.producer(value));
+  if (small_.limit_of(op.type) < options_.fold_limit) return;
+  if (std::exchange(said_beyond_, true)) return;
+  warnings.push_back("value '" + printable(graph_.name(value)) +
+                     "' is computed from constants, but is too large to be "
+                     "computed here: such values count as computed at run "
+                     "time");
 }
 
 bool Solver::compute_constant(ValueId value) {
@@ -111,7 +166,10 @@ const Tensor* Solver::fold(ValueId value) {
   if (v.kind == ValueKind::kInitializer) return v.tensor;
   if (const Tensor* bound = bound_input_constant(*this, value)) return bound;
   if (v.kind != ValueKind::kNodeOutput || !v.producer) return nullptr;
-  if (known(value).origin == Origin::kRuntime) return nullptr;
+  if (known(value).origin == Origin::kRuntime ||
+      known(value).origin == Origin::kBeyond) {
+    return nullptr;
+  }
   if (known(value).origin == Origin::kShape) {
     if (const Tensor* t = from_elements(value)) return t;
   }
@@ -132,16 +190,20 @@ const Tensor* Solver::from_elements(ValueId value) {
   return small_.make_ints(model().arena, memo.type->elem, dims, ints);
 }
 
+constexpr std::int64_t kBudget = std::int64_t{256} << 20;
+
 // What was folded stays until the Model dies, so a model of many nodes that
 // each make a large constant out of nothing is not followed for ever.
 void Solver::account(const std::vector<const Tensor*>& results) {
-  constexpr std::int64_t kBudget = std::int64_t{256} << 20;
   for (const Tensor* t : results) {
     if (t == nullptr || t->storage != ir::Storage::kRaw) continue;
     if (t->element_count() > kMaxElements) folded_bytes_ += t->byte_size();
   }
   if (folded_bytes_ > kBudget) small_.set_limit(kMaxElements);
 }
+
+// Whether what would fold may not any more, since so much was folded.
+bool Solver::out_of_budget() const { return folded_bytes_ > kBudget; }
 
 std::vector<const Tensor*> Solver::evaluate(NodeId node) {
   std::vector<const Tensor*> inputs;

@@ -293,6 +293,12 @@ void GraphWriter::write_value_info(Body& body, const Cursor& cursor) {
   const ValueId v = own_value(name);
   const bool own = v && graph_.value(v).block == body.block;
   if (own && !lives(v)) return;
+  // What stands for an older value of that name, of which this is no longer
+  // true.
+  if (own && graph_.value(v).kind == ValueKind::kNodeOutput &&
+      graph_.value(v).declared == nullptr) {
+    return;
+  }
   if (own) has_info_[v.index()] = true;
   rope_.view(cursor.whole());
 }

@@ -146,6 +146,11 @@ void GraphWriter::write_new_infos(const Body& body) {
         value.kind != ValueKind::kNodeOutput || !lives(v)) {
       continue;
     }
+    // A shape alone is nothing that a file can say.
+    if (value.declared->is_tensor() &&
+        value.declared->elem == ir::DataType::kUndefined) {
+      continue;
+    }
     encode_value_info(rope_, body.layout.value_info, name_of(v), value.declared,
                       model_.dims);
   }

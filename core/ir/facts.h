@@ -26,7 +26,8 @@ class Facts {
   virtual const Type* type(ValueId value) = 0;
 
   // Is `value` constant: an initializer, a Constant node, or something that
-  // folds from constants? Cheap: large data is not read and not computed.
+  // folds from constants? Then constant() gives it. Cheap: large data is not
+  // read and not computed.
   virtual bool is_constant(ValueId value) = 0;
 
   // The constant itself; nullptr when not constant, or when it is too large to
@@ -50,6 +51,13 @@ class Facts {
   // Why no runtime would take `node`, whose inputs contradict its op; none when
   // nothing is known against it. For new nodes: files are read as they are.
   virtual std::optional<std::string> refusal(NodeId) { return std::nullopt; }
+
+  // What is declared of `value` and what was inferred of it, as text, where the
+  // two contradict each other as far as was asked; neither is a fact then.
+  virtual std::optional<std::string> contradiction(ValueId) {
+    return std::nullopt;
+  }
+  virtual bool has_contradictions() { return false; }
 
   // Contradictions between declared and inferred types met so far, as text;
   // each once.

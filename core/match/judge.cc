@@ -113,10 +113,27 @@ Scalar Scalar::of(const ir::Attribute* attribute) {
   return scalar;
 }
 
+// The constant, if it may be one of `count` elements: a large one is not
+// computed to find that out.
+const ir::Tensor* Judge::small_constant(ir::ValueId value, std::int64_t count) {
+  if (!value || !facts_.is_constant(value)) return nullptr;
+  const ir::Type* type = facts_.type(value);
+  if (type != nullptr && type->is_tensor() && type->has_shape) {
+    std::int64_t found = 1;
+    for (ir::Dim d : type->dims) {
+      if (!d.known() || __builtin_mul_overflow(found, d.size(), &found)) {
+        return facts_.constant(value);
+      }
+    }
+    if (found != count) return nullptr;
+  }
+  return facts_.constant(value);
+}
+
 bool Judge::numbers(ir::ValueId value, std::span<const double> wanted,
                     bool scalar) {
-  if (!value || !facts_.is_constant(value)) return false;
-  const ir::Tensor* tensor = facts_.constant(value);
+  const ir::Tensor* tensor =
+      small_constant(value, static_cast<std::int64_t>(wanted.size()));
   if (tensor == nullptr) return false;
   const auto count = static_cast<std::int64_t>(wanted.size());
   if (count > kMostNumbers || tensor->element_count() != count) return false;
@@ -130,8 +147,7 @@ bool Judge::numbers(ir::ValueId value, std::span<const double> wanted,
 }
 
 std::optional<Judge::Number> Judge::number(ir::ValueId value) {
-  if (!value || !facts_.is_constant(value)) return std::nullopt;
-  const ir::Tensor* tensor = facts_.constant(value);
+  const ir::Tensor* tensor = small_constant(value, 1);
   if (tensor == nullptr || tensor->element_count() != 1) return std::nullopt;
   const auto found = ir::to_doubles(*tensor, graph_.model().external.get(), 1);
   if (!found || found->size() != 1) return std::nullopt;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/small_vector.h"
+#include "core/ir/attribute.h"
 #include "core/ir/graph.h"
 #include "core/pattern/pattern.h"
 
@@ -35,6 +36,20 @@ struct Bound {
   bool operator==(const Bound&) const = default;
 };
 
+// An attribute that stands, not at its default, on a node whose pattern lets
+// attributes be what they are and does not name this one: nothing said of the
+// match so far knows of it.
+struct Unnamed {
+  ir::NodeId node;
+  pattern::NodePatternId pattern;
+  const ir::Attribute* attribute = nullptr;
+
+  bool operator==(const Unnamed& other) const {
+    return node == other.node && pattern == other.pattern &&
+           attribute->name == other.attribute->name;
+  }
+};
+
 struct Match {
   std::uint32_t rule = 0;               // index of the pattern in the program
   ir::NodeId root;                      // the node of the first result
@@ -42,6 +57,7 @@ struct Match {
   SmallVector<ir::NodeId, 8> nodes;     // by NodePatternId; invalid: not taken
   SmallVector<ir::NodeId, 8> consumed;  // ascending, each once
   SmallVector<ir::ValueId, 2> results;  // the values to be replaced
+  std::vector<Unnamed> unnamed;         // by node and name, each once
 
   bool operator==(const Match&) const = default;
 };

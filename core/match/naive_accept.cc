@@ -110,9 +110,13 @@ Match Naive::take_match(ir::NodeId root) {
   match.nodes.resize(pattern().nodes().size());
   for (const auto& frame : frames_) {
     for (const auto& [slot, bound] : frame->slots) {
-      if (slot.first == kNodeSlot) match.nodes[slot.second] = bound.node;
+      if (slot.first != kNodeSlot) continue;
+      match.nodes[slot.second] = bound.node;
+      view_.collect_unnamed(pattern(), NodePatternId(slot.second), bound.node,
+                            match.unnamed);
     }
   }
+  sort_unnamed(match.unnamed);
   for (std::size_t i = 0; i < pattern().variables().size(); ++i) {
     const bool used = prepared_.analysis.variables[i] != pattern::kUnreached;
     match.bound.push_back(used ? collect(VariableId(i), frames_[0].get())

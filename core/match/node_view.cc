@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core/ir/model.h"
@@ -86,6 +87,21 @@ bool NodeView::is_default(ir::NodeId node, const ir::Attribute& attribute) {
          same_axis(node, wanted, &attribute);
 }
 
+void NodeView::collect_unnamed(const pattern::Pattern& pattern,
+                               pattern::NodePatternId by, ir::NodeId node,
+                               std::vector<Unnamed>& out) {
+  const pattern::NodePattern& p = pattern[by];
+  if (!p.open_attributes) return;  // then nothing else stands there
+  const bool temporary = form(node) != nullptr;
+  for (const ir::Attribute& a : written(node)) {
+    const bool named =
+        std::ranges::binary_search(p.attributes, a.name, {},
+                                   &pattern::AttributePattern::name);
+    if (named || is_default(node, a)) continue;
+    out.push_back({node, by, temporary ? keep(&a) : &a});
+  }
+}
+
 const ir::Attribute* NodeView::keep(const ir::Attribute* attribute) {
   if (attribute == nullptr) return nullptr;
   // Upgraded forms are temporary; what the graph holds is not.
@@ -157,6 +173,15 @@ bool NodeView::same_axis(ir::NodeId node,
   const std::int64_t front = std::max(wanted.i, found->i);
   const std::int64_t back = std::min(wanted.i, found->i);
   return back >= -rank && front == back + rank;
+}
+
+void sort_unnamed(std::vector<Unnamed>& all) {
+  const auto key = [](const Unnamed& u) {
+    return std::tuple(u.node, u.attribute->name, u.pattern);
+  };
+  std::ranges::sort(all, {}, key);
+  const auto again = std::ranges::unique(all);
+  all.erase(again.begin(), again.end());
 }
 
 }  // namespace ruleengine::match

@@ -11,11 +11,13 @@
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
 #include "core/ir/op_facts.h"
 #include "core/ir/upgrade.h"
+#include "core/match/match.h"
 #include "core/pattern/pattern.h"
 
 namespace ruleengine::match {
@@ -47,6 +49,10 @@ class NodeView {
   std::span<const ir::Attribute> written(ir::NodeId node);
   // Whether an attribute that stands there says no more than its default.
   bool is_default(ir::NodeId node, const ir::Attribute& attribute);
+  // What stands there, not at its default, and is named by no pattern.
+  void collect_unnamed(const pattern::Pattern& pattern,
+                       pattern::NodePatternId by, ir::NodeId node,
+                       std::vector<Unnamed>& out);
   // A pointer that lives as long as the model.
   const ir::Attribute* keep(const ir::Attribute* attribute);
 
@@ -70,6 +76,9 @@ class NodeView {
            const ir::Attribute*>
       defaults_;
 };
+
+// By node and name, each once.
+void sort_unnamed(std::vector<Unnamed>& all);
 
 }  // namespace ruleengine::match
 

@@ -304,9 +304,14 @@ Match Runner::make_match(std::uint32_t rule) {
       const Reg reg = report.nodes[n];
       if (reg == kNone || reg_depth(reg) != frame.depth) continue;
       const std::uint32_t held = registers_[frame.registers + reg_index(reg)];
-      if (held != kNone) match.nodes[n] = ir::NodeId(held);
+      if (held == kNone) continue;
+      match.nodes[n] = ir::NodeId(held);
+      view_.collect_unnamed(*code_.rules[rule].pattern,
+                            pattern::NodePatternId(n), match.nodes[n],
+                            match.unnamed);
     }
   }
+  sort_unnamed(match.unnamed);
   match.consumed.append(consumed_);
   match.consumed.sort_unique();
   for (Reg result : report.results) match.results.push_back(value(result));

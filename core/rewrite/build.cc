@@ -185,17 +185,23 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
   const ir::OpId op = s.graph.model().ops.intern(spec->domain, spec->type,
                                                  overload_of(s.graph, *spec));
   const std::uint32_t count = spec->output_count;
+  const auto carry = [&](const std::vector<ValueId>& outputs) {
+    if (spec->like && !outputs.empty()) {
+      s.carried.emplace_back(spec->like, outputs[0]);
+    }
+    return Built(outputs);
+  };
   if (const NodeId same = Finder(s, *spec, op).find()) {
-    return Built(first_outputs(s.graph, same, count));
+    return carry(first_outputs(s.graph, same, count));
   }
   const bool foldable = !s.in_function() && all_constant(s, *spec);
   const auto attributes =
       s.graph.model().arena.copy(std::span<const Attribute>(spec->attributes));
   const NodeId node = s.add_node(op, s.block, spec->inputs, count, attributes);
   const auto outputs = first_outputs(s.graph, node, count);
-  if (foldable && fold(s, *spec, node)) return Built(outputs);
+  if (foldable && fold(s, *spec, node)) return carry(outputs);
   if (spec->like) s.likes.emplace_back(node, spec->like);
-  return Built(outputs);
+  return carry(outputs);
 }
 
 bool Edit::repeats(ValueId old_value, ValueId new_value) const {

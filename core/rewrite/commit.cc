@@ -48,6 +48,19 @@ bool says_less(const ir::DimTable& dims, const Type* fresh, const Type& old) {
   return false;
 }
 
+// Where a file says a number and what is known of the value is a size that
+// varies, the number was not believed.
+bool is_believed(const Type& declared, const Type& known) {
+  if (!declared.is_tensor() || !declared.has_shape || !known.has_shape ||
+      declared.rank() != known.rank()) {
+    return true;
+  }
+  for (std::size_t i = 0; i < declared.rank(); ++i) {
+    if (declared.dims[i].known() && !known.dims[i].known()) return false;
+  }
+  return true;
+}
+
 class Checker {
  public:
   explicit Checker(EditState& state)
@@ -55,6 +68,8 @@ class Checker {
 
   std::optional<Rejection> check() {
     if (state_.failure) return state_.failure;
+    if (auto rejection = find_unsaid(state_)) return rejection;
+    if (auto rejection = check_contradictions()) return rejection;
     if (auto rejection = check_added()) return rejection;
     // All are asked before any is told what its old value knew: that makes the
     // node behind it stale, once for each of its outputs.
@@ -84,6 +99,38 @@ class Checker {
   }
 
  private:
+  // Where what a file declares and what follows from its inputs contradict each
+  // other, neither proves anything.
+  std::optional<Rejection> check_contradictions() const {
+    if (!state_.facts.has_contradictions()) return std::nullopt;
+    for (const Replacement& r : state_.replacements) {
+      if (auto rejection = check_value(r.old_value)) return rejection;
+      if (auto rejection = check_value(r.new_value)) return rejection;
+    }
+    const std::span<const ir::NodeId> all[] = {
+        state_.provenance.from, state_.provenance.context, state_.moved,
+        state_.added, state_.removed};
+    for (const auto nodes : all) {
+      for (ir::NodeId n : nodes) {
+        for (const ir::Operand& o : graph_.inputs(n)) {
+          if (auto rejection = check_value(o.value)) return rejection;
+        }
+        for (ir::ValueId v : graph_.outputs(n)) {
+          if (auto rejection = check_value(v)) return rejection;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Rejection> check_value(ir::ValueId value) const {
+    if (!value) return std::nullopt;
+    const auto why = state_.facts.contradiction(value);
+    if (!why) return std::nullopt;
+    return Rejection{"the types that the model declares contradict each other",
+                     *why};
+  }
+
   // New nodes must be such as a runtime takes.
   std::optional<Rejection> check_added() const {
     for (ir::NodeId n : state_.added) {
@@ -144,7 +191,8 @@ class Checker {
                         analysis::type_text(dims_, fresh)};
   }
 
-  // What was known or declared of the old value holds for the new one.
+  // What was known or declared of the old value holds for the new one, but not
+  // a declaration that was not believed, nor a shape without a type.
   void pass_on_type(const Replacement& r, const Type* fresh) {
     const ir::Value& v = graph_.value(r.new_value);
     if (r.type == nullptr || v.removed) return;
@@ -157,10 +205,13 @@ class Checker {
       return;
     }
     if (v.declared != nullptr) return;
-    if (state_.is_new(r.new_value) && declared != nullptr) {
+    if (state_.is_new(r.new_value) && declared != nullptr &&
+        is_believed(*declared, *r.type)) {
       state_.log.set_declared(r.new_value, declared);
     } else if (says_less(dims_, fresh, *r.type)) {
-      state_.log.set_declared(r.new_value, r.type);
+      const bool has_elem =
+          !r.type->is_tensor() || r.type->elem != DataType::kUndefined;
+      if (has_elem) state_.log.set_declared(r.new_value, r.type);
     }
   }
 

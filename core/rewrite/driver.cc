@@ -126,6 +126,10 @@ class Driver {
         out.warnings.push_back(std::move(w));
       }
     }
+    for (Warning& w : state_.allowed) {
+      if (!said.emplace(w.rule, w.node, w.message).second) continue;
+      out.allowed.push_back(std::move(w));
+    }
     for (const auto& run : state_.graphs) {
       for (std::string& text : run->facts->take_warnings()) {
         if (!said.emplace("", "", text).second) continue;

@@ -64,6 +64,8 @@ struct Report {
   std::vector<RuleReport> rules;
   std::vector<Warning> warnings;  // once per rule, node and reason
   std::vector<Assumed> assumptions;  // in the order of the rewrites
+  // Those that an option silenced, of matches that were rewritten.
+  std::vector<Warning> allowed;
   double match_seconds = 0, rewrite_seconds = 0;
 };
 

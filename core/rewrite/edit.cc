@@ -105,6 +105,19 @@ ir::Facts& Edit::facts() const { return journal_->facts; }
 void Edit::set_block(ir::BlockId block) { journal_->block = block; }
 void Edit::set_rank(std::uint64_t rank) { journal_->rank = rank; }
 
+void Edit::claim(const pattern::Pattern& pattern,
+                 std::span<const match::Match* const> matches) {
+  EditState& s = *journal_;
+  Claimants all = claimants_of(s.graph, pattern, matches);
+  if (!all.empty()) s.claims.push_back(std::move(all));
+}
+
+Said& Edit::said() { return journal_->said; }
+
+std::vector<std::vector<std::size_t>> Edit::divisions() const {
+  return rewrite::divisions(*journal_);
+}
+
 void Edit::replace(ir::ValueId old_value, ir::ValueId new_value) {
   replace_value(*journal_, old_value, new_value);
 }

@@ -18,6 +18,8 @@
 #include "core/base/result.h"
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
+#include "core/match/match.h"
+#include "core/rewrite/said.h"
 
 namespace ruleengine::rewrite {
 
@@ -85,6 +87,17 @@ class Edit {
   void set_block(ir::BlockId block);
   // The least topological key of new nodes: that of the first result replaced.
   void set_rank(std::uint64_t rank);
+
+  // The matches that this edit rewrites, as one: what of their nodes' attributes
+  // stands there unsaid is looked for at commit (core/rewrite/unsaid.h).
+  void claim(const pattern::Pattern& pattern,
+             std::span<const match::Match* const> matches);
+  // What the rule said of attributes beside its pattern; for whoever runs it.
+  Said& said();
+  // Where not all matches may be rewritten as one, since attributes differ of
+  // which the rule does not speak: those that may, as lists of their places.
+  // After remove_dead().
+  std::vector<std::vector<std::size_t>> divisions() const;
 
   // Builds a node in newest-opset form: written at the model's own opset, or
   // rejected. A node that already stands in a visible block with the same op,

@@ -140,6 +140,10 @@ class Finder {
     if (!*rejection) *rejection = state_.too_much(edit.assumptions());
     if (!*rejection) {
       edit.remove_dead(consumed);
+      if (const auto parts = edit.divisions(); !parts.empty()) {
+        edit.undo();
+        return rehearse_parts(run, rule, candidates, matches, parts);
+      }
       dead = dead_in(edit, consumed);
       *rejection = loses_integers(run.graph, integers, {});
       if (!*rejection) *rejection = edit.rehearse();
@@ -151,6 +155,29 @@ class Finder {
       std::vector<Assumption>& all = out_.back().assumptions;
       for (const Assumption& a : candidates[i]->assumptions()) all.push_back(a);
       for (const Assumption& a : edit.assumptions()) add_assumption(all, a);
+    }
+    return {};
+  }
+
+  Status rehearse_parts(GraphRun& run, std::uint32_t rule,
+                        std::span<Candidate* const> candidates,
+                        std::span<const match::Match* const> matches,
+                        const std::vector<std::vector<std::size_t>>& parts) {
+    for (const std::vector<std::size_t>& part : parts) {
+      std::vector<Candidate*> own;
+      std::vector<const match::Match*> its;
+      for (std::size_t i : part) {
+        own.push_back(candidates[i]);
+        its.push_back(matches[i]);
+      }
+      if (its.size() < 2) {
+        add(run, *its[0], rule,
+            Rejection{"attributes that the rule does not say differ from those "
+                      "of every other match of its group",
+                      ""});
+      } else if (Status s = rehearse(run, rule, own, its); !s) {
+        return s;
+      }
     }
     return {};
   }

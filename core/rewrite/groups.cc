@@ -150,6 +150,28 @@ bool Sweep::is_stale(const match::Match& match, std::uint64_t since) const {
          std::ranges::any_of(match.nodes, changed);
 }
 
+Result<bool> Sweep::apply_parts(
+    std::uint32_t rule, std::span<Candidate* const> candidates,
+    std::span<const match::Match* const> matches,
+    const std::vector<std::vector<std::size_t>>& parts) {
+  const std::uint64_t since = state_.version;
+  bool changed = false;
+  for (const std::vector<std::size_t>& part : parts) {
+    std::vector<Candidate*> own;
+    std::vector<const match::Match*> its;
+    for (std::size_t i : part) {
+      if (is_stale(*matches[i], since)) continue;
+      own.push_back(candidates[i]);
+      its.push_back(matches[i]);
+    }
+    if (its.size() < 2) continue;
+    const auto done = apply(rule, own, its);
+    if (!done) return done;
+    changed |= *done;
+  }
+  return changed;
+}
+
 Status Sweep::apply_group(std::vector<Member> members, std::uint64_t since) {
   std::erase_if(members,
                 [&](const Member& m) { return is_stale(m.match, since); });

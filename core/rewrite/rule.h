@@ -46,6 +46,8 @@ struct Warning {
   std::string rule;
   std::string node;     // describe() of the node
   std::string message;  // "Skipping attend at ...: reason"
+  // An option lets the match go on all the same: for the report alone.
+  bool allowed = false;
 };
 
 // What a pass does: one transaction after another, of which one is open. Kept

@@ -66,6 +66,7 @@ class RunState {
   std::vector<std::uint64_t> matches_of;   // that went into them
   std::vector<double> seconds_of;          // by rule
   std::vector<bool> took_part;             // by rule
+  std::vector<Warning> allowed;            // of matches that were rewritten
   double match_seconds = 0;
   std::vector<Assumed> assumed;  // by kept rewrites
 

@@ -17,6 +17,7 @@
 #include "core/ir/model.h"
 #include "core/rewrite/edit.h"
 #include "core/rewrite/log.h"
+#include "core/rewrite/unsaid.h"
 #include "core/rewrite/workspace.h"
 
 namespace ruleengine::rewrite {
@@ -74,6 +75,10 @@ struct EditState {
   std::vector<std::pair<ir::ValueId, std::string>> stems;
   std::unordered_set<ir::ValueId> has_stem;
   std::vector<std::pair<ir::NodeId, ir::NodeId>> likes;  // new, model
+  // As `likes`, and such as were handed back or folded: the first output.
+  std::vector<std::pair<ir::NodeId, ir::ValueId>> carried;
+  std::vector<Claimants> claims;
+  Said said;
   std::optional<Rejection> failure;  // met where none could be returned
   std::vector<Assumption> assumptions;
   bool done = false;

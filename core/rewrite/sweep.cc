@@ -1,6 +1,7 @@
 #include "core/rewrite/sweep.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "core/analysis/order.h"
@@ -94,6 +95,7 @@ Edit open_edit(GraphRun& run, const Rule& rule,
             &run.workspace);
   edit.set_block(run.graph.node(matches[0]->root).block);
   edit.set_rank(rank_of(run.graph, matches));
+  edit.claim(*rule.pattern(), matches);
   return edit;
 }
 
@@ -116,6 +118,7 @@ Status Sweep::run(Standing& standing) {
   if (!*any) return {};
   for (;;) {
     *standing_ = {};
+    allowed_.clear();
     const auto passed = passes();
     if (!passed) return passed.error();
     const auto swept = once();
@@ -212,13 +215,18 @@ Status Sweep::look(NodeId root) {
 Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   const std::uint32_t rule = rule_of(match);
   const match::Match* const its = &match;
+  std::vector<Warning> warnings;
   auto loss = loses_integers(graph_, integers_in(run_, {&its, 1}),
                              match.consumed);
   auto filtered =
       loss ? Result<Rule::Filtered>(std::move(*loss))
-           : state_.rules[rule]->filter(match, graph_, *run_.facts,
-                                        standing_->warnings);
+           : state_.rules[rule]->filter(match, graph_, *run_.facts, warnings);
   if (!filtered) return filtered.error();
+  for (Warning& w : warnings) {
+    auto& to =
+        w.allowed ? allowed_[{rule, match.root}] : standing_->warnings;
+    to.push_back(std::move(w));
+  }
   auto* rejection = std::get_if<Rejection>(&*filtered);
   // A member of a group counts when it is known that there is one.
   if (rejection != nullptr || !state_.rules[rule]->groups()) {
@@ -258,6 +266,10 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   if (!*rejection) *rejection = state_.too_much(edit.assumptions());
   if (!*rejection) {
     edit.remove_dead(consumed);
+    if (const auto parts = edit.divisions(); !parts.empty()) {
+      edit.undo();
+      return apply_parts(rule, candidates, matches, parts);
+    }
     *rejection = loses_integers(graph_, integers, {});
     if (!*rejection) *rejection = edit.commit();
   }
@@ -266,6 +278,11 @@ Result<bool> Sweep::apply(std::uint32_t rule,
     return false;
   }
   if (!edit.changed()) return false;
+  for (const match::Match* m : matches) {
+    auto said = allowed_.extract({rule, m->root});
+    if (said.empty()) continue;
+    std::ranges::move(said.mapped(), std::back_inserter(state_.allowed));
+  }
   Status status = note(rule, edit, root, consumed, matches.size());
   for (std::size_t i = 0; status && i < labels.size(); ++i) {
     status = state_.assume(rule, labels[i], candidates[i]->assumptions());

@@ -5,10 +5,12 @@
 #ifndef RULEENGINE_CORE_REWRITE_SWEEP_H_
 #define RULEENGINE_CORE_REWRITE_SWEEP_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/base/small_vector.h"
@@ -56,6 +58,11 @@ class Sweep {
   Status groups();
   Result<std::vector<std::vector<Member>>> collect();
   Status apply_group(std::vector<Member> members, std::uint64_t since);
+  // Each list of places as a group of its own, if it has two or more.
+  Result<bool> apply_parts(std::uint32_t rule,
+                           std::span<Candidate* const> candidates,
+                           std::span<const match::Match* const> matches,
+                           const std::vector<std::vector<std::size_t>>& parts);
   bool is_stale(const match::Match& match, std::uint64_t since) const;
 
   std::uint32_t rule_of(const match::Match& match) const {
@@ -72,6 +79,8 @@ class Sweep {
   std::vector<std::uint32_t> passing_;  // rules that take part
   Worklist worklist_;
   Standing* standing_ = nullptr;
+  // Of matches that passed `where`, by rule and root, till they are rewritten.
+  std::map<std::pair<std::uint32_t, ir::NodeId>, std::vector<Warning>> allowed_;
   Circling circling_;
   Patience patience_;
   std::size_t nodes_at_first_;

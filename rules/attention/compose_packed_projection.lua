@@ -12,10 +12,10 @@ return rule {
 
   match = function(op, x, w, b, H, D)
     w:const "O _"
-    local q, k, v = op.Split{linear.any(op, x, w, b), maybe(any), axis = any, attrs = any, outputs = 3}
+    local q, k, v = op.Split{linear.any(op, x, w, b), maybe(any), axis = any, num_outputs = any, outputs = 3}
     local function heads(part)
       part:shape "B S F"
-      return op.Transpose{op.Reshape{part, any, attrs = any}, perm = {0, 2, 1, 3}}:shape "B H S D"
+      return op.Transpose{op.Reshape{part, any, allowzero = any}, perm = {0, 2, 1, 3}}:shape "B H S D"
     end
     return op.ruleengine.ScaledDotProductAttention{heads(q), heads(k), heads(v), rest "more",
       num_heads = H, head_dim = D, attrs = any}:as "attend"

@@ -12,9 +12,9 @@ return rule {
 
   match = function(op, x, wq, wk, wv, bq, bk, bv, H, D)
     x:shape "B S _"
-    local rows = either(context(op.Reshape{x, any, attrs = any}), x)
+    local rows = either(context(op.Reshape{x, any, allowzero = any}), x)
     local function heads(w, b)
-      local split = op.Reshape{linear.any(op, rows, w, b), any, attrs = any}
+      local split = op.Reshape{linear.any(op, rows, w, b), any, allowzero = any}
       return op.Transpose{split, perm = {0, 2, 1, 3}}:shape "B H S D"
     end
     local q, k, v = heads(wq, bq), heads(wk, bk), heads(wv, bv)

@@ -17,14 +17,14 @@ return rule {
   match = function(op, x, qkv_w, proj_w, bias, table, index, qkv_b, proj_b, logit_scale, window_size, shift, H, dropout)
     local traced = either(context(window.traced(op, table, index, window_size, H)), bias)
     return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, traced, maybe(qkv_b), maybe(proj_b), maybe(logit_scale),
-      window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
+      window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, dropout = any}
   end,
 
   where = function(m)
     need(not (m.logit_scale and m.options.swin_v2), "it is of Swin V2", m.logit_scale)
     refuse(m.logit_scale, "Swin V2 (logit_scale) not supported")
-    refuse(not m.logit_scale and not m.table and not m.options.any_bias,
-      "the relative position bias cannot be traced to table and index")
+    refuse(not m.logit_scale and not m.table, "the relative position bias cannot be traced to table and index", nil,
+      m.options.any_bias)
     m.C = window.need_block(m)
   end,
 

@@ -26,11 +26,12 @@ return rule {
     end
     local any_bias = either(bent, context(traced), bias)
     return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, any_bias, maybe(qkv_b), maybe(proj_b), logit_scale,
-      window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, attrs = any}
+      window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, dropout = any}
   end,
 
   where = function(m)
-    refuse(not m.table and not m.options.any_bias, "the relative position bias cannot be traced to table and index")
+    refuse(m.logit_scale, "Swin V2 (logit_scale) not supported", nil, m.options.swin_v2)
+    refuse(not m.table, "the relative position bias cannot be traced to table and index", nil, m.options.any_bias)
     m.C = window.need_block(m)
     need(not m.qkv_b or m.qkv_b.dtype, "the type of the bias is not known", m.qkv_b)
     local t = m.logit_scale

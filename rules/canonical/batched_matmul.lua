@@ -12,8 +12,8 @@ return rule {
     a:shape "B H M K"
     b:shape "B H L N"
     return op.MatMul(
-      context(op.Reshape{a, any, attrs = any}:shape "X M K"),
-      context(op.Reshape{b, any, attrs = any}:shape "X L N"))
+      context(op.Reshape{a, any, allowzero = any}:shape "X M K"),
+      context(op.Reshape{b, any, allowzero = any}:shape "X L N"))
   end,
 
   where = function(m)

@@ -10,7 +10,7 @@ return rule {
 
   match = function(op, x, c, axes, sizes, X, M)
     x:shape "B H M N"
-    local merged = context(op.Reshape{x, sizes, attrs = any}:shape "X M N":as "merge")
+    local merged = context(op.Reshape{x, sizes, allowzero = any}:shape "X M N":as "merge")
     return either(
       op.Softmax{merged, axis = -1}:as "softmax",
       op.ReduceMax(merged, axes):as "largest",

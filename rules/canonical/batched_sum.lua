@@ -13,7 +13,7 @@ return rule {
     x:shape "B H M N"
     y:shape "... P Q"
     c:fits "1"
-    local merged = context(op.Reshape{x, sizes, attrs = any}:shape "X M N":as "merge")
+    local merged = context(op.Reshape{x, sizes, allowzero = any}:shape "X M N":as "merge")
     return either(
       op.Add(merged, y),
       op.Sub(merged, y):as "difference",

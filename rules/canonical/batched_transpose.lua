@@ -11,7 +11,7 @@ return rule {
 
   match = function(op, x, X, T, D)
     x:shape "B H T D"
-    local merged = context(op.Reshape{x, any, attrs = any}:shape "X T D")
+    local merged = context(op.Reshape{x, any, allowzero = any}:shape "X T D")
     return op.Transpose{merged, perm = {0, 2, 1}}
   end,
 

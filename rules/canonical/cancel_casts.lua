@@ -15,7 +15,7 @@ return rule {
   phase = "canonical",
 
   match = function(op, x)
-    return op.Cast{context(op.Cast{x, attrs = any}:as "there"), attrs = any}:as "back"
+    return op.Cast{context(op.Cast{x, to = any}:as "there"), to = any}:as "back"
   end,
 
   where = function(m)

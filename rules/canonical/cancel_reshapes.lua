@@ -10,7 +10,7 @@ return rule {
   phase = "canonical",
 
   match = function(op, x)
-    return op.Reshape{context(op.Reshape{x, any, attrs = any}), any, attrs = any}:as "back"
+    return op.Reshape{context(op.Reshape{x, any, allowzero = any}), any, allowzero = any}:as "back"
   end,
 
   where = function(m)

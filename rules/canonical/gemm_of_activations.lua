@@ -7,7 +7,9 @@ return rule {
     multiplies is not read: infinite numbers there are nowhere in the result.]],
   phase = "canonical",
 
-  match = function(op, a, b, c) return op.Gemm{a, b, maybe(c), attrs = any}:as "gemm" end,
+  match = function(op, a, b, c)
+    return op.Gemm{a, b, maybe(c), alpha = any, beta = any, transA = any, transB = any}:as "gemm"
+  end,
 
   where = function(m)
     need(not m.a:const() and not m.b:const(), "a layer", m.b)

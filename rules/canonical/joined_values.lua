@@ -8,7 +8,7 @@ return rule {
 
   match = function(op, p, v, w, to, axes, last, cut)
     p:shape "... _ T"
-    local left, right = op.Split{p, maybe(any), axis = cut, attrs = any, outputs = 2}
+    local left, right = op.Split{p, maybe(any), axis = cut, num_outputs = any, outputs = 2}
     local head = either(left, op.Slice{p, 0, any, axes, inputs = any}:as "head")
     local tail = either(right, op.Slice{p, any, to, last, inputs = any}:as "tail")
     return op.Add(op.MatMul(head, v), op.MatMul(tail, w))

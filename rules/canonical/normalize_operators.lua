@@ -22,16 +22,16 @@ return rule {
   match = function(op, x, pads, steps)
     return either(
       op.Identity(x),
-      op.Cast{x, attrs = any},
-      op.Transpose{x, attrs = any},
+      op.Cast{x, to = any},
+      op.Transpose{x, perm = any},
       op.Expand(x, any),
-      op.Reshape{x, any, attrs = any},
-      op.Flatten{x, attrs = any},
+      op.Reshape{x, any, allowzero = any},
+      op.Flatten{x, axis = any},
       op.Tile(x, any),
       op.Slice(x, any, any, maybe(any), maybe(steps)),
-      op.Pad{x, pads, maybe(any), maybe(any), attrs = any},
-      op.Split{x, maybe(any), attrs = any, outputs = 1},
-      op.Concat{x, attrs = any}, op.Sum(x), op.Max(x), op.Min(x), op.Mean(x),
+      op.Pad{x, pads, maybe(any), maybe(any), mode = any},
+      op.Split{x, maybe(any), axis = any, num_outputs = any, outputs = 1},
+      op.Concat{x, axis = any}, op.Sum(x), op.Max(x), op.Min(x), op.Mean(x),
       op.Add(x, 0), op.Sub(x, 0), op.Mul(x, 1), op.Div(x, 1), op.Pow(x, 1)):as "step"
   end,
 

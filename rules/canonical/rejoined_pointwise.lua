@@ -20,12 +20,12 @@ return rule {
   after = "split_sum",
 
   match = function(op, x, y, c, parts, sizes)
-    local split = op.Reshape{x, parts, attrs = any}:as "split"
+    local split = op.Reshape{x, parts, allowzero = any}:as "split"
     local made = many(function(s)
       c:fits "1"
       return either(op.Add(s, y), op.Where(y, s, c), op.Where(y, c, s), op.Softmax{s, axis = -1}):as "step"
     end, split)
-    return op.Reshape{made, sizes, attrs = any}:as "join"
+    return op.Reshape{made, sizes, allowzero = any}:as "join"
   end,
 
   where = function(m)

@@ -7,7 +7,7 @@ return rule {
   phase = "canonical",
 
   match = function(op, x)
-    return op.Shape{x, attrs = any}:as "shape"
+    return op.Shape{x, start = any, ["end"] = any}:as "shape"
   end,
 
   where = function(m)

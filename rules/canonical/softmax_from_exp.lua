@@ -19,7 +19,7 @@ return rule {
   match = function(op, x, v, axes)
     local e = op.Exp(x)
     local sum = either(op.ReduceSum(e, axes):as "sum",
-      op.Unsqueeze(op.ReduceSum{e, axes, attrs = any}, any):shape "... 1":as "unsqueezed")
+      op.Unsqueeze(op.ReduceSum{e, axes, keepdims = any}, any):shape "... 1":as "unsqueezed")
     local inverse = op.Reciprocal(sum)
     local product = op.MatMul(e, v)
     return either(

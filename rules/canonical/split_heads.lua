@@ -8,7 +8,7 @@ return rule {
 
   match = function(op, x, S, B, E, X, D)
     x:shape "S B E"
-    local cut = op.Reshape{x, any, attrs = any}:shape "S X D"
+    local cut = op.Reshape{x, any, allowzero = any}:shape "S X D"
     return either(op.Transpose{cut, perm = {1, 0, 2}}, op.Transpose{cut, perm = {1, 2, 0}}:as "turned")
   end,
 

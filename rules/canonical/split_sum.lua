@@ -9,8 +9,8 @@ return rule {
   match = function(op, x, y, B, W, X, K, P, Q)
     x:shape "X H M N"
     y:shape "_ W K P Q"
-    local split = op.Reshape{x, any, attrs = any}:shape "B W H M N"
-    return op.Reshape{op.Add(split, y), any, attrs = any}:shape "X H M N"
+    local split = op.Reshape{x, any, allowzero = any}:shape "B W H M N"
+    return op.Reshape{op.Add(split, y), any, allowzero = any}:shape "X H M N"
   end,
 
   rewrite = function(op, m)

@@ -46,7 +46,7 @@ return rule {
     local scores = many(function(s)
       return either(by_one_number(op.Mul(s, c)), by_one_number(op.Div(s, c)), op.Add(s, y), op.Sub(s, y),
         op.Where(y, s, c), op.Where(y, c, s)):as "step"
-    end, either(op.Transpose{product, attrs = any}:as "turn", product))
+    end, either(op.Transpose{product, perm = any}:as "turn", product))
     return op.Softmax{scores, attrs = any}:as "softmax"
   end,
 

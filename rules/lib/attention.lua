@@ -76,7 +76,7 @@ local function step(op, s)
   local function by_one_number(p)
     return function() times:fits "1"; return p end
   end
-  local largest = op.ReduceMax{s, maybe(any), attrs = any}
+  local largest = op.ReduceMax{s, maybe(any), keepdims = any}
   return either(
     by_one_number(op.Mul(s, times)),
     by_one_number(op.Div(s, times)),
@@ -93,7 +93,7 @@ end
 -- with the scale), then steps in any order and number.
 local function masked(op, scores)
   local cap = any "cap"
-  scores = either(op.Cast{scores, attrs = any}:as "raised", scores)
+  scores = either(op.Cast{scores, to = any}:as "raised", scores)
   local flat = attention.scaled(op, scores, any "steepness", "flattened")
   scores = either(op.Mul(op.Tanh(op.Div(scores, cap)), cap), op.Mul(op.Tanh(flat):as "tanh", cap), scores)
   return many(function(s) return step(op, s):as "step" end, scores)
@@ -103,8 +103,8 @@ end
 -- hides, and dropout; it may be taken in a wider type than what is around it.
 local function probabilities(op, scores)
   local hidden, shown, fill = any "hidden", any "shown", any "guard_fill"
-  local function narrowed(x) return either(op.Cast{x, attrs = any}:as "narrowed", x) end
-  local plain = op.Softmax{either(op.Cast{scores, attrs = any}:as "widened", scores), axis = -1}
+  local function narrowed(x) return either(op.Cast{x, to = any}:as "narrowed", x) end
+  local plain = op.Softmax{either(op.Cast{scores, to = any}:as "widened", scores), axis = -1}
   local y = either(
     narrowed(op.Where(op.IsNaN(plain), 0, plain):as "guarded"),
     op.Where(hidden, 0, op.Softmax{op.Where(hidden, fill, scores), axis = -1}),
@@ -119,7 +119,7 @@ local function sunk(op, scores)
   local sink = any "sink"
   scores = either(op.Concat{scores, either(op.Expand(sink, any), sink), axis = -1},
     op.Pad(scores, any "pads", maybe(0)):as "padded")
-  local centred = op.Sub(scores, op.ReduceMax{scores, maybe(any), attrs = any}:shape "... 1")
+  local centred = op.Sub(scores, op.ReduceMax{scores, maybe(any), keepdims = any}:shape "... 1")
   local all = probabilities(op, either(centred, scores))
   return op.Slice(all, 0, any "to", any "axes", maybe(1)):as "sunk"
 end

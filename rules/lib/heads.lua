@@ -24,7 +24,7 @@ function heads.repeated(op, x, length, width)
     function()
       x:shape("B G " .. length .. " " .. width)
       local wide = op.Expand(op.Unsqueeze(x, {2}), any):shape("B G _ " .. length .. " " .. width)
-      return op.Reshape{wide, any, attrs = any}:shape("B H " .. length .. " " .. width)
+      return op.Reshape{wide, any, allowzero = any}:shape("B H " .. length .. " " .. width)
     end,
     x)
 end

@@ -8,7 +8,7 @@ end
 
 -- normalized(x); or that in float, where x is of a smaller type and so is the result.
 local function in_float(op, x, normalized)
-  return either(op.Cast{normalized(op.Cast{x, attrs = any}:as "widened"), attrs = any}:as "narrowed", normalized(x))
+  return either(op.Cast{normalized(op.Cast{x, to = any}:as "widened"), to = any}:as "narrowed", normalized(x))
 end
 
 local function squared(op, x) return either(op.Pow(x, 2), op.Mul(x, x)) end

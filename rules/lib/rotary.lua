@@ -8,27 +8,28 @@ local function parted(op, x, build)
   return either(
     function() return build(slice "first", slice "second") end,
     function()
-      local a, b = op.Split{x, inputs = any, attrs = any, outputs = 2}
+      local a, b = op.Split{x, inputs = any, axis = any, num_outputs = any, outputs = 2}
       return build(a:as "split", b)
     end,
     function()
-      local cut = op.Reshape{x, any, attrs = any}:as "cut"
+      local cut = op.Reshape{x, any, allowzero = any}:as "cut"
       local function column(i)
         local slice = op.Slice{cut, any(i .. "_from"), inputs = any}:as(i .. "_slice")
-        return either(op.Gather{cut, i == "even" and 0 or 1, attrs = any}, op.Squeeze{slice, inputs = any}):as(i)
+        return either(op.Gather{cut, i == "even" and 0 or 1, axis = any}, op.Squeeze{slice, inputs = any}):as(i)
       end
       return build(column "even", column "odd")
     end,
     function()
-      local a, b = op.Split{op.Reshape{x, any, attrs = any}:as "cut", inputs = any, attrs = any, outputs = 2}
+      local a, b = op.Split{op.Reshape{x, any, allowzero = any}:as "cut", inputs = any, axis = any,
+        num_outputs = any, outputs = 2}
       return build(op.Squeeze{a:as "columns", inputs = any}:as "even", op.Squeeze{b, inputs = any}:as "odd")
     end)
 end
 
 -- The way back.
 local function joined(op, a, b)
-  local stack = op.Concat{op.Unsqueeze(a, any):as "deep", op.Unsqueeze(b, any), attrs = any}:as "stack"
-  return either(op.Concat{a, b, attrs = any}:as "join", op.Reshape{stack, any, attrs = any}:as "zip")
+  local stack = op.Concat{op.Unsqueeze(a, any):as "deep", op.Unsqueeze(b, any), axis = any}:as "stack"
+  return either(op.Concat{a, b, axis = any}:as "join", op.Reshape{stack, any, allowzero = any}:as "zip")
 end
 
 -- What has each number of f twice: f behind f, or each beside itself; or a constant t. With steps upon it that leave the
@@ -36,19 +37,19 @@ end
 local function doubled(op, f, t, tag)
   local lone = op.Unsqueeze(f, any):as(tag .. "_lone")
   -- A name that nobody reads, as the same words would be the same node.
-  local stacked = op.Concat{lone, op.Unsqueeze(f, any(tag .. "_axes")), attrs = any}
+  local stacked = op.Concat{lone, op.Unsqueeze(f, any(tag .. "_axes")), axis = any}
   local base = either(
     function() t:const "... W"; return t end,
-    op.Concat{f, f, attrs = any}:as(tag .. "_twice"),
-    op.Reshape{either(op.Tile(lone, any), op.Expand(lone, any), stacked):as(tag .. "_wide"), any, attrs = any}:as(tag .. "_zip"))
+    op.Concat{f, f, axis = any}:as(tag .. "_twice"),
+    op.Reshape{either(op.Tile(lone, any), op.Expand(lone, any), stacked):as(tag .. "_wide"), any, allowzero = any}:as(tag .. "_zip"))
   return context(many(function(s)
-    return either(op.Cos(s), op.Sin(s), op.Cast{s, attrs = any}, op.Mul(s, any), op.Unsqueeze(s, any),
+    return either(op.Cos(s), op.Sin(s), op.Cast{s, to = any}, op.Mul(s, any), op.Unsqueeze(s, any),
       op.Slice{s, inputs = any}, op.Gather{s, any, axis = 0})
   end, base))
 end
 
 -- x, or x as another type.
-local function cast(op, x, tag) return either(op.Cast{x, attrs = any}:as(tag), x) end
+local function cast(op, x, tag) return either(op.Cast{x, to = any}:as(tag), x) end
 
 --- x cos + quarter(x) sin, where a quarter turn of a pair (a, b) is (-b, a). p holds the variables of what `doubled` takes.
 --- The factors may be cast, x and its turn in the same way.
@@ -267,14 +268,14 @@ function rotary.partial(op, x, turned)
   x:rank(4)
   local function slice(tag) return op.Slice{x, any(tag .. "_from"), inputs = any}:as(tag) end
   local function join(a, b)
-    local merged = op.Reshape{a, any, attrs = any}:as "merged"
-    return op.Concat{either(turned(a):as "rotary", op.Reshape{turned(merged):as "rotary", any, attrs = any}:as "apart"), b,
-      attrs = any}:as "join"
+    local merged = op.Reshape{a, any, allowzero = any}:as "merged"
+    return op.Concat{either(turned(a):as "rotary", op.Reshape{turned(merged):as "rotary", any, allowzero = any}:as "apart"), b,
+      axis = any}:as "join"
   end
   return either(
     function() return join(slice "first", slice "second") end,
     function()
-      local a, b = op.Split{x, inputs = any, attrs = any, outputs = 2}
+      local a, b = op.Split{x, inputs = any, axis = any, num_outputs = any, outputs = 2}
       return join(a:as "split", b)
     end)
 end

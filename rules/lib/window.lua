@@ -10,7 +10,7 @@ function window.traced(op, table, index, side, H)
     return function()
       index:shape(places)
       index:type "int64"
-      local rows = op.Reshape{op.Gather{table, index, axis = 0}, any, attrs = any}:shape "N N H"
+      local rows = op.Reshape{op.Gather{table, index, axis = 0}, any, allowzero = any}:shape "N N H"
       return op.Unsqueeze(op.Transpose{rows, perm = {2, 0, 1}}, {0})
     end
   end

@@ -6,9 +6,9 @@ return rule {
   match = function(op, x, group)
     local cast = op.tensor_cast
     return either(
-      cast.all_reduce{x, rank_group = group, attrs = any},
-      cast.reduce_scatter{x, rank_group = group, attrs = any},
-      cast.all_gather{x, rank_group = group, attrs = any})
+      cast.all_reduce{x, rank_group = group, rank = any},
+      cast.reduce_scatter{x, rank_group = group, rank = any, dim = any},
+      cast.all_gather{x, rank_group = group, rank = any, dim = any})
   end,
   where = function(m) need(m.group and #m.group == 1, "the group is not one rank", m.x) end,
   rewrite = function(_, m) return m.x end,

@@ -5,7 +5,7 @@ return rule {
 
   match = function(op, x)
     local cast = op.tensor_cast
-    return either(cast._internal_mark_region_begin{x, attrs = any}, cast._internal_mark_region_end{x, attrs = any},
+    return either(cast._internal_mark_region_begin{x, region_id = any}, cast._internal_mark_region_end{x, region_id = any},
       cast._internal_copy_region(x))
   end,
   rewrite = function(_, m) return m.x end,

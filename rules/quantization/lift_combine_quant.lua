@@ -18,7 +18,7 @@ local function quantizers(op, x, p, tag, is_twin)
 end
 
 local function view(op, x, tag)
-  return either(op.Reshape{x, any, attrs = any}:as(tag), op.Flatten{x, attrs = any}:as(tag),
+  return either(op.Reshape{x, any, allowzero = any}:as(tag), op.Flatten{x, attrs = any}:as(tag),
     op.Squeeze{x, maybe(any)}:as(tag), op.Unsqueeze{x, any}:as(tag))
 end
 

@@ -19,7 +19,7 @@ return rule {
   match = function(op, x, r, w, rank, group, dim, other)
     local cast = op.tensor_cast
     local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
-    local function view(v) return op.Reshape{v, any, attrs = any} end
+    local function view(v) return op.Reshape{v, any, allowzero = any} end
     local function shared_out()
       context(cast.reduce_scatter{other, dim = any, rank = rank, rank_group = group})
       return context(cast.all_reduce{other, rank = rank, rank_group = group}:as "whole")

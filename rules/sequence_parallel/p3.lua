@@ -15,7 +15,7 @@ return rule {
   match = function(op, x, t, w, b, rank, group, dim, axis)
     local cast = op.tensor_cast
     local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
-    local whole = either(op.Reshape{sum, any, attrs = any}:as "view", sum)
+    local whole = either(op.Reshape{sum, any, allowzero = any}:as "view", sum)
     local residual = either(cast.all_gather{t, dim = dim, rank = rank, rank_group = group}:as "gather", t)
     local added = shard.through(op, op.Add(residual, whole):as "add", "step")
     return either(shard.norms(op, added, axis, w, b),

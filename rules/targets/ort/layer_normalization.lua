@@ -21,8 +21,8 @@ return rule {
   phase = "target",
 
   match = function(op, x, w, b)
-    local wide = op.Cast{x, attrs = any}:as "widened"
-    return op.Cast{op.LayerNormalization{wide, w, maybe(b), attrs = any}:as "norm", attrs = any}:as "narrowed"
+    local wide = op.Cast{x, to = any}:as "widened"
+    return op.Cast{op.LayerNormalization{wide, w, maybe(b), attrs = any}:as "norm", to = any}:as "narrowed"
   end,
 
   where = function(m)
