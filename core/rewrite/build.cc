@@ -268,6 +268,7 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
                                                  overload_of(s.graph, *spec));
   const std::uint32_t count = spec->output_count;
   if (const NodeId same = Finder(s, *spec, op).find()) {
+    s.shared.push_back(same);
     return Built(first_outputs(s.graph, same, count));
   }
   const bool foldable = !s.in_function() && all_constant(s, *spec);

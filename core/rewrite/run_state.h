@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/rewrite/driver.h"
+#include "core/rewrite/history.h"
 #include "core/rewrite/lineage.h"
 #include "core/rewrite/stage.h"
 #include "core/rewrite/workspace.h"
@@ -42,12 +43,17 @@ struct Standing {
 
 struct GraphRun {
   GraphRun(ir::Graph& g, std::unique_ptr<ir::Facts> f)
-      : graph(g), facts(std::move(f)), workspace(g), lineage(g) {}
+      : graph(g),
+        facts(std::move(f)),
+        workspace(g),
+        lineage(g),
+        history(g, workspace) {}
 
   ir::Graph& graph;
   std::unique_ptr<ir::Facts> facts;
   Workspace workspace;
   Lineage lineage;
+  History history;  // where the run keeps one
 };
 
 class RunState {
