@@ -122,18 +122,22 @@ class Driver {
 
   // Beside others; alone they are what was asked for.
   bool canonical_forms_serve() const {
-    const auto is_canonical = [](const Rule* rule) {
-      return rule->phase() == Phase::kCanonical;
-    };
-    return !state_.options.keep_all &&
-           !std::ranges::all_of(state_.rules, is_canonical);
+    const auto serves = [](Phase p) { return p != Phase::kCanonical; };
+    return !state_.options.keep_all && has_phase(serves);
+  }
+  template <class Condition>
+  bool has_phase(Condition holds) const {
+    return std::ranges::any_of(state_.rules, holds, &Rule::phase);
   }
 
   void take_back() {
     if (!canonical_forms_serve()) return;
+    // What a target has no word for takes as many nodes as it takes.
+    const bool may_grow =
+        has_phase([](Phase p) { return p == Phase::kTarget; });
     bool edited = false, added = false;
     for (const auto& run : state_.graphs) {
-      for (auto& [rule, node] : run->history.settle()) {
+      for (auto& [rule, node] : run->history.settle(may_grow)) {
         --state_.rewrites_of[rule];
         taken_back_.emplace_back(
             rule, Rejected{std::move(node), "no other rule needed it", ""});

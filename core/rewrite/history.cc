@@ -96,7 +96,7 @@ void History::sign(std::uint32_t rule, NodeId root) {
   deeds_.back().root = root;
 }
 
-std::vector<History::TakenBack> History::settle() {
+std::vector<History::TakenBack> History::settle(bool may_grow) {
   if (std::ranges::none_of(deeds_, &Deed::canonical)) return {};
   if (std::ranges::all_of(deeds_, &Deed::canonical)) {
     log_.park_to(0);
@@ -108,7 +108,7 @@ std::vector<History::TakenBack> History::settle() {
       log_.park_to(deeds_[k].log_begin);
       needs.find(k);
     }
-    choose(deeds_, needs_);
+    choose(deeds_, needs_, may_grow);
     number_nodes(graph_);
     Replay(*this, needs).run();
   }

@@ -90,8 +90,9 @@ class History {
     std::uint32_t rule = 0;
     std::string node;  // its root, as reports name it
   };
-  // Takes back what nobody needed. Once, at the end.
-  std::vector<TakenBack> settle();
+  // Takes back what nobody needed. Once, at the end. Where the graph may not
+  // grow, forms that make it smaller are needed for that.
+  std::vector<TakenBack> settle(bool may_grow);
 
   bool has_edits() const;   // that are kept
   bool has_added() const;   // nodes

@@ -183,11 +183,11 @@ class Choice {
   Choice(std::vector<Deed>& deeds, const std::vector<Need>& needs)
       : deeds_(deeds), needs_(needs), tidies_(deeds.size(), false) {}
 
-  bool run() {
+  void run(bool may_grow) {
     keep_needed();
     while (keep_tidying()) {
     }
-    return !std::ranges::all_of(deeds_, &Deed::kept);
+    if (!may_grow) keep_small();
   }
 
  private:
@@ -228,6 +228,19 @@ class Choice {
     return any;
   }
 
+  void keep_small() {
+    const auto growth = [&] {
+      std::int64_t all = 0;
+      for (const Deed& deed : deeds_) all += deed.kept ? deed.growth : 0;
+      return all;
+    };
+    std::int64_t left = growth();
+    for (std::uint32_t k = 0; k < deeds_.size() && left > 0; ++k) {
+      if (deeds_[k].kept || deeds_[k].growth >= 0) continue;
+      if (keep_together(k, -1)) left = growth();
+    }
+  }
+
   bool keep_together(std::uint32_t k, std::int64_t most_growth) {
     std::vector<std::uint32_t> all = {k};
     std::int64_t growth = 0;
@@ -252,8 +265,9 @@ class Choice {
 
 }  // namespace
 
-bool choose(std::vector<Deed>& deeds, const std::vector<Need>& needs) {
-  return Choice(deeds, needs).run();
+void choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
+            bool may_grow) {
+  Choice(deeds, needs).run(may_grow);
 }
 
 }  // namespace ruleengine::rewrite
