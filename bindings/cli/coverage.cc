@@ -107,7 +107,8 @@ Result<Coverage> cover(const std::string& path, Rules& rules,
                        const Options& options) {
   auto model = load_model(path);
   if (!model) return model.error();
-  const rewrite::Options engine = engine_options(options);
+  rewrite::Options engine = engine_options(options);
+  engine.keep_all = true;  // what is left is explained as the rules saw it
   auto report = rewrite::run(**model, rules.pointers, engine);
   if (!report) return report.error();
   Coverage out{.model = path};

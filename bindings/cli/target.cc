@@ -27,7 +27,8 @@ constexpr std::int64_t kAttention = 23;
 
 // What every target but `portable` has no word for, and the rule that says it
 // in standard ops; and what takes away the layout that this leaves: the whole
-// pack only in a run that makes things uniform anyway.
+// pack only in a run that makes things uniform anyway, since a target's rules
+// read canonical forms too. What none of them needed is taken back.
 struct Lowered {
   std::string_view op, rule;
 };
@@ -62,13 +63,15 @@ std::string chosen(const ir::Model& model, const Options& options) {
                                                                 : "portable";
 }
 
-// A rule that ran before has one row all the same.
+// A rule that ran before has one row all the same, and what it turned down
+// then is met again.
 void append(rewrite::Report& to, rewrite::Report&& more) {
   std::erase_if(more.rules, [&](rewrite::RuleReport& rule) {
     const auto old = std::ranges::find_if(to.rules, [&](const auto& each) {
       return each.name == rule.name && each.phase == rule.phase;
     });
     if (old == to.rules.end()) return false;
+    old->matches -= std::min<std::uint64_t>(old->matches, old->rejected.size());
     old->matches += rule.matches;
     old->rewrites += rule.rewrites;
     old->rejected = std::move(rule.rejected);
@@ -119,7 +122,7 @@ void warn_of_rest(const ir::Model& model, const std::string& target,
 }
 
 // Runs these of the rules that ship, and adds what they did to the report.
-Result<std::uint64_t> run_rules(ir::Model& model,
+Status run_rules(ir::Model& model,
                                 const std::vector<std::string>& files,
                                 const Options& options, RunReport& report) {
   const auto folder = shipped_rules();
@@ -132,10 +135,8 @@ Result<std::uint64_t> run_rules(ir::Model& model,
   if (!rules) return rules.error();
   auto done = rewrite::run(model, rules->pointers, engine_options(options));
   if (!done) return done.error();
-  std::uint64_t rewrites = 0;
-  for (const auto& rule : done->rules) rewrites += rule.rewrites;
   append(report.engine, std::move(*done));
-  return rewrites;
+  return {};
 }
 
 Status write_as(ir::Model& model, const Options& options, RunReport& report) {
@@ -150,14 +151,14 @@ Status write_as(ir::Model& model, const Options& options, RunReport& report) {
     if (is_there) files.emplace_back(each.rule);
   }
   files.push_back("targets/" + report.target);
-  const auto rewrites = run_rules(model, files, options, report);
-  if (!rewrites) return rewrites.error();
-  warn_of_rest(model, report.target, report.engine);
-  if (*rewrites == 0) return {};
-  std::vector<std::string> tidying(kTidied.begin(), kTidied.end());
-  if (uniform) tidying = {"canonical.lua"};
-  const auto tidied = run_rules(model, tidying, options, report);
-  return tidied ? Status() : Status(tidied.error());
+  if (uniform) {
+    files.emplace_back("canonical.lua");
+  } else {
+    files.insert(files.end(), kTidied.begin(), kTidied.end());
+  }
+  const auto status = run_rules(model, files, options, report);
+  if (status) warn_of_rest(model, report.target, report.engine);
+  return status;
 }
 
 bool has_fired(const RunReport& report) {

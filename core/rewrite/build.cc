@@ -192,6 +192,7 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
     return Built(outputs);
   };
   if (const NodeId same = Finder(s, *spec, op).find()) {
+    s.shared.push_back(same);
     return carry(first_outputs(s.graph, same, count));
   }
   const bool foldable = !s.in_function() && all_constant(s, *spec);

@@ -4,6 +4,7 @@
 
 #include "core/analysis/communication.h"
 #include "core/analysis/shapes.h"
+#include "core/rewrite/history.h"
 #include "core/rewrite/state.h"
 
 namespace ruleengine::rewrite {
@@ -200,19 +201,23 @@ class Checker {
     const Type* declared = graph_.value(r.old_value).declared;
     const bool is_output = v.block_output_count > 0;
     if (is_output && declared != nullptr) {
-      if (v.declared != declared)
-        state_.log.set_declared(r.new_value, declared);
+      if (v.declared != declared) declare(r.new_value, declared);
       return;
     }
     if (v.declared != nullptr) return;
     if (state_.is_new(r.new_value) && declared != nullptr &&
         is_believed(*declared, *r.type)) {
-      state_.log.set_declared(r.new_value, declared);
+      declare(r.new_value, declared);
     } else if (says_less(dims_, fresh, *r.type)) {
       const bool has_elem =
           !r.type->is_tensor() || r.type->elem != DataType::kUndefined;
-      if (has_elem) state_.log.set_declared(r.new_value, r.type);
+      if (has_elem) declare(r.new_value, r.type);
     }
+  }
+
+  void declare(ir::ValueId value, const Type* type) {
+    state_.log.set_declared(value, type);
+    state_.declared.emplace_back(value, type);
   }
 
   std::string culprit() const {
@@ -252,6 +257,7 @@ std::optional<Rejection> Edit::commit() {
   list_touched(s);
   s.changed = true;
   s.done = true;
+  if (History* history = s.workspace->history()) history->record(s);
   return std::nullopt;
 }
 

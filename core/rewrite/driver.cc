@@ -25,16 +25,47 @@ struct Place {
   Standing standing;
 };
 
+// What edits change of a model beside its graphs.
+class Before {
+ public:
+  explicit Before(const ir::Model& model)
+      : changed_(model.changed),
+        ir_version_(model.ir_version),
+        imports_(model.opset_imports.size()) {
+    for (const auto& f : model.functions) {
+      of_functions_.push_back(f->opset_imports.size());
+    }
+  }
+
+  // Of a model of which some edits are left, of which some added nodes.
+  void restore(ir::Model& model, bool edited, bool added) const {
+    if (!added) model.ir_version = ir_version_;
+    if (edited) return;
+    model.changed = changed_;
+    model.opset_imports.resize(imports_);
+    for (std::size_t i = 0; i < of_functions_.size(); ++i) {
+      model.functions[i]->opset_imports.resize(of_functions_[i]);
+    }
+  }
+
+ private:
+  bool changed_;
+  std::int64_t ir_version_;
+  std::size_t imports_;
+  std::vector<std::size_t> of_functions_;
+};
+
 class Driver {
  public:
   Driver(ir::Model& model, std::span<Rule* const> rules, const Options& options)
-      : state_(model, rules, options) {}
+      : state_(model, rules, options), before_(model) {}
 
   Result<Report> run() {
     const auto called = called_functions(state_.model);
     if (Status s = prepare(); !s) return s.error();
     if (Status s = rounds(); !s) return s.error();
     if (state_.version > 0) {
+      take_back();
       remove_uncalled(state_.model, called);
       for (const auto& run : state_.graphs) {
         if (Status s = check_at_end(*run); !s) return s.error();
@@ -53,6 +84,8 @@ class Driver {
     for (ir::Graph* graph : rewritable_graphs(state_.model)) {
       state_.graphs.push_back(
           std::make_unique<GraphRun>(*graph, state_.options.facts(*graph)));
+      GraphRun& run = *state_.graphs.back();
+      if (canonical_forms_serve()) run.workspace.set_history(&run.history);
     }
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       for (std::size_t g = 0; g < state_.graphs.size(); ++g) {
@@ -85,6 +118,37 @@ class Driver {
         return state_.endless(circling.then(), false);
       }
     }
+  }
+
+  // Beside others; alone they are what was asked for.
+  bool canonical_forms_serve() const {
+    const auto serves = [](Phase p) { return p != Phase::kCanonical; };
+    return !state_.options.keep_all && has_phase(serves);
+  }
+  template <class Condition>
+  bool has_phase(Condition holds) const {
+    return std::ranges::any_of(state_.rules, holds, &Rule::phase);
+  }
+
+  void take_back() {
+    if (!canonical_forms_serve()) return;
+    // What a target has no word for takes as many nodes as it takes.
+    const bool may_grow =
+        has_phase([](Phase p) { return p == Phase::kTarget; });
+    bool edited = false, added = false;
+    for (const auto& run : state_.graphs) {
+      for (auto& [rule, node] : run->history.settle(may_grow)) {
+        --state_.rewrites_of[rule];
+        std::erase_if(state_.assumed, [&](const Assumed& each) {
+          return each.rule == state_.rules[rule]->name() && each.node == node;
+        });
+        taken_back_.emplace_back(
+            rule, Rejected{std::move(node), "no other rule needed it", ""});
+      }
+      edited = edited || run->history.has_edits();
+      added = added || run->history.has_added();
+    }
+    before_.restore(state_.model, edited, added);
   }
 
   std::size_t live_nodes() const {
@@ -126,6 +190,9 @@ class Driver {
         out.warnings.push_back(std::move(w));
       }
     }
+    for (auto& [rule, rejected] : taken_back_) {
+      out.rules[rule].rejected.push_back(std::move(rejected));
+    }
     for (Warning& w : state_.allowed) {
       if (!said.emplace(w.rule, w.node, w.message).second) continue;
       out.allowed.push_back(std::move(w));
@@ -142,7 +209,9 @@ class Driver {
   }
 
   RunState state_;
+  Before before_;
   std::vector<Stage> stages_;
+  std::vector<std::pair<std::uint32_t, Rejected>> taken_back_;
   std::vector<Place> places_;
 };
 

@@ -56,7 +56,7 @@ struct RuleReport {
   // of a group counts, and none that has no other to go with.
   std::uint64_t matches = 0;
   std::uint64_t rewrites = 0;      // edits that were kept; a group is one
-  std::vector<Rejected> rejected;  // at the fixed point: what still stands
+  std::vector<Rejected> rejected;  // at the fixed point, and taken back
   double seconds = 0;
 };
 
@@ -76,6 +76,8 @@ struct Options {
   // Makes the Facts of one graph (core/analysis; injected, so that tests can
   // do without).
   std::function<std::unique_ptr<ir::Facts>(ir::Graph&)> facts;
+  // Canonical forms that no other rule of the run needed stay all the same.
+  bool keep_all = false;
   // Called now and then with work done and known so far; may be empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;
 };
@@ -83,7 +85,9 @@ struct Options {
 // A node as reports name it: its name, or that of its first output.
 std::string node_label(const ir::Graph& graph, ir::NodeId node);
 
-// Runs to the fixed point. A limit hit, a rule that feeds itself or two that
+// Runs to the fixed point. Beside rules of other phases canonical ones serve:
+// what they did and nobody needed is taken back, and stands as a rejection. A
+// limit hit, a rule that feeds itself or two that
 // undo each other: Diagnostic kLimit naming the culprits.
 Result<Report> run(ir::Model& model, std::span<Rule* const> rules,
                    const Options& options);

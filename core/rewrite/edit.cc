@@ -28,6 +28,19 @@ ir::NodeId EditState::add_node(ir::OpId op, ir::BlockId at,
   return added.back();
 }
 
+void EditState::bring_back(ir::NodeId node,
+                           std::span<const ir::ValueId> inputs) {
+  std::uint64_t key = rank;
+  for (ir::ValueId v : inputs) {
+    if (const ir::NodeId p = graph.producer(v)) {
+      key = std::max(key, graph.node(p).rank);
+    }
+    win_reader(v);
+  }
+  log.bring_back(node, inputs, key);
+  added.push_back(node);
+}
+
 void EditState::set_operand(ir::OperandId slot, ir::ValueId value) {
   const ir::Operand before = graph.operand(slot);
   log.set_operand(slot, value);
@@ -119,6 +132,7 @@ std::vector<std::vector<std::size_t>> Edit::divisions() const {
 }
 
 void Edit::replace(ir::ValueId old_value, ir::ValueId new_value) {
+  journal_->actions.push_back({old_value, new_value, {}});
   replace_value(*journal_, old_value, new_value);
 }
 
@@ -137,6 +151,7 @@ void Edit::replace_input(ir::NodeId node, std::uint32_t input,
     s.reject("the value is not visible to its reader", new_value);
     return;
   }
+  s.actions.push_back({s.graph.operand(slot).value, new_value, slot});
   s.set_operand(slot, new_value);
 }
 

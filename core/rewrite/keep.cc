@@ -60,6 +60,15 @@ class Keeper {
     set_name(value, model_.names.intern(name));
   }
 
+  // A name for what never had one: that of last time where it had one then.
+  template <class Stem>
+  void make_up(ValueId value, const Stem& stem) {
+    Name name = state_.again ? state_.again->name_of(value) : Name();
+    if (!name) name = model_.names.intern(model_.unique_name(stem()));
+    set_name(value, name);
+    state_.named.emplace_back(value, name);
+  }
+
   void set_name(ValueId value, Name name) {
     if (graph_.value(value).name == name) return;
     state_.log.set_name(value, name);
@@ -89,14 +98,15 @@ class Keeper {
   void name_nodes() {
     for (NodeId node : state_.added) {
       const ir::Op& op = graph_.op(node);
-      const std::string_view name = model_.unique_name(op.type);
-      graph_.mutable_node(node).name = name;
+      std::string_view& name = graph_.mutable_node(node).name;
+      if (name.empty()) name = model_.unique_name(op.type);
       const ir::OpFacts* facts = ir::newest_op(op.domain, op.type);
       for (std::size_t i = 0; i < graph_.outputs(node).size(); ++i) {
         const ValueId v = graph_.output(node, i);
         if (graph_.value(v).name) continue;
-        set_name(v, model_.names.intern(model_.unique_name(
-                        std::string(name) + "_" + formal_name(facts, i))));
+        make_up(v, [&] {
+          return std::string(name) + "_" + formal_name(facts, i);
+        });
       }
     }
   }
@@ -114,7 +124,7 @@ class Keeper {
     for (const auto& [value, stem] : state_.stems) {
       const ir::Value& v = graph_.value(value);
       if (v.removed || v.name || graph_.reader_count(value) == 0) continue;
-      rename(value, model_.unique_name(stem.empty() ? "constant" : stem));
+      make_up(value, [&] { return stem.empty() ? "constant" : stem; });
     }
   }
 
@@ -185,7 +195,7 @@ class Keeper {
   }
 
   void mark_changed() {
-    for (NodeId n : state_.moved) graph_.mutable_node(n).proto = {};
+    for (NodeId n : state_.moved) state_.log.forget_proto(n);
     for (NodeId n : state_.added) mark(graph_.node(n).block);
     for (NodeId n : state_.removed) mark(graph_.node(n).block);
     for (NodeId n : state_.moved) mark(graph_.node(n).block);
@@ -195,9 +205,9 @@ class Keeper {
 
   void mark(BlockId block) {
     while (block && !graph_.block(block).changed) {
-      ir::Block& b = graph_.mutable_block(block);
-      b.changed = true;
-      if (b.owner) graph_.mutable_node(b.owner).proto = {};
+      state_.log.mark_changed(block);
+      const ir::Block& b = graph_.block(block);
+      if (b.owner) state_.log.forget_proto(b.owner);
       block = b.parent;
     }
   }

@@ -53,6 +53,21 @@ void Log::fold_last(std::span<const ir::Tensor* const> tensors) {
   }
 }
 
+void Log::bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs,
+                     std::uint64_t rank) {
+  const std::uint32_t first = graph_.node(node).first_operand;
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    graph_.mutable_operand(ir::OperandId(first + i)).value = {};
+  }
+  graph_.restore_node(node);
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    graph_.set_operand(ir::OperandId(first + i), inputs[i]);
+  }
+  graph_.mutable_node(node).rank = rank;
+  entries_.push_back({Step::kBack, node.index()});
+  facts_.invalidate(node);
+}
+
 void Log::set_operand(ir::OperandId slot, ir::ValueId value) {
   const ir::Operand before = graph_.operand(slot);
   operands_.push_back(before);
@@ -110,61 +125,101 @@ void Log::set_declared(ir::ValueId value, const ir::Type* type) {
   forget_producer(value);
 }
 
+void Log::forget_proto(ir::NodeId node) {
+  ir::Node& n = graph_.mutable_node(node);
+  if (n.proto.empty()) return;
+  protos_.push_back(n.proto);
+  entries_.push_back({Step::kProto, node.index()});
+  n.proto = {};
+}
+
+void Log::mark_changed(ir::BlockId block) {
+  entries_.push_back({Step::kChanged, block.index()});
+  graph_.mutable_block(block).changed = true;
+}
+
 void Log::forget_producer(ir::ValueId value) {
   const ir::Value& v = graph_.value(value);
   if (v.producer) facts_.invalidate(v.producer);
 }
 
-void Log::undo_to(std::size_t size) {
-  while (entries_.size() > size) undo(take(entries_));
+void Log::append(Log&& other) {
+  entries_.append(other.entries_);
+  operands_.append(other.operands_);
+  values_.append(other.values_);
+  ranks_.append(other.ranks_);
+  names_.append(other.names_);
+  types_.append(other.types_);
+  protos_.append(other.protos_);
+  other.entries_.clear();
 }
 
-void Log::undo(const Entry& entry) {
+void Log::go_back(std::size_t size, bool park) {
+  while (entries_.size() > size) undo(take(entries_), park);
+}
+
+void Log::undo(const Entry& entry, bool park) {
   switch (entry.step) {
     case Step::kNode:
+    case Step::kBack:
     case Step::kRemove:
     case Step::kRank:
-      return undo_node(entry);
+    case Step::kProto:
+      return undo_node(entry, park);
     case Step::kValue:
     case Step::kInitializer:
     case Step::kDrop:
     case Step::kRevive:
     case Step::kName:
     case Step::kDeclared:
-      return undo_value_entry(entry);
+      return undo_value_entry(entry, park);
     case Step::kOperand:
     case Step::kBlockOutput:
+    case Step::kChanged:
       return undo_link(entry);
   }
 }
 
-void Log::undo_node(const Entry& entry) {
+void Log::undo_node(const Entry& entry, bool park) {
   const ir::NodeId node(entry.id);
-  if (entry.step == Step::kRank) {
-    graph_.mutable_node(node).rank = take(ranks_);
-    return;
+  ir::Node& n = graph_.mutable_node(node);
+  switch (entry.step) {
+    case Step::kRank:
+      n.rank = take(ranks_);
+      return;
+    case Step::kProto:
+      n.proto = take(protos_);
+      return;
+    case Step::kRemove:
+      graph_.restore_node(node);
+      facts_.invalidate(node);
+      return;
+    default:
+      facts_.invalidate(node);
+      if (park || entry.step == Step::kBack) {
+        graph_.remove_node(node);
+      } else {
+        graph_.pop_node();
+      }
   }
-  if (entry.step == Step::kNode) {
-    facts_.invalidate(node);
-    graph_.pop_node();
-    return;
-  }
-  graph_.restore_node(node);
-  facts_.invalidate(node);
 }
 
-void Log::undo_value_entry(const Entry& entry) {
+void Log::undo_value_entry(const Entry& entry, bool park) {
   const ir::ValueId value(entry.id);
-  if (entry.step == Step::kValue) return undo_value(value);
-  if (entry.step == Step::kInitializer) return undo_initializer(value);
   ir::Value& v = graph_.mutable_value(value);
-  if (entry.step == Step::kName) {
-    v.name = take(names_);
-  } else if (entry.step == Step::kDeclared) {
-    v.declared = take(types_);
-    forget_producer(value);
-  } else {
-    v.removed = entry.step == Step::kRevive;
+  switch (entry.step) {
+    case Step::kValue:
+      return park ? void(v.removed = true) : undo_value(value);
+    case Step::kInitializer:
+      return park ? void(v.removed = true) : undo_initializer(value);
+    case Step::kName:
+      v.name = take(names_);
+      return;
+    case Step::kDeclared:
+      v.declared = take(types_);
+      return forget_producer(value);
+    default:
+      v.removed = entry.step == Step::kRevive;
   }
 }
 
@@ -178,6 +233,10 @@ void Log::undo_link(const Entry& entry) {
     return;
   }
   const ir::BlockId block(entry.id);
+  if (entry.step == Step::kChanged) {
+    graph_.mutable_block(block).changed = false;
+    return;
+  }
   graph_.set_block_output(block, entry.index, take(values_));
   if (const ir::NodeId owner = graph_.block(block).owner) {
     facts_.invalidate(owner);

@@ -7,6 +7,7 @@
 #ifndef RULEENGINE_CORE_REWRITE_LOG_H_
 #define RULEENGINE_CORE_REWRITE_LOG_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -23,7 +24,19 @@ class Log {
   Log& operator=(const Log&) = delete;
 
   std::size_t size() const { return entries_.size(); }
-  void undo_to(std::size_t size);
+  void undo_to(std::size_t size) { go_back(size, false); }
+  void park_to(std::size_t size) { go_back(size, true); }
+  // Takes over what `other` did to the same graph, behind what is here.
+  void append(Log&& other);
+  // What all steps took away: the value that a slot read, the inputs of a node,
+  // the output of a block. `slot` is invalid but for the first of these.
+  struct Taken {
+    ir::ValueId value;
+    ir::OperandId slot;
+    ir::NodeId reader;  // invalid for the output of a block
+  };
+  template <class Visit>
+  void for_each_taken(const Visit& visit) const;
 
   // A node with fresh, unnamed outputs.
   ir::NodeId add_node(ir::OpId op, ir::BlockId block,
@@ -34,6 +47,10 @@ class Log {
   ir::ValueId add_initializer(ir::BlockId block, const ir::Tensor* tensor);
   // The latest node, whose outputs fold to `tensors`, becomes initializers.
   void fold_last(std::span<const ir::Tensor* const> tensors);
+
+  // A node that was parked, to read these.
+  void bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs,
+                  std::uint64_t rank);
 
   void set_operand(ir::OperandId slot, ir::ValueId value);
   void set_block_output(ir::BlockId block, std::uint32_t i, ir::ValueId value);
@@ -46,12 +63,16 @@ class Log {
   void set_rank(ir::NodeId node, std::uint64_t rank);
   void set_name(ir::ValueId value, Name name);
   void set_declared(ir::ValueId value, const ir::Type* type);
+  // What the file says of it holds no more.
+  void forget_proto(ir::NodeId node);
+  void mark_changed(ir::BlockId block);
 
  private:
   enum class Step : std::uint8_t {
     kNode,
     kValue,
     kInitializer,
+    kBack,
     kOperand,
     kBlockOutput,
     kRemove,
@@ -60,6 +81,8 @@ class Log {
     kRank,
     kName,
     kDeclared,
+    kProto,
+    kChanged,
   };
   struct Entry {
     Step step;
@@ -67,9 +90,10 @@ class Log {
     std::uint32_t index = 0;  // of the block output
   };
 
-  void undo(const Entry& entry);
-  void undo_node(const Entry& entry);
-  void undo_value_entry(const Entry& entry);
+  void go_back(std::size_t size, bool park);
+  void undo(const Entry& entry, bool park);
+  void undo_node(const Entry& entry, bool park);
+  void undo_value_entry(const Entry& entry, bool park);
   void undo_link(const Entry& entry);
   void undo_value(ir::ValueId value);
   void undo_initializer(ir::ValueId value);
@@ -83,7 +107,26 @@ class Log {
   SmallVector<std::uint64_t, 2> ranks_;
   SmallVector<Name, 4> names_;
   SmallVector<const ir::Type*, 4> types_;
+  SmallVector<std::span<const std::byte>, 4> protos_;
 };
+
+template <class Visit>
+void Log::for_each_taken(const Visit& visit) const {
+  std::size_t operand = 0, value = 0;
+  for (const Entry& entry : entries_) {
+    if (entry.step == Step::kOperand) {
+      const ir::Operand& before = operands_[operand++];
+      visit(Taken{before.value, ir::OperandId(entry.id), before.user});
+    } else if (entry.step == Step::kBlockOutput) {
+      visit(Taken{values_[value++], {}, {}});
+    } else if (entry.step == Step::kRemove) {
+      const ir::NodeId node(entry.id);
+      for (const ir::Operand& o : graph_.inputs(node)) {
+        visit(Taken{o.value, {}, node});
+      }
+    }
+  }
+}
 
 }  // namespace ruleengine::rewrite
 

@@ -102,7 +102,15 @@ class Mover {
   ValueId add_identity(BlockId block) {
     const ir::OpId op = graph_.model().ops.intern("", "Identity");
     const ValueId inputs[] = {to_};
-    const NodeId node = state_.add_node(op, block, inputs, 1, {});
+    const std::size_t made = state_.carriers.size();
+    NodeId node;
+    if (state_.again && made < state_.again->carriers.size()) {
+      node = state_.again->carriers[made];
+      state_.bring_back(node, inputs);
+    } else {
+      node = state_.add_node(op, block, inputs, 1, {});
+    }
+    state_.carriers.push_back(node);
     const ValueId carrier = graph_.output(node);
     state_.replacements.push_back(
         {from_, carrier, state_.replacements.back().type});

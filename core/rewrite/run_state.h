@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/rewrite/driver.h"
+#include "core/rewrite/history.h"
 #include "core/rewrite/lineage.h"
 #include "core/rewrite/stage.h"
 #include "core/rewrite/workspace.h"
@@ -43,12 +44,17 @@ struct Standing {
 
 struct GraphRun {
   GraphRun(ir::Graph& g, std::unique_ptr<ir::Facts> f)
-      : graph(g), facts(std::move(f)), workspace(g), lineage(g) {}
+      : graph(g),
+        facts(std::move(f)),
+        workspace(g),
+        lineage(g),
+        history(g, workspace) {}
 
   ir::Graph& graph;
   std::unique_ptr<ir::Facts> facts;
   Workspace workspace;
   Lineage lineage;
+  History history;  // where the run keeps one
 };
 
 class RunState {

@@ -36,6 +36,26 @@ struct Heir {
   bool is_output = false;
 };
 
+// Which values go for which, and which slots were set, in order: what an edit
+// means beyond the nodes that it adds.
+struct Action {
+  ir::ValueId old_value, new_value;
+  ir::OperandId slot;  // valid: this one slot; else all readers of old_value
+};
+
+// What an edit gave out, for when it is done again.
+struct Again {
+  std::size_t end_node = 0, end_value = 0;  // of its own nodes and values
+  std::size_t fresh = 0;                    // nodes from here on are its own
+  std::span<const ir::NodeId> carriers;     // of EditState
+  const std::unordered_map<ir::ValueId, Name>* names = nullptr;
+
+  Name name_of(ir::ValueId value) const {
+    const auto it = names->find(value);
+    return it == names->end() ? Name() : it->second;
+  }
+};
+
 struct EditState {
   EditState(ir::Graph& g, ir::Facts& f, Provenance p, Workspace* w)
       : graph(g),
@@ -57,7 +77,8 @@ struct EditState {
   std::uint64_t rank = 0;
 
   // Nodes and values from here on are this edit's.
-  const std::size_t first_node, first_value;
+  std::size_t first_node, first_value;
+  std::optional<Again> again;  // it is done again: see history.h
   SmallVector<ir::NodeId, 8> added;
   SmallVector<ir::NodeId, 8> removed;
   SmallVector<ir::NodeId, 8> moved;     // other inputs
@@ -79,6 +100,14 @@ struct EditState {
   std::vector<std::pair<ir::NodeId, ir::ValueId>> carried;
   std::vector<Claimants> claims;
   Said said;
+  // For history.h: what was asked for, nodes that were handed back since they
+  // stood already, Identities that carry the name of an output, names that were
+  // made up, and types that were declared.
+  SmallVector<Action, 2> actions;
+  SmallVector<ir::NodeId, 2> shared;
+  SmallVector<ir::NodeId, 2> carriers;
+  std::vector<std::pair<ir::ValueId, Name>> named;
+  std::vector<std::pair<ir::ValueId, const ir::Type*>> declared;
   std::optional<Rejection> failure;  // met where none could be returned
   std::vector<Assumption> assumptions;
   bool done = false;
@@ -86,10 +115,13 @@ struct EditState {
   SmallVector<ir::NodeId, 16> touched;
 
   bool is_new(ir::NodeId node) const {
-    return node && node.index() >= first_node;
+    if (!node || node.index() < first_node) return false;
+    return !again || node.index() < again->end_node ||
+           node.index() >= again->fresh;
   }
   bool is_new(ir::ValueId value) const {
-    return value && value.index() >= first_value;
+    if (!value || value.index() < first_value) return false;
+    return !again || value.index() < again->end_value;
   }
   bool is_adopted(ir::ValueId value) const {
     return std::ranges::find(adopted, value) != adopted.end();
@@ -104,6 +136,8 @@ struct EditState {
                       std::span<const ir::ValueId> inputs,
                       std::uint32_t output_count,
                       std::span<const ir::Attribute> attributes);
+  // A node that history.h parked.
+  void bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs);
   void set_operand(ir::OperandId slot, ir::ValueId value);
   void lose_reader(ir::ValueId value);
   void win_reader(ir::ValueId value);

@@ -109,6 +109,8 @@ Sweep::Sweep(RunState& state, GraphRun& run, const Stage& stage)
 
 Status Sweep::run(Standing& standing) {
   standing_ = &standing;
+  run_.history.set_canonical(state_.rules[stage_.all[0]]->phase() ==
+                             Phase::kCanonical);
   if (stage_.program) {
     machine_ =
         std::make_unique<match::Machine>(*stage_.program, graph_, *run_.facts);
@@ -295,6 +297,7 @@ Result<bool> Sweep::apply(std::uint32_t rule,
 Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,
                    std::span<const NodeId> consumed, std::size_t matches) {
   if (Status s = state_.count(rule, matches, edit.added().size()); !s) return s;
+  if (run_.workspace.history() != nullptr) run_.history.sign(rule, root);
   const auto circle = run_.lineage.note(
       {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});
   if (circle) return state_.circle(run_, *circle);

@@ -141,7 +141,8 @@ void compact_initializers(ir::Graph& graph) {
   for (std::size_t i = 0; i < graph.block_count(); ++i) {
     auto& list = graph.mutable_block(ir::BlockId(i)).initializers;
     std::erase_if(list, [&](ir::ValueId v) {
-      if (graph.value(v).removed || listed[v.index()]) return true;
+      const bool hidden = !graph.value(v).name && graph.reader_count(v) == 0;
+      if (graph.value(v).removed || hidden || listed[v.index()]) return true;
       listed[v.index()] = true;
       return false;
     });

@@ -1,6 +1,6 @@
 // Workspace: what outlives the single Edit on one Graph: which function body it
-// is, the constants that edits made (equal small ones are one value), and
-// scratch marks for searches. The driver keeps one per graph; an Edit without
+// is, the constants that edits made (equal small ones are one value), where
+// edits are written down, and scratch marks for searches. The driver keeps one per graph; an Edit without
 // one makes its own. Borrows the graph; not thread-safe.
 #ifndef RULEENGINE_CORE_REWRITE_WORKSPACE_H_
 #define RULEENGINE_CORE_REWRITE_WORKSPACE_H_
@@ -16,9 +16,15 @@
 
 namespace ruleengine::rewrite {
 
+class History;
+
 class Workspace {
  public:
   explicit Workspace(ir::Graph& graph);
+
+  // Where edits that are kept are written down; nullptr: nowhere.
+  History* history() const { return history_; }
+  void set_history(History* history) { history_ = history; }
 
   // nullptr for the model's main graph.
   ir::Function* function() const { return function_; }
@@ -48,6 +54,7 @@ class Workspace {
 
   ir::Graph& graph_;
   ir::Function* function_ = nullptr;
+  History* history_ = nullptr;
   std::unordered_map<std::string, ir::ValueId> constants_;
   std::unordered_map<ir::ValueId, ir::ValueId> transposed_;
   bool outputs_known_ = false;
@@ -60,8 +67,8 @@ class Workspace {
 // large or elsewhere.
 std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external);
 
-// Takes what edits dropped out of the blocks' lists of initializers, and what
-// they listed once more.
+// Takes what edits dropped out of the blocks' lists of initializers, what they
+// listed once more, and what is hidden (again), having neither name nor reader.
 void compact_initializers(ir::Graph& graph);
 
 // `outer` is `inner` or one of the blocks around it.

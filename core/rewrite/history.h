@@ -1,0 +1,135 @@
+// History: the edits of one Graph that were kept, in their order, each with
+// what it takes to undo it and to do it again. At the end of a run it takes back
+// what canonical rules did and nobody needed: all edits are parked (see log.h),
+// and those that are needed are done again on the graph as it was. So the
+// result is what these edits alone would have made, and all else is as in the
+// file. docs/decisions/0011 says what "needed" means. Internal to core/rewrite;
+// borrows the graph and its workspace; not thread-safe; nothing here fails.
+#ifndef RULEENGINE_CORE_REWRITE_HISTORY_H_
+#define RULEENGINE_CORE_REWRITE_HISTORY_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/ir/graph.h"
+#include "core/rewrite/log.h"
+#include "core/rewrite/state.h"
+#include "core/rewrite/workspace.h"
+
+namespace ruleengine::rewrite {
+
+// A stretch of one of the lists that all deeds share.
+struct Part {
+  std::uint32_t begin = 0, count = 0;
+};
+
+// One edit that was kept.
+struct Deed {
+  std::uint32_t rule = 0;
+  bool canonical = false;
+  bool kept = true;
+  ir::NodeId root;              // none of a pass
+  std::size_t log_begin = 0;    // its first step
+  std::size_t first_node = 0, end_node = 0, first_value = 0, end_value = 0;
+  std::int32_t growth = 0;      // nodes that it added, less those it removed
+  Part consumed, context;       // what it matched
+  Part added, carriers;         // without, and alone, the Identities of outputs
+  Part shared;                  // what it would have built, and stood already
+  Part actions, taken, declared;
+  Part needs, turned;           // see needs.h
+};
+
+// What an edit took: readers from values, and slots from what they read.
+using Taken = Log::Taken;
+
+// That an edit needs an earlier one.
+struct Need {
+  enum class Why : std::uint8_t {
+    kConsumed,  // it consumed what that made
+    kSeen,      // it looked at what that made
+    kTurned,    // it looked at what that changed
+  };
+  std::uint32_t deed = 0;
+  Why why = Why::kSeen;
+};
+
+// A slot that the match looked at, after others had set it, and what it read.
+struct Turned {
+  ir::OperandId slot;
+  ir::ValueId value;
+};
+
+class NoFacts final : public ir::Facts {
+ public:
+  const ir::Type* type(ir::ValueId) override { return nullptr; }
+  bool is_constant(ir::ValueId) override { return false; }
+  const ir::Tensor* constant(ir::ValueId) override { return nullptr; }
+  std::optional<std::span<const ir::Dim>> dims_of(ir::ValueId) override {
+    return std::nullopt;
+  }
+  void invalidate(ir::NodeId) override {}
+  std::vector<std::string> take_warnings() override { return {}; }
+};
+
+class History {
+ public:
+  History(ir::Graph& graph, Workspace& workspace);
+
+  // Of the edits that come.
+  void set_canonical(bool canonical) { canonical_ = canonical; }
+  // Takes over a committed edit, its log included.
+  void record(EditState& state);
+  // Whose the latest one was.
+  void sign(std::uint32_t rule, ir::NodeId root);
+
+  struct TakenBack {
+    std::uint32_t rule = 0;
+    std::string node;  // its root, as reports name it
+  };
+  // Takes back what nobody needed. Once, at the end. Where the graph may not
+  // grow, forms that make it smaller are needed for that.
+  std::vector<TakenBack> settle(bool may_grow);
+
+  bool has_edits() const;   // that are kept
+  bool has_added() const;   // nodes
+
+ private:
+  friend class Needs;
+  friend class Replay;
+
+  template <class T>
+  static std::span<const T> part(const std::vector<T>& pool, Part p) {
+    return std::span(pool).subspan(p.begin, p.count);
+  }
+  template <class T, class Items>
+  static Part put(std::vector<T>& pool, const Items& items) {
+    const Part p{static_cast<std::uint32_t>(pool.size()),
+                 static_cast<std::uint32_t>(std::size(items))};
+    pool.insert(pool.end(), std::begin(items), std::end(items));
+    return p;
+  }
+
+  void record_match(const EditState& state, Deed& deed);
+
+  ir::Graph& graph_;
+  Workspace& workspace_;
+  NoFacts no_facts_;
+  Log log_;
+  bool canonical_ = false;
+  std::vector<Deed> deeds_;
+  std::vector<ir::NodeId> nodes_;
+  std::vector<Action> actions_;
+  std::vector<Taken> taken_;
+  std::vector<std::pair<ir::ValueId, const ir::Type*>> declared_;
+  std::vector<Need> needs_;
+  std::vector<Turned> turned_;
+  std::unordered_map<ir::ValueId, Name> names_;
+};
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_HISTORY_H_
