@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <string_view>
@@ -20,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A regular file that is ours alone from now on, or none.
+// A regular file that is ours alone from now on; none, and EWOULDBLOCK, where
+// somebody holds it.
 Descriptor open_alone(const std::string& path) {
   constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   // Some file systems want to write what they lock.
@@ -28,10 +30,11 @@ Descriptor open_alone(const std::string& path) {
   if (fd < 0) fd = ::open(path.c_str(), kFlags | O_RDONLY);
   Descriptor file(fd);
   struct stat info;
-  const bool alone = file.valid() && ::fstat(fd, &info) == 0 &&
-                     S_ISREG(info.st_mode) && hold_alone(fd) &&
-                     is_name_of(path.c_str(), fd);
-  return alone ? std::move(file) : Descriptor();
+  if (!file.valid() || ::fstat(fd, &info) != 0) return {};
+  errno = EINVAL;
+  if (!S_ISREG(info.st_mode) || !hold_alone(fd)) return {};
+  errno = EWOULDBLOCK;  // somebody was quicker
+  return is_name_of(path.c_str(), fd) ? std::move(file) : Descriptor();
 }
 
 // While some of its data is held the model stays, by which the next run knows
@@ -76,9 +79,10 @@ void remove_replaced(const std::string& temporary, const std::string& result) {
   const Descriptor file = open_alone(temporary);
   if (file.valid()) {
     remove_model(temporary, result);
-  } else {
-    ::unlink(temporary.c_str());  // where there are no locks
+  } else if (errno != EWOULDBLOCK) {
+    ::unlink(temporary.c_str());  // there are no locks
   }
+  // Else the run that wrote it is about to end, and looks after it.
 }
 
 void remove_leftovers(std::span<const std::string> results) {

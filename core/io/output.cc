@@ -306,24 +306,38 @@ void OutputFile::hold_replaced() {
   if (replaced_.valid()) (void)hold(replaced_.get());
 }
 
+// Every step either finds the name free and takes it, or keeps what it
+// replaces; when neither, another run was quicker, and it begins anew.
 bool OutputFile::replace() {
-  // Exchanged, so that revert() can bring the old one back.
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
-                  RENAME_EXCHANGE) == 0) {
-    keeps_old_ = true;
-    return true;
+  for (;;) {
+    // Exchanged, so that revert() can bring the old one back.
+    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
+                    RENAME_EXCHANGE) == 0) {
+      keeps_old_ = true;
+      return true;
+    }
+    if (errno == EINVAL || errno == ENOSYS) return replace_in_steps();
+    if (errno != ENOENT) return false;
+    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
+                    RENAME_NOREPLACE) == 0) {
+      return true;
+    }
+    if (errno != EEXIST) return false;
   }
-  // Where two names cannot be exchanged, the old file waits under a third.
+}
+
+// Where two names cannot be exchanged, the old file waits under a third.
+bool OutputFile::replace_in_steps() {
   const std::string kept = temporary_name(result_);
-  const bool waits = ::link(path_.c_str(), kept.c_str()) == 0;
+  keeps_old_ = ::link(path_.c_str(), kept.c_str()) == 0;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error = errno;
-    if (waits) ::unlink(kept.c_str());
+    if (keeps_old_) ::unlink(kept.c_str());
+    keeps_old_ = false;
     errno = error;
     return false;
   }
-  temporary_ = waits ? kept : "";
-  keeps_old_ = waits;
+  temporary_ = kept;
   return true;
 }
 

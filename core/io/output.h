@@ -75,6 +75,7 @@ class OutputFile final : public ByteSink {
   Status copy_extent(int from, std::uint64_t offset, std::uint64_t size);
   Status copy_by_reading(int from, std::uint64_t offset, std::uint64_t size);
   bool replace();
+  bool replace_in_steps();
   void hold_replaced();
   int move_to_free(const std::string& path);
   Status fail(int error) const;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "core/io/hold.h"
 #include "core/io/leftovers.h"
 
 namespace ruleengine::io {
@@ -48,8 +49,9 @@ void Staged::revert() {
 void Staged::release() {
   if (committed_ == nullptr) return;
   file_->release();
-  // In this order: whoever replaced the result meanwhile could not remove our
-  // data while we held it.
+  // In this order: whoever replaced the result meanwhile could not do away with
+  // it and its data while we held them.
+  let_go_of(file_->descriptor());
   data_.let_go();
   if (!file_->has_name()) (void)data_.give_back();
   if (data_.any()) remove_leftovers(std::span(&file_->path(), 1));

@@ -90,13 +90,13 @@ class Escaped(program.ProgramTest):
         return done
 
     def test_every_verb(self):
-        self.write("forged.lua", make.rule(
+        self.write("lines.lua", make.rule(
             more="""where = function(m) need(false, "a\\nforged", m.x) end,"""))
         for words in (
                 ["run", "cancel.lua", "-v"], ["run", "rude.lua", "-v"],
-                ["run", "refusing.lua", "-v"], ["run", "forged.lua", "-v"],
+                ["run", "refusing.lua", "-v"], ["run", "lines.lua", "-v"],
                 ["match", "cancel.lua", "rude.lua", "refusing.lua"],
-                ["match", "forged.lua"], ["explain", "forged.lua"],
+                ["match", "lines.lua"], ["explain", "lines.lua"],
                 ["explain", "rude.lua"], ["explain", "cancel.lua"],
                 ["coverage"], ["collectives"], ["report"], ["print"],
                 ["code"], ["print", "--weights"]):

@@ -270,7 +270,13 @@ class KilledWithoutLocks(Killed):
 
 
 class TogetherWithoutTemporaryFiles(Together):
-    REFUSED = {**NO_TMPFILE, **NO_EXCHANGE}
+    REFUSED = NO_TMPFILE
+    EVERY = 3
+
+
+class TogetherWithoutExchange(Together):
+    REFUSED = NO_EXCHANGE
+    LEAVES_DATA = True  # of a result that comes between looking and renaming
     EVERY = 3
 
 
