@@ -41,6 +41,7 @@ class WholeTest(program.ProgramTest):
             self.write(f"in/{name}.bin", self.weights[name].tobytes())
             self.write(f"in/{name}.onnx", model.SerializeToString())
         (self.folder / "out").mkdir()
+        self.last = 0  # call of a run
 
     def command(self, name, rule="cancel.lua", *more):
         return [program.PROGRAM, "run", rule, f"in/{name}.onnx", "-o",
@@ -90,16 +91,22 @@ class WholeTest(program.ProgramTest):
     def calls(self, name, *more):
         first, last = tracer.first_write(self.command(name, *more),
                                          self.folder, self.REFUSED)
-        self.last = last  # of all, which ends it
+        self.last = last
         return range(first, last + 1, self.EVERY)
 
 
 class Killed(WholeTest):
     LEAVES_DATA = False  # without locks nothing is removed
 
-    def at_every_call(self, name, *more, before=None, end, also=()):
-        """`end(run)` at each call of a run of `name` over a result of
-        `before`; then what a next run makes of it."""
+    def end(self, run):
+        run.kill()
+
+    def check_what_is_left(self, also):
+        """The next run cleans up."""
+
+    def at_every_call(self, name, *more, before=None, also=()):
+        """Ended at each call of a run of `name` over a result of `before`;
+        then what a next run makes of it."""
         def prepare():
             self.empty()
             if before:
@@ -112,10 +119,10 @@ class Killed(WholeTest):
                 prepare()
                 run = self.traced(name, *more)
                 self.assertTrue(run.to_call(call))
-                end(run)
+                self.end(run)
                 seen.add(self.standing())
                 self.assertIn(self.standing(), (before, name))
-                yield call
+                self.check_what_is_left(also)
                 self.run_to_end(name, *more)
                 self.assertEqual(self.standing(), name)
                 if not self.LEAVES_DATA:
@@ -123,28 +130,26 @@ class Killed(WholeTest):
         self.assertEqual(seen, {before, name})
 
     def test_over_nothing(self):
-        for _ in self.at_every_call("b", end=tracer.Traced.kill):
-            pass
+        self.at_every_call("b")
 
     def test_over_an_older_result(self):
-        for _ in self.at_every_call("b", before="a", end=tracer.Traced.kill):
-            pass
+        self.at_every_call("b", before="a")
 
     def test_over_its_own_result(self):
-        self.run_to_end("b")
-        want = program.state(self.folder / "out")
-        for _ in self.at_every_call("b", before="b", end=tracer.Traced.kill):
-            self.assertEqual(want["r.onnx"],
-                             program.state(self.folder / "out")["r.onnx"])
+        self.at_every_call("b", before="b")
+        self.assertEqual(self.data_of_result(), ["r.onnx.data"])
 
     def test_with_a_report(self):
-        report = ["cancel.lua", "--report", "out/r.json"]
-        for _ in self.at_every_call("b", *report, before="a",
-                                    end=tracer.Traced.kill, also=["r.json"]):
-            pass
+        self.at_every_call("b", "cancel.lua", "--report", "out/r.json",
+                           before="a", also=["r.json"])
 
-    def test_the_run_that_cleans_up_is_killed(self):
-        """Killed with all names given, then killed again while it cleans."""
+    def test_a_model_that_nothing_matched(self):
+        """Its data keeps its name, which the next run finds."""
+        self.at_every_call("b", "never.lua")
+        self.assertEqual(self.data_of_result(), ["b.bin"])
+
+    def test_the_run_that_cleans_up_is_ended(self):
+        """Killed with all names given; then the next one while it cleans."""
         def left_behind():
             self.empty()
             self.run_to_end("a")
@@ -159,26 +164,10 @@ class Killed(WholeTest):
                 left_behind()
                 run = self.traced("a")
                 run.to_call(call)
-                run.kill()
+                self.end(run)
                 self.assertIn(self.standing(), ("a", "b"))
                 self.run_to_end("a")
                 self.assertEqual(self.standing(), "a")
-                if not self.LEAVES_DATA:
-                    self.check_clean()
-
-    def test_a_model_that_nothing_matched(self):
-        """Its data keeps its name, which a dead run's reuse finds."""
-        self.run_to_end("b", "never.lua")
-        self.check_clean()
-        for call in self.calls("b", "never.lua"):
-            with self.subTest(call=call):
-                self.empty()
-                run = self.traced("b", "never.lua")
-                run.to_call(call)
-                run.kill()
-                self.assertIn(self.standing(), (None, "b"))
-                self.run_to_end("b", "never.lua")
-                self.assertEqual(self.data_of_result(), ["b.bin"])
                 if not self.LEAVES_DATA:
                     self.check_clean()
 
@@ -186,20 +175,18 @@ class Killed(WholeTest):
 class Ended(Killed):
     """By a signal that can be caught: nothing is left but the result."""
 
-    def at_every_call(self, name, *more, before=None, end, also=()):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            def finish(run, number=number):
-                want = -number if run.calls < self.last else 0
-                self.assertEqual(run.go(number), want)
+    SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
-            for call in super().at_every_call(name, *more, before=before,
-                                              end=finish, also=also):
-                if self.standing():
-                    self.check_clean(set(also) & set(self.names()))
-                else:
-                    self.assertEqual(self.names(), [])
-                yield call
-            self.EVERY = 5
+    def end(self, run):
+        number = self.SIGNALS[run.calls % len(self.SIGNALS)]
+        last = run.calls >= self.last
+        self.assertEqual(run.go(number), 0 if last else -number)
+
+    def check_what_is_left(self, also):
+        if self.standing():
+            self.check_clean(set(also) & set(self.names()))
+        else:
+            self.assertEqual(self.names(), [])
 
 
 class Together(WholeTest):
