@@ -64,6 +64,7 @@ int build(const Options& options) {
   if (auto status = check_run_paths(*paths, options); !status) {
     return fail(status.error());
   }
+  remove_leftovers(*paths, options);
   auto status = build_one(paths->rules[0], paths->models[0], options);
   return status ? 0 : fail(status.error());
 }

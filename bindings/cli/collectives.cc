@@ -110,11 +110,11 @@ Json to_json(const Collectives& each) {
   Json rejected = Json::array();
   for (const auto& [rule, why] : each.stays) {
     rejected.push_back({{"rule", rule},
-                        {"node", printable(why.node)},
+                        {"node", exact(why.node)},
                         {"reason", printable(why.reason)},
-                        {"value", printable(why.value)}});
+                        {"value", exact(why.value)}});
   }
-  return {{"model", printable(each.model)},
+  return {{"model", exact(each.model)},
           {"before", to_json(each.before)},
           {"after", to_json(each.after)},
           {"rejected", std::move(rejected)}};
@@ -141,7 +141,7 @@ std::vector<std::string> row(const std::string& op, const Sent& before,
 }
 
 void print_text(const Collectives& each) {
-  fmt::print("{}: a rank sends\n", printable(each.model));
+  show("{}: a rank sends\n", printable(each.model));
   std::vector<std::vector<std::string>> rows = {
       {"op", "before", "bytes", "after", "bytes"}};
   Traffic ops = each.before;
@@ -154,12 +154,12 @@ void print_text(const Collectives& each) {
     rows.push_back(row(op, of(each.before, op), of(each.after, op)));
   }
   rows.push_back(row("all", total(each.before), total(each.after)));
-  fmt::print("{}", table(rows));
+  put(table(rows));
   for (const auto& [rule, why] : each.stays) {
-    fmt::print("{} stays\n", printable(why.node));
-    fmt::print("  rule:    {}\n", rule);
-    fmt::print("  reason:  {}\n", printable(why.reason));
-    if (!why.value.empty()) fmt::print("  value:   {}\n", printable(why.value));
+    show("{} stays\n", printable(why.node));
+    show("  rule:    {}\n", rule);
+    show("  reason:  {}\n", printable(why.reason));
+    if (!why.value.empty()) show("  value:   {}\n", printable(why.value));
   }
 }
 
@@ -189,7 +189,7 @@ int collectives(const Options& options) {
       print_text(*one);
     }
   }
-  if (options.json) fmt::print("{}", text_of(json));
+  if (options.json) put(text_of(json));
   return 0;
 }
 

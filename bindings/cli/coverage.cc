@@ -133,11 +133,11 @@ Result<Coverage> cover(const std::string& path, Rules& rules,
 Json to_json(const Coverage& coverage) {
   Json left = Json::array();
   for (const Left& each : coverage.left) {
-    left.push_back({{"node", printable(each.node)},
+    left.push_back({{"node", exact(each.node)},
                     {"rule", each.rule},
                     {"reason", printable(each.reason)}});
   }
-  return {{"model", printable(coverage.model)},
+  return {{"model", exact(coverage.model)},
           {"found", coverage.found},
           {"fused", coverage.fused},
           {"left", std::move(left)}};
@@ -149,13 +149,13 @@ void print_text(const std::vector<Coverage>& all) {
     rows.push_back({printable(each.model), std::to_string(each.found),
                     std::to_string(each.fused)});
   }
-  fmt::print("{}", table(rows));
+  put(table(rows));
   for (const Coverage& each : all) {
     for (const Left& left : each.left) {
-      fmt::print("{}: left at {}\n", printable(each.model),
+      show("{}: left at {}\n", printable(each.model),
                  printable(left.node));
-      if (!left.rule.empty()) fmt::print("  nearest:   {}\n", left.rule);
-      fmt::print("  reason:    {}\n", printable(left.reason));
+      if (!left.rule.empty()) show("  nearest:   {}\n", left.rule);
+      show("  reason:    {}\n", printable(left.reason));
     }
   }
 }
@@ -190,7 +190,7 @@ int coverage(const Options& options) {
   if (options.json) {
     Json json = Json::array();
     for (const Coverage& each : all) json.push_back(to_json(each));
-    fmt::print("{}", text_of(json));
+    put(text_of(json));
   } else {
     print_text(all);
   }

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "bindings/cli/draw_page.h"
 #include "bindings/cli/graphviz.h"
@@ -15,6 +16,7 @@
 #include "bindings/cli/verbs.h"
 #include "core/analysis/inference.h"
 #include "core/draw/dot.h"
+#include "core/io/leftovers.h"
 #include "core/io/load.h"
 #include "core/text/print.h"
 
@@ -291,6 +293,7 @@ Status draw_one(const std::string& path, const Options& options) {
                       std::filesystem::path(options.output).extension());
   if (!text) return text.error();
   if (auto status = io::check_intact(**model); !status) return status;
+  io::remove_leftovers(std::span(&options.output, 1));
   auto staged = stage_text(options.output, *text);
   if (!staged) return staged.error();
   if (auto status = staged->commit(); !status) return status;

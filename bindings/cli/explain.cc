@@ -38,7 +38,7 @@ bool is_input(const ir::Graph& graph, const std::string& name) {
 }
 
 void print_found(const rewrite::Found& found) {
-  fmt::print("{}: {} at {}\n", found.rule,
+  show("{}: {} at {}\n", found.rule,
              found.rejection ? "turned down" : "fires",
              printable(found.graph->describe(found.root)));
   for (const auto& [text, value] : found.assumptions) {
@@ -46,9 +46,9 @@ void print_found(const rewrite::Found& found) {
                value.empty() ? "" : " (" + printable(value) + ")");
   }
   if (!found.rejection) return;
-  fmt::print("  reason:    {}\n", printable(found.rejection->reason));
+  show("  reason:    {}\n", printable(found.rejection->reason));
   if (found.rejection->value.empty()) return;
-  fmt::print("  value:     {}\n", printable(found.rejection->value));
+  show("  value:     {}\n", printable(found.rejection->value));
 }
 
 Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
@@ -77,7 +77,7 @@ Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
   const auto absent = absence(rules, index, model.graph, *facts);
   if (!absent) return absent.error();
   if (!absent->empty()) {
-    fmt::print("{}: {}\n", rule.name, *absent);
+    show("{}: {}\n", rule.name, *absent);
     return {};
   }
   auto found = rewrite::find_matches(model, {&handle, 1}, engine);
@@ -89,15 +89,15 @@ Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
     any = true;
   }
   if (!any && !rule.pattern) {
-    fmt::print("{}: a `pass` has no pattern; `run -v` says what it did\n",
+    show("{}: a `pass` has no pattern; `run -v` says what it did\n",
                rule.name);
   }
   if (any || !rule.pattern) return {};
   const std::string miss = lua::nearest_miss(rule, model.graph, *facts, only);
   if (miss.empty()) {
-    fmt::print("{}: no node of the model could be its root\n", rule.name);
+    show("{}: no node of the model could be its root\n", rule.name);
   } else {
-    fmt::print("{}: does not match\n{}", rule.name, indented(miss, 2));
+    show("{}: does not match\n{}", rule.name, indented(miss, 2));
   }
   return {};
 }

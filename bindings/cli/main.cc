@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "core/base/suggest.h"
 #include "core/base/version.h"
 #include "core/io/load.h"
+#include "core/io/signals.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -43,6 +47,28 @@ CLI::App* add_verb(Line& line, Verb run, const char* name, const char* what,
   return verb;
 }
 
+// A plain decimal number in these bounds: what is no number, wraps around or
+// has no end must not pass for another.
+template <typename T>
+CLI::Validator from_to(T least, T most) {
+  const auto check = [=](const std::string& text) -> std::string {
+    T number = 0;
+    const char* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, number);
+    if (error == std::errc() && at == end && number >= least &&
+        number <= most) {
+      return "";
+    }
+    return fmt::format("'{}' is no {}number from {} to {}", printable(text),
+                       std::is_integral_v<T> ? "whole " : "", least, most);
+  };
+  return {check, fmt::format("[{} to {}]", least, most)};
+}
+CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
+  return from_to(least, most);
+}
+CLI::Validator seconds() { return from_to(1e-6, 1e9); }
+
 void add_paths(CLI::App* verb, Options& o, const char* what) {
   verb->add_option("paths", o.paths, what)->required();
 }
@@ -54,13 +80,13 @@ void add_rule_options(CLI::App* verb, Options& o) {
       ->allow_extra_args(false);
   verb->add_option("--limit-callback", o.limit_callback,
                    "seconds for one callback of a rule; 5")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds());
   verb->add_option("--limit-load", o.limit_load,
                    "seconds for loading one rule file; 2")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds());
   verb->add_option("--limit-memory", o.limit_memory,
                    "MiB of memory for rule code, and for nodes it builds; 1024")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
+      ->check(whole(1, std::uint64_t{1} << 20));
 }
 
 // What every verb takes that runs rules over models.
@@ -78,7 +104,8 @@ void add_run(Line& line) {
                   "the result; NAME.rewritten.onnx beside the model, or a "
                   "folder when there are several models");
   run->add_option("--target", o.target, "auto, portable, onnx or ort");
-  run->add_option("--opset", o.opset, "raise the result's opset to this");
+  run->add_option("--opset", o.opset, "raise the result's opset to this")
+      ->check(whole(1, 1'000'000));
   run->add_option("--report", o.report, "write a report as JSON");
   run->add_option("--verify", o.verify, "compare model and result by running")
       ->expected(0, 1)
@@ -86,13 +113,14 @@ void add_run(Line& line) {
   run->add_flag("--share-data", o.share_data,
                 "refer to the model's external data instead of copying it");
   run->add_flag("--dry-run", o.dry_run, "do everything but write the result");
-  run->add_option("--limit-rewrites", o.limit_rewrites, "1000000");
+  run->add_option("--limit-rewrites", o.limit_rewrites, "1000000")
+      ->check(whole(0, std::uint64_t{1} << 62));
   run->add_option("--limit-time", o.limit_time, "seconds for the whole run")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds());
   add_rule_options(run, o);
   add_exact(run, o);
   run->add_option("--jobs", o.jobs, "models side by side; 1")
-      ->check(CLI::Range(1, 256));
+      ->check(whole(1, 256));
   run->add_flag("-q", o.quiet, "only warnings and errors");
   run->add_flag("-v", o.verbose,
                 "a row for every rule, a line for every rejection");
@@ -135,7 +163,7 @@ void add_questions(Line& line) {
   coverage
       ->add_option("--min", o.min,
                    "exit code 1 when a model has less, in percent")
-      ->check(CLI::Range(0.0, 100.0));
+      ->check(from_to(0.0, 100.0));
   coverage->add_flag("--json", o.json, "as JSON");
   add_rule_options(coverage, o);
   add_exact(coverage, o);
@@ -189,7 +217,7 @@ void add_views(Line& line) {
   add_paths(build, o, "the file of code and the model that it was printed of");
   build->add_option("-o", o.output, "the result")->required();
   build->add_option("--limit-load", o.limit_load, "seconds for the file; 2")
-      ->check(CLI::PositiveNumber);
+      ->check(seconds());
 }
 
 void add_draw(Line& line) {
@@ -208,7 +236,7 @@ void add_draw(Line& line) {
   draw->add_option("--first", o.first, kFirst);
   draw->add_option("--boxes", o.boxes,
                    "what would be more in one picture stays closed; 160")
-      ->check(CLI::Range(std::uint64_t{4}, std::uint64_t{100'000}));
+      ->check(whole(4, 100'000));
   add_rule_options(draw, o);
   add_exact(draw, o);
 }
@@ -312,6 +340,7 @@ int parse_and_run(int argc, char** argv) {
   }
   if (line.verb == explain) split_node(line.options);
   io::guard_mapping_faults();
+  io::remove_names_on_signals();
   const int code = line.verb(line.options);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw std::system_error(errno, std::generic_category());

@@ -18,11 +18,11 @@ using Json = nlohmann::ordered_json;
 Json to_json(const std::string& model, const rewrite::Found& found) {
   Json nodes = Json::array();
   for (ir::NodeId id : found.nodes) {
-    nodes.push_back(printable(found.graph->describe(id)));
+    nodes.push_back(exact(found.graph->describe(id)));
   }
-  Json json = {{"model", printable(model)},
+  Json json = {{"model", exact(model)},
                {"rule", found.rule},
-               {"node", printable(found.graph->describe(found.root))},
+               {"node", exact(found.graph->describe(found.root))},
                {"fires", !found.rejection.has_value()},
                {"nodes", std::move(nodes)}};
   if (!found.assumptions.empty()) {
@@ -35,7 +35,7 @@ Json to_json(const std::string& model, const rewrite::Found& found) {
   }
   if (found.rejection) {
     json["reason"] = printable(found.rejection->reason);
-    json["value"] = printable(found.rejection->value);
+    json["value"] = exact(found.rejection->value);
   }
   return json;
 }
@@ -71,15 +71,15 @@ Status match_one(const std::string& path, Rules& rules, const Options& options,
   std::vector<std::vector<std::string>> rows = {
       {"rule", "node", "nodes", "verdict"}};
   for (const auto& f : *found) rows.push_back(to_row(f));
-  fmt::print("{}: {} {}\n", printable(path), found->size(),
+  show("{}: {} {}\n", printable(path), found->size(),
              found->size() == 1 ? "match" : "matches");
-  if (!found->empty()) fmt::print("{}", table(rows));
+  if (!found->empty()) put(table(rows));
   const auto facts = engine_options(options).facts((*model)->graph);
   for (std::size_t i = 0; i < rules.pointers.size(); ++i) {
     const auto absent = absence(rules, i, (*model)->graph, *facts);
     if (!absent) return absent.error();
     if (absent->empty()) continue;
-    fmt::print("{} {}\n", rules.set->rules()[i]->name, *absent);
+    show("{} {}\n", rules.set->rules()[i]->name, *absent);
   }
   return {};
 }
@@ -98,7 +98,7 @@ int match(const Options& options) {
       return fail(status.error());
     }
   }
-  if (options.json) fmt::print("{}", text_of(json));
+  if (options.json) put(text_of(json));
   return 0;
 }
 

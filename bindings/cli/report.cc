@@ -162,11 +162,9 @@ std::string text_of_contents(const Contents& contents) {
   return text + table(rows);
 }
 
-std::string clean(std::string_view text) { return printable(text, 2000); }
-
-Json clean(const std::vector<std::string>& texts) {
+Json exact_all(const std::vector<std::string>& texts) {
   Json json = Json::array();
-  for (const std::string& each : texts) json.push_back(clean(each));
+  for (const std::string& each : texts) json.push_back(exact(each));
   return json;
 }
 
@@ -178,7 +176,7 @@ Json value_json(const Contents& contents, ir::ValueId value) {
   const ir::Type* type = contents.facts->type(value);
   Json dtype, shape;
   if (type != nullptr && !type->is_tensor()) {
-    dtype = clean(text::type_text(graph.model(), type));
+    dtype = exact(text::type_text(graph.model(), type));
   } else if (type != nullptr && ir::is_known(type->elem)) {
     dtype = ir::data_type_name(type->elem);
   }
@@ -190,11 +188,11 @@ Json value_json(const Contents& contents, ir::ValueId value) {
       } else {
         const ir::DimTable& dims = graph.model().dims;
         shape.push_back(dims.is_fresh(dim) ? Json()
-                                           : Json(clean(dims.text(dim))));
+                                           : Json(exact(dims.text(dim))));
       }
     }
   }
-  return {{"name", clean(graph.name(value))},
+  return {{"name", exact(graph.name(value))},
           {"dtype", std::move(dtype)},
           {"shape", std::move(shape)}};
 }
@@ -225,7 +223,7 @@ Json attribute_json(const ir::Graph& graph, const ir::Attribute& attribute) {
       if (attribute.ref.empty()) return float_json(attribute.f);
       break;
     case ir::AttributeKind::kString:
-      if (attribute.ref.empty()) return clean(attribute.s);
+      if (attribute.ref.empty()) return exact(attribute.s);
       break;
     case ir::AttributeKind::kInts:
       for (const std::int64_t each : attribute.ints) list.push_back(each);
@@ -237,24 +235,24 @@ Json attribute_json(const ir::Graph& graph, const ir::Attribute& attribute) {
       return list;
     case ir::AttributeKind::kStrings:
       for (const std::string_view each : attribute.strings) {
-        list.push_back(clean(each));
+        list.push_back(exact(each));
       }
       return list;
     default:
       break;
   }
-  return clean(text::attribute_text(graph, attribute));
+  return exact(text::attribute_text(graph, attribute));
 }
 
 Json node_json(const Contents& contents, const NodeRow& row) {
   const ir::Graph& graph = *contents.graph;
   Json attributes = Json::object();
   for (const ir::Attribute& each : graph.node(row.id).attributes) {
-    attributes[clean(each.name)] = attribute_json(graph, each);
+    attributes[exact(each.name)] = attribute_json(graph, each);
   }
-  return {{"op", clean(row.op)},
-          {"name", clean(row.name)},
-          {"inputs", clean(row.inputs)},
+  return {{"op", exact(row.op)},
+          {"name", exact(row.name)},
+          {"inputs", exact_all(row.inputs)},
           {"outputs", values_json(contents, graph.outputs(row.id))},
           {"attributes", std::move(attributes)}};
 }
@@ -265,14 +263,14 @@ Json to_json(const std::string& path, const Contents& contents) {
     nodes.push_back(node_json(contents, each));
   }
   for (const WeightRow& each : contents.weights) {
-    weights.push_back({{"name", clean(each.name)},
+    weights.push_back({{"name", exact(each.name)},
                        {"dtype", each.dtype},
                        {"shape", each.shape},
                        {"bytes", each.bytes},
-                       {"readers", clean(each.readers)}});
+                       {"readers", exact_all(each.readers)}});
   }
   const ir::Block& main = contents.graph->block(ir::Graph::main_block());
-  return {{"model", clean(path)},
+  return {{"model", exact(path)},
           {"inputs", values_json(contents, main.inputs)},
           {"outputs", values_json(contents, main.outputs)},
           {"nodes", std::move(nodes)},
@@ -293,8 +291,8 @@ Status report_one(const std::string& path, const Options& options, bool several,
     json.push_back(std::move(in_json));
     return {};
   }
-  if (several) fmt::print("{}\n", printable(path));
-  fmt::print("{}", text_of_contents(*contents));
+  if (several) show("{}\n", printable(path));
+  put(text_of_contents(*contents));
   return {};
 }
 
@@ -310,7 +308,7 @@ int report(const Options& options) {
       return fail(status.error());
     }
   }
-  if (options.json) fmt::print("{}", text_of(several ? json : json[0]));
+  if (options.json) put(text_of(several ? json : json[0]));
   return 0;
 }
 

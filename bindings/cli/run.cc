@@ -290,6 +290,7 @@ int run(const Options& options) {
   if (auto status = check_run_paths(*paths, options); !status) {
     return fail(status.error());
   }
+  remove_leftovers(*paths, options);
   return Run(*paths, options).run();
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "core/io/leftovers.h"
 #include "core/io/load.h"
 #include "core/io/output.h"
 
@@ -151,6 +152,16 @@ Status check_run_paths(const Paths& paths, const Options& options) {
     if (auto status = check(paths, options); !status) return status;
   }
   return {};
+}
+
+void remove_leftovers(const Paths& paths, const Options& options) {
+  if (options.dry_run) return;
+  std::vector<std::string> results;
+  for (const std::string& model : paths.models) {
+    results.push_back(output_path(model, options, paths.models.size() > 1));
+  }
+  if (!options.report.empty()) results.push_back(options.report);
+  io::remove_leftovers(results);
 }
 
 }  // namespace ruleengine::cli

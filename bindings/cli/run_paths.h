@@ -19,6 +19,9 @@ std::string output_path(const std::string& model, const Options& options,
 // take no file. Makes the folder of the results.
 Status check_run_paths(const Paths& paths, const Options& options);
 
+// Takes away what dead runs left of these results; not in a dry run.
+void remove_leftovers(const Paths& paths, const Options& options);
+
 }  // namespace ruleengine::cli
 
 #endif  // RULEENGINE_BINDINGS_CLI_RUN_PATHS_H_

@@ -19,18 +19,18 @@ std::uint64_t total(const std::map<std::string, std::uint64_t>& counts) {
   return sum;
 }
 
-// Names of models may be any bytes; JSON holds UTF-8 only.
+// Sentences, which may be long.
 std::string clean(const std::string& text) { return printable(text, 2000); }
 
 Json rule_json(const rewrite::RuleReport& rule) {
   Json rejected = Json::array();
   for (const rewrite::Rejected& r : rule.rejected) {
-    rejected.push_back({{"node", clean(r.node)},
+    rejected.push_back({{"node", exact(r.node)},
                         {"reason", clean(r.reason)},
-                        {"value", clean(r.value)}});
+                        {"value", exact(r.value)}});
   }
   return {{"name", rule.name},
-          {"file", clean(rule.file)},
+          {"file", exact(rule.file)},
           {"phase", rewrite::phase_name(rule.phase)},
           {"matches", rule.matches},
           {"rewrites", rule.rewrites},
@@ -153,20 +153,20 @@ Json to_json(const RunReport& report) {
   for (const auto* list : {&report.engine.warnings, &report.engine.allowed}) {
     for (const rewrite::Warning& w : *list) {
       warnings.push_back({{"rule", w.rule},
-                          {"node", clean(w.node)},
+                          {"node", exact(w.node)},
                           {"message", clean(w.message)}});
     }
   }
   Json assumed = Json::array();
   for (const rewrite::Assumed& each : report.engine.assumptions) {
     assumed.push_back({{"rule", each.rule},
-                       {"node", clean(each.node)},
+                       {"node", exact(each.node)},
                        {"text", clean(each.assumption.text)}});
   }
   Json json = {{"tool", "ruleengine"},
                {"version", kVersion},
-               {"model", clean(report.model)},
-               {"output", clean(report.output)},
+               {"model", exact(report.model)},
+               {"output", exact(report.output)},
                {"target", report.target},
                {"nodes_before", total(report.ops_before)},
                {"nodes_after", total(report.ops_after)},

@@ -10,6 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/utf8.h"
+
 namespace ruleengine::cli {
 namespace {
 
@@ -30,6 +32,18 @@ std::string highlighted(const std::string& text, const char* colour) {
   if (!is_coloured() || end == std::string::npos) return text;
   return fmt::format("\x1b[1;{}m{}\x1b[0m{}", colour, text.substr(0, end + 1),
                      text.substr(end + 1));
+}
+
+// Every line of it printable.
+std::string shown(std::string_view lines) {
+  std::string out;
+  for (;;) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    out += printable(lines.substr(0, end), std::string::npos);
+    if (end == lines.size()) return out;
+    out += '\n';
+    lines.remove_prefix(end + 1);
+  }
 }
 
 // One write per line, so that lines of several threads do not mix.
@@ -60,7 +74,9 @@ void warn(const std::string& message) {
   write_line(highlighted("warning: " + printable(message, 2000), "33"));
 }
 
-void say(const std::string& line) { write_line(line); }
+void say(const std::string& lines) { write_line(shown(lines)); }
+
+void put(std::string_view lines) { fmt::print("{}", shown(lines)); }
 
 std::string table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::vector<std::string>> cells;
@@ -100,11 +116,16 @@ std::string indented(std::string_view lines, std::size_t by) {
 
 std::string text_of(const nlohmann::ordered_json& json) {
   using Handler = nlohmann::ordered_json::error_handler_t;
-  return json.dump(2, ' ', false, Handler::replace) + "\n";
+  return json.dump(2, ' ', true, Handler::replace) + "\n";
 }
 
-Progress::Progress(std::string label, bool enabled)
-    : label_(std::move(label)),
+std::string exact(std::string_view name) {
+  return is_utf8(name) ? std::string(name)
+                       : printable(name, std::string::npos);
+}
+
+Progress::Progress(const std::string& label, bool enabled)
+    : label_(printable(label)),
       enabled_(enabled && is_terminal()),
       start_(std::chrono::steady_clock::now()),
       last_(start_) {}

@@ -1,6 +1,8 @@
-// What a person sees: diagnostics, warnings, tables and the progress bar, all
-// on stderr, coloured on a terminal only (and never with NO_COLOR set).
-// Thread-safe by line: with --jobs several models write at once.
+// What a person sees: diagnostics, warnings and the progress bar on stderr,
+// coloured on a terminal only (and never with NO_COLOR set), answers on stdout.
+// Whatever text of a model or a rule is in it arrives escaped (printable()), a
+// line at a time. Thread-safe by line: with --jobs several models write at
+// once.
 #ifndef RULEENGINE_BINDINGS_CLI_TERMINAL_H_
 #define RULEENGINE_BINDINGS_CLI_TERMINAL_H_
 
@@ -9,8 +11,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/base/diagnostic.h"
@@ -20,7 +24,12 @@ namespace ruleengine::cli {
 // Prints the diagnostic and returns its exit code.
 int fail(const Diagnostic& error);
 void warn(const std::string& message);
-void say(const std::string& line);  // to stderr
+void say(const std::string& lines);   // to stderr
+void put(std::string_view lines);     // to stdout; ends with a newline
+template <typename... Args>
+void show(fmt::format_string<Args...> form, Args&&... args) {
+  put(fmt::format(form, std::forward<Args>(args)...));
+}
 
 // Columns aligned, the first row is the head; numbers to the right. Cells are
 // made printable.
@@ -29,15 +38,17 @@ std::string table(const std::vector<std::vector<std::string>>& rows);
 // Every line of it so far to the right.
 std::string indented(std::string_view lines, std::size_t by);
 
-// Two spaces deep, a newline at the end. JSON holds UTF-8 only: what is not,
-// in a file's name for instance, is replaced.
+// Two spaces deep, a newline at the end, all in ASCII. JSON holds UTF-8 only:
+// what is not, in a file's name for instance, is replaced.
 std::string text_of(const nlohmann::ordered_json& json);
+// A name for JSON: as it is, or printable where it is not UTF-8.
+std::string exact(std::string_view name);
 
 // A bar that appears after half a second, on a terminal only; erased when it
 // is destroyed.
 class Progress {
  public:
-  Progress(std::string label, bool enabled);
+  Progress(const std::string& label, bool enabled);
   ~Progress();
   std::function<void(std::uint64_t, std::uint64_t)> callback();
 

@@ -21,10 +21,10 @@ void print_results(const std::vector<lua::ExampleResult>& results,
                    const Options& options) {
   for (const lua::ExampleResult& r : results) {
     if (r.verdict == lua::Verdict::kOk && options.quiet) continue;
-    fmt::print("{:8} {}: {}\n", lua::verdict_name(r.verdict), r.rule,
+    show("{:8} {}: {}\n", lua::verdict_name(r.verdict), r.rule,
                printable(r.title));
     if (r.verdict != lua::Verdict::kOk) {
-      fmt::print("         line {}: {}\n{}", r.line, printable(r.detail, 2000),
+      show("         line {}: {}\n{}", r.line, printable(r.detail, 2000),
                  indented(r.notes, 11));
     }
   }
@@ -34,14 +34,14 @@ void print_json(const std::vector<lua::ExampleResult>& results) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const lua::ExampleResult& r : results) {
     json.push_back({{"rule", r.rule},
-                    {"title", printable(r.title)},
+                    {"title", exact(r.title)},
                     {"verdict", lua::verdict_name(r.verdict)},
                     {"detail", printable(r.detail, 2000)},
                     {"notes", r.notes},
                     {"line", r.line},
                     {"executed", r.executed}});
   }
-  fmt::print("{}", text_of(json));
+  put(text_of(json));
 }
 
 // Prints what is wrong; the exit code is that of the first.
@@ -127,7 +127,7 @@ int test(const Options& options) {
     print_json(runs.results);
   } else {
     print_results(runs.results, options);
-    fmt::print("{} passed, {} failed\n", passed, runs.results.size() - passed);
+    show("{} passed, {} failed\n", passed, runs.results.size() - passed);
   }
   if (code != 0) return code;
   return passed == runs.results.size()

@@ -16,6 +16,16 @@ namespace {
 
 constexpr int kMaxLibs = 16;  // inside of each other
 
+// Where the program was installed; links there are the system's own.
+std::vector<fs::path> shipped_folders() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  const fs::path home = program.parent_path().parent_path();
+  return {home / "rules" / "lib",
+          home / "share" / "ruleengine" / "rules" / "lib"};
+}
+
 }  // namespace
 
 std::vector<fs::path> lib_folders(const fs::path& rule,
@@ -28,12 +38,8 @@ std::vector<fs::path> lib_folders(const fs::path& rule,
     if (folder == folder.parent_path()) break;
     folder = folder.parent_path();
   }
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path home = program.parent_path().parent_path();
-    folders.push_back(home / "rules" / "lib");
-    folders.push_back(home / "share" / "ruleengine" / "rules" / "lib");
+  for (fs::path& shipped : shipped_folders()) {
+    folders.push_back(std::move(shipped));
   }
   return folders;
 }
@@ -62,12 +68,25 @@ std::vector<std::string> lib_names(const std::vector<fs::path>& folders) {
   return names;
 }
 
+bool is_shipped(const fs::path& folder) {
+  return std::ranges::count(shipped_folders(), folder) > 0;
+}
+
 FoundLib find_lib(lua_State* state, const std::string& name,
                   const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     std::error_code error;
     const fs::path real = fs::canonical(folder / (name + ".lua"), error);
     if (error) continue;
+    // A rule of somebody else's must not read what lies elsewhere.
+    if (real.parent_path() != folder && !is_shipped(folder)) {
+      Sandbox::fail(state, {.kind = ErrorKind::kRule,
+                            .what = "lib '" + name +
+                                    "' lies behind a symbolic link",
+                            .expected = "a file in " + folder.string(),
+                            .found = real.string(),
+                            .hint = "put the file itself there"});
+    }
     Result<std::optional<std::string>> text =
         Loader::read_file(real, kMaxSource);
     if (!text) Sandbox::fail(state, text.error());

@@ -212,6 +212,24 @@ TEST_CASE("what is wrong with a rule file is refused, with file and line") {
   }
 }
 
+TEST_CASE("a lib is a file of its folder, and no link") {
+  const RuleFolder folder;
+  folder.write("elsewhere/secret.lua", "return {}");
+  folder.write("in/lib/real.lua", "return {}");
+  folder.write("linked/r.lua", "");
+  std::filesystem::create_symlink("../../elsewhere/secret.lua",
+                                  folder.path("in/lib/secret.lua"));
+  std::filesystem::create_directory_symlink("../elsewhere",
+                                            folder.path("linked/lib"));
+  const auto rule = [&](const std::string& name, const std::string& lib) {
+    return folder.write(name, "lib '" + lib + "'\n" + rule_text());
+  };
+  CHECK(load({rule("in/r.lua", "real")}).ok());
+  for (const char* name : {"in/r.lua", "linked/r.lua"}) {
+    check_refused(rule(name, "secret"), {"", 1, "behind a symbolic link"});
+  }
+}
+
 TEST_CASE("a variable that no branch binds may not be read") {
   const RuleFolder folder;
   const std::string file = folder.write(

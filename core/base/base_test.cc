@@ -13,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/base/small_vector.h"
 #include "core/base/suggest.h"
+#include "core/base/utf8.h"
 
 namespace ruleengine {
 namespace {
@@ -90,6 +91,22 @@ TEST_CASE("diagnostics: only what there is, nothing forged") {
   CHECK(printable("\x1b[31mred\x7f") == "\\x1b[31mred\\x7f");
   CHECK(printable("caf\xc3\xa9") == "caf\xc3\xa9");
   CHECK(printable("123456", 4) == "1234...");
+  // Line separators, marks of direction, no width, noncharacters, tags.
+  for (const char* hidden :
+       {"\xc2\x80", "\xc2\xad", "\xd8\x9c", "\xe2\x80\x8b", "\xe2\x80\xa8",
+        "\xe2\x80\xae", "\xe2\x81\xa6", "\xef\xbb\xbf", "\xef\xbf\xbe",
+        "\xef\xb7\x90", "\xf0\x9f\xbf\xbe", "\xf3\xa0\x81\x81",
+        "\xf4\x8f\xbf\xbf"}) {
+    CHECK(is_utf8(hidden));
+    CHECK(printable(hidden).starts_with("\\x"));
+    CHECK(printable(printable(hidden)) == printable(hidden));
+  }
+  for (const char* shown : {"\xc2\xa0", "\xe6\x97\xa5", "\xef\xbf\xbd",
+                            "\xf0\x9f\x98\x80", "\xee\x80\x80"}) {
+    CHECK(printable(shown) == shown);
+  }
+  CHECK(!is_utf8("\xed\xa0\x80"));
+  CHECK(!is_utf8("a\xc3"));
 }
 
 TEST_CASE("results hold a value or say why not") {

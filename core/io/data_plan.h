@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/ir/tensor.h"
@@ -40,6 +41,8 @@ class DataPlan {
 
   // Ends the first pass.
   void finish();
+  // The data file has another name.
+  void set_location(std::string location) { location_ = std::move(location); }
 
   struct Extent {
     std::string_view file;

@@ -1,7 +1,6 @@
 #include "core/io/output.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +9,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
+
+#include "core/io/file_names.h"
+#include "core/io/hold.h"
+#include "core/io/leftovers.h"
 
 namespace ruleengine::io {
 namespace {
@@ -21,15 +23,10 @@ constexpr std::uint64_t kPage = 4096;
 // Below this, looking for holes costs more than it saves.
 constexpr std::uint64_t kHoleSearch = 1024 * 1024;
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
-}
-
-std::string temporary_name(const std::string& folder) {
+std::string temporary_name(const std::string& result) {
   static std::atomic<unsigned> counter{0};
-  return folder + ".ruleengine-" + std::to_string(::getpid()) + "-" +
-         std::to_string(counter++) + ".tmp";
+  return folder_of(result) + temporary_prefix(result) +
+         std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp";
 }
 
 bool cannot_copy_in_kernel(int error) {
@@ -48,8 +45,8 @@ std::optional<Existing> existing(const std::string& path) {
                   static_cast<std::uint64_t>(info.st_size)};
 }
 
-OutputFile::OutputFile(const std::string& path)
-    : path_(path), folder_(folder_of(path)) {
+OutputFile::OutputFile(const std::string& path, const std::string& result)
+    : path_(path), result_(result) {
   buffer_.reserve(kBuffer);
 }
 
@@ -65,7 +62,6 @@ Status OutputFile::fail(int error) const {
 
 Result<std::unique_ptr<OutputFile>> OutputFile::create(
     const std::string& path) {
-  std::unique_ptr<OutputFile> file(new OutputFile(path));
   const std::optional<Existing> old = existing(path);
   if (old && !old->regular) {
     return Diagnostic{ErrorKind::kWrite,
@@ -75,6 +71,12 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(
                       "a folder or a device",
                       ""};
   }
+  return create_for(path);
+}
+
+Result<std::unique_ptr<OutputFile>> OutputFile::create_for(
+    const std::string& result) {
+  std::unique_ptr<OutputFile> file(new OutputFile(result, result));
   if (Status s = file->open(); !s) return s.error();
   return file;
 }
@@ -83,23 +85,32 @@ Status OutputFile::open() {
   const bool bad = path_.empty() || path_.back() == '/' ||
                    path_.find('\0') != std::string::npos;
   if (bad) return fail(EINVAL);
-  int fd = ::open(folder_.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+  file_ = Descriptor(::open(folder_of(path_).c_str(),
+                            O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
   // Without /proc there is no way to name it later.
-  if (fd >= 0 && ::access("/proc/self/fd", X_OK) != 0) {
-    ::close(fd);
-    fd = -1;
+  if (file_.valid() && ::access("/proc/self/fd", X_OK) == 0) {
+    (void)hold(file_.get());
+    return {};
   }
-  while (fd < 0) {
-    temporary_ = temporary_name(folder_);
-    fd =
-        ::open(temporary_.c_str(), O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
-    if (fd < 0 && errno != EEXIST) {
+  return open_temporary() ? Status() : fail(errno);
+}
+
+bool OutputFile::open_temporary() {
+  for (;;) {
+    temporary_ = temporary_name(result_);
+    file_ = Descriptor(::open(temporary_.c_str(),
+                              O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666));
+    if (!file_.valid()) {
+      if (errno == EEXIST) continue;
       temporary_.clear();
-      return fail(errno);
+      return false;
+    }
+    doomed_ = Doomed::temporary(temporary_);
+    // Another run may have thought it a dead one's until it was held.
+    if (hold(file_.get()) && is_name_of(temporary_.c_str(), file_.get())) {
+      return true;
     }
   }
-  file_ = Descriptor(fd);
-  return {};
 }
 
 OutputFile::~OutputFile() {
@@ -241,7 +252,8 @@ Status OutputFile::give_temporary_name() {
   if (!temporary_.empty()) return {};
   const std::string link = "/proc/self/fd/" + std::to_string(file_.get());
   for (;;) {
-    const std::string name = temporary_name(folder_);
+    const std::string name = temporary_name(result_);
+    doomed_ = Doomed::temporary(name);
     if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(),
                  AT_SYMLINK_FOLLOW) == 0) {
       temporary_ = name;
@@ -251,72 +263,115 @@ Status OutputFile::give_temporary_name() {
   }
 }
 
-Status OutputFile::commit() {
-  if (Status s = give_temporary_name(); !s) return s;
-  // Exchanged, so that revert() can bring the old one back.
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
-                  RENAME_EXCHANGE) == 0) {
-    replaced_ = true;
-    committed_ = true;
-    return {};
+// The error, or 0.
+int OutputFile::move_to_free(const std::string& path) {
+  if (temporary_.empty()) {
+    const std::string link = "/proc/self/fd/" + std::to_string(file_.get());
+    const bool done = ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, path.c_str(),
+                               AT_SYMLINK_FOLLOW) == 0;
+    return done ? 0 : errno;
   }
-  // Where two names cannot be exchanged, the old file waits under a third.
-  const std::string kept = temporary_ + ".old";
-  const bool waits = ::link(path_.c_str(), kept.c_str()) == 0;
+  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path.c_str(),
+                  RENAME_NOREPLACE) == 0) {
+    return 0;
+  }
+  if (errno != EINVAL && errno != ENOSYS) return errno;
+  // An empty file of ours takes the name where a rename cannot ask.
+  const Descriptor empty(
+      ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666));
+  if (!empty.valid()) return errno;
+  if (::rename(temporary_.c_str(), path.c_str()) == 0) return 0;
+  const int error = errno;
+  ::unlink(path.c_str());
+  return error;
+}
+
+Result<bool> OutputFile::take(const std::string& path) {
+  path_ = path;
+  const int error = move_to_free(path);
+  if (error == EEXIST) return false;
+  if (error != 0) return fail(error).error();
+  doomed_.drop();
+  temporary_.clear();
+  committed_ = true;
+  return true;
+}
+
+// What is about to be replaced, or just was.
+void OutputFile::hold_replaced() {
+  const std::string& name = keeps_old_ ? temporary_ : path_;
+  if (replaced_.valid() && is_name_of(name.c_str(), replaced_.get())) return;
+  replaced_ = Descriptor(
+      ::open(name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (replaced_.valid()) (void)hold(replaced_.get());
+}
+
+// Every step either finds the name free and takes it, or keeps what it
+// replaces; when neither, another run was quicker, and it begins anew.
+bool OutputFile::replace() {
+  for (;;) {
+    // Exchanged, so that revert() can bring the old one back.
+    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
+                    RENAME_EXCHANGE) == 0) {
+      keeps_old_ = true;
+      return true;
+    }
+    if (errno == EINVAL || errno == ENOSYS) return replace_in_steps();
+    if (errno != ENOENT) return false;
+    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
+                    RENAME_NOREPLACE) == 0) {
+      return true;
+    }
+    if (errno != EEXIST) return false;
+  }
+}
+
+// Where two names cannot be exchanged, the old file waits under a third.
+bool OutputFile::replace_in_steps() {
+  const std::string kept = temporary_name(result_);
+  keeps_old_ = ::link(path_.c_str(), kept.c_str()) == 0;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error = errno;
-    if (waits) ::unlink(kept.c_str());
-    return fail(error);
+    if (keeps_old_) ::unlink(kept.c_str());
+    keeps_old_ = false;
+    errno = error;
+    return false;
   }
-  if (waits) {
-    temporary_ = kept;
-    replaced_ = true;
-  }
+  temporary_ = kept;
+  return true;
+}
+
+Status OutputFile::commit() {
+  if (Status s = give_temporary_name(); !s) return s;
+  const SignalHold whole;
+  hold_replaced();
+  if (!replace()) return fail(errno);
+  doomed_.drop();
   committed_ = true;
+  if (keeps_old_) hold_replaced();
   return {};
 }
 
-Status OutputFile::commit_new() {
-  if (Status s = give_temporary_name(); !s) return s;
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
-                  RENAME_NOREPLACE) != 0) {
-    return fail(errno);
-  }
-  committed_ = true;
-  return {};
+bool OutputFile::has_name() const {
+  return committed_ && is_name_of(path_.c_str(), file_.get());
 }
 
 void OutputFile::revert() {
   if (!committed_) return;
-  if (replaced_) {
+  if (!has_name()) return release();
+  if (keeps_old_) {
     (void)::rename(temporary_.c_str(), path_.c_str());
   } else {
     ::unlink(path_.c_str());
   }
-  replaced_ = false;
+  keeps_old_ = false;
 }
 
 void OutputFile::release() {
-  if (replaced_) ::unlink(temporary_.c_str());
-  replaced_ = false;
-}
-
-FileSizeSignalBlock::FileSizeSignalBlock() {
-  sigset_t signals, old;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGXFSZ);
-  ::pthread_sigmask(SIG_BLOCK, &signals, &old);
-  was_blocked_ = sigismember(&old, SIGXFSZ) == 1;
-}
-
-FileSizeSignalBlock::~FileSizeSignalBlock() {
-  if (was_blocked_) return;
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGXFSZ);
-  const timespec now = {};
-  (void)::sigtimedwait(&signals, nullptr, &now);  // takes what is pending
-  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  if (!keeps_old_) return;
+  keeps_old_ = false;
+  replaced_ = Descriptor();
+  remove_replaced(temporary_, result_);
 }
 
 }  // namespace ruleengine::io

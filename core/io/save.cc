@@ -11,6 +11,7 @@
 #include "core/io/data_plan.h"
 #include "core/io/emit.h"
 #include "core/io/external.h"
+#include "core/io/file_names.h"
 #include "core/io/load.h"
 #include "core/io/mapping.h"
 #include "core/io/output.h"
@@ -30,39 +31,60 @@ class Saver {
         const SaveOptions& options)
       : model_(model),
         path_(path),
-        data_path_(path + ".data"),
+        data_path_(data_path(path, 1)),
         options_(options),
         source_(dynamic_cast<const FileSource*>(model.source.get())),
         external_(dynamic_cast<ExternalFiles*>(model.external.get())),
-        source_bytes_(model.source ? model.source->bytes() : Bytes()) {}
+        source_bytes_(model.source ? model.source->bytes() : Bytes()),
+        data_(path, options.sync) {}
 
   Result<Staged> run() {
     if (Status s = write_all(); !s) return s.error();
-    if (Status s = out_->finish(options_.sync); !s) return s.error();
-    if (Status s = check_intact(model_); !s) return s.error();
-    return Staged(std::move(out_), std::move(data_), options_.sync);
+    return Staged(std::move(out_), std::move(data_));
   }
 
  private:
   Status write_all() {
     if (Status s = check_paths(); !s) return s;
+    if (Status s = start(); !s) return s;
+    const bool as_it_is = !model_.changed && model_.source != nullptr;
+    if (!as_it_is) return save_changed();
+    if (external_ == nullptr || in_own_folder()) return save_as_it_is();
+    Result<bool> beside = data_.copy_originals(*external_);
+    if (!beside) return beside.error();
+    if (!*beside) return save_changed();
+    if (Status s = save_as_it_is(); !s) return s;
+    Result<bool> taken = take_data_names();
+    if (!taken || *taken) return taken ? Status() : taken.error();
+    data_ = DataFiles(path_, options_.sync);
+    if (Status s = start(); !s) return s;
+    return save_changed();
+  }
+
+  Status start() {
+    out_ = nullptr;
     Result<std::unique_ptr<OutputFile>> out = OutputFile::create(path_);
     if (!out) return out.error();
     out_ = std::move(*out);
-    const bool as_it_is = !model_.changed && model_.source != nullptr;
-    if (!as_it_is) return save_changed();
-    if (external_ == nullptr || in_own_folder()) return write(source_bytes_);
-    Result<bool> beside = data_.copy_originals(*external_, folder_of(path_));
-    if (!beside) return beside.error();
-    return *beside ? write(source_bytes_) : save_changed();
+    return {};
   }
 
-  static std::string folder_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+  // The end of writing the model.
+  Status finish() {
+    if (Status s = out_->finish(options_.sync); !s) return s;
+    return check_intact(model_);
   }
-  static std::string file_of(const std::string& path) {
-    return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+
+  Status save_as_it_is() {
+    if (Status s = write(source_bytes_); !s) return s;
+    return finish();
+  }
+
+  // The model has a name first: should we die, it tells the next run that the
+  // data is ours.
+  Result<bool> take_data_names() {
+    if (Status s = out_->give_temporary_name(); !s) return s.error();
+    return data_.take_names();
   }
 
   Diagnostic usage(std::string what, const std::string& where,
@@ -110,19 +132,42 @@ class Saver {
     Rope rope(source_bytes_);
     std::optional<DataPlan> plan;
     if (Status s = build(rope, plan); !s) return s;
-    if (plan && !plan->empty()) {
-      const Status s =
-          data_.write(*plan, model_, source_, external_, data_path_);
-      if (!s) return s;
-    }
+    if (plan && !plan->empty()) return save_with_data(*plan);
+    return save_rope(rope);
+  }
+
+  Status save_rope(const Rope& rope) {
     for (const Piece& piece : rope.pieces()) {
       if (Status s = write(piece); !s) return s;
     }
-    return {};
+    return finish();
   }
 
-  // The model is written as a rope once to see what goes outside, and again
-  // when something does.
+  // The model says the name of its data, so another name is another model.
+  Status save_with_data(DataPlan& plan) {
+    constexpr int kTries = 100;
+    for (int i = 0; i < kTries; ++i) {
+      Result<std::string> name =
+          data_.prepare({plan, model_, source_, external_});
+      if (!name) return name.error();
+      plan.set_location(file_of(*name));
+      Rope rope(source_bytes_);
+      if (Status s = write_to(rope, &plan); !s) return s;
+      if (i > 0) {
+        if (Status s = start(); !s) return s;
+      }
+      if (Status s = save_rope(rope); !s) return s;
+      Result<bool> taken = take_data_names();
+      if (!taken) return taken.error();
+      if (*taken) return {};
+    }
+    return Diagnostic{.kind = ErrorKind::kWrite,
+                      .what = "other runs keep taking the name of the data",
+                      .where = printable(data_path_)};
+  }
+
+  // The model is written as a rope to see what goes outside. Where something
+  // does the plan says so, and the rope is none yet.
   Status build(Rope& rope, std::optional<DataPlan>& plan) {
     if (external_ != nullptr) {
       plan.emplace(file_of(data_path_),
@@ -130,23 +175,24 @@ class Saver {
                                        : DataPlan::Originals::kCopy,
                    false);
     }
-    if (Status s = write_to(rope, plan); !s) return s;
+    if (Status s = write_to(rope, plan ? &*plan : nullptr); !s) return s;
     const bool too_large = !plan && rope.size() > kMaxMessage &&
                            source_bytes_.size() <= kMaxMessage;
     if (too_large) {
       if (Status s = check_data_path(); !s) return s;
       plan.emplace(file_of(data_path_), DataPlan::Originals::kCopy, true);
       Rope first(source_bytes_);
-      if (Status s = write_to(first, plan); !s) return s;
+      if (Status s = write_to(first, &*plan); !s) return s;
     }
     if (!plan) return {};
     plan->finish();
+    if (!plan->empty()) return {};
     rope = Rope(source_bytes_);
-    return write_to(rope, plan);
+    return write_to(rope, &*plan);
   }
 
-  Status write_to(Rope& rope, std::optional<DataPlan>& plan) {
-    Emitter emitter(rope, plan ? &*plan : nullptr, external_);
+  Status write_to(Rope& rope, DataPlan* plan) {
+    Emitter emitter(rope, plan, external_);
     return write_model(model_, emitter);
   }
 

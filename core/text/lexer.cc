@@ -1,6 +1,9 @@
 #include "core/text/lexer.h"
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
+#include <system_error>
 
 namespace ruleengine::text {
 namespace {
@@ -12,6 +15,16 @@ bool is_alpha(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 bool is_alnum(char c) { return is_alpha(c) || is_digit(c); }
+
+// "x1b" at the front.
+std::optional<char> hex_byte(std::string_view text) {
+  unsigned byte = 0;
+  if (text.size() < 3 || text[0] != 'x') return std::nullopt;
+  const char* end = text.data() + 3;
+  const auto [at, error] = std::from_chars(text.data() + 1, end, byte, 16);
+  if (error != std::errc() || at != end) return std::nullopt;
+  return static_cast<char>(byte);
+}
 
 }  // namespace
 
@@ -32,7 +45,14 @@ std::string unquoted(std::string_view token) {
   std::string out;
   const std::string_view inner = token.substr(1, token.size() - 2);
   for (std::size_t i = 0; i < inner.size(); ++i) {
-    if (inner[i] == '\\' && i + 1 < inner.size()) ++i;
+    if (inner[i] == '\\' && i + 1 < inner.size()) {
+      ++i;
+      if (const auto byte = hex_byte(inner.substr(i))) {
+        out += *byte;
+        i += 2;
+        continue;
+      }
+    }
     out += inner[i];
   }
   return out;

@@ -83,7 +83,7 @@ TEST_CASE("what is printed reads back, and prints the same") {
   CHECK(difference(*model, *again).value_or("") == "");
   // Nothing was lost on the way into the graph either.
   for (std::string_view line :
-       {"domain: \"org.example\"", "model_version: 7", "two\nlines",
+       {"domain: \"org.example\"", "model_version: 7", "two\\x0alines",
         "metadata_props: [\"a\": \"b\", \"c\": \"\"]", "float[] u, untyped",
         "float[B,?,\"S + 1\"] y", "seq(map(int64, optional(float[N]))) z",
         "float16[2] h = {15360, 48128}", "uint4[3] nibbles = {1, 2, 3}",

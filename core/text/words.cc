@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include "core/base/utf8.h"
 #include "core/ir/data_type.h"
 #include "core/text/lexer.h"
 
@@ -26,10 +27,20 @@ bool is_qualified(std::string_view domain) {
 }  // namespace
 
 std::string quoted_text(std::string_view text) {
+  static constexpr char kDigits[] = "0123456789abcdef";
   std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t size = shown_size(text, i);
+    if (text[i] == '"' || text[i] == '\\') out += '\\';
+    if (size > 0) {
+      out += text.substr(i, size);
+      i += size;
+    } else {
+      const auto byte = static_cast<unsigned char>(text[i++]);
+      out += "\\x";
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    }
   }
   return out + "\"";
 }

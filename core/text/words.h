@@ -7,7 +7,7 @@
 
 namespace ruleengine::text {
 
-// In quotes, with escapes.
+// In quotes, with escapes: \\, \", and \xNN for a byte of what does not show.
 std::string quoted_text(std::string_view text);
 // In quotes where it is no identifier, or would read as a type or a number.
 std::string name_text(std::string_view name);

@@ -81,6 +81,23 @@ class Refusals(FilesTest):
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "-o")
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "--limit-time", "-1")
 
+    def test_numbers_that_are_none(self):
+        for option, bad in (
+                ("--limit-rewrites", ("-1", "1.5", "1e3", "0x10")),
+                ("--limit-time", ("0", "0x1p4", "1e300")),
+                ("--limit-callback", ("0", "-5")),
+                ("--limit-load", ("0", "-0.5")),
+                ("--limit-memory", ("0", "1.5", "-18446744073709551615")),
+                ("--jobs", ("-1", "257", "1.5")), ("--opset", ("0", "-1")),
+                ("--boxes", ("3", "-4294967292")), ("--min", ("-1", "101"))):
+            for word in (*bad, "nan", "inf", "-inf", "", "1x", "1 2", "--1",
+                         "99999999999999999999999999"):
+                verb = {"--boxes": ["draw", "m.onnx", "-o", "x.svg"],
+                        "--min": ["coverage", "m.onnx"]}.get(
+                            option, ["run", "cancel.lua", "m.onnx"])
+                with self.subTest(option=option, word=word):
+                    self.run_bad(2, *verb, f"{option}={word}", says=option)
+
     def test_several_results_are_no_file(self):
         self.write("n.onnx", make.onnx_bytes(make.NEGATIONS))
         for name in ("out.onnx", "out.onnxtxt"):
@@ -219,6 +236,43 @@ class FullDisks(FilesTest):
             self.run_bad(7, "run", rule, "big.onnx", "-o", "out.onnx",
                          preexec_fn=limit, restore_signals=False,
                          says="out.onnx")
+
+    def test_what_may_not_grow_ends_no_process(self):
+        """Whatever is written, and where it comes from."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+
+        self.external(count=65536)
+        (self.folder / "out").mkdir()
+        for rule in ("cancel.lua", "never.lua"):
+            for model in ("big.onnx", "m.onnx"):
+                self.run_bad(7, "run", rule, model, "-o", "out/out.onnx",
+                             preexec_fn=limit, says="out/out.onnx")
+                self.assertEqual(os.listdir(self.folder / "out"), [])
+        self.run_bad(7, "run", "cancel.lua", "big.onnx", "-o",
+                     "out/out.onnxtxt", preexec_fn=limit)
+        names = " ".join(f"v{i + 1} = Neg(v{i})" for i in range(3000))
+        self.write("long.onnx", make.onnx_bytes(
+            f"g (float[2] v0) => (float[2] y) {{ {names} y = Exp(v3000) }}"))
+        with open(self.folder / "stdout", "wb") as small:
+            done = subprocess.run(
+                [program.PROGRAM, "report", "--json", "long.onnx"],
+                cwd=self.folder, stdout=small, stderr=subprocess.PIPE,
+                preexec_fn=limit, check=False)
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual(done.stderr.count(b"error: "), 1)
+
+    def test_nobody_reads(self):
+        for ignored, code in ((True, 7), (False, -signal.SIGPIPE)):
+            with self.subTest(ignored=ignored):
+                ours, theirs = os.pipe()
+                os.close(ours)
+                done = subprocess.run(
+                    [program.PROGRAM, "print", "big.onnx", "--weights"],
+                    cwd=self.folder, stdout=theirs, stderr=subprocess.PIPE,
+                    restore_signals=not ignored, check=False)
+                os.close(theirs)
+                self.assertEqual(done.returncode, code, done.stderr)
 
     def test_a_full_file_system(self):
         small = self.folder / "small"

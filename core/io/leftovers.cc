@@ -1,0 +1,102 @@
+#include "core/io/leftovers.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <map>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "core/io/data_users.h"
+#include "core/io/descriptor.h"
+#include "core/io/file_names.h"
+#include "core/io/hold.h"
+
+namespace ruleengine::io {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A regular file that is ours alone from now on; none, and EWOULDBLOCK, where
+// somebody holds it.
+Descriptor open_alone(const std::string& path) {
+  constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  // Some file systems want to write what they lock.
+  int fd = ::open(path.c_str(), kFlags | O_RDWR);
+  if (fd < 0) fd = ::open(path.c_str(), kFlags | O_RDONLY);
+  Descriptor file(fd);
+  struct stat info;
+  if (!file.valid() || ::fstat(fd, &info) != 0) return {};
+  errno = EINVAL;
+  if (!S_ISREG(info.st_mode) || !hold_alone(fd)) return {};
+  errno = EWOULDBLOCK;  // somebody was quicker
+  return is_name_of(path.c_str(), fd) ? std::move(file) : Descriptor();
+}
+
+// While some of its data is held the model stays, by which the next run knows
+// that data for ours.
+void remove_model(const std::string& path, const std::string& result) {
+  const std::string folder = folder_of(result);
+  bool all = true;
+  for (const std::string& location : data_locations(path)) {
+    if (!is_data_of(result, location)) continue;
+    all &= remove_unused(folder + plain_location(location)) != Removal::kHeld;
+  }
+  if (all) ::unlink(path.c_str());
+}
+
+// Names in a folder that may be temporary ones.
+std::vector<std::string> temporaries_in(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code error;
+  fs::directory_iterator each(folder, error);
+  for (; !error && each != fs::directory_iterator(); each.increment(error)) {
+    std::string name = each->path().filename().string();
+    if (name.starts_with(kTemporary)) out.push_back(std::move(name));
+  }
+  return out;
+}
+
+}  // namespace
+
+Removal remove_unused(const std::string& data) {
+  struct stat info;
+  if (::lstat(data.c_str(), &info) != 0) return Removal::kGone;
+  // Not as we make them.
+  if (!S_ISREG(info.st_mode) || info.st_nlink > 1) return Removal::kUsed;
+  const Descriptor file = open_alone(data);
+  if (!file.valid()) return Removal::kHeld;
+  if (is_used_in(folder_of(data), file_of(data))) return Removal::kUsed;
+  ::unlink(data.c_str());
+  return Removal::kGone;
+}
+
+void remove_replaced(const std::string& temporary, const std::string& result) {
+  const Descriptor file = open_alone(temporary);
+  if (file.valid()) {
+    remove_model(temporary, result);
+  } else if (errno != EWOULDBLOCK) {
+    ::unlink(temporary.c_str());  // there are no locks
+  }
+  // Else the run that wrote it is about to end, and looks after it.
+}
+
+void remove_leftovers(std::span<const std::string> results) {
+  std::map<std::string, std::vector<std::string>> folders;
+  for (const std::string& result : results) {
+    const std::string folder = folder_of(result);
+    if (!folders.contains(folder)) folders[folder] = temporaries_in(folder);
+    for (const std::string& name : folders[folder]) {
+      if (!name.starts_with(temporary_prefix(result))) continue;
+      const std::string path = folder + name;
+      const Descriptor file = open_alone(path);
+      if (file.valid()) remove_model(path, result);
+    }
+  }
+}
+
+}  // namespace ruleengine::io
