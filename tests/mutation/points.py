@@ -30,7 +30,7 @@ COMPILED = {"template_argument_list", "template_parameter_list",
             "preproc_if", "preproc_def", "preproc_function_def", "ERROR"}
 LEAVES = {"return_statement", "continue_statement", "break_statement",
           "throw_statement"}
-PLAIN = re.compile(r"\{\}|false|nullptr|0|std::nullopt")
+PLAIN = re.compile(r"\{\}|\"\"|false|nullptr|0|std::nullopt")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -184,6 +184,8 @@ def main():
     parser.add_argument("--folder", default=trees.ROOT / "build-mutants")
     parser.add_argument("--size", type=int, default=520)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--files", type=int, default=0,
+                        help="of about so many files, to compile less")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--budget", type=float, default=30,
                         help="CPU seconds of examples, and of Python tests, "
@@ -196,7 +198,7 @@ def main():
     options = parser.parse_args()
     tree = trees.Tree(options.folder)
     if options.verb == "start":
-        tree.start(options.size, options.seed)
+        tree.start(options.size, options.seed, options.files)
     elif options.verb == "build":
         tree.build(options.jobs)
     elif options.verb == "record":

@@ -1,10 +1,11 @@
 """The mutated copy of the project: its sample, its files, its build.
 
     FOLDER/tree          the project, every sampled point guarded by a switch
-    FOLDER/build         its build: all unit test programs, and the program
+    FOLDER/tree/build    its build: all unit test programs, and the program
     FOLDER/sample.json   the seed and the mutants, by number
 
-Tests and everything else that holds no mutant follow the project at each build.
+Tests and everything else that holds no mutant follow the project at each build,
+and are compiled as the project's own build does it, so that ccache has them.
 Mutants are known by their text, so they are found again after an edit.
 """
 
@@ -13,7 +14,6 @@ import os
 import pathlib
 import random
 import re
-import shutil
 import subprocess
 
 from mutation import points
@@ -26,7 +26,7 @@ FLOOR = 20
 COMMON = """algorithm array charconv chrono cmath cstdint cstring deque
   filesystem functional limits map memory numeric optional random ranges set span
   string string_view tuple unordered_map unordered_set utility variant vector
-  fmt/format.h""".split()
+  fmt/format.h doctest/doctest.h""".split()
 
 
 def sources():
@@ -48,33 +48,71 @@ def all_points(path):
     return points.find(path, (ROOT / path).read_bytes())
 
 
-def draw(size, seed):
-    """Keys of a random sample: in proportion, with a floor for each layer."""
+def draw(size, seed, files):
+    """Keys of a random sample: in proportion, with a floor for each layer.
+
+    With `files`, about so many files are drawn first, each with the chance of
+    its size, and then equally many points of each: fewer files to compile.
+    """
     chance = random.Random(seed)
-    layers = {layer: [p.key for path in paths for p in all_points(path)]
-              for layer, paths in sources().items()}
-    total = sum(map(len, layers.values()))
-    keys = []
-    for layer, found in sorted(layers.items()):
-        count = max(min(FLOOR, size), round(size * len(found) / total))
-        keys += chance.sample(found, min(count, len(found)))
-    return keys
+    layers = {layer: {path: [p.key for p in all_points(path)] for path in paths}
+              for layer, paths in sorted(sources().items())}
+    total = sum(len(keys) for paths in layers.values()
+                for keys in paths.values())
+    sample = []
+    for paths in layers.values():
+        found = sum(map(len, paths.values()))
+        count = max(min(FLOOR, size), round(size * found / total))
+        chosen = paths
+        if files:
+            chosen = some_files(paths, max(3, round(files * found / total)),
+                                chance)
+            each = -(-count // len(chosen))
+            chosen = {path: chance.sample(keys, min(each, len(keys)))
+                      for path, keys in chosen.items()}
+        keys = [key for each in chosen.values() for key in each]
+        sample += chance.sample(keys, min(count, len(keys)))
+    return sample
+
+
+def some_files(paths, count, chance):
+    left, chosen = {p: k for p, k in paths.items() if k}, {}
+    while left and len(chosen) < count:
+        path = chance.choices(list(left), list(map(len, left.values())))[0]
+        chosen[path] = left.pop(path)
+    return chosen
+
+
+def own_flags(name):
+    """What ccache has not, since its commands name the folder."""
+    return name.startswith("bindings/cli/") and name.endswith(".cc") \
+        or name.endswith("_test.cc")
+
+
+# A mutant that reads beyond a container ends here, as it would under the
+# sanitizers, with which ./test runs the same tests again.
+CHECKED = ["-O0", "-w", "-D_GLIBCXX_ASSERTIONS"]
+FLAGS = """
+set_source_files_properties(
+  {files}
+  PROPERTIES COMPILE_OPTIONS "{flags}")
+"""
 
 
 class Tree:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder).resolve()
         self.tree = self.folder / "tree"
-        self.build_folder = self.folder / "build"
+        self.build_folder = self.tree / "build"
         self.file = self.folder / "sample.json"
         self.sample = json.loads(self.file.read_text()) \
             if self.file.exists() else {}
 
-    def start(self, size, seed):
+    def start(self, size, seed, files=0):
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"],
                                 cwd=ROOT, capture_output=True, text=True,
                                 check=True).stdout.strip()
-        keys = draw(size, seed)
+        keys = draw(size, seed, files)
         self.sample = {"seed": seed, "commit": commit, "dropped": [],
                        "mutants": {str(i): k for i, k in enumerate(keys, 1)}}
         self.save()
@@ -100,12 +138,12 @@ class Tree:
         by_path = {}
         for number, point in self.mutants().items():
             by_path.setdefault(point.path, {})[number] = point
-        listed = subprocess.run(
+        listed = dict.fromkeys(subprocess.run(
             ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT,
-            capture_output=True, text=True, check=True).stdout.splitlines()
+            capture_output=True, text=True, check=True).stdout.splitlines())
         mutated = {}
         for name in listed:
-            if not (ROOT / name).is_file():
+            if not (ROOT / name).is_file() or name == "CMakeLists.txt":
                 continue
             content = (ROOT / name).read_bytes()
             if name in by_path:
@@ -113,39 +151,42 @@ class Tree:
                 mutated[name] = content, spans
             put(self.tree / name, content, (ROOT / name).stat().st_mode)
         for path in sorted(self.tree.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts \
-                    and str(path.relative_to(self.tree)) not in set(listed):
+            name = str(path.relative_to(self.tree))
+            if path.is_file() and not name.startswith("build/") \
+                    and name not in listed:
                 path.unlink()
+        own = sorted([*mutated, *(name for name in listed if own_flags(name))])
+        put(self.tree / "CMakeLists.txt",
+            (ROOT / "CMakeLists.txt").read_bytes() + FLAGS.format(
+                files="\n  ".join(own), flags=";".join(self.flags())).encode())
         return mutated
+
+    def flags(self):
+        return [*CHECKED, "-Wno-narrowing", "-include",
+                str(self.folder / "early.h")]
 
     # --- Building -------------------------------------------------------------
 
     def configure(self):
-        early = self.build_folder / "early.h"
+        early = self.folder / "early.h"
         lines = [f'#include "{HERE / "switch.h"}"'] + \
             [f"#include <{name}>" for name in COMMON]
-        flags = "-O1 -DNDEBUG -w -Wno-narrowing"
-        changed = put(early, ("\n".join(lines) + "\n").encode())
-        if changed:
+        into = self.folder / "early.h.gch"
+        if put(early, ("\n".join(lines) + "\n").encode()):
+            into.mkdir(exist_ok=True)
             for kind in ("PIC", "PIE"):
-                into = self.build_folder / "early.h.gch"
-                into.mkdir(exist_ok=True)
                 subprocess.run(
-                    ["g++", "-std=c++20", *flags.split(), f"-f{kind}",
+                    ["g++", "-std=c++20", "-DNDEBUG", *CHECKED, f"-f{kind}",
                      "-fvisibility=hidden", "-fvisibility-inlines-hidden",
-                     "-ffunction-sections", "-fdata-sections", "-pthread",
                      "-x", "c++-header", str(early), "-o", str(into / kind)],
                     check=True)
-        onnx = subprocess.run([str(ROOT / "cmake/setup.sh"), "onnx-path"],
-                              capture_output=True, text=True,
-                              check=True).stdout.strip()
-        if changed or not (self.build_folder / "build.ninja").exists():
-            subprocess.run(
-                ["cmake", "-S", str(self.tree), "-B", str(self.build_folder),
-                 "-G", "Ninja", "-DRULEENGINE_STATIC=ON", "-DCCACHE=OFF",
-                 f"-DRULEENGINE_ONNX={onnx}",
-                 f"-DCMAKE_CXX_FLAGS={flags} -include {early}"],
-                check=True, stdout=subprocess.DEVNULL)
+        if not (self.build_folder / "build.ninja").exists():
+            onnx = subprocess.run([str(ROOT / "cmake/setup.sh"), "onnx-path"],
+                                  capture_output=True, text=True,
+                                  check=True).stdout.strip()
+            subprocess.run(["cmake", "--preset", "release",
+                            f"-DRULEENGINE_ONNX={onnx}"], cwd=self.tree,
+                           check=True, stdout=subprocess.DEVNULL)
 
     def build(self, jobs):
         """Drops what does not compile until the rest does."""
@@ -193,7 +234,3 @@ def put(path, content, mode=0o644):
     path.write_bytes(content)
     os.chmod(path, mode & 0o777)
     return True
-
-
-def remove(folder):
-    shutil.rmtree(folder, ignore_errors=True)
