@@ -31,7 +31,7 @@ class Hunt:
         self.tests = units.Tests(tree)
         self.units = self.tests.load()
         self.mutants = tree.mutants()
-        self.budget = budget
+        self.budget = budget  # CPU seconds of examples, and of Python tests
         self.servers = queue.Queue()
 
     def plan(self, number):
@@ -69,16 +69,16 @@ class Hunt:
     def python_notices(self, number, names, cpu):
         server = self.servers.get()
         try:
-            answer = server.ask(names, self.tests.environment(number), cpu)
-            if answer["ok"]:
-                return ""
-            if answer["failed"]:  # a test that fails now and then proves none
-                again = server.ask([answer["failed"]],
-                                   self.tests.environment(0), cpu)
-                if not again["ok"]:
-                    rest = [n for n in names if n != answer["failed"]]
-                    return ""if not rest else "unsure: " + answer["failed"]
-            return answer["failed"] or names[0]
+            while names:
+                answer = server.ask(names, self.tests.environment(number), cpu)
+                bad = answer["failed"]
+                if answer["ok"] or not bad:
+                    return "" if answer["ok"] else "a Python test"
+                # One that fails now and then proves nothing.
+                if server.ask([bad], self.tests.environment(0), cpu)["ok"]:
+                    return bad
+                names = [name for name in names if name != bad]
+            return ""
         finally:
             self.servers.put(server)
 
@@ -135,8 +135,9 @@ def equivalents():
 def kill(tree, options):
     results = Results(tree)
     hunt = Hunt(tree, options.budget)
-    numbers = [n for n in sorted(hunt.mutants) if not options.only or
-               n in options.only]
+    numbers = [n for n, point in sorted(hunt.mutants.items())
+               if not options.layers
+               or trees.layer_of(point.path) in options.layers]
     if not options.again:
         numbers = [n for n in numbers if
                    results.of.get(str(n), {}).get("outcome") != "killed"]
@@ -192,7 +193,9 @@ def main():
                         "for one mutant")
     parser.add_argument("--kinds", nargs="*",
                         default=["doctest", "examples", "python"])
-    parser.add_argument("--only", nargs="*", type=int)
+    parser.add_argument("--modules", nargs="*", default=["cli", "rewrite"],
+                        help="Python tests to record, by how their names begin")
+    parser.add_argument("--layers", nargs="*", help="kill in these alone")
     parser.add_argument("--again", action="store_true",
                         help="also what is known to be killed")
     options = parser.parse_args()
@@ -202,7 +205,7 @@ def main():
     elif options.verb == "build":
         tree.build(options.jobs)
     elif options.verb == "record":
-        units.Tests(tree).record(options.kinds)
+        units.Tests(tree).record(options.kinds, options.modules)
     else:
         {"kill": kill, "report": report}[options.verb](tree, options)
 

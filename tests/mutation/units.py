@@ -49,7 +49,7 @@ def limit(cpu):
 
 def allowance(cpu):
     """CPU and wall seconds for what takes so much CPU without a mutant."""
-    return int(4 + 5 * cpu), 120 + 60 * cpu
+    return int(3 + 5 * cpu), 120 + 60 * cpu
 
 
 @contextlib.contextmanager
@@ -89,7 +89,8 @@ class Tests:
     # --- What there is --------------------------------------------------------
 
     def programs(self):
-        return (self.build / "tests.txt").read_text().split()
+        return [name for name in (self.build / "tests.txt").read_text().split()
+                if (self.build / name).exists()]
 
     def cases(self, program):
         done = subprocess.run([str(self.build / program), "-ltc", "-nc"],
@@ -113,8 +114,11 @@ class Tests:
 
     # --- What each reaches ----------------------------------------------------
 
-    def record(self, kinds):
-        """Runs each test alone without a mutant; keeps the other kinds."""
+    def record(self, kinds, modules=()):
+        """Runs each test alone without a mutant; keeps the other kinds.
+
+        Of the Python tests, those whose names begin with one of `modules`.
+        """
         units = [u for u in self.load() if u.kind not in kinds]
         if "doctest" in kinds:
             for program in self.programs():
@@ -127,7 +131,7 @@ class Tests:
                                     self.examples([file]))
                       for file in self.rule_files()]
         if "python" in kinds:
-            units += self.record_python()
+            units += self.record_python(modules)
         units = [u for u in units if u is not None]
         self.cache.write_text(json.dumps(
             [{**dataclasses.asdict(u), "reached": sorted(u.reached)}
@@ -144,10 +148,12 @@ class Tests:
             return None
         return unit
 
-    def record_python(self):
+    def record_python(self, modules):
         units = []
         with PythonServer(self) as server:
             for name in server.names:
+                if modules and not name.startswith(tuple(modules)):
+                    continue
                 with reach_file() as (path, reached):
                     answer = server.ask([name], self.environment(0, path), 60)
                     unit = Unit("python", ".".join(name.split(".")[:-2]), name,
