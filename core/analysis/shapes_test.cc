@@ -56,6 +56,38 @@ TEST_CASE_FIXTURE(Fixture, "counts, axes, texts") {
   CHECK(type_text(t, type) == "float[B,S + 1]");
 }
 
+TEST_CASE_FIXTURE(Fixture, "types are the same in every part") {
+  const std::byte one[] = {std::byte{1}}, two[] = {std::byte{2}};
+  const Shape dims{B, Dim(2)}, longer{B, Dim(2), S};
+  ir::Type tensor{.elem = ir::DataType::kFloat, .has_shape = true};
+  tensor.dims = dims;
+  ir::Type other{.kind = ir::TypeKind::kOther};
+  other.other = one;
+  CHECK(same_type(tensor, tensor));
+  CHECK(same_type(other, other));
+  CHECK(type_text(t, other) == "other");
+
+  ir::Type changed = other;
+  changed.other = two;
+  CHECK_FALSE(same_type(other, changed));
+  changed.other = {};
+  CHECK_FALSE(same_type(other, changed));
+  // Kinds differ, and nothing else does.
+  CHECK_FALSE(same_type(ir::Type(), changed));
+  CHECK_FALSE(same_type(changed, ir::Type()));
+
+  changed = tensor;
+  changed.elem = ir::DataType::kDouble;
+  CHECK_FALSE(same_type(tensor, changed));
+  changed = tensor;
+  changed.dims = longer;
+  CHECK_FALSE(same_type(tensor, changed));
+  // A scalar is no tensor of which the rank is unknown.
+  const ir::Type unknown{.elem = ir::DataType::kFloat};
+  CHECK_FALSE(
+      same_type(unknown, {.elem = ir::DataType::kFloat, .has_shape = true}));
+}
+
 TEST_CASE("slices of known sizes, as numpy has them") {
   // size, start, end, step -> first, count
   const std::int64_t kMin = INT64_MIN, kMax = INT64_MAX;

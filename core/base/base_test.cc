@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -46,12 +47,24 @@ TEST_CASE("names: a view is kept as it is, a copy lives on") {
 
 TEST_CASE("names: still found after the table grew") {
   Names names;
-  constexpr std::size_t kMany = 5000;
+  constexpr std::size_t kMany = 300'000;  // some have the hash of another
   for (std::size_t i = 0; i < kMany; ++i) names.intern(std::to_string(i));
   CHECK(names.size() == kMany);
   for (std::size_t i = 0; i < kMany; ++i) {
     REQUIRE(names.find(std::to_string(i)).index() == i);
   }
+}
+
+TEST_CASE("names: room is made without losing any") {
+  Names names;
+  for (int i = 0; i < 20; ++i) names.intern(std::to_string(i));
+  names.reserve(0);
+  names.reserve(1000);
+  for (std::size_t i = 0; i < 20; ++i) {
+    CHECK(names.find(std::to_string(i)).index() == i);
+  }
+  CHECK(names.intern("new").index() == 20);
+  CHECK(names.intern_view("new").index() == 20);
 }
 
 TEST_CASE("arena: aligned, stable, zeroed") {
@@ -107,6 +120,60 @@ TEST_CASE("diagnostics: only what there is, nothing forged") {
   }
   CHECK(!is_utf8("\xed\xa0\x80"));
   CHECK(!is_utf8("a\xc3"));
+  CHECK(printable("12345", 4) == "1234...");
+  CHECK(printable("1234", 4) == "1234");
+  Diagnostic all{ErrorKind::kModel,
+                 std::string(2001, 'a'),
+                 "w",
+                 "e",
+                 std::string(2001, 'f'),
+                 "h"};
+  CHECK(all.text() == "error: " + std::string(2000, 'a') +
+                          "...\n  where:    w\n  expected: e\n  found:    " +
+                          std::string(2000, 'f') + "...\n  hint:     h");
+}
+
+// The first and the last of what each size of character can say.
+TEST_CASE("what is printed is UTF-8 without controls") {
+  for (const char* text :
+       {" ", "~", "\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80", "\xe1\x80\x80",
+        "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbd", "\xf0\x90\x80\x80",
+        "\xf1\x80\x80\x80", "\xf4\x8f\xbf\xbd"}) {
+    CHECK(printable(text) == text);
+    CHECK(printable(text + std::string("a")) == text + std::string("a"));
+  }
+  const auto escaped = [](std::string_view text) {
+    std::string out;
+    for (const unsigned char c : text) {
+      out += "\\x";
+      for (const int digit : {c >> 4, c & 15}) out += "0123456789abcdef"[digit];
+    }
+    return out;
+  };
+  for (const char* text : {"\x1f",
+                           "\x7f",
+                           "\x80",
+                           "\xbf",
+                           "\xc0\x80",
+                           "\xc1\xbf",
+                           "\xc2\x80",
+                           "\xc2\x9f",
+                           "\xe0\x80\x80",
+                           "\xe0\x9f\xbf",
+                           "\xed\xa0\x80",
+                           "\xed\xbf\xbf",
+                           "\xf0\x80\x80\x80",
+                           "\xf0\x8f\xbf\xbf",
+                           "\xf4\x90\x80\x80",
+                           "\xf5\x80\x80\x80",
+                           "\xff",
+                           "\xc3",
+                           "\xe2\x82",
+                           "\xf1\x80\x80"}) {
+    CHECK(printable(text) == escaped(text));
+    CHECK(printable(text + std::string("a")) == escaped(text) + "a");
+  }
+  CHECK(printable("\xe2\x82\xc3\xa9") == "\\xe2\\x82\xc3\xa9");
 }
 
 TEST_CASE("results hold a value or say why not") {
@@ -157,6 +224,39 @@ TEST_CASE("small vectors: an item of its own is pushed while it grows") {
   CHECK(list == SmallVector<int, 2>{1, 2, 1});
 }
 
+TEST_CASE("edits from one word to another") {
+  const std::tuple<const char*, const char*, std::size_t> kWords[] = {
+      {"", "", 0},         {"abc", "", 3},    {"kitten", "sitting", 3},
+      {"ab", "ba", 1},     {"abc", "abd", 1}, {"abcdef", "bacdfe", 2},
+      {"abcd", "cdab", 4}, {"AbZ", "aBz", 0}, {"[", "{", 1},
+      {"@", "`", 1},       {"a", "xay", 2},   {"xab", "yba", 2}};
+  for (const auto& [a, b, edits] : kWords) {
+    CAPTURE(a);
+    CAPTURE(b);
+    CHECK(edit_distance(a, b) == edits);
+    CHECK(edit_distance(b, a) == edits);
+  }
+}
+
+TEST_CASE("how near a word has to be") {
+  const auto near = [](std::string_view word,
+                       std::vector<std::string_view> known) {
+    return nearest(word, known);
+  };
+  CHECK(near("a", {"ab"}) == "ab");
+  CHECK(near("ab", {"ax"}) == "ax");
+  CHECK(near("ab", {"abcd"}) == "");
+  CHECK(near("abcde", {"abcxy"}) == "abcxy");
+  CHECK(near("abcde", {"abxyz"}) == "");
+  CHECK(near("abcd", {"abxy"}) == "");
+  CHECK(near("b", {"", "ba", "bc"}) == "ba");
+  CHECK(near("abcde", {"abcxy", "abcdx", "abxde"}) == "abcdx");
+  const std::string longest(64, 'a'), longer(65, 'a');
+  CHECK(near(longest, {longer}) == "");
+  CHECK(near(longest, {longest}) == longest);
+  CHECK(near(longer, {longest}) == "");
+}
+
 TEST_CASE("did you mean: the nearest word, or what there is") {
   const std::vector<std::string> known = {"axis", "axes", "keepdims"};
   const std::pair<const char*, const char*> kWords[] = {
@@ -170,6 +270,8 @@ TEST_CASE("did you mean: the nearest word, or what there is") {
   const std::vector<std::string> one = {"x"};
   CHECK(suggestion("y", one) == "known: x");  // shares no letter with it
   CHECK(suggestion("y", std::vector<std::string>(21, "word")).empty());
+  CHECK(suggestion("y", std::vector<std::string>(20, "word")).size() == 125);
+  CHECK(suggestion("y", std::vector<std::string>()).empty());
   CHECK(suggestion(std::string(1000, 'a'), known) ==
         "known: axis, axes, keepdims");
   const std::vector<std::string_view> names = {"Add", "And"};

@@ -99,6 +99,48 @@ TEST_CASE_FIXTURE(Folders, "a file exchanged after load is noticed") {
   CHECK(bytes.error().what.find("changed") != std::string::npos);
 }
 
+TEST_CASE_FIXTURE(Folders, "a file that shrank after load is noticed") {
+  const auto load = [&] {
+    auto model =
+        load_proto(external_model({{"location", "data.bin"}}), folder / "m");
+    REQUIRE(model.ok());
+    return std::move(*model);
+  };
+  const auto shrunk = load();
+  fs::resize_file(folder / "m/data.bin", 99);
+  const auto bytes = shrunk->external->read({"data.bin", 0, 16}, 16);
+  REQUIRE(!bytes.ok());
+  CHECK(bytes.error().what.find("changed") != std::string::npos);
+  // What grew still has all that was there.
+  const auto grown = load();
+  fs::resize_file(folder / "m/data.bin", 200);
+  CHECK(grown->external->read({"data.bin", 0, 16}, 16).ok());
+  CHECK(!grown->external->read({"data.bin", 99, 1}, 1).ok());
+}
+
+TEST_CASE_FIXTURE(Folders, "nothing outside of a data file is read") {
+  auto model =
+      load_proto(external_model({{"location", "data.bin"}}), folder / "m");
+  REQUIRE(model.ok());
+  const auto read = [&](std::int64_t offset, std::int64_t length) {
+    const auto bytes =
+        (*model)->external->read({"data.bin", offset, length}, length);
+    return bytes ? static_cast<std::int64_t>(bytes->size()) : -1;
+  };
+  CHECK(read(0, 100) == 100);
+  CHECK(read(99, 1) == 1);
+  CHECK(read(100, 0) == 0);
+  CHECK(read(0, 0) == 0);
+  CHECK(read(-1, 1) == -1);
+  CHECK(read(-1, 0) == -1);
+  CHECK(read(INT64_MIN, 16) == -1);
+  CHECK(read(0, -1) == -1);
+  CHECK(read(0, 101) == -1);
+  CHECK(read(100, 1) == -1);
+  CHECK(read(101, 0) == -1);
+  CHECK(read(INT64_MAX, INT64_MAX) == -1);
+}
+
 TEST_CASE_FIXTURE(Folders, "nothing outside the folder is opened") {
   for (const char* location : {"../secret", "sub/../../secret",
                                "sub/../data.bin", "..", "/etc/passwd", "/"}) {

@@ -37,6 +37,68 @@ TEST_CASE("a result of another shape or type is rejected without a trace") {
   CHECK(w.model.ir_version == 8);
 }
 
+TEST_CASE("a result of another kind of type is rejected") {
+  World w;
+  const std::byte sequence[] = {std::byte{0x22}, std::byte{0}};
+  const std::byte optional[] = {std::byte{0x4a}, std::byte{0}};
+  const auto other = [&](std::string_view name, std::span<const std::byte> of) {
+    const ValueId v = w.input(name);
+    w.graph().mutable_value(v).declared = w.model.arena.make<ir::Type>(
+        ir::Type{.kind = ir::TypeKind::kOther, .other = of});
+    return v;
+  };
+  const ValueId list = other("list", sequence),
+                maybe = other("maybe", optional);
+  const ValueId x = w.input("x");
+  w.output(w.node("Relu", {x}, "a"));
+  w.output(w.node("Identity", {list}, "b"));
+  Session s(w);
+  const auto put = [&](std::string_view old, ValueId by) {
+    const auto rejection =
+        s.put(old, [&](Edit& e) { return make(e, "Identity", {by}); });
+    return rejection ? rejection->reason : "";
+  };
+  CHECK(put("a", list) == "the result has another type");
+  CHECK(put("b", x) == "the result has another type");
+  CHECK(put("b", maybe) == "the result has another type");
+  CHECK(put("b", list) == "");
+}
+
+TEST_CASE("a collective stays in the block where all ranks run it") {
+  World w;
+  w.model.import_opset("tensor_cast", 1);
+  const ValueId x = w.input("x");
+  const ValueId y = w.node("Relu", {x}, "y");
+  w.output(y);
+  const NodeId owner = w.graph().producer(y);
+  const ir::Attribute group = w.ints("rank_group", {0, 1});
+  w.block = w.graph().add_block(owner, ir::Graph::main_block(), "body");
+  const ValueId sum = w.node("tensor_cast::all_reduce", {x}, "sum",
+                             {World::integer("rank", 0), group});
+  w.graph().add_block_output(w.block, sum);
+  Session s(w);
+  // In place of `old`: an op whose rule matched the collective of the body.
+  const auto put = [&](std::string_view op, ir::BlockId block, ValueId old) {
+    Edit e = s.edit(w.maker("sum"));
+    e.set_block(block);
+    const auto built =
+        e.build({.domain = op == "Relu" ? "" : "tensor_cast",
+                 .type = op,
+                 .inputs = {x},
+                 .attributes = {World::integer("rank", 0), group}});
+    REQUIRE((built.ok() || op == "Relu"));
+    e.replace(old, op == "Relu" ? make(e, op, {x})
+                                : std::get<std::vector<ValueId>>(*built)[0]);
+    return e.commit();
+  };
+  const auto rejection = put("all_reduce", ir::Graph::main_block(), y);
+  REQUIRE(rejection);
+  CHECK(rejection->reason == "a collective would be run in another block");
+  CHECK(rejection->value.find("sum") != std::string::npos);
+  CHECK(!put("Relu", ir::Graph::main_block(), y));
+  CHECK(!put("all_reduce", w.block, sum));
+}
+
 TEST_CASE("a cycle is rejected") {
   World w;
   const ValueId x = w.input("x");

@@ -149,6 +149,18 @@ TEST_CASE("calls and functions") {
   CHECK(broken([](ir::Model& m, ir::Graph&) {
           m.functions[0]->body.remove_node(NodeId(0u));
         }) == "a block output is a value that nothing defines");
+  CHECK(broken([](ir::Model& m, ir::Graph&) {
+          m.functions[0]->outputs.clear();
+        }) == "a call has more inputs or outputs than its function");
+  CHECK(broken([](ir::Model& m, ir::Graph&) {
+          ir::Graph& body = m.functions[0]->body;
+          body.mutable_operand(ir::OperandId(0u)).user = NodeId();
+        }) == "an input slot names another node");
+  // A function that is gone is looked at no more.
+  CHECK(broken([](ir::Model& m, ir::Graph&) {
+          m.functions[0]->removed = true;
+          m.functions[0]->body.remove_node(NodeId(0u));
+        }) == "");
   // Without the function the call is an op of a domain like any other.
   CHECK(broken([](ir::Model& m, ir::Graph&) {
           m.functions[0]->removed = true;
@@ -163,9 +175,74 @@ TEST_CASE("uses are linked both ways") {
           g.mutable_operand(ir::OperandId(g.node(NodeId(3u)).first_operand))
               .user = NodeId(0u);
         }) == "an input slot names another node");
+  // 'a' is read by f and Neg, the nodes 2 and 3.
+  const auto slot = [](ir::Graph& g, unsigned node) {
+    return ir::OperandId(g.node(NodeId(node)).first_operand);
+  };
+  CHECK(broken([&](ir::Model&, ir::Graph& g) {
+          g.mutable_operand(slot(g, 3)).previous = slot(g, 3);
+        }) == "a use list is broken");
+  CHECK(broken([&](ir::Model&, ir::Graph& g) {
+          g.mutable_operand(slot(g, 3)).previous = ir::OperandId();
+        }) == "a use list is broken");
+  CHECK(broken([&](ir::Model&, ir::Graph& g) {
+          g.mutable_value(g.output(NodeId(0u))).last_use = slot(g, 2);
+        }) == "a use list is broken");
+  CHECK(broken([&](ir::Model&, ir::Graph& g) {
+          g.mutable_operand(slot(g, 3)).value = g.input(NodeId(0u), 0);
+        }) == "a use list is broken");
   CHECK(broken([](ir::Model&, ir::Graph& g) {
-          g.mutable_value(g.output(NodeId(1u))).block_output_count = 0;
-        }) == "a value does not know how often it is an output");
+          --g.mutable_value(g.output(NodeId(0u))).use_count;
+        }) == "a use list is broken");
+  for (std::uint32_t count : {0, 2}) {
+    CHECK(broken([&](ir::Model&, ir::Graph& g) {
+            g.mutable_value(g.output(NodeId(1u))).block_output_count = count;
+          }) == "a value does not know how often it is an output");
+  }
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.mutable_value(g.output(NodeId(0u))).output_index = 1;
+        }).starts_with("an output does not know its producer"));
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.mutable_value(g.output(NodeId(0u))).kind = ir::ValueKind::kInput;
+        }).starts_with("an output does not know its producer"));
+}
+
+TEST_CASE("what is read is there") {
+  for (const bool removed : {true, false}) {
+    CHECK(broken([&](ir::Model&, ir::Graph& g) {
+            ir::Value& x = g.mutable_value(g.input(NodeId(0u), 0));
+            if (removed) {
+              x.removed = true;
+            } else {
+              x.kind = ir::ValueKind::kUndefined;
+            }
+          }) == "an input is a value that nothing defines: value 'x'");
+  }
+}
+
+TEST_CASE("a body ranks before its owner, whoever reads it") {
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.mutable_node(NodeId(3u)).rank = 1;
+        }) == "a node of a body ranks behind the body's owner");
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.mutable_node(NodeId(3u)).rank = 1;
+          g.mutable_node(NodeId(1u)).rank = 1;
+        }) == "");
+}
+
+TEST_CASE("a name stands for one value of a block") {
+  const auto rename = [](ir::Graph& g, unsigned node, std::string_view name) {
+    g.mutable_value(g.output(NodeId(node))).name = g.model().names.intern(name);
+  };
+  // Outputs of the two branches, then one of theirs and one of the graph.
+  CHECK(broken([&](ir::Model&, ir::Graph& g) { rename(g, 3, "r"); }) == "");
+  CHECK(broken([&](ir::Model&, ir::Graph& g) { rename(g, 3, "a"); }) == "");
+  CHECK(broken([&](ir::Model&, ir::Graph& g) { rename(g, 1, "a"); }) ==
+        "two values have one name");
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.mutable_value(g.output(NodeId(0u))).name = {};
+          g.mutable_value(g.output(NodeId(1u))).name = {};
+        }) == "");
 }
 
 }  // namespace
