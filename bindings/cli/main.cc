@@ -40,7 +40,18 @@ CLI::App* add_verb(Line& line, Verb run, const char* name, const char* what,
     line.options.example = example;
   });
   verb->footer(fmt::format("Example:\n  {}", example));
+  verb
+      ->add_option("--limit-time", line.options.limit_time,
+                   "seconds for the whole of it; 3600 for each model")
+      ->check(CLI::PositiveNumber);
   return verb;
+}
+
+void add_memory_option(CLI::App* verb, Options& o) {
+  verb->add_option("--limit-memory", o.limit_memory,
+                   "MiB of memory for rule code, and for what it makes the "
+                   "engine keep; 1024")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
 }
 
 void add_paths(CLI::App* verb, Options& o, const char* what) {
@@ -58,9 +69,7 @@ void add_rule_options(CLI::App* verb, Options& o) {
   verb->add_option("--limit-load", o.limit_load,
                    "seconds for loading one rule file; 2")
       ->check(CLI::PositiveNumber);
-  verb->add_option("--limit-memory", o.limit_memory,
-                   "MiB of memory for rule code, and for nodes it builds; 1024")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 20));
+  add_memory_option(verb, o);
 }
 
 void add_run(Line& line) {
@@ -81,8 +90,6 @@ void add_run(Line& line) {
                 "refer to the model's external data instead of copying it");
   run->add_flag("--dry-run", o.dry_run, "do everything but write the result");
   run->add_option("--limit-rewrites", o.limit_rewrites, "1000000");
-  run->add_option("--limit-time", o.limit_time, "seconds for the whole run")
-      ->check(CLI::PositiveNumber);
   add_rule_options(run, o);
   run->add_option("--jobs", o.jobs, "models side by side; 1")
       ->check(CLI::Range(1, 256));
@@ -177,6 +184,7 @@ void add_views(Line& line) {
   build->add_option("-o", o.output, "the result")->required();
   build->add_option("--limit-load", o.limit_load, "seconds for the file; 2")
       ->check(CLI::PositiveNumber);
+  add_memory_option(build, o);
 }
 
 void add_draw(Line& line) {

@@ -54,7 +54,8 @@ class Sweep {
 
   // groups.cc
   Status groups();
-  Result<std::vector<std::vector<Member>>> collect();
+  // What they take is held for as long as they live.
+  Result<std::vector<std::vector<Member>>> collect(ir::Held& held);
   Status apply_group(std::vector<Member> members, std::uint64_t since);
   bool is_stale(const match::Match& match, std::uint64_t since) const;
 
