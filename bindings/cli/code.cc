@@ -17,14 +17,14 @@ namespace {
 
 Status build_one(const std::string& code_file, const std::string& path,
                  const Options& options) {
-  auto model = load_model(path);
+  auto model = load_model(path, options);
   if (!model) return model.error();
   auto made = lua::rebuild(**model, code_file, sandbox_limits(options));
   if (!made) return made.error();
   if (auto status = rewrite::write_portable(**model, *made); !status) {
     return status;
   }
-  if (auto status = io::check_intact(**model); !status) return status;
+  if (auto status = check_end(**model, options); !status) return status;
   auto staged = is_text_model(options.output)
                     ? stage_model_text(options.output, **model)
                     : io::stage(**model, options.output);
@@ -38,7 +38,7 @@ int code(const Options& options) {
   auto paths = sort_paths(options, Wants::kModels);
   if (!paths) return fail(paths.error());
   for (const std::string& path : paths->models) {
-    auto model = load_model(path);
+    auto model = load_model(path, options);
     if (!model) return fail(model.error());
     const std::size_t first_new = (*model)->graph.value_count();
     if (auto status = run_first(**model, options); !status) {
@@ -46,7 +46,7 @@ int code(const Options& options) {
     }
     auto text = lua::code_of(**model, first_new);
     if (!text) return fail(text.error());
-    if (auto status = io::check_intact(**model); !status) {
+    if (auto status = check_end(**model, options); !status) {
       return fail(status.error());
     }
     fmt::print("{}", *text);

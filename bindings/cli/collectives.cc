@@ -80,7 +80,7 @@ std::vector<rewrite::Rule*> canonical(const Rules& rules) {
 
 Result<Collectives> examine(const std::string& path, Rules& rules,
                             const Options& options) {
-  auto model = load_model(path);
+  auto model = load_model(path, options);
   if (!model) return model.error();
   const rewrite::Options engine = engine_options(options);
   const auto read = rewrite::run(**model, canonical(rules), engine);
@@ -92,7 +92,7 @@ Result<Collectives> examine(const std::string& path, Rules& rules,
   if (!report) return report.error();
   out.after = analysis::traffic(graph, *engine.facts(graph));
   out.stays = what_stays(graph, *report);
-  if (auto status = io::check_intact(**model); !status) return status.error();
+  if (auto status = check_end(**model, options); !status) return status.error();
   return out;
 }
 

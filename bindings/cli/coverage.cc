@@ -105,7 +105,7 @@ Left nearest(const Rules& rules, ir::Graph& graph, ir::Facts& facts,
 
 Result<Coverage> cover(const std::string& path, Rules& rules,
                        const Options& options) {
-  auto model = load_model(path);
+  auto model = load_model(path, options);
   if (!model) return model.error();
   rewrite::Options engine = engine_options(options);
   engine.keep_all = true;  // what is left is explained as the rules saw it
@@ -116,6 +116,7 @@ Result<Coverage> cover(const std::string& path, Rules& rules,
     const auto facts = engine.facts(*graph);
     out.fused += count_fused(*graph);
     for (const auto& site : analysis::attention_sites(*graph, *facts)) {
+      if (auto s = deadline_of(options).check(); !s) return s.error();
       const std::string label = rewrite::node_label(*graph, site.product);
       auto known = needed_elsewhere(*graph, site, label);
       if (!known) known = quantized(site, label);
@@ -126,7 +127,7 @@ Result<Coverage> cover(const std::string& path, Rules& rules,
     }
   }
   out.found = out.fused + out.left.size();
-  if (auto status = io::check_intact(**model); !status) return status.error();
+  if (auto status = check_end(**model, options); !status) return status.error();
   return out;
 }
 

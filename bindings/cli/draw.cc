@@ -213,10 +213,14 @@ class Page {
   Json nodes_ = Json::array();
 };
 
+double seconds_to_draw(const Options& options) {
+  return std::min(kSeconds, deadline_of(options).seconds_left());
+}
+
 Result<std::string> page(const Scene& scene, const Matches& matches,
                          const std::string& name, const Options& options) {
   Page page(scene, options.boxes);
-  auto svgs = svgs_of(page.dots(), kSeconds);
+  auto svgs = svgs_of(page.dots(), seconds_to_draw(options));
   if (!svgs) return svgs.error();
   Json data = page.data();
   data["model"] = name;
@@ -240,7 +244,7 @@ Result<std::string> picture(const Scene& scene, const Matches& matches,
   const View view = draw::view_of(scene, draw::Outline::root(), options.boxes);
   std::string dot = draw::dot(scene, view, {.legend = true, .heading = name});
   if (form == ".dot") return dot;
-  auto svgs = svgs_of({dot}, kSeconds);
+  auto svgs = svgs_of({dot}, seconds_to_draw(options));
   if (!svgs) return svgs.error();
   return std::move(svgs->front());
 }
@@ -266,7 +270,7 @@ Status draw_one(const std::string& path, const Options& options) {
   Result<Rules> rules = Rules();
   if (!options.rules.empty()) rules = load_rules(options.rules, options);
   if (!rules) return rules.error();
-  auto model = load_model(path);
+  auto model = load_model(path, options);
   if (!model) return model.error();
   if (io::holds_data(**model, options.output)) {
     return Diagnostic{.kind = ErrorKind::kUsage,
@@ -292,7 +296,7 @@ Status draw_one(const std::string& path, const Options& options) {
   auto text = picture(scene, matches, name, options,
                       std::filesystem::path(options.output).extension());
   if (!text) return text.error();
-  if (auto status = io::check_intact(**model); !status) return status;
+  if (auto status = check_end(**model, options); !status) return status;
   io::remove_leftovers(std::span(&options.output, 1));
   auto staged = stage_text(options.output, *text);
   if (!staged) return staged.error();

@@ -93,7 +93,9 @@ Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
                rule.name);
   }
   if (any || !rule.pattern) return {};
-  const std::string miss = lua::nearest_miss(rule, model.graph, *facts, only);
+  const std::string miss = lua::nearest_miss(rule, model.graph, *facts, only,
+                                             deadline_of(options));
+  if (auto s = deadline_of(options).check(); !s) return s;
   if (miss.empty()) {
     show("{}: no node of the model could be its root\n", rule.name);
   } else {
@@ -115,7 +117,7 @@ int explain(const Options& options) {
   auto rules = load_rules(paths->rules, options);
   if (!rules) return fail(rules.error());
   for (const std::string& path : paths->models) {
-    auto model = load_model(path);
+    auto model = load_model(path, options);
     if (!model) return fail(model.error());
     if (auto status = run_first(**model, options); !status) {
       return fail(status.error());
@@ -124,7 +126,7 @@ int explain(const Options& options) {
       auto status = explain_rule(*rules, i, **model, options);
       if (!status) return fail(status.error());
     }
-    if (auto status = io::check_intact(**model); !status) {
+    if (auto status = check_end(**model, options); !status) {
       return fail(status.error());
     }
   }

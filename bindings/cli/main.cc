@@ -36,17 +36,6 @@ struct Line {
   Verb verb = nullptr;
 };
 
-CLI::App* add_verb(Line& line, Verb run, const char* name, const char* what,
-                   const char* example) {
-  CLI::App* verb = line.app.add_subcommand(name, what);
-  verb->callback([&line, run, example] {
-    line.verb = run;
-    line.options.example = example;
-  });
-  verb->footer(fmt::format("Example:\n  {}", example));
-  return verb;
-}
-
 // A plain decimal number in these bounds: what is no number, wraps around or
 // has no end must not pass for another.
 template <typename T>
@@ -69,6 +58,27 @@ CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
 }
 CLI::Validator seconds() { return from_to(1e-6, 1e9); }
 
+CLI::App* add_verb(Line& line, Verb run, const char* name, const char* what,
+                   const char* example) {
+  CLI::App* verb = line.app.add_subcommand(name, what);
+  verb->callback([&line, run, example] {
+    line.verb = run;
+    line.options.example = example;
+  });
+  verb->footer(fmt::format("Example:\n  {}", example));
+  verb->add_option("--limit-time", line.options.limit_time,
+                   "seconds for the whole of it; 3600 for each model")
+      ->check(seconds());
+  return verb;
+}
+
+void add_memory_option(CLI::App* verb, Options& o) {
+  verb->add_option("--limit-memory", o.limit_memory,
+                   "MiB of memory for rule code, and for what it makes the "
+                   "engine keep; 1024")
+      ->check(whole(1, std::uint64_t{1} << 20));
+}
+
 void add_paths(CLI::App* verb, Options& o, const char* what) {
   verb->add_option("paths", o.paths, what)->required();
 }
@@ -84,9 +94,7 @@ void add_rule_options(CLI::App* verb, Options& o) {
   verb->add_option("--limit-load", o.limit_load,
                    "seconds for loading one rule file; 2")
       ->check(seconds());
-  verb->add_option("--limit-memory", o.limit_memory,
-                   "MiB of memory for rule code, and for nodes it builds; 1024")
-      ->check(whole(1, std::uint64_t{1} << 20));
+  add_memory_option(verb, o);
 }
 
 // What every verb takes that runs rules over models.
@@ -115,8 +123,6 @@ void add_run(Line& line) {
   run->add_flag("--dry-run", o.dry_run, "do everything but write the result");
   run->add_option("--limit-rewrites", o.limit_rewrites, "1000000")
       ->check(whole(0, std::uint64_t{1} << 62));
-  run->add_option("--limit-time", o.limit_time, "seconds for the whole run")
-      ->check(seconds());
   add_rule_options(run, o);
   add_exact(run, o);
   run->add_option("--jobs", o.jobs, "models side by side; 1")
@@ -218,6 +224,7 @@ void add_views(Line& line) {
   build->add_option("-o", o.output, "the result")->required();
   build->add_option("--limit-load", o.limit_load, "seconds for the file; 2")
       ->check(seconds());
+  add_memory_option(build, o);
 }
 
 void add_draw(Line& line) {

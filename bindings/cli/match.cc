@@ -57,13 +57,13 @@ std::vector<std::string> to_row(const rewrite::Found& found) {
 
 Status match_one(const std::string& path, Rules& rules, const Options& options,
                  Json& json) {
-  auto model = load_model(path);
+  auto model = load_model(path, options);
   if (!model) return model.error();
   if (auto status = run_first(**model, options); !status) return status;
   auto found =
       rewrite::find_matches(**model, rules.pointers, engine_options(options));
   if (!found) return found.error();
-  if (auto status = io::check_intact(**model); !status) return status;
+  if (auto status = check_end(**model, options); !status) return status;
   if (options.json) {
     for (const auto& f : *found) json.push_back(to_json(path, f));
     return {};

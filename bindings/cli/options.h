@@ -23,7 +23,7 @@ struct Options {
   bool share_data = false;
   bool dry_run = false;
   std::uint64_t limit_rewrites = 1'000'000;
-  double limit_time = 0;  // seconds; 0: none
+  double limit_time = 0;  // seconds; 0: an hour for each model
   double limit_callback = 5;
   double limit_load = 2;
   std::uint64_t limit_memory = 1024;  // MiB

@@ -16,10 +16,10 @@ int print(const Options& options) {
   auto paths = sort_paths(options, Wants::kModels);
   if (!paths) return fail(paths.error());
   for (const std::string& path : paths->models) {
-    auto model = load_model(path);
+    auto model = load_model(path, options);
     if (!model) return fail(model.error());
     const std::string text = text::print(**model, {.weights = options.weights});
-    if (auto status = io::check_intact(**model); !status) {
+    if (auto status = check_end(**model, options); !status) {
       return fail(status.error());
     }
     fmt::print("{}\n", text);

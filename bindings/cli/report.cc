@@ -54,8 +54,11 @@ NodeRow node_row(const ir::Graph& graph, ir::Facts& facts, ir::NodeId id) {
   }
   for (const ir::ValueId value : graph.outputs(id)) {
     row.outputs.emplace_back(value ? graph.name(value) : "-");
+    // One long name of a dimension may be in the type of every node.
     row.shapes.push_back(
-        value ? text::type_text(graph.model(), facts.type(value)) : "-");
+        value ? shortened(text::type_text(graph.model(), facts.type(value)),
+                          2000)
+              : "-");
   }
   for (const ir::Attribute& attribute : graph.node(id).attributes) {
     row.attributes.push_back(text::attribute_text(graph, attribute));
@@ -280,13 +283,13 @@ Json to_json(const std::string& path, const Contents& contents) {
 
 Status report_one(const std::string& path, const Options& options, bool several,
                   Json& json) {
-  auto model = load_model(path);
+  auto model = load_model(path, options);
   if (!model) return model.error();
   if (auto status = run_first(**model, options); !status) return status;
   auto contents = contents_of(**model, options);
   if (!contents) return contents.error();
   Json in_json = options.json ? to_json(path, *contents) : Json();
-  if (auto status = io::check_intact(**model); !status) return status;
+  if (auto status = check_end(**model, options); !status) return status;
   if (options.json) {
     json.push_back(std::move(in_json));
     return {};

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <sstream>
 #include <thread>
 
@@ -95,7 +96,12 @@ Status finish(ir::Model& model, std::size_t imports, const Options& options,
   }
   rewrite::remove_unused_imports(model, imports);
   if (auto status = verify::check_model(model); !status) return status;
-  return io::check_intact(model);
+  return check_end(model, options);
+}
+
+// Where no rule is to blame; threads have nobody else to tell.
+Diagnostic out_of_memory() {
+  return {.kind = ErrorKind::kLimit, .what = "out of memory"};
 }
 
 // What one model came to. Its result has no name until the end.
@@ -123,10 +129,10 @@ void note_absent(const Rules& rules, const rewrite::Options& engine,
 // steps, and by the engine inside its own.
 Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   RunReport& report = outcome.report;
-  const rewrite::Limits limits = engine_options(options).limits;
-  if (auto status = limits.check_time(); !status) return status;
+  const Deadline deadline = deadline_of(options);
+  if (auto status = deadline.check(); !status) return status;
   const Stopwatch load;
-  auto model = load_model(report.model);
+  auto model = load_model(report.model, options);
   if (!model) return model.error();
   report.load_seconds = load.seconds();
   if (!options.report.empty() && io::holds_data(**model, options.report)) {
@@ -149,7 +155,6 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   if (auto status = finish(**model, imports, options, report); !status)
     return status;
   report.ops_after = count_ops(**model);
-  if (auto status = limits.check_time(); !status) return status;
   if (options.dry_run) {
     report.output.clear();
     return {};
@@ -159,7 +164,7 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   if (!staged) return staged.error();
   outcome.result = std::move(*staged);
   report.save_seconds = save.seconds();
-  return limits.check_time();
+  return deadline.check();
 }
 
 // Results that wait for a report hold a file open each.
@@ -216,7 +221,11 @@ class Run {
     RunReport& report = outcome.report;
     report.model = paths_.models[i];
     report.output = output_path(report.model, options_, several());
-    Status status = rewrite_model(rules, options_, outcome);
+    Status status = out_of_memory();
+    try {
+      status = rewrite_model(rules, options_, outcome);
+    } catch (const std::bad_alloc&) {
+    }
     if (status && !waits()) status = outcome.result.commit();
     if (!status) {
       outcome.code = fail(of_model(status.error(), report.model));

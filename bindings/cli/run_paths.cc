@@ -32,7 +32,7 @@ Status check_data(const Paths& paths, const Options& options) {
   }
   if (replaced.empty()) return {};
   for (const std::string& path : paths.models) {
-    const auto model = load_model(path);
+    const auto model = load_model(path, options);
     if (!model) continue;  // the run says why
     for (const std::string& result : replaced) {
       if (!io::holds_data(**model, result)) continue;

@@ -40,7 +40,8 @@ std::string one_line(const Diagnostic& d) {
 
 // Ops are written by hand there. One that looks like a slip of the pen is
 // worth a warning and not an error: the model may be meant for what knows it.
-Result<std::unique_ptr<ir::Model>> load_text(const std::string& path) {
+Result<std::unique_ptr<ir::Model>> load_text(const std::string& path,
+                                             const Deadline& deadline) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) {
     return unreadable(path, error ? error.message() : "not a regular file");
@@ -50,7 +51,8 @@ Result<std::unique_ptr<ir::Model>> load_text(const std::string& path) {
   text << file.rdbuf();
   if (!file) return unreadable(path, "reading failed");
   std::vector<Diagnostic> warnings;
-  auto model = text::parse_model(text.str(), path, {.warnings = &warnings});
+  auto model = text::parse_model(
+      text.str(), path, {.warnings = &warnings, .deadline = deadline});
   for (const Diagnostic& each : warnings) warn(one_line(each));
   return model;
 }
@@ -144,8 +146,29 @@ Result<Paths> sort_paths(const Options& options, Wants wants) {
   return out;
 }
 
-Result<std::unique_ptr<ir::Model>> load_model(const std::string& path) {
-  return is_text_model(path) ? load_text(path) : io::load(path, {});
+Deadline deadline_of(const Options& options) {
+  constexpr double kHour = 3600;
+  const auto models = std::ranges::count_if(
+      options.paths, [](const std::string& path) { return is_model(path); });
+  const double seconds =
+      options.limit_time > 0
+          ? options.limit_time
+          : kHour * static_cast<double>(std::max<std::ptrdiff_t>(models, 1));
+  return Deadline(seconds, options.started);
+}
+
+Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
+                                              const Options& options) {
+  const Deadline deadline = deadline_of(options);
+  auto model = is_text_model(path) ? load_text(path, deadline)
+                                   : io::load(path, {.deadline = deadline});
+  if (model) (*model)->limit_growth(options.limit_memory << 20);
+  return model;
+}
+
+Status check_end(const ir::Model& model, const Options& options) {
+  if (auto status = io::check_intact(model); !status) return status;
+  return deadline_of(options).check();
 }
 
 lua::SandboxLimits sandbox_limits(const Options& options) {
@@ -154,6 +177,7 @@ lua::SandboxLimits sandbox_limits(const Options& options) {
   limits.callback_seconds = options.limit_callback;
   limits.total_bytes = std::size_t{options.limit_memory} << 20;
   limits.load_bytes = std::min(limits.load_bytes, limits.total_bytes);
+  limits.deadline = deadline_of(options);
   return limits;
 }
 
@@ -175,14 +199,10 @@ Result<Rules> load_rules(const std::vector<std::string>& paths,
 }
 
 rewrite::Options engine_options(const Options& options) {
-  // A node that a rule builds, with its value and what is kept about it.
-  constexpr std::uint64_t kNodeBytes = 400;
   rewrite::Options engine;
   engine.limits.rewrites = options.limit_rewrites;
-  engine.limits.nodes = (options.limit_memory << 20) / kNodeBytes;
-  if (options.limit_time > 0) engine.limits.seconds = options.limit_time;
-  engine.limits.start = options.started;
   engine.exact = options.exact;
+  engine.limits.deadline = deadline_of(options);
   engine.facts = [](ir::Graph& graph) {
     return std::make_unique<analysis::Inference>(graph);
   };

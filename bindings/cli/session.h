@@ -11,6 +11,7 @@
 
 #include "bindings/cli/options.h"
 #include "bindings/lua/rule_file.h"
+#include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/io/staged.h"
 #include "core/ir/model.h"
@@ -29,7 +30,14 @@ enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 Result<Paths> sort_paths(const Options& options, Wants wants);
 
 bool is_text_model(const std::string& path);  // *.onnxtxt
-Result<std::unique_ptr<ir::Model>> load_model(const std::string& path);
+// When --limit-time is over: without it an hour for each model.
+Deadline deadline_of(const Options& options);
+// The model, which rules may make grow by --limit-memory.
+Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
+                                              const Options& options);
+// Before anything is told or written of a model: its file is as it was, and
+// the time is not over.
+Status check_end(const ir::Model& model, const Options& options);
 
 // A rule set and its rules as the driver takes them.
 struct Rules {

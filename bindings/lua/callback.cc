@@ -92,6 +92,7 @@ Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
 Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
   lua_State* state = sandbox.state();
   Runtime& rt = Runtime::of(state);
+  sandbox.set_beside(rt.session.graph->model().growth());
   const auto once = [&](Sandbox::Budget budget) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, function_);
     for (int i = 0; i < arguments; ++i) {

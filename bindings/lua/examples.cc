@@ -16,11 +16,11 @@
 namespace ruleengine::lua {
 namespace {
 
-rewrite::Options engine_options() {
+rewrite::Options engine_options(const Deadline& run) {
   rewrite::Options options;
   // An example is small; a rule that needs more feeds itself.
   options.limits.rewrites = 10'000;
-  options.limits.seconds = 60;
+  options.limits.deadline = Deadline(60).or_before(run);
   options.facts = [](ir::Graph& graph) {
     return std::make_unique<analysis::Inference>(graph);
   };
@@ -140,10 +140,15 @@ class Run {
     return error;
   }
 
+  rewrite::Options engine() const {
+    return engine_options(sandbox_.limits().deadline);
+  }
+
   Result<std::unique_ptr<ir::Model>> parse() const {
     auto model =
         text::parse_model(example_.before, example_.file, {.check_ops = true});
     if (!model) return in_file(std::move(model.error()));
+    (*model)->limit_growth(sandbox_.limits().total_bytes);
     return model;
   }
 
@@ -158,7 +163,7 @@ class Run {
     }
     alone_ = make_rule(sandbox_, own_);
     rewrite::Rule* const rule = alone_.get();
-    return rewrite::run(*model_, {&rule, 1}, engine_options());
+    return rewrite::run(*model_, {&rule, 1}, engine());
   }
 
   // The rule came to nothing: why.
@@ -173,14 +178,15 @@ class Run {
     } else {
       rewrite::Rule* const rule = alone_.get();
       const auto found =
-          rewrite::find_matches(*model_, {&rule, 1}, engine_options());
+          rewrite::find_matches(*model_, {&rule, 1}, engine());
       if (!found) return found.error();
       if (!found->empty() && (*found)[0].rejection) {
         why = "rejected: " + (*found)[0].rejection->reason;
       } else {
         why = "the pattern does not match";
-        const auto facts = engine_options().facts(model_->graph);
-        out.notes = nearest_miss(own_, model_->graph, *facts, std::nullopt);
+        const auto facts = engine().facts(model_->graph);
+        out.notes = nearest_miss(own_, model_->graph, *facts, std::nullopt,
+                                 sandbox_.limits().deadline);
       }
     }
     out.verdict = Verdict::kMissing;
@@ -261,8 +267,16 @@ std::string_view verdict_name(Verdict verdict) {
 
 ExampleRuns run_examples(RuleSet& set, Executor* executor) {
   ExampleRuns out;
+  const Deadline& deadline = set.sandbox().limits().deadline;
   for (const auto& rule : set.rules()) {
     for (const Example& example : rule->examples) {
+      if (deadline.is_over()) {
+        out.errors.push_back(deadline.passed(
+            rule->file, std::to_string(out.results.size()) +
+                            " examples were run, the next is of rule '" +
+                            rule->name + "'"));
+        return out;
+      }
       auto result = Run(set.sandbox(), *rule, example).run(executor);
       if (result) {
         out.results.push_back(std::move(*result));

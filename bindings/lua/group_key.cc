@@ -43,6 +43,7 @@ class Writer {
         return {};
       case LUA_TSTRING: {
         const std::string_view text = *string_at(state_, index);
+        if (text.size() > kMaxSize) return no_key(state_, index, "too long");
         out_ += fmt::format("s{}:{};", text.size(), text);
         return {};
       }

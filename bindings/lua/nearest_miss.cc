@@ -37,11 +37,13 @@ std::string text_of(const match::Miss& miss, const LoadedRule& rule,
 }  // namespace
 
 std::string nearest_miss(const LoadedRule& rule, ir::Graph& graph,
-                         ir::Facts& facts, std::optional<ir::NodeId> only) {
+                         ir::Facts& facts, std::optional<ir::NodeId> only,
+                         const Deadline& deadline) {
   std::optional<match::Miss> best;
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const ir::NodeId id(i);
     if (graph.node(id).removed || (only && *only != id)) continue;
+    if (deadline.is_over()) break;  // which the caller tells
     auto attempt = match::explain(*rule.pattern, graph, facts, id);
     if (!attempt.miss) continue;
     if (!best || attempt.miss->how_far() > best->how_far()) {

@@ -14,9 +14,11 @@
 namespace ruleengine::lua {
 
 // The deepest miss over all nodes, or at `only`: lines "what: text". "" where
-// no node could be the root, or where it matches. The rule has a pattern.
+// no node could be the root, or where it matches. The rule has a pattern. Ends
+// early when the time is over.
 std::string nearest_miss(const LoadedRule& rule, ir::Graph& graph,
-                         ir::Facts& facts, std::optional<ir::NodeId> only);
+                         ir::Facts& facts, std::optional<ir::NodeId> only,
+                         const Deadline& deadline);
 
 }  // namespace ruleengine::lua
 

@@ -3,20 +3,6 @@
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
-namespace {
-
-// The standard opset where the graph stands: a function's body has its own.
-std::int64_t standard_opset(const ir::Graph& graph) {
-  for (const auto& function : graph.model().functions) {
-    if (&function->body != &graph) continue;
-    for (const ir::OpsetImport& import : function->opset_imports) {
-      if (import.domain.empty()) return import.version;
-    }
-  }
-  return graph.model().opset("");
-}
-
-}  // namespace
 
 const ir::Attribute* Reading::attribute(std::string_view name) const {
   for (const ir::Attribute& a : attributes) {
@@ -29,7 +15,7 @@ Reading read_node(Runtime& rt, ir::NodeId node) {
   Session& session = rt.session;
   ir::Graph& graph = *session.graph;
   if (!session.upgrades) {
-    session.upgrades.emplace(graph, standard_opset(graph));
+    session.upgrades.emplace(graph, graph.opset(""));
   }
   ir::NewestForm& form = session.form;
   const bool older = session.upgrades->needed(graph.node(node).op);

@@ -232,6 +232,8 @@ Status Loader::prepare() {
 
 Status Loader::run_file(const std::string& file, const fs::path& real,
                         std::string text) {
+  const Deadline& deadline = sandbox_.limits().deadline;
+  if (deadline.is_over()) return deadline.passed(file);
   Request request{.file = file, .real = real, .text = std::move(text)};
   request.running.push_back({file, real, false});
   request_ = &request;

@@ -12,6 +12,7 @@
 #include "bindings/lua/match_value.h"
 #include "bindings/lua/node_api.h"
 #include "bindings/lua/value_api.h"
+#include "core/ir/model.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -38,8 +39,11 @@ Runtime& create(lua_State* state) {
 int run_task(lua_State* state) {
   auto& rt =
       *static_cast<Runtime*>(lua_touserdata(state, lua_upvalueindex(1)));
-  (*rt.task)(state);
-  return 0;
+  const Body task = [](Runtime& runtime, lua_State* inner) {
+    (*runtime.task)(inner);
+    return 0;
+  };
+  return bounded(task, rt, state);
 }
 
 // A slot of the registry that can be set without allocating.
@@ -107,6 +111,24 @@ int raise(lua_State* state, Runtime& rt) {
       Diagnostic{.kind = ErrorKind::kRule, .what = "unknown error"});
   rt.session.error.reset();
   return Sandbox::fail(state, std::move(error));
+}
+
+int bounded(Body body, Runtime& rt, lua_State* state) {
+  int results = kFailed;
+  bool exhausted = false;
+  try {
+    results = body(rt, state);
+  } catch (const std::bad_alloc&) {
+    exhausted = true;
+  }
+  if (rt.session.stage != Stage::kNone) {
+    const ir::Model& model = rt.session.graph->model();
+    if (model.is_full()) {
+      exhausted = true;
+      Sandbox::of(state).set_beside(model.growth());
+    }
+  }
+  return exhausted ? Sandbox::out_of_memory(state) : results;
 }
 
 void push_function(lua_State* state, Runtime& rt, lua_CFunction function,

@@ -137,11 +137,15 @@ int raise(lua_State* state, Runtime& rt);
 
 using Body = int (*)(Runtime&, lua_State*);
 
+// Runs it; ends the whole call where it took more memory than there may be.
+int bounded(Body body, Runtime& rt, lua_State* state);
+
 template <Body body>
 int entry(lua_State* state) {
   auto& rt =
       *static_cast<Runtime*>(lua_touserdata(state, lua_upvalueindex(1)));
-  const int results = rt.session.rejection ? kFailed : body(rt, state);
+  const int results =
+      rt.session.rejection ? kFailed : bounded(body, rt, state);
   return results >= 0 && !rt.session.rejection ? results : raise(state, rt);
 }
 

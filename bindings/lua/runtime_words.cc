@@ -61,7 +61,7 @@ bool describe_culprit(Runtime& rt, lua_State* state, int index,
       out = graph.describe(handle->node());
       break;
     case HandleKind::kDim:
-      out = graph.model().dims.text(handle->dim);
+      out = shortened(graph.model().dims.text(handle->dim));
       break;
     default:
       out = handle_name(handle->kind);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <lua.hpp>
 #include <map>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -67,11 +68,19 @@ int compile_body(lua_State* state) {
   return 1;
 }
 
+struct Protected {
+  const std::function<void(lua_State*)>& body;
+  bool exhausted = false;
+};
+
 int run_body(lua_State* state) {
-  auto& body = *static_cast<const std::function<void(lua_State*)>*>(
-      lua_touserdata(state, 1));
+  auto& call = *static_cast<Protected*>(lua_touserdata(state, 1));
   lua_settop(state, 0);
-  body(state);
+  try {
+    call.body(state);
+  } catch (const std::bad_alloc&) {
+    call.exhausted = true;
+  }
   return 0;
 }
 
@@ -98,6 +107,12 @@ int Sandbox::stop(lua_State* state) {
   Meter& meter = Meter::of(state);
   of(state).impl_->stopped = true;
   meter.stop();
+  return meter.raise(state);
+}
+
+int Sandbox::out_of_memory(lua_State* state) {
+  Meter& meter = Meter::of(state);
+  meter.run_out();
   return meter.raise(state);
 }
 
@@ -132,6 +147,9 @@ Diagnostic Sandbox::Impl::spent(std::string_view what) const {
   if (meter.spent() == Meter::Spent::kStopped) {
     limit.kind = ErrorKind::kRule;
     limit.what = fmt::format("{} was stopped", what);
+  } else if (meter.spent() == Meter::Spent::kRunTime) {
+    return limits.deadline.passed(std::move(limit.where),
+                                  fmt::format("{} at work", what));
   } else if (meter.spent() == Meter::Spent::kTime) {
     limit.what =
         fmt::format("{} ran longer than {} s", what,
@@ -146,6 +164,14 @@ Diagnostic Sandbox::Impl::spent(std::string_view what) const {
                           : limits.total_bytes) >>
                         20,
                     kMaxBlock >> 20);
+    if (meter.beside() > 0) {
+      constexpr double kMebi = 1 << 20;
+      limit.found =
+          fmt::format("{:.1f} MiB in Lua, {:.1f} MiB that rules made the "
+                      "engine keep",
+                      static_cast<double>(meter.bytes()) / kMebi,
+                      static_cast<double>(meter.beside()) / kMebi);
+    }
     if (!load) limit.hint = "--limit-memory allows more in all";
   }
   return limit;
@@ -163,6 +189,13 @@ Diagnostic Sandbox::Impl::diagnose(std::string_view what) {
   std::size_t size = 0;
   const char* data = lua_tolstring(state, -1, &size);
   std::string_view text(data, size);
+  // What LuaJIT says of an exception that is not its own: nothing of ours
+  // throws but for memory.
+  if (text == "C++ exception") {
+    return {.kind = ErrorKind::kLimit,
+            .what = fmt::format("{} ran out of memory", what),
+            .where = running_place(state)};
+  }
   if (pending && text == pending_text) return *std::exchange(pending, {});
   Diagnostic error{.kind = ErrorKind::kRule};
   if (const std::size_t place = place_size(text, files); place > 0) {
@@ -216,6 +249,8 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxLimits& limits) {
 }
 
 lua_State* Sandbox::state() const { return impl_->state; }
+const SandboxLimits& Sandbox::limits() const { return impl_->limits; }
+void Sandbox::set_beside(std::size_t bytes) { impl_->meter.set_beside(bytes); }
 std::size_t Sandbox::bytes() const { return impl_->meter.bytes(); }
 std::size_t Sandbox::peak_bytes() const { return impl_->meter.peak(); }
 
@@ -224,19 +259,18 @@ Sandbox& Sandbox::of(lua_State* state) { return *Meter::of(state).owner; }
 // --- calls ---
 
 Status Sandbox::protect(const std::function<void(lua_State*)>& body) {
-  const int status =
-      lua_cpcall(impl_->state, &run_body,
-                 const_cast<std::function<void(lua_State*)>*>(&body));
-  if (status == 0) return {};
+  Protected call{body};
+  const int status = lua_cpcall(impl_->state, &run_body, &call);
+  if (status == 0 && !call.exhausted) return {};
   Diagnostic error;
-  if (status == LUA_ERRMEM) {
+  if (call.exhausted || status == LUA_ERRMEM) {
     error = {.kind = ErrorKind::kLimit,
              .what = "Lua needs more memory than it may have",
              .hint = "--limit-memory allows more"};
   } else {
     error = impl_->diagnose("a rule file");
   }
-  lua_pop(impl_->state, 1);
+  if (status != 0) lua_pop(impl_->state, 1);
   return error;
 }
 
@@ -286,7 +320,7 @@ Status Sandbox::call(int arguments, int results, Budget budget,
     impl.entered_line = activation.linedefined;
     impl.meter.begin(
         state, load ? impl.limits.load_seconds : impl.limits.callback_seconds,
-        most, budget != Budget::kCallback);
+        most, impl.limits.deadline.at(), budget != Budget::kCallback);
   }
   ++impl.depth;
   const int nesting = impl.meter.nesting;

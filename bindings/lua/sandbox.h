@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/deadline.h"
 #include "core/base/result.h"
 
 struct lua_State;
@@ -29,6 +30,7 @@ struct SandboxLimits {
   double callback_seconds = 5;  // one callback
   std::size_t load_bytes = std::size_t{256} << 20;
   std::size_t total_bytes = std::size_t{1024} << 20;
+  Deadline deadline;  // of the whole run
 };
 
 class Sandbox {
@@ -37,6 +39,7 @@ class Sandbox {
   ~Sandbox();
 
   lua_State* state() const;
+  const SandboxLimits& limits() const;
 
   // Compiles text (never bytecode) into a function left on the stack, with a
   // fresh environment whose globals are the sandbox's words plus those of the
@@ -52,6 +55,10 @@ class Sandbox {
   // kFollowed is a callback whose lines are followed, for exact places.
   enum class Budget { kLoad, kCallback, kFollowed };
   Status call(int arguments, int results, Budget budget, std::string_view what);
+
+  // What the engine keeps because of rule code, in bytes: it counts as memory
+  // of Lua's.
+  void set_beside(std::size_t bytes);
 
   // Bytes in use and the most there were.
   std::size_t bytes() const;
@@ -88,6 +95,9 @@ class Sandbox {
   // ended it, which goes no further then. Any other error does.
   static bool call_until_stop(lua_State* state, int arguments);
   bool stopped() const;
+
+  // Ends the whole call since memory is used up, whoever has it. Never returns.
+  static int out_of_memory(lua_State* state);
 
   // Accounts for `work` bytes or steps done in C++ and ends the call when its
   // time is up. Whatever loops over what rule code chose calls it.

@@ -48,7 +48,8 @@ void* Meter::allocate(void* meter, void* block, std::size_t old_size,
   if (size > old_size) {
     const std::size_t grown = size - old_size;
     if (size > kMaxBlock ||
-        grown > self.cap_ - std::min(self.cap_, self.bytes_)) {
+        grown > self.cap_ -
+                    std::min(self.cap_, self.bytes_ + self.beside_)) {
       if (self.timed_) self.spent_ = Spent::kMemory;
       return nullptr;
     }
@@ -74,17 +75,20 @@ bool Meter::late() {
   if (begun_.count() == 0) begun_ = thread_time();
   if (now > deadline_ && thread_time() - begun_ > allowed_) {
     spent_ = Spent::kTime;
+  } else if (now > run_end_) {
+    spent_ = Spent::kRunTime;
   }
   return spent_ != Spent::kNothing;
 }
 
 void Meter::begin(lua_State* state, double seconds, std::size_t cap,
-                  bool lines) {
+                  std::chrono::steady_clock::time_point run_end, bool lines) {
   allowed_ = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(std::min(seconds, 1e9)));
   const auto now = std::chrono::steady_clock::now();
   soon_ = now + std::min<std::chrono::nanoseconds>(kSoon, allowed_);
   deadline_ = now + allowed_;
+  run_end_ = run_end;
   begun_ = {};
   timed_ = true;
   spent_ = Spent::kNothing;

@@ -25,7 +25,13 @@ inline constexpr int kMaxNesting = 150;
 
 class Meter {
  public:
-  enum class Spent : std::uint8_t { kNothing, kTime, kMemory, kStopped };
+  enum class Spent : std::uint8_t {
+    kNothing,
+    kTime,
+    kRunTime,  // of the whole run
+    kMemory,
+    kStopped,
+  };
 
   static Meter& of(lua_State* state);
   // The lua_Alloc; `meter` is a Meter.
@@ -34,7 +40,8 @@ class Meter {
 
   // Begins and ends the budget of an outermost call; `lines` follows the line
   // that runs, which costs, and which alone knows the place of a tail call.
-  void begin(lua_State* state, double seconds, std::size_t cap, bool lines);
+  void begin(lua_State* state, double seconds, std::size_t cap,
+             std::chrono::steady_clock::time_point run_end, bool lines);
   void end(lua_State* state, std::size_t cap);
 
   void charge(lua_State* state, std::size_t work);
@@ -43,11 +50,14 @@ class Meter {
   // Raises the error that no pcall keeps.
   int raise(lua_State* state);
   void stop() { spent_ = Spent::kStopped; }
+  void run_out() { spent_ = Spent::kMemory; }
   void go_on(lua_State* state);  // after a stop
 
   Spent spent() const { return spent_; }
   std::size_t bytes() const { return bytes_; }
   std::size_t peak() const { return peak_; }
+  std::size_t beside() const { return beside_; }
+  void set_beside(std::size_t bytes) { beside_ = bytes; }
   std::size_t cap() const { return cap_; }
   // Where the time was up: "chunk:line".
   const std::string& place() const { return place_; }
@@ -70,11 +80,12 @@ class Meter {
 
   std::size_t bytes_ = 0, peak_ = 0;
   std::size_t cap_ = SIZE_MAX;
+  std::size_t beside_ = 0;  // that count as well, and are not Lua's
   std::size_t collect_at_ = SIZE_MAX;  // bytes at which the hook collects
   std::size_t work_ = 0;               // since the clock was last read
   // By the clock on the wall, which is cheap to read. It runs ahead of the
   // thread's own, which is read when a call takes longer, and decides.
-  std::chrono::steady_clock::time_point soon_, deadline_;
+  std::chrono::steady_clock::time_point soon_, deadline_, run_end_;
   std::chrono::nanoseconds allowed_{0}, begun_{0};
   bool timed_ = false;
   bool lines_ = false;

@@ -12,9 +12,13 @@ std::optional<std::size_t> formal_place(const Solver& solver,
                                         ir::ValueId value) {
   if (solver.call() == nullptr) return std::nullopt;
   const auto& inputs = solver.graph().block(ir::Graph::main_block()).inputs;
-  const auto at = std::find(inputs.begin(), inputs.end(), value);
-  if (at == inputs.end()) return std::nullopt;
-  const auto place = static_cast<std::size_t>(at - inputs.begin());
+  // They are the first values that a body is read with.
+  std::size_t place = value.index();
+  if (place >= inputs.size() || inputs[place] != value) {
+    const auto at = std::find(inputs.begin(), inputs.end(), value);
+    if (at == inputs.end()) return std::nullopt;
+    place = static_cast<std::size_t>(at - inputs.begin());
+  }
   if (place >= solver.call()->types.size()) return std::nullopt;
   return place;
 }

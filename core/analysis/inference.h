@@ -26,7 +26,7 @@ namespace ruleengine::analysis {
 struct InferenceOptions {
   // Constants up to this many elements are computed, a weight of 2048 by 2048;
   // larger ones only fold where nothing is computed (views, transposes,
-  // concatenations). All in all 256 MiB are computed.
+  // concatenations). Of one model 256 MiB are computed in all.
   std::int64_t fold_limit = 1 << 22;
   // Ask the ONNX library where no rule of ours knows the op. Its registry
   // takes 30 ms to build, at the first such question.

@@ -79,9 +79,14 @@ std::string type_text(const DimTable& dims, const ir::Type& type) {
   if (!type.has_shape) return out + "[?]";
   if (type.dims.empty()) return out;
   out += '[';
+  constexpr std::size_t kMostDims = 64, kMostText = 200;
   for (std::size_t i = 0; i < type.dims.size(); ++i) {
     if (i > 0) out += ',';
-    out += dims.text(type.dims[i]);
+    if (i == kMostDims) {
+      out += "...";
+      break;
+    }
+    out += shortened(dims.text(type.dims[i]), kMostText);
   }
   return out + ']';
 }

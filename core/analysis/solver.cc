@@ -26,11 +26,7 @@ std::int64_t Solver::opset(std::string_view domain) const {
   if (call_ == nullptr || call_->opsets == nullptr) {
     return model().opset(domain);
   }
-  for (const ir::OpsetImport& i : *call_->opsets) {
-    const std::string_view d = i.domain == "ai.onnx" ? "" : i.domain;
-    if (d == domain) return i.version;
-  }
-  return 0;
+  return call_->opsets->version(domain);
 }
 
 const Memo& Solver::answer(ValueId value, Ask ask) {

@@ -18,6 +18,7 @@
 #include "core/analysis/rules.h"
 #include "core/analysis/small_evaluator.h"
 #include "core/analysis/type_pool.h"
+#include "core/ir/by_op.h"
 
 namespace ruleengine::analysis {
 
@@ -28,7 +29,7 @@ struct CallContext {
   std::vector<const ir::Type*> types;         // of the formal inputs
   std::vector<std::vector<ir::Dim>> elements;
   std::vector<const ir::Tensor*> constants;
-  const std::vector<ir::OpsetImport>* opsets = nullptr;
+  const ir::OpsetImports* opsets = nullptr;
   int depth = 0;
 };
 
@@ -140,13 +141,12 @@ class Solver {
   std::vector<Memo> memos_;
   std::vector<Query> stack_;
   std::vector<Inferred> inferred_;  // by infer(), for its memory
-  std::vector<OpRules> op_rules_;
+  ir::ByOp<OpRules> op_rules_;
   std::unordered_map<std::uint64_t, ir::Dim> axis_unknowns_;
   std::map<std::pair<ir::Dim, ir::Dim>, ir::Dim> pair_unknowns_;
   std::unordered_set<std::uint32_t> warned_;
   std::vector<ir::Dim> anchors_;
   bool stale_ = false;  // some number in the file is that of another input
-  std::int64_t folded_bytes_ = 0;
   bool said_beyond_ = false;
   std::size_t used_ = 0, used_before_ = 0;  // nodes of function bodies
   // Nodes to look at again, lowest rank first.

@@ -59,6 +59,13 @@ bool Solver::set_type(ValueId value, const Inferred* inferred) {
   } else {
     memo.type = merge(value, *inferred);
   }
+  // Nobody has use for a rank that costs every reader what the file says once.
+  constexpr std::size_t kMostRank = 256;
+  if (memo.type != nullptr && memo.type->is_tensor() &&
+      memo.type->rank() > kMostRank) {
+    memo.type = types_.intern(
+        {ir::TypeKind::kTensor, memo.type->elem, false, {}, {}});
+  }
   if (before == memo.type) return false;
   return before == nullptr || memo.type == nullptr ||
          !same_type(*before, *memo.type);

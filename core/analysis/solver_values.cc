@@ -45,8 +45,7 @@ bool is_computed(std::string_view type) {
 }  // namespace
 
 const Solver::OpRules& Solver::rules_of(ir::OpId op) {
-  if (op_rules_.size() <= op.index()) op_rules_.resize(op.index() + 1);
-  OpRules& rules = op_rules_[op.index()];
+  OpRules& rules = op_rules_[op];
   if (!rules.looked_up) {
     rules.looked_up = true;
     if (options_.use_rules) rules.type = find_type_rule(model().ops[op]);
@@ -193,19 +192,22 @@ const Tensor* Solver::from_elements(ValueId value) {
 constexpr std::int64_t kBudget = std::int64_t{256} << 20;
 
 // What was folded stays until the Model dies, so a model of many nodes that
-// each make a large constant out of nothing is not followed for ever.
+// each make a large constant out of nothing is not followed for ever, whoever
+// asks: for another of its graphs, or again.
 void Solver::account(const std::vector<const Tensor*>& results) {
   for (const Tensor* t : results) {
     if (t == nullptr || t->storage != ir::Storage::kRaw) continue;
-    if (t->element_count() > kMaxElements) folded_bytes_ += t->byte_size();
+    if (t->element_count() > kMaxElements) {
+      model().folded += t->byte_size();
+    }
   }
-  if (folded_bytes_ > kBudget) small_.set_limit(kMaxElements);
 }
 
 // Whether what would fold may not any more, since so much was folded.
-bool Solver::out_of_budget() const { return folded_bytes_ > kBudget; }
+bool Solver::out_of_budget() const { return model().folded > kBudget; }
 
 std::vector<const Tensor*> Solver::evaluate(NodeId node) {
+  if (out_of_budget()) small_.set_limit(kMaxElements);
   std::vector<const Tensor*> inputs;
   for (const ir::Operand& o : graph_.inputs(node)) {
     const Tensor* t = nullptr;

@@ -63,8 +63,10 @@ class Arena {
     return {to.data(), to.size()};
   }
 
-  // Bytes handed out, slack of the blocks included.
-  std::size_t bytes() const { return total_; }
+  // Bytes handed out, and lost at the ends of blocks.
+  std::size_t bytes() const {
+    return total_ - static_cast<std::size_t>(end_ - next_);
+  }
 
  private:
   void* allocate_slow(std::size_t bytes, std::size_t align) {

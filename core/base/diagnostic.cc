@@ -37,6 +37,12 @@ std::string printable(std::string_view text, std::size_t limit) {
   return out;
 }
 
+std::string shortened(std::string_view text, std::size_t limit) {
+  if (text.size() <= limit) return std::string(text);
+  while (limit > 0 && (byte_at(text, limit) & 0xc0) == 0x80) --limit;
+  return std::string(text.substr(0, limit)) + "...";
+}
+
 std::string Diagnostic::text() const {
   std::string out = "error: " + printable(what, 2000);
   append_part(out, "where:", where);

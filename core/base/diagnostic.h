@@ -44,6 +44,11 @@ struct Diagnostic {
 // about `limit` bytes with "...".
 std::string printable(std::string_view text, std::size_t limit = 200);
 
+// `text` itself, cut between two characters after at most `limit` bytes, with
+// "...". For names in messages and reports, which a file may have of any length
+// and which are said once for each node.
+std::string shortened(std::string_view text, std::size_t limit = 1000);
+
 }  // namespace ruleengine
 
 #endif  // RULEENGINE_CORE_BASE_DIAGNOSTIC_H_

@@ -27,6 +27,10 @@ class Names {
 
   std::string_view text(Name name) const { return texts_[name.index()]; }
   std::size_t size() const { return texts_.size(); }
+  std::size_t bytes() const {  // about
+    return arena_.bytes() +
+           texts_.size() * (sizeof(std::string_view) + 2 * sizeof(Slot));
+  }
   // Makes room for `count` names in all.
   void reserve(std::size_t count);
 

@@ -1,6 +1,6 @@
 #include "core/io/context.h"
 
-#include <cstring>
+#include <algorithm>
 #include <utility>
 
 namespace ruleengine::io {
@@ -29,6 +29,12 @@ bool Context::fail(const Place& place, std::string what, std::string expected,
   return false;
 }
 
+bool Context::in_time(const Place& place) {
+  if (!deadline.is_over()) return true;
+  if (!error) error = deadline.passed(text(place), "the model was being read");
+  return false;
+}
+
 bool Context::finished(const Place& place, const Cursor& cursor) {
   if (cursor.error() == WireError::kNone) return true;
   Cursor::Explanation why = cursor.explain();
@@ -42,13 +48,13 @@ bool Context::finished(const Place& place, const Cursor& cursor) {
               std::move(why.found), std::move(hint));
 }
 
-Bytes Context::merged(Bytes before, Bytes more) {
-  if (before.empty()) return more;
-  if (more.empty()) return before;
-  const std::span<std::byte> whole =
-      model.arena.array<std::byte>(before.size() + more.size());
-  std::memcpy(whole.data(), before.data(), before.size());
-  std::memcpy(whole.data() + before.size(), more.data(), more.size());
+Bytes Pieces::whole(Arena& arena) const {
+  if (more_.empty()) return first_;
+  std::size_t size = first_.size();
+  for (Bytes piece : more_) size += piece.size();
+  const std::span<std::byte> whole = arena.array<std::byte>(size);
+  auto end = std::ranges::copy(first_, whole.begin()).out;
+  for (Bytes piece : more_) end = std::ranges::copy(piece, end).out;
   return whole;
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/deadline.h"
 #include "core/base/diagnostic.h"
 #include "core/io/external.h"
 #include "core/io/mapping.h"
@@ -27,6 +28,29 @@ struct Place {
   std::string_view name;
 };
 
+// A singular message field as it is read. It may come again: protobuf reads all
+// of it as one message, which the encodings one behind the other say.
+class Pieces {
+ public:
+  void add(Bytes piece) {
+    if (first_.empty()) {
+      first_ = piece;
+    } else if (!piece.empty()) {
+      more_.push_back(piece);
+    }
+  }
+  void clear() {
+    first_ = {};
+    more_.clear();
+  }
+  // A view where there is one piece, else put together in `arena`.
+  Bytes whole(Arena& arena) const;
+
+ private:
+  Bytes first_;
+  std::vector<Bytes> more_;
+};
+
 class Context {
  public:
   Context(ir::Model& m, Bytes source)
@@ -36,7 +60,13 @@ class Context {
   Passage passage;
   ExternalFiles* external = nullptr;  // null: no folder to look in
   bool in_function = false;
+  Deadline deadline;
   std::optional<Diagnostic> error;
+
+  // The reader of a graph that last found an op's domain imported, by op; how
+  // many readers there were.
+  std::vector<std::uint32_t> op_checked;
+  std::uint32_t graph_readers = 0;
 
   // Scratch that readers of lists fill and clear.
   std::vector<std::int64_t> ints;
@@ -45,15 +75,13 @@ class Context {
 
   bool fail(const Place& place, std::string what, std::string expected = {},
             std::string found = {}, std::string hint = {});
+  // True while there is time.
+  bool in_time(const Place& place);
   // True when the cursor came to a good end.
   bool finished(const Place& place, const Cursor& cursor);
 
-  // A singular message field that was seen `before` comes again: protobuf
-  // reads both as one, which the encodings one behind the other say.
-  Bytes merged(Bytes before, Bytes more);
-
   // Notes a tensor whose data lies outside, for save. False when its encoding
-  // was put together by merged(), since it could not be found again.
+  // was put together of pieces, since it could not be found again.
   bool note_external(Bytes tensor);
 
   Bytes source() const { return source_; }

@@ -187,7 +187,7 @@ TEST_CASE("a tensor may serve under another name") {
 TEST_CASE("versions, opsets and metadata are brought up to date") {
   Edited e(small_model());
   e.model->ir_version = 11;
-  e.model->opset_imports[0].version = 20;
+  e.model->opset_imports.set_version(0, 20);
   e.model->import_opset("ruleengine", 1);
   const ir::Metadata metadata[] = {{"ruleengine.rule", "pack/rule"}};
   e.graph().mutable_node(NodeId(0u)).metadata = metadata;

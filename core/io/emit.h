@@ -7,11 +7,13 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "core/io/data_plan.h"
 #include "core/io/external.h"
 #include "core/io/rope.h"
 #include "core/io/schema.h"
+#include "core/ir/graph.h"
 
 namespace ruleengine::io {
 
@@ -20,6 +22,10 @@ class Emitter {
   // Without a plan, tensors keep saying what they say.
   Emitter(Rope& rope, DataPlan* plan, const ExternalFiles* external)
       : rope_(rope), plan_(plan), external_(external) {}
+
+  // Scratch of the writers of graphs, one after the other: values by name, none
+  // where nobody writes.
+  std::vector<ir::ValueId> by_name;
 
   Rope& rope() { return rope_; }
   DataPlan* plan() { return plan_; }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/ir/model.h"
 
@@ -20,6 +21,8 @@ struct LoadOptions {
   // Where external data is looked for; load() uses the model's own folder,
   // load_bytes() accepts no external data without it.
   std::string directory;
+  // When it has to be over; else it is a Diagnostic of kind kLimit.
+  Deadline deadline;
 };
 
 // The newest file format that is understood.

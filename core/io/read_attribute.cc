@@ -40,7 +40,7 @@ struct Scan {
   std::int64_t type = 0;
   std::uint32_t present = 0;      // value fields, by number
   std::size_t message_count = 0;  // of repeated messages and strings
-  Bytes singular;                 // the message of t, g, sparse_tensor or tp
+  Pieces singular;                // the message of t, g, sparse_tensor or tp
 };
 
 bool is_singular_message(std::uint32_t field) {
@@ -106,7 +106,7 @@ bool scan_value(Context& context, const Cursor& cursor, const Place& place,
       break;
   }
   if (is_singular_message(field)) {
-    scan.singular = context.merged(scan.singular, cursor.bytes());
+    scan.singular.add(cursor.bytes());
     scan.message_count = 1;
   } else {
     ++scan.message_count;
@@ -181,7 +181,8 @@ bool for_each(Context& context, Bytes proto, const Place& place,
               const Scan& scan, Read read) {
   const std::uint32_t field = kFieldOf[scan.type];
   if (is_singular_message(field)) {
-    return scan.message_count == 0 || read(scan.singular, std::size_t{0});
+    return scan.message_count == 0 ||
+           read(scan.singular.whole(context.model.arena), std::size_t{0});
   }
   std::size_t i = 0;
   Cursor cursor(proto, schema::kAttribute);

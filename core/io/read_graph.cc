@@ -29,8 +29,8 @@ const BodyLayout kFunctionBody = {schema::kFunction,
                                   true};
 
 GraphReader::GraphReader(Context& context, ir::Graph& graph,
-                         std::span<const ir::OpsetImport> imports, Scope& scope)
-    : context_(context), graph_(graph), imports_(imports), scope_(scope) {}
+                         const ir::OpsetImports& imports, Scope& scope)
+    : context_(context), graph_(graph), imports_(imports), scope_(scope), serial_(++context.graph_readers) {}
 
 bool GraphReader::read(Bytes proto, const BodyLayout& layout,
                        const Place& place) {
@@ -73,6 +73,7 @@ BlockId GraphReader::make_block(Bytes graph) {
 bool GraphReader::read_block(BlockId block, Bytes proto,
                              const BodyLayout& layout, const Place& place) {
   block_ = block;
+  if (!context_.in_time(place)) return false;
   if (depths_[block.index()] > kMaxNesting) {
     return context_.fail(place, "subgraphs are nested too deep",
                          "at most " + std::to_string(kMaxNesting) + " levels",
@@ -202,7 +203,7 @@ bool GraphReader::define_initializers(const BodyLayout& layout,
       const bool ok = cursor.field() == layout.initializer
                           ? define_initializer(cursor.bytes(), place)
                           : define_sparse(cursor.bytes(), place);
-      if (!ok) return false;
+      if (!ok || !context_.in_time(place)) return false;
       context_.passage.pass(cursor.whole());
     }
   }

@@ -34,7 +34,7 @@ using Scope = std::vector<ir::ValueId>;
 class GraphReader : public BlockMaker {
  public:
   GraphReader(Context& context, ir::Graph& graph,
-              std::span<const ir::OpsetImport> imports, Scope& scope);
+              const ir::OpsetImports& imports, Scope& scope);
 
   // Fills the graph: main block from `proto`, then everything inside.
   bool read(Bytes proto, const BodyLayout& layout, const Place& place);
@@ -88,8 +88,9 @@ class GraphReader : public BlockMaker {
 
   Context& context_;
   ir::Graph& graph_;
-  std::span<const ir::OpsetImport> imports_;
+  const ir::OpsetImports& imports_;
   Scope& scope_;
+  const std::uint32_t serial_;  // among the readers of the model
   std::vector<std::pair<Name, ir::ValueId>> undo_;
   std::vector<Task> tasks_;
   std::vector<Task> children_;  // of the block that is being read
@@ -97,7 +98,6 @@ class GraphReader : public BlockMaker {
   // The fields of the block that is being read: initializers, and all others.
   // Many passes go over those, which would step through the weights each time.
   std::vector<Bytes> constants_, others_;
-  std::vector<char> op_checked_;
   ir::BlockId block_;              // that is being read
   std::uint32_t next_output_ = 0;  // value of the next node output to link
   std::uint64_t next_rank_ = 0;

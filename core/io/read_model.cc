@@ -14,7 +14,7 @@ namespace {
 
 struct Parts {
   bool has_ir_version = false, has_graph = false;
-  Bytes graph;
+  Pieces graph;
   std::vector<Bytes> functions, training;
 };
 
@@ -42,7 +42,7 @@ std::string_view guess(Bytes source) {
 }
 
 bool read_opset(Context& context, Bytes proto, const Place& place,
-                std::vector<ir::OpsetImport>& imports) {
+                ir::OpsetImports& imports) {
   ir::OpsetImport import;
   Cursor cursor(proto, schema::kOpset);
   while (cursor.next()) {
@@ -65,11 +65,10 @@ bool read_opset(Context& context, Bytes proto, const Place& place,
                         "ai.onnx " + std::to_string(import.version),
                         "export the model at an older opset");
   }
-  for (const ir::OpsetImport& other : imports) {
-    if (other.domain != import.domain) continue;
-    if (other.version == import.version) return true;
+  if (const std::size_t at = imports.find(import.domain); at < imports.size()) {
+    if (imports[at].version == import.version) return true;
     return context.fail(here, "a domain is imported at two versions",
-                        std::to_string(other.version),
+                        std::to_string(imports[at].version),
                         std::to_string(import.version));
   }
   imports.push_back(std::move(import));
@@ -92,7 +91,7 @@ bool scan(Context& context, Parts& parts) {
         break;
       case model_field::kGraph:
         parts.has_graph = true;
-        parts.graph = context.merged(parts.graph, cursor.bytes());
+        parts.graph.add(cursor.bytes());
         break;
       case model_field::kFunctions:
         parts.functions.push_back(cursor.bytes());
@@ -246,7 +245,7 @@ bool read_model(Context& context) {
   ir::Model& model = context.model;
   Scope scope;
   GraphReader reader(context, model.graph, model.opset_imports, scope);
-  if (!reader.read(parts.graph, kGraphBody, {})) return false;
+  if (!reader.read(parts.graph.whole(model.arena), kGraphBody, {})) return false;
   for (Bytes proto : parts.functions) {
     if (!read_function(context, proto, scope)) return false;
   }

@@ -54,7 +54,9 @@ std::string_view node_name(Bytes proto) {
 bool GraphReader::link_nodes(const BodyLayout& layout, const Place& place) {
   return each_field(
       others_, layout.message, layout.node,
-      [&](const Cursor& node) { return link_node(node.bytes(), place); });
+      [&](const Cursor& node) {
+        return context_.in_time(place) && link_node(node.bytes(), place);
+      });
 }
 
 // A node may read what stands before it in the file; remembers when one reads
@@ -162,13 +164,14 @@ bool GraphReader::check_node(const NodeParts& parts, const Place& place,
     return context_.fail(place, "a node has neither inputs nor outputs");
   }
   op = context_.model.ops.intern(parts.domain, parts.type, parts.overload);
-  if (op.index() >= op_checked_.size()) op_checked_.resize(op.index() + 1);
-  if (op_checked_[op.index()] != 0) return true;
-  op_checked_[op.index()] = 1;
-  const std::string_view domain = context_.model.ops[op].domain;
-  for (const ir::OpsetImport& import : imports_) {
-    if (import.domain == domain) return true;
+  std::vector<std::uint32_t>& checked = context_.op_checked;
+  if (op.index() >= checked.size()) {
+    checked.resize(std::max<std::size_t>(op.index() + 1, 2 * checked.size()));
   }
+  if (checked[op.index()] == serial_) return true;
+  checked[op.index()] = serial_;
+  const std::string_view domain = context_.model.ops[op].domain;
+  if (imports_.find(domain) < imports_.size()) return true;
   return context_.fail(
       place, "the domain of a node is not imported",
       "an opset_import for " +

@@ -7,7 +7,7 @@ namespace ruleengine::io {
 namespace {
 
 struct Sparse {
-  Bytes values, indices;
+  Pieces values, indices;
   bool has_values = false, has_indices = false;
   std::vector<std::int64_t> dims;
 };
@@ -16,10 +16,10 @@ bool scan(Context& context, Bytes proto, const Place& place, Sparse& out) {
   Cursor cursor(proto, schema::kSparseTensor);
   while (cursor.next()) {
     if (cursor.field() == sparse_field::kValues) {
-      out.values = context.merged(out.values, cursor.bytes());
+      out.values.add(cursor.bytes());
       out.has_values = true;
     } else if (cursor.field() == sparse_field::kIndices) {
-      out.indices = context.merged(out.indices, cursor.bytes());
+      out.indices.add(cursor.bytes());
       out.has_indices = true;
     } else if (cursor.field() == sparse_field::kDims) {
       if (!cursor.is_length()) {
@@ -111,6 +111,7 @@ bool check_shapes(Context& context, const Place& place, const Sparse& sparse,
 
 bool check_sparse(Context& context, Bytes proto, const Place& place,
                   std::string_view& name) {
+  Arena& arena = context.model.arena;
   Sparse sparse;
   if (!scan(context, proto, place, sparse)) return false;
   const ir::Tensor* values = nullptr;
@@ -119,7 +120,7 @@ bool check_sparse(Context& context, Bytes proto, const Place& place,
   if (!sparse.has_values) {
     return context.fail(place, "a sparse tensor has no values");
   }
-  if (!read_tensor(context, sparse.values, place, values, name)) return false;
+  if (!read_tensor(context, sparse.values.whole(arena), place, values, name)) return false;
   const Place here{&place, "sparse tensor", name};
   bool possible = !sparse.dims.empty() && element_count(sparse.dims);
   for (std::int64_t dim : sparse.dims) possible &= dim > 0;
@@ -131,7 +132,8 @@ bool check_sparse(Context& context, Bytes proto, const Place& place,
     if (values->dims.size() == 1 && values->dims[0] == 0) return true;
     return context.fail(here, "a sparse tensor has no indices");
   }
-  if (!read_tensor(context, sparse.indices, here, indices, unused) ||
+  if (!read_tensor(context, sparse.indices.whole(arena), here, indices,
+                   unused) ||
       !check_shapes(context, here, sparse, *values, *indices)) {
     return false;
   }

@@ -10,7 +10,7 @@ namespace {
 // one message.
 struct Choice {
   std::uint32_t field = 0;
-  Bytes payload;
+  Pieces payload;
 };
 
 bool read_choice(Context& context, Bytes proto, const Place& place,
@@ -21,9 +21,8 @@ bool read_choice(Context& context, Bytes proto, const Place& place,
         schema::kType.shape(cursor.field()) == schema::kAny) {
       continue;
     }
-    const bool again = cursor.field() == choice.field;
-    choice.payload =
-        again ? context.merged(choice.payload, cursor.bytes()) : cursor.bytes();
+    if (cursor.field() != choice.field) choice.payload.clear();
+    choice.payload.add(cursor.bytes());
     choice.field = cursor.field();
   }
   return context.finished(place, cursor);
@@ -70,41 +69,46 @@ bool read_shape(Context& context, Bytes proto, const Place& place,
 bool read_tensor_type(Context& context, Bytes proto, const Place& place,
                       ir::Type& type) {
   bool has_shape = false;
-  Bytes shape;
+  Pieces shape;
   Cursor cursor(proto, schema::kTypeTensor);
   while (cursor.next()) {
     if (cursor.field() == 1) {
       type.elem = static_cast<ir::DataType>(cursor.integer());
     } else if (cursor.field() == 2) {
       has_shape = true;
-      shape = context.merged(shape, cursor.bytes());
+      shape.add(cursor.bytes());
     }
   }
   if (!context.finished(place, cursor)) return false;
   type.has_shape = has_shape;
-  return !has_shape || read_shape(context, shape, place, type.dims);
+  return !has_shape || read_shape(context, shape.whole(context.model.arena),
+                                  place, type.dims);
 }
 
 // Walks down the element types of what is not a tensor.
 bool check_nesting(Context& context, Choice choice, const Place& place) {
+  // What is put together serves to look inside: of this level, of the one above.
+  Arena arenas[2];
   for (int depth = 0; depth < kMaxTypeNesting; ++depth) {
+    Arena& here = arenas[depth % 2];
+    here = Arena();
     const bool map = choice.field == type_field::kMap;
     if (!map && choice.field != type_field::kSequence &&
         choice.field != type_field::kOptional) {
       return true;
     }
     const std::uint32_t element = map ? 2 : 1;
-    Bytes inner;
-    Cursor cursor(choice.payload,
+    Pieces inner;
+    Cursor cursor(choice.payload.whole(here),
                   map ? schema::kTypeMap : schema::kTypeElement);
     while (cursor.next()) {
       if (cursor.field() == element) {
-        inner = context.merged(inner, cursor.bytes());
+        inner.add(cursor.bytes());
       }
     }
     if (!context.finished(place, cursor)) return false;
     choice = {};
-    if (!read_choice(context, inner, place, choice)) return false;
+    if (!read_choice(context, inner.whole(here), place, choice)) return false;
   }
   return context.fail(place, "a type is nested too deep",
                       "at most " + std::to_string(kMaxTypeNesting) + " levels",
@@ -122,7 +126,8 @@ bool read_type(Context& context, Bytes proto, const Place& place,
   ir::Type* out = context.model.arena.make<ir::Type>();
   type = out;
   if (choice.field == type_field::kTensor) {
-    return read_tensor_type(context, choice.payload, place, *out);
+    return read_tensor_type(
+        context, choice.payload.whole(context.model.arena), place, *out);
   }
   out->kind = ir::TypeKind::kOther;
   out->other = proto;
@@ -132,16 +137,18 @@ bool read_type(Context& context, Bytes proto, const Place& place,
 
 bool read_value_info(Context& context, Bytes proto, const Place& place,
                      ValueInfo& info) {
+  Pieces type;
   Cursor cursor(proto, schema::kValueInfo);
   while (cursor.next()) {
     if (cursor.field() == value_info_field::kName) {
       info.name = cursor.text();
     } else if (cursor.field() == value_info_field::kType) {
-      info.type = context.merged(info.type, cursor.bytes());
+      type.add(cursor.bytes());
     } else if (!check_field(context, cursor, schema::kValueInfo, place)) {
       return false;
     }
   }
+  info.type = type.whole(context.model.arena);
   return context.finished(place, cursor);
 }
 

@@ -20,7 +20,8 @@ GraphWriter::GraphWriter(const ir::Model& model, const ir::Graph& graph,
       rope_(emitter.rope()),
       settings_(settings),
       dirty_(graph.block_count()),
-      passage_(model.source.get()) {
+      passage_(model.source.get()),
+      by_name_(emitter.by_name) {
   find_changes(fresh);
   if (!changed_) return;
   orderer_.emplace(graph);
@@ -47,7 +48,7 @@ void GraphWriter::find_changes(bool fresh) {
 
 // Counting sort by block; marks what the fields of a body may still mention.
 void GraphWriter::sort_values() {
-  by_name_.resize(model_.names.size());
+  by_name_.resize(std::max(by_name_.size(), model_.names.size()));
   is_initializer_.resize(graph_.value_count());
   is_input_.resize(graph_.value_count());
   has_info_.resize(graph_.value_count());

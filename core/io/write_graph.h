@@ -92,7 +92,7 @@ class GraphWriter {
   std::vector<ir::ValueId> by_block_;  // values, those of a block together
   std::vector<std::size_t> block_begin_;
   std::vector<std::vector<ir::ValueId>> shadowed_;
-  std::vector<ir::ValueId> by_name_;  // in the body being written
+  std::vector<ir::ValueId>& by_name_;  // in the body being written
   std::vector<bool> is_initializer_, is_input_, has_info_;
   std::map<std::uint32_t, std::string> made_names_;  // by value
   std::optional<Diagnostic> error_;
@@ -103,7 +103,7 @@ class GraphWriter {
 class OpsetWriter {
  public:
   OpsetWriter(Rope& rope, std::uint32_t field,
-              const std::vector<ir::OpsetImport>& imports)
+              const ir::OpsetImports& imports)
       : rope_(rope), field_(field), imports_(imports), seen_(imports.size()) {}
   void field(const Cursor& cursor);
   void finish();
@@ -111,7 +111,7 @@ class OpsetWriter {
  private:
   Rope& rope_;
   std::uint32_t field_;
-  const std::vector<ir::OpsetImport>& imports_;
+  const ir::OpsetImports& imports_;
   std::vector<bool> seen_;
 };
 

@@ -1,5 +1,7 @@
 #include "core/io/write_model.h"
 
+#include <unordered_map>
+
 #include "core/io/encode.h"
 #include "core/io/write_graph.h"
 
@@ -77,15 +79,15 @@ class ModelWriter {
     status_ = writer.write(model_field::kGraph);
   }
 
-  // Functions come in the order of the file, so the next is nearly always it.
+  // Those that are to be written anew have no encoding any more.
   void known_function(Bytes proto) {
-    const auto& all = model_.functions;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const std::size_t at = (next_function_ + i) % all.size();
-      if (all[at]->proto.data() != proto.data()) continue;
-      next_function_ = at + 1;
-      return function(*all[at]);
+    if (functions_.empty()) {
+      for (const auto& f : model_.functions) {
+        functions_.emplace(f->proto.data(), f.get());
+      }
     }
+    const auto at = functions_.find(proto.data());
+    if (at != functions_.end()) function(*at->second);
   }
 
   void function(const ir::Function& f) {
@@ -108,7 +110,7 @@ class ModelWriter {
   WriteSettings settings_;
   Status status_;
   bool has_graph_ = false, has_version_ = false;
-  std::size_t next_function_ = 0;
+  std::unordered_map<const std::byte*, const ir::Function*> functions_;
 };
 
 }  // namespace

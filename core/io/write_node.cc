@@ -209,17 +209,14 @@ void OpsetWriter::field(const Cursor& cursor) {
     if (opset.field() == opset_field::kDomain) old.domain = opset.text();
     if (opset.field() == opset_field::kVersion) old.version = opset.integer();
   }
-  if (old.domain == "ai.onnx") old.domain.clear();
-  for (std::size_t i = 0; i < imports_.size(); ++i) {
-    if (imports_[i].domain != old.domain) continue;
-    if (imports_[i].version == old.version) {
-      rope_.view(cursor.whole());
-    } else if (!seen_[i]) {
-      encode_opset(rope_, field_, imports_[i]);
-    }
-    seen_[i] = true;
-    return;
+  const std::size_t at = imports_.find(old.domain);
+  if (at == imports_.size()) return;
+  if (imports_[at].version == old.version) {
+    rope_.view(cursor.whole());
+  } else if (!seen_[at]) {
+    encode_opset(rope_, field_, imports_[at]);
   }
+  seen_[at] = true;
 }
 
 void OpsetWriter::finish() {

@@ -23,6 +23,8 @@ Dim DimTable::fresh() {
   return impl_->intern_atom({AtomKind::kFresh, {}, {}, ++impl_->fresh_count});
 }
 
+std::size_t DimTable::bytes() const { return impl_->bytes(); }
+
 bool DimTable::is_fresh(Dim d) const {
   return !d.known() && impl_->has_fresh(d);
 }

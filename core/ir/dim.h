@@ -88,6 +88,8 @@ class DimTable {
   // True when the two are provably different for every size of the atoms.
   bool provably_different(Dim a, Dim b) const;
 
+  std::size_t bytes() const;  // about, of what it keeps
+
   // "12", "B", "B*S + 1"; deterministic.
   std::string text(Dim d) const;
 

@@ -13,16 +13,28 @@ Polynomial Store::polynomial(Dim d) const {
 
 Dim Store::intern(const Polynomial& p) {
   if (p.is_constant() && Dim(p.constant()).known()) return Dim(p.constant());
+  if (const Factor* atom = plain(p)) return atom_facts_[atom->atom].dim;
   const auto [at, added] = expression_ids_.try_emplace(
       p, static_cast<std::uint32_t>(expressions_.size()));
   if (added) expressions_.push_back(&at->first);
   return Dim::expression(at->second);
 }
 
+const Factor* Store::plain(const Polynomial& p) {
+  const bool one = p.terms.size() == 1 && p.terms[0].coefficient == 1 &&
+                   p.terms[0].monomial.degree == 1;
+  return one ? p.terms[0].monomial.factors.data() : nullptr;
+}
+
 Dim Store::intern_atom(const Atom& atom) {
-  const auto [at, added] =
-      atom_ids_.try_emplace(atom, static_cast<std::uint32_t>(atoms_.size()));
-  if (!added) return atom_facts_[at->second].dim;
+  const auto id = static_cast<std::uint32_t>(atoms_.size());
+  if (atom.kind == AtomKind::kFresh) {
+    atoms_.push_back(&fresh_.emplace_back(atom));
+  } else {
+    const auto [at, added] = atom_ids_.try_emplace(atom, id);
+    if (!added) return atom_facts_[at->second].dim;
+    atoms_.push_back(&at->first);
+  }
   AtomFacts facts;
   facts.fresh = atom.kind == AtomKind::kFresh;
   for (Dim d : atom.arguments) {
@@ -30,10 +42,18 @@ Dim Store::intern_atom(const Atom& atom) {
     facts.depth = std::max(facts.depth, depth(d) + 1);
     facts.size += size(d);
   }
-  facts.dim = intern({{{1, {{{at->second, 1}}, 1}}}});
-  atoms_.push_back(&at->first);
+  facts.dim =
+      Dim::expression(static_cast<std::uint32_t>(expressions_.size()));
+  expressions_.push_back(
+      &plain_.emplace_back(Polynomial{{{1, {{{id, 1}}, 1}}}}));
   atom_facts_.push_back(facts);
   return facts.dim;
+}
+
+// Each with what the map and the heap add.
+std::size_t Store::bytes() const {
+  constexpr std::size_t kAtom = 250, kExpression = 200;
+  return kAtom * atoms_.size() + kExpression * expressions_.size();
 }
 
 Dim Store::unsayable(char operation, Dim a, Dim b) {
@@ -46,12 +66,8 @@ Dim Store::unsayable(char operation, Dim a, Dim b) {
 
 std::optional<Atom> Store::single_atom(Dim d) const {
   if (d.known()) return std::nullopt;
-  const Polynomial& p = *expressions_[d.id()];
-  if (p.terms.size() != 1 || p.terms[0].coefficient != 1 ||
-      p.terms[0].monomial.degree != 1) {
-    return std::nullopt;
-  }
-  return *atoms_[p.terms[0].monomial.factors[0].atom];
+  const Factor* atom = plain(*expressions_[d.id()]);
+  return atom != nullptr ? std::optional(*atoms_[atom->atom]) : std::nullopt;
 }
 
 int Store::depth(Dim d) const {

@@ -6,8 +6,24 @@
 
 namespace ruleengine::ir {
 
+namespace {
+
+// What a node takes with its slots, its values and what is kept about them.
+std::size_t bytes_of(const Node& node) {
+  constexpr std::size_t kNode = 300, kOperand = 24, kOutput = 200;
+  return kNode + kOperand * node.operand_count + kOutput * node.output_count;
+}
+
+}  // namespace
+
 Graph::Graph(Model& model) : model_(&model) {
   blocks_.emplace_back();  // the main block
+}
+
+std::int64_t Graph::opset(std::string_view domain) const {
+  const OpsetImports& imports =
+      function_ != nullptr ? function_->opset_imports : model_->opset_imports;
+  return imports.version(domain);
 }
 
 void Graph::reserve(std::size_t nodes, std::size_t values,
@@ -45,10 +61,10 @@ const Tensor* Graph::direct_constant(ValueId id) const {
 
 std::string Graph::describe(NodeId id) const {
   const Node& n = node(id);
-  std::string out = op(id).text() + " node ";
-  if (!n.name.empty()) return out + "'" + std::string(n.name) + "'";
+  std::string out = shortened(op(id).text()) + " node ";
+  if (!n.name.empty()) return out + "'" + shortened(n.name) + "'";
   for (ValueId v : outputs(id)) {
-    if (v) return out + "of output '" + std::string(name(v)) + "'";
+    if (v) return out + "of output '" + shortened(name(v)) + "'";
   }
   return out + "without outputs";
 }
@@ -101,6 +117,7 @@ NodeId Graph::add_node(OpId op, BlockId block, std::string_view name,
   }
   blocks_[block.index()].nodes.push_back(id);
   ++live_nodes_;
+  model_->hold(bytes_of(n));
   return id;
 }
 
@@ -114,6 +131,7 @@ void Graph::pop_node() {
   for (std::uint32_t i = n.output_count; i-- > 0;) {
     set_output(id, i, ValueId());
   }
+  model_->release(bytes_of(n));
   operands_.resize(n.first_operand);
   outputs_.resize(n.first_output);
   blocks_[n.block.index()].nodes.pop_back();

@@ -31,6 +31,7 @@ using ValueId = Id<struct ValueTag>;
 using OperandId = Id<struct OperandTag>;
 
 class Model;
+struct Function;
 
 // One input slot of one node. Slots of a node are consecutive. Users of a
 // value form a doubly linked list in the order in which they were made.
@@ -120,6 +121,11 @@ class Graph {
 
   Model& model() const { return *model_; }
   static constexpr BlockId main_block() { return BlockId(0u); }
+  // Whose body this is; nullptr for the main graph.
+  Function* function() const { return function_; }
+  void set_function(Function* function) { function_ = function; }
+  // The version imported for `domain` where this graph stands, 0 if none.
+  std::int64_t opset(std::string_view domain) const;
 
   // --- reading -------------------------------------------------------------
   std::size_t node_count() const { return nodes_.size(); }  // with tombstones
@@ -224,6 +230,7 @@ class Graph {
   void link_last(OperandId slot, ValueId value);
 
   Model* model_;
+  Function* function_ = nullptr;
   std::vector<Node> nodes_;
   std::vector<Value> values_;
   std::vector<Operand> operands_;

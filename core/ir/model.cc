@@ -23,14 +23,6 @@ struct Model::NameSet {
 Model::Model() : graph(*this) {}
 Model::~Model() = default;
 
-std::int64_t Model::opset(std::string_view domain) const {
-  if (domain == "ai.onnx") domain = {};
-  for (const OpsetImport& import : opset_imports) {
-    if (import.domain == domain) return import.version;
-  }
-  return 0;
-}
-
 void Model::import_opset(std::string_view domain, std::int64_t version) {
   if (domain == "ai.onnx") domain = {};
   if (opset(domain) == 0) {
@@ -38,14 +30,43 @@ void Model::import_opset(std::string_view domain, std::int64_t version) {
   }
 }
 
+void Model::index_functions() const {
+  if (functions.size() < indexed_) {
+    by_op_.clear();
+    indexed_ = 0;
+  }
+  for (; indexed_ < functions.size(); ++indexed_) {
+    Function* const f = functions[indexed_].get();
+    by_op_[{f->domain, f->name, f->overload}].push_back(f);
+  }
+}
+
 Function* Model::find_function(const Op& op) const {
-  for (const auto& f : functions) {
-    if (!f->removed && f->name == op.type && f->domain == op.domain &&
-        f->overload == op.overload) {
-      return f.get();
-    }
+  if (functions.empty()) return nullptr;
+  index_functions();
+  const auto named = by_op_.find(op);
+  if (named == by_op_.end()) return nullptr;
+  for (Function* f : named->second) {
+    if (!f->removed) return f;
   }
   return nullptr;
+}
+
+void Model::limit_growth(std::size_t most) {
+  constexpr std::size_t kTimes = 5;
+  free_ = kTimes * bytes();
+  most_ = most;
+}
+
+Diagnostic Model::full() const {
+  const auto mebibytes = [](std::size_t bytes) {
+    return std::to_string(bytes >> 20) + " MiB";
+  };
+  return {.kind = ErrorKind::kLimit,
+          .what = "rules made the engine keep more than it may",
+          .expected = "at most " + mebibytes(most_),
+          .found = mebibytes(growth() + (std::size_t{1} << 20) - 1),
+          .hint = "--limit-memory allows more"};
 }
 
 std::string_view Model::unique_name(std::string_view stem) {

@@ -8,34 +8,33 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/arena.h"
+#include "core/base/diagnostic.h"
 #include "core/base/names.h"
 #include "core/ir/dim.h"
 #include "core/ir/graph.h"
 #include "core/ir/op.h"
+#include "core/ir/opsets.h"
 
 namespace ruleengine::ir {
 
-struct OpsetImport {
-  std::string domain;  // "" for the standard one
-  std::int64_t version = 0;
-};
-
 // A model-local function.
 struct Function {
-  explicit Function(Model& model) : body(model) {}
+  explicit Function(Model& model) : body(model) { body.set_function(this); }
 
   std::string_view domain, name, overload;
   std::vector<std::string_view> inputs, outputs;      // formal names
   std::vector<std::string_view> attributes;           // without default
   std::span<const Attribute> attribute_defaults;
-  std::vector<OpsetImport> opset_imports;
+  OpsetImports opset_imports;
   Graph body;  // block 0: inputs and outputs are the formal ones
   std::span<const std::byte> proto;  // encoded FunctionProto; empty when new
   bool removed = false;
@@ -62,21 +61,43 @@ class Model {
 
   std::string path;  // as given by the user; "" when it came from text
   std::int64_t ir_version = 0;
-  std::vector<OpsetImport> opset_imports;
+  OpsetImports opset_imports;
   Graph graph;
   std::vector<std::unique_ptr<Function>> functions;
 
   std::shared_ptr<const Source> source;        // null for built models
   std::unique_ptr<ExternalData> external;      // null: no external data
   bool changed = false;  // anything differs from `source`
+  std::int64_t folded = 0;  // bytes of larger constants that analysis computed
 
   // The version imported for `domain` ("" or "ai.onnx" is the standard one), 0
   // if none.
-  std::int64_t opset(std::string_view domain) const;
+  std::int64_t opset(std::string_view domain) const {
+    return opset_imports.version(domain);
+  }
   // Adds the import when the domain has none.
   void import_opset(std::string_view domain, std::int64_t version);
   // nullptr when no (live) function has this id.
   Function* find_function(const Op& op) const;
+
+  // Bytes that the model takes beside its file, about; what is kept elsewhere
+  // because of it is told by hold() and release().
+  std::size_t bytes() const {
+    return arena.bytes() + names.bytes() + ops.bytes() + dims.bytes() + held_;
+  }
+  void hold(std::size_t bytes) { held_ += bytes; }
+  void release(std::size_t bytes) { held_ -= bytes; }
+
+  // From now on it may grow to some times its own size, and by so many bytes
+  // beyond: growth out of proportion is an accident. Whoever lets rules build
+  // asks is_full() now and then, and stops with full().
+  void limit_growth(std::size_t most);
+  bool is_full() const { return growth() > most_; }
+  std::size_t growth() const {  // beyond what is free
+    const std::size_t now = bytes();
+    return now > free_ ? now - free_ : 0;
+  }
+  Diagnostic full() const;
 
   // A name that nothing in the model has yet (values of every graph, nodes and
   // blocks): `stem`, or `stem` with the lowest free number: "Linear_2".
@@ -84,8 +105,35 @@ class Model {
   std::string_view unique_name(std::string_view stem);
 
  private:
+  std::size_t held_ = 0;
+  std::size_t free_ = std::numeric_limits<std::size_t>::max();
+  std::size_t most_ = 0;
+
+  // Functions by what they are called; those added since are looked up first.
+  void index_functions() const;
+
   struct NameSet;
   std::unique_ptr<NameSet> taken_;  // built at the first unique_name
+  mutable std::unordered_map<Op, std::vector<Function*>, Op::Hash> by_op_;
+  mutable std::size_t indexed_ = 0;
+};
+
+// What somebody keeps because of a model, for as long as this lives.
+class Held {
+ public:
+  explicit Held(Model& model) : model_(model) {}
+  ~Held() { model_.release(bytes_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  void add(std::size_t bytes) {
+    bytes_ += bytes;
+    model_.hold(bytes);
+  }
+
+ private:
+  Model& model_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace ruleengine::ir

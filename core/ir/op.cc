@@ -19,7 +19,7 @@ std::string Op::text() const {
   return out;
 }
 
-std::size_t OpTable::Hash::operator()(const Op& op) const {
+std::size_t Op::Hash::operator()(const Op& op) const {
   const std::hash<std::string_view> h;
   return (h(op.type) * 31 + h(op.domain)) * 31 + h(op.overload);
 }

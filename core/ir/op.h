@@ -26,6 +26,11 @@ struct Op {
   bool standard(std::string_view t) const { return domain.empty() && type == t; }
   // "Add", "com.microsoft::Gelu".
   std::string text() const;
+
+  bool operator==(const Op&) const = default;
+  struct Hash {
+    std::size_t operator()(const Op& op) const;
+  };
 };
 
 class OpTable {
@@ -36,21 +41,14 @@ class OpTable {
             std::string_view overload = {}) const;
   const Op& operator[](OpId id) const { return ops_[id.index()]; }
   std::size_t size() const { return ops_.size(); }
+  std::size_t bytes() const {  // about
+    return arena_.bytes() + ops_.size() * 4 * sizeof(Op);
+  }
 
  private:
-  struct Hash {
-    std::size_t operator()(const Op& op) const;
-  };
-  struct Equal {
-    bool operator()(const Op& a, const Op& b) const {
-      return a.type == b.type && a.domain == b.domain &&
-             a.overload == b.overload;
-    }
-  };
-
   Arena arena_;
   std::vector<Op> ops_;
-  std::unordered_map<Op, OpId, Hash, Equal> ids_;
+  std::unordered_map<Op, OpId, Op::Hash> ids_;
 };
 
 }  // namespace ruleengine::ir

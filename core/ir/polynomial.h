@@ -7,6 +7,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -107,6 +108,8 @@ class Store {
   // None when `text` is not an expression (then it is a plain name).
   std::optional<Dim> parse(DimTable& table, std::string_view text);
 
+  std::size_t bytes() const;  // about
+
   std::uint64_t fresh_count = 0;
 
  private:
@@ -127,9 +130,17 @@ class Store {
   std::string term_text(const Monomial& m, std::int64_t magnitude,
                         bool alone) const;
 
-  std::vector<const Polynomial*> expressions_;  // keys of expression_ids_
+  // An atom that stands alone.
+  static const Factor* plain(const Polynomial& p);
+
+  // Keys of expression_ids_, or in plain_: files have many unknown dimensions,
+  // and nobody looks for an atom by its polynomial, nor for an unknown by what
+  // it is.
+  std::vector<const Polynomial*> expressions_;
   std::map<Polynomial, std::uint32_t> expression_ids_;
-  std::vector<const Atom*> atoms_;
+  std::deque<Polynomial> plain_;
+  std::vector<const Atom*> atoms_;  // keys of atom_ids_, or in fresh_
+  std::deque<Atom> fresh_;
   std::vector<AtomFacts> atom_facts_;
   std::map<Atom, std::uint32_t> atom_ids_;
   std::map<std::tuple<char, Dim, Dim>, Dim> unsayable_;

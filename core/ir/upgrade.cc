@@ -189,10 +189,7 @@ Upgrades::Upgrades(Graph& graph, std::int64_t opset)
     : graph_(&graph), opset_(opset) {}
 
 bool Upgrades::needed(OpId id) const {
-  if (id.index() >= needed_.size()) {
-    needed_.resize(graph_->model().ops.size());
-  }
-  std::uint8_t& known = needed_[id.index()];
+  std::uint8_t& known = needed_[id];
   if (known == 0) {
     const Op& op = graph_->model().ops[id];
     const bool moved = std::ranges::any_of(kMoved, [&](const Moved& row) {

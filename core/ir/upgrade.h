@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/ir/by_op.h"
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
 
@@ -49,8 +50,7 @@ class Upgrades {
   // The hidden constant of a node's input slot, and the attribute data that
   // it was made from (an edit may replace the attribute).
   std::map<std::pair<NodeId, int>, std::pair<ValueId, const void*>> hidden_;
-  // By OpId; grows with the op table. 0: unknown yet, 1: no, 2: yes.
-  mutable std::vector<std::uint8_t> needed_;
+  mutable ByOp<std::uint8_t> needed_;  // 0: unknown yet, 1: no, 2: yes
 };
 
 // The same node written at `opset`: inputs and attributes. A Diagnostic (kind

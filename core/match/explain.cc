@@ -191,7 +191,7 @@ std::string Naive::value_text(ir::ValueId value) {
   out += "[";
   for (std::size_t i = 0; i < type->dims.size(); ++i) {
     if (i > 0) out += ",";
-    out += graph.model().dims.text(type->dims[i]);
+    out += shortened(graph.model().dims.text(type->dims[i]), 200);
   }
   return out + "]";
 }

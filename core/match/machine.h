@@ -21,9 +21,13 @@ namespace ruleengine::match {
 // Which rules may match; indexed by rule. Empty: all.
 using RuleMask = std::vector<bool>;
 
+class KnownOps;  // core/match/known_ops.h
+
 class Machine {
  public:
-  Machine(const Program& program, ir::Graph& graph, ir::Facts& facts);
+  // `known`: of this program and this model, for machines over its graphs.
+  Machine(const Program& program, ir::Graph& graph, ir::Facts& facts,
+          std::shared_ptr<KnownOps> known = nullptr);
   ~Machine();
 
   // The first fit of every rule whose first result is produced by `root`,

@@ -9,30 +9,12 @@
 #include "core/ir/rank_default.h"
 
 namespace ruleengine::match {
-namespace {
-
-// The standard opset that the body of `graph` is written in: a function brings
-// its own.
-std::int64_t opset_of(const ir::Graph& graph) {
-  const ir::Model& model = graph.model();
-  for (const auto& function : model.functions) {
-    if (&function->body != &graph) continue;
-    for (const ir::OpsetImport& import : function->opset_imports) {
-      if (import.domain.empty() || import.domain == "ai.onnx") {
-        return import.version;
-      }
-    }
-  }
-  return model.opset("");
-}
-
-}  // namespace
 
 NodeView::NodeView(ir::Graph& graph, ir::Facts& facts)
     : graph_(graph),
       facts_(facts),
-      upgrades_(graph, opset_of(graph)),
-      in_function_(&graph != &graph.model().graph) {}
+      upgrades_(graph, graph.opset("")),
+      in_function_(graph.function() != nullptr) {}
 
 const ir::NewestForm* NodeView::form(ir::NodeId node) {
   if (!upgrades_.needed(graph_.node(node).op)) return nullptr;
@@ -116,8 +98,7 @@ const ir::Attribute* NodeView::keep(const ir::Attribute* attribute) {
 }
 
 const ir::OpFacts* NodeView::op_facts(ir::OpId op) {
-  if (op.index() >= ops_.size()) ops_.resize(op.index() + 1);
-  KnownOp& known = ops_[op.index()];
+  KnownOp& known = ops_[op];
   if (!known.looked) {
     known.looked = true;
     const ir::Op& name = graph_.model().ops[op];

@@ -70,7 +70,7 @@ class NodeView {
     bool looked = false;
     const ir::OpFacts* facts = nullptr;
   };
-  std::vector<KnownOp> ops_;  // by OpId
+  ir::ByOp<KnownOp> ops_;
   // By the formal and, where it counts, the rank of the first input.
   std::map<std::pair<const ir::FormalAttribute*, std::size_t>,
            const ir::Attribute*>

@@ -8,23 +8,15 @@
 // The search itself: cells, choices, blocks and trees.
 namespace ruleengine::match {
 
-Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts)
+Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts,
+               std::shared_ptr<KnownOps> known)
     : code_(program.code()),
       graph_(graph),
       view_(graph, facts),
       judge_(graph, facts),
+      known_(known ? std::move(known) : std::make_shared<KnownOps>(program)),
+      ops_(known_->ops()),
       readers_(graph, ops_) {
-  for (std::uint32_t i = 0; i < code_.ops.size(); ++i) {
-    op_names_[{code_.ops[i].first, code_.ops[i].second}] = i;
-  }
-  starts_.resize(code_.ops.size());
-  for (std::uint32_t i = 0; i < code_.starts.size(); ++i) {
-    for (std::uint32_t op : code_.starts[i].ops) starts_[op].push_back(i);
-  }
-  for (std::vector<std::uint32_t>& of_op : starts_) {
-    std::ranges::stable_sort(
-        of_op, {}, [&](std::uint32_t s) { return code_.starts[s].output; });
-  }
   rule_epochs_.resize(code_.rules.size());
   frames_.push_back({0, 0, 0, kNone});
   registers_.assign(code_.frame_registers[0], kNone);
@@ -32,22 +24,13 @@ Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts)
   epochs_.resize(code_.segments.size());
   done_.resize(code_.segments.size());
   steps_.resize(code_.segments.size());
-  learn_ops();
-}
-
-void Runner::learn_ops() {
-  const ir::OpTable& table = graph_.model().ops;
-  for (std::size_t i = ops_.size(); i < table.size(); ++i) {
-    const ir::Op& op = table[ir::OpId(i)];
-    const auto known = op_names_.find({op.domain, op.type});
-    ops_.push_back(known == op_names_.end() ? kNone : known->second);
-  }
+  known_->learn(graph.model().ops);
 }
 
 bool Runner::may_match(ir::NodeId root) {
   const std::size_t op = graph_.node(root).op.index();
-  if (op >= ops_.size()) learn_ops();
-  return ops_[op] != kNone && !starts_[ops_[op]].empty();
+  if (op >= ops_.size()) known_->learn(graph_.model().ops);
+  return ops_[op] != kNone && !known_->starts(ops_[op]).empty();
 }
 
 void Runner::run(ir::NodeId root, const RuleMask& mask,
@@ -63,7 +46,7 @@ void Runner::run(ir::NodeId root, const RuleMask& mask,
   out_ = &out;
   ++epoch_;
   const std::size_t first = out.size();
-  for (std::uint32_t s : starts_[op_of(root)]) {
+  for (std::uint32_t s : known_->starts(op_of(root))) {
     const Start& start = code_.starts[s];
     const ir::ValueId value = graph_.output(root, start.output);
     if (value) search(start, value);
@@ -344,8 +327,10 @@ struct Machine::State : Runner {
   using Runner::Runner;
 };
 
-Machine::Machine(const Program& program, ir::Graph& graph, ir::Facts& facts)
-    : state_(std::make_unique<State>(program, graph, facts)) {}
+Machine::Machine(const Program& program, ir::Graph& graph, ir::Facts& facts,
+                 std::shared_ptr<KnownOps> known)
+    : state_(
+          std::make_unique<State>(program, graph, facts, std::move(known))) {}
 Machine::~Machine() = default;
 
 void Machine::run(ir::NodeId root, const RuleMask& mask,

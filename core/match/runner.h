@@ -9,7 +9,7 @@
 #define RULEENGINE_CORE_MATCH_RUNNER_H_
 
 #include <array>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +18,7 @@
 
 #include "core/match/code.h"
 #include "core/match/judge.h"
+#include "core/match/known_ops.h"
 #include "core/match/machine.h"
 #include "core/match/node_view.h"
 #include "core/match/readers.h"
@@ -26,7 +27,8 @@ namespace ruleengine::match {
 
 class Runner {
  public:
-  Runner(const Program& program, ir::Graph& graph, ir::Facts& facts);
+  Runner(const Program& program, ir::Graph& graph, ir::Facts& facts,
+         std::shared_ptr<KnownOps> known);
 
   void run(ir::NodeId root, const RuleMask& mask, std::vector<Match>& out);
   bool may_match(ir::NodeId root);
@@ -107,7 +109,6 @@ class Runner {
   }
 
   // --- The search
-  void learn_ops();
   void search(const Start& start, ir::ValueId root_value);
   bool run_from(std::size_t floor);
   Outcome execute(const Instr& instr);
@@ -195,10 +196,8 @@ class Runner {
   ir::Graph& graph_;
   NodeView view_;
   Judge judge_;
-  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t>
-      op_names_;
-  std::vector<std::uint32_t> ops_;                  // of the program, by OpId
-  std::vector<std::vector<std::uint32_t>> starts_;  // by op of the program
+  std::shared_ptr<KnownOps> known_;
+  const std::vector<std::uint32_t>& ops_;  // of the program, by OpId
 
   std::vector<std::uint32_t> registers_;
   std::vector<Scalar> scalars_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <set>
 #include <tuple>
 
@@ -61,6 +62,15 @@ class Driver {
       : state_(model, rules, options), before_(model) {}
 
   Result<Report> run() {
+    try {
+      return to_fixed_point();
+    } catch (const std::bad_alloc&) {
+      return state_.out_of_memory();
+    }
+  }
+
+ private:
+  Result<Report> to_fixed_point() {
     const auto called = called_functions(state_.model);
     if (Status s = prepare(); !s) return s.error();
     if (Status s = rounds(); !s) return s.error();
@@ -74,13 +84,11 @@ class Driver {
     return report();
   }
 
- private:
   Status prepare() {
     auto stages = make_stages(state_.rules);
     if (!stages) return stages.error();
     stages_ = std::move(*stages);
-    const auto& limits = state_.options.limits;
-    if (Status late = limits.check_time(); !late) return late;
+    if (Status s = state_.check(); !s) return s;
     for (ir::Graph* graph : rewritable_graphs(state_.model)) {
       state_.graphs.push_back(
           std::make_unique<GraphRun>(*graph, state_.options.facts(*graph)));

@@ -6,15 +6,14 @@
 #ifndef RULEENGINE_CORE_REWRITE_DRIVER_H_
 #define RULEENGINE_CORE_REWRITE_DRIVER_H_
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
@@ -24,17 +23,9 @@ namespace ruleengine::rewrite {
 
 struct Limits {
   std::uint64_t rewrites = 1'000'000;
-  // Nodes that rules may build in all, and as many more for each of the
-  // model's own as kBuiltOfEach: growth out of proportion is an accident.
-  std::uint64_t nodes = std::numeric_limits<std::uint64_t>::max();
-  static constexpr std::uint64_t kBuiltOfEach = 16;
-  double seconds = std::numeric_limits<double>::infinity();
-  // When the seconds began: with several models they share them.
-  std::chrono::steady_clock::time_point start =
-      std::chrono::steady_clock::now();
-
-  // kLimit when the time is over.
-  Status check_time() const;
+  // Of all models of a run together. What rules may build is the model's to
+  // say: ir::Model::limit_growth.
+  Deadline deadline;
 };
 
 struct Rejected {

@@ -1,5 +1,6 @@
 // find_matches: what every rule would take in the graphs as they are.
 #include <algorithm>
+#include <new>
 
 #include "core/analysis/order.h"
 #include "core/match/machine.h"
@@ -17,6 +18,15 @@ class Finder {
       : state_(model, rules, options) {}
 
   Result<std::vector<Found>> run() {
+    try {
+      return find();
+    } catch (const std::bad_alloc&) {
+      return state_.out_of_memory();
+    }
+  }
+
+ private:
+  Result<std::vector<Found>> find() {
     auto stages = make_stages(state_.rules);
     if (!stages) return stages.error();
     for (const Stage& stage : *stages) {
@@ -28,7 +38,6 @@ class Finder {
     return std::move(out_);
   }
 
- private:
   // Matches of one key of a rule with `together`.
   struct Group {
     std::uint32_t rule = 0;
@@ -48,9 +57,11 @@ class Finder {
     if (!order) return order.error();
     std::uint64_t rank = 0;
     for (ir::NodeId n : *order) graph.mutable_node(n).rank = rank++;
-    match::Machine machine(*stage.program, graph, *run.facts);
+    match::Machine machine(*stage.program, graph, *run.facts, stage.known);
     groups_.clear();
     numbers_.clear();
+    ir::Held keys(state_.model);
+    keys_ = &keys;
     std::vector<match::Match> found;
     for (ir::NodeId root : *order) {
       if (Status s = state_.tick(0); !s) return s;
@@ -65,12 +76,15 @@ class Finder {
       }
     }
     for (const Group& group : groups_) {
+      state_.work_at(run, group.rule, group.matches[0].root);
+      if (Status s = state_.check(); !s) return s;
       if (Status s = judge_group(run, group); !s) return s;
     }
     return {};
   }
 
   Status judge(GraphRun& run, const match::Match& match, std::uint32_t rule) {
+    state_.work_at(run, rule, match.root);
     const match::Match* const its = &match;
     if (auto loss = loses_integers(run.graph, integers_in(run, {&its, 1}),
                                    match.consumed)) {
@@ -97,6 +111,7 @@ class Finder {
     const std::size_t group =
         numbers_.add(rule, run.graph.node(match.root).block, candidate->key());
     if (group == groups_.size()) groups_.push_back({.rule = rule});
+    keys_->add(sizeof(Group) + 2 * candidate->key().size());
     groups_[group].matches.push_back(match);
     groups_[group].candidates.push_back(std::move(candidate));
     return {};
@@ -211,6 +226,7 @@ class Finder {
   RunState state_;
   std::vector<Found> out_;
   std::vector<Group> groups_;
+  ir::Held* keys_ = nullptr;  // of the groups
   GroupNumbers numbers_;
 };
 

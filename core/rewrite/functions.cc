@@ -112,12 +112,9 @@ void remove_unused_imports(ir::Model& model, std::size_t kept) {
     used.insert(f->domain);
     look_at(f->body);
   }
-  const auto first = imports.begin() + static_cast<std::ptrdiff_t>(kept);
-  imports.erase(std::remove_if(first, imports.end(),
-                               [&](const ir::OpsetImport& import) {
-                                 return !used.contains(import.domain);
-                               }),
-                imports.end());
+  imports.erase_if(kept, [&](const ir::OpsetImport& import) {
+    return !used.contains(import.domain);
+  });
 }
 
 }  // namespace ruleengine::rewrite

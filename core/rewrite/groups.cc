@@ -103,7 +103,8 @@ std::vector<bool> independent(GraphRun& run,
 
 Status Sweep::groups() {
   const std::uint64_t since = state_.version;
-  auto collected = collect();
+  ir::Held keys(state_.model);
+  auto collected = collect(keys);
   if (!collected) return collected.error();
   for (std::vector<Member>& members : *collected) {
     if (members.size() < 2) continue;
@@ -113,7 +114,8 @@ Status Sweep::groups() {
 }
 
 // Groups in the order of their first members, members in graph order.
-Result<std::vector<std::vector<Sweep::Member>>> Sweep::collect() {
+Result<std::vector<std::vector<Sweep::Member>>> Sweep::collect(
+    ir::Held& held) {
   const auto order = analysis::topological_order(graph_);
   if (!order) return order.error();
   std::vector<std::vector<Member>> out;
@@ -127,6 +129,7 @@ Result<std::vector<std::vector<Sweep::Member>>> Sweep::collect() {
     found_.clear();
     for (const match::Match& match : found) {
       const std::uint32_t rule = rule_of(match);
+      state_.work_at(run_, rule, root);
       const Clock::time_point start = Clock::now();
       auto candidate = filter(match);
       if (!candidate) return candidate.error();
@@ -135,6 +138,8 @@ Result<std::vector<std::vector<Sweep::Member>>> Sweep::collect() {
       const std::size_t group =
           numbers.add(rule, graph_.node(root).block, (*candidate)->key());
       if (group == out.size()) out.emplace_back();
+      // The candidate has it, and the numbers may have it once more.
+      held.add(sizeof(Member) + 2 * (*candidate)->key().size());
       out[group].push_back({match, std::move(*candidate)});
     }
   }
@@ -187,6 +192,7 @@ Status Sweep::apply_group(std::vector<Member> members, std::uint64_t since) {
   }
   if (matches.size() < 2) return {};
   const std::uint32_t rule = rule_of(*matches[0]);
+  state_.work_at(run_, rule, matches[0]->root);
   standing_->of[rule].matches += matches.size();
   const Clock::time_point start = Clock::now();
   const auto changed = apply(rule, candidates, matches);

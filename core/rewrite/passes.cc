@@ -48,7 +48,7 @@ class Sweep::Passing final : public Transactions {
       }
     }
     open();
-    return status ? sweep_.state_.options.limits.check_time() : status;
+    return status ? sweep_.state_.check() : status;
   }
 
   bool changed() const { return changed_; }
@@ -78,12 +78,12 @@ Result<bool> Sweep::passes() {
   for (std::uint32_t rule : passing_) {
     if (!has_pass(rule)) continue;
     const Clock::time_point start = Clock::now();
+    state_.work_at(run_, rule, {});
     Passing passing(*this, rule);
     if (Status s = state_.rules[rule]->pass(passing); !s) return s.error();
     changed |= passing.changed();
     state_.seconds_of[rule] += seconds_since(start);
-    if (auto late = state_.options.limits.check_time(); !late)
-      return late.error();
+    if (Status s = state_.check(); !s) return s.error();
   }
   return changed;
 }

@@ -60,8 +60,8 @@ class Raiser {
     auto& imports = workspace_.function() == nullptr
                         ? model_.opset_imports
                         : workspace_.function()->opset_imports;
-    for (ir::OpsetImport& each : imports) {
-      if (each.domain.empty() || each.domain == "ai.onnx") each.version = to_;
+    if (const std::size_t own = imports.find(""); own < imports.size()) {
+      imports.set_version(own, to_);
     }
     if (workspace_.function() != nullptr) workspace_.function()->proto = {};
     graph_.mutable_block(ir::Graph::main_block()).changed = true;

@@ -1,6 +1,6 @@
 #include "core/rewrite/run_state.h"
 
-#include <cmath>
+#include <cstdio>
 
 #include <algorithm>
 #include <numeric>
@@ -35,25 +35,46 @@ RunState::RunState(ir::Model& m, std::span<Rule* const> r, const Options& o)
       rewrites_of(r.size(), 0),
       matches_of(r.size(), 0),
       seconds_of(r.size(), 0),
-      took_part(r.size(), false),
-      nodes_at_first_(m.graph.live_node_count()) {
-  for (const auto& f : m.functions) {
-    nodes_at_first_ += f->body.live_node_count();
+      took_part(r.size(), false) {}
+
+// Adds the rule and the node at work.
+Diagnostic RunState::named(Diagnostic error) const {
+  if (at_.run == nullptr) return error;
+  const Rule& rule = *rules[at_.rule];
+  error.where = rule.file();
+  const ir::Graph& graph = at_.run->graph;
+  if (at_.root && at_.root.index() < graph.node_count()) {
+    error.where += ": " + printable(graph.describe(at_.root));
   }
+  error.found += error.found.empty() ? "" : ", ";
+  error.found += rule.qualified() + " at work";
+  return error;
 }
 
-Status Limits::check_time() const {
-  if (!std::isfinite(seconds) || seconds_since(start) <= seconds) return {};
-  Diagnostic d{.kind = ErrorKind::kLimit,
-               .what = "the run took too long",
-               .hint = "--limit-time allows more"};
-  d.expected = "at most " + std::to_string(seconds) + " s";
-  return d;
+// The rule that took most of the time, unless matching took more.
+std::string RunState::slowest() const {
+  const auto most = std::ranges::max_element(seconds_of);
+  if (most == seconds_of.end() || *most <= match_seconds) return {};
+  const Rule& rule = *rules[std::size_t(most - seconds_of.begin())];
+  char seconds[32];
+  std::snprintf(seconds, sizeof(seconds), "%.1f s by ", *most);
+  return seconds + rule.qualified();
+}
+
+Status RunState::check() const {
+  if (options.limits.deadline.is_over()) {
+    return named(options.limits.deadline.passed({}, slowest()));
+  }
+  return model.is_full() ? Status(named(model.full())) : Status();
+}
+
+Diagnostic RunState::out_of_memory() const {
+  return named({.kind = ErrorKind::kLimit, .what = "out of memory"});
 }
 
 Status RunState::tick(std::uint64_t left) {
   ++done_;
-  if (auto late = options.limits.check_time(); !late) return late;
+  if (Status s = check(); !s) return s;
   if (++ticks_ % kTicksPerLook != 0) return {};
   const Clock::time_point now = Clock::now();
   const std::chrono::duration<double> unseen = now - shown_;
@@ -64,26 +85,11 @@ Status RunState::tick(std::uint64_t left) {
   return {};
 }
 
-Status RunState::check_built(std::uint32_t rule, std::size_t nodes) {
-  const std::uint64_t own = Limits::kBuiltOfEach * nodes_at_first_;
-  built_ += nodes;
-  if (built_ <= own || built_ - own <= options.limits.nodes) return {};
-  Diagnostic d{.kind = ErrorKind::kLimit,
-               .what = "rules built more nodes than they may",
-               .where = rules[rule]->file(),
-               .hint = "--limit-memory allows more"};
-  d.expected = "at most " + std::to_string(own + options.limits.nodes);
-  d.found = std::to_string(built_) + ", the last " + std::to_string(nodes) +
-            " by " + rules[rule]->qualified();
-  return d;
-}
-
-Status RunState::count(std::uint32_t rule, std::size_t matches,
-                       std::size_t nodes) {
+Status RunState::count(std::uint32_t rule, std::size_t matches) {
   ++version;
   matches_of[rule] += matches;
   ++rewrites_of[rule];
-  if (Status s = check_built(rule, nodes); !s) return s;
+  if (Status s = check(); !s) return s;
   if (++rewrites <= options.limits.rewrites) return {};
   Diagnostic d{.kind = ErrorKind::kLimit,
                .what = "the limit of " +
@@ -97,13 +103,14 @@ Status RunState::count(std::uint32_t rule, std::size_t matches,
   return d;
 }
 
-// What is kept of them is counted like nodes.
+// What is kept of them is counted as the model's.
 Status RunState::assume(std::uint32_t rule, const std::string& node,
                         std::span<const Assumption> all) {
   for (const Assumption& each : all) {
     assumed.push_back({rules[rule]->name(), node, each});
+    model.hold(sizeof(Assumed) + node.size() + each.text.size());
   }
-  return all.empty() ? Status() : check_built(rule, all.size());
+  return all.empty() ? Status() : check();
 }
 
 std::optional<Rejection> RunState::too_much(
@@ -164,9 +171,9 @@ Diagnostic RunState::exhausted(const GraphRun& run, std::uint32_t rule,
 
 std::string node_label(const ir::Graph& graph, ir::NodeId node) {
   const std::string_view name = graph.node(node).name;
-  if (!name.empty()) return std::string(name);
+  if (!name.empty()) return shortened(name);
   for (ir::ValueId v : graph.outputs(node)) {
-    if (v && !graph.name(v).empty()) return std::string(graph.name(v));
+    if (v && !graph.name(v).empty()) return shortened(graph.name(v));
   }
   return graph.describe(node);
 }

@@ -76,11 +76,19 @@ class RunState {
   double match_seconds = 0;
   std::vector<Assumed> assumed;  // by kept rewrites
 
+  // What is looked at from now on, to name when a limit is hit.
+  void work_at(const GraphRun& run, std::uint32_t rule, ir::NodeId root) {
+    at_ = {&run, rule, root};
+  }
   // Time and work so far; kLimit when the time is over. Cheap.
   Status tick(std::uint64_t left);
-  // A rewrite of `rule`, of so many matches, was kept and built so many nodes:
-  // limits.
-  Status count(std::uint32_t rule, std::size_t matches, std::size_t nodes);
+  // kLimit when the time is over, or the model may not grow any more, which
+  // names the rule and the node at work.
+  Status check() const;
+  // That memory ran out.
+  Diagnostic out_of_memory() const;
+  // A rewrite of `rule`, of so many matches, was kept: limits.
+  Status count(std::uint32_t rule, std::size_t matches);
   // A kept rewrite of `rule` at `node` rests on these.
   Status assume(std::uint32_t rule, const std::string& node,
                 std::span<const Assumption> all);
@@ -95,11 +103,16 @@ class RunState {
                        ir::NodeId root) const;
 
  private:
-  Status check_built(std::uint32_t rule, std::size_t nodes);
+  struct AtWork {
+    const GraphRun* run = nullptr;  // none yet
+    std::uint32_t rule = 0;
+    ir::NodeId root;  // invalid: of a `pass`
+  };
+  Diagnostic named(Diagnostic error) const;
+  std::string slowest() const;
 
+  AtWork at_;
   Clock::time_point shown_ = Clock::now();
-  std::uint64_t nodes_at_first_ = 0;
-  std::uint64_t built_ = 0;
   std::uint64_t ticks_ = 0;
   std::uint64_t done_ = 0;
 };

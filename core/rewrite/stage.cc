@@ -41,7 +41,9 @@ Result<std::vector<Stage>> make_stages(std::span<Rule* const> rules) {
       stage.has_groups |= rules[i]->groups();
     }
     stage.all = std::move(members);
-    if (!patterns.empty()) stage.program.emplace(match::compile(patterns));
+    if (patterns.empty()) continue;
+    stage.program.emplace(match::compile(patterns));
+    stage.known = std::make_shared<match::KnownOps>(*stage.program);
   }
   return stages;
 }

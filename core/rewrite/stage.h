@@ -5,11 +5,13 @@
 #define RULEENGINE_CORE_REWRITE_STAGE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/match/known_ops.h"
 #include "core/match/program.h"
 #include "core/rewrite/rule.h"
 
@@ -21,6 +23,7 @@ struct Stage {
   std::vector<std::uint32_t> all, matching;
   bool has_groups = false;
   std::optional<match::Program> program;  // none without patterns
+  std::shared_ptr<match::KnownOps> known;  // of the run's model
 };
 
 // A circle in `after`: kRule.

@@ -113,7 +113,8 @@ Status Sweep::run(Standing& standing) {
                              Phase::kCanonical);
   if (stage_.program) {
     machine_ =
-        std::make_unique<match::Machine>(*stage_.program, graph_, *run_.facts);
+        std::make_unique<match::Machine>(*stage_.program, graph_, *run_.facts,
+                                         stage_.known);
   }
   const auto any = enable();
   if (!any) return any.error();
@@ -194,6 +195,7 @@ Status Sweep::look(NodeId root) {
   for (std::size_t i = 0; i < found_.size(); ++i) {
     const match::Match match = std::move(found_[i]);
     const std::uint32_t rule = rule_of(match);
+    state_.work_at(run_, rule, root);
     const Clock::time_point start = Clock::now();
     auto candidate = filter(match);
     if (!candidate) return candidate.error();
@@ -296,7 +298,7 @@ Result<bool> Sweep::apply(std::uint32_t rule,
 
 Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,
                    std::span<const NodeId> consumed, std::size_t matches) {
-  if (Status s = state_.count(rule, matches, edit.added().size()); !s) return s;
+  if (Status s = state_.count(rule, matches); !s) return s;
   if (run_.workspace.history() != nullptr) run_.history.sign(rule, root);
   const auto circle = run_.lineage.note(
       {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});

@@ -56,7 +56,8 @@ class Sweep {
 
   // groups.cc
   Status groups();
-  Result<std::vector<std::vector<Member>>> collect();
+  // What they take is held for as long as they live.
+  Result<std::vector<std::vector<Member>>> collect(ir::Held& held);
   Status apply_group(std::vector<Member> members, std::uint64_t since);
   // Each list of places as a group of its own, if it has two or more.
   Result<bool> apply_parts(std::uint32_t rule,

@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <string>
+#include <thread>
+
 #include "core/rewrite/test_driver.h"
 
 namespace ruleengine::rewrite {
@@ -220,22 +224,40 @@ TEST_CASE("limits") {
   CHECK(report.error().found == "10 by test/a");
 }
 
-TEST_CASE("a limit on the nodes that rules build, beside those of the model") {
-  for (const std::uint64_t limit : {1u, 1000u}) {
+TEST_CASE("a limit on what rules build, beside some times the model's own") {
+  for (const std::size_t mebibytes : {1u, 100u}) {
     World w;
-    w.output(w.node("Neg", {chain(w, "Relu", 2)}, "y"));
+    w.output(w.node("Neg", {chain(w, "Relu", 20)}, "y"));
     Runner r({unary("a", "Relu", [](Edit& e, ValueId x) {
-      for (int i = 0; i < 25; ++i) x = make(e, "Tanh", {x});
+      for (int i = 0; i < 1000; ++i) x = make(e, "Tanh", {x});
       return x;
     })});
-    r.options.limits.nodes = limit;
+    w.model.limit_growth(mebibytes << 20);
     const auto report = r.run(w);
-    REQUIRE(report.ok() == (limit == 1000));  // 50 of them, beside 3 times 16
+    REQUIRE(report.ok() == (mebibytes == 100));
     if (report.ok()) continue;
     CHECK(report.error().kind == ErrorKind::kLimit);
-    CHECK(report.error().expected == "at most 49");
-    CHECK(report.error().found == "50, the last 25 by test/a");
+    CHECK(report.error().expected == "at most 1 MiB");
+    CHECK(report.error().found == "2 MiB, test/a at work");
+    CHECK(report.error().where.find("Relu node") != std::string::npos);
   }
+}
+
+TEST_CASE("when the time is over, the rule and the node at work are named") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 20)}, "y"));
+  Runner r({unary("slow", "Relu", [](Edit& e, ValueId x) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    return make(e, "Tanh", {x});
+  })});
+  r.options.limits.deadline = Deadline(0.15);
+  const auto report = r.run(w);
+  REQUIRE(!report.ok());
+  CHECK(report.error().kind == ErrorKind::kLimit);
+  CHECK(report.error().what == "the run took too long");
+  CHECK(report.error().expected == "at most 0.15 s");
+  const std::string& found = report.error().found;
+  CHECK(found.find(" s by test/slow, test/slow at work") != found.npos);
 }
 
 }  // namespace

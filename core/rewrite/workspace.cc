@@ -8,10 +8,6 @@ namespace {
 // Beyond this many bytes a constant is not compared with others.
 constexpr std::size_t kSmall = 256;
 
-std::string_view normalized(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
-}
-
 }  // namespace
 
 std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external) {
@@ -30,27 +26,17 @@ std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external) {
   return key;
 }
 
-Workspace::Workspace(ir::Graph& graph) : graph_(graph) {
-  ir::Model& model = graph.model();
-  if (&graph == &model.graph) return;
-  for (const auto& f : model.functions) {
-    if (&f->body == &graph) function_ = f.get();
-  }
-}
+Workspace::Workspace(ir::Graph& graph) : graph_(graph) {}
 
 std::int64_t Workspace::opset(std::string_view domain) const {
-  if (function_ == nullptr) return graph_.model().opset(domain);
-  for (const ir::OpsetImport& i : function_->opset_imports) {
-    if (normalized(i.domain) == normalized(domain)) return i.version;
-  }
-  return 0;
+  return graph_.opset(domain);
 }
 
 void Workspace::import_opset(std::string_view domain, std::int64_t version) {
-  domain = normalized(domain);
+  if (domain == "ai.onnx") domain = {};
   graph_.model().import_opset(domain, version);
-  if (function_ == nullptr || opset(domain) != 0) return;
-  function_->opset_imports.push_back({std::string(domain), version});
+  if (function() == nullptr || opset(domain) != 0) return;
+  function()->opset_imports.push_back({std::string(domain), version});
 }
 
 bool Workspace::stands(ir::ValueId value) const {

@@ -27,7 +27,7 @@ class Workspace {
   void set_history(History* history) { history_ = history; }
 
   // nullptr for the model's main graph.
-  ir::Function* function() const { return function_; }
+  ir::Function* function() const { return graph_.function(); }
   // The version imported for `domain` where this graph stands, 0 if none.
   std::int64_t opset(std::string_view domain) const;
   void import_opset(std::string_view domain, std::int64_t version);
@@ -53,7 +53,6 @@ class Workspace {
   bool stands(ir::ValueId value) const;
 
   ir::Graph& graph_;
-  ir::Function* function_ = nullptr;
   History* history_ = nullptr;
   std::unordered_map<std::string, ir::ValueId> constants_;
   std::unordered_map<ir::ValueId, ir::ValueId> transposed_;

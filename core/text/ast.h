@@ -57,7 +57,7 @@ struct GraphAst {
 
 struct FunctionAst {
   std::string_view domain, overload;
-  std::optional<std::vector<ir::OpsetImport>> opset_imports;
+  std::optional<ir::OpsetImports> opset_imports;
   std::vector<NameAst> attributes;  // without default
   std::vector<AttributeAst> attribute_defaults;
   std::size_t at = 0;
@@ -66,7 +66,7 @@ struct FunctionAst {
 
 struct HeaderAst {
   std::int64_t ir_version = 0;  // 0: not said
-  std::optional<std::vector<ir::OpsetImport>> opset_imports;
+  std::optional<ir::OpsetImports> opset_imports;
   // The fields of ModelProto that a Model does not have, encoded.
   std::vector<std::byte> other;
 };

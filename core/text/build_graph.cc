@@ -27,6 +27,11 @@ bool Builder::block(const GraphAst& ast, BlockId id) {
   if (main) in_nodes_ = true;
   if (!node_outputs(ast, id)) return false;
   for (const NodeAst& n : ast.nodes) {
+    if (options_.deadline.is_over()) {
+      error_ = options_.deadline.passed(std::string(places_.file()),
+                                        "the model was being read");
+      return false;
+    }
     if (!node(n, id, children)) return false;
   }
   if (main) in_nodes_ = false;

@@ -40,7 +40,7 @@ class Builder {
   Diagnostic& error() { return error_; }
 
  private:
-  using Imports = std::vector<ir::OpsetImport>;
+  using Imports = ir::OpsetImports;
 
   // A body that waits for its outer block to be complete.
   struct Child {

@@ -106,13 +106,11 @@ const ir::Tensor* constant_of(const ir::Attribute& a, ir::Tensor& made,
 
 const ir::OpFacts* Side::facts(NodeId node) const {
   const ir::Op& op = graph->op(node);
-  for (const ir::OpsetImport& import : *imports) {
-    if (import.domain != op.domain) continue;
-    return ir::find_op(
-        op.domain, op.type,
-        static_cast<int>(std::min<std::int64_t>(import.version, 1 << 20)));
-  }
-  return nullptr;
+  const std::size_t at = imports->find(op.domain);
+  if (at == imports->size()) return nullptr;
+  const std::int64_t version = (*imports)[at].version;
+  return ir::find_op(op.domain, op.type,
+                     static_cast<int>(std::min<std::int64_t>(version, 1 << 20)));
 }
 
 Number Numbering::intern(const std::string& key) {

@@ -23,7 +23,7 @@ using Number = std::uint32_t;
 struct Side {
   const ir::Model* model = nullptr;
   const ir::Graph* graph = nullptr;
-  const std::vector<ir::OpsetImport>* imports = nullptr;
+  const ir::OpsetImports* imports = nullptr;
 
   std::vector<ir::NodeId> nodes;      // in topological order, no Constants
   std::vector<Number> node_numbers;   // of `nodes`

@@ -15,7 +15,7 @@ ModelResult parse_model(std::string_view text, std::string_view file,
   auto model = std::make_unique<ir::Model>();
   model->path = std::string(file);
   ModelAst ast;
-  Parser parser(text, file, *model);
+  Parser parser(text, file, *model, options.deadline);
   if (!parser.model(ast)) return std::move(parser.error());
   Builder builder(*model, options, parser.lexer(), parser.lexer());
   if (!builder.build(ast, false)) return std::move(builder.error());

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/deadline.h"
 #include "core/base/diagnostic.h"
 #include "core/base/result.h"
 #include "core/ir/model.h"
@@ -33,6 +34,8 @@ struct ParseOptions {
   bool check_ops = false;
   // Takes what would be refused, the first of each op, and the model is read.
   std::vector<Diagnostic>* warnings = nullptr;
+  // When it has to be over; else it is a Diagnostic of kind kLimit.
+  Deadline deadline = {};
 };
 
 // A model, in full or in the short form. `file` is for diagnostics alone. The

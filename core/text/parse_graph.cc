@@ -34,7 +34,7 @@ bool Parser::values(std::vector<ValueAst>& out, char open, char close,
   if (!expect(open, "before a list of values")) return false;
   if (accept(close)) return true;
   do {
-    if (!value(out.emplace_back(), data)) return false;
+    if (!in_time() || !value(out.emplace_back(), data)) return false;
   } while (accept(','));
   return expect(close, "after a list of values");
 }
@@ -68,7 +68,7 @@ bool Parser::value(ValueAst& out, bool data) {
 bool Parser::node_list(std::vector<NodeAst>& out) {
   if (!expect('{', "before a list of nodes")) return false;
   while (!accept('}')) {
-    if (!node(out.emplace_back())) return false;
+    if (!in_time() || !node(out.emplace_back())) return false;
   }
   return true;
 }

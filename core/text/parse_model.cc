@@ -24,6 +24,13 @@ std::string describe(const Token& token) {
 
 }  // namespace
 
+bool Parser::in_time() {
+  if (!deadline_.is_over()) return true;
+  error_ = deadline_.passed(lexer_.place(lexer_.peek().at),
+                            "the model was being read");
+  return false;
+}
+
 bool Parser::fail_at(std::size_t at, std::string what, std::string expected,
                      std::string found, std::string hint) {
   error_.what = std::move(what);
@@ -177,7 +184,7 @@ bool Parser::header_entry(const Token& key, HeaderAst& out) {
   return fail(key, "a key of the model", suggestion(key.text, kModelKeys));
 }
 
-bool Parser::opsets(std::vector<ir::OpsetImport>& out) {
+bool Parser::opsets(ir::OpsetImports& out) {
   if (!expect('[', "before the list of opsets")) return false;
   if (accept(']')) return true;
   std::unordered_set<std::string_view> seen;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/deadline.h"
 #include "core/base/diagnostic.h"
 #include "core/text/ast.h"
 #include "core/text/lexer.h"
@@ -22,8 +23,9 @@ constexpr int kMaxNesting = 64;
 
 class Parser {
  public:
-  Parser(std::string_view text, std::string_view file, ir::Model& model)
-      : lexer_(text, file), model_(model) {}
+  Parser(std::string_view text, std::string_view file, ir::Model& model,
+         const Deadline& deadline = {})
+      : lexer_(text, file), model_(model), deadline_(deadline) {}
 
   bool model(ModelAst& out);
   // A node list alone, without braces, up to the end of the text.
@@ -61,6 +63,7 @@ class Parser {
     std::vector<std::vector<std::byte>> types;
   };
 
+  bool in_time();
   bool fail(const Token& token, std::string expected, std::string hint = {});
   bool fail_at(std::size_t at, std::string what, std::string expected = {},
                std::string found = {}, std::string hint = {});
@@ -79,7 +82,7 @@ class Parser {
   // --- model (parse_model.cc) ---
   bool header(HeaderAst& out);
   bool header_entry(const Token& key, HeaderAst& out);
-  bool opsets(std::vector<ir::OpsetImport>& out);
+  bool opsets(ir::OpsetImports& out);
   bool metadata(std::vector<std::byte>& out);
   bool function(FunctionAst& out);
   bool function_header(FunctionAst& out);
@@ -129,6 +132,7 @@ class Parser {
 
   Lexer lexer_;
   ir::Model& model_;
+  const Deadline deadline_;
   Diagnostic error_;
   int depth_ = 0;
 };

@@ -38,7 +38,7 @@ std::string Printer::one_line(const ir::Graph& graph,
   return std::move(out_);
 }
 
-void Printer::imports(const std::vector<ir::OpsetImport>& list) {
+void Printer::imports(const ir::OpsetImports& list) {
   out_ += "opset_import: [";
   for (std::size_t i = 0; i < list.size(); ++i) {
     out_ += (i == 0 ? "" : ", ") + quoted_text(list[i].domain) + " : " +

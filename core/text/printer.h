@@ -31,7 +31,7 @@ class Printer {
 
  private:
   void header();
-  void imports(const std::vector<ir::OpsetImport>& list);
+  void imports(const ir::OpsetImports& list);
   void source_fields();
   void function(const ir::Function& f);
   void body(const ir::Graph& graph);

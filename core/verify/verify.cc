@@ -180,14 +180,18 @@ Status check_output_counts(const Graph& graph) {
 // Each name is defined once in a block. Values that were taken out keep theirs.
 Status check_names(const Graph& graph) {
   // The first value of each name; those of a name in several blocks, by block.
-  std::vector<ValueId> first(graph.model().names.size());
+  // A model may have many graphs, of which few have a good part of its names.
+  const bool many = graph.value_count() >= graph.model().names.size() / 8;
+  std::vector<ValueId> first(many ? graph.model().names.size() : 0);
+  std::unordered_map<std::uint32_t, ValueId> first_of_few;
   std::set<std::pair<Name, BlockId>> others;
   for (std::size_t i = 0; i < graph.value_count(); ++i) {
     const ValueId id(i);
     const ir::Value& v = graph.value(id);
     const bool used = graph.reader_count(id) > 0;
     if (!v.name || !used || !defined(graph, id)) continue;
-    ValueId& before = first[v.name.index()];
+    ValueId& before =
+        many ? first[v.name.index()] : first_of_few[v.name.index()];
     if (!before) {
       before = id;
     } else if (graph.value(before).block == v.block ||
@@ -212,18 +216,10 @@ Status check_node(const Graph& graph, NodeId id) {
   return check_outputs(graph, id);
 }
 
-std::int64_t imported(const std::vector<ir::OpsetImport>& imports,
-                      std::string_view domain) {
-  for (const ir::OpsetImport& import : imports) {
-    if (import.domain == domain) return import.version;
-  }
-  return 0;
-}
-
 using Functions = std::unordered_map<std::uint32_t, const ir::Function*>;
 
 // Domains and calls of one body.
-Status check_ops(const Graph& graph, const std::vector<ir::OpsetImport>& imports,
+Status check_ops(const Graph& graph, const ir::OpsetImports& imports,
                  const Functions& functions) {
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const NodeId id(i);
@@ -232,7 +228,7 @@ Status check_ops(const Graph& graph, const std::vector<ir::OpsetImport>& imports
     const ir::Op& op = graph.op(id);
     const auto function = functions.find(node.op.index());
     if (function == functions.end()) {
-      if (imported(imports, op.domain) != 0) continue;
+      if (imports.version(op.domain) != 0) continue;
       return broken("the domain '" + std::string(op.domain) +
                         "' is not imported",
                     graph.describe(id));

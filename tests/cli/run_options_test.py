@@ -286,7 +286,8 @@ class Options(runs.RunTest):
             f"g (float[2] x0) => (float[2] x10) {{ {body} }}"))
         self.run_ok("run", "grow.lua", "long.onnx", "-o", "out.onnx")
         self.run_bad(5, "run", "grow.lua", "long.onnx", "--limit-memory", "8",
-                     says=["grow.lua", "more nodes", "the last 4000 by"])
+                     says=["grow.lua", "at most 8 MiB", "made the engine keep",
+                           "--limit-memory"])
 
     def test_quiet_and_verbose(self):
         words = ["run", "cancel.lua", "never.lua", "m.onnx"]

@@ -1,0 +1,33 @@
+#include "core/base/deadline.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace ruleengine {
+namespace {
+
+// Beyond this no clock gets.
+constexpr double kNever = 1e9;
+
+}  // namespace
+
+Deadline::Deadline(double seconds, Clock::time_point start)
+    : seconds_(seconds) {
+  if (!(seconds < kNever)) return;
+  at_ = start + std::chrono::duration_cast<Clock::duration>(
+                    std::chrono::duration<double>(std::max(seconds, 0.0)));
+}
+
+Diagnostic Deadline::passed(std::string where, std::string found) const {
+  char most[32];
+  std::snprintf(most, sizeof(most), "at most %g s", seconds_);
+  return {.kind = ErrorKind::kLimit,
+          .what = "the run took too long",
+          .where = std::move(where),
+          .expected = most,
+          .found = std::move(found),
+          .hint = "--limit-time allows more"};
+}
+
+}  // namespace ruleengine

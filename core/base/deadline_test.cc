@@ -1,0 +1,42 @@
+#include "core/base/deadline.h"
+
+#include <doctest/doctest.h>
+
+#include <limits>
+
+namespace ruleengine {
+namespace {
+
+TEST_CASE("a deadline is over from its time on") {
+  const auto now = Deadline::Clock::now();
+  CHECK(!Deadline().is_over());
+  CHECK(!Deadline(1e300).is_over());
+  CHECK(!Deadline(std::numeric_limits<double>::infinity()).is_over());
+  CHECK(!Deadline(3600).is_over());
+  CHECK(Deadline(0).is_over());
+  CHECK(Deadline(1, now - std::chrono::seconds(2)).is_over());
+  CHECK(Deadline(1, now - std::chrono::seconds(2)).seconds_left() == 0);
+  CHECK(Deadline(3600).seconds_left() > 3500);
+}
+
+TEST_CASE("the earlier of two") {
+  const Deadline soon(10), late(100), never;
+  CHECK(soon.or_before(late).at() == soon.at());
+  CHECK(late.or_before(soon).at() == soon.at());
+  CHECK(soon.or_before(never).at() == soon.at());
+  CHECK(never.or_before(soon).at() == soon.at());
+}
+
+TEST_CASE("what a deadline says when it is over") {
+  const Deadline over(0.25, Deadline::Clock::now() - std::chrono::seconds(1));
+  const Status status = over.check();
+  REQUIRE(!status.ok());
+  CHECK(status.error().kind == ErrorKind::kLimit);
+  CHECK(status.error().expected == "at most 0.25 s");
+  CHECK(status.error().hint == "--limit-time allows more");
+  CHECK(Deadline(3600).check().ok());
+  CHECK(over.passed("a.lua", "nobody at work").where == "a.lua");
+}
+
+}  // namespace
+}  // namespace ruleengine

@@ -1,0 +1,40 @@
+// KnownOps: the ops of one Model as a Program knows them, and where to begin at
+// each. A model may have many functions, so that machines over its graphs share
+// one. Not thread-safe.
+#ifndef RULEENGINE_CORE_MATCH_KNOWN_OPS_H_
+#define RULEENGINE_CORE_MATCH_KNOWN_OPS_H_
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/ir/op.h"
+#include "core/match/program.h"
+
+namespace ruleengine::match {
+
+class KnownOps {
+ public:
+  explicit KnownOps(const Program& program);
+
+  // The program's number of each op, by OpId; kNone for what no rule names.
+  const std::vector<std::uint32_t>& ops() const { return ops_; }
+  // Those that were interned since.
+  void learn(const ir::OpTable& table);
+  // Starts of the program at one of its ops, by output.
+  const std::vector<std::uint32_t>& starts(std::uint32_t op) const {
+    return starts_[op];
+  }
+
+ private:
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t>
+      names_;
+  std::vector<std::uint32_t> ops_;
+  std::vector<std::vector<std::uint32_t>> starts_;
+};
+
+}  // namespace ruleengine::match
+
+#endif  // RULEENGINE_CORE_MATCH_KNOWN_OPS_H_

@@ -1,0 +1,104 @@
+"""A model costs what its file costs: four times as much of anything that a file
+can repeat takes no more than eight times as long, and memory in proportion to
+the bytes. Measures time of the processor, so it runs alone."""
+
+import unittest
+
+from support import make, program, repeats, usage
+
+SMALL, LARGE = 4000, 16000
+# Below this, the noise of starting decides.
+LEAST = 0.06
+# Bytes of memory for each byte of a file, and MiB for a program that does
+# nothing. Two bytes can be a dimension, a packed integer one.
+PER_BYTE, ALWAYS = 250, 50
+
+VERBS = {
+    "run": ["run", "cancel.lua", "m.onnx", "-o", "out.onnx"],
+    "report": ["report", "m.onnx"],
+    "code": ["code", "m.onnx"],
+    "print": ["print", "m.onnx"],
+    "text": ["print", "m.onnxtxt"],
+}
+# What else goes over functions, imports and ops.
+FUNCTIONS = {
+    "packs": ["run", *(f"{program.ROOT}/rules/{pack}.lua"
+                       for pack in ("canonical", "attention", "linear")),
+              "m.onnx", "-o", "out.onnx"],
+    "ort": ["run", "cancel.lua", "m.onnx", "-o", "out.onnx", "--target", "ort"],
+    "raised": ["run", "cancel.lua", "m.onnx", "-o", "out.onnx", "--opset",
+               "21"],
+    "match": ["match", "cancel.lua", "m.onnx"],
+    "coverage": ["coverage", "m.onnx"],
+}
+
+
+class Loading(program.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.write("cancel.lua", make.CANCEL)
+        self.write("w.bin", bytes(4000))
+
+    def used(self, name, words, count):
+        data = repeats.MODELS[name](count)
+        self.write("m.onnx", data)
+        used = usage.run(*words, cwd=self.folder, cpu=20)
+        self.assertEqual(used.code, 3 if name in repeats.REFUSED else 0,
+                         used.err[-1000:])
+        return used, len(data)
+
+    def check(self, name, words):
+        small, _ = self.used(name, words, SMALL)
+        large, size = self.used(name, words, LARGE)
+        if large.seconds > 8 * max(small.seconds, LEAST):
+            # Once more: a machine may have had a bad moment.
+            small, _ = self.used(name, words, SMALL)
+            large, size = self.used(name, words, LARGE)
+        self.assertLess(large.seconds, 8 * max(small.seconds, LEAST))
+        most = ALWAYS + PER_BYTE * size / 2**20
+        self.assertLess(large.mebibytes, most)
+
+    def test_what_a_file_repeats(self):
+        for name in repeats.MODELS:
+            for verb in ("run", "report", "code"):
+                with self.subTest(name, verb=verb):
+                    self.check(name, VERBS[verb])
+
+    def test_functions_everywhere(self):
+        for name in repeats.MODELS:
+            if "function" not in name and "import" not in name:
+                continue
+            for verb, words in FUNCTIONS.items():
+                with self.subTest(name, verb=verb):
+                    self.check(name, words)
+
+    def test_as_text(self):
+        """What `print` gives, read again."""
+        for name in repeats.MODELS:
+            if name in repeats.REFUSED:
+                continue
+            used = []
+            for count in (SMALL // 4, LARGE // 4):
+                self.write("m.onnx", repeats.MODELS[name](count))
+                done = usage.run(*VERBS["print"], "--weights", cwd=self.folder)
+                self.write("m.onnxtxt", program.run(
+                    *VERBS["print"], "--weights", cwd=self.folder).out)
+                used.append((done, usage.run(*VERBS["text"], cwd=self.folder,
+                                             cpu=20)))
+            with self.subTest(name):
+                for small, large in zip(*used):
+                    self.assertLess(large.seconds,
+                                    8 * max(small.seconds, LEAST))
+
+    def test_a_hundred_thousand(self):
+        """Some sizes that somebody took for an attack."""
+        for name, count in {"imports": 300_000, "imports_of_a_function":
+                            300_000, "functions": 100_000,
+                            "overloads": 100_000}.items():
+            with self.subTest(name):
+                used, _ = self.used(name, VERBS["print"], count)
+                self.assertLess(used.seconds, 15)
+
+
+if __name__ == "__main__":
+    unittest.main()
