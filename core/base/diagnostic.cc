@@ -39,7 +39,10 @@ std::string printable(std::string_view text, std::size_t limit) {
 
 std::string shortened(std::string_view text, std::size_t limit) {
   if (text.size() <= limit) return std::string(text);
-  while (limit > 0 && (byte_at(text, limit) & 0xc0) == 0x80) --limit;
+  const auto continues = [&](std::size_t i) {
+    return (static_cast<unsigned char>(text[i]) & 0xc0) == 0x80;
+  };
+  while (limit > 0 && continues(limit)) --limit;
   return std::string(text.substr(0, limit)) + "...";
 }
 
