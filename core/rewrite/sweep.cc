@@ -212,12 +212,11 @@ Status Sweep::look(NodeId root) {
 Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   const std::uint32_t rule = rule_of(match);
   const match::Match* const its = &match;
-  auto loss = loses_integers(graph_, integers_in(run_, {&its, 1}),
-                             match.consumed);
-  auto filtered =
-      loss ? Result<Rule::Filtered>(std::move(*loss))
-           : state_.rules[rule]->filter(match, graph_, *run_.facts,
-                                        standing_->warnings);
+  auto loss =
+      loses_integers(graph_, integers_in(run_, {&its, 1}), match.consumed);
+  auto filtered = loss ? Result<Rule::Filtered>(std::move(*loss))
+                       : state_.rules[rule]->filter(match, graph_, *run_.facts,
+                                                    standing_->warnings);
   if (!filtered) return filtered.error();
   auto* rejection = std::get_if<Rejection>(&*filtered);
   // A member of a group counts when it is known that there is one.
