@@ -26,14 +26,20 @@ bool is_one_of(const ir::Op& op, const List& list) {
 constexpr auto kProducts = std::to_array<std::string_view>(
     {"Conv", "ConvTranspose", "Gemm", "MatMul"});
 // What else ONNX Runtime has for integers, or does to them as it is.
-constexpr auto kOthers = std::to_array<std::string_view>(
-    {"Add",        "ArgMax",         "AveragePool", "Concat",
-     "Expand",     "Flatten",        "Gather",      "GatherElements",
-     "LeakyRelu",  "MaxPool",        "Mul",         "Pad",
-     "ReduceMax",  "ReduceMin",      "Reshape",     "Resize",
-     "Sigmoid",    "Slice",          "Softmax",     "Split",
-     "Squeeze",    "Tile",           "Transpose",   "Unsqueeze",
-     "Where",      "GlobalAveragePool"});
+constexpr auto kOthers =
+    std::to_array<std::string_view>({"Add",         "ArgMax",
+                                     "AveragePool", "Concat",
+                                     "Expand",      "Flatten",
+                                     "Gather",      "GatherElements",
+                                     "LeakyRelu",   "MaxPool",
+                                     "Mul",         "Pad",
+                                     "ReduceMax",   "ReduceMin",
+                                     "Reshape",     "Resize",
+                                     "Sigmoid",     "Slice",
+                                     "Softmax",     "Split",
+                                     "Squeeze",     "Tile",
+                                     "Transpose",   "Unsqueeze",
+                                     "Where",       "GlobalAveragePool"});
 // What DequantizeLinear and QuantizeLinear are moved across.
 constexpr auto kViews = std::to_array<std::string_view>(
     {"Dropout", "Flatten", "Identity", "Reshape", "Slice", "Squeeze",
@@ -106,8 +112,7 @@ class Looker {
   bool may_be_float(ValueId v) const {
     const ir::Type* type = facts_.type(v);
     return type == nullptr || !type->is_tensor() ||
-           type->elem == ir::DataType::kUndefined ||
-           ir::is_float(type->elem);
+           type->elem == ir::DataType::kUndefined || ir::is_float(type->elem);
   }
 
   bool goes_to_quantizers(ValueId v) {

@@ -24,9 +24,7 @@ struct Fixture : Builder {
   ValueId weight() { return add(from, {stored(), scale}); }
   void quantize(ValueId v) { output(add(to, {v, scale})); }
   void output(ValueId v) { g.add_block_output(ir::Graph::main_block(), v); }
-  bool quantized(ValueId v) {
-    return is_quantized(g, facts, g.producer(v));
-  }
+  bool quantized(ValueId v) { return is_quantized(g, facts, g.producer(v)); }
 };
 
 TEST_CASE_FIXTURE(Fixture, "an op between the two") {

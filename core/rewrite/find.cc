@@ -147,8 +147,7 @@ class Finder {
     const auto consumed = consumed_by(matches);
     const auto context = context_of(matches, consumed);
     const auto integers = integers_in(run, matches);
-    Edit edit =
-        open_edit(run, *state_.rules[rule], matches, consumed, context);
+    Edit edit = open_edit(run, *state_.rules[rule], matches, consumed, context);
     auto rejection = state_.rules[rule]->apply(candidates, edit);
     if (!rejection) return rejection.error();
     std::vector<ir::NodeId> dead;

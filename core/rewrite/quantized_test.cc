@@ -81,7 +81,7 @@ std::string verdict(World& w, TestRule::Parts parts) {
   if (!rejection) return "";
   REQUIRE(report->rules[0].rejected.size() == 1);
   CHECK(report->rules[0].rejected[0].reason == rejection->reason);
-  CHECK(report->rules[0].rejected[0].value == "n_p");
+  CHECK(report->rules[0].rejected[0].value == "MatMul node 'n_p'");
   return rejection->reason;
 }
 

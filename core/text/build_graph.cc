@@ -144,8 +144,7 @@ bool Builder::node(const NodeAst& ast, BlockId id,
   std::span<const ir::Attribute> list;
   if (!attributes(ast, id, children, list)) return false;
   const ir::OpId op = model_.ops.intern(ast.domain, ast.type, ast.overload);
-  const ir::NodeId made =
-      graph_->add_node(op, id, ast.name, in, out, list);
+  const ir::NodeId made = graph_->add_node(op, id, ast.name, in, out, list);
   graph_->mutable_node(made).metadata =
       model_.arena.copy(std::span<const ir::Metadata>(ast.metadata));
   return true;

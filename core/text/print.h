@@ -27,7 +27,8 @@ struct PrintOptions {
 std::string print(const ir::Model& model, const PrintOptions& options = {});
 
 // With all weights, to be read again. A Diagnostic (kWrite, no place) where
-// sparse data would be left out; doc strings may be, and which rule made a node.
+// sparse data would be left out; doc strings may be, and which rule made a
+// node.
 Result<std::string> print_whole(const ir::Model& model);
 
 // "float[B,8]", "float" (a scalar), "float[]" (unknown rank); "?" for nullptr.
