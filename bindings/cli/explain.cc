@@ -38,9 +38,8 @@ bool is_input(const ir::Graph& graph, const std::string& name) {
 }
 
 void print_found(const rewrite::Found& found) {
-  show("{}: {} at {}\n", found.rule,
-             found.rejection ? "turned down" : "fires",
-             printable(found.graph->describe(found.root)));
+  show("{}: {} at {}\n", found.rule, found.rejection ? "turned down" : "fires",
+       printable(found.graph->describe(found.root)));
   if (!found.rejection) return;
   show("  reason:    {}\n", printable(found.rejection->reason));
   if (found.rejection->value.empty()) return;
@@ -85,8 +84,7 @@ Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
     any = true;
   }
   if (!any && !rule.pattern) {
-    show("{}: a `pass` has no pattern; `run -v` says what it did\n",
-               rule.name);
+    show("{}: a `pass` has no pattern; `run -v` says what it did\n", rule.name);
   }
   if (any || !rule.pattern) return {};
   const std::string miss = lua::nearest_miss(rule, model.graph, *facts, only);
