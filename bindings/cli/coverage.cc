@@ -153,8 +153,7 @@ void print_text(const std::vector<Coverage>& all) {
   put(table(rows));
   for (const Coverage& each : all) {
     for (const Left& left : each.left) {
-      show("{}: left at {}\n", printable(each.model),
-                 printable(left.node));
+      show("{}: left at {}\n", printable(each.model), printable(left.node));
       if (!left.rule.empty()) show("  nearest:   {}\n", left.rule);
       show("  reason:    {}\n", printable(left.reason));
     }

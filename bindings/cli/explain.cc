@@ -38,12 +38,11 @@ bool is_input(const ir::Graph& graph, const std::string& name) {
 }
 
 void print_found(const rewrite::Found& found) {
-  show("{}: {} at {}\n", found.rule,
-             found.rejection ? "turned down" : "fires",
-             printable(found.graph->describe(found.root)));
+  show("{}: {} at {}\n", found.rule, found.rejection ? "turned down" : "fires",
+       printable(found.graph->describe(found.root)));
   for (const auto& [text, value] : found.assumptions) {
-    fmt::print("  assumed:   {}{}\n", printable(text),
-               value.empty() ? "" : " (" + printable(value) + ")");
+    show("  assumed:   {}{}\n", printable(text),
+         value.empty() ? "" : " (" + printable(value) + ")");
   }
   if (!found.rejection) return;
   show("  reason:    {}\n", printable(found.rejection->reason));
@@ -89,8 +88,7 @@ Status explain_rule(const Rules& rules, std::size_t index, ir::Model& model,
     any = true;
   }
   if (!any && !rule.pattern) {
-    show("{}: a `pass` has no pattern; `run -v` says what it did\n",
-               rule.name);
+    show("{}: a `pass` has no pattern; `run -v` says what it did\n", rule.name);
   }
   if (any || !rule.pattern) return {};
   const std::string miss = lua::nearest_miss(rule, model.graph, *facts, only,

@@ -72,7 +72,7 @@ Status match_one(const std::string& path, Rules& rules, const Options& options,
       {"rule", "node", "nodes", "verdict"}};
   for (const auto& f : *found) rows.push_back(to_row(f));
   show("{}: {} {}\n", printable(path), found->size(),
-             found->size() == 1 ? "match" : "matches");
+       found->size() == 1 ? "match" : "matches");
   if (!found->empty()) put(table(rows));
   const auto facts = engine_options(options).facts((*model)->graph);
   for (std::size_t i = 0; i < rules.pointers.size(); ++i) {

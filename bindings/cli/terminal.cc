@@ -120,8 +120,7 @@ std::string text_of(const nlohmann::ordered_json& json) {
 }
 
 std::string exact(std::string_view name) {
-  return is_utf8(name) ? std::string(name)
-                       : printable(name, std::string::npos);
+  return is_utf8(name) ? std::string(name) : printable(name, std::string::npos);
 }
 
 Progress::Progress(const std::string& label, bool enabled)

@@ -24,8 +24,8 @@ namespace ruleengine::cli {
 // Prints the diagnostic and returns its exit code.
 int fail(const Diagnostic& error);
 void warn(const std::string& message);
-void say(const std::string& lines);   // to stderr
-void put(std::string_view lines);     // to stdout; ends with a newline
+void say(const std::string& lines);  // to stderr
+void put(std::string_view lines);    // to stdout; ends with a newline
 template <typename... Args>
 void show(fmt::format_string<Args...> form, Args&&... args) {
   put(fmt::format(form, std::forward<Args>(args)...));

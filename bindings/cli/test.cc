@@ -22,10 +22,10 @@ void print_results(const std::vector<lua::ExampleResult>& results,
   for (const lua::ExampleResult& r : results) {
     if (r.verdict == lua::Verdict::kOk && options.quiet) continue;
     show("{:8} {}: {}\n", lua::verdict_name(r.verdict), r.rule,
-               printable(r.title));
+         printable(r.title));
     if (r.verdict != lua::Verdict::kOk) {
       show("         line {}: {}\n{}", r.line, printable(r.detail, 2000),
-                 indented(r.notes, 11));
+           indented(r.notes, 11));
     }
   }
 }

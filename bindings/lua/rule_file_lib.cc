@@ -80,12 +80,12 @@ FoundLib find_lib(lua_State* state, const std::string& name,
     if (error) continue;
     // A rule of somebody else's must not read what lies elsewhere.
     if (real.parent_path() != folder && !is_shipped(folder)) {
-      Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                            .what = "lib '" + name +
-                                    "' lies behind a symbolic link",
-                            .expected = "a file in " + folder.string(),
-                            .found = real.string(),
-                            .hint = "put the file itself there"});
+      Sandbox::fail(state,
+                    {.kind = ErrorKind::kRule,
+                     .what = "lib '" + name + "' lies behind a symbolic link",
+                     .expected = "a file in " + folder.string(),
+                     .found = real.string(),
+                     .hint = "put the file itself there"});
     }
     Result<std::optional<std::string>> text =
         Loader::read_file(real, kMaxSource);

@@ -31,8 +31,8 @@ bool is_free(const std::string& path) {
 // The regular file of that size at `path`, held; none where there is another.
 Descriptor open_held(const std::string& path, std::uint64_t size,
                      const ExternalFiles* external) {
-  Descriptor file(::open(path.c_str(),
-                         O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  Descriptor file(
+      ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat info;
   if (!file.valid() || ::fstat(file.get(), &info) != 0) return {};
   const bool fits = S_ISREG(info.st_mode) && info.st_nlink == 1 &&
@@ -196,8 +196,7 @@ Result<bool> DataFiles::copy_originals(ExternalFiles& external) {
 Result<bool> DataFiles::take_names() {
   for (DataFile& file : files_) {
     if (file.written == nullptr) continue;
-    file.doomed =
-        Doomed::data(file.path, file.written->descriptor(), result_);
+    file.doomed = Doomed::data(file.path, file.written->descriptor(), result_);
     Result<bool> taken = file.written->take(file.path);
     file.taken = taken && *taken;
     if (file.taken) continue;

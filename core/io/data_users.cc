@@ -85,8 +85,8 @@ Opened open_to_read(const std::string& path) {
   if (!out.file.valid() || ::fstat(out.file.get(), &info) != 0) {
     out.error = errno;
   } else if (S_ISREG(info.st_mode)) {
-    auto mapping = Mapping::map(out.file.get(),
-                                static_cast<std::uint64_t>(info.st_size));
+    auto mapping =
+        Mapping::map(out.file.get(), static_cast<std::uint64_t>(info.st_size));
     if (mapping) out.mapping = std::move(*mapping);
   }
   return out;

@@ -85,8 +85,8 @@ Status OutputFile::open() {
   const bool bad = path_.empty() || path_.back() == '/' ||
                    path_.find('\0') != std::string::npos;
   if (bad) return fail(EINVAL);
-  file_ = Descriptor(::open(folder_of(path_).c_str(),
-                            O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
+  file_ = Descriptor(
+      ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
   // Without /proc there is no way to name it later.
   if (file_.valid() && ::access("/proc/self/fd", X_OK) == 0) {
     (void)hold(file_.get());
@@ -97,6 +97,7 @@ Status OutputFile::open() {
 
 bool OutputFile::open_temporary() {
   for (;;) {
+    const SignalHold until_doomed;
     temporary_ = temporary_name(result_);
     file_ = Descriptor(::open(temporary_.c_str(),
                               O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666));
@@ -252,11 +253,12 @@ Status OutputFile::give_temporary_name() {
   if (!temporary_.empty()) return {};
   const std::string link = "/proc/self/fd/" + std::to_string(file_.get());
   for (;;) {
+    const SignalHold until_doomed;
     const std::string name = temporary_name(result_);
-    doomed_ = Doomed::temporary(name);
     if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(),
                  AT_SYMLINK_FOLLOW) == 0) {
       temporary_ = name;
+      doomed_ = Doomed::temporary(name);
       return {};
     }
     if (errno != EEXIST) return fail(errno);
@@ -277,6 +279,7 @@ int OutputFile::move_to_free(const std::string& path) {
   }
   if (errno != EINVAL && errno != ENOSYS) return errno;
   // An empty file of ours takes the name where a rename cannot ask.
+  const SignalHold until_replaced;
   const Descriptor empty(
       ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666));
   if (!empty.valid()) return errno;

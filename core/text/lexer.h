@@ -40,8 +40,8 @@ struct Token {
 bool is_identifier(std::string_view text);
 // "inf", "infinity" or "nan" in any case.
 bool is_float_word(std::string_view text);
-// The string without quotes and escapes (\xNN is a byte; else a backslash stands
-// for the character after it).
+// The string without quotes and escapes (\xNN is a byte; else a backslash
+// stands for the character after it).
 std::string unquoted(std::string_view token);
 
 class Lexer {

@@ -176,6 +176,7 @@ class Ended(Killed):
     """By a signal that can be caught: nothing is left but the result."""
 
     SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    EVERY = 2
 
     def end(self, run):
         number = self.SIGNALS[run.calls % len(self.SIGNALS)]
@@ -242,7 +243,7 @@ NO_LOCKS = {tracer.FLOCK: tracer.ENOLCK}
 
 class KilledWithoutTemporaryFiles(Killed):
     REFUSED = {**NO_TMPFILE, **NO_EXCHANGE}
-    EVERY = 2
+    EVERY = 3
 
 
 class EndedWithoutTemporaryFiles(Ended):
@@ -253,24 +254,24 @@ class EndedWithoutTemporaryFiles(Ended):
 class KilledWithoutLocks(Killed):
     REFUSED = NO_LOCKS
     LEAVES_DATA = True
-    EVERY = 2
+    EVERY = 5
 
 
 class TogetherWithoutTemporaryFiles(Together):
     REFUSED = NO_TMPFILE
-    EVERY = 3
+    EVERY = 5
 
 
 class TogetherWithoutExchange(Together):
     REFUSED = NO_EXCHANGE
     LEAVES_DATA = True  # of a result that comes between looking and renaming
-    EVERY = 3
+    EVERY = 5
 
 
 class TogetherWithoutLocks(Together):
     REFUSED = NO_LOCKS
     LEAVES_DATA = True
-    EVERY = 3
+    EVERY = 5
 
 
 class Names(WholeTest):
