@@ -20,9 +20,23 @@ class TwinFinder {
   explicit TwinFinder(EditState& state)
       : state_(state), graph_(state.graph), first_(graph_.value_count()) {}
 
+  // A walk over what reads the same values, which is little, says whether there
+  // are twins at all; then all nodes are looked at, since those below twins
+  // share nothing yet.
   std::vector<Twin> find(std::span<const NodeId> order) {
+    walk(order, true);
+    if (twins_.empty()) return {};
+    twins_.clear();
+    of_hash_.clear();
+    first_.assign(first_.size(), ValueId());
+    walk(order, false);
+    return std::move(twins_);
+  }
+
+ private:
+  void walk(std::span<const NodeId> order, bool sharing) {
     for (const NodeId node : order) {
-      if (!may_have_twin(node)) continue;
+      if (!may_have_twin(node, sharing)) continue;
       std::vector<NodeId>& alike = of_hash_[hash(node)];
       const auto first = std::ranges::find_if(
           alike, [&](NodeId other) { return computes(other, node); });
@@ -36,29 +50,28 @@ class TwinFinder {
         if (v) first_[v.index()] = graph_.output(*first, i);
       }
     }
-    return std::move(twins_);
   }
 
- private:
   ValueId first(ValueId v) const {
     return v && first_[v.index()] ? first_[v.index()] : v;
   }
 
-  // Cheap, and true of few: whatever it reads has another reader, or comes of
-  // a twin; but for small constants, of which there may be several.
-  bool may_have_twin(NodeId node) const {
-    bool shares = false;
+  // It reads something that is no small constant, of which there may be
+  // several; with `sharing`, nothing that has no other reader.
+  bool may_have_twin(NodeId node, bool sharing) const {
+    bool reads = false;
     inputs_.clear();
     for (const ir::Operand& in : graph_.inputs(node)) {
       inputs_.push_back(in.value);
       if (!in.value) continue;
-      const bool is_shared = graph_.value(in.value).use_count >= 2 ||
-                             static_cast<bool>(first_[in.value.index()]);
-      if (!is_shared && !is_compared(written(state_, in.value))) return false;
-      shares |= is_shared;
+      const bool is_shared = graph_.value(in.value).use_count >= 2 || !sharing;
+      if (is_shared && reads) continue;
+      if (is_compared(written(state_, in.value))) continue;
+      if (!is_shared) return false;
+      reads = true;
     }
     const ir::Op& op = graph_.op(node);
-    return shares && is_shareable(state_, op.domain, op.type, inputs_);
+    return reads && is_shareable(state_, op.domain, op.type, inputs_);
   }
 
   std::size_t hash(NodeId node) const {
