@@ -92,9 +92,48 @@ TEST_CASE("each broken invariant has its own message") {
   SUBCASE("an initializer that is listed twice") {
     const ir::Tensor tensor;
     c.g.add_initializer(c.add("w"), &tensor);
+    CHECK(problem(c.model) == "");
     auto& list = c.g.mutable_block(ir::Graph::main_block()).initializers;
     list.push_back(list[0]);
     CHECK(problem(c.model).find("listed twice") != std::string::npos);
+  }
+}
+
+TEST_CASE("what is absent, unread or gone breaks nothing") {
+  Chain c;
+  const auto main = ir::Graph::main_block();
+  SUBCASE("inputs and outputs that are left out") {
+    const ir::ValueId in[] = {ir::ValueId(), c.x};
+    const ir::ValueId out[] = {ir::ValueId(), c.add("z")};
+    c.g.add_node(c.model.ops.intern("", "Op"), main, "", in, out, {});
+    CHECK(problem(c.model) == "");
+  }
+  SUBCASE("a value that nobody reads may have any name") {
+    c.node("Abs", c.x, c.add("a"));
+    CHECK(problem(c.model) == "");
+  }
+  SUBCASE("a node that was taken out, of a domain that is not imported") {
+    const ir::ValueId z = c.add("z");
+    const ir::NodeId gone = c.g.add_node(c.model.ops.intern("gone", "Op"), main,
+                                         "", {&c.a, 1}, {&z, 1}, {});
+    CHECK(problem(c.model).find("is not imported") != std::string::npos);
+    c.g.remove_node(gone);
+    CHECK(problem(c.model) == "");
+    // Ranks of nodes that are there are held together alone.
+    c.g.mutable_node(c.relu).rank = c.g.mutable_node(c.neg).rank = 1;
+    CHECK(problem(c.model) == "");
+  }
+  SUBCASE("an output of no node") {
+    const ir::ValueId z = c.add("z");
+    c.g.mutable_value(z).kind = ir::ValueKind::kNodeOutput;
+    CHECK(problem(c.model) == "");
+    c.g.set_block_output(main, 0, z);
+    CHECK(problem(c.model).find("nothing defines") != std::string::npos);
+  }
+  SUBCASE("the first value is counted too") {
+    c.g.mutable_value(c.x).block_output_count = 1;
+    CHECK(problem(c.model).find("how often it is an output") !=
+          std::string::npos);
   }
 }
 
@@ -161,6 +200,10 @@ TEST_CASE("calls and functions") {
           m.functions[0]->removed = true;
           m.functions[0]->body.remove_node(NodeId(0u));
         }) == "");
+  CHECK(broken([](ir::Model& m, ir::Graph&) {
+          m.functions[0]->removed = true;
+          m.functions[0]->inputs.clear();
+        }) == "");
   // Without the function the call is an op of a domain like any other.
   CHECK(broken([](ir::Model& m, ir::Graph&) {
           m.functions[0]->removed = true;
@@ -207,6 +250,13 @@ TEST_CASE("uses are linked both ways") {
         }).starts_with("an output does not know its producer"));
 }
 
+TEST_CASE("a body goes with its owner") {
+  CHECK(broken([](ir::Model&, ir::Graph& g) {
+          g.set_block_output(ir::Graph::main_block(), 0, g.output(NodeId(0u)));
+          for (unsigned node : {1, 2, 3}) g.remove_node(NodeId(node));
+        }) == "");
+}
+
 TEST_CASE("what is read is there") {
   for (const bool removed : {true, false}) {
     CHECK(broken([&](ir::Model&, ir::Graph& g) {
@@ -221,12 +271,14 @@ TEST_CASE("what is read is there") {
 }
 
 TEST_CASE("a body ranks before its owner, whoever reads it") {
-  CHECK(broken([](ir::Model&, ir::Graph& g) {
-          g.mutable_node(NodeId(3u)).rank = 1;
-        }) == "a node of a body ranks behind the body's owner");
-  CHECK(broken([](ir::Model&, ir::Graph& g) {
-          g.mutable_node(NodeId(3u)).rank = 1;
-          g.mutable_node(NodeId(1u)).rank = 1;
+  const auto raise = [](ir::Graph& g, unsigned node) {
+    g.mutable_node(NodeId(node)).rank = g.node(NodeId(1u)).rank + 1;
+  };
+  CHECK(broken([&](ir::Model&, ir::Graph& g) { raise(g, 3); }) ==
+        "a node of a body ranks behind the body's owner");
+  CHECK(broken([&](ir::Model&, ir::Graph& g) {
+          raise(g, 3);
+          raise(g, 1);
         }) == "");
 }
 

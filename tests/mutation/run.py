@@ -19,7 +19,7 @@ import queue
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from mutation import tree as trees, units  # noqa: E402
+from mutation import build, sample as samples, units  # noqa: E402
 
 LEVELS = ("own", "unit", "examples", "python")
 
@@ -27,16 +27,16 @@ LEVELS = ("own", "unit", "examples", "python")
 class Hunt:
     """Runs against each mutant what reaches it, cheapest first."""
 
-    def __init__(self, tree, budget):
-        self.tests = units.Tests(tree)
+    def __init__(self, sample, budget):
+        self.tests = units.Tests(sample.folder)
         self.units = self.tests.load()
-        self.mutants = tree.mutants()
+        self.mutants = sample.mutants()
         self.budget = budget  # CPU seconds of examples, and of Python tests
         self.servers = queue.Queue()
 
     def plan(self, number):
         """[(level, units of one process)] of all that reach a mutant."""
-        layer = trees.layer_of(self.mutants[number].path)
+        layer = samples.layer_of(self.mutants[number].path)
         groups = collections.defaultdict(list)
         for unit in self.units:
             if number in unit.reached:
@@ -111,8 +111,8 @@ class Hunt:
 
 
 class Results:
-    def __init__(self, tree):
-        self.file = tree.folder / "results.json"
+    def __init__(self, folder):
+        self.file = folder / "results.json"
         self.of = json.loads(self.file.read_text()) \
             if self.file.exists() else {}
 
@@ -124,7 +124,7 @@ class Results:
 def equivalents():
     """{key: reason} of tests/mutation/equivalents.txt: a key, then '-- why'."""
     found, key = {}, None
-    for line in (trees.HERE / "equivalents.txt").read_text().splitlines():
+    for line in (samples.HERE / "equivalents.txt").read_text().splitlines():
         if line.startswith("  -- "):
             found[key] = line[5:]
         elif line and not line.startswith("#"):
@@ -132,12 +132,12 @@ def equivalents():
     return found
 
 
-def kill(tree, options):
-    results = Results(tree)
-    hunt = Hunt(tree, options.budget)
+def kill(sample, options):
+    results = Results(sample.folder)
+    hunt = Hunt(sample, options.budget)
     numbers = [n for n, point in sorted(hunt.mutants.items())
                if not options.layers
-               or trees.layer_of(point.path) in options.layers]
+               or samples.layer_of(point.path) in options.layers]
     if not options.again:
         numbers = [n for n in numbers if
                    results.of.get(str(n), {}).get("outcome") != "killed"]
@@ -150,8 +150,9 @@ def kill(tree, options):
     hunt.all(numbers, options.jobs, done)
 
 
-def report(tree, _):
-    results, same, mutants = Results(tree).of, equivalents(), tree.mutants()
+def report(sample, _):
+    results, same = Results(sample.folder).of, equivalents()
+    mutants = sample.mutants()
     rows = collections.defaultdict(collections.Counter)
     survivors = []
     for number, point in sorted(mutants.items()):
@@ -161,9 +162,9 @@ def report(tree, _):
             what = "equivalent"
         elif result["outcome"] != "killed":
             survivors.append((number, what, point))
-        rows[trees.layer_of(point.path)][what] += 1
-    print(f"Seed {tree.sample['seed']}, drawn at {tree.sample['commit']}; "
-          f"{len(tree.sample['dropped'])} more did not compile.\n")
+        rows[samples.layer_of(point.path)][what] += 1
+    print(f"Seed {sample.data['seed']}, drawn at {sample.data['commit']}; "
+          f"{len(sample.data['dropped'])} more did not compile.\n")
     columns = LEVELS + ("equivalent", "survived", "unreached")
     print("| layer | mutants |", " | ".join(columns), "| killed |")
     print("|---" * (len(columns) + 3) + "|")
@@ -182,7 +183,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("verb", choices=["start", "build", "record", "kill",
                                          "report"])
-    parser.add_argument("--folder", default=trees.ROOT / "build-mutants")
+    parser.add_argument("--folder", default=samples.ROOT / "build-mutants")
     parser.add_argument("--size", type=int, default=520)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--files", type=int, default=0,
@@ -199,15 +200,15 @@ def main():
     parser.add_argument("--again", action="store_true",
                         help="also what is known to be killed")
     options = parser.parse_args()
-    tree = trees.Tree(options.folder)
+    sample = samples.Sample(options.folder)
     if options.verb == "start":
-        tree.start(options.size, options.seed, options.files)
+        sample.start(options.size, options.seed, options.files)
     elif options.verb == "build":
-        tree.build(options.jobs)
+        build.build(sample, options.jobs)
     elif options.verb == "record":
-        units.Tests(tree).record(options.kinds, options.modules)
+        units.Tests(sample.folder).record(options.kinds, options.modules)
     else:
-        {"kill": kill, "report": report}[options.verb](tree, options)
+        {"kill": kill, "report": report}[options.verb](sample, options)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from mutation import points, tree
+from mutation import build, points
 
 SOURCE = rb"""#include <algorithm>
 #include <string>
@@ -59,7 +59,7 @@ class Schemata(unittest.TestCase):
         path = self.folder / "a.cc"
         path.write_bytes(text + SOURCE[len(CODE):])
         return subprocess.run(
-            ["g++", "-std=c++20", "-w", "-include", tree.HERE / "switch.h",
+            ["g++", "-std=c++20", "-w", "-include", build.HERE / "switch.h",
              path, "-o", self.folder / "a"], capture_output=True, text=True,
             check=False).stderr
 
@@ -75,7 +75,8 @@ class Schemata(unittest.TestCase):
         text, spans = points.write(CODE, numbered)
         self.assertEqual({number for _, _, number in spans}, set(numbered))
         self.assertEqual(points.write(CODE, {}), (CODE, []))
-        bad = self.culprits(text, spans, self.compiled(text))
+        bad = build.culprits(self.compiled(text), self.folder / "a.cc", text,
+                             spans)
         self.assertEqual([numbered[n].change for n in sorted(bad)],
                          ["text + text => -"])
         for number in bad:
@@ -89,12 +90,6 @@ class Schemata(unittest.TestCase):
         self.assertEqual(self.run_with(len(found) + 1), 0)
         # It saves time alone.
         self.assertEqual(survivors, ["break; => nothing"])
-
-    def culprits(self, text, spans, said):
-        mutated = {"a.cc": (text, spans)}
-        made = tree.Tree(self.folder)
-        made.tree = made.build_folder = self.folder
-        return made.culprits("FAILED: a.o\n" + said, mutated)
 
     def run_with(self, mutant):
         try:

@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 
-from mutation import tree as trees
+from mutation.build import BUILD
+from mutation.sample import HERE, ROOT
 
 # Bytes of private memory, and of one file.
 MOST_MEMORY = 3 << 30
@@ -62,10 +63,9 @@ def reach_file():
 
 
 class Tests:
-    def __init__(self, tree):
-        self.tree = tree
-        self.build = tree.build_folder
-        self.cache = tree.folder / "reached.json"
+    def __init__(self, folder):
+        self.bin = folder / "bin"
+        self.cache = folder / "reached.json"
 
     def environment(self, mutant, reached=None):
         env = {**os.environ, "RULEENGINE_MUTANT": str(mutant)}
@@ -77,7 +77,7 @@ class Tests:
         """(whether it succeeded, CPU seconds)"""
         most_cpu, most_wall = allowance(cpu)
         process = subprocess.Popen(
-            command, cwd=self.tree.tree, stdin=subprocess.DEVNULL,
+            command, cwd=ROOT, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
             env=self.environment(mutant, reached), start_new_session=True,
             preexec_fn=lambda: limit(most_cpu))
@@ -89,12 +89,12 @@ class Tests:
     # --- What there is --------------------------------------------------------
 
     def programs(self):
-        return [name for name in (self.build / "tests.txt").read_text().split()
-                if (self.build / name).exists()]
+        return [name for name in (BUILD / "tests.txt").read_text().split()
+                if (self.bin / name).exists()]
 
     def cases(self, program):
-        done = subprocess.run([str(self.build / program), "-ltc", "-nc"],
-                              cwd=self.tree.tree, capture_output=True,
+        done = subprocess.run([str(self.bin / program), "-ltc", "-nc"],
+                              cwd=ROOT, capture_output=True,
                               text=True, check=True)
         lines = done.stdout.splitlines()
         marks = [i for i, line in enumerate(lines) if line.startswith("====")]
@@ -102,15 +102,15 @@ class Tests:
 
     def doctest(self, program, names, *more):
         quoted = ",".join(re.sub(r"[,\\*?]", "?", name) for name in names)
-        return [str(self.build / program), f"-tc={quoted}", *more]
+        return [str(self.bin / program), f"-tc={quoted}", *more]
 
     def examples(self, files):
-        return [str(self.build / "ruleengine"), "test", *files]
+        return [str(self.bin / "ruleengine"), "test", *files]
 
     def rule_files(self):
-        return sorted(str(path.relative_to(self.tree.tree))
-                      for path in self.tree.tree.glob("rules/**/*.lua")
-                      if "lib" not in path.parts)
+        return sorted(str(path.relative_to(ROOT))
+                      for path in ROOT.glob("rules/**/*.lua")
+                      if "lib" not in path.relative_to(ROOT).parts)
 
     # --- What each reaches ----------------------------------------------------
 
@@ -195,14 +195,13 @@ class PythonServer:
         self.tests = tests
 
     def __enter__(self):
-        tree, build = self.tests.tree.tree, self.tests.build
         self.process = subprocess.Popen(
-            [sys.executable, str(trees.HERE / "python_server.py"),
-             str(tree / "tests")], cwd=tree, text=True,
+            [sys.executable, str(HERE / "python_server.py"),
+             str(ROOT / "tests")], cwd=ROOT, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            env={**os.environ, "RULEENGINE": str(build / "ruleengine"),
+            env={**os.environ, "RULEENGINE": str(self.tests.bin / "ruleengine"),
                  "RULEENGINE_ASAN": "/nonexistent",
-                 "PYTHONPATH": f"{tree / 'tests'}:{trees.HERE.parent}",
+                 "PYTHONPATH": str(ROOT / "tests"),
                  "PYTHONDONTWRITEBYTECODE": "1"})
         self.names = json.loads(self.process.stdout.readline())
         return self
