@@ -122,9 +122,8 @@ void warn_of_rest(const ir::Model& model, const std::string& target,
 }
 
 // Runs these of the rules that ship, and adds what they did to the report.
-Status run_rules(ir::Model& model,
-                                const std::vector<std::string>& files,
-                                const Options& options, RunReport& report) {
+Status run_rules(ir::Model& model, const std::vector<std::string>& files,
+                 const Options& options, RunReport& report) {
   const auto folder = shipped_rules();
   if (!folder) return folder.error();
   std::vector<std::string> paths;

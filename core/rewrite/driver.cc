@@ -1,6 +1,7 @@
 #include "core/rewrite/driver.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <new>
 #include <set>
@@ -130,8 +131,9 @@ class Driver {
 
   // Beside others; alone they are what was asked for.
   bool canonical_forms_serve() const {
-    const auto serves = [](Phase p) { return p != Phase::kCanonical; };
-    return !state_.options.keep_all && has_phase(serves);
+    const auto is_canonical = [](Phase p) { return p == Phase::kCanonical; };
+    return !state_.options.keep_all && has_phase(is_canonical) &&
+           has_phase(std::not_fn(is_canonical));
   }
   template <class Condition>
   bool has_phase(Condition holds) const {

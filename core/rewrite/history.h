@@ -1,10 +1,11 @@
 // History: the edits of one Graph that were kept, in their order, each with
-// what it takes to undo it and to do it again. At the end of a run it takes back
-// what canonical rules did and nobody needed: all edits are parked (see log.h),
-// and those that are needed are done again on the graph as it was. So the
-// result is what these edits alone would have made, and all else is as in the
-// file. docs/decisions/0011 says what "needed" means. Internal to core/rewrite;
-// borrows the graph and its workspace; not thread-safe; nothing here fails.
+// what it takes to undo it and to do it again. At the end of a run it takes
+// back what canonical rules did and nobody needed: all edits are parked (see
+// log.h), and those that are needed are done again on the graph as it was. So
+// the result is what these edits alone would have made, and all else is as in
+// the file. docs/decisions/0011 says what "needed" means. Internal to
+// core/rewrite; borrows the graph and its workspace; not thread-safe; nothing
+// here fails.
 #ifndef RULEENGINE_CORE_REWRITE_HISTORY_H_
 #define RULEENGINE_CORE_REWRITE_HISTORY_H_
 
@@ -32,15 +33,15 @@ struct Deed {
   std::uint32_t rule = 0;
   bool canonical = false;
   bool kept = true;
-  ir::NodeId root;              // none of a pass
-  std::size_t log_begin = 0;    // its first step
+  ir::NodeId root;            // none of a pass
+  std::size_t log_begin = 0;  // its first step
   std::size_t first_node = 0, end_node = 0, first_value = 0, end_value = 0;
-  std::int32_t growth = 0;      // nodes that it added, less those it removed
-  Part consumed, context;       // what it matched
-  Part added, carriers;         // without, and alone, the Identities of outputs
-  Part shared;                  // what it would have built, and stood already
+  std::int32_t growth = 0;  // nodes that it added, less those it removed
+  Part consumed, context;   // what it matched
+  Part added, carriers;     // without, and alone, the Identities of outputs
+  Part shared;              // what it would have built, and stood already
   Part actions, taken, declared;
-  Part needs, turned;           // see needs.h
+  Part needs, turned;  // see needs.h
 };
 
 // What an edit took: readers from values, and slots from what they read.
@@ -94,8 +95,8 @@ class History {
   // grow, forms that make it smaller are needed for that.
   std::vector<TakenBack> settle(bool may_grow);
 
-  bool has_edits() const;   // that are kept
-  bool has_added() const;   // nodes
+  bool has_edits() const;  // that are kept
+  bool has_added() const;  // nodes
 
  private:
   friend class Needs;

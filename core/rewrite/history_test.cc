@@ -39,18 +39,17 @@ Parts skips() {
 // outer(inner(x)) => to(x), which needs both; outer alone without `inner`.
 Parts fuses(const std::string& outer, const std::string& inner,
             const std::string& to) {
-  Parts parts = unary("fuses", outer,
-                      [=](Edit& e, ValueId x) { return make(e, to, {x}); },
-                      inner);
+  Parts parts = unary(
+      "fuses", outer, [=](Edit& e, ValueId x) { return make(e, to, {x}); },
+      inner);
   parts.phase = Phase::kAttention;
   return parts;
 }
 
 // outer(x, x) => to(x): the same value twice.
 Parts fuses_twins(const std::string& outer, const std::string& to) {
-  Parts parts = unary("twins", outer, [=](Edit& e, ValueId x) {
-    return make(e, to, {x});
-  });
+  Parts parts = unary("twins", outer,
+                      [=](Edit& e, ValueId x) { return make(e, to, {x}); });
   parts.phase = Phase::kAttention;
   parts.pattern = [=] {
     pattern::Builder b;
@@ -299,8 +298,9 @@ TEST_CASE("a node that stood already is built by the first that stays") {
   REQUIRE(report.ok());
   CHECK(rewrites(*report, "Abs") == 0);
   CHECK(rewrites(*report, "Ceil") == 1);
-  CHECK(w.text() == "a = Abs(x); z = Neg(a); Sin_output = Sin(x); "
-                    "y = Sqrt(Sin_output)");
+  CHECK(w.text() ==
+        "a = Abs(x); z = Neg(a); Sin_output = Sin(x); "
+        "y = Sqrt(Sin_output)");
 }
 
 TEST_CASE("a graph is not to grow for being left as it was") {
@@ -390,8 +390,7 @@ TEST_CASE("what a pass did is kept, with what stood around it") {
       if (e.graph().node(n).removed || !e.graph().op(n).standard("Relu")) {
         continue;
       }
-      e.replace(e.graph().output(n),
-                make(e, "Sqrt", {e.graph().input(n, 0)}));
+      e.replace(e.graph().output(n), make(e, "Sqrt", {e.graph().input(n, 0)}));
       return true;
     }
     return false;
@@ -400,8 +399,9 @@ TEST_CASE("what a pass did is kept, with what stood around it") {
   const auto report = r.run(w);
   REQUIRE(report.ok());
   CHECK(rewrites(*report, "pass") == 1);
-  CHECK(w.text() == "i = Identity(x); j = Identity(i); n = Neg(i); "
-                    "z = Identity(n); y = Sqrt(j)");
+  CHECK(w.text() ==
+        "i = Identity(x); j = Identity(i); n = Neg(i); "
+        "z = Identity(n); y = Sqrt(j)");
 }
 
 struct Text {

@@ -104,9 +104,8 @@ class Keeper {
       for (std::size_t i = 0; i < graph_.outputs(node).size(); ++i) {
         const ValueId v = graph_.output(node, i);
         if (graph_.value(v).name) continue;
-        make_up(v, [&] {
-          return std::string(name) + "_" + formal_name(facts, i);
-        });
+        make_up(
+            v, [&] { return std::string(name) + "_" + formal_name(facts, i); });
       }
     }
   }

@@ -118,8 +118,8 @@ void Needs::need_settings(Deed& deed) {
 bool Needs::is_inner(ValueId value) const {
   if (graph_.value(value).tensor != nullptr) return true;
   const NodeId producer = graph_.producer(value);
-  return producer && (is_matched(producer) ||
-                      graph_.op(producer).standard("Constant"));
+  return producer &&
+         (is_matched(producer) || graph_.op(producer).standard("Constant"));
 }
 
 void Needs::need_readers(const Deed& deed) {

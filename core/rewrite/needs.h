@@ -1,6 +1,6 @@
 // Needs: which earlier edits each edit of a History needs, read off the graph
-// as it stood when the edit came, which is when everything from it on is parked.
-// An edit needs another one
+// as it stood when the edit came, which is when everything from it on is
+// parked. An edit needs another one
 // - whose node it matched, or whose node it reads without having matched what
 //   reads it (a node that stood already is no such need: it can be built
 //   again);

@@ -1,7 +1,8 @@
 // Workspace: what outlives the single Edit on one Graph: which function body it
 // is, the constants that edits made (equal small ones are one value), where
-// edits are written down, and scratch marks for searches. The driver keeps one per graph; an Edit without
-// one makes its own. Borrows the graph; not thread-safe.
+// edits are written down, and scratch marks for searches. The driver keeps one
+// per graph; an Edit without one makes its own. Borrows the graph; not
+// thread-safe.
 #ifndef RULEENGINE_CORE_REWRITE_WORKSPACE_H_
 #define RULEENGINE_CORE_REWRITE_WORKSPACE_H_
 
