@@ -16,9 +16,11 @@ constexpr std::string_view kModel =
 
 std::string rule(std::string_view where, std::string_view rewrite = "") {
   return "match = function(op, x, z) return op.Relu(op.Add(x, z):as 'sum') end,"
-         "where = function(m) " + std::string(where) + " end,"
-         "rewrite = function(op, m) " + std::string(rewrite) +
-         " return op.Neg(m.x) end";
+         "where = function(m) " +
+         std::string(where) +
+         " end,"
+         "rewrite = function(op, m) " +
+         std::string(rewrite) + " return op.Neg(m.x) end";
 }
 
 // "text (value); " for each, or what is wrong.
@@ -60,14 +62,14 @@ TEST_CASE("it works in `together`, and in a `pass`") {
              "rewrite = function(op, ms) return {op.Neg(ms[1].x)} end") ==
         "one (); two (); ");
   RuleRunner runner(
-      "pass = function(graph, op) for _, n in ipairs(graph:nodes{op = 'Relu'}) do "
+      "pass = function(graph, op) for _, n in ipairs(graph:nodes{op = 'Relu'}) "
+      "do "
       "attempt(n, function() assume('here') "
       "n.outputs[1]:replace_with(op.Neg(n.inputs[1])) end) end end",
       kModel);
   const Attempted out = runner.pass();
   CHECK(out.what() == "");
-  CHECK(out.assumptions ==
-        std::vector<rewrite::Assumption>{{"here", ""}});
+  CHECK(out.assumptions == std::vector<rewrite::Assumption>{{"here", ""}});
 }
 
 TEST_CASE("what is no short sentence is a mistake") {
@@ -89,11 +91,12 @@ TEST_CASE("sentences that change with the match are a mistake") {
 
 TEST_CASE("while a file is loaded it describes nothing") {
   const RuleFolder folder;
-  const auto set = RuleSet::load(
-      {folder.write("r.lua", "return rule {match = function(op, x) "
-                             "assume 'early' return op.Relu(x) end, "
-                             "rewrite = function(op, m) return m.x end}")},
-      {}, {});
+  const auto set =
+      RuleSet::load({folder.write("r.lua",
+                                  "return rule {match = function(op, x) "
+                                  "assume 'early' return op.Relu(x) end, "
+                                  "rewrite = function(op, m) return m.x end}")},
+                    {}, {});
   REQUIRE_FALSE(set.ok());
   CHECK(set.error().what == "`assume` works only in `where` and `rewrite`");
 }

@@ -24,13 +24,14 @@ ir::NodeId current_root(const Runtime& rt) {
 
 bool check_stage(Runtime& rt, const char* word, bool where_only) {
   const Stage stage = rt.session.stage;
-  const bool good = stage == Stage::kWhere ||
-                    (!where_only && (stage == Stage::kTogether ||
-                                     stage == Stage::kRewrite ||
-                                     stage == Stage::kPass));
+  const bool good =
+      stage == Stage::kWhere ||
+      (!where_only && (stage == Stage::kTogether || stage == Stage::kRewrite ||
+                       stage == Stage::kPass));
   if (good) return true;
-  fail(rt, std::string("`") + word + "` works only in " +
-               (where_only ? "`where`" : "`where` and `rewrite`"),
+  fail(rt,
+       std::string("`") + word + "` works only in " +
+           (where_only ? "`where`" : "`where` and `rewrite`"),
        {}, {},
        stage == Stage::kNone ? "`match` describes: say it as a fact or a "
                                "pattern, or ask in `where`"
@@ -172,9 +173,8 @@ int assume(Runtime& rt, lua_State* state) {
   if (!text || text->empty() || text->size() > kLongestAssumption) {
     return fail(rt, "`assume` wants a short sentence",
                 "a string such as \"scores above -9,900\"",
-                text && !text->empty()
-                    ? fmt::format("{} bytes", text->size())
-                    : kind_of(state, 1));
+                text && !text->empty() ? fmt::format("{} bytes", text->size())
+                                       : kind_of(state, 1));
   }
   rewrite::Assumption one{printable(*text), {}};
   if (!describe_culprit(rt, state, 2, one.value)) return kFailed;

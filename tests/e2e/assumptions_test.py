@@ -215,6 +215,14 @@ class Assumptions(Rewriting):
         want, got = self.both(feeds)
         np.testing.assert_equal(got, want)
 
+    def test_what_stays_assumes_nothing(self):
+        """A form that nothing composes, whether it is in the result or not."""
+        self.rewrite(CHOICE.replace("y = Add(xb, cb)",
+                                    "s = Add(xb, cb) y = Softmax(s)"))
+        stays = [node.op_type for node in self.result.graph.node].count("Mul")
+        assumed = self.report["assumptions"]
+        self.assertEqual(len(assumed), 0 if stays == 3 else 1)
+
     def test_an_infinite_choice_is_none(self):
         rng = np.random.default_rng(3)
         fused, assumed = self.rewrite(INFINITE_CHOICE)
