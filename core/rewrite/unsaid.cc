@@ -105,12 +105,17 @@ class Speech {
     const auto& [node, pattern, attribute] = claim.what;
     if (is_said(node, attribute->name)) return std::nullopt;
     if (is_carried(node)) return counts_for_another(one, claim);
-    const bool spoken = std::ranges::any_of(all, [&](const Claimant& other) {
-      const NodeId twin = other.nodes[pattern.index()];
+    // A twin of which the rule does speak has the same.
+    const auto speaks = [&](const Claimant& of, NodeId twin) {
       return twin && (is_said(twin, attribute->name) || is_carried(twin)) &&
-             same(attribute, value(other, {pattern, attribute->name}));
-    });
-    if (spoken) return std::nullopt;
+             same(attribute, value(of, twin, attribute->name));
+    };
+    for (NodeId twin : claim.alike) {
+      if (speaks(one, twin)) return std::nullopt;
+    }
+    for (const Claimant& other : all) {
+      if (speaks(other, other.nodes[pattern.index()])) return std::nullopt;
+    }
     return Rejection{"attribute '" + printable(attribute->name) + "' of " +
                          graph_.op(node).text() + " is not said by the rule",
                      graph_.describe(node)};

@@ -9,10 +9,9 @@ return rule {
 
     The bias is traced to its table and index, through the op or through Gather, Reshape, Transpose, Unsqueeze. A bias of
     another origin is left alone with a warning, unless the option `any_bias` is on: then each of its elements is a row of
-    the table. So is Swin V2 (logit_scale), unless the option `swin_v2` says that `decompose_swin_v2_attention` sees to
-    it.]],
+    the table. So is Swin V2 (logit_scale), where `decompose_swin_v2_attention` does not see to it.]],
   phase = "conversion",
-  options = { any_bias = false, swin_v2 = false },
+  options = { any_bias = false },
 
   match = function(op, x, qkv_w, proj_w, bias, table, index, qkv_b, proj_b, logit_scale, window_size, shift, H, dropout)
     local traced = either(context(window.traced(op, table, index, window_size, H)), bias)
@@ -21,7 +20,6 @@ return rule {
   end,
 
   where = function(m)
-    need(not (m.logit_scale and m.options.swin_v2), "it is of Swin V2", m.logit_scale)
     refuse(m.logit_scale, "Swin V2 (logit_scale) not supported")
     refuse(not m.logit_scale and not m.table, "the relative position bias cannot be traced to table and index", nil,
       m.options.any_bias)

@@ -30,7 +30,6 @@ return rule {
   end,
 
   where = function(m)
-    refuse(m.logit_scale, "Swin V2 (logit_scale) not supported", nil, m.options.swin_v2)
     refuse(not m.table, "the relative position bias cannot be traced to table and index", nil, m.options.any_bias)
     m.C = window.need_block(m)
     need(not m.qkv_b or m.qkv_b.dtype, "the type of the bias is not known", m.qkv_b)

@@ -178,12 +178,12 @@ class Stale(Declared):
 
 class Contradictory(Declared):
     NEG = """
-  match = function(op, x) return op.Neg(op.%s(x)) end,
-  rewrite = function(op, m) return op.Mul(op.%s(m.x), -1) end"""
+  match = function(op, x) return op.Neg(op.Relu(x)) end,
+  rewrite = function(op, m) return op["com.example"].Negated(m.x) end"""
 
-    def check(self, graph, fires, op="Relu"):
-        _, report, done = self.rewritten(
-            HEAD % 17 + graph, self.rule(self.NEG % (op, op)))
+    def check(self, graph, fires):
+        _, report, done = self.rewritten(HEAD % 17 + graph,
+                                         self.rule(self.NEG))
         rule = report["rules"][0]
         self.assertEqual(rule["rewrites"], int(fires))
         if not fires:

@@ -393,8 +393,6 @@ OF = {
         *(near("a bias from elsewhere, which its option allows", "the bias is not of this window",
                ("[1,2,2,2] b", f"[{sizes}] b"), options="{ any_bias = true }")
           for sizes in ("1,2,2,1", "1,2,2,2,3")),
-        near("Swin V2, of a map whose shape is unknown", "it is of Swin V2",
-             options="{ swin_v2 = true }"),
         near("a bias of table and index", "window_size is not two positive numbers",
              ("<window_size = [2,2]> ", ""), ("window_size = [2,2], ", "")),
         near("a bias of table and index", "window_size is not two positive numbers",
