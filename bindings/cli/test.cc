@@ -71,6 +71,7 @@ std::vector<std::string> loadable(const std::vector<std::string>& paths,
                                   Options options, int& code) {
   options.sets.clear();  // of rules that may be in another file
   std::vector<std::string> good;
+  const Deadline deadline = deadline_of(options);
   for (const std::string& path : paths) {
     for (std::string& file : rule_files(path)) {
       const auto rules = load_rules({file}, options);
@@ -78,6 +79,7 @@ std::vector<std::string> loadable(const std::vector<std::string>& paths,
         good.push_back(std::move(file));
       } else {
         tell(rules.error(), code);
+        if (deadline.is_over()) return {};
       }
     }
   }
@@ -89,8 +91,9 @@ std::optional<Rules> load_what_loads(const std::vector<std::string>& paths,
                                      const Options& options, int& code) {
   auto rules = load_rules(paths, options);
   if (rules) return std::move(*rules);
-  if (rules.error().kind == ErrorKind::kRule ||
-      rules.error().kind == ErrorKind::kLimit) {
+  const bool one_file = rules.error().kind == ErrorKind::kRule ||
+                        rules.error().kind == ErrorKind::kLimit;
+  if (one_file && !deadline_of(options).is_over()) {
     const auto good = loadable(paths, options, code);
     if (good.empty()) return std::nullopt;
     if (code != 0) rules = load_rules(good, options);

@@ -121,7 +121,7 @@ int bounded(Body body, Runtime& rt, lua_State* state) {
   } catch (const std::bad_alloc&) {
     exhausted = true;
   }
-  if (rt.session.stage != Stage::kNone) {
+  if (rt.session.edit != nullptr) {
     const ir::Model& model = rt.session.graph->model();
     if (model.is_full()) {
       exhausted = true;

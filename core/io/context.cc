@@ -29,8 +29,7 @@ bool Context::fail(const Place& place, std::string what, std::string expected,
   return false;
 }
 
-bool Context::in_time(const Place& place) {
-  if (!deadline.is_over()) return true;
+bool Context::too_late(const Place& place) {
   if (!error) error = deadline.passed(text(place), "the model was being read");
   return false;
 }

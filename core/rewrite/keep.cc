@@ -151,7 +151,9 @@ class Keeper {
   void write_provenance() {
     if (state_.added.empty() || state_.provenance.rule.empty()) return;
     SmallVector<ir::Metadata, 4> common;
+    std::size_t bytes = 0;
     const auto add = [&](std::string_view key, std::string_view value) {
+      bytes += key.size() + value.size();
       common.push_back({model_.arena.copy(key), model_.arena.copy(value)});
     };
     add("ruleengine.rule", state_.provenance.rule);
@@ -162,6 +164,7 @@ class Keeper {
     const auto shared =
         model_.arena.copy(std::span<const ir::Metadata>(common));
     for (NodeId n : state_.added) graph_.mutable_node(n).metadata = shared;
+    model_.hold(bytes * state_.added.size());  // each writes it
     for (const auto& [node, like] : state_.likes) {
       if (!graph_.node(node).removed) add_metadata_of(node, like, shared);
     }

@@ -74,8 +74,11 @@ Diagnostic RunState::out_of_memory() const {
 
 Status RunState::tick(std::uint64_t left) {
   ++done_;
+  const bool look = ++ticks_ % kTicksPerLook == 0;
+  if (!look && !worked_) return {};
+  worked_ = false;
   if (Status s = check(); !s) return s;
-  if (++ticks_ % kTicksPerLook != 0) return {};
+  if (!look) return {};
   const Clock::time_point now = Clock::now();
   const std::chrono::duration<double> unseen = now - shown_;
   if (options.progress && unseen.count() >= kShowEvery) {

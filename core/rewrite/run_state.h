@@ -79,6 +79,7 @@ class RunState {
   // What is looked at from now on, to name when a limit is hit.
   void work_at(const GraphRun& run, std::uint32_t rule, ir::NodeId root) {
     at_ = {&run, rule, root};
+    worked_ = true;
   }
   // Time and work so far; kLimit when the time is over. Cheap.
   Status tick(std::uint64_t left);
@@ -112,6 +113,7 @@ class RunState {
   std::string slowest() const;
 
   AtWork at_;
+  bool worked_ = true;  // a rule did since somebody looked
   Clock::time_point shown_ = Clock::now();
   std::uint64_t ticks_ = 0;
   std::uint64_t done_ = 0;
