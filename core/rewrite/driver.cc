@@ -51,8 +51,7 @@ class Driver {
     const auto& limits = state_.options.limits;
     if (Status late = limits.check_time(); !late) return late;
     for (ir::Graph* graph : rewritable_graphs(state_.model)) {
-      state_.graphs.push_back(
-          std::make_unique<GraphRun>(*graph, state_.options.facts(*graph)));
+      state_.graphs.push_back(state_.run_of(*graph));
     }
     for (std::size_t s = 0; s < stages_.size(); ++s) {
       for (std::size_t g = 0; g < state_.graphs.size(); ++g) {
@@ -127,6 +126,13 @@ class Driver {
       }
     }
     for (const auto& run : state_.graphs) {
+      if (run->workspace.bodies_missed) {
+        std::string text = "what fused ops would replace stays as it is: " +
+                           run->workspace.no_bodies();
+        if (said.emplace("", "", text).second) {
+          out.warnings.push_back({"", "", std::move(text)});
+        }
+      }
       for (std::string& text : run->facts->take_warnings()) {
         if (!said.emplace("", "", text).second) continue;
         out.warnings.push_back({"", "", std::move(text)});

@@ -37,7 +37,8 @@ class Finder {
   };
 
   Status look(const Stage& stage, ir::Graph& graph) {
-    GraphRun run(graph, state_.options.facts(graph));
+    const auto made = state_.run_of(graph);
+    GraphRun& run = *made;
     match::RuleMask mask;
     for (std::uint32_t rule : stage.matching) {
       auto enabled = state_.rules[rule]->enabled(graph, *run.facts);
@@ -122,8 +123,7 @@ class Finder {
                   std::span<const match::Match* const> matches) {
     const auto consumed = consumed_by(matches);
     const auto context = context_of(matches, consumed);
-    Edit edit =
-        open_edit(run, *state_.rules[rule], matches, consumed, context);
+    Edit edit = open_edit(run, *state_.rules[rule], matches, consumed, context);
     auto rejection = state_.rules[rule]->apply(candidates, edit);
     if (!rejection) return rejection.error();
     std::vector<ir::NodeId> dead;

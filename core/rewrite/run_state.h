@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -79,10 +80,15 @@ class RunState {
                      bool repeats) const;
   Diagnostic exhausted(const GraphRun& run, std::uint32_t rule,
                        ir::NodeId root) const;
+  std::unique_ptr<GraphRun> run_of(ir::Graph& graph);
 
  private:
   Status check_built(std::uint32_t rule, std::size_t nodes);
+  const std::string& no_bodies();
 
+  // Why the model cannot be raised to an opset that bodies are said in; asked
+  // for models that are older.
+  std::optional<std::string> no_bodies_;
   Clock::time_point shown_ = Clock::now();
   std::uint64_t nodes_at_first_ = 0;
   std::uint64_t built_ = 0;
