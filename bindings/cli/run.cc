@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
 
@@ -126,7 +127,8 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   const rewrite::Limits limits = engine_options(options).limits;
   if (auto status = limits.check_time(); !status) return status;
   const Stopwatch load;
-  auto model = load_model(report.model);
+  std::vector<rewrite::Warning> warnings;
+  auto model = load_model(report.model, &warnings);
   if (!model) return model.error();
   report.load_seconds = load.seconds();
   if (!options.report.empty() && io::holds_data(**model, options.report)) {
@@ -144,6 +146,9 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   auto done = rewrite::run(**model, rules.pointers, engine);
   if (!done) return done.error();
   report.engine = std::move(*done);
+  auto& all = report.engine.warnings;
+  all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
+             std::make_move_iterator(warnings.end()));
   note_absent(rules, engine, **model, report);
 
   if (auto status = finish(**model, imports, options, report); !status)

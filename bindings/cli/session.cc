@@ -40,7 +40,8 @@ std::string one_line(const Diagnostic& d) {
 
 // Ops are written by hand there. One that looks like a slip of the pen is
 // worth a warning and not an error: the model may be meant for what knows it.
-Result<std::unique_ptr<ir::Model>> load_text(const std::string& path) {
+Result<std::unique_ptr<ir::Model>> load_text(
+    const std::string& path, std::vector<Diagnostic>& warnings) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) {
     return unreadable(path, error ? error.message() : "not a regular file");
@@ -49,10 +50,7 @@ Result<std::unique_ptr<ir::Model>> load_text(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) return unreadable(path, "reading failed");
-  std::vector<Diagnostic> warnings;
-  auto model = text::parse_model(text.str(), path, {.warnings = &warnings});
-  for (const Diagnostic& each : warnings) warn(one_line(each));
-  return model;
+  return text::parse_model(text.str(), path, {.warnings = &warnings});
 }
 
 // RULE.OPTION=VALUE, cut at the first dot and equals sign.
@@ -144,8 +142,21 @@ Result<Paths> sort_paths(const Options& options, Wants wants) {
   return out;
 }
 
-Result<std::unique_ptr<ir::Model>> load_model(const std::string& path) {
-  return is_text_model(path) ? load_text(path) : io::load(path, {});
+Result<std::unique_ptr<ir::Model>> load_model(
+    const std::string& path, std::vector<rewrite::Warning>* report) {
+  std::vector<Diagnostic> warnings;
+  auto model = is_text_model(path)
+                   ? load_text(path, warnings)
+                   : io::load(path, {.directory = {}, .warnings = &warnings});
+  for (const Diagnostic& each : warnings) {
+    std::string text = one_line(each);
+    if (report == nullptr || !model) {
+      warn(text);
+    } else {
+      report->push_back({"", "", std::move(text)});
+    }
+  }
+  return model;
 }
 
 lua::SandboxLimits sandbox_limits(const Options& options) {

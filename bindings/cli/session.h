@@ -29,7 +29,9 @@ enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 Result<Paths> sort_paths(const Options& options, Wants wants);
 
 bool is_text_model(const std::string& path);  // *.onnxtxt
-Result<std::unique_ptr<ir::Model>> load_model(const std::string& path);
+// What is odd about the model goes to `report`, or to stderr without one.
+Result<std::unique_ptr<ir::Model>> load_model(
+    const std::string& path, std::vector<rewrite::Warning>* report = nullptr);
 
 // A rule set and its rules as the driver takes them.
 struct Rules {

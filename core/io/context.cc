@@ -1,5 +1,6 @@
 #include "core/io/context.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -27,6 +28,16 @@ bool Context::fail(const Place& place, std::string what, std::string expected,
   error = Diagnostic{ErrorKind::kModel,   std::move(what),  text(place),
                      std::move(expected), std::move(found), std::move(hint)};
   return false;
+}
+
+void Context::warn(const Place& place, std::string what, std::string expected,
+                   std::string found) {
+  if (warnings == nullptr) return;
+  const auto same = std::ranges::find(*warnings, what, &Diagnostic::what);
+  if (same != warnings->end()) return;
+  warnings->push_back(Diagnostic{ErrorKind::kModel, std::move(what),
+                                 text(place), std::move(expected),
+                                 std::move(found), ""});
 }
 
 bool Context::finished(const Place& place, const Cursor& cursor) {

@@ -37,6 +37,7 @@ class Context {
   ExternalFiles* external = nullptr;  // null: no folder to look in
   bool in_function = false;
   std::optional<Diagnostic> error;
+  std::vector<Diagnostic>* warnings = nullptr;  // null: nobody asked
 
   // Scratch that readers of lists fill and clear.
   std::vector<std::int64_t> ints;
@@ -45,6 +46,9 @@ class Context {
 
   bool fail(const Place& place, std::string what, std::string expected = {},
             std::string found = {}, std::string hint = {});
+  // What is wrong and read all the same; many of one kind are told once.
+  void warn(const Place& place, std::string what, std::string expected,
+            std::string found);
   // True when the cursor came to a good end.
   bool finished(const Place& place, const Cursor& cursor);
 

@@ -57,7 +57,8 @@ Result<std::shared_ptr<FileSource>> open_source(const std::string& path) {
 
 Result<std::unique_ptr<ir::Model>> read(const std::string& path,
                                         std::shared_ptr<FileSource> source,
-                                        const std::string* directory) {
+                                        const std::string* directory,
+                                        std::vector<Diagnostic>* warnings) {
   auto model = std::make_unique<ir::Model>();
   model->path = path;
   model->source = source;
@@ -69,6 +70,7 @@ Result<std::unique_ptr<ir::Model>> read(const std::string& path,
   }
   Context context(*model, source->bytes());
   context.external = external.get();
+  context.warnings = warnings;
   const bool ok = read_model(context);
   if (source->faulted()) {
     return fault(path, "the model was cut short while it was read");
@@ -84,11 +86,11 @@ Result<std::unique_ptr<ir::Model>> read(const std::string& path,
 }  // namespace
 
 Result<std::unique_ptr<ir::Model>> load(const std::string& path,
-                                        const LoadOptions&) {
+                                        const LoadOptions& options) {
   auto source = open_source(path);
   if (!source) return source.error();
   const std::string folder = folder_of(path);
-  return read(path, std::move(*source), &folder);
+  return read(path, std::move(*source), &folder, options.warnings);
 }
 
 Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
@@ -96,7 +98,7 @@ Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
   if (bytes.empty()) return fault("", "the model is empty");
   const bool has_folder = !options.directory.empty();
   return read("", std::make_shared<FileSource>(std::move(bytes)),
-              has_folder ? &options.directory : nullptr);
+              has_folder ? &options.directory : nullptr, options.warnings);
 }
 
 Status check_intact(const ir::Model& model) {

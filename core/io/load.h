@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
@@ -20,6 +21,9 @@ struct LoadOptions {
   // Where external data is looked for; load() uses the model's own folder,
   // load_bytes() accepts no external data without it.
   std::string directory;
+  // What the standard says no to and ONNX Runtime reads all the same is read as
+  // there, and noted here. May be null.
+  std::vector<Diagnostic>* warnings = nullptr;
 };
 
 // The newest file format that is understood.

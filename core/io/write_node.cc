@@ -207,7 +207,7 @@ void OpsetWriter::field(const Cursor& cursor) {
   if (old.domain == "ai.onnx") old.domain.clear();
   for (std::size_t i = 0; i < imports_.size(); ++i) {
     if (imports_[i].domain != old.domain) continue;
-    if (imports_[i].version == old.version) {
+    if (imports_[i].as_read || imports_[i].version == old.version) {
       rope_.view(cursor.whole());
     } else if (!seen_[i]) {
       encode_opset(rope_, field_, imports_[i]);
@@ -219,7 +219,8 @@ void OpsetWriter::field(const Cursor& cursor) {
 
 void OpsetWriter::finish() {
   for (std::size_t i = 0; i < imports_.size(); ++i) {
-    if (!seen_[i]) encode_opset(rope_, field_, imports_[i]);
+    if (seen_[i] || imports_[i].as_read) continue;
+    encode_opset(rope_, field_, imports_[i]);
   }
 }
 

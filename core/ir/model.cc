@@ -33,9 +33,12 @@ std::int64_t Model::opset(std::string_view domain) const {
 
 void Model::import_opset(std::string_view domain, std::int64_t version) {
   if (domain == "ai.onnx") domain = {};
-  if (opset(domain) == 0) {
-    opset_imports.push_back({std::string(domain), version});
+  for (OpsetImport& import : opset_imports) {
+    if (import.domain != domain) continue;
+    import.as_read = false;
+    return;
   }
+  opset_imports.push_back({std::string(domain), version});
 }
 
 Function* Model::find_function(const Op& op) const {

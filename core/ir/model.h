@@ -25,6 +25,7 @@ namespace ruleengine::ir {
 struct OpsetImport {
   std::string domain;  // "" for the standard one
   std::int64_t version = 0;
+  bool as_read = false;  // so the file says, or leaves it to be understood
 };
 
 // A model-local function.
@@ -73,7 +74,7 @@ class Model {
   // The version imported for `domain` ("" or "ai.onnx" is the standard one), 0
   // if none.
   std::int64_t opset(std::string_view domain) const;
-  // Adds the import when the domain has none.
+  // Adds the import when the domain has none, and says one that was understood.
   void import_opset(std::string_view domain, std::int64_t version);
   // nullptr when no (live) function has this id.
   Function* find_function(const Op& op) const;
