@@ -112,7 +112,8 @@ void add_run(Line& line) {
                   "the result; NAME.rewritten.onnx beside the model, or a "
                   "folder when there are several models");
   run->add_option("--target", o.target, "auto, portable, onnx or ort");
-  run->add_option("--opset", o.opset, "raise the result's opset to this")
+  run->add_option("--opset", o.opset,
+                  "raise the result's opset to this; not with portable")
       ->check(whole(1, 1'000'000));
   run->add_option("--report", o.report, "write a report as JSON");
   run->add_option("--verify", o.verify, "compare model and result by running")
@@ -369,7 +370,7 @@ int main(int argc, char** argv) {
     return cli::fail({ErrorKind::kWrite, "the output cannot be written",
                       "stdout", "", error.code().message(), ""});
   } catch (const std::exception& error) {
-    return cli::fail({ErrorKind::kVerify, "internal error", "", "",
+    return cli::fail({ErrorKind::kInternal, "internal error", "", "",
                       error.what(),
                       "this is a bug of ruleengine; please report it"});
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <new>
 #include <sstream>
 #include <thread>
@@ -132,7 +133,8 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   const Deadline deadline = deadline_of(options);
   if (auto status = deadline.check(); !status) return status;
   const Stopwatch load;
-  auto model = load_model(report.model, options);
+  std::vector<rewrite::Warning> warnings;
+  auto model = load_model(report.model, options, &warnings);
   if (!model) return model.error();
   report.load_seconds = load.seconds();
   if (!options.report.empty() && io::holds_data(**model, options.report)) {
@@ -150,6 +152,9 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
   auto done = rewrite::run(**model, rules.pointers, engine);
   if (!done) return done.error();
   report.engine = std::move(*done);
+  auto& all = report.engine.warnings;
+  all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
+             std::make_move_iterator(warnings.end()));
   note_absent(rules, engine, **model, report);
 
   if (auto status = finish(**model, imports, options, report); !status)

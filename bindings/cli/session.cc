@@ -41,7 +41,8 @@ std::string one_line(const Diagnostic& d) {
 // Ops are written by hand there. One that looks like a slip of the pen is
 // worth a warning and not an error: the model may be meant for what knows it.
 Result<std::unique_ptr<ir::Model>> load_text(const std::string& path,
-                                             const Deadline& deadline) {
+                                             const Deadline& deadline,
+                                             std::vector<Diagnostic>& warnings) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) {
     return unreadable(path, error ? error.message() : "not a regular file");
@@ -50,11 +51,8 @@ Result<std::unique_ptr<ir::Model>> load_text(const std::string& path,
   std::ostringstream text;
   text << file.rdbuf();
   if (!file) return unreadable(path, "reading failed");
-  std::vector<Diagnostic> warnings;
-  auto model = text::parse_model(
-      text.str(), path, {.warnings = &warnings, .deadline = deadline});
-  for (const Diagnostic& each : warnings) warn(one_line(each));
-  return model;
+  return text::parse_model(text.str(), path,
+                           {.warnings = &warnings, .deadline = deadline});
 }
 
 // RULE.OPTION=VALUE, cut at the first dot and equals sign.
@@ -157,11 +155,23 @@ Deadline deadline_of(const Options& options) {
   return Deadline(seconds, options.started);
 }
 
-Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
-                                              const Options& options) {
+Result<std::unique_ptr<ir::Model>> load_model(
+    const std::string& path, const Options& options,
+    std::vector<rewrite::Warning>* report) {
   const Deadline deadline = deadline_of(options);
-  auto model = is_text_model(path) ? load_text(path, deadline)
-                                   : io::load(path, {.deadline = deadline});
+  std::vector<Diagnostic> warnings;
+  auto model =
+      is_text_model(path)
+          ? load_text(path, deadline, warnings)
+          : io::load(path, {.deadline = deadline, .warnings = &warnings});
+  for (const Diagnostic& each : warnings) {
+    std::string text = one_line(each);
+    if (report == nullptr || !model) {
+      warn(text);
+    } else {
+      report->push_back({"", "", std::move(text)});
+    }
+  }
   if (model) (*model)->limit_growth(options.limit_memory << 20);
   return model;
 }

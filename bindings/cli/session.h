@@ -32,9 +32,11 @@ Result<Paths> sort_paths(const Options& options, Wants wants);
 bool is_text_model(const std::string& path);  // *.onnxtxt
 // When --limit-time is over: without it an hour for each model.
 Deadline deadline_of(const Options& options);
-// The model, which rules may make grow by --limit-memory.
-Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
-                                              const Options& options);
+// The model, which rules may make grow by --limit-memory. What is odd about it
+// goes to `report`, or to stderr without one.
+Result<std::unique_ptr<ir::Model>> load_model(
+    const std::string& path, const Options& options,
+    std::vector<rewrite::Warning>* report = nullptr);
 // Before anything is told or written of a model: its file is as it was, and
 // the time is not over.
 Status check_end(const ir::Model& model, const Options& options);

@@ -42,19 +42,21 @@ constexpr Lowered kLowered[] = {
 constexpr std::array kTidied = {"canonical/cancel_reshapes.lua",
                                 "canonical/cancel_transposes.lua"};
 
+template <class Wanted>
+bool has_op(const ir::Graph& graph, const Wanted& wanted) {
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (!graph.node(node).removed && wanted(graph.op(node))) return true;
+  }
+  return false;
+}
+
 // Is there such an op anywhere?
 template <class Wanted>
 bool has_op(const ir::Model& model, const Wanted& wanted) {
-  const auto in = [&](const ir::Graph& graph) {
-    for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      const ir::Node& node = graph.node(ir::NodeId(i));
-      if (!node.removed && wanted(model.ops[node.op])) return true;
-    }
-    return false;
-  };
-  const auto graphs = rewrite::rewritable_graphs(model);
   return std::ranges::any_of(
-      graphs, [&](const ir::Graph* graph) { return in(*graph); });
+      rewrite::rewritable_graphs(model),
+      [&](const ir::Graph* graph) { return has_op(*graph, wanted); });
 }
 
 std::string chosen(const ir::Model& model, const Options& options) {
@@ -165,24 +167,22 @@ bool has_fired(const RunReport& report) {
       report.engine.rules, [](const auto& rule) { return rule.rewrites > 0; });
 }
 
-// The opset that the ops which rules made take to be written.
-std::int64_t wanted_opset(const ir::Model& model, const RunReport& report) {
-  if (report.target != "onnx") {
-    const bool made = has_fired(report) && has_op(model, rewrite::has_body);
-    return made ? rewrite::kOldestOpset : 0;
+// The oldest opset of the main graph, and of functions that hold fused ops.
+std::int64_t oldest_opset(const ir::Model& model) {
+  std::int64_t oldest = model.opset("");
+  for (const auto& f : model.functions) {
+    if (f->removed || !has_op(f->body, rewrite::has_body)) continue;
+    for (const ir::OpsetImport& each : f->opset_imports) {
+      if (each.domain.empty()) oldest = std::min(oldest, each.version);
+    }
   }
-  const bool made = has_op(model, [](const ir::Op& op) {
-    return rewrite::has_body(op) && analysis::is_attention(op);
-  });
-  return made ? kAttention : 0;
+  return oldest;
 }
 
 // Raised for --opset, and for what the target has to say. False, with a
 // warning, when only the target onnx wanted it and a node cannot go along.
 Result<bool> raise(ir::Model& model, const Options& options,
                    RunReport& report) {
-  const std::int64_t opset =
-      std::max(options.opset, wanted_opset(model, report));
   const std::int64_t own = model.opset("");
   if (options.opset != 0 && options.opset < own) {
     report.engine.warnings.push_back(
@@ -190,16 +190,29 @@ Result<bool> raise(ir::Model& model, const Options& options,
          fmt::format("--opset {} does nothing: {} is of opset {} already",
                      options.opset, report.model, own)});
   }
-  if (opset <= own) return true;
-  Status raised = rewrite::raise_opset(model, opset);
+  const bool made = has_fired(report) && has_op(model, rewrite::has_body);
+  const auto is_fused_attention = [](const ir::Op& op) {
+    return rewrite::has_body(op) && analysis::is_attention(op);
+  };
+  const std::int64_t least =
+      std::max(options.opset, made ? rewrite::kOldestOpset : 0);
+  std::int64_t wanted = least;
+  if (report.target == "onnx" && has_op(model, is_fused_attention)) {
+    wanted = std::max(wanted, kAttention);
+  }
+  if (wanted <= oldest_opset(model)) return true;
+  Status raised = rewrite::raise_opset(model, wanted);
+  const bool all = raised.ok();
+  if (!all && least < wanted) {
+    report.engine.warnings.push_back(
+        {"", "",
+         "the result stays portable: " + raised.error().what + ": " +
+             raised.error().found});
+    raised = rewrite::raise_opset(model, least);
+  }
   report.opset_after = model.opset("");
-  if (raised) return true;
-  if (options.opset != 0 || report.target != "onnx") return raised.error();
-  report.engine.warnings.push_back(
-      {"", "",
-       "the result stays portable: " + raised.error().what + ": " +
-           raised.error().found});
-  return false;
+  if (!raised) return raised.error();
+  return all;
 }
 
 }  // namespace
@@ -218,9 +231,9 @@ Status check_target(const Options& options) {
                  options.target);
   }
   if (options.opset == 0) return {};
-  if (options.target == "portable" || options.target == "ort") {
-    return usage("--opset goes with the targets onnx and auto", "",
-                 "--target " + options.target);
+  if (options.target == "portable") {
+    return usage("--opset goes with the targets auto, onnx and ort", "",
+                 "--target portable");
   }
   const int newest = ir::newest_opset("");
   if (options.opset < 1 || options.opset > newest) {
@@ -237,8 +250,7 @@ Status write_target(ir::Model& model, const Options& options,
   if (!raised) return raised.error();
   // Left to itself a run writes nothing anew in which no rule fired.
   const bool asked = options.target != "auto" || has_fired(report);
-  if (report.target != "portable" && *raised && asked &&
-      has_op(model, rewrite::has_body)) {
+  if (report.target != "portable" && *raised && asked) {
     if (auto status = write_as(model, options, report); !status) return status;
   }
   return rewrite::write_portable(model);

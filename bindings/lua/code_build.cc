@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -268,7 +269,7 @@ class CodeBuilder {
       return wrong("a graph is `stored`", node.line);
     }
     if (old->kind != ir::AttributeKind::kGraph ||
-        graph_.block(old->blocks[0]).changed) {
+        !filled_.insert(old->blocks[0]).second) {
       return wrong(
           fmt::format("the model has no graph '{}' for this {}",
                       printable(said.value.name, 60), printable(node.type, 60)),
@@ -287,6 +288,7 @@ class CodeBuilder {
   std::vector<ValueId> made_;  // by the record's values
   std::vector<Names> names_;   // by block
   std::vector<NodeId> new_;    // those that want a body
+  std::set<BlockId> filled_;   // bodies that have a node again
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ enum class ErrorKind {
   kLimit = 5,
   kVerify = 6,
   kWrite = 7,
+  kInternal = 70,  // a fault of our own
 };
 
 struct Diagnostic {

@@ -1,6 +1,7 @@
 #include "core/io/context.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace ruleengine::io {
@@ -32,6 +33,16 @@ bool Context::fail(const Place& place, std::string what, std::string expected,
 bool Context::too_late(const Place& place) {
   if (!error) error = deadline.passed(text(place), "the model was being read");
   return false;
+}
+
+void Context::warn(const Place& place, std::string what, std::string expected,
+                   std::string found) {
+  if (warnings == nullptr) return;
+  const auto same = std::ranges::find(*warnings, what, &Diagnostic::what);
+  if (same != warnings->end()) return;
+  warnings->push_back(Diagnostic{ErrorKind::kModel, std::move(what),
+                                 text(place), std::move(expected),
+                                 std::move(found), ""});
 }
 
 bool Context::finished(const Place& place, const Cursor& cursor) {

@@ -62,6 +62,7 @@ class Context {
   bool in_function = false;
   Deadline deadline;
   std::optional<Diagnostic> error;
+  std::vector<Diagnostic>* warnings = nullptr;  // null: nobody asked
 
   // The reader of a graph that last found an op's domain imported, by op; how
   // many readers there were.
@@ -79,6 +80,9 @@ class Context {
   bool in_time(const Place& place) {
     return looks_++ % 64 != 0 || !deadline.is_over() || too_late(place);
   }
+  // What is wrong and read all the same; many of one kind are told once.
+  void warn(const Place& place, std::string what, std::string expected,
+            std::string found);
   // True when the cursor came to a good end.
   bool finished(const Place& place, const Cursor& cursor);
 

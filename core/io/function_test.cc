@@ -131,9 +131,14 @@ TEST_CASE("functions are complete and there once") {
   CHECK(has(changed([](F& f) { f.clear_opset_import(); }), "not imported"));
   CHECK(
       has(changed([](F& f) { f.set_output(0, "none"); }), "nothing produces"));
+  CHECK(changed([](F& f) {
+          f.add_attribute("a");
+          f.add_attribute("a");  // which says nothing more
+        }) == "");
   CHECK(has(changed([](F& f) {
               f.add_attribute("a");
-              f.add_attribute("a");
+              f.add_attribute_proto()->set_name("a");
+              f.mutable_attribute_proto(0)->set_type(onnx::AttributeProto::INT);
             }),
             "attribute twice"));
   CHECK(has(changed([](F& f) {

@@ -58,7 +58,7 @@ Result<std::shared_ptr<FileSource>> open_source(const std::string& path) {
 Result<std::unique_ptr<ir::Model>> read(const std::string& path,
                                         std::shared_ptr<FileSource> source,
                                         const std::string* directory,
-                                        const Deadline& deadline) {
+                                        const LoadOptions& options) {
   auto model = std::make_unique<ir::Model>();
   model->path = path;
   model->source = source;
@@ -70,7 +70,8 @@ Result<std::unique_ptr<ir::Model>> read(const std::string& path,
   }
   Context context(*model, source->bytes());
   context.external = external.get();
-  context.deadline = deadline;
+  context.deadline = options.deadline;
+  context.warnings = options.warnings;
   const bool ok = read_model(context);
   if (source->faulted()) {
     return fault(path, "the model was cut short while it was read");
@@ -90,7 +91,7 @@ Result<std::unique_ptr<ir::Model>> load(const std::string& path,
   auto source = open_source(path);
   if (!source) return source.error();
   const std::string folder = folder_of(path);
-  return read(path, std::move(*source), &folder, options.deadline);
+  return read(path, std::move(*source), &folder, options);
 }
 
 Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
@@ -98,7 +99,7 @@ Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
   if (bytes.empty()) return fault("", "the model is empty");
   const bool has_folder = !options.directory.empty();
   return read("", std::make_shared<FileSource>(std::move(bytes)),
-              has_folder ? &options.directory : nullptr, options.deadline);
+              has_folder ? &options.directory : nullptr, options);
 }
 
 Status check_intact(const ir::Model& model) {

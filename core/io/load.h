@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/base/deadline.h"
 #include "core/base/result.h"
@@ -23,6 +24,9 @@ struct LoadOptions {
   std::string directory;
   // When it has to be over; else it is a Diagnostic of kind kLimit.
   Deadline deadline;
+  // What the standard says no to and ONNX Runtime reads all the same is read as
+  // there, and noted here. May be null.
+  std::vector<Diagnostic>* warnings = nullptr;
 };
 
 // The newest file format that is understood.

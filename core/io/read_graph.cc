@@ -1,9 +1,12 @@
 #include "core/io/read_graph.h"
 
+#include <utility>
+
 #include "core/io/check_opaque.h"
 #include "core/io/order.h"
 #include "core/io/read_tensor.h"
 #include "core/io/read_type.h"
+#include "core/ir/order.h"
 
 namespace ruleengine::io {
 
@@ -29,8 +32,12 @@ const BodyLayout kFunctionBody = {schema::kFunction,
                                   true};
 
 GraphReader::GraphReader(Context& context, ir::Graph& graph,
-                         const ir::OpsetImports& imports, Scope& scope)
-    : context_(context), graph_(graph), imports_(imports), scope_(scope), serial_(++context.graph_readers) {}
+                         ir::OpsetImports& imports, Scope& scope)
+    : context_(context),
+      graph_(graph),
+      imports_(imports),
+      scope_(scope),
+      serial_(++context.graph_readers) {}
 
 bool GraphReader::read(Bytes proto, const BodyLayout& layout,
                        const Place& place) {
@@ -59,7 +66,7 @@ bool GraphReader::read(Bytes proto, const BodyLayout& layout,
       tasks_.push_back(children_.back());
     }
   }
-  return sorted_ || order_blocks();
+  return check_broken() && (sorted_ || order_blocks()) && rank_bodies();
 }
 
 BlockId GraphReader::make_block(Bytes graph) {
@@ -214,14 +221,26 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
   const Place here{&place, "initializer", {}};
   const ir::Tensor* tensor = nullptr;
   std::string_view name;
-  if (!read_tensor(context_, proto, here, tensor, name)) return false;
-  if (name.empty()) return context_.fail(here, "an initializer has no name");
+  if (!read_tensor(context_, proto, here, tensor, name)) {
+    return tensor != nullptr && define_broken(*tensor, name, place);
+  }
+  if (name.empty()) {  // nobody can read it
+    context_.warn(here, "an initializer has no name", "a name", "none");
+    return true;
+  }
   // Looking at a name within weights would bring them into memory.
   constexpr std::size_t kFar = 4096;
   if (tensor->bytes.size() >= kFar) name = context_.model.arena.copy(name);
   ValueId value = visible(name);
-  const bool input = value && graph_.value(value).block == block_ &&
-                     graph_.value(value).kind == ValueKind::kInput &&
+  const bool own = value && graph_.value(value).block == block_;
+  if (own && graph_.value(value).tensor != nullptr && is_main()) {
+    context_.warn({&place, "initializer", name}, "a name is defined twice",
+                  "one definition of " + quoted(name),
+                  "another one; the last counts");
+    graph_.mutable_value(value).tensor = tensor;
+    return true;
+  }
+  const bool input = own && graph_.value(value).kind == ValueKind::kInput &&
                      graph_.value(value).tensor == nullptr;
   if (!input && !define(name, ValueKind::kInitializer,
                         {&place, "initializer", name}, value)) {
@@ -232,6 +251,31 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
   // did not make it one.
   if (context_.model.ir_version < 4) {
     graph_.mutable_value(value).kind = ValueKind::kInitializer;
+  }
+  return true;
+}
+
+// One whose data is wrong; whether that matters is known when all is read.
+bool GraphReader::define_broken(const ir::Tensor& tensor, std::string_view name,
+                                const Place& place) {
+  if (name.empty() || tensor.storage == ir::Storage::kExternal) return false;
+  const ValueId seen = visible(name);
+  if (seen && graph_.value(seen).block == block_) return false;
+  Diagnostic why = *std::exchange(context_.error, std::nullopt);
+  ValueId value;
+  if (!define(name, ValueKind::kInitializer, place, value)) return false;
+  broken_.emplace_back(value, std::move(why));
+  return true;
+}
+
+bool GraphReader::check_broken() {
+  for (auto& [value, why] : broken_) {
+    if (graph_.reader_count(value) > 0) {
+      context_.error = std::move(why);
+      return false;
+    }
+    context_.warn({}, "of an initializer that nothing reads " + why.what,
+                  why.expected, why.found);
   }
   return true;
 }
@@ -313,7 +357,10 @@ bool GraphReader::declare_output(std::string_view name, Bytes type_proto,
   const bool own = graph_.value(value).block == block_;
   if (block_ == ir::Graph::main_block() &&
       graph_.value(value).block_output_count > 0) {
-    return context_.fail(here, "a name is an output twice", "once", "again");
+    if (!is_main()) {
+      return context_.fail(here, "a name is an output twice", "once", "again");
+    }
+    context_.warn(here, "a name is an output twice", "once", "again");
   }
   graph_.add_block_output(block_, value);
   check_order(block_, value);
@@ -344,6 +391,21 @@ bool GraphReader::order_blocks() {
     for (ir::NodeId n : order.nodes) {
       graph_.mutable_node(n).rank = ++next_rank_ << 20;
     }
+  }
+  return true;
+}
+
+// Nodes of a body are read behind its owner and rank before it.
+bool GraphReader::rank_bodies() {
+  if (graph_.block_count() == 1) return true;
+  const auto order = ir::topological_order(graph_);
+  if (!order) {
+    return context_.fail({}, order.error().what, order.error().expected,
+                         order.error().found);
+  }
+  next_rank_ = 0;
+  for (ir::NodeId n : *order) {
+    graph_.mutable_node(n).rank = ++next_rank_ << 20;
   }
   return true;
 }

@@ -34,7 +34,7 @@ using Scope = std::vector<ir::ValueId>;
 class GraphReader : public BlockMaker {
  public:
   GraphReader(Context& context, ir::Graph& graph,
-              const ir::OpsetImports& imports, Scope& scope);
+              ir::OpsetImports& imports, Scope& scope);
 
   // Fills the graph: main block from `proto`, then everything inside.
   bool read(Bytes proto, const BodyLayout& layout, const Place& place);
@@ -65,6 +65,9 @@ class GraphReader : public BlockMaker {
   bool define_inputs(const BodyLayout& layout, const Place& place);
   bool define_initializers(const BodyLayout& layout, const Place& place);
   bool define_initializer(Bytes proto, const Place& place);
+  bool define_broken(const ir::Tensor& tensor, std::string_view name,
+                     const Place& place);
+  bool check_broken();
   bool define_sparse(Bytes proto, const Place& place);
   bool define_node_outputs(const BodyLayout& layout, const Place& place);
   bool declare(const BodyLayout& layout, const Place& place);
@@ -85,10 +88,17 @@ class GraphReader : public BlockMaker {
   Bytes gather_extra(Bytes proto, const NodeParts& parts);
 
   bool order_blocks();
+  bool rank_bodies();
+
+  // The main graph of the model itself is being read.
+  bool is_main() const {
+    return block_ == ir::Graph::main_block() && !context_.in_function;
+  }
+  bool imply(std::string_view domain, const Place& place);
 
   Context& context_;
   ir::Graph& graph_;
-  const ir::OpsetImports& imports_;
+  ir::OpsetImports& imports_;
   Scope& scope_;
   const std::uint32_t serial_;  // among the readers of the model
   std::vector<std::pair<Name, ir::ValueId>> undo_;
@@ -98,6 +108,7 @@ class GraphReader : public BlockMaker {
   // The fields of the block that is being read: initializers, and all others.
   // Many passes go over those, which would step through the weights each time.
   std::vector<Bytes> constants_, others_;
+  std::vector<std::pair<ir::ValueId, Diagnostic>> broken_;
   ir::BlockId block_;              // that is being read
   std::uint32_t next_output_ = 0;  // value of the next node output to link
   std::uint64_t next_rank_ = 0;

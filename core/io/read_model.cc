@@ -1,6 +1,7 @@
 #include "core/io/read_model.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/io/check_functions.h"
 #include "core/io/check_opaque.h"
@@ -41,6 +42,13 @@ std::string_view guess(Bytes source) {
   return {};
 }
 
+bool no_version(Context& context, const Place& place,
+                const ir::OpsetImport& import) {
+  return context.fail(place, "an opset has no valid version", "1 or more",
+                      std::to_string(import.version));
+}
+
+// As ONNX Runtime does it, the last of a domain counts.
 bool read_opset(Context& context, Bytes proto, const Place& place,
                 ir::OpsetImports& imports) {
   ir::OpsetImport import;
@@ -53,10 +61,12 @@ bool read_opset(Context& context, Bytes proto, const Place& place,
   }
   if (!context.finished(place, cursor)) return false;
   if (import.domain == "ai.onnx") import.domain.clear();
+  import.as_read = true;
   const Place here{&place, "opset_import", import.domain};
   if (import.version < 1) {
-    return context.fail(here, "an opset has no valid version", "1 or more",
-                        std::to_string(import.version));
+    if (context.in_function) return no_version(context, here, import);
+    context.warn(here, "an opset has no valid version", "1 or more",
+                 std::to_string(import.version));
   }
   const int newest = ir::newest_opset("");
   if (import.domain.empty() && import.version > newest) {
@@ -66,10 +76,11 @@ bool read_opset(Context& context, Bytes proto, const Place& place,
                         "export the model at an older opset");
   }
   if (const std::size_t at = imports.find(import.domain); at < imports.size()) {
-    if (imports[at].version == import.version) return true;
-    return context.fail(here, "a domain is imported at two versions",
-                        std::to_string(imports[at].version),
-                        std::to_string(import.version));
+    context.warn(here, "a domain is imported twice", "once",
+                 "versions " + std::to_string(imports[at].version) + " and " +
+                     std::to_string(import.version) + "; the last counts");
+    imports.read_again(at, import.version);
+    return true;
   }
   imports.push_back(std::move(import));
   return true;
@@ -119,12 +130,16 @@ bool check_header(Context& context, const Parts& parts) {
     return context.fail({}, "the model has no graph", "a ModelProto with one",
                         "none", hint);
   }
-  if (!parts.has_ir_version || model.ir_version < 1 ||
-      model.ir_version > kNewestIrVersion) {
+  if (!parts.has_ir_version || model.ir_version > kNewestIrVersion) {
     return context.fail(
         {}, "the model has no known ir_version",
         "1 to " + std::to_string(kNewestIrVersion),
         parts.has_ir_version ? std::to_string(model.ir_version) : "none");
+  }
+  if (model.ir_version < 1) {
+    context.warn({}, "the model has no known ir_version",
+                 "1 to " + std::to_string(kNewestIrVersion),
+                 std::to_string(model.ir_version));
   }
   if (model.opset_imports.empty()) {
     if (model.ir_version >= 3) {
@@ -205,6 +220,13 @@ bool scan_function(Context& context, Bytes proto, const Place& place,
 bool check_attribute_names(Context& context, const Place& place,
                            const ir::Function& function) {
   std::vector<std::string_view> names(function.attributes);
+  std::sort(names.begin(), names.end());
+  const auto repeated = std::unique(names.begin(), names.end());
+  if (repeated != names.end()) {
+    context.warn(place, "a function has an attribute twice", "once",
+                 quoted(*(repeated - 1)));
+    names.erase(repeated, names.end());
+  }
   for (const ir::Attribute& a : function.attribute_defaults) {
     names.push_back(a.name);
   }
@@ -219,6 +241,7 @@ bool read_function(Context& context, Bytes proto, Scope& scope) {
   auto function = std::make_unique<ir::Function>(context.model);
   const Place unnamed{nullptr, "function", {}};
   std::vector<Bytes> defaults;
+  context.in_function = true;
   if (!scan_function(context, proto, unnamed, *function, defaults)) {
     return false;
   }
@@ -227,7 +250,6 @@ bool read_function(Context& context, Bytes proto, Scope& scope) {
     return context.fail(place, "a function has no name");
   }
   function->proto = proto;
-  context.in_function = true;
   GraphReader reader(context, function->body, function->opset_imports, scope);
   const bool ok = read_defaults(context, defaults, place, *function) &&
                   check_attribute_names(context, place, *function) &&
@@ -235,6 +257,23 @@ bool read_function(Context& context, Bytes proto, Scope& scope) {
   context.in_function = false;
   context.model.functions.push_back(std::move(function));
   return ok;
+}
+
+// A domain of no version is one of functions alone.
+bool check_versions(Context& context) {
+  const ir::Model& model = context.model;
+  std::set<std::string_view> bad;
+  for (const ir::OpsetImport& import : model.opset_imports) {
+    if (import.version < 1) bad.insert(import.domain);
+  }
+  if (bad.empty()) return true;
+  for (std::size_t i = 0; i < model.graph.node_count(); ++i) {
+    const ir::Op& op = model.graph.op(ir::NodeId(i));
+    if (!bad.contains(op.domain) || model.find_function(op)) continue;
+    return no_version(context, {nullptr, "opset_import", op.domain},
+                      {std::string(op.domain), model.opset(op.domain)});
+  }
+  return true;
 }
 
 }  // namespace
@@ -255,7 +294,7 @@ bool read_model(Context& context) {
       return false;
     }
   }
-  return check_functions(context);
+  return check_versions(context) && check_functions(context);
 }
 
 }  // namespace ruleengine::io

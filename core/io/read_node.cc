@@ -3,6 +3,7 @@
 #include "core/io/check_opaque.h"
 #include "core/io/order.h"
 #include "core/io/read_graph.h"
+#include "core/ir/onnx_runtime.h"
 
 // The part of GraphReader that reads nodes.
 namespace ruleengine::io {
@@ -172,11 +173,27 @@ bool GraphReader::check_node(const NodeParts& parts, const Place& place,
   checked[op.index()] = serial_;
   const std::string_view domain = context_.model.ops[op].domain;
   if (imports_.find(domain) < imports_.size()) return true;
+  if (!context_.in_function && imply(domain, place)) return true;
   return context_.fail(
       place, "the domain of a node is not imported",
       "an opset_import for " +
           (domain.empty() ? "the standard domain" : quoted(domain)),
       "none", "used by op " + quoted(context_.model.ops[op].text()));
+}
+
+// In a model that imports some domain ONNX Runtime takes the others that it
+// knows as imported.
+bool GraphReader::imply(std::string_view domain, const Place& place) {
+  const auto implied =
+      std::ranges::find(ir::kImpliedOpsets, domain, &ir::ImpliedOpset::domain);
+  if (implied == ir::kImpliedOpsets.end()) return false;
+  context_.warn(place, "the domain of a node is not imported",
+                "an opset_import for " +
+                    (domain.empty() ? "the standard domain" : quoted(domain)),
+                "none; " + std::string(ir::kRuntimeName) + " takes it to be " +
+                    std::to_string(implied->version));
+  imports_.push_back({std::string(domain), implied->version, /*as_read=*/true});
+  return true;
 }
 
 bool GraphReader::read_attributes(Bytes proto, const NodeParts& parts,

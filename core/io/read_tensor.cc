@@ -98,9 +98,8 @@ bool check_header(Context& context, const Parts& parts, const Place& place) {
                         std::to_string(parts.data_type));
   }
   if (parts.has_segment) {
-    return context.fail(place, "a tensor is split into segments", "",
-                        "the field 'segment'",
-                        "write the whole tensor into one TensorProto");
+    context.warn(place, "a tensor is split into segments",
+                 "the whole tensor in one TensorProto", "the field 'segment'");
   }
   if (parts.location > 1) {
     return context.fail(place, "unknown data location of a tensor",
@@ -136,12 +135,13 @@ bool read_raw(Context& context, const Parts& parts, const Place& place,
 
 bool read_data(Context& context, Bytes proto, const Parts& parts,
                const Place& place, ir::Tensor& out) {
-  if (parts.has_raw && parts.data.kinds() > 0 && !parts.raw.empty()) {
-    return context.fail(place, "a tensor stores its data twice",
-                        "one data field", "raw_data and a typed one");
-  }
   if (parts.location == 1) return read_external(context, proto, place, out);
-  if (parts.has_raw && parts.data.kinds() == 0) {
+  const bool raw = parts.has_raw && !parts.raw.empty();
+  if (raw && parts.data.kinds() > 0) {
+    context.warn(place, "a tensor stores its data twice", "one data field",
+                 "raw_data, which counts, and a typed one");
+  }
+  if (raw || (parts.has_raw && parts.data.kinds() == 0)) {
     return read_raw(context, parts, place, out);
   }
   return read_typed(context, proto, parts.data, place, out);
@@ -183,6 +183,7 @@ bool read_tensor(Context& context, Bytes proto, const Place& place,
   out->dims =
       context.model.arena.copy(std::span<const std::int64_t>(context.ints));
   out->proto = proto;
+  if (parts.location == 1) out->storage = ir::Storage::kExternal;
   tensor = out;
   if (parts.location == 1 &&
       (parts.data.kinds() > 0 || (parts.has_raw && !parts.raw.empty()))) {

@@ -13,7 +13,8 @@
 
 namespace ruleengine::io {
 
-// The name is that of the TensorProto; "" when it has none.
+// The name is that of the TensorProto; "" when it has none. A tensor whose type
+// and shape are good and whose data is not is handed out all the same.
 bool read_tensor(Context& context, Bytes proto, const Place& place,
                  const ir::Tensor*& tensor, std::string_view& name);
 

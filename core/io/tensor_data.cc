@@ -295,12 +295,11 @@ std::optional<std::int64_t> raw_size(const ir::Tensor& tensor) {
 
 bool read_typed(Context& context, Bytes proto, const DataFields& data,
                 const Place& place, ir::Tensor& out) {
-  if (data.kinds() > 1) {
-    return context.fail(place, "a tensor stores its data twice",
-                        "one data field", std::to_string(data.kinds()));
-  }
   const std::uint32_t field = field_of(out.dtype);
-  if (data.kinds() == 1 && data.first() != field) {
+  if (data.kinds() > 1 && data.count(field) > 0) {
+    context.warn(place, "a tensor stores its data twice", "one data field",
+                 std::to_string(data.kinds()) + "; that of its type counts");
+  } else if (data.kinds() > 0 && data.first() != field) {
     return context.fail(place, "the data of a tensor is in the wrong field",
                         std::string(schema::kTensor.fields[field].name) +
                             " for " +

@@ -11,12 +11,23 @@ namespace {
 using namespace testing;
 using onnx::TensorProto;
 
-// What loading a model with this initializer says; "" when it is accepted.
-std::string verdict(const TensorProto& tensor) {
+// A model that reads this initializer.
+onnx::ModelProto with(const TensorProto& tensor) {
   onnx::ModelProto model = small_model();
   *model.mutable_graph()->add_initializer() = tensor;
   model.mutable_graph()->mutable_initializer(1)->set_name("t");
-  return error_of(model);
+  add_node(model.mutable_graph(), "Identity", {"t"}, {"read"});
+  return model;
+}
+
+// What loading it says; "" when it is accepted.
+std::string verdict(const TensorProto& tensor) {
+  return error_of(with(tensor));
+}
+
+// What it warns of.
+std::string oddity(const TensorProto& tensor) {
+  return warning_of(with(tensor));
 }
 
 TensorProto make(int type, std::initializer_list<std::int64_t> dims) {
@@ -117,16 +128,28 @@ TEST_CASE("typed fields hold what type and shape say") {
   CHECK(refused(wide, "out of range"));
 }
 
+TEST_CASE("data that is wrong and that nothing reads") {
+  onnx::ModelProto model = with(make(TensorProto::FLOAT, {2}));
+  CHECK(error_of(model).find("no data") != std::string::npos);
+  model.mutable_graph()->mutable_node()->RemoveLast();
+  CHECK(error_of(model) == "");
+  CHECK(warning_of(model).find("nothing reads") != std::string::npos);
+  model.mutable_graph()->mutable_output(0)->set_name("t");
+  CHECK(error_of(model).find("no data") != std::string::npos);
+}
+
 TEST_CASE("data is stored once") {
   TensorProto both = raw(TensorProto::INT32, {1}, 4);
   both.add_int32_data(1);
-  CHECK(refused(both, "twice"));
+  CHECK(oddity(both).find("twice") != std::string::npos);
   TensorProto two = ints(TensorProto::INT32, {1}, {1});
   two.add_float_data(1);
-  CHECK(refused(two, "twice"));
+  CHECK(oddity(two).find("twice") != std::string::npos);
+  two.clear_int32_data();
+  CHECK(refused(two, "wrong field"));
   TensorProto segment = raw(TensorProto::INT32, {1}, 4);
   segment.mutable_segment()->set_begin(0);
-  CHECK(refused(segment, "segments"));
+  CHECK(oddity(segment).find("segments") != std::string::npos);
   TensorProto nowhere = raw(TensorProto::INT32, {1}, 4);
   nowhere.GetReflection()->MutableUnknownFields(&nowhere)->AddVarint(14, 2);
   CHECK(refused(nowhere, "data location"));
@@ -165,6 +188,12 @@ std::string sparse_verdict(void (*change)(onnx::SparseTensorProto&)) {
   return error_of(model);
 }
 
+std::string sparse_oddity(void (*change)(onnx::SparseTensorProto&)) {
+  onnx::ModelProto model = rich_model();
+  change(*model.mutable_graph()->mutable_sparse_initializer(0));
+  return warning_of(model);
+}
+
 TEST_CASE("sparse tensors are consistent") {
   using Sparse = onnx::SparseTensorProto;
   const auto has = [](const std::string& text, const char* part) {
@@ -177,7 +206,7 @@ TEST_CASE("sparse tensors are consistent") {
   CHECK(has(sparse_verdict(
                 [](Sparse& s) { s.mutable_indices()->set_int64_data(0, -1); }),
             "out of range"));
-  CHECK(has(sparse_verdict([](Sparse& s) {
+  CHECK(has(sparse_oddity([](Sparse& s) {
               s.mutable_values()->set_dims(0, 2);
               s.mutable_values()->add_float_data(1);
               s.mutable_indices()->set_dims(0, 2);

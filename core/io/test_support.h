@@ -93,6 +93,9 @@ Result<std::unique_ptr<ir::Model>> load_proto(
 std::string error_of(const onnx::ModelProto& model,
                      const std::string& directory = {});
 
+// What loading warns of first; "" when of nothing, or when it is refused.
+std::string warning_of(const onnx::ModelProto& model);
+
 // Equal as protobuf messages, unknown fields apart.
 bool same(const std::string& a, const std::string& b,
           std::string* difference = nullptr);

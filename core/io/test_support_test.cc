@@ -72,6 +72,12 @@ std::string error_of(const onnx::ModelProto& model,
   return result ? "" : result.error().text();
 }
 
+std::string warning_of(const onnx::ModelProto& model) {
+  std::vector<Diagnostic> warnings;
+  auto loaded = load_bytes(model.SerializeAsString(), {.warnings = &warnings});
+  return loaded && !warnings.empty() ? warnings[0].text() : "";
+}
+
 bool same(const std::string& a, const std::string& b, std::string* difference) {
   onnx::ModelProto x, y;
   if (!x.ParseFromString(a) || !y.ParseFromString(b)) return false;

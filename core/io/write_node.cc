@@ -211,7 +211,7 @@ void OpsetWriter::field(const Cursor& cursor) {
   }
   const std::size_t at = imports_.find(old.domain);
   if (at == imports_.size()) return;
-  if (imports_[at].version == old.version) {
+  if (imports_[at].as_read || imports_[at].version == old.version) {
     rope_.view(cursor.whole());
   } else if (!seen_[at]) {
     encode_opset(rope_, field_, imports_[at]);
@@ -221,7 +221,8 @@ void OpsetWriter::field(const Cursor& cursor) {
 
 void OpsetWriter::finish() {
   for (std::size_t i = 0; i < imports_.size(); ++i) {
-    if (!seen_[i]) encode_opset(rope_, field_, imports_[i]);
+    if (seen_[i] || imports_[i].as_read) continue;
+    encode_opset(rope_, field_, imports_[i]);
   }
 }
 

@@ -25,9 +25,12 @@ Model::~Model() = default;
 
 void Model::import_opset(std::string_view domain, std::int64_t version) {
   if (domain == "ai.onnx") domain = {};
-  if (opset(domain) == 0) {
-    opset_imports.push_back({std::string(domain), version});
+  if (const std::size_t at = opset_imports.find(domain);
+      at < opset_imports.size()) {
+    opset_imports.set_version(at, opset_imports[at].version);
+    return;
   }
+  opset_imports.push_back({std::string(domain), version});
 }
 
 void Model::index_functions() const {

@@ -75,7 +75,7 @@ class Model {
   std::int64_t opset(std::string_view domain) const {
     return opset_imports.version(domain);
   }
-  // Adds the import when the domain has none.
+  // Adds the import when the domain has none, and says one that was understood.
   void import_opset(std::string_view domain, std::int64_t version);
   // nullptr when no (live) function has this id.
   Function* find_function(const Op& op) const;

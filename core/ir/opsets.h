@@ -17,6 +17,7 @@ namespace ruleengine::ir {
 struct OpsetImport {
   std::string domain;  // "" for the standard one
   std::int64_t version = 0;
+  bool as_read = false;  // so the file says, or leaves it to be understood
 };
 
 class OpsetImports {
@@ -36,7 +37,13 @@ class OpsetImports {
   std::int64_t version(std::string_view domain) const;
 
   void push_back(OpsetImport import);
+  // From now on the result says it so.
   void set_version(std::size_t i, std::int64_t version) {
+    all_[i].version = version;
+    all_[i].as_read = false;
+  }
+  // The file says it once more, with this version.
+  void read_again(std::size_t i, std::int64_t version) {
     all_[i].version = version;
   }
   void clear();

@@ -91,34 +91,6 @@ void upgrade_softmax(ValueId input, Facts& facts, NewestForm& form) {
   form.attributes.push_back(int_attribute("axis", -1));
 }
 
-void upgrade_gone(std::string_view type, std::int64_t opset, NewestForm& form) {
-  for (const Gone& row : kGone) {
-    if (row.type != type || opset >= row.since) continue;
-    const Attribute* a = find(form.attributes, row.attribute);
-    if ((a == nullptr ? row.usual : a->i) != row.value) form.readable = false;
-    drop(form, row.attribute);
-  }
-  for (const OnceDefault& row : kOnceDefault) {
-    if (row.type != type || opset >= row.since) continue;
-    if (find(form.attributes, row.attribute) != nullptr) continue;
-    Attribute a = int_attribute(row.attribute, row.number);
-    if (!row.text.empty()) {
-      a.kind = AttributeKind::kString;
-      a.s = row.text;
-    }
-    form.attributes.push_back(a);
-  }
-  for (const Renamed& row : kRenamed) {
-    if (row.type != type || opset >= row.since) continue;
-    for (Attribute& a : form.attributes) {
-      if (a.name != row.attribute || a.s != row.before) continue;
-      a.s = row.now;
-      a.proto = {};
-    }
-  }
-  if (opset < kNoHints) drop(form, "consumed_inputs");
-}
-
 // "FLOAT16" and so on.
 void upgrade_cast(NewestForm& form) {
   for (Attribute& a : form.attributes) {
@@ -147,27 +119,6 @@ void upgrade_broadcast(std::span<const Operand> inputs, Facts& facts,
   drop(form, "broadcast");
 }
 
-bool is_changed(std::string_view type, std::int64_t opset) {
-  return std::ranges::any_of(kChanged, [&](const Changed& row) {
-    return row.type == type && opset < row.since;
-  });
-}
-
-// Whether anything but a moved attribute sets the op of `opset` apart.
-bool has_other_form(std::string_view type, std::int64_t opset) {
-  const auto concerns = [&](const auto& row) {
-    return row.type == type && opset < row.since;
-  };
-  return opset < kNoHints || is_changed(type, opset) ||
-         std::ranges::any_of(kGone, concerns) ||
-         std::ranges::any_of(kOnceDefault, concerns) ||
-         std::ranges::any_of(kRenamed, concerns) ||
-         (opset < kSoftmaxOnAxis && is_softmax_like(type)) ||
-         (opset < kBroadcasts && once_explicit(type)) ||
-         (opset < kSplitCounts && type == "Split") ||
-         (opset < kTrainingSaid && type == "BatchNormalization");
-}
-
 std::optional<Tensor> moved_tensor(Arena& arena, const Moved& row,
                                    const Attribute& a, DataType dtype) {
   switch (row.as) {
@@ -185,18 +136,66 @@ std::optional<Tensor> moved_tensor(Arena& arena, const Moved& row,
 
 }  // namespace
 
-Upgrades::Upgrades(Graph& graph, std::int64_t opset)
-    : graph_(&graph), opset_(opset) {}
+bool is_adopted(std::string_view type) {
+  return std::ranges::find(kAdopted, type) != kAdopted.end();
+}
+
+Upgrades::Upgrades(Graph& graph, std::int64_t opset, std::int64_t to)
+    : graph_(&graph), opset_(opset), to_(to) {}
+
+// Whether anything but a moved attribute sets the ops of the two apart.
+bool Upgrades::has_other_form(std::string_view type) const {
+  const auto concerns = [&](const auto& row) {
+    return row.type == type && crosses(row.since);
+  };
+  return crosses(kNoHints) || std::ranges::any_of(kChanged, concerns) ||
+         std::ranges::any_of(kGone, concerns) ||
+         std::ranges::any_of(kOnceDefault, concerns) ||
+         std::ranges::any_of(kRenamed, concerns) ||
+         (crosses(kSoftmaxOnAxis) && is_softmax_like(type)) ||
+         (crosses(kBroadcasts) && once_explicit(type)) ||
+         (type == "Dropout" &&
+          (crosses(kMaskIsBool) || crosses(kMaskIsTrue))) ||
+         (crosses(kSplitCounts) && type == "Split") ||
+         (crosses(kTrainingSaid) && type == "BatchNormalization");
+}
+
+void Upgrades::upgrade_gone(std::string_view type, NewestForm& form) const {
+  for (const Gone& row : kGone) {
+    if (row.type != type || !crosses(row.since)) continue;
+    const Attribute* a = find(form.attributes, row.attribute);
+    if ((a == nullptr ? row.usual : a->i) != row.value) form.readable = false;
+    drop(form, row.attribute);
+  }
+  for (const OnceDefault& row : kOnceDefault) {
+    if (row.type != type || !crosses(row.since)) continue;
+    if (find(form.attributes, row.attribute) != nullptr) continue;
+    Attribute a = int_attribute(row.attribute, row.number);
+    if (!row.text.empty()) {
+      a.kind = AttributeKind::kString;
+      a.s = row.text;
+    }
+    form.attributes.push_back(a);
+  }
+  for (const Renamed& row : kRenamed) {
+    if (row.type != type || !crosses(row.since)) continue;
+    for (Attribute& a : form.attributes) {
+      if (a.name != row.attribute || a.s != row.before) continue;
+      a.s = row.now;
+      a.proto = {};
+    }
+  }
+  if (crosses(kNoHints)) drop(form, "consumed_inputs");
+}
 
 bool Upgrades::needed(OpId id) const {
   std::uint8_t& known = needed_[id];
   if (known == 0) {
     const Op& op = graph_->model().ops[id];
     const bool moved = std::ranges::any_of(kMoved, [&](const Moved& row) {
-      return row.type == op.type && opset_ < row.since;
+      return row.type == op.type && crosses(row.since);
     });
-    known =
-        op.domain.empty() && (moved || has_other_form(op.type, opset_)) ? 2 : 1;
+    known = op.domain.empty() && (moved || has_other_form(op.type)) ? 2 : 1;
   }
   return known == 2;
 }
@@ -222,32 +221,36 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
   form.attributes.assign(attributes.begin(), attributes.end());
   const std::string_view type = graph_->op(node).type;
   const ValueId first = graph_->input(node, 0);
-  if (is_changed(type, opset_)) form.readable = false;
+  if (std::ranges::any_of(kChanged, [&](const Changed& row) {
+        return row.type == type && crosses(row.since);
+      })) {
+    form.readable = false;
+  }
   // What the callers of a function give is not known here.
   if (std::ranges::any_of(attributes,
                           [](const Attribute& a) { return !a.ref.empty(); })) {
     form.readable = false;
     return;
   }
-  if (type == "Dropout" && opset_ < kMaskIsTrue && has_old_mask(node)) {
+  if (type == "Dropout" && has_old_mask(node)) {
     form.readable = false;
   }
-  upgrade_gone(type, opset_, form);
-  if (opset_ < kSoftmaxOnAxis && is_softmax_like(type)) {
+  upgrade_gone(type, form);
+  if (crosses(kSoftmaxOnAxis) && is_softmax_like(type)) {
     upgrade_softmax(first, facts, form);
   }
-  if (opset_ < kBroadcasts && once_explicit(type)) {
+  if (crosses(kBroadcasts) && once_explicit(type)) {
     upgrade_broadcast(graph_->inputs(node), facts, form);
   }
-  if (opset_ < kCastByNumber && type == "Cast") upgrade_cast(form);
-  if (opset_ < kTrainingSaid && type == "BatchNormalization") {
+  if (crosses(kCastByNumber) && type == "Cast") upgrade_cast(form);
+  if (crosses(kTrainingSaid) && type == "BatchNormalization") {
     for (ValueId more : graph_->outputs(node).subspan(
              std::min<std::size_t>(1, graph_->outputs(node).size()))) {
       if (more) form.readable = false;
     }
   }
   view_moved(node, facts, form);
-  if (opset_ < kSplitCounts && type == "Split" && form.inputs.size() < 2) {
+  if (crosses(kSplitCounts) && type == "Split" && form.inputs.size() < 2) {
     form.attributes.push_back(
         int_attribute("num_outputs", graph_->node(node).output_count));
   }
@@ -257,7 +260,8 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
 bool Upgrades::has_old_mask(NodeId node) const {
   if (graph_->outputs(node).size() < 2) return false;
   const ValueId mask = graph_->output(node, 1);
-  return mask && (opset_ < kMaskIsBool || graph_->reader_count(mask) > 0);
+  return mask && (crosses(kMaskIsBool) ||
+                  (crosses(kMaskIsTrue) && graph_->reader_count(mask) > 0));
 }
 
 // Attributes that are inputs now.
@@ -266,7 +270,7 @@ void Upgrades::view_moved(NodeId node, Facts& facts, NewestForm& form) {
   const std::string_view type = graph_->op(node).type;
   const ValueId first = graph_->input(node, 0);
   for (const Moved& row : kMoved) {
-    if (row.type != type || opset_ >= row.since) continue;
+    if (row.type != type || !crosses(row.since)) continue;
     const Attribute* a = find(attributes, row.attribute);
     if (a == nullptr) continue;
     auto tensor = moved_tensor(graph_->model().arena, row, *a,

@@ -1,14 +1,15 @@
-// Upgrade: nodes of older opsets read as if written at the newest one, and
-// newest forms written at an older one. What moved over time are mostly
-// attributes that became inputs (axes, split, ratio, min and max, pads, ...),
-// and Softmax, which before 13 flattened from its axis on. Reading makes hidden
-// constants: initializers without a name that belong to no block's list, so
-// that they are saved only when an edit names and uses them. One Upgrades per
-// Graph; not thread-safe.
+// Upgrade: nodes of older opsets read as if written at the newest one (or at
+// one between), and newest forms written at an older one. What moved over time
+// are mostly attributes that became inputs (axes, split, ratio, min and max,
+// pads, ...), and Softmax, which before 13 flattened from its axis on. Reading
+// makes hidden constants: initializers without a name that belong to no block's
+// list, so that they are saved only when an edit names and uses them. One
+// Upgrades per Graph; not thread-safe.
 #ifndef RULEENGINE_CORE_IR_UPGRADE_H_
 #define RULEENGINE_CORE_IR_UPGRADE_H_
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -21,8 +22,8 @@
 
 namespace ruleengine::ir {
 
-// A node as the newest opset would have it. `readable` is false for a form
-// that the newest opset cannot say.
+// A node as a newer opset would have it. `readable` is false for a form that
+// it cannot say.
 struct NewestForm {
   std::vector<ValueId> inputs;
   std::vector<Attribute> attributes;
@@ -30,9 +31,13 @@ struct NewestForm {
 };
 
 class Upgrades {
+  static constexpr std::int64_t kNewest =
+      std::numeric_limits<std::int64_t>::max();
+
  public:
   // `opset`: the version of the standard domain that the graph's body imports.
-  Upgrades(Graph& graph, std::int64_t opset);
+  // `to`: the one that nodes are read at.
+  Upgrades(Graph& graph, std::int64_t opset, std::int64_t to = kNewest);
 
   // False when nodes of this op read as they stand. Cheap.
   bool needed(OpId op) const;
@@ -45,13 +50,24 @@ class Upgrades {
   ValueId hidden(NodeId node, int input, const Tensor& tensor,
                  const void* data);
 
+  // Does what changed at `since` lie between the two opsets?
+  bool crosses(std::int64_t since) const {
+    return opset_ < since && since <= to_;
+  }
+  bool has_other_form(std::string_view type) const;
+  void upgrade_gone(std::string_view type, NewestForm& form) const;
+
   Graph* graph_;
   std::int64_t opset_;
+  std::int64_t to_;
   // The hidden constant of a node's input slot, and the attribute data that
   // it was made from (an edit may replace the attribute).
   std::map<std::pair<NodeId, int>, std::pair<ValueId, const void*>> hidden_;
   mutable ByOp<std::uint8_t> needed_;  // 0: unknown yet, 1: no, 2: yes
 };
+
+// Did ONNX Runtime have the op in the standard's domain before the standard?
+bool is_adopted(std::string_view type);
 
 // The same node written at `opset`: inputs and attributes. A Diagnostic (kind
 // kRule, no position) when that opset cannot say it, or when an input that it

@@ -116,6 +116,12 @@ inline constexpr std::array kChanged = {
     Changed{"Tile", 6},
 };
 
+// Ops that ONNX Runtime had in the standard's domain before the standard had
+// them. They are the standard's where their tensors have one type; of other
+// ops of such a name nobody knows.
+inline constexpr std::array<std::string_view, 2> kAdopted = {
+    "LayerNormalization", "ThresholdedRelu"};
+
 // From here on `Cast` names its type by number, and no op has the hint
 // "consumed_inputs".
 inline constexpr int kCastByNumber = 6;

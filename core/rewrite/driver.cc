@@ -91,8 +91,7 @@ class Driver {
     stages_ = std::move(*stages);
     if (Status s = state_.check(); !s) return s;
     for (ir::Graph* graph : rewritable_graphs(state_.model)) {
-      state_.graphs.push_back(
-          std::make_unique<GraphRun>(*graph, state_.options.facts(*graph)));
+      state_.graphs.push_back(state_.run_of(*graph));
       GraphRun& run = *state_.graphs.back();
       if (canonical_forms_serve()) run.workspace.set_history(&run.history);
     }
@@ -208,6 +207,13 @@ class Driver {
       out.allowed.push_back(std::move(w));
     }
     for (const auto& run : state_.graphs) {
+      if (run->workspace.bodies_missed) {
+        std::string text = "what fused ops would replace stays as it is: " +
+                           run->workspace.no_bodies();
+        if (said.emplace("", "", text).second) {
+          out.warnings.push_back({"", "", std::move(text)});
+        }
+      }
       for (std::string& text : run->facts->take_warnings()) {
         if (!said.emplace("", "", text).second) continue;
         out.warnings.push_back({"", "", std::move(text)});

@@ -46,7 +46,8 @@ class Finder {
   };
 
   Status look(const Stage& stage, ir::Graph& graph) {
-    GraphRun run(graph, state_.options.facts(graph));
+    const auto made = state_.run_of(graph);
+    GraphRun& run = *made;
     match::RuleMask mask;
     for (std::uint32_t rule : stage.matching) {
       auto enabled = state_.rules[rule]->enabled(graph, *run.facts);

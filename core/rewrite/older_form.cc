@@ -4,6 +4,7 @@
 
 #include "core/ir/op_facts.h"
 #include "core/ir/upgrade.h"
+#include "core/rewrite/portable.h"
 #include "core/rewrite/schema.h"
 
 namespace ruleengine::rewrite {
@@ -61,6 +62,13 @@ int oldest_opset(EditState& state, const NodeSpec& spec, int from, int newest) {
 }  // namespace
 
 std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
+  const std::string& no_bodies = state.workspace->no_bodies();
+  if (!no_bodies.empty() && has_body({spec.domain, spec.type, {}})) {
+    state.workspace->bodies_missed = true;
+    return Rejection{
+        std::string(spec.type) + " cannot be said at the model's opset",
+        no_bodies};
+  }
   const ir::OpFacts* newest = ir::newest_op(spec.domain, spec.type);
   const std::int64_t opset = state.workspace->opset(spec.domain);
   if (newest == nullptr || opset == 0) return std::nullopt;

@@ -1,5 +1,7 @@
 #include "core/rewrite/raise.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
+#include "core/ir/onnx_runtime.h"
 #include "core/ir/op_facts.h"
 #include "core/ir/upgrade.h"
 #include "core/rewrite/functions.h"
@@ -30,25 +33,18 @@ class Raiser {
       : graph_(graph), model_(graph.model()), workspace_(graph), to_(to) {}
 
   Status plan() {
-    const std::int64_t from = workspace_.opset("");
-    if (from == 0 || from >= to_) return {};
-    if (from < kOldest) return too_old(from);
+    from_ = workspace_.opset("");
+    if (from_ == 0 || from_ >= to_) return {};
+    if (from_ < kOldest) return too_old();
+    if (to_ > ir::kRuntimeOpset) return too_new();
     analysis::Inference facts(graph_);
-    ir::Upgrades upgrades(graph_, from);
+    ir::Upgrades upgrades(graph_, from_, to_);
     for (std::size_t i = 0; i < graph_.node_count(); ++i) {
       const NodeId node(i);
-      const ir::Op& op = graph_.op(node);
-      if (graph_.node(node).removed || !op.domain.empty()) continue;
-      const ir::OpFacts* newest = ir::newest_op("", op.type);
-      if (newest == nullptr || newest->deprecated) return cannot(node);
-      if (!upgrades.needed(graph_.node(node).op)) continue;
-      ir::NewestForm form;
-      upgrades.view(node, facts, form);
-      if (!form.readable) return cannot(node);
-      auto older = ir::to_opset(graph_, "", op.type, std::move(form.inputs),
-                                std::move(form.attributes), to_, facts);
-      if (!older) return cannot(node, older.error());
-      planned_.emplace_back(node, std::move(*older));
+      if (graph_.node(node).removed || !graph_.op(node).domain.empty()) {
+        continue;
+      }
+      if (Status s = plan(node, facts, upgrades); !s) return s;
     }
     needed_ = true;
     return {};
@@ -69,28 +65,132 @@ class Raiser {
   }
 
  private:
-  Diagnostic too_old(std::int64_t from) const {
+  // A node that reads the same at both opsets is not touched, and nothing is
+  // asked of it.
+  Status plan(NodeId node, ir::Facts& facts, ir::Upgrades& upgrades) {
+    const std::string_view type = graph_.op(node).type;
+    const ir::OpFacts* then = version(type, from_);
+    const ir::OpFacts* now = version(type, to_);
+    if (then == now) return {};
+    if (now == nullptr || now->deprecated) {
+      return cannot(node, "the op is not in it");
+    }
+    if (then == nullptr && !is_standard(node, facts)) {
+      return cannot(node, "it is another's op of that name");
+    }
+    if (Status s = check_runtime(node, facts); !s) return s;
+    if (then != nullptr) {
+      if (Status s = check_types(node, *then, *now, facts); !s) return s;
+    }
+    ir::NewestForm form;
+    if (!upgrades.needed(graph_.node(node).op)) {
+      return check_attributes(node, graph_.node(node).attributes, *now);
+    }
+    upgrades.view(node, facts, form);
+    if (!form.readable) return cannot(node, "it means something else there");
+    if (Status s = check_attributes(node, form.attributes, *now); !s) return s;
+    planned_.emplace_back(node, std::move(form));
+    return {};
+  }
+
+  static const ir::OpFacts* version(std::string_view type, std::int64_t opset) {
+    return ir::find_op("", type, static_cast<int>(opset));
+  }
+
+  // Of an op of ONNX Runtime's that the standard took over: is it the
+  // standard's here? There all inputs have one type.
+  bool is_standard(NodeId node, ir::Facts& facts) const {
+    if (!ir::is_adopted(graph_.op(node).type)) return false;
+    const ir::DataType elem = element(graph_.input(node, 0), facts);
+    return elem != ir::DataType::kUndefined &&
+           std::ranges::all_of(graph_.inputs(node), [&](const auto& use) {
+             return !use.value || element(use.value, facts) == elem;
+           });
+  }
+
+  static ir::DataType element(ValueId value, ir::Facts& facts) {
+    const ir::Type* type = value ? facts.type(value) : nullptr;
+    return type != nullptr && type->is_tensor() ? type->elem
+                                                : ir::DataType::kUndefined;
+  }
+
+  // Does ONNX Runtime still run it?
+  Status check_runtime(NodeId node, ir::Facts& facts) const {
+    const std::string_view type = graph_.op(node).type;
+    const auto last =
+        std::ranges::find(ir::kLastKernels, type, &ir::LastKernel::type);
+    if (last != ir::kLastKernels.end() && from_ <= last->opset &&
+        to_ > last->opset) {
+      return cannot(node, fmt::format("{} runs it up to opset {}",
+                                      ir::kRuntimeName, last->opset));
+    }
+    const int moves = ir::kMovesUint8Alone;
+    if (type != "DequantizeLinear" || from_ >= moves || to_ < moves) return {};
+    const ValueId data = graph_.input(node, 0);
+    const ir::DataType elem = element(data, facts);
+    if (elem == ir::DataType::kUint8 || facts.is_constant(data)) return {};
+    return cannot(
+        node, fmt::format("the optimizer of {} may fail on one of {} from "
+                          "opset {} on",
+                          ir::kRuntimeName, ir::data_type_name(elem), moves));
+  }
+
+  // An input may be of a type that the newer op does not take any more.
+  Status check_types(NodeId node, const ir::OpFacts& then,
+                     const ir::OpFacts& now, ir::Facts& facts) const {
+    for (std::size_t i = 0; i < graph_.inputs(node).size(); ++i) {
+      const ir::FormalValue* before = then.input(i);
+      const ir::FormalValue* after = now.input(i);
+      if (before == nullptr || after == nullptr || after->elems == 0) continue;
+      const std::uint32_t lost = before->elems & ~after->elems;
+      if (lost == 0) continue;
+      const ir::DataType elem = element(graph_.input(node, i), facts);
+      const auto bit = static_cast<unsigned>(elem);
+      if (bit >= 32 || (lost >> bit & 1U) == 0) continue;
+      return cannot(
+          node, fmt::format("it takes no {} there", ir::data_type_name(elem)));
+    }
+    return {};
+  }
+
+  Status check_attributes(NodeId node, std::span<const ir::Attribute> all,
+                          const ir::OpFacts& now) const {
+    for (const ir::Attribute& each : all) {
+      if (now.attribute(each.name) != nullptr) continue;
+      return cannot(node, fmt::format("it has no attribute '{}' there",
+                                      printable(each.name, 60)));
+    }
+    return {};
+  }
+
+  Diagnostic too_old() const {
     return {.kind = ErrorKind::kModel,
             .what = "the opset is too old to be raised",
             .where = model_.path,
             .expected = "opset " + std::to_string(kOldest) + " or newer",
-            .found = "opset " + std::to_string(from)};
+            .found = "opset " + std::to_string(from_)};
   }
 
-  Diagnostic cannot(NodeId node, const Diagnostic& why = {}) const {
-    std::string found = graph_.describe(node);
-    if (!why.what.empty()) found += ": " + why.what;
-    if (!why.found.empty()) found += " (" + why.found + ")";
+  Diagnostic too_new() const {
     return {.kind = ErrorKind::kModel,
-            .what = "the opset cannot be raised",
+            .what = fmt::format("the opset cannot be raised to {}", to_),
             .where = model_.path,
-            .expected = "nodes that opset " + std::to_string(to_) + " can say",
-            .found = std::move(found)};
+            .expected = fmt::format("up to {}, the newest that {} loads",
+                                    ir::kRuntimeOpset, ir::kRuntimeName)};
+  }
+
+  Diagnostic cannot(NodeId node, std::string_view why) const {
+    return {.kind = ErrorKind::kModel,
+            .what = fmt::format("the opset cannot be raised to {}", to_),
+            .where = model_.path,
+            .expected = "nodes that the newer opset can say, and that " +
+                        std::string(ir::kRuntimeName) + " runs there",
+            .found = fmt::format("{}: {}", graph_.describe(node), why)};
   }
 
   // The same node, as the newer opset writes it. A node has the operands it was
   // made with, so one takes the other's place.
-  void write(NodeId node, const ir::OlderForm& form) {
+  void write(NodeId node, const ir::NewestForm& form) {
     const ir::Node old = graph_.node(node);
     std::vector<ValueId> inputs = form.inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -172,22 +272,35 @@ class Raiser {
   ir::Model& model_;
   Workspace workspace_;
   std::int64_t to_;
+  std::int64_t from_ = 0;
   bool needed_ = false;
-  std::vector<std::pair<NodeId, ir::OlderForm>> planned_;
+  std::vector<std::pair<NodeId, ir::NewestForm>> planned_;
   // By where they are, since a block sees no other's nodes, and what.
   std::map<std::pair<ir::BlockId, std::string>, ValueId> constants_;
 };
 
-}  // namespace
+using Raisers = std::vector<std::unique_ptr<Raiser>>;
 
-Status raise_opset(ir::Model& model, std::int64_t opset) {
-  std::vector<std::unique_ptr<Raiser>> raisers;
+Status plan(ir::Model& model, std::int64_t opset, Raisers& raisers) {
   for (ir::Graph* graph : rewritable_graphs(model)) {
     raisers.push_back(std::make_unique<Raiser>(*graph, opset));
     if (Status s = raisers.back()->plan(); !s) return s;
   }
+  return {};
+}
+
+}  // namespace
+
+Status raise_opset(ir::Model& model, std::int64_t opset) {
+  Raisers raisers;
+  if (Status s = plan(model, opset, raisers); !s) return s;
   for (const auto& raiser : raisers) raiser->apply();
   return {};
+}
+
+Status check_raise(ir::Model& model, std::int64_t opset) {
+  Raisers raisers;
+  return plan(model, opset, raisers);
 }
 
 }  // namespace ruleengine::rewrite

@@ -13,9 +13,13 @@
 namespace ruleengine::rewrite {
 
 // Nothing is done where the model is at `opset` already, or beyond. A node that
-// the newer opset cannot say is a Diagnostic (kModel) that names it; the model
+// the newer opset cannot say, or that ONNX Runtime does not run there
+// (core/ir/onnx_runtime.h), is a Diagnostic (kModel) that names it; the model
 // is then as it was.
 Status raise_opset(ir::Model& model, std::int64_t opset);
+
+// Whether it would do it; the model stays as it is.
+Status check_raise(ir::Model& model, std::int64_t opset);
 
 }  // namespace ruleengine::rewrite
 

@@ -89,6 +89,110 @@ TEST_CASE("attributes that the callers of a function give stay in doubt") {
   CHECK(!raise_opset(*model, 23).ok());
 }
 
+// Raised to `to`, `text` says in vain `why`, and is as it was.
+void refuse(std::int64_t opset, std::int64_t to, std::string_view text,
+            std::string_view why) {
+  auto model = parse(graph(opset, text));
+  const std::string before = text::print(*model, {});
+  CHECK(!check_raise(*model, to).ok());
+  const Status raised = raise_opset(*model, to);
+  REQUIRE(!raised.ok());
+  CHECK_MESSAGE(raised.error().found.find(why) != std::string::npos,
+                raised.error().found);
+  CHECK(text::print(*model, {}) == before);
+}
+
+// At `to` it reads as it did.
+void keep(std::int64_t opset, std::int64_t to, std::string_view text) {
+  auto model = parse(graph(opset, text));
+  CHECK(check_raise(*model, to).ok());
+  CHECK(model->opset("") == opset);
+  const Status raised = raise_opset(*model, to);
+  REQUIRE_MESSAGE(raised.ok(), raised.error().found);
+  CHECK(model->opset("") == to);
+  std::string why;
+  CHECK_MESSAGE(text::equivalent(*parse(graph(to, text)), *model, &why), why);
+}
+
+TEST_CASE("what reads the same at the new opset is not touched") {
+  keep(11, 13,
+       "(float[N,6] x) => (float[A,6] y, float[B,6] z)"
+       " { y, z = Split <axis = 0> (x) }");
+  keep(11, 12, "(float[4,6] x) => (float[4,6] y) { y = Softmax(x) }");
+  keep(13, 17,
+       "(float[4,6] x) => (float[6] y)"
+       " { y = ReduceMean <axes = [0], keepdims = 0> (x) }");
+  keep(17, 19, "(float[1,8,1] x) => (float[1,8,2] y) { y = DFT(x) }");
+  keep(10, 15, "(float[4] x) => (float[4] y) { y = ThresholdedRelu(x) }");
+}
+
+TEST_CASE("not past the last kernel of ONNX Runtime") {
+  const std::string_view roi =
+      "(float[1,1,6,6] x, float[2,4] r, int64[2] b) => (float[2,1,2,2] y)"
+      " { y = RoiAlign <output_height = 2, output_width = 2> (x, r, b) }";
+  keep(16, 21, roi);
+  refuse(16, 22, roi, "runs it up to opset 21");
+  keep(22, 23, roi);
+  refuse(17, 22,
+         "(float[1,1,6,6] x) => (float[1,1,1,1] y)"
+         " { y = GlobalLpPool(x) }",
+         "up to opset 21");
+  keep(17, 26, "(float[2] x) => (float[2] y) { y = Relu(x) }");
+  refuse(17, 27, "(float[2] x) => (float[2] y) { y = Relu(x) }", "");
+}
+
+TEST_CASE("quantized data that the runtime would have to move") {
+  const std::string_view uint8 =
+      "(uint8[2,3] q, float s, uint8 z) => (float[3,2] y)"
+      " { d = DequantizeLinear(q, s, z) y = Transpose(d) }";
+  keep(17, 23, uint8);
+  const std::string_view int8 =
+      "(int8[2,3] q, float s, int8 z) => (float[3,2] y)"
+      " { d = DequantizeLinear(q, s, z) y = Transpose(d) }";
+  keep(17, 20, int8);
+  refuse(17, 21, int8, "DequantizeLinear");
+  keep(21, 23, int8);
+  keep(17, 23,
+       "(float s) => (float[3] y) <int8[3] w = {1, 2, 3}>"
+       " { y = DequantizeLinear(w, s) }");
+}
+
+TEST_CASE("an op that the standard took over is its own where types agree") {
+  const auto norm = [](std::string_view x, std::string_view scale) {
+    return "(" + std::string(x) + "[2,4] x, " + std::string(scale) +
+           "[4] w) => (" + std::string(scale) +
+           "[2,4] y) { y = LayerNormalization <axis = -1> (x, w) }";
+  };
+  keep(12, 17, norm("float", "float"));
+  keep(12, 16, norm("float16", "float"));
+  refuse(12, 17, norm("float16", "float"), "another's op");
+  refuse(12, 23, norm("float", "float16"), "another's op");
+  // Of another's op that the standard never had nothing is known to change.
+  keep(12, 23,
+       "(float[2,4] x, float[4] w) => (float[2,4] y)"
+       " { y = SimplifiedLayerNormalization <axis = -1> (x, w) }");
+  refuse(8, 9,
+         "(float[2,4] x) => (float[2,4] y)"
+         " { y = MeanVarianceNormalization(x) }",
+         "another's op");
+}
+
+TEST_CASE("ops, attributes and types that are gone") {
+  refuse(10, 11,
+         "(float[1,5] x, int64[1,2] i, float[1,2] u)"
+         " => (float[1,5] y) { y = Scatter <axis = 1> (x, i, u) }",
+         "not in it");
+  refuse(7, 9,
+         "(float[1,1,2,2] x) => (float[1,1,4,4] y)"
+         " { y = Upsample <scales = [1.0, 1.0, 2.0, 2.0]> (x) }",
+         "no attribute 'scales'");
+  refuse(9, 13, "(int32[2] x) => (int32[2] y) { y = Erf(x) }", "no int32");
+  refuse(9, 11,
+         "(float[2] x) => (float[2] y, float[2] m)"
+         " { y, m = Dropout(x) }",
+         "means something else");
+}
+
 TEST_CASE("at the opset already, nothing is done") {
   auto model = parse(graph(23, "(float[2] x) => (float[2] y) { y = Relu(x) }"));
   CHECK(raise_opset(*model, 23).ok());

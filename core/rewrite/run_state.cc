@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/rewrite/portable.h"
+#include "core/rewrite/raise.h"
 #include "core/verify/verify.h"
 
 namespace ruleengine::rewrite {
@@ -86,6 +88,26 @@ Status RunState::tick(std::uint64_t left) {
     options.progress(done_, done_ + left);
   }
   return {};
+}
+
+const std::string& RunState::no_bodies() {
+  if (!no_bodies_) {
+    no_bodies_.emplace();
+    if (Status raised = check_raise(model, kOldestOpset); !raised) {
+      no_bodies_ = raised.error().what + ": " + raised.error().found;
+    }
+  }
+  return *no_bodies_;
+}
+
+std::unique_ptr<GraphRun> RunState::run_of(ir::Graph& graph) {
+  auto run = std::make_unique<GraphRun>(graph, options.facts(graph));
+  const std::int64_t opset = run->workspace.opset("");
+  if (opset != 0 && opset < kOldestOpset && !no_bodies().empty()) {
+    run->workspace.refuse_bodies("opset " + std::to_string(opset) + "; " +
+                                 no_bodies());
+  }
+  return run;
 }
 
 Status RunState::count(std::uint32_t rule, std::size_t matches) {

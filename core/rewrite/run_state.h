@@ -102,6 +102,7 @@ class RunState {
                      bool repeats) const;
   Diagnostic exhausted(const GraphRun& run, std::uint32_t rule,
                        ir::NodeId root) const;
+  std::unique_ptr<GraphRun> run_of(ir::Graph& graph);
 
  private:
   struct AtWork {
@@ -111,9 +112,13 @@ class RunState {
   };
   Diagnostic named(Diagnostic error) const;
   std::string slowest() const;
+  const std::string& no_bodies();
 
   AtWork at_;
   bool worked_ = true;  // a rule did since somebody looked
+  // Why the model cannot be raised to an opset that bodies are said in; asked
+  // for models that are older.
+  std::optional<std::string> no_bodies_;
   Clock::time_point shown_ = Clock::now();
   std::uint64_t ticks_ = 0;
   std::uint64_t done_ = 0;

@@ -33,6 +33,11 @@ class Workspace {
   std::int64_t opset(std::string_view domain) const;
   void import_opset(std::string_view domain, std::int64_t version);
 
+  // Why no op of this graph can be given a function body; "" where it can.
+  const std::string& no_bodies() const { return no_bodies_; }
+  void refuse_bodies(std::string why) { no_bodies_ = std::move(why); }
+  bool bodies_missed = false;  // a rule wanted one all the same
+
   // The constant that stands for `tensor` already, invalid if none does.
   ir::ValueId find_constant(const ir::Tensor& tensor) const;
   void add_constant(const ir::Tensor& tensor, ir::ValueId value);
@@ -55,6 +60,7 @@ class Workspace {
 
   ir::Graph& graph_;
   History* history_ = nullptr;
+  std::string no_bodies_;
   std::unordered_map<std::string, ir::ValueId> constants_;
   std::unordered_map<ir::ValueId, ir::ValueId> transposed_;
   bool outputs_known_ = false;

@@ -20,7 +20,7 @@ using ir::OperandId;
 using ir::ValueId;
 
 Diagnostic broken(std::string what, std::string where) {
-  return {ErrorKind::kVerify,
+  return {ErrorKind::kInternal,
           "internal error: " + std::move(what),
           std::move(where),
           "",

@@ -251,6 +251,25 @@ class Build(Code):
         self.assertIn("body = function()", code)
         self.same(self.folder / "nested.onnx")
 
+    def test_graphs_in_functions_and_in_texts(self):
+        branches = """{ y = If(c) <
+            then_branch = t () => (float[2] a) { a = Neg(x) },
+            else_branch = e () => (float[2] f) { f = Identity(x) }> }"""
+        self.write("function.onnx", parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 17, "f" : 1]>\n'
+            "g (bool c, float[2] x) => (float[2] y) { y = f.pick(c, x) }\n"
+            '<domain: "f", opset_import: ["" : 17]> pick (c, x) => (y) ' + branches).SerializeToString())
+        self.same(self.folder / "function.onnx")
+        self.write("m.onnxtxt", '<ir_version: 8, opset_import: ["" : 17]>\n'
+                   "g (bool c, float[2] x) => (float[2] y) " + branches)
+        self.build(self.code("m.onnxtxt"), "m.onnxtxt", "again.onnx")
+        again = load(self.folder / "again.onnx")
+        onnx.checker.check_model(again)
+        self.assertEqual([[n.op_type for n in a.g.node] for a in again.graph.node[0].attribute],
+                         [["Neg"], ["Identity"]])
+        self.build(self.code("m.onnxtxt"), "m.onnxtxt", "again.onnxtxt")
+        self.assertEqual(self.code("again.onnxtxt").split("\n", 1)[1], self.code("m.onnxtxt").split("\n", 1)[1])
+
     def test_names_that_are_words(self):
         made = parser.parse_model(LAYERS)
         renamed = {"add": "op", "h": "input", "param": "end",

@@ -172,7 +172,7 @@ class Options(runs.RunTest):
         done = self.run_ok("run", "cancel.lua", "m.onnx", "--opset", "17")
         self.assertNotIn("opset", done.err)
         for words in (["--opset", "99"], ["--opset", "-1"],
-                      ["--opset", "23", "--target", "ort"]):
+                      ["--opset", "23", "--target", "portable"]):
             self.run_bad(2, "run", "cancel.lua", "m.onnx", *words, "-o",
                          "x.onnx", says="opset")
 

@@ -2,13 +2,14 @@
 local activation = lib "activation"
 
 return rule {
-  doc = [[ 0.5 (x + b) (1 + erf((x + b) / sqrt 2))   =>   BiasGelu(x, b) ]],
+  doc = [[ 0.5 (x + b) (1 + erf((x + b) / sqrt 2)), or the standard's Gelu(x + b)   =>   BiasGelu(x, b) ]],
   phase = "target",
 
   match = function(op, x, b)
     x:shape "... D"
     b:shape "D"
-    return activation.gelu(op, op.Add(x, b))
+    local sum = op.Add(x, b)
+    return either(op.Gelu(sum), activation.gelu(op, sum))
   end,
 
   where = function(m)
@@ -28,6 +29,19 @@ return rule {
           y = Mul(h, a)
         }]],
       "y = com.microsoft.BiasGelu(x, b)" },
+    { "of the standard's op", [[
+        (float[2,3] x, float[3] b) => (float[2,3] y) {
+          s = Add(b, x)
+          y = Gelu(s)
+        }]],
+      "y = com.microsoft.BiasGelu(x, b)" },
+    { "of the standard's op, by a tanh", [[
+        (float[2,3] x, float[3] b) => (float[2,3] y) {
+          s = Add(b, x)
+          y = Gelu <approximate = "tanh"> (s)
+        }]],
+      [[s = Add(b, x)
+        y = Gelu <approximate = "tanh"> (s)]] },
     { "a bias for each row", [[
         (float[2,3] x, float[2,1] b) => (float[2,3] y) <float r = {1.4142135}, float one = {1.0}, float half = {0.5}> {
           s = Add(b, x)

@@ -1,0 +1,164 @@
+"""Old models, opsets and targets on the command line."""
+
+import unittest
+
+import numpy as np
+import onnx
+
+from support import graphs, make, numbers, onnx_runtime, program, runs
+
+ATTENTION = ", float[1,2,4,8] q, float[1,2,5,8] k, float[1,2,5,8] v"
+PRODUCTS = ("kt = Transpose <perm = [0,1,3,2]> (k) s = MatMul(q, kt) m = Mul(s, c)"
+            " p = Softmax <axis = 3> (m) o = MatMul(p, v) ")
+# Nodes of an opset that a newer one, or ONNX Runtime there, cannot take.
+STUCK = {
+    "Scatter": (10, "float[1,5] x", "float[1,5] y", "int64[1,2] i = {1,3}, float[1,2] u = {7,8}",
+                "y = Scatter <axis = 1> (x, i, u)"),
+    "Upsample": (9, "float[1,1,2,2] x", "float[1,1,4,4] y", "float[4] f = {1,1,2,2}", "y = Upsample(x, f)"),
+    "Dropout": (9, "float[2,3] x", "float[2,3] y", "float[3] b = {1,2,3}", "h, mask = Dropout(x) y = Add(h, b)"),
+    "Resize": (10, "float[1,1,2,2] x", "float[1,1,4,4] y", "float[4] f = {1,1,2,2}", "y = Resize(x, f)"),
+}
+ROI = (16, "float[1,1,6,6] x", "float[2,1,2,2] y", "float[2,4] r = {0,0,3,3,1,1,4,4}, int64[2] b = {0,0}",
+       "y = RoiAlign <output_height = 2, output_width = 2> (x, r, b)")
+GELU = """g (float[2,3] x) => (float[2,3] y)
+  <float r = {1.4142135}, float one = {1.0}, float half = {0.5}, float[3] b = {1, 2, 3}> {
+    s = Add(x, b) d = Div(s, r) e = Erf(d) a = Add(e, one) h = Mul(s, half) y = Mul(h, a) }"""
+
+
+def beside_attention(opset, inputs, outputs, constants, nodes):
+    return make.model(f"g ({inputs}{ATTENTION}) => ({outputs}, float[1,2,4,8] o)"
+                      f" <float c = {{0.35355338}}, {constants}> {{ {nodes} {PRODUCTS} }}",
+                      f'<ir_version: 8, opset_import: ["" : {opset}]>\n')
+
+
+def inputs_of(model):
+    random = np.random.default_rng(1)
+    return {v.name: random.standard_normal([d.dim_value for d in v.type.tensor_type.shape.dim]).astype("f")
+            for v in model.graph.input}
+
+
+class OpsetTest(runs.RunTest):
+    def rewritten(self, model, *words):
+        self.write("m.onnx", model.SerializeToString())
+        done = self.run_ok("run", *program.packs(), "m.onnx", "-o", "out.onnx", *words)
+        return done, onnx.load(self.folder / "out.onnx")
+
+    def same(self, model):
+        given = inputs_of(model)
+        want = numbers.session(self.folder / "m.onnx").run(None, given)
+        for session in (numbers.session(self.folder / "out.onnx"),
+                        onnx_runtime.session(onnx.load(self.folder / "out.onnx"))):
+            for x, y in zip(want, session.run(None, given)):
+                self.assertIsNone(numbers.difference(x, y))
+
+    def test_attention_beside_what_cannot_be_raised_stays(self):
+        for name, case in STUCK.items():
+            for target in ("auto", "portable", "onnx", "ort"):
+                with self.subTest(node=name, target=target):
+                    model = beside_attention(*case)
+                    # Something else that is rewritten.
+                    model.graph.node.extend(make.model(
+                        "g (float[2] y) => (float[2] w) { n = Neg(y) t = Neg(n) w = Neg(t) }").graph.node)
+                    model.graph.output[0].name = "w"
+                    self.write("m.onnx", model.SerializeToString())
+                    done = self.run_ok("run", *program.packs(), "cancel.lua", "m.onnx", "-o", "out.onnx",
+                                       "--target", target)
+                    out = onnx.load(self.folder / "out.onnx")
+                    self.assertIn("warning: what fused ops would replace stays as it is: opset", done.err)
+                    self.assertIn(name, done.err)
+                    self.assertEqual(out.opset_import[0].version, case[0])
+                    self.assertEqual(graphs.fused(out), 0)
+                    self.assertEqual([n.op_type for n in out.graph.node].count("Neg"), 1)
+                    self.same(model)
+
+    def test_opset_that_cannot_be_had(self):
+        for name, case in STUCK.items():
+            self.write("m.onnx", beside_attention(*case).SerializeToString())
+            self.run_bad(3, "run", *program.packs(), "m.onnx", "-o", "out.onnx", "--opset", "13",
+                         says=["the opset cannot be raised to 13", name])
+
+    def test_not_past_the_last_kernel(self):
+        model = beside_attention(*ROI)
+        done, out = self.rewritten(model, "--target", "onnx")
+        self.assertIn("the result stays portable: the opset cannot be raised to 23: RoiAlign", done.err)
+        self.assertIn("runs it up to opset 21", done.err)
+        self.assertEqual(out.opset_import[0].version, 16)
+        self.assertIn("ruleengine::ScaledDotProductAttention", [graphs.op(n) for n in out.graph.node])
+        self.same(model)
+        _, out = self.rewritten(model, "--target", "onnx", "--opset", "20")
+        self.assertEqual(out.opset_import[0].version, 20)
+        self.same(model)
+        self.run_bad(3, "run", "never.lua", "m.onnx", "--opset", "22", "-o", "x.onnx", says="RoiAlign")
+
+    def test_bodies_want_an_opset_that_the_rest_can_have(self):
+        # Past 11, and not as far as 23.
+        model = beside_attention(10, *ROI[1:])
+        done, out = self.rewritten(model, "--target", "onnx")
+        self.assertIn("stays portable", done.err)
+        self.assertEqual(out.opset_import[0].version, 11)
+        self.assertEqual(graphs.fused(out), 1)
+        self.same(model)
+
+    def test_targets_raise_for_what_is_asked(self):
+        model = make.model(GELU, '<ir_version: 8, opset_import: ["" : 12]>\n')
+        _, out = self.rewritten(model, "--target", "ort", "--opset", "15")
+        self.assertEqual({o.domain: o.version for o in out.opset_import}, {"": 15, "com.microsoft": 1})
+        self.assertEqual([graphs.op(n) for n in out.graph.node], ["com.microsoft::BiasGelu"])
+        self.same(model)
+
+    def test_rules_of_a_target_need_no_attention(self):
+        model = make.model(GELU, '<ir_version: 8, opset_import: ["" : 20]>\n')
+        for target, ops in (("ort", ["com.microsoft::BiasGelu"]), ("onnx", ["Add", "Gelu"])):
+            self.write("m.onnx", model.SerializeToString())
+            self.run_ok("run", "never.lua", "m.onnx", "-o", "out.onnx", "--target", target)
+            self.assertEqual(self.ops("out.onnx"), ops)
+            self.same(model)
+            self.run_ok("run", "never.lua", "out.onnx", "-o", "again.onnx", "--target", target)
+            self.assertEqual((self.folder / "again.onnx").read_bytes(), (self.folder / "out.onnx").read_bytes())
+        model.opset_import[0].version = 23
+        self.write("m.onnx", model.SerializeToString())
+        self.run_ok("run", "never.lua", "m.onnx", "-o", "out.onnx")  # left to itself, nothing fired
+        self.assertEqual((self.folder / "out.onnx").read_bytes(), (self.folder / "m.onnx").read_bytes())
+        model.graph.node.extend(make.model("g (float[2] y) => (float[2] w) { n = Neg(y) t = Neg(n) w = Abs(t) }")
+                                .graph.node)
+        model.graph.output[0].name = "w"
+        self.write("m.onnx", model.SerializeToString())
+        self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
+        self.assertEqual(self.ops("out.onnx"), ["Add", "Gelu", "Abs"])
+
+    def test_a_bias_before_the_standards_gelu(self):
+        model = make.model("g (float[2,3] x) => (float[2,3] y) <float[3] b = {1, 2, 3}> { s = Add(x, b) y = Gelu(s) }",
+                           '<ir_version: 8, opset_import: ["" : 20]>\n')
+        _, out = self.rewritten(model, "--target", "ort")
+        self.assertEqual([graphs.op(n) for n in out.graph.node], ["com.microsoft::BiasGelu"])
+        self.same(model)
+
+    def test_quantized_embedding(self):
+        model = make.model("""g (int64[2,8] ids) => (float[2,4,8,8] y)
+            <int8[3,32] table = {%s}, float f = {0.1}, int8 z = {2}, int64[4] sh = {2,4,8,8}, float c = {0.35}> {
+              e = Gather(table, ids) d = DequantizeLinear(e, f, z) t = Transpose <perm = [0,2,1]> (d)
+              r = Reshape(t, sh) q = Transpose <perm = [0,1,3,2]> (r) s = MatMul(q, r) m = Mul(s, c)
+              p = Softmax <axis = -1> (m) o = MatMul(p, q) y = Relu(o) }""" % ",".join(str(i % 90) for i in range(96)))
+        done, out = self.rewritten(model, "--target", "onnx")
+        self.assertIn("the result stays portable", done.err)
+        self.assertIn("DequantizeLinear", done.err)
+        self.assertEqual(graphs.fused(out), 1)
+        given = {"ids": np.arange(16).reshape(2, 8) % 3}
+        want = numbers.session(self.folder / "m.onnx").run(None, given)
+        got = onnx_runtime.session(out).run(None, given)
+        self.assertIsNone(numbers.difference(want[0], got[0]))
+
+    def test_onnx_runtimes_own_norm(self):
+        text = ("g (float16[2,4] x) => (float[2,4] y) <float[4] w = {1, 2, 3, 4}>"
+                " { y = LayerNormalization <axis = -1> (x, w) }")
+        model = make.model(text, '<ir_version: 8, opset_import: ["" : 12]>\n')
+        self.write("m.onnx", model.SerializeToString())
+        self.run_bad(3, "run", "never.lua", "m.onnx", "--opset", "17", "-o", "out.onnx",
+                     says="it is another's op of that name")
+        for words in (["--opset", "16"], ["--target", "onnx"], ["--target", "ort"]):
+            self.run_ok("run", "never.lua", "m.onnx", *words, "-o", "out.onnx")
+            onnx_runtime.session(onnx.load(self.folder / "out.onnx"))
+
+
+if __name__ == "__main__":
+    unittest.main()
