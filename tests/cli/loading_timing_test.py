@@ -17,7 +17,6 @@ VERBS = {
     "run": ["run", "cancel.lua", "m.onnx", "-o", "out.onnx"],
     "report": ["report", "m.onnx"],
     "print": ["print", "m.onnx"],
-    "text": ["print", "m.onnxtxt"],
 }
 # What else goes over functions, imports and ops.
 FUNCTIONS = {
@@ -68,24 +67,6 @@ class Loading(program.ProgramTest):
             for verb, words in FUNCTIONS.items():
                 with self.subTest(name, verb=verb):
                     self.check(name, words)
-
-    def test_as_text(self):
-        """What `print` gives, read again."""
-        for name in repeats.MODELS:
-            if name in repeats.REFUSED:
-                continue
-            used = []
-            for count in (SMALL // 4, LARGE // 4):
-                self.write("m.onnx", repeats.MODELS[name](count))
-                done = usage.run(*VERBS["print"], "--weights", cwd=self.folder)
-                self.write("m.onnxtxt", program.run(
-                    *VERBS["print"], "--weights", cwd=self.folder).out)
-                used.append((done, usage.run(*VERBS["text"], cwd=self.folder,
-                                             cpu=20)))
-            with self.subTest(name):
-                for small, large in zip(*used):
-                    self.assertLess(large.seconds,
-                                    8 * max(small.seconds, LEAST))
 
     def test_a_hundred_thousand(self):
         """Some sizes that somebody took for an attack."""
