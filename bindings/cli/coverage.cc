@@ -61,6 +61,15 @@ std::optional<Left> needed_elsewhere(const ir::Graph& graph,
           ")"};
 }
 
+// No rule takes a product away from the kernels that it is quantized for.
+std::optional<Left> quantized(const analysis::AttentionSite& site,
+                              const std::string& label) {
+  if (!site.quantized) return std::nullopt;
+  return Left{label, "",
+              "quantized, left: a fused attention would compute in floats what "
+              "the model computes in integers"};
+}
+
 // What a rule about attention said when it turned this node down.
 std::optional<Left> rejection_at(const rewrite::Report& report,
                                  const std::string& label) {
@@ -108,6 +117,7 @@ Result<Coverage> cover(const std::string& path, Rules& rules,
     for (const auto& site : analysis::attention_sites(*graph, *facts)) {
       const std::string label = rewrite::node_label(*graph, site.product);
       auto known = needed_elsewhere(*graph, site, label);
+      if (!known) known = quantized(site, label);
       if (!known) known = rejection_at(*report, label);
       out.left.push_back(
           known ? std::move(*known)

@@ -1,13 +1,15 @@
 #include "core/analysis/attention_sites.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <optional>
 #include <set>
+#include <span>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
+#include "core/analysis/order.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::analysis {
@@ -19,77 +21,213 @@ using ir::ValueId;
 // Further than any exporter goes from a product to its softmax, or back.
 constexpr int kFar = 24;
 
+constexpr std::string_view kStandard;
+constexpr std::string_view kMicrosoft = "com.microsoft";
+
+struct Name {
+  std::string_view domain, type;
+};
+
 // What may stand between the scores' product and the softmax: scales, masks,
-// caps, and what moves axes about.
-constexpr auto kBefore = std::to_array<std::string_view>(
-    {"Add", "Cast", "Clip", "Concat", "Div", "Expand", "Identity", "Max", "Min",
-     "Mul", "Pad", "Reshape", "Slice", "Squeeze", "Sub", "Tanh", "Transpose",
-     "Unsqueeze", "Where"});
+// caps, what quantizes, and what moves axes about.
+constexpr Name kBefore[] = {{kStandard, "Abs"},
+                            {kStandard, "Add"},
+                            {kStandard, "Cast"},
+                            {kStandard, "Clip"},
+                            {kStandard, "Concat"},
+                            {kStandard, "DequantizeLinear"},
+                            {kStandard, "Div"},
+                            {kStandard, "Exp"},
+                            {kStandard, "Expand"},
+                            {kStandard, "Flatten"},
+                            {kStandard, "Gather"},
+                            {kStandard, "GatherElements"},
+                            {kStandard, "Identity"},
+                            {kStandard, "LeakyRelu"},
+                            {kStandard, "Log"},
+                            {kStandard, "Max"},
+                            {kStandard, "Min"},
+                            {kStandard, "Mul"},
+                            {kStandard, "Pad"},
+                            {kStandard, "QuantizeLinear"},
+                            {kStandard, "Relu"},
+                            {kStandard, "Reshape"},
+                            {kStandard, "ScatterND"},
+                            {kStandard, "Slice"},
+                            {kStandard, "Split"},
+                            {kStandard, "Sqrt"},
+                            {kStandard, "Squeeze"},
+                            {kStandard, "Sub"},
+                            {kStandard, "Sum"},
+                            {kStandard, "Tanh"},
+                            {kStandard, "Tile"},
+                            {kStandard, "Transpose"},
+                            {kStandard, "Unsqueeze"},
+                            {kStandard, "Where"},
+                            {kMicrosoft, "DequantizeLinear"},
+                            {kMicrosoft, "QLinearAdd"},
+                            {kMicrosoft, "QLinearMul"},
+                            {kMicrosoft, "QLinearWhere"},
+                            {kMicrosoft, "QuantizeLinear"}};
 // What may stand between the softmax and the product with the values.
-constexpr auto kAfter = std::to_array<std::string_view>(
-    {"Cast", "Dropout", "Expand", "Identity", "Mul", "Reshape", "Slice",
-     "Squeeze", "Transpose", "Unsqueeze", "Where"});
+constexpr Name kAfter[] = {{kStandard, "Add"},
+                           {kStandard, "Cast"},
+                           {kStandard, "Clip"},
+                           {kStandard, "Concat"},
+                           {kStandard, "DequantizeLinear"},
+                           {kStandard, "Div"},
+                           {kStandard, "Dropout"},
+                           {kStandard, "DynamicQuantizeLinear"},
+                           {kStandard, "Expand"},
+                           {kStandard, "Flatten"},
+                           {kStandard, "Identity"},
+                           {kStandard, "Max"},
+                           {kStandard, "Min"},
+                           {kStandard, "Mul"},
+                           {kStandard, "Pad"},
+                           {kStandard, "QuantizeLinear"},
+                           {kStandard, "Reshape"},
+                           {kStandard, "Slice"},
+                           {kStandard, "Squeeze"},
+                           {kStandard, "Transpose"},
+                           {kStandard, "Unsqueeze"},
+                           {kStandard, "Where"},
+                           {kMicrosoft, "DequantizeLinear"},
+                           {kMicrosoft, "QLinearWhere"},
+                           {kMicrosoft, "QuantizeLinear"}};
+// What asks something of the probabilities without needing them afterwards: a
+// guard, sizes, the sum that they are divided by again.
+constexpr Name kAsks[] = {
+    {kStandard, "IsNaN"}, {kStandard, "ReduceSum"}, {kStandard, "Shape"}};
 
-bool is_product(const ir::Op& op) {
-  return op.domain.empty() && (op.type == "MatMul" || op.type == "Einsum");
+// A product of two matrices and where it reads them.
+struct Product {
+  Name name;
+  std::uint32_t left = 0, right = 1;
+  bool quantized = false;
+};
+constexpr Product kProducts[] = {
+    {{kStandard, "Einsum"}},
+    {{kStandard, "Gemm"}},
+    {{kStandard, "MatMul"}},
+    {{kStandard, "MatMulInteger"}, 0, 1, true},
+    {{kStandard, "QLinearMatMul"}, 0, 3, true},
+    {{kMicrosoft, "DynamicQuantizeMatMul"}, 0, 1, true},
+    {{kMicrosoft, "FusedGemm"}},
+    {{kMicrosoft, "FusedMatMul"}},
+    {{kMicrosoft, "FusedMatMulActivation"}},
+    {{kMicrosoft, "MatMulIntegerToFloat"}, 0, 1, true},
+    {{kMicrosoft, "QGemm"}, 0, 3, true},
+    {{kMicrosoft, "TransposeMatMul"}}};
+
+bool names(const Name& name, const ir::Op& op) {
+  return op.is(name.domain, name.type);
 }
 
-template <class List>
-bool is_one_of(const ir::Op& op, const List& list) {
-  return op.domain.empty() && std::ranges::find(list, op.type) != list.end();
+bool is_one_of(const ir::Op& op, std::span<const Name> list) {
+  return std::ranges::any_of(list, [&](const Name& n) { return names(n, op); });
 }
+
+const Product* product_of(const ir::Op& op) {
+  const auto found = std::ranges::find_if(
+      kProducts, [&](const Product& p) { return names(p.name, op); });
+  return found == std::end(kProducts) ? nullptr : &*found;
+}
+
+constexpr Name kViews[] = {{kStandard, "Flatten"},   {kStandard, "Identity"},
+                           {kStandard, "Reshape"},   {kStandard, "Squeeze"},
+                           {kStandard, "Transpose"}, {kStandard, "Unsqueeze"}};
+
+// A walk over nodes, the nearest first, each once and none too far away.
+class Walk {
+ public:
+  explicit Walk(ValueId start) { add(start, 0); }
+
+  // False at the end. `value` and how many nodes lie before it.
+  bool next(ValueId& value) {
+    if (front_.empty()) return false;
+    std::tie(value, far_) = front_.front();
+    front_.pop_front();
+    return true;
+  }
+  // Is this node new, and near enough to go on behind it?
+  bool enters(NodeId node) { return far_ <= kFar && seen_.insert(node).second; }
+  void go_on(ValueId value) { add(value, far_ + 1); }
+
+ private:
+  void add(ValueId value, int far) {
+    if (value) front_.emplace_back(value, far);
+  }
+
+  std::set<NodeId> seen_;
+  std::deque<std::pair<ValueId, int>> front_;
+  int far_ = 0;
+};
 
 class Finder {
  public:
   Finder(const ir::Graph& graph, ir::Facts& facts)
-      : graph_(graph), facts_(facts) {}
+      : graph_(graph), facts_(facts) {
+    find_computed();
+  }
+
+  // Where the scores come in, where this node is a softmax of scores in any
+  // spelling.
+  ValueId scores_of(NodeId node) const {
+    const ir::Op& op = graph_.op(node);
+    if (op.standard("Softmax") || op.is(kMicrosoft, "QLinearSoftmax") ||
+        op.is(kMicrosoft, "BiasSoftmax")) {
+      return graph_.input(node, 0);
+    }
+    if (op.standard("Exp")) return of_log_softmax(node);
+    if (op.standard("Div")) return of_quotient(node);
+    return {};
+  }
 
   // A product of two values that are both computed, above v.
-  bool comes_from_scores(ValueId v) {
-    std::set<NodeId> seen;
-    std::deque<std::pair<ValueId, int>> front = {{v, 0}};
-    while (!front.empty()) {
-      const auto [value, far] = front.front();
-      front.pop_front();
-      const NodeId node = graph_.producer(value);
-      if (!node || far > kFar || !seen.insert(node).second) continue;
+  std::optional<NodeId> product_above(ValueId start) const {
+    Walk walk(start);
+    for (ValueId v; walk.next(v);) {
+      const NodeId node = graph_.producer(v);
+      if (!node || !walk.enters(node)) continue;
       const ir::Op& op = graph_.op(node);
-      if (is_product(op)) {
-        if (is_computed(graph_.input(node, 0)) &&
-            is_computed(graph_.input(node, 1))) {
-          return true;
-        }
+      if (product_of(op) != nullptr) {
+        if (multiplies_computed(node)) return node;
       } else if (is_one_of(op, kBefore)) {
-        for (const ir::Operand& in : graph_.inputs(node)) {
-          if (in.value) front.emplace_back(in.value, far + 1);
-        }
+        for (const ir::Operand& in : graph_.inputs(node)) walk.go_on(in.value);
       }
     }
-    return false;
+    return std::nullopt;
   }
 
   // The product that the probabilities v go into, with values that are
   // computed; the nearest, none when they go elsewhere.
-  std::optional<NodeId> weighs(ValueId v) {
-    std::set<NodeId> seen;
-    std::deque<std::pair<ValueId, int>> front = {{v, 0}};
-    while (!front.empty()) {
-      const auto [value, far] = front.front();
-      front.pop_front();
-      if (far > kFar) continue;
-      for (auto u = graph_.first_use(value); u; u = graph_.next_use(u)) {
+  std::optional<NodeId> weighs(ValueId start) const {
+    Walk walk(start);
+    for (ValueId v; walk.next(v);) {
+      for (auto u = graph_.first_use(v); u; u = graph_.next_use(u)) {
         const NodeId node = graph_.operand(u).user;
-        if (!seen.insert(node).second) continue;
+        if (!node || !walk.enters(node)) continue;
         const ir::Op& op = graph_.op(node);
-        if (is_product(op)) {
-          const ValueId other = graph_.input(node, 1 - graph_.operand_index(u));
-          if (is_computed(other)) return node;
+        if (product_of(op) != nullptr) {
+          if (multiplies_computed(node)) return node;
+        } else if (op.standard("Split")) {
+          for (const ValueId part : graph_.outputs(node)) walk.go_on(part);
         } else if (is_one_of(op, kAfter)) {
-          front.emplace_back(graph_.output(node), far + 1);
+          walk.go_on(graph_.output(node));
         }
       }
     }
     return std::nullopt;
+  }
+
+  // Does a runtime compute this product in integers: by its op, or because
+  // both of its sides come out of what takes quantized values apart?
+  bool is_quantized(NodeId node) const {
+    const Product& product = *product_of(graph_.op(node));
+    return product.quantized ||
+           (is_dequantized(graph_.input(node, product.left)) &&
+            is_dequantized(graph_.input(node, product.right)));
   }
 
   // Fills in who needs the probabilities beside the product.
@@ -105,7 +243,7 @@ class Finder {
         const ir::Op& op = graph_.op(node);
         if (is_one_of(op, kAfter)) {
           front.push_back(graph_.output(node));
-        } else if (!op.is("", "IsNaN") && !op.is("", "Shape") && !site.reader) {
+        } else if (!is_one_of(op, kAsks) && !site.reader) {
           site.reader = node;
         }
       }
@@ -118,10 +256,70 @@ class Finder {
     return std::ranges::find(outputs, v) != outputs.end();
   }
 
-  bool is_computed(ValueId v) { return v && facts_.constant(v) == nullptr; }
+  // exp(log_softmax(scores)).
+  ValueId of_log_softmax(NodeId exp) const {
+    const NodeId log = graph_.producer(graph_.input(exp, 0));
+    const bool is_log = log && graph_.op(log).standard("LogSoftmax");
+    return is_log ? graph_.input(log, 0) : ValueId();
+  }
+
+  // exp(scores) / sum(exp(scores)), where something may be done to the sum.
+  ValueId of_quotient(NodeId div) const {
+    const ValueId weights = graph_.input(div, 0);
+    const NodeId exp = graph_.producer(weights);
+    if (!exp || !graph_.op(exp).standard("Exp")) return {};
+    Walk walk(graph_.input(div, 1));
+    for (ValueId v; walk.next(v);) {
+      const NodeId node = graph_.producer(v);
+      if (!node || !walk.enters(node)) continue;
+      if (graph_.op(node).standard("ReduceSum")) {
+        if (graph_.input(node, 0) == weights) return graph_.input(exp, 0);
+      } else if (is_one_of(graph_.op(node), kAfter)) {
+        for (const ir::Operand& in : graph_.inputs(node)) walk.go_on(in.value);
+      }
+    }
+    return {};
+  }
+
+  bool is_dequantized(ValueId v) const {
+    NodeId node = graph_.producer(v);
+    while (node && is_one_of(graph_.op(node), kViews)) {
+      node = graph_.producer(graph_.input(node, 0));
+    }
+    return node && graph_.op(node).type == "DequantizeLinear";
+  }
+
+  bool multiplies_computed(NodeId node) const {
+    const Product& product = *product_of(graph_.op(node));
+    return is_computed(graph_.input(node, product.left)) &&
+           is_computed(graph_.input(node, product.right));
+  }
+
+  bool is_computed(ValueId v) const { return v && computed_[v.index()]; }
+
+  // What does not come from constants alone, whatever is done to them: also
+  // by ops that nothing is known of, and where it would be too large to fold.
+  void find_computed() {
+    computed_.assign(graph_.value_count(), true);
+    for (std::size_t i = 0; i < computed_.size(); ++i) {
+      const ValueId v(i);
+      if (!graph_.producer(v)) computed_[i] = !facts_.is_constant(v);
+    }
+    const auto order = topological_order(graph_);
+    if (!order) return;  // a cycle: all of it is computed
+    for (const NodeId node : *order) {
+      const auto inputs = graph_.inputs(node);
+      const bool computed = std::ranges::any_of(
+          inputs, [&](const ir::Operand& in) { return is_computed(in.value); });
+      for (const ValueId v : graph_.outputs(node)) {
+        if (v) computed_[v.index()] = computed;
+      }
+    }
+  }
 
   const ir::Graph& graph_;
   ir::Facts& facts_;
+  std::vector<bool> computed_;  // by value
 };
 
 }  // namespace
@@ -132,12 +330,17 @@ std::vector<AttentionSite> attention_sites(const ir::Graph& graph,
   Finder finder(graph, facts);
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const NodeId node(i);
-    if (graph.node(node).removed || !graph.op(node).is("", "Softmax")) continue;
+    if (graph.node(node).removed) continue;
+    const ValueId scores = finder.scores_of(node);
+    if (!scores) continue;
     const auto product = finder.weighs(graph.output(node));
-    if (product && finder.comes_from_scores(graph.input(node, 0))) {
-      sites.push_back({node, *product});
-      finder.find_readers(sites.back());
-    }
+    const auto of_scores = finder.product_above(scores);
+    if (!product || !of_scores) continue;
+    sites.push_back({node, *product});
+    sites.back().quantized = finder.is_quantized(*product) ||
+                             finder.is_quantized(*of_scores) ||
+                             graph.op(node).type == "QLinearSoftmax";
+    finder.find_readers(sites.back());
   }
   return sites;
 }

@@ -355,7 +355,11 @@ return rule {
           z = Where(hide, zero, p)
           y = MatMul(z, v)
         }]],
-      "y = Relu(q)" },
+      [[b = MatMul(q, r)
+        shown = Not(hide)
+        ninf = Constant <value = float {-inf}> ()
+        bias = Where(shown, b, ninf)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, bias)]] },
     { "a scale of run time", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float c) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)

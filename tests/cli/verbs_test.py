@@ -182,49 +182,5 @@ class Verbose(verbs.VerbsTest):
         self.assertNotIn(line, self.run_ok(*words).err)
 
 
-class Coverage(verbs.VerbsTest):
-    def test_all_of_it(self):
-        done = self.run_ok("coverage", BERT, "--min", "100")
-        self.assertRegex(done.out, r"bert\.onnx +2 +2\n")
-
-    def test_what_is_left_has_a_reason(self):
-        rules = program.ROOT / "rules"
-        done = program.run("coverage", rules / "canonical.lua",
-                           rules / "attention" / "fuse_masked_attention.lua",
-                           BERT, "--min", "1", "--json")
-        self.assertEqual(done.code, 1, done.err)
-        found, = json.loads(done.out)
-        self.assertEqual((found["found"], found["fused"]), (2, 0))
-        for left in found["left"]:
-            self.assertEqual(left["rule"], "fuse_masked_attention")
-            self.assertTrue(left["reason"])
-
-    def test_probabilities_that_are_needed(self):
-        for more, steps, reason in (
-                ("float[2,4,8,6] p", "", "an output of the model"),
-                ("float[2,4,8,6] z", "z = Neg(p)", "by Neg node")):
-            with self.subTest(reason):
-                self.write("m.onnxtxt", f"""
-                    <ir_version: 8, opset_import: ["" : 17]>
-                    g (float[2,4,8,16] q, float[2,4,6,16] k,
-                       float[2,4,6,16] v) => (float[2,4,8,16] y, {more}) {{
-                      kt = Transpose <perm = [0,1,3,2]> (k)
-                      s = MatMul(q, kt) p = Softmax <axis = -1> (s)
-                      y = MatMul(p, v) {steps} }}""")
-                done = self.run_ok("coverage", "m.onnxtxt")
-                self.assertRegex(done.out, r"m\.onnxtxt +1 +0\n")
-                self.assertIn("needed elsewhere", done.out)
-                self.assertIn(reason, done.out)
-
-    def test_no_attention(self):
-        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17]>
-            g (float[4,4] x) => (float[4,4] y) {
-              s = Softmax <axis = -1> (x)
-              y = MatMul(s, x)
-            }""")
-        done = self.run_ok("coverage", "m.onnxtxt", "--min", "100")
-        self.assertRegex(done.out, r"m\.onnxtxt +0 +0\n")
-
-
 if __name__ == "__main__":
     unittest.main()
