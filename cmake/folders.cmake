@@ -21,8 +21,14 @@ function(ruleengine_test name sources)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARGN} doctest_main doctest::doctest
                         ruleengine_options Threads::Threads)
-  target_compile_definitions(${name} PRIVATE
-    RULEENGINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  # Only where it is read: a path would keep clones from sharing a compilation.
+  foreach(source ${sources})
+    file(STRINGS ${source} reads REGEX RULEENGINE_SOURCE_DIR LIMIT_COUNT 1)
+    if(reads)
+      set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS
+        RULEENGINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    endif()
+  endforeach()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_property(GLOBAL APPEND PROPERTY RULEENGINE_TESTS ${name})
 endfunction()

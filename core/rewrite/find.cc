@@ -8,6 +8,7 @@
 #include "core/rewrite/functions.h"
 #include "core/rewrite/run_state.h"
 #include "core/rewrite/sweep.h"
+#include "core/rewrite/unsaid.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -186,10 +187,7 @@ class Finder {
         its.push_back(matches[i]);
       }
       if (its.size() < 2) {
-        add(run, *its[0], rule,
-            Rejection{"attributes that the rule does not say differ from those "
-                      "of every other match of its group",
-                      ""});
+        add(run, *its[0], rule, goes_with_none());
       } else if (Status s = rehearse(run, rule, own, its); !s) {
         return s;
       }

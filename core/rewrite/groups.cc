@@ -5,6 +5,7 @@
 
 #include "core/analysis/order.h"
 #include "core/rewrite/sweep.h"
+#include "core/rewrite/unsaid.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -162,6 +163,11 @@ Result<bool> Sweep::apply_parts(
   const std::uint64_t since = state_.version;
   bool changed = false;
   for (const std::vector<std::size_t>& part : parts) {
+    if (part.size() == 1) {
+      standing_->reject(rule, node_label(graph_, matches[part[0]]->root),
+                        goes_with_none());
+      continue;
+    }
     std::vector<Candidate*> own;
     std::vector<const match::Match*> its;
     for (std::size_t i : part) {

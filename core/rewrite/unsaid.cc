@@ -228,6 +228,12 @@ std::optional<Rejection> find_unsaid(const EditState& state) {
   return std::nullopt;
 }
 
+Rejection goes_with_none() {
+  return {"attributes that the rule does not say differ from those of every "
+          "other match of its group",
+          ""};
+}
+
 std::vector<std::vector<std::size_t>> divisions(const EditState& state) {
   if (state.claims.size() != 1 || state.claims[0].size() < 2) return {};
   return Speech(state).divide(state.claims[0]);

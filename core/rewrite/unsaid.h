@@ -43,6 +43,8 @@ std::optional<Rejection> find_unsaid(const EditState& state);
 // Which of the matches may be rewritten as one, as lists of their places; none
 // where all may.
 std::vector<std::vector<std::size_t>> divisions(const EditState& state);
+// Why a match that goes with no other is not rewritten.
+Rejection goes_with_none();
 
 }  // namespace ruleengine::rewrite
 

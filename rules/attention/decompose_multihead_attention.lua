@@ -18,7 +18,8 @@ return rule {
                    H, E, dropout)
     return op.ruleengine.MultiheadAttention{query, key, value, maybe(in_w), maybe(in_b), out_w, maybe(out_b),
       maybe(attn_mask), maybe(padding), maybe(q_w), maybe(k_w), maybe(v_w), maybe(bias_k), maybe(bias_v), rest "extra",
-      num_heads = H, embed_dim = E, dropout = dropout, attrs = any, outputs = any}:as "MHA"
+      num_heads = H, embed_dim = E, dropout = dropout, kdim = any, vdim = any, need_weights = any, attrs = any,
+      outputs = any}:as "MHA"
   end,
 
   where = function(m)

@@ -3,7 +3,7 @@ local tree = lib "tree"
 local linear = lib "linear"
 
 local is_mha = tree.is("ruleengine.MultiheadAttention", {num_heads = tree.variable "H", embed_dim = tree.variable "E",
-  dropout = tree.variable "dropout", attrs = any, outputs = any}):as "MHA"
+  dropout = tree.variable "dropout", kdim = any, vdim = any, need_weights = any, attrs = any, outputs = any}):as "MHA"
 
 local function decompose_mha(t)
   local H, D = t.m.H, t.m.E / t.m.H
