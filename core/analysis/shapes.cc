@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/base/diagnostic.h"
+
 namespace ruleengine::analysis {
 
 using ir::Dim;

@@ -47,6 +47,10 @@ class OpsetImports {
     all_[i].version = version;
   }
   void clear();
+  // Keeps the first so many.
+  void shrink(std::size_t size) {
+    erase_if(size, [](const OpsetImport&) { return true; });
+  }
   // Takes out those from `first` on that `unwanted` is true of.
   template <typename Unwanted>
   void erase_if(std::size_t first, Unwanted unwanted) {

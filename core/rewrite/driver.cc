@@ -44,9 +44,9 @@ class Before {
     if (!added) model.ir_version = ir_version_;
     if (edited) return;
     model.changed = changed_;
-    model.opset_imports.resize(imports_);
+    model.opset_imports.shrink(imports_);
     for (std::size_t i = 0; i < of_functions_.size(); ++i) {
-      model.functions[i]->opset_imports.resize(of_functions_[i]);
+      model.functions[i]->opset_imports.shrink(of_functions_[i]);
     }
   }
 
