@@ -161,6 +161,6 @@ return rule {
         n = Gather(all, i)
         rest = Constant <value = int64[2] {8,16}> ()
         s = Concat <axis = 0> (n, rest)
-        y = Reshape(a, s)]] },
+        y = Reshape <allowzero = 1> (a, s)]] },
   },
 }
