@@ -130,7 +130,7 @@ TEST_CASE("what ONNX Runtime reads all the same is read as there") {
   REQUIRE(written.ParseFromString(*serialize(**model)));
   CHECK(written.opset_import_size() == 2);
   CHECK(written.opset_import(0).version() == own);
-  (*model)->opset_imports[0] = {"", 18};
+  (*model)->opset_imports.set_version(0, 18);
   REQUIRE(written.ParseFromString(*serialize(**model)));
   CHECK(written.opset_import_size() == 1);
   CHECK(written.opset_import(0).version() == 18);
