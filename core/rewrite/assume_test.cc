@@ -198,11 +198,11 @@ TEST_CASE("what is assumed counts like what is built") {
                     [](Edit& e, ValueId x) { return make(e, "Tanh", {x}); });
   part.assumes = [](const Match&, ir::Graph&) {
     std::vector<Assumption> all;
-    for (int i = 0; i < 40; ++i) all.push_back({std::to_string(i), ""});
+    for (int i = 0; i < 40; ++i) all.push_back({std::string(2000, 'a'), ""});
     return all;
   };
   Runner r({part});
-  r.options.limits.nodes = 10;
+  w.model.limit_growth(1 << 20);
   const auto report = r.run(w);
   REQUIRE(!report.ok());
   CHECK(report.error().kind == ErrorKind::kLimit);
