@@ -117,7 +117,10 @@ bool layer_normalization(const NodeView& v, Outputs out) {
   like_first(v, out);
   // ONNX Runtime's own of before opset 17 takes x in another type.
   const ir::Type* scale = v.input(1);
-  if (scale != nullptr && scale->is_tensor()) out[0].elem = scale->elem;
+  if (scale != nullptr && scale->is_tensor() &&
+      scale->elem != DataType::kUndefined) {
+    out[0].elem = scale->elem;
+  }
   const auto axis = v.ranked(0)
                         ? place_of_axis(v.attribute_int("axis", -1), v.rank(0))
                         : std::nullopt;

@@ -47,6 +47,7 @@ void Context::warn(const Place& place, std::string what, std::string expected,
 
 bool Context::finished(const Place& place, const Cursor& cursor) {
   if (cursor.error() == WireError::kNone) return true;
+  is_damaged = true;
   Cursor::Explanation why = cursor.explain();
   const std::byte* begin = source_.data();
   std::string hint;

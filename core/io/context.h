@@ -83,6 +83,12 @@ class Context {
   // What is wrong and read all the same; many of one kind are told once.
   void warn(const Place& place, std::string what, std::string expected,
             std::string found);
+  // What no reader of protobuf takes, whoever needs it.
+  bool damaged(const Place& place, std::string what) {
+    is_damaged = true;
+    return fail(place, std::move(what));
+  }
+  bool is_damaged = false;
   // True when the cursor came to a good end.
   bool finished(const Place& place, const Cursor& cursor);
 

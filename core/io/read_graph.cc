@@ -258,7 +258,10 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
 // One whose data is wrong; whether that matters is known when all is read.
 bool GraphReader::define_broken(const ir::Tensor& tensor, std::string_view name,
                                 const Place& place) {
-  if (name.empty() || tensor.storage == ir::Storage::kExternal) return false;
+  if (context_.is_damaged || name.empty() ||
+      tensor.storage == ir::Storage::kExternal) {
+    return false;
+  }
   const ValueId seen = visible(name);
   if (seen && graph_.value(seen).block == block_) return false;
   Diagnostic why = *std::exchange(context_.error, std::nullopt);

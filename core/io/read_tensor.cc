@@ -38,7 +38,7 @@ bool append_dims(Context& context, const Cursor& cursor, const Place& place) {
   while (at != end) {
     std::uint64_t dim;
     if (read_varint(at, end, dim) != WireError::kNone) {
-      return context.fail(place, "packed dims end inside a number");
+      return context.damaged(place, "packed dims end inside a number");
     }
     context.ints.push_back(static_cast<std::int64_t>(dim));
   }

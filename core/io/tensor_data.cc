@@ -86,7 +86,7 @@ bool check_varints(Context& context, Bytes packed, const Place& place,
   while (at != end) {
     std::uint64_t raw;
     if (read_varint(at, end, raw) != WireError::kNone) {
-      return context.fail(place, "packed tensor data ends inside a number");
+      return context.damaged(place, "packed tensor data ends inside a number");
     }
     // protobuf reads the lower half of an int32 field.
     const std::int64_t value = narrow ? static_cast<std::int32_t>(raw)

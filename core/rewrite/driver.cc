@@ -76,7 +76,7 @@ class Driver {
     if (Status s = prepare(); !s) return s.error();
     if (Status s = rounds(); !s) return s.error();
     if (state_.version > 0) {
-      take_back();
+      if (!take_back()) return begin_again();
       remove_uncalled(state_.model, called);
       for (const auto& run : state_.graphs) {
         if (Status s = check_at_end(*run); !s) return s.error();
@@ -139,14 +139,27 @@ class Driver {
     return std::ranges::any_of(state_.rules, holds, &Rule::phase);
   }
 
-  void take_back() {
-    if (!canonical_forms_serve()) return;
+  // Once more, from the graphs as they were, and everything is kept: seldom,
+  // where what is needed cannot be told from what is not.
+  Result<Report> begin_again() {
+    for (const auto& run : state_.graphs) run->history.park();
+    before_.restore(state_.model, false, false);
+    Options keeping = state_.options;
+    keeping.keep_all = true;
+    return Driver(state_.model, state_.rules, keeping).run();
+  }
+
+  // False where some edit could not be done again.
+  bool take_back() {
+    if (!canonical_forms_serve()) return true;
     // What a target has no word for takes as many nodes as it takes.
     const bool may_grow =
         has_phase([](Phase p) { return p == Phase::kTarget; });
     bool edited = false, added = false;
     for (const auto& run : state_.graphs) {
-      for (auto& [rule, node] : run->history.settle(may_grow)) {
+      auto unneeded = run->history.settle(may_grow);
+      if (!unneeded) return false;
+      for (auto& [rule, node] : *unneeded) {
         --state_.rewrites_of[rule];
         std::erase_if(state_.assumed, [&](const Assumed& each) {
           return each.rule == state_.rules[rule]->name() && each.node == node;
@@ -158,6 +171,7 @@ class Driver {
       added = added || run->history.has_added();
     }
     before_.restore(state_.model, edited, added);
+    return true;
   }
 
   std::size_t live_nodes() const {

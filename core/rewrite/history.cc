@@ -96,8 +96,9 @@ void History::sign(std::uint32_t rule, NodeId root) {
   deeds_.back().root = root;
 }
 
-std::vector<History::TakenBack> History::settle(bool may_grow) {
-  if (std::ranges::none_of(deeds_, &Deed::canonical)) return {};
+std::optional<std::vector<History::TakenBack>> History::settle(bool may_grow) {
+  std::vector<TakenBack> out;
+  if (std::ranges::none_of(deeds_, &Deed::canonical)) return out;
   if (std::ranges::all_of(deeds_, &Deed::canonical)) {
     log_.park_to(0);
     for (Deed& deed : deeds_) deed.kept = false;
@@ -110,14 +111,19 @@ std::vector<History::TakenBack> History::settle(bool may_grow) {
     }
     choose(deeds_, needs_, may_grow);
     number_nodes(graph_);
-    Replay(*this, needs).run();
+    if (!Replay(*this, needs).run()) return std::nullopt;
   }
-  std::vector<TakenBack> out;
   for (const Deed& deed : deeds_) {
     if (deed.kept) continue;
     out.push_back({deed.rule, deed.root ? node_label(graph_, deed.root) : ""});
   }
   return out;
+}
+
+void History::park() {
+  log_.park_to(0);
+  deeds_.clear();
+  number_nodes(graph_);
 }
 
 bool History::has_edits() const {

@@ -10,6 +10,7 @@
 #define RULEENGINE_CORE_REWRITE_HISTORY_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -92,8 +93,11 @@ class History {
     std::string node;  // its root, as reports name it
   };
   // Takes back what nobody needed. Once, at the end. Where the graph may not
-  // grow, forms that make it smaller are needed for that.
-  std::vector<TakenBack> settle(bool may_grow);
+  // grow, forms that make it smaller are needed for that. None where an edit that
+  // was needed could not be done again.
+  std::optional<std::vector<TakenBack>> settle(bool may_grow);
+  // Takes everything back.
+  void park();
 
   bool has_edits() const;  // that are kept
   bool has_added() const;  // nodes

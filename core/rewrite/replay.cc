@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 
 namespace ruleengine::rewrite {
 namespace {
@@ -14,14 +15,17 @@ constexpr int kDeepest = 64;
 
 }  // namespace
 
-void Replay::run() {
-  auto& deeds = history_.deeds_;
+bool Replay::run() {
+  const std::span deeds(history_.deeds_);
   for (std::size_t k = 0; k < deeds.size(); ++k) {
     if (!deeds[k].kept || do_again(deeds[k])) continue;
-    for (std::size_t i = 0; i < k; ++i) deeds[i].kept = true;
+    const auto before = deeds.first(k);
+    if (std::ranges::all_of(before, &Deed::kept)) return false;
+    for (Deed& each : before) each.kept = true;
     history_.log_.park_to(0);
     k = std::numeric_limits<std::size_t>::max();  // from the first one again
   }
+  return true;
 }
 
 bool Replay::do_again(const Deed& deed) {

@@ -16,7 +16,8 @@ class Replay {
   Replay(History& history, const Needs& needs)
       : history_(history), graph_(history.graph_), needs_(needs) {}
 
-  void run();
+  // False where an edit cannot be done again although all before it were.
+  bool run();
 
  private:
   bool do_again(const Deed& deed);

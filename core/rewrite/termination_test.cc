@@ -111,6 +111,7 @@ TestRule::Parts counting(std::function<float(float)> next) {
   part.rewrite = [=](std::span<const Match* const> ms,
                      Edit& e) -> std::optional<Rejection> {
     const ir::Attribute* alpha = e.graph().attribute(ms[0]->root, "alpha");
+    e.said().add(ms[0]->root, "alpha");
     const float now = alpha == nullptr ? 1.0f : alpha->f;
     const float then = next(now);
     if (then == now) return Rejection{"done", ""};
