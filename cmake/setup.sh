@@ -7,6 +7,7 @@
 #   setup.sh configure PRESET     up to CMake's own part
 #   setup.sh dependencies         Debian packages and the ONNX library
 #   setup.sh python               a Python with tests/requirements.txt; its path
+#   setup.sh oldest-python        the same with the oldest ONNX Runtime
 #   setup.sh onnx-path            where the ONNX library belongs
 #
 # Downloads and builds of other people's code live in RULEENGINE_CACHE
@@ -100,8 +101,10 @@ need_dependencies() {
 
 # --- Python for the tests --------------------------------------------------
 
+# need_python FILE, of tests/, with the packages.
 need_python() {
-  key=$({ cat "$root/tests/requirements.txt"; $python --version; } |
+  requirements=$root/tests/$1
+  key=$({ cat "$requirements"; $python --version; } |
         sha256sum | cut -c1-12)
   venv=$cache/python-$key
   [ -e "$venv/complete" ] && return 0
@@ -109,8 +112,8 @@ need_python() {
   lock "$cache/lock"
   if [ ! -e "$venv/complete" ]; then
     rm -rf "$venv"
-    step "installing the Python packages of the tests" python_environment ||
-      fail "the packages of tests/requirements.txt could not be installed"
+    step "installing the Python packages of tests/$1" python_environment ||
+      fail "the packages of tests/$1 could not be installed"
     touch "$venv/complete"
   fi
   unlock
@@ -119,7 +122,7 @@ need_python() {
 python_environment() {
   $python -m venv "$venv" &&
     "$venv/bin/python" -m pip install --disable-pip-version-check \
-      --only-binary :all: -r "$root/tests/requirements.txt"
+      --only-binary :all: -r "$requirements"
 }
 
 # --- Our own code ----------------------------------------------------------
@@ -187,7 +190,9 @@ case ${1:-} in
   build) shift; need_dependencies; need_build "$@" ;;
   configure) need_dependencies; need_configure "$2" ;;
   dependencies) need_dependencies ;;
-  python) need_packages; need_python; echo "$venv/bin/python" ;;
+  python) need_packages; need_python requirements.txt; echo "$venv/bin/python" ;;
+  oldest-python)
+    need_packages; need_python requirements-oldest.txt; echo "$venv/bin/python" ;;
   onnx-path) onnx_path ;;
   *) sed -n '2,/^set/{/^#/p}' "$0" >&2; exit 2 ;;
 esac

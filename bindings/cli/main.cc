@@ -56,7 +56,7 @@ CLI::Validator from_to(T least, T most) {
 CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
   return from_to(least, most);
 }
-CLI::Validator seconds() { return from_to(1e-6, 1e9); }
+CLI::Validator seconds() { return from_to(1e-9, 1e9); }
 
 CLI::App* add_verb(Line& line, Verb run, const char* name, const char* what,
                    const char* example) {

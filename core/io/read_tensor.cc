@@ -140,6 +140,9 @@ bool read_data(Context& context, Bytes proto, const Parts& parts,
   if (raw && parts.data.kinds() > 0) {
     context.warn(place, "a tensor stores its data twice", "one data field",
                  "raw_data, which counts, and a typed one");
+    if (!check_spare(context, proto, place, tensor_field::kRawData)) {
+      return false;
+    }
   }
   if (raw || (parts.has_raw && parts.data.kinds() == 0)) {
     return read_raw(context, parts, place, out);

@@ -103,6 +103,30 @@ bool check_varints(Context& context, Bytes packed, const Place& place,
   return true;
 }
 
+// Whether a packed list of numbers ends with a whole number. True for fields
+// that are no such list.
+bool is_whole(std::uint32_t field, Bytes packed) {
+  switch (field) {
+    case tensor_field::kFloatData:
+      return packed.size() % 4 == 0;
+    case tensor_field::kDoubleData:
+      return packed.size() % 8 == 0;
+    case tensor_field::kInt32Data:
+    case tensor_field::kInt64Data:
+    case tensor_field::kUint64Data: {
+      const std::byte* at = packed.data();
+      const std::byte* end = at + packed.size();
+      std::uint64_t raw;
+      while (at != end) {
+        if (read_varint(at, end, raw) != WireError::kNone) return false;
+      }
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
 // Puts scattered and unpacked entries one behind the other, as if packed.
 Bytes repack(Context& context, Bytes proto, std::uint32_t field) {
   std::vector<std::byte> out;
@@ -299,6 +323,7 @@ bool read_typed(Context& context, Bytes proto, const DataFields& data,
   if (data.kinds() > 1 && data.count(field) > 0) {
     context.warn(place, "a tensor stores its data twice", "one data field",
                  std::to_string(data.kinds()) + "; that of its type counts");
+    if (!check_spare(context, proto, place, field)) return false;
   } else if (data.kinds() > 0 && data.first() != field) {
     return context.fail(place, "the data of a tensor is in the wrong field",
                         std::string(schema::kTensor.fields[field].name) +
@@ -317,6 +342,18 @@ bool read_typed(Context& context, Bytes proto, const DataFields& data,
                        static_cast<std::int64_t>(data.count(field)));
   }
   return read_numbers(context, proto, data, place, out);
+}
+
+bool check_spare(Context& context, Bytes proto, const Place& place,
+                 std::uint32_t counts) {
+  Cursor cursor(proto, schema::kTensor);
+  while (cursor.next()) {
+    if (cursor.field() == counts || !cursor.is_length()) continue;
+    if (!is_whole(cursor.field(), cursor.bytes())) {
+      return context.damaged(place, "packed tensor data ends inside a number");
+    }
+  }
+  return true;
 }
 
 bool read_external(Context& context, Bytes proto, const Place& place,

@@ -59,6 +59,12 @@ const ir::Attribute* NodeView::attribute(ir::NodeId node,
 }
 
 bool NodeView::is_default(ir::NodeId node, const ir::Attribute& attribute) {
+  // Into how many parts a Split divides, its outputs say as well.
+  if (attribute.name == "num_outputs" && attribute.ref.empty() &&
+      graph_.op(node).standard("Split")) {
+    return attribute.i ==
+           static_cast<std::int64_t>(graph_.outputs(node).size());
+  }
   const ir::Attribute* usual = default_of(node, attribute.name);
   if (usual == nullptr || !attribute.ref.empty()) return false;
   pattern::AttributePattern wanted;

@@ -1,11 +1,16 @@
 """Mutants of small models: what a rule's example says, with something else about
 it. Sizes, types, opsets, constants, attributes, ops and edges change, values get
-other readers, ops that do nothing come in between. All chance comes from one
-seed; a mutant that is no valid model, or that the reference cannot run, is None.
+other readers, ops that do nothing come in between. What values inside are
+declared to be may be stale or wrong. Inputs have ordinary numbers, or extreme
+ones; sizes that are known by a name come as 0 and 1 too. All chance comes from
+one seed; a mutant that is no valid model, or that the reference cannot run, is
+None.
 """
 
+import dataclasses
 import re
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper, shape_inference
@@ -23,6 +28,8 @@ KIN = [("Add", "Sub", "Mul", "Div", "Max", "Min"),
        ("Softmax", "LogSoftmax", "Hardmax"), ("And", "Or", "Xor"),
        ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"),
        ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd")]
+# What numbers inputs may have, each a method of Mutant.
+EXTREMES = ("hidden", "large", "tiny", "limits", "endless")
 EXAMPLE = re.compile(r'\{\s*"[^"]*",\s*\[\[(.*?)\]\]', re.S)
 HEADER = ('<ir_version: 10, opset_import: ["": 21, "ruleengine": 1, "aten": 1, '
           '"tensor_cast": 1, "com.microsoft": 1]>\n')
@@ -57,6 +64,7 @@ class Mutant:
         self.graph = self.model.graph
         self.sizes = {}  # of dimensions that are known by a name
         self.shapes = {}  # of inputs whose shapes are not said
+        self.extreme = None  # what numbers the inputs have; None: ordinary ones
         self.count = 0
 
     def choose(self, options):
@@ -154,22 +162,12 @@ class Mutant:
         """Nothing is known of an input's shape."""
         if self.graph.input:
             value = self.choose(self.graph.input)
-            self.shapes[value.name] = [
-                d.dim_value or self.size_of(d.dim_param)
-                for d in value.type.tensor_type.shape.dim]
+            self.shapes[value.name] = self.dims_of(value)
             value.type.tensor_type.ClearField("shape")
 
     def empty(self):
-        """A size is known to be 0, or that of a batch becomes 0 when the model
-        runs. Of other axes that is no promise: a Reshape takes a 0 among the
-        sizes that it reads for something else."""
-        dims = [v.type.tensor_type.shape.dim[0] for v in self.graph.input
-                if len(v.type.tensor_type.shape.dim) > 2]
-        dims = [d for d in dims if d.dim_param]
-        if dims and self.chance(0.7):
-            self.sizes[self.choose(dims).dim_param] = 0
-        else:
-            self.resize(0)
+        """A size is known to be 0."""
+        self.resize(0)
 
     def count_otherwise(self):
         """An axis is counted from the other end."""
@@ -260,6 +258,27 @@ class Mutant:
             node = self.choose(found)
             node.attribute.remove(self.choose(node.attribute))
 
+    def add_attribute(self):
+        """A node says something that it left to the default."""
+        node = self.choose(self.graph.node)
+        said = {a.name for a in node.attribute}
+        try:
+            opset = max(e.version for e in self.model.opset_import
+                        if e.domain == node.domain)
+            schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
+        except (ValueError, onnx.defs.SchemaError):
+            return
+        kinds = onnx.defs.OpSchema.AttrType
+        news = {kinds.INT: (0, 1, 2, -1), kinds.FLOAT: (0.0, 0.5, 2.0),
+                kinds.INTS: ([0], [1], [1, 0])}
+        found = [(name, news[formal.type])
+                 for name, formal in sorted(schema.attributes.items())
+                 if name not in said and formal.type in news]
+        if found:
+            name, values = self.choose(found)
+            node.attribute.append(helper.make_attribute(
+                name, values[self.random.integers(len(values))]))
+
     def change_op(self):
         node = self.choose(self.graph.node)
         for family in KIN:
@@ -339,8 +358,8 @@ class Mutant:
     MUTATIONS = (resize, resize, resize, broadcast, forget, forget,
                  forget_shape, empty, count_otherwise, leave_out, retype, reset_opset,
                  change_constant, change_constant, feed_constant,
-                 change_attribute, change_attribute, drop_attribute, change_op,
-                 change_op, swap, drop_input, rewire, rewire, insert, insert,
+                 change_attribute, change_attribute, drop_attribute,
+                 add_attribute, add_attribute, change_op, change_op, swap, drop_input, rewire, rewire, insert, insert,
                  read_inside)
 
     # The result.
@@ -348,15 +367,22 @@ class Mutant:
     def size_of(self, name):
         return self.sizes.setdefault(name, int(self.random.integers(1, 5)))
 
-    def array(self, value):
+    def dims_of(self, value):
+        """Sizes and names of sizes."""
+        return self.shapes.get(value.name) or [
+            d.dim_param or d.dim_value
+            for d in value.type.tensor_type.shape.dim]
+
+    def array(self, value, sizes):
         """Something to feed an input with."""
-        kind = value.type.tensor_type
-        shape = self.shapes.get(value.name) or [
-            self.size_of(d.dim_param) if d.dim_param else d.dim_value
-            for d in kind.shape.dim]
-        dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+        shape = [sizes.get(dim, dim) for dim in self.dims_of(value)]
+        dtype = helper.tensor_dtype_to_np_dtype(
+            value.type.tensor_type.elem_type)
         if dtype == np.bool_:
-            return self.random.random(shape) < 0.7
+            array = self.random.random(shape) < 0.7
+            if self.extreme == "hidden":
+                self.hide_rows(array, False)
+            return array
         if np.issubdtype(dtype, np.integer):
             return self.random.integers(0, 3, shape).astype(dtype)
         array = np.asarray(self.random.standard_normal(shape)).astype(dtype)
@@ -364,7 +390,41 @@ class Mutant:
             array[self.random.random(shape) < 0.3] = -np.inf
             if self.chance(0.2):
                 array[self.random.random(shape) < 0.1] = np.inf
+        return getattr(self, self.extreme)(array) if self.extreme else array
+
+    # Extreme numbers.
+
+    def hide_rows(self, array, fill):
+        """Whole rows of what may be a mask."""
+        if array.ndim > 1:
+            array[self.random.random(array.shape[:-1]) < 0.4] = fill
         return array
+
+    def hidden(self, array):
+        least = float(ml_dtypes.finfo(array.dtype).min)
+        return self.hide_rows(array, self.choose((-np.inf, least, -1e4)))
+
+    @staticmethod
+    def large(array):
+        return array * array.dtype.type(100 if array.itemsize == 2 else 3e4)
+
+    @staticmethod
+    def tiny(array):
+        return array * ml_dtypes.finfo(array.dtype).smallest_subnormal * 8
+
+    def some(self, array, numbers):
+        array = np.array(array)
+        for number in numbers:
+            array[self.random.random(array.shape) < 0.04] = number
+        return array
+
+    def limits(self, array):
+        """The largest halves, and beyond."""
+        return self.some(array, (65504, -65504, 6e-8) if array.itemsize == 2
+                         else (65504, -65504, 1e5, 6e-8, 1e-40))
+
+    def endless(self, array):
+        return self.some(array, (np.inf, -np.inf, np.nan))
 
     def quantizes_axes(self, values):
         """Whether each scale is one for all or for each place of its axis, of
@@ -379,7 +439,7 @@ class Mutant:
 
     def declare(self, values):
         """What exporters say of values inside: sizes as numbers, as names, or
-        not at all."""
+        not at all. The numbers are those of one run, and stale in others."""
         inner = {name for node in self.graph.node for name in node.output
                  if name} - {o.name for o in self.graph.output}
         for name in sorted(inner):
@@ -390,13 +450,43 @@ class Mutant:
                 self.graph.value_info.append(helper.make_tensor_value_info(
                     name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
 
+    def contradict(self):
+        """A value inside is said to be of another size than it has."""
+        dims = [d for v in self.graph.value_info
+                for d in v.type.tensor_type.shape.dim if d.dim_value]
+        if dims:
+            self.choose(dims).dim_value += 1
+
+    def all_feeds(self):
+        """What to run the model on: as drawn, and with each size that is known
+        by a name as 0 and as 1."""
+        given = {t.name for t in self.graph.initializer}
+        names = [dim for v in self.graph.input for dim in self.dims_of(v)
+                 if isinstance(dim, str)]
+        drawn = {name: self.size_of(name) for name in names}
+        others = [{**drawn, name: size} for name in drawn for size in (0, 1)
+                  if drawn[name] != size]
+        return [{v.name: self.array(v, sizes) for v in self.graph.input
+                 if v.name not in given} for sizes in (drawn, *others)]
+
+    def drops(self, feeds, outputs):
+        """Whether a Dropout drops."""
+        if not any(node.op_type == "Dropout" for node in self.graph.node):
+            return False
+        for _ in range(5):
+            again = dialect.evaluate(self.model, feeds)
+            if not all(np.array_equal(again[n], outputs[n], equal_nan=True)
+                       for n in outputs if again[n].dtype.kind == "f"):
+                return True
+        return False
+
     def build(self):
-        """(model, feeds, outputs), or None."""
+        """A Made, or None."""
         for _ in range(self.random.integers(1, 5)):
             self.choose(self.MUTATIONS)(self)
-        given = {t.name for t in self.graph.initializer}
-        feeds = {v.name: self.array(v) for v in self.graph.input
-                 if v.name not in given}
+        if self.chance(0.4):
+            self.extreme = self.choose(EXTREMES)
+        feeds, *others = self.all_feeds()
         names = [v.name for v in self.graph.output]
         self.graph.ClearField("output")
         self.graph.ClearField("value_info")
@@ -409,12 +499,8 @@ class Mutant:
         if all(array.size for array in feeds.values()) and not all(
                 np.size(values[name]) for name in made):
             return None  # as of a window longer than what it slides over
-        if any(node.op_type == "Dropout" for node in self.graph.node):
-            for _ in range(5):
-                again = dialect.evaluate(self.model, feeds)
-                if not all(np.array_equal(again[n], outputs[n], equal_nan=True)
-                           for n in names if again[n].dtype.kind == "f"):
-                    return None  # it drops
+        if self.drops(feeds, outputs):
+            return None
         self.graph.ClearField("output")
         for name in names:
             array = np.asarray(outputs[name])
@@ -422,12 +508,22 @@ class Mutant:
             shape = array.shape if known else [None] * array.ndim
             self.graph.output.append(helper.make_tensor_value_info(
                 name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
-        if self.chance(0.3):
+        is_declared = self.chance(0.3)
+        if is_declared:
             self.declare(values)
         onnx.checker.check_model(self.model)
         shape_inference.infer_shapes(self.model, check_type=True,
                                      strict_mode=True)
-        return self.model, feeds, outputs
+        if is_declared and self.chance(0.2):
+            self.contradict()
+        return Made(self.model, [feeds, *others], self.extreme)
+
+
+@dataclasses.dataclass
+class Made:
+    model: onnx.ModelProto
+    all_feeds: list  # of {input: array}; the first are as the mutant was drawn
+    extreme: str | None  # one of EXTREMES
 
 
 def mutant(model, seed):

@@ -1,0 +1,78 @@
+"""Whether two models compute the same in every ONNX Runtime that counts: the
+oldest that has the ops which targets write and the newest, without optimizations
+and with all of them. Each runtime is a process of its own, since some kernels end
+theirs (sizes that are 0)."""
+
+import dataclasses
+import pathlib
+import pickle
+import subprocess
+import sys
+
+from support import numbers, program
+
+WORKER = pathlib.Path(__file__).with_name("runtime_worker.py")
+ENDED = "the process of the runtime ended"
+
+
+def oldest_python():
+    """The Python that has the oldest ONNX Runtime; installs it where needed."""
+    done = subprocess.run([program.ROOT / "cmake" / "setup.sh", "oldest-python"],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          check=True)
+    return done.stdout.decode().strip()
+
+
+class Worker:
+    """One process with one version of ONNX Runtime, begun when it is needed."""
+
+    def __init__(self, find_python):
+        self.find_python = find_python
+        self.process = None
+
+    def ask(self, model, optimized, all_feeds):
+        """As runtime_worker answers; ("refused", ENDED) where it ended."""
+        if self.process is None:
+            # Isolated: else support/numbers.py would take the place of numbers.
+            self.process = subprocess.Popen(
+                [self.find_python(), "-I", WORKER], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            pickle.dump((model, optimized, all_feeds), self.process.stdin)
+            self.process.stdin.flush()
+            return pickle.load(self.process.stdout)
+        except (EOFError, BrokenPipeError):
+            self.close()
+            return "refused", ENDED
+
+    def close(self):
+        if self.process is not None:
+            self.process.kill()
+            self.process.communicate()
+            self.process = None
+
+
+@dataclasses.dataclass
+class Runtime:
+    name: str
+    worker: Worker
+    optimized: bool
+
+    def outputs(self, model, all_feeds):
+        """A dict of arrays for each of the feeds, or a text: why not."""
+        verdict, found = self.worker.ask(model, self.optimized, all_feeds)
+        if verdict == "refused" and found == ENDED and len(all_feeds) > 1:
+            return [self.outputs(model, [feeds])[0] for feeds in all_feeds]
+        return found if verdict == "ok" else [found] * len(all_feeds)
+
+
+OLDEST, NEWEST = Worker(oldest_python), Worker(lambda: sys.executable)
+RUNTIMES = [Runtime(f"{name}, {'optimized' if optimized else 'as it is'}", worker,
+                    optimized)
+            for name, worker in (("newest", NEWEST), ("oldest", OLDEST))
+            for optimized in (False, True)]
+
+
+def close():
+    for worker in (OLDEST, NEWEST):
+        worker.close()
