@@ -3,35 +3,47 @@ local attention = lib "attention"
 local masking = lib "masking"
 local merge = lib "merge"
 
--- Sizes as a Reshape wants them: what nothing tells (`?`) is what the others leave, and so is what alone has no number,
--- since that may turn out to be 0, which a Reshape takes for something else.
-local function told(sizes)
-  local free, unknown = nil, 0
+-- Whether nobody has a name for the size.
+local function is_nameless(size) return tostring(size):find("?", 1, true) ~= nil end
+
+-- x of these sizes; `read` builds them where they cannot be told: what the others leave of nothing tells no size.
+local function reshaped(op, x, sizes, read)
+  local nameless, unknown = nil, 0
   for i, size in ipairs(sizes) do
-    if type(size) ~= "number" then
-      unknown = unknown + 1
-      if not free or tostring(size):match "^%?" then free = i end
-    end
+    if type(size) ~= "number" then unknown = unknown + 1 end
+    if is_nameless(size) then nameless = i end
   end
-  if free and (unknown == 1 or tostring(sizes[free]):match "^%?") then sizes[free] = -1 end
-  return sizes
+  if nameless and unknown > 1 then return op.Reshape{x, read(), allowzero = 1} end
+  if nameless then sizes[nameless] = -1 end
+  return op.Reshape(x, sizes)
+end
+
+-- The sizes of some axes of x, as a value.
+local function sizes_of(op, x, first, last) return op.Slice(op.Shape(x), {first}, {last}) end
+
+-- x with the size of each lead.
+local function widened(op, x, leads)
+  local wide, apart = {}, false
+  for axis = 1, x:rank() do
+    local own, size = x:dim(axis - 1), leads[axis]
+    need(not size or own == size or own == 1, "it does not fit the scores", x)
+    wide[axis], apart = size or 1, apart or (size and own ~= size)
+  end
+  return apart and op.Expand(x, wide) or x
 end
 
 -- x, [..., heads, _, _], as [product of leads, heads, _, _]; or with one head, where heads are among the leads.
 local function folded(op, x, leads)
-  local rank, wide, apart, merged = x:rank(), {}, false, 1
-  for axis = 1, rank do
-    local own, size = x:dim(axis - 1), leads[axis]
-    need(not size or own == size or own == 1, "it does not fit the scores", x)
-    wide[axis], apart = size or 1, apart or (size and own ~= size)
-    merged = type(merged) == "number" and type(wide[axis]) == "number" and merged * wide[axis] or "?"
+  local rank, merged = x:rank(), 1
+  for _, size in ipairs(leads) do
+    merged = type(merged) == "number" and type(size) == "number" and merged * size or "?"
   end
-  if apart then x = op.Expand(x, wide) end
-  local heads, length, width = #leads == rank - 2 and 1 or x:dim(rank - 3), x:dim(rank - 2), x:dim(rank - 1)
-  -- Sizes that only x knows are read there.
-  local unknown = (tostring(length) .. tostring(width)):find("?", 1, true)
-  if not unknown then return op.Reshape(x, told{merged, heads, length, width}) end
-  return op.Reshape(x, op.Concat{{-1, heads}, op.Slice(op.Shape(x), {rank - 2}, {rank}, {0}), axis = 0})
+  x = widened(op, x, leads)
+  local heads = #leads == rank - 2 and 1 or x:dim(rank - 3)
+  return reshaped(op, x, {merged, heads, x:dim(rank - 2), x:dim(rank - 1)}, function()
+    local count = op.ReduceProd{sizes_of(op, x, 0, #leads), keepdims = 1}
+    return op.Concat{count, {heads}, sizes_of(op, x, rank - 2, rank), axis = 0}
+  end)
 end
 
 -- A mask for scores of this rank that were folded.
@@ -89,7 +101,9 @@ return rule {
     local y = attention.build(op, m, q, k, v, mask, q:dim(0), m.heads)
     local sizes = { m.S, m.E }
     for i = last - 1, 1, -1 do table.insert(sizes, 1, m.leads[i] or m.heads) end
-    return op.Reshape(y, told(sizes))
+    return reshaped(op, y, sizes, function()
+      return op.Concat{sizes_of(op, widened(op, m.q, m.leads), 0, last), sizes_of(op, m.v, last, last + 1), axis = 0}
+    end)
   end,
 
   examples = {

@@ -39,8 +39,9 @@ function norm.epsilon(epsilon)
   return need(number >= 0 and number, "epsilon is negative", epsilon)
 end
 
---- Ends the match of `rms` or `layer` where x is not normalized in float, as the ops do.
-function norm.need_float(m, x)
+--- Ends the match of `rms` or `layer` where runtimes do not compute the op as what stood there: not in float, or not at all.
+function norm.need_runtimes(m, x)
+  need(x:dim(-1) ~= 1, "older runtimes do not normalize one number alone", x)
   if not m.widened then
     need(x.dtype == "float", "runtimes differ in the precision of other types", x)
     return

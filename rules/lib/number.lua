@@ -16,6 +16,12 @@ end
 --- v as float.
 function number.float(op, v) return v.dtype == "float" and v or op.Cast{v, to = "float"} end
 
+--- The scale, in float, that spreads numbers from 0 to `top` over so many steps; 1 where no float is that small.
+function number.step(op, top, steps)
+  local step = number.float(op, op.Div(top, steps))
+  return op.Where(op.Equal(step, 0), 1, step)
+end
+
 --- op.ReduceMax and its like of x along axes, which stay as 1; of all of x where there are none.
 function number.reduced(op, reduce, x, axes)
   if #axes == 0 then return op[reduce]{x, keepdims = 0} end

@@ -95,16 +95,25 @@ function window.rolled(op, x, size, steps)
   return x
 end
 
+-- The first axis of x, so many times as long: its number where channels may be none, of which a Reshape tells no axis.
+local function first(x, ratio, channels)
+  local count = x:dim(0)
+  return type(channels) ~= "number" and type(count) == "number" and count * ratio or -1
+end
+
 --- The windows [batch * windows, height * width of one, channels] of a map that they cover.
 function window.cut(op, x, size, side, channels)
+  local count = first(x, size[1] / side[1] * (size[2] / side[2]), channels)
   x = op.Reshape(x, {0, size[1] / side[1], side[1], size[2] / side[2], side[2], channels})
-  return op.Reshape(op.Transpose{x, perm = {0, 1, 3, 2, 4, 5}}, {-1, side[1] * side[2], channels})
+  return op.Reshape(op.Transpose{x, perm = {0, 1, 3, 2, 4, 5}}, {count, side[1] * side[2], channels})
 end
 
 --- And the way back.
 function window.joined(op, windows, size, side, channels)
-  local x = op.Reshape(windows, {-1, size[1] / side[1], size[2] / side[2], side[1], side[2], channels})
-  return op.Reshape(op.Transpose{x, perm = {0, 1, 3, 2, 4, 5}}, {-1, size[1], size[2], channels})
+  local rows, columns = size[1] / side[1], size[2] / side[2]
+  local batch = first(windows, 1 / (rows * columns), channels)
+  local x = op.Reshape(windows, {batch, rows, columns, side[1], side[2], channels})
+  return op.Reshape(op.Transpose{x, perm = {0, 1, 3, 2, 4, 5}}, {batch, size[1], size[2], channels})
 end
 
 --- The bias [1,heads,N,N] that the table, [_,heads], has for N positions.

@@ -21,11 +21,11 @@ return rule {
     local x = number.wide(op, m.x)
     local low = op.Min(number.reduced(op, "ReduceMin", x, m.dims), 0)
     local high = op.Max(number.reduced(op, "ReduceMax", x, m.dims), 0)
-    local size = op.Div(op.Sub(high, low), m.most - m.least)
-    local scale = op.Where(op.Equal(size, 0), 1, size)
-    local offset = op.Round(op.Sub(m.least, op.Div(low, scale)))
-    local y = op.Add(op.Round(op.Div(x, scale)), offset)
-    return number.clipped(op, y, m.least, m.most, m.dtype), number.float(op, scale), op.Cast{offset, to = "int32"}
+    local scale = number.step(op, op.Sub(high, low), m.most - m.least)
+    local step = number.narrow(op, scale, x)
+    local offset = op.Round(op.Sub(m.least, op.Div(low, step)))
+    local y = op.Add(op.Round(op.Div(x, step)), offset)
+    return number.clipped(op, y, m.least, m.most, m.dtype), scale, op.Cast{offset, to = "int32"}
   end,
 
   examples = {

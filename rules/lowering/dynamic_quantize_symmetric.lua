@@ -20,9 +20,9 @@ return rule {
 
   rewrite = function(op, m)
     local x = number.wide(op, m.x)
-    local top = number.reduced(op, "ReduceMax", op.Abs(x), m.dims)
-    local scale = op.Where(op.Equal(top, 0), 1, op.Div(top, m.most))
-    return number.clipped(op, op.Round(op.Div(x, scale)), -m.most, m.most, m.dtype), number.float(op, scale)
+    local scale = number.step(op, number.reduced(op, "ReduceMax", op.Abs(x), m.dims), m.most)
+    local y = op.Round(op.Div(x, number.narrow(op, scale, x)))
+    return number.clipped(op, y, -m.most, m.most, m.dtype), scale
   end,
 
   examples = {
@@ -32,10 +32,10 @@ return rule {
         last = Constant <value = int64[1] {-1}> ()
         t = ReduceMax <keepdims = 1> (a, last)
         zero = Constant <value = float {0}> ()
-        e = Equal(t, zero)
         one = Constant <value = float {1}> ()
         most = Constant <value = float {127}> ()
         d = Div(t, most)
+        e = Equal(d, zero)
         s = Where(e, one, d)
         q = Div(x, s)
         r = Round(q)
@@ -47,10 +47,10 @@ return rule {
       [[a = Abs(x)
         t = ReduceMax <keepdims = 0> (a)
         zero = Constant <value = float {0}> ()
-        e = Equal(t, zero)
         one = Constant <value = float {1}> ()
         most = Constant <value = float {127}> ()
         d = Div(t, most)
+        e = Equal(d, zero)
         s = Where(e, one, d)
         q = Div(x, s)
         r = Round(q)

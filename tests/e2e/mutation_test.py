@@ -4,6 +4,7 @@ RULEENGINE_INSTANCES says how many of each rule, RULEENGINE_SEED from where on."
 
 import json
 import os
+import re
 import unittest
 
 import numpy as np
@@ -14,6 +15,11 @@ from support import dialect, mutate, numbers, program, runtimes
 INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES", "100"))
 SEED = int(os.environ.get("RULEENGINE_SEED", "0"))
 RULES = program.ROOT / "rules"
+# Of nothing ONNX Runtime's own attention is not computed (docs/targets.md).
+EMPTY = re.compile(r"running (Attention|MultiHeadAttention|GroupQueryAttention)"
+                   " node|" + runtimes.ENDED)
+# The oldest has no kernel for what its optimizer makes of a product of doubles.
+FLAW = "Failed to find kernel for com.microsoft.FusedMatMul"
 LEAST_REWRITTEN = 0.02  # of the mutants of each rule
 # What random masks do not hold to; `--exact` is right without it.
 SEEN = "each query sees a key"
@@ -126,8 +132,11 @@ def differences(made, wanted, got, may_refuse):
         if isinstance(want, str) or isinstance(near, str):
             continue
         if isinstance(outputs, str):
+            is_empty = any(a.size == 0 for a in feeds.values())
             # numpy has no largest of nothing.
-            if not may_refuse and "zero-size array to red" not in outputs:
+            if not (may_refuse or "zero-size array to red" in outputs
+                    or FLAW in outputs
+                    or is_empty and EMPTY.search(outputs)):
                 yield f"feeds {i}: does not run: {outputs[:300]}"
             continue
         # A float that halves were computed for is no better than they; the

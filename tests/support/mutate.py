@@ -30,6 +30,9 @@ KIN = [("Add", "Sub", "Mul", "Div", "Max", "Min"),
        ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd")]
 # What numbers inputs may have, each a method of Mutant.
 EXTREMES = ("hidden", "large", "tiny", "limits", "endless")
+SIZED_BY_DATA = ("Compress", "NonZero", "Unique")
+# What masks are called.
+MASK = re.compile(r"\w*mask\w*|m\d?|bias")
 EXAMPLE = re.compile(r'\{\s*"[^"]*",\s*\[\[(.*?)\]\]', re.S)
 HEADER = ('<ir_version: 10, opset_import: ["": 21, "ruleengine": 1, "aten": 1, '
           '"tensor_cast": 1, "com.microsoft": 1]>\n')
@@ -380,13 +383,14 @@ class Mutant:
             value.type.tensor_type.elem_type)
         if dtype == np.bool_:
             array = self.random.random(shape) < 0.7
-            if self.extreme == "hidden":
-                self.hide_rows(array, False)
-            return array
+            return self.hidden(array, True) if self.extreme == "hidden" else array
         if np.issubdtype(dtype, np.integer):
             return self.random.integers(0, 3, shape).astype(dtype)
         array = np.asarray(self.random.standard_normal(shape)).astype(dtype)
-        if "mask" in value.name and self.chance(0.5):
+        is_mask = MASK.match(value.name) is not None
+        if self.extreme == "hidden":
+            return self.hidden(array, is_mask)
+        if is_mask and self.chance(0.5):
             array[self.random.random(shape) < 0.3] = -np.inf
             if self.chance(0.2):
                 array[self.random.random(shape) < 0.1] = np.inf
@@ -394,15 +398,15 @@ class Mutant:
 
     # Extreme numbers.
 
-    def hide_rows(self, array, fill):
-        """Whole rows of what may be a mask."""
-        if array.ndim > 1:
-            array[self.random.random(array.shape[:-1]) < 0.4] = fill
+    def hidden(self, array, is_mask):
+        """Whole rows of a mask."""
+        if is_mask and array.ndim > 1:
+            fills = [False]
+            if array.dtype != np.bool_:
+                fills = [-np.inf, float(ml_dtypes.finfo(array.dtype).min), -1e4]
+            rows = self.random.random(array.shape[:-1]) < 0.4
+            array[rows] = self.choose(fills)
         return array
-
-    def hidden(self, array):
-        least = float(ml_dtypes.finfo(array.dtype).min)
-        return self.hide_rows(array, self.choose((-np.inf, least, -1e4)))
 
     @staticmethod
     def large(array):
@@ -439,7 +443,10 @@ class Mutant:
 
     def declare(self, values):
         """What exporters say of values inside: sizes as numbers, as names, or
-        not at all. The numbers are those of one run, and stale in others."""
+        not at all. The numbers are those of one run, and stale in others; not of
+        ops whose sizes only data tells, where a declaration is all there is."""
+        if any(node.op_type in SIZED_BY_DATA for node in self.graph.node):
+            return
         inner = {name for node in self.graph.node for name in node.output
                  if name} - {o.name for o in self.graph.output}
         for name in sorted(inner):

@@ -73,6 +73,12 @@ def reduced(function, x, dims):
     return function(x, axis=tuple(d % x.ndim for d in dims), keepdims=True)
 
 
+def step(top, steps):
+    """The scale that spreads numbers up to `top`; 1 where no float is so small."""
+    scale = np.asarray(top / np.float32(steps)).astype(np.float32)
+    return np.where(scale == 0, np.float32(1), scale)
+
+
 class quantize(TensorCast):
     def _run(self, x, scale, offset=None, out_dtype=TensorProto.INT8):
         shift = 0 if offset is None else offset.astype(np.float32)
@@ -84,8 +90,7 @@ class dynamic_quantize_symmetric(TensorCast):
     def _run(self, x, dims=(-1,), out_dtype=TensorProto.INT8):
         dtype = helper.tensor_dtype_to_np_dtype(out_dtype)
         top = np.iinfo(dtype).max
-        scale = np.asarray(reduced(np.max, np.abs(wide(x)), dims), np.float32)
-        scale = np.where(scale == 0, np.float32(1), scale / np.float32(top))
+        scale = step(reduced(np.max, np.abs(wide(x)), dims), top)
         return (clipped(wide(x) / scale, dtype, -top),
                 scale)[:len(self.output)]
 
@@ -96,8 +101,7 @@ class dynamic_quantize_asymmetric(TensorCast):
         limits, x = np.iinfo(dtype), wide(x)
         low = np.minimum(reduced(np.min, x, dims), 0)
         high = np.maximum(reduced(np.max, x, dims), 0)
-        scale = (high - low) / np.float32(int(limits.max) - int(limits.min))
-        scale = np.where(scale == 0, 1, scale).astype(np.float32)
+        scale = step(high - low, int(limits.max) - int(limits.min))
         offset = np.rint(limits.min - low / scale).astype(np.int32)
         return (clipped(np.rint(x / scale) + offset, dtype), scale,
                 offset)[:len(self.output)]

@@ -11,7 +11,7 @@ return rule {
 
   match = function(op, x, w, b, epsilon) return norm.layer(op, x, w, b, epsilon) end,
 
-  where = function(m) norm.need_float(m, m.x) end,
+  where = function(m) norm.need_runtimes(m, m.x) end,
 
   rewrite = function(op, m)
     return op.LayerNormalization{m.x, m.w, m.b, axis = -1, epsilon = norm.epsilon(m.epsilon)}

@@ -10,7 +10,7 @@ return rule {
 
   match = function(op, x, w, epsilon) return norm.rms(op, x, w, epsilon) end,
 
-  where = function(m) norm.need_float(m, m.x) end,
+  where = function(m) norm.need_runtimes(m, m.x) end,
 
   rewrite = function(op, m)
     return op.RMSNormalization{m.x, m.w, axis = -1, epsilon = norm.epsilon(m.epsilon)}

@@ -27,7 +27,7 @@ return rule {
 
   where = function(m)
     need(m.x.dtype == "float16", "it is no norm of halves", m.x)
-    norm.need_float(m, m.x)
+    norm.need_runtimes(m, m.x)
     need(m.norm.attrs.stash_type == 1, "it is not computed in float", m.x)
   end,
 

@@ -15,7 +15,7 @@ return rule {
   end,
 
   where = function(m)
-    norm.need_float(m, m.x)
+    norm.need_runtimes(m, m.x)
     norm.need_skip(m)
   end,
 
