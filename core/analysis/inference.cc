@@ -67,6 +67,8 @@ bool Inference::has_contradictions() {
   return !solver_->contradictions.empty();
 }
 
+bool Inference::has_stale_sizes() { return solver_->has_stale_sizes(); }
+
 std::vector<std::string> Inference::take_warnings() {
   return std::exchange(solver_->warnings, {});
 }

@@ -53,6 +53,7 @@ class Inference final : public ir::Facts {
   std::optional<std::string> refusal(ir::NodeId node) override;
   std::optional<std::string> contradiction(ir::ValueId value) override;
   bool has_contradictions() override;
+  bool has_stale_sizes() override;
   std::vector<std::string> take_warnings() override;
 
  private:

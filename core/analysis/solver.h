@@ -44,6 +44,7 @@ class Solver {
   const Memo& answer(ir::ValueId value, Ask ask);
   void invalidate(ir::NodeId node);
   std::optional<std::string> refusal(ir::NodeId node);
+  bool has_stale_sizes() const { return stale_; }
 
   // What is known already, for rules.
   const Memo& known(ir::ValueId value) const;

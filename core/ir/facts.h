@@ -58,6 +58,9 @@ class Facts {
     return std::nullopt;
   }
   virtual bool has_contradictions() { return false; }
+  // Whether a size was met that is declared inside as a number and varies with
+  // the inputs.
+  virtual bool has_stale_sizes() { return false; }
 
   // Contradictions between declared and inferred types met so far, as text;
   // each once.

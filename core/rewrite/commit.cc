@@ -4,6 +4,7 @@
 
 #include "core/analysis/communication.h"
 #include "core/analysis/shapes.h"
+#include "core/rewrite/declared.h"
 #include "core/rewrite/history.h"
 #include "core/rewrite/state.h"
 
@@ -47,19 +48,6 @@ bool says_less(const ir::DimTable& dims, const Type* fresh, const Type& old) {
     }
   }
   return false;
-}
-
-// Where a file says a number and what is known of the value is a size that
-// varies, the number was not believed.
-bool is_believed(const Type& declared, const Type& known) {
-  if (!declared.is_tensor() || !declared.has_shape || !known.has_shape ||
-      declared.rank() != known.rank()) {
-    return true;
-  }
-  for (std::size_t i = 0; i < declared.rank(); ++i) {
-    if (declared.dims[i].known() && !known.dims[i].known()) return false;
-  }
-  return true;
 }
 
 class Checker {

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "core/rewrite/declared.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/run_state.h"
 #include "core/rewrite/sweep.h"
@@ -79,6 +80,9 @@ class Driver {
       if (!take_back()) return begin_again();
       remove_uncalled(state_.model, called);
       for (const auto& run : state_.graphs) {
+        const bool is_edited =
+            !canonical_forms_serve() || run->history.has_edits();
+        if (is_edited) forget_stale(run->graph, *run->facts);
         if (Status s = check_at_end(*run); !s) return s.error();
       }
     }

@@ -137,7 +137,7 @@ class OpsetTest(runs.RunTest):
         model = make.model("""g (int64[2,8] ids) => (float[2,4,8,8] y)
             <int8[3,32] table = {%s}, float f = {0.1}, int8 z = {2}, int64[4] sh = {2,4,8,8}, float c = {0.35}> {
               e = Gather(table, ids) d = DequantizeLinear(e, f, z) t = Transpose <perm = [0,2,1]> (d)
-              r = Reshape(t, sh) q = Transpose <perm = [0,1,3,2]> (r) s = MatMul(q, r) m = Mul(s, c)
+              u = Neg(t) r = Reshape(u, sh) q = Transpose <perm = [0,1,3,2]> (r) s = MatMul(q, r) m = Mul(s, c)
               p = Softmax <axis = -1> (m) o = MatMul(p, q) y = Relu(o) }""" % ",".join(str(i % 90) for i in range(96)))
         done, out = self.rewritten(model, "--target", "onnx")
         self.assertIn("the result stays portable", done.err)

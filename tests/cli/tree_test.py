@@ -22,9 +22,13 @@ class Sequences(TreeTest):
                        "{ a = Relu(x) y = Neg(a) z = Exp(a) }")
 
     def test_s0_2_a_kind_is_of_any_attributes(self):
-        self.rule('{"LeakyRelu"}')
+        self.rule('{is("LeakyRelu", function(n) return n.attrs.alpha end)}')
         self.took("(float[2] x) => (float[2] y)"
                   "{ y = LeakyRelu <alpha = 0.25> (x) }", "example::Took(x)")
+        # What the rule does not look at stops the match.
+        self.rule('{"LeakyRelu"}')
+        self.unchanged("(float[2] x) => (float[2] y)"
+                       "{ y = LeakyRelu <alpha = 0.25> (x) }")
 
     def test_s0_2_attributes_that_are_named_must_be_those(self):
         self.rule('{is("LeakyRelu", {alpha = 0.25})}')

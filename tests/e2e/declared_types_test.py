@@ -85,7 +85,13 @@ class Unknown(Declared):
 
     def test_a_shape_without_a_type_is_not_written(self):
         rule = self.rule("""
-  match = function(op, x, w) return op.MatMul(x, w) end,
+  match = function(op, x, w)
+    local function float(v, s, z)
+      return op["com.microsoft"].DequantizeLinear{v, s, z}
+    end
+    local s, z = any, any
+    return op.MatMul(float(x, s, z), float(w, s, z))
+  end,
   rewrite = function(op, m)
     return op["com.example"].Product(m.x, m.w)
   end""")

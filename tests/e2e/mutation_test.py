@@ -20,7 +20,7 @@ EMPTY = re.compile(r"running (Attention|MultiHeadAttention|GroupQueryAttention)"
                    " node|" + runtimes.ENDED)
 # The oldest has no kernel for what its optimizer makes of a product of doubles.
 FLAW = "Failed to find kernel for com.microsoft.FusedMatMul"
-LEAST_REWRITTEN = 0.02  # of the mutants of each rule
+LEAST_REWRITTEN = 0.01  # of the mutants of each rule
 # What random masks do not hold to; `--exact` is right without it.
 SEEN = "each query sees a key"
 
@@ -92,10 +92,15 @@ def complaints(made, path):
     by_reference = reference(model, all_feeds)
     # The runtimes know no op of the dialect, but bodies and what is lowered.
     is_ours = any(n.domain in dialect.DOMAINS for n in model.graph.node)
-    is_judged, found = False, []
+    if is_ours and made.extreme == "endless":
+        return []  # of what is no number nobody promises anything
+    is_judged, newest, found = False, None, []
     for runtime in runtimes.RUNTIMES:
         want = runtime.outputs(model.SerializeToString(), all_feeds)
         got = runtime.outputs(result.SerializeToString(), made.all_feeds)
+        # The newest refuses what older ones compute without looking.
+        newest = newest or want
+        want = [n if isinstance(n, str) else w for n, w in zip(newest, want)]
         if is_ours and all(isinstance(w, str) for w in want):
             want = by_reference
             if all(isinstance(g, str) for g in got):
@@ -103,7 +108,10 @@ def complaints(made, path):
         is_judged |= any(not isinstance(w, str) for w in want)
         found += [f"{runtime.name}: {text}" for text in differences(
             made, want, got, False)]
-    if not any(n.domain == "com.microsoft" for n in result.graph.node):
+    # The reference computes halves in halves: at their limits it is no judge.
+    is_needed = not (made.extreme and is_judged)
+    if is_needed and not any(
+            n.domain == "com.microsoft" for n in result.graph.node):
         # The reference insists on what a mask's sizes promise; runtimes execute
         # the body, which broadcasts as Add does.
         got = reference(result, made.all_feeds)

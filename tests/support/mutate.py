@@ -30,7 +30,6 @@ KIN = [("Add", "Sub", "Mul", "Div", "Max", "Min"),
        ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd")]
 # What numbers inputs may have, each a method of Mutant.
 EXTREMES = ("hidden", "large", "tiny", "limits", "endless")
-SIZED_BY_DATA = ("Compress", "NonZero", "Unique")
 # What masks are called.
 MASK = re.compile(r"\w*mask\w*|m\d?|bias")
 EXAMPLE = re.compile(r'\{\s*"[^"]*",\s*\[\[(.*?)\]\]', re.S)
@@ -276,7 +275,7 @@ class Mutant:
                 kinds.INTS: ([0], [1], [1, 0])}
         found = [(name, news[formal.type])
                  for name, formal in sorted(schema.attributes.items())
-                 if name not in said and formal.type in news]
+                 if name not in said | {"saturate"} and formal.type in news]
         if found:
             name, values = self.choose(found)
             node.attribute.append(helper.make_attribute(
@@ -441,18 +440,34 @@ class Mutant:
                     return False
         return True
 
-    def declare(self, values):
+    def sizes_told_by_inputs(self, feeds):
+        """{name: shape} of what shapes of inputs alone tell."""
+        fixed = onnx.ModelProto()
+        fixed.CopyFrom(self.model)
+        for value in fixed.graph.input:
+            if value.name in feeds:
+                shape = value.type.tensor_type.shape
+                shape.Clear()
+                for size in feeds[value.name].shape:
+                    shape.dim.add().dim_value = size
+        inferred = shape_inference.infer_shapes(fixed, data_prop=True)
+        return {v.name: tuple(d.dim_value for d in v.type.tensor_type.shape.dim)
+                for v in inferred.graph.value_info}
+
+    def declare(self, values, feeds):
         """What exporters say of values inside: sizes as numbers, as names, or
-        not at all. The numbers are those of one run, and stale in others; not of
-        ops whose sizes only data tells, where a declaration is all there is."""
-        if any(node.op_type in SIZED_BY_DATA for node in self.graph.node):
-            return
+        not at all. The numbers are those of one run, and stale in others. Where
+        only data tells a size there are none: a declaration is believed there."""
+        known = self.sizes_told_by_inputs(feeds)
         inner = {name for node in self.graph.node for name in node.output
                  if name} - {o.name for o in self.graph.output}
         for name in sorted(inner):
             array = np.asarray(values[name])
             shape = [self.choose((size, f"D{size}", None))
                      for size in array.shape]
+            if known.get(name) != array.shape:
+                shape = [size if isinstance(size, str) else None
+                         for size in shape]
             if array.size and self.chance(0.5):
                 self.graph.value_info.append(helper.make_tensor_value_info(
                     name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
@@ -517,7 +532,7 @@ class Mutant:
                 name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
         is_declared = self.chance(0.3)
         if is_declared:
-            self.declare(values)
+            self.declare(values, feeds)
         onnx.checker.check_model(self.model)
         shape_inference.infer_shapes(self.model, check_type=True,
                                      strict_mode=True)

@@ -1,9 +1,10 @@
 """What a run of the program takes: the time of the processor and the memory."""
 
 import dataclasses
+import json
 import os
-import resource
 import subprocess
+import sys
 import tempfile
 
 from support import program as under_test
@@ -15,23 +16,40 @@ class Used(under_test.Done):
     mebibytes: float = 0.0  # the most at once
 
 
+# What is started begins with the memory of who starts it, as far as the kernel
+# counts: a small process does, and tells what the program took.
+STARTER = """
+import json, os, resource, sys
+cpu, most, *command = json.loads(sys.argv[1])
+child = os.fork()
+if not child:
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
+    if most is not None:
+        resource.setrlimit(resource.RLIMIT_AS, (most << 20, most << 20))
+    os.execv(command[0], command)
+_, status, usage = os.wait4(child, 0)
+with os.fdopen(int(sys.argv[2]), "w") as out:
+    json.dump([os.waitstatus_to_exitcode(status),
+               usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024], out)
+"""
+
+
 def run(*arguments, cwd, program=None, cpu=60, most=None):
     """The program with these arguments, killed after `cpu` seconds of the
     processor; `most` MiB of address space are all it gets."""
-    def limit():
-        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
-        if most is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (most << 20, most << 20))
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = subprocess.Popen(
-            [program or under_test.PROGRAM, *map(str, arguments)], cwd=cwd,
-            stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-            env={**os.environ, **under_test.SANITIZERS}, preexec_fn=limit)
-        _, status, usage = os.wait4(child.pid, 0)
-        child.returncode = os.waitstatus_to_exitcode(status)
+    command = json.dumps([cpu, most, str(program or under_test.PROGRAM),
+                          *map(str, arguments)])
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, \
+            tempfile.TemporaryFile() as told:
+        subprocess.run(
+            [sys.executable, "-ISc", STARTER, command, str(told.fileno())],
+            cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+            check=True, pass_fds=[told.fileno()],
+            env={**os.environ, **under_test.SANITIZERS})
         texts = []
         for file in (out, err):
             file.seek(0)
             texts.append(file.read(1 << 20).decode("utf-8", "replace"))
-    return Used(child.returncode, *texts, usage.ru_utime + usage.ru_stime,
-                usage.ru_maxrss / 1024)
+        told.seek(0)
+        code, seconds, mebibytes = json.load(told)
+    return Used(code, *texts, seconds, mebibytes)

@@ -8,10 +8,10 @@ local source = SharedNodeCheck()
 
 local is_linear = tree.pattern(function(op, name, x)
   x:shape "B S I"
-  local rows = either(context(op.Reshape{x, any, attrs = any}:shape "_ I"), x)
+  local rows = either(context(op.Reshape{x, any, allowzero = any}:shape "_ I"), x)
   return linear.any(op, rows, name "w", name "b")
 end)
-local is_reshape = is("Reshape", {attrs = any})
+local is_reshape = is("Reshape", {allowzero = any})
 local is_transpose_0213 = is("Transpose", {perm = {0, 2, 1, 3}}):shape "B H S D"
 
 local branch = Fork{
@@ -44,8 +44,7 @@ return rule(tree.rule {
   phase = "attention",
   tree = Fork{
     inputs = {branch, branch, branch, any},
-    operator = is("ruleengine.ScaledDotProductAttention", {num_heads = tree.variable "H", head_dim = tree.variable "D",
-      attrs = any}),
+    operator = is({"ruleengine.ScaledDotProductAttention", "Attention", "aten.scaled_dot_product_attention"}, {attrs = any}),
     perms_override = {{0, 1, 2}, {0, 1, 2, 3}},
   },
   where = function(t)
