@@ -1,6 +1,7 @@
 #include "core/match/judge.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -32,8 +33,17 @@ double resolution(ir::DataType type) {
   }
 }
 
+// Whether every type of floats has the number, as it has 0, 1 and 0.5: then no
+// rounding of it can be meant.
+bool is_short(double number) {
+  const auto narrow = static_cast<float>(number);
+  return narrow == number &&
+         (std::bit_cast<std::uint32_t>(narrow) & 0xffff) == 0;
+}
+
 bool near(double found, double wanted, double relative) {
   if (found == wanted) return true;
+  if (is_short(wanted)) return false;
   // Infinity is near to nothing, though it is within any share of itself.
   return std::isfinite(found) && std::isfinite(wanted) &&
          std::abs(found - wanted) <=

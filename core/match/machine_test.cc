@@ -57,7 +57,7 @@ TEST_CASE("many rules at once, masks, and limits") {
 TEST_CASE("the number that leads to a rule is within tolerance too") {
   std::vector<Pattern> patterns;
   std::vector<const Pattern*> pointers;
-  for (double number : {1.0, 1.41421356, 1.5, 2.0, 2.00001}) {
+  for (double number : {1.0, 1.41421356, 1.5, 2.1, 2.10001}) {
     Draft d;
     auto made = d.done({d.op("Mul", {d.v("x"), d.num(number)})});
     REQUIRE(made.ok());
@@ -65,7 +65,7 @@ TEST_CASE("the number that leads to a rule is within tolerance too") {
   }
   for (const Pattern& p : patterns) pointers.push_back(&p);
   auto model = text::parse_model(R"((float[2] a) => (float[2] y, float[2] z)
-      <float c = {1.4142135}, float d = {2.000005}> {
+      <float c = {1.4142135}, float d = {2.100005}> {
     y = Mul(a, c)
     z = Mul(a, d)
   })");

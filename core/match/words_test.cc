@@ -102,6 +102,19 @@ TEST_CASE("numbers match constants within what their type resolves") {
     w = Div(a, k)
     y = Sum(p, q, r, s, t, u, w)
   })") == "p {p} x=a\nq {q} x=a\ns {s} x=a\nt {t} x=a\nw {w} x=a\n");
+  // What every type has, no constant is near to.
+  const auto one = [](Draft& d) {
+    d.result(d.op("Mul", {d.v("x"), d.num(1)}));
+  };
+  CHECK(matches(one, R"((float[2] a, double[2] b, bfloat16[2] c)
+      => (float[2] p, float[2] q, double[2] r, bfloat16[2] s)
+      <float k = {1}, float l = {1.0000001}, double m = {1.00000001},
+       bfloat16 n = {1.0078125}> {
+    p = Mul(a, k)
+    q = Mul(a, l)
+    r = Mul(b, m)
+    s = Mul(c, n)
+  })") == "p {p} x=a\n");
   const auto list = [](Draft& d) {
     d.result(d.op("Reshape", {d.v("x"), d.numbers({0, -1}, false)}));
   };

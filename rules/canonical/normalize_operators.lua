@@ -1,14 +1,5 @@
 --- Take out operators that hand on their input as it is.
 
--- What changes no number as an operand of these.
-local NEUTRAL = { Add = 0, Sub = 0, Mul = 1, Div = 1, Pow = 1 }
-
-local function is_neutral(step)
-  for _, v in ipairs(step.inputs) do
-    if v:scalar() == NEUTRAL[step.op] then return true end
-  end
-end
-
 return rule {
   doc = [[
     f(x)   =>   x   for every f that changes neither shape, type nor numbers
@@ -46,7 +37,6 @@ return rule {
     end
     need(not m.steps or m.steps:among(1), "it may go backwards", m.steps)
     need(not m.pads or m.pads:among(0), "it may take away as much as it adds", m.pads)
-    need(not NEUTRAL[m.step.op] or is_neutral(m.step), "the number is not quite neutral", y)
   end,
 
   rewrite = function(op, m) return m.x end,
@@ -92,11 +82,6 @@ return rule {
           y = Pad(x, pads)
         }]],
       rejected = "it may take away as much as it adds" },
-    { "nearly one", [[
-        (float[2,3] x) => (float[2,3] y) <float c = {1.0000001}> {
-          y = Mul(x, c)
-        }]],
-      rejected = "the number is not quite neutral" },
     { "a number that makes more of it", [[
         (float[] x) => (float[1] y) <float[1] c = {1.0}> {
           y = Mul(x, c)

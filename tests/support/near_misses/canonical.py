@@ -85,6 +85,9 @@ OF = {
              ("Transpose <perm = [1,0]> (x)", "Reshape(x, s)")),
         near("a Transpose that moves axes of equal length", "the shape changes",
              ("[3,3] x", "[3,2] x"), ("[3,3] y", "[2,3] y")),
+        *(near("a number that makes more of it", None, ("float[1] y", "float[] y"),
+               ("float[1] c = {1.0}", "float c = {2.0}"), ("Mul", op))
+          for op in ("Add", "Sub", "Mul", "Div", "Pow")),
         near("a Transpose that moves axes of equal length", "the type changes",
              ("Transpose <perm = [1,0]> (x)", "Cast <to = 11> (x)"),
              ("float[3,3] y", "double[3,3] y")),
