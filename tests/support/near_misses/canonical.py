@@ -85,8 +85,8 @@ OF = {
              ("Transpose <perm = [1,0]> (x)", "Reshape(x, s)")),
         near("a Transpose that moves axes of equal length", "the shape changes",
              ("[3,3] x", "[3,2] x"), ("[3,3] y", "[2,3] y")),
-        *(near("a number that makes more of it", None, ("float[1] y", "float[] y"),
-               ("float[1] c = {1.0}", "float c = {2.0}"),
+        *(near("a number that makes more of it", None, ("float[] x", "float[2] x"),
+               ("float[1] y", "float[2] y"), ("float[1] c = {1.0}", "float c = {2.0}"),
                ("y = Mul(x, c)", f"z = {op}(x, c) y = Neg(z)"))
           for op in ("Add", "Sub", "Mul", "Div", "Pow")),
         near("a Transpose that moves axes of equal length", "the type changes",
