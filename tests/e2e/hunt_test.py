@@ -1,0 +1,75 @@
+"""The hunt finds what was once wrong: a mend of a rule is taken back, and some
+mutant of the rule's examples computes something else, or does not run."""
+
+import itertools
+import shutil
+import unittest
+
+from support import hunt, program, runtimes
+
+RULES = program.ROOT / "rules"
+MOST, AT_ONCE = 600, 100  # mutants
+ATTENTION = "attention/compose_scaled_dot_product_attention.lua"
+STANDARD = "targets/onnx/scaled_dot_product_attention.lua"
+# What is hunted: (the rule that is run, the file of the mend, the mend, what
+# stands there without it).
+MENDS = {
+    "empty axes beside each other": (
+        "attention/compose_stacked_attention.lua", None,
+        "read(), allowzero = 1", "read(), allowzero = 0"),
+    "queries of which a mask hides every key": (
+        STANDARD, None, "return mask and op.Where(op.IsNaN(y), 0, y) or y",
+        "return y"),
+    "a soft cap beside a mask, in the oldest runtime": (
+        STANDARD, None, "need(m.softcap == 0 or not m.mask and m.causal == 0,",
+        "local _ = (function() end)(true,"),
+    "a causal mask of one query, in the oldest runtime": (
+        STANDARD, None, 'need(m.causal == 0 or m.S == m.L or type(m.S) == "number"'
+        " and m.S ~= 1,", "local _ = (function() end)(true,"),
+    "one number that is normalized, in the oldest runtime": (
+        "targets/onnx/rms_normalization.lua", "lib/norm.lua",
+        "need(x:dim(-1) ~= 1,", "local _ = (function() end)(true,"),
+    "fills that do not hide the lowest scores": (
+        ATTENTION, "lib/masking.lua", "assume(alone and ABOVE or SEEN, fill)",
+        ""),
+    "sums of exponentials that overflow": (
+        "canonical/softmax_from_exp.lua", None,
+        'assume("scores between -60 and 60", m.x)', ""),
+    "a summand that beta leaves out": (
+        "canonical/gemm_of_activations.lua", None,
+        "m.c and said.beta ~= 0 and op.Add", "m.c and op.Add"),
+    "scales that no float holds": (
+        "lowering/dynamic_quantize_symmetric.lua", "lib/number.lua",
+        "return op.Where(op.Equal(step, 0), 1, step)", "return step"),
+}
+
+
+class Hunt(program.ProgramTest):
+    """One test for each mend, added below."""
+
+    @classmethod
+    def tearDownClass(cls):
+        runtimes.close()
+
+    def check(self, rule, file, mend, without):
+        shutil.copytree(RULES, self.folder / "rules")
+        path = self.folder / "rules" / (file or rule)
+        text = path.read_text(encoding="utf-8")
+        self.assertIn(mend, text)
+        path.write_text(text.replace(mend, without), encoding="utf-8")
+        target = rule.split("/")[1] if rule.startswith("targets") else "portable"
+        for begin in itertools.count(0, AT_ONCE):
+            self.assertLess(begin, MOST, "nothing was found")
+            mutants = hunt.mutants([RULES / rule], begin, AT_ONCE)
+            if any(wrong for _, _, wrong in hunt.verdicts(
+                    self.folder, [self.folder / "rules" / rule], mutants,
+                    target)):
+                return
+
+
+for name, what in MENDS.items():
+    setattr(Hunt, "test_" + name.replace(" ", "_").replace(",", ""),
+            lambda self, what=what: self.check(*what))
+
+if __name__ == "__main__":
+    unittest.main()
