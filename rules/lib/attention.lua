@@ -42,7 +42,7 @@ end
 --- Builds attention of H heads on four axes, with the scales of what was matched and in the type that it computes
 --- in; what is there once serves all batches and heads.
 function attention.build(op, m, q, k, v, mask, B, H)
-  need(H ~= 0, "there are no heads", q)
+  need(H ~= 0 and q:dim(-1) ~= 0, "there are no heads, or nothing in them", q)
   -- A mask that is longer than the scores would make them as long as the values; else the product with these says that
   -- the lengths are one, whatever their names.
   local shown = mask and mask:rank() and mask:rank() > 0 and mask:dim(-1)

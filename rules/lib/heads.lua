@@ -34,7 +34,9 @@ function heads.spread(op, x, G, H, width)
   if G == H then return x end
   need(width ~= 0, "there are no columns", x)
   local wide = op.Expand(op.Unsqueeze(x, {2}), {1, 1, H / G, 1, 1})
-  return op.Reshape(wide, {0, H, -1, width})
+  -- What is left of nothing tells no length.
+  local length = type(width) == "number" and -1 or x:dim(2)
+  return op.Reshape(wide, {0, H, length, width})
 end
 
 --- x, [B or 1, H or 1, _, _], as [B,H,_,_].

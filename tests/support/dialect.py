@@ -63,6 +63,7 @@ def attend(q, k, v, mask=None, is_causal=0, scale=None, softcap=0.0):
     """softmax(cap(q k^T scale) + causal + mask) v, in q's type."""
     groups, odd = divmod(q.shape[1], k.shape[1])
     assert groups and not odd and len(q) == len(k) == len(v)
+    assert k.shape[1] == v.shape[1]
     k, v = np.repeat(k, groups, axis=1), np.repeat(v, groups, axis=1)
     scale = max(q.shape[-1], 1) ** -0.5 if scale is None else scale
     scores = (q @ k.swapaxes(-1, -2)) * scale

@@ -76,8 +76,9 @@ def complaints(made, path):
     by_reference = reference(model, all_feeds)
     # The runtimes know no op of the dialect, but bodies and what is lowered.
     is_ours = any(n.domain in dialect.DOMAINS for n in model.graph.node)
-    if is_ours and made.extreme == "endless":
-        return []  # of what is no number nobody promises anything
+    halves = any(array.itemsize == 2 for array in made.all_feeds[0].values())
+    if is_ours and (made.extreme == "endless" or made.extreme and halves):
+        return []  # the reference's own arithmetic is no better than another
     is_judged, newest, found = False, None, []
     for runtime in runtimes.RUNTIMES:
         want = runtime.outputs(model.SerializeToString(), all_feeds)

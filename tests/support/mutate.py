@@ -1,10 +1,9 @@
-"""Mutants of small models: what a rule's example says, with something else about
-it. Sizes, types, opsets, constants, attributes, ops and edges change, values get
-other readers, ops that do nothing come in between. What values inside are
-declared to be may be stale or wrong. Inputs have ordinary numbers, or extreme
-ones; sizes that are known by a name come as 0 and 1 too. All chance comes from
-one seed; a mutant that is no valid model, or that the reference cannot run, is
-None.
+"""Mutants of small models: what a rule's example says, most often with something
+else about it. Sizes, types, opsets, constants, attributes, ops and edges change,
+values get other readers, ops that do nothing come in between. What values inside
+are declared to be may be stale or wrong. Inputs have ordinary numbers, or extreme
+ones; sizes that are known by a name come as 0 and 1 too. All chance comes from one
+seed; a mutant that is no valid model, or that the reference cannot run, is None.
 """
 
 import dataclasses
@@ -504,7 +503,7 @@ class Mutant:
 
     def build(self):
         """A Made, or None."""
-        for _ in range(self.random.integers(1, 5)):
+        for _ in range(self.random.integers(0, 5)):
             self.choose(self.MUTATIONS)(self)
         if self.chance(0.4):
             self.extreme = self.choose(EXTREMES)

@@ -77,6 +77,7 @@ OF = {
     "attention/compose_scaled_dot_product_attention.lua": [
         near("divided", "the scale divides by zero", ("c = {4.0}", "c = {0.0}")),
         near("divided", "there are no heads", ("[2,4,8,16]", "[2,0,8,16]")),
+        near("divided", "or nothing in them", ("[2,4,8,16] q", "[2,4,8,0] q"), ("[2,4,8,16] k", "[2,4,8,0] k")),
         near("the scale after the mask", "there are not as many keys as values",
              ("[2,4,8,16] k", "[2,4,N,16] k")),
         near("divided", "it does not fit the scores",
