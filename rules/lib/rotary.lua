@@ -1,5 +1,7 @@
 --- Rotary embeddings in all their spellings: functions from patterns to a pattern, and what is built of a match. Elements of
 --- the last axis are turned in pairs: an element of the first half and its like in the second, or neighbours.
+local merge = lib "merge"
+
 local rotary = {}
 
 -- build(a, b) of the parts of x: its halves, or its elements of even and of odd place.
@@ -250,6 +252,7 @@ end
 --- ONNX Runtime's own: rows of cosines and sines, and the place of each token's.
 function rotary.contrib(op, x, cos, sin, behind, pairs)
   local places
+  merge.need_elements(x)
   if cos:rank() == 3 and cos:dim(0) ~= 1 then
     local lengths = op.Shape{cos, start = 0, ["end"] = 2}
     places = op.Reshape{op.Range(0, op.ReduceProd{lengths, keepdims = 0}, 1), lengths, allowzero = 1}

@@ -91,6 +91,10 @@ def complaints(made, path):
             if all(isinstance(g, str) for g in got):
                 continue  # an op without a body
         is_judged |= any(not isinstance(w, str) for w in want)
+        if runtime.optimized:
+            # Its fused products over nothing leave what was in the memory.
+            want = ["not asked" if is_empty(feeds) else w
+                    for feeds, w in zip(all_feeds, want)]
         found += [f"{runtime.name}: {text}" for text in differences(
             made, want, got, False)]
     # The reference computes halves in halves: at their limits it is no judge.
@@ -103,6 +107,10 @@ def complaints(made, path):
         found += [f"reference: {text}" for text in differences(
             made, by_reference, got, is_judged)]
     return found
+
+
+def is_empty(feeds):
+    return any(array.size == 0 for array in feeds.values())
 
 
 def reference(model, all_feeds):
@@ -125,11 +133,10 @@ def differences(made, wanted, got, may_refuse):
         if isinstance(want, str) or isinstance(near, str):
             continue
         if isinstance(outputs, str):
-            is_empty = any(a.size == 0 for a in feeds.values())
             # numpy has no largest of nothing.
             if not (may_refuse or "zero-size array to red" in outputs
                     or FLAW in outputs
-                    or is_empty and EMPTY.search(outputs)):
+                    or is_empty(feeds) and EMPTY.search(outputs)):
                 yield f"feeds {i}: does not run: {outputs[:300]}"
             continue
         # A float that halves were computed for is no better than they; the

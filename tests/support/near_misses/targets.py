@@ -18,6 +18,7 @@ OF = {
         near("a mask of one row", "the mask may be larger than the scores", ("[2,", "[B,"),
              ("bool[B,1,1,8] mask", "bool[A,1,1,8] m1, bool[C,1,1,8] m2"),
              ("          y = rule", "          mask = Concat <axis = 0> (m1, m2)\n          y = rule")),
+        near("a soft cap and no mask", "the soft cap is negative", ("softcap = 5.0", "softcap = -5.0")),
         near("a soft cap and no mask", "older runtimes put the mask before the soft cap",
              ("softcap = 5.0", "softcap = 5.0, is_causal = 1")),
         near("causal, of queries that may be one", "older runtimes hide nothing from one query",
