@@ -25,7 +25,7 @@ return rule {
     return either(
       op.Div(e, sum), op.Mul(e, inverse),
       op.Exp(op.LogSoftmax{x, axis = -1}),
-      op.Exp(op.Sub(x, op.ReduceLogSumExp(x, axes))),
+      op.Exp(op.Sub(x, op.ReduceLogSumExp(x, axes):as "logarithm")),
       op.Div(product, sum), op.Mul(product, inverse))
   end,
 
@@ -38,6 +38,8 @@ return rule {
       need(not m.x:type "float16", "the sum of halves may overflow", m.x)
       assume("scores between -60 and 60", m.x)
     end
+    -- The others of a row beside an infinite one are 0 there.
+    if m.logarithm then assume("no score is NaN or infinite", m.x) end
   end,
 
   rewrite = function(op, m)
@@ -82,7 +84,7 @@ return rule {
           d = Sub(x, s)
           y = Exp(d)
         }]],
-      "y = Softmax <axis = -1> (x)" },
+      "y = Softmax <axis = -1> (x)", assumed = "no score is NaN or infinite" },
     { "divided after the values are weighed", [[
         (float[2,6,8] x, float[2,8,5] v) => (float[2,6,5] y) <int64[1] last = {2}> {
           e = Exp(x)

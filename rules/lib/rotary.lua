@@ -232,9 +232,10 @@ end
 
 --- build(x); or, where x is [B,S,H,D], build(x as [B,S,H*D], H) as x was.
 function rotary.built(op, x, behind, build)
+  merge.need_elements(x)
   if not behind then return build(x) end
   local heads, width = x:dim(2), x:dim(3)
-  need(type(heads) == "number" and heads > 0, "the number of heads is not known", x)
+  need(type(heads) == "number", "the number of heads is not known", x)
   return op.Reshape(build(op.Reshape(x, {0, 0, heads * width}), heads), {0, 0, heads, width})
 end
 
@@ -252,7 +253,6 @@ end
 --- ONNX Runtime's own: rows of cosines and sines, and the place of each token's.
 function rotary.contrib(op, x, cos, sin, behind, pairs)
   local places
-  merge.need_elements(x)
   if cos:rank() == 3 and cos:dim(0) ~= 1 then
     local lengths = op.Shape{cos, start = 0, ["end"] = 2}
     places = op.Reshape{op.Range(0, op.ReduceProd{lengths, keepdims = 0}, 1), lengths, allowzero = 1}

@@ -277,7 +277,7 @@ OF = {
              ("[2,3,4,8] y", "[1,2,3,4,8] y")),
         near("neighbours, heads behind tokens", "sines and cosines differ in shape",
              ("[2,4,3,8]", "[2,4,4,8]"), ("{2,4,3,", "{2,4,4,"), ("[4,1,4] s", "[4,4] s")),
-        near("neighbours, heads behind tokens", "the number of heads is not known",
+        near("neighbours, heads behind tokens", "there are no elements to count",
              ("[2,4,3,8]", "[2,4,0,8]"), ("{2,4,3,", "{2,4,0,")),
         near("halves", None, ("[2,3,4,8]", "[2,1,3,8]"), ("float[4,4]", "float[1,4]"), gives="""
              merged = Constant <value = int64[3] {0,0,24}> ()
