@@ -207,7 +207,8 @@ class Run {
                !assumed_with(report, *example_.assumed)) {
       say(out, Verdict::kMissing,
           "no rewrite assumes '" + *example_.assumed + "'");
-    } else if (!example_.assumed && !report.assumptions.empty()) {
+    } else if (!example_.assumed && !report.assumptions.empty() &&
+               example_.after) {
       say(out, Verdict::kNoisy,
           "it assumes '" + report.assumptions[0].assumption.text +
               "', and `assumed` does not say so");
