@@ -160,20 +160,22 @@ class Driver {
     const bool may_grow =
         has_phase([](Phase p) { return p == Phase::kTarget; });
     bool edited = false, added = false;
+    std::set<std::pair<std::string_view, std::string>> unneeded_at;
     for (const auto& run : state_.graphs) {
       auto unneeded = run->history.settle(may_grow);
       if (!unneeded) return false;
       for (auto& [rule, node] : *unneeded) {
         --state_.rewrites_of[rule];
-        std::erase_if(state_.assumed, [&](const Assumed& each) {
-          return each.rule == state_.rules[rule]->name() && each.node == node;
-        });
+        unneeded_at.emplace(state_.rules[rule]->name(), node);
         taken_back_.emplace_back(
             rule, Rejected{std::move(node), "no other rule needed it", ""});
       }
       edited = edited || run->history.has_edits();
       added = added || run->history.has_added();
     }
+    std::erase_if(state_.assumed, [&](const Assumed& each) {
+      return unneeded_at.contains({each.rule, each.node});
+    });
     before_.restore(state_.model, edited, added);
     return true;
   }

@@ -25,6 +25,8 @@ class Log {
 
   std::size_t size() const { return entries_.size(); }
   void undo_to(std::size_t size) { go_back(size, false); }
+  // Undoes as well, but what was made is parked: its ids stay given out, marked
+  // removed, so that the same edit may be done again with them (Replay).
   void park_to(std::size_t size) { go_back(size, true); }
   // Takes over what `other` did to the same graph, behind what is here.
   void append(Log&& other);
@@ -59,7 +61,7 @@ class Log {
   void drop_initializer(ir::ValueId value);
   void revive_initializer(ir::ValueId value);
 
-  // These remember the whole node or value as it was.
+  // These remember what stood there.
   void set_rank(ir::NodeId node, std::uint64_t rank);
   void set_name(ir::ValueId value, Name name);
   void set_declared(ir::ValueId value, const ir::Type* type);

@@ -92,10 +92,11 @@ return rule {
     need(batch and b_batch, "a letter of one operand is summed over", m.equation)
     need(#summed == 1 and #own > 0 and #b_own > 0 and (#own == 1 or #b_own == 1), "it is no product of matrices",
       m.equation)
-    -- An Einsum repeats a size of 1, a product does not. A softmax over one key weighs one.
+    -- An Einsum repeats a size of 1, a product does not.
     local rows, columns = m.a:dim(a[summed[1]] - 1), m.b:dim(b[summed[1]] - 1)
     need(rows and (rows == columns or are_keys(m.a, a[summed[1]], rows, columns) or are_keys(m.b, b[summed[1]], columns, rows)),
       "the size that is summed over may be 1 on one side alone", m.equation)
+    if rows ~= columns then assume("there are as many values as keys", m.equation) end
     -- The result's order of what is in both is as good as any.
     batch = {}
     for _, letter in ipairs(out_list) do

@@ -13,25 +13,20 @@ from support import dialect, mutate, numbers, program, runtimes
 # Of nothing ONNX Runtime's own attention is not computed (docs/targets.md).
 EMPTY = re.compile(r"running (Attention|MultiHeadAttention|GroupQueryAttention)"
                    " node|" + runtimes.ENDED)
-# The oldest has no kernel for what its optimizer makes of a product of doubles.
+# It has no kernel for what its optimizer makes of a product of doubles.
 FLAW = "Failed to find kernel for com.microsoft.FusedMatMul"
 # What random masks do not hold to; `--exact` is right without it.
 SEEN = "each query sees a key"
 
 
-def mutants(files, begin, count):
-    """[(name, mutate.Made)], `count` of them if ten times as many seeds give
-    so many."""
+def mutants(files, begin, most):
+    """(name, mutate.Made) of the seeds from `begin` on, `most` seeds."""
     models = [m for file in files for m in mutate.examples(file)]
     assert models, files
-    found = []
-    for seed in range(begin, begin + 10 * count):
+    for seed in range(begin, begin + most):
         made = mutate.mutant(models[seed % len(models)], seed)
         if made is not None:
-            found.append((f"m{seed}", made))
-        if len(found) == count:
-            break
-    return found
+            yield f"m{seed}", made
 
 
 def verdicts(folder, rules, found, target="portable"):

@@ -8,10 +8,12 @@ import pathlib
 import pickle
 import subprocess
 import sys
+import threading
 
 from support import numbers, program
 
 WORKER = pathlib.Path(__file__).with_name("runtime_worker.py")
+MOST_SECONDS = 120  # for one model; then its process ends
 ENDED = "the process of the runtime ended"
 
 
@@ -37,13 +39,18 @@ class Worker:
             self.process = subprocess.Popen(
                 [self.find_python(), "-I", WORKER], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        process = self.process
+        clock = threading.Timer(MOST_SECONDS, process.kill)
+        clock.start()
         try:
-            pickle.dump((model, optimized, all_feeds), self.process.stdin)
-            self.process.stdin.flush()
-            return pickle.load(self.process.stdout)
+            pickle.dump((model, optimized, all_feeds), process.stdin)
+            process.stdin.flush()
+            return pickle.load(process.stdout)
         except (EOFError, BrokenPipeError):
             self.close()
             return "refused", ENDED
+        finally:
+            clock.cancel()
 
     def close(self):
         if self.process is not None:
