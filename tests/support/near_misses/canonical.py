@@ -56,6 +56,11 @@ OF = {
              ("float[2,3,4]", "float[]"), (" <perm = [2,0,1]>", "")),
     ],
     "canonical/einsum_as_matmul.lua": [
+        near("a softmax, and axes without a letter", None, ("4,8,6] s", "4,8,K] s"), ("[3,2,6,4,16] v", "[3,2,V,4,16] v"),
+             gives="""p = Softmax <axis = -1> (s)
+             vt = Transpose <perm = [0,1,3,2,4]> (v)
+             o = MatMul(p, vt)
+             y = Transpose <perm = [0,1,3,2,4]> (o)""", assumed="there are as many values as keys"),
         near("a softmax, and axes without a letter", "the rank is unknown",
              ("float[3,2,6,4,16] v", "float[] v"), ("float[3,2,8,4,16] y", "float[] y")),
         *(near("scores of heads", "a letter stands twice", ("bhid,bhjd->bhij", equation))
