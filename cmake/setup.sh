@@ -125,6 +125,12 @@ python_environment() {
       --only-binary :all: -r "$requirements"
 }
 
+print_python() {
+  need_packages
+  need_python "$1"
+  echo "$venv/bin/python"
+}
+
 # --- Our own code ----------------------------------------------------------
 
 folder_of() {
@@ -190,9 +196,8 @@ case ${1:-} in
   build) shift; need_dependencies; need_build "$@" ;;
   configure) need_dependencies; need_configure "$2" ;;
   dependencies) need_dependencies ;;
-  python) need_packages; need_python requirements.txt; echo "$venv/bin/python" ;;
-  oldest-python)
-    need_packages; need_python requirements-oldest.txt; echo "$venv/bin/python" ;;
+  python) print_python requirements.txt ;;
+  oldest-python) print_python requirements-oldest.txt ;;
   onnx-path) onnx_path ;;
   *) sed -n '2,/^set/{/^#/p}' "$0" >&2; exit 2 ;;
 esac

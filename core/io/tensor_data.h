@@ -37,7 +37,7 @@ std::optional<std::int64_t> raw_size(const ir::Tensor& tensor);
 bool read_typed(Context& context, Bytes proto, const DataFields& data,
                 const Place& place, ir::Tensor& out);
 // Data fields that do not count must still be whole: protobuf reads them all.
-// `counts` is the field that does, or 0.
+// `counts` is the field that does.
 bool check_spare(Context& context, Bytes proto, const Place& place,
                  std::uint32_t counts);
 bool read_external(Context& context, Bytes proto, const Place& place,

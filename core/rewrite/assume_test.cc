@@ -67,6 +67,22 @@ TEST_CASE("what is turned down or changes nothing assumes nothing") {
   CHECK(said(*report).empty());
 }
 
+TEST_CASE("what was taken back assumes nothing any more") {
+  World w;
+  w.output(chain(w, "Relu", 2));
+  w.output(w.node("Neg", {w.find("x")}, "y"));
+  auto other = unary("other", "Neg", [](Edit& e, ValueId x) {
+    e.assume({"x is large", ""});
+    return make(e, "Abs", {x});
+  });
+  other.phase = Phase::kAttention;
+  Runner r({bending(), other});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "v0 = Relu(x); v1 = Relu(v0); y = Abs(x)");
+  CHECK(said(*report) == "other n_y: x is large (); ");
+}
+
 TEST_CASE("with `exact` they are rejected, whoever assumed") {
   for (const bool in_where : {true, false}) {
     World w;

@@ -2,7 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "core/rewrite/test_driver.h"
+#include "core/text/parse.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -45,6 +50,34 @@ TEST_CASE("nothing is touched when nothing matched") {
   CHECK(!w.model.changed);
   CHECK(w.model.ir_version == 8);
   CHECK(w.find("unused"));
+}
+
+TEST_CASE("declared sizes that inputs contradict go with the first rewrite") {
+  for (const bool fires : {true, false}) {
+    auto model = text::parse_model(R"(<ir_version: 8, opset_import: ["": 17]>
+        g (float[N,4] x) => (float[N,4] y)
+        <float[8,4] stale, float[N,4] named, float[8,4] own> {
+      stale = Relu(x)
+      named = Exp(stale)
+      own = Abs(named)
+      y = Neg(own)
+    })", "model");
+    REQUIRE(model.ok());
+    ir::Graph& graph = (*model)->graph;
+    Runner r({unary("a", fires ? "Neg" : "Tanh",
+                    [](Edit& e, ValueId x) { return make(e, "Sin", {x}); })});
+    REQUIRE(run(**model, r.pointers, r.options).ok());
+    std::vector<std::string> declared;
+    for (std::size_t i = 0; i < graph.value_count(); ++i) {
+      const ir::Value& v = graph.value(ValueId(i));
+      if (v.removed || v.kind != ir::ValueKind::kNodeOutput) continue;
+      if (v.declared) declared.emplace_back(graph.name(ValueId(i)));
+    }
+    std::ranges::sort(declared);
+    CHECK(declared == (fires ? std::vector<std::string>{"named", "y"}
+                             : std::vector<std::string>{"named", "own", "stale",
+                                                        "y"}));
+  }
 }
 
 TEST_CASE("rejections stand once each, warned of at the fixed point") {

@@ -6,7 +6,7 @@ local merge = lib "merge"
 -- Whether nobody has a name for the size.
 local function is_nameless(size) return tostring(size):find("?", 1, true) ~= nil end
 
--- x of these sizes; `read` builds them where they cannot be told: what the others leave of nothing tells no size.
+-- x of these sizes. Where one has no name, a Reshape works it out as -1, if no other can be 0; else `read` builds all sizes.
 local function reshaped(op, x, sizes, read)
   local nameless, unknown = nil, 0
   for i, size in ipairs(sizes) do

@@ -41,7 +41,7 @@ end
 
 --- Ends the match of `rms` or `layer` where runtimes do not compute the op as what stood there: not in float, or not at all.
 function norm.need_runtimes(m, x)
-  need(x:dim(-1) ~= 0 and x:dim(-1) ~= 1, "runtimes do not normalize no number, nor older ones one alone", x)
+  need(x:dim(-1) ~= 0 and x:dim(-1) ~= 1, "older runtimes want more than one number to normalize", x)
   if not m.widened then
     need(x.dtype == "float", "runtimes differ in the precision of other types", x)
     return

@@ -288,7 +288,7 @@ end
 function rotary.need_part(m)
   local outputs = m.split and m.split.outputs or {m.first.outputs[1], m.second.outputs[1]}
   local width, rest, heads = outputs[1]:dim(-1), outputs[2]:dim(-1), m.x:dim(m.apart and 2 or 1)
-  need(type(heads) == "number" and heads > 0, "the number of heads is not known", m.x)
+  need(type(heads) == "number", "the number of heads is not known", m.x)
   need(type(width) == "number" and type(rest) == "number" and width + rest == m.x:dim(-1), "it is not two parts of one", m.x)
   need(is_last(m.join.attrs.axis, 4), "the parts are put together elsewhere", m.join)
   need(m.cos:dim(-1) == width / 2, "the angles are not one for each pair", m.cos)

@@ -95,7 +95,8 @@ function window.rolled(op, x, size, steps)
   return x
 end
 
--- The first axis of x, so many times as long: its number where channels may be none, of which a Reshape tells no axis.
+-- How long the first axis of x becomes, `ratio` times as long. As a number where it is known and channels are not: should
+-- there be none of them, a Reshape could not work -1 out.
 local function first(x, ratio, channels)
   local count = x:dim(0)
   return type(channels) ~= "number" and type(count) == "number" and count * ratio or -1

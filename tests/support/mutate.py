@@ -501,13 +501,14 @@ class Mutant:
                 return True
         return False
 
-    def build(self):
-        """A Made, or None."""
+    def mutate(self):
         for _ in range(self.random.integers(0, 5)):
             self.choose(self.MUTATIONS)(self)
         if self.chance(0.4):
             self.extreme = self.choose(EXTREMES)
-        feeds, *others = self.all_feeds()
+
+    def build(self, feeds, others):
+        """A Made, or None. Raises what the checker and the reference do."""
         names = [v.name for v in self.graph.output]
         self.graph.ClearField("output")
         self.graph.ClearField("value_info")
@@ -549,8 +550,14 @@ class Made:
 
 def mutant(model, seed):
     """See Mutant.build; None where the mutant is no valid model."""
+    drawn = Mutant(model, seed)
     with np.errstate(all="ignore"):
         try:
-            return Mutant(model, seed).build()
+            drawn.mutate()
+        except shape_inference.InferenceError:
+            return None
+        feeds, *others = drawn.all_feeds()
+        try:
+            return drawn.build(feeds, others)
         except Exception:  # pylint: disable=broad-except
             return None  # whatever checker and reference say
