@@ -155,6 +155,22 @@ TEST_CASE("data is stored once") {
   CHECK(refused(nowhere, "data location"));
 }
 
+TEST_CASE("data that does not count is whole all the same") {
+  const auto beside = [](TensorProto tensor, int field, const char* bytes) {
+    tensor.GetReflection()->MutableUnknownFields(&tensor)->AddLengthDelimited(
+        field, bytes);
+    return tensor;
+  };
+  const TensorProto stored = raw(TensorProto::INT32, {1}, 4);
+  const TensorProto typed = ints(TensorProto::INT32, {1}, {1});
+  for (const TensorProto& tensor : {stored, typed}) {
+    CHECK(oddity(beside(tensor, 4, "four")).find("twice") != std::string::npos);
+    CHECK(refused(beside(tensor, 4, "five5"), "ends inside a number"));
+    CHECK(refused(beside(tensor, 10, "four"), "ends inside a number"));
+    CHECK(refused(beside(tensor, 7, "\x80"), "ends inside a number"));
+  }
+}
+
 TEST_CASE("packed, unpacked and scattered fields are the same tensor") {
   onnx::ModelProto model = small_model();
   TensorProto* packed = model.mutable_graph()->add_initializer();

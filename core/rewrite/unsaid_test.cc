@@ -62,6 +62,18 @@ Ended run(Rewrite rewrite, std::int64_t axis) {
   return {w.text(), rejected.empty() ? "" : rejected[0].reason};
 }
 
+TEST_CASE("into how many parts a Split divides is said by its outputs") {
+  World w(18);
+  w.output(w.node("Split", {w.input("x")}, "y",
+                  {World::integer("num_outputs", 1)}));
+  TestRule::Parts parts = testing::unary(
+      "parts", "Split", [](Edit& e, ValueId x) { return make(e, "Abs", {x}); });
+  Runner r({std::move(parts)});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(w.text() == "y = Abs(x)");
+}
+
 constexpr std::string_view kUnsaid =
     "attribute 'axis' of Softmax is not said by the rule";
 
