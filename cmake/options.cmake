@@ -35,7 +35,10 @@ if(RULEENGINE_CHECK_EDITS)
     RULEENGINE_CHECK_EDITS)
 endif()
 
+# AddressSanitizer does not see an index that is beyond a vector's size but
+# within its capacity; the library's assertions do.
 if(RULEENGINE_SANITIZE)
+  target_compile_definitions(ruleengine_options INTERFACE _GLIBCXX_ASSERTIONS)
   target_compile_options(ruleengine_options INTERFACE
     -fsanitize=${RULEENGINE_SANITIZE} -fno-sanitize-recover=all
     -fno-omit-frame-pointer)

@@ -54,6 +54,39 @@ TEST_CASE("many rules at once, masks, and limits") {
   CHECK(machine.exhausted() == std::nullopt);
 }
 
+TEST_CASE("an op that an edit brought is known wherever a match meets it") {
+  Draft d;
+  auto pattern = d.done({d.op("Neg", {d.op("Exp", {d.v("x")})})});
+  REQUIRE(pattern.ok());
+  const Pattern* one[] = {&*pattern};
+  const Program program = compile(one);
+  ir::Model model;
+  model.import_opset("", 21);
+  ir::Graph& graph = model.graph;
+  const ir::BlockId main = ir::Graph::main_block();
+  const auto value = [&](const char* name, ir::ValueKind kind) {
+    return graph.add_value(model.names.intern(name), main, kind);
+  };
+  const auto node = [&](const char* op, ir::ValueId from, ir::ValueId to) {
+    return graph.add_node(model.ops.intern("", op), main, "", {&from, 1},
+                          {&to, 1}, {});
+  };
+  const ir::ValueId a = value("a", ir::ValueKind::kInput);
+  const ir::ValueId e = value("e", ir::ValueKind::kUndefined);
+  const ir::ValueId y = value("y", ir::ValueKind::kUndefined);
+  const ir::NodeId root = node("Neg", a, y);
+  graph.add_block_output(main, y);
+  DeclaredFacts facts(graph);
+  Machine machine(program, graph, facts);
+  std::vector<Match> found;
+  machine.run(root, {}, found);
+  CHECK(found.empty());
+  node("Exp", a, e);
+  graph.set_operand(ir::OperandId(graph.node(root).first_operand), e);
+  machine.run(root, {}, found);
+  CHECK(found.size() == 1);
+}
+
 TEST_CASE("the number that leads to a rule is within tolerance too") {
   std::vector<Pattern> patterns;
   std::vector<const Pattern*> pointers;

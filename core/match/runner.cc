@@ -28,9 +28,12 @@ Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts,
 }
 
 bool Runner::may_match(ir::NodeId root) {
-  const std::size_t op = graph_.node(root).op.index();
-  if (op >= ops_.size()) known_->learn(graph_.model().ops);
-  return ops_[op] != kNone && !known_->starts(ops_[op]).empty();
+  // All ops, not the root's alone: an edit may have brought one that the match
+  // meets further up.
+  const ir::OpTable& table = graph_.model().ops;
+  if (ops_.size() < table.size()) known_->learn(table);
+  const std::uint32_t op = op_of(root);
+  return op != kNone && !known_->starts(op).empty();
 }
 
 void Runner::run(ir::NodeId root, const RuleMask& mask,

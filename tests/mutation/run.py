@@ -31,7 +31,7 @@ class Hunt:
         self.tests = units.Tests(sample.folder)
         self.units = self.tests.load()
         self.mutants = sample.mutants()
-        self.budget = budget  # CPU seconds of examples, and of Python tests
+        self.budget = budget  # CPU seconds of the tests of one level
         self.servers = queue.Queue()
 
     def plan(self, number):
@@ -56,26 +56,26 @@ class Hunt:
 
     def notices(self, number, members):
         """The name of what noticed, or nothing."""
-        cpu = sum(u.cpu for u in members)
+        most = units.allowance(members)
         first = members[0]
         names = [u.name for u in members]
         if first.kind == "python":
-            return self.python_notices(number, names, cpu)
+            return self.python_notices(number, names, most)
         command = self.tests.examples(names) if first.kind == "examples" else \
             self.tests.doctest(first.group, names, "--abort-after=1")
-        ok, _ = self.tests.run(command, number, cpu)
+        ok, _ = self.tests.run(command, number, most)
         return "" if ok else first.group
 
-    def python_notices(self, number, names, cpu):
+    def python_notices(self, number, names, most):
         server = self.servers.get()
         try:
             while names:
-                answer = server.ask(names, self.tests.environment(number), cpu)
+                answer = server.ask(names, self.tests.environment(number), most)
                 bad = answer["failed"]
                 if answer["ok"] or not bad:
                     return "" if answer["ok"] else "a Python test"
                 # One that fails now and then proves nothing.
-                if server.ask([bad], self.tests.environment(0), cpu)["ok"]:
+                if server.ask([bad], self.tests.environment(0), most)["ok"]:
                     return bad
                 names = [name for name in names if name != bad]
             return ""
@@ -88,15 +88,13 @@ class Hunt:
             return {"outcome": "unreached"}
         left_out = 0
         for level, members in plan:
-            if members[0].kind in ("python", "examples"):
-                affordable, spent = [], 0.0
-                for unit in members:
-                    spent += unit.cpu
-                    if spent <= self.budget:
-                        affordable.append(unit)
-                left_out += len(members) - len(affordable)
-                members = affordable
-            by = members and self.notices(number, members)
+            affordable, spent = [], 0.0
+            for unit in members:
+                spent += unit.cpu
+                if spent <= self.budget:
+                    affordable.append(unit)
+            left_out += len(members) - len(affordable)
+            by = affordable and self.notices(number, affordable)
             if by:
                 return {"outcome": "killed", "level": level, "by": by}
         return {"outcome": "survived", "left_out": left_out}
@@ -190,8 +188,8 @@ def main():
                         help="of about so many files, to compile less")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--budget", type=float, default=30,
-                        help="CPU seconds of examples, and of Python tests, "
-                        "for one mutant")
+                        help="CPU seconds of the tests of one level for one "
+                        "mutant, the fastest first")
     parser.add_argument("--kinds", nargs="*",
                         default=["doctest", "examples", "python"])
     parser.add_argument("--modules", nargs="*", default=["cli", "rewrite"],

@@ -24,6 +24,8 @@ from mutation.sample import HERE, ROOT
 MOST_MEMORY = 3 << 30
 MOST_FILE = 8 << 30
 SWITCHES = 1 << 16
+# CPU and wall seconds of a unit whose time is not known yet.
+UNKNOWN = 600, 1200
 
 
 @dataclasses.dataclass
@@ -48,9 +50,14 @@ def limit(cpu):
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def allowance(cpu):
-    """CPU and wall seconds for what takes so much CPU without a mutant."""
-    return int(3 + 5 * cpu), 120 + 60 * cpu
+def allowance(units):
+    """CPU and wall seconds of a process that runs these units.
+
+    A mutant that never ends stops in one unit, so one unit's time counts more
+    often than that of all.
+    """
+    cpu = 3 + 2 * sum(u.cpu for u in units) + 3 * max(u.cpu for u in units)
+    return int(cpu), 30 + 3 * cpu
 
 
 @contextlib.contextmanager
@@ -73,9 +80,9 @@ class Tests:
             env["RULEENGINE_MUTANT_REACHED"] = reached
         return env
 
-    def run(self, command, mutant, cpu, reached=None):
-        """(whether it succeeded, CPU seconds)"""
-        most_cpu, most_wall = allowance(cpu)
+    def run(self, command, mutant, most, reached=None):
+        """(whether it succeeded, CPU seconds), under an allowance."""
+        most_cpu, most_wall = most
         process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -140,7 +147,7 @@ class Tests:
 
     def recorded(self, unit, command):
         with reach_file() as (path, reached):
-            ok, cpu = self.run(command, 0, 120, path)
+            ok, cpu = self.run(command, 0, UNKNOWN, path)
             unit.cpu, unit.reached = cpu, reached()
         if not ok:
             print(f"fails without a mutant, left out: {unit.group}: "
@@ -155,7 +162,8 @@ class Tests:
                 if modules and not name.startswith(tuple(modules)):
                     continue
                 with reach_file() as (path, reached):
-                    answer = server.ask([name], self.environment(0, path), 60)
+                    answer = server.ask([name], self.environment(0, path),
+                                        UNKNOWN)
                     unit = Unit("python", ".".join(name.split(".")[:-2]), name,
                                 answer["cpu"], reached())
                 if answer["ok"]:
@@ -210,9 +218,9 @@ class PythonServer:
         self.process.stdin.close()
         self.process.wait()
 
-    def ask(self, names, env, cpu):
+    def ask(self, names, env, most):
         """{"ok", "failed": the test that was not, "cpu"}"""
-        most_cpu, most_wall = allowance(cpu)
+        most_cpu, most_wall = most
         switches = {key: value for key, value in env.items()
                     if key.startswith("RULEENGINE_MUTANT")}
         self.process.stdin.write(json.dumps(
