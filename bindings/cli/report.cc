@@ -10,9 +10,9 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/analysis/order.h"
 #include "core/io/load.h"
 #include "core/ir/data_type.h"
+#include "core/ir/order.h"
 #include "core/text/numbers.h"
 #include "core/text/print.h"
 
@@ -103,7 +103,7 @@ std::vector<std::string> interface_of(const ir::Graph& graph, ir::Facts& facts,
 
 Result<Contents> contents_of(ir::Model& model, const Options& options) {
   const ir::Graph& graph = model.graph;
-  auto order = analysis::topological_order(graph);
+  auto order = ir::topological_order(graph);
   if (!order) return order.error();
   auto facts = engine_options(options).facts(model.graph);
   const ir::Block& main = graph.block(ir::Graph::main_block());

@@ -10,7 +10,7 @@
 #include "bindings/lua/code.h"
 #include "bindings/lua/code_record.h"
 #include "bindings/lua/rule_file_loader.h"
-#include "core/analysis/order.h"
+#include "core/ir/order.h"
 #include "core/rewrite/portable.h"
 #include "core/verify/verify.h"
 
@@ -52,7 +52,7 @@ class CodeBuilder {
 
   // All nodes; what they were is remembered by the values that they made.
   Status take_out() {
-    auto order = analysis::topological_order(graph_);
+    auto order = ir::topological_order(graph_);
     if (!order) return order.error();
     names_.resize(graph_.block_count());
     for (std::size_t i = 0; i < graph_.value_count(); ++i) {
@@ -308,7 +308,7 @@ Result<std::vector<ir::NodeId>> rebuild(ir::Model& model,
   if (!record) return record.error();
   auto made = CodeBuilder(model, *record, file).run();
   if (!made) return made.error();
-  if (auto order = analysis::topological_order(model.graph); !order) {
+  if (auto order = ir::topological_order(model.graph); !order) {
     return order.error();
   }
   if (Status s = verify::check_model(model); !s) return s.error();

@@ -11,8 +11,8 @@
 #include "bindings/lua/code.h"
 #include "bindings/lua/code_literal.h"
 #include "bindings/lua/words.h"
-#include "core/analysis/order.h"
 #include "core/ir/op_facts.h"
+#include "core/ir/order.h"
 #include "core/text/print.h"
 
 namespace ruleengine::lua {
@@ -44,7 +44,7 @@ class CodePrinter {
       : model_(model), graph_(model.graph), first_new_(first_new) {}
 
   Result<std::string> run() {
-    auto order = analysis::topological_order(graph_);
+    auto order = ir::topological_order(graph_);
     if (!order) return order.error();
     order_.resize(graph_.block_count());
     for (const NodeId id : *order) {

@@ -11,7 +11,7 @@
 #include "bindings/lua/replacer.h"
 #include "bindings/lua/results.h"
 #include "bindings/lua/sandbox.h"
-#include "core/analysis/order.h"
+#include "core/ir/order.h"
 #include "core/match/machine.h"
 
 namespace ruleengine::lua {
@@ -33,7 +33,7 @@ class Round {
     const pattern::Pattern* const pattern = &built_.pattern;
     const match::Program program = match::compile({&pattern, 1});
     match::Machine machine(program, graph_, *rt_.session.facts);
-    auto order = analysis::topological_order(graph_);
+    auto order = ir::topological_order(graph_);
     if (!order) return fail(rt_, order.error());
     push_list(rt_, state_, 0);
     list_ = lua_gettop(state_);

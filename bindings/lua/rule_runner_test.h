@@ -14,7 +14,7 @@
 #include "bindings/lua/rule_file.h"
 #include "bindings/lua/rule_folder_test.h"
 #include "core/analysis/inference.h"
-#include "core/analysis/order.h"
+#include "core/ir/order.h"
 #include "core/match/machine.h"
 #include "core/text/parse.h"
 
@@ -100,7 +100,7 @@ class RuleRunner {
   // The live nodes' ops in topological order: "MatMul Add".
   std::string ops() {
     std::string out;
-    auto order = analysis::topological_order(graph());
+    auto order = ir::topological_order(graph());
     REQUIRE(order.ok());
     for (ir::NodeId node : *order) {
       out += (out.empty() ? "" : " ") + graph().op(node).text();

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/analysis/order.h"
 #include "core/ir/model.h"
+#include "core/ir/order.h"
 
 namespace ruleengine::analysis {
 namespace {
@@ -305,7 +305,7 @@ class Finder {
       const ValueId v(i);
       if (!graph_.producer(v)) computed_[i] = !facts_.is_constant(v);
     }
-    const auto order = topological_order(graph_);
+    const auto order = ir::topological_order(graph_);
     if (!order) return;  // a cycle: all of it is computed
     for (const NodeId node : *order) {
       const auto inputs = graph_.inputs(node);

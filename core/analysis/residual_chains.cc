@@ -12,10 +12,10 @@
 #include "core/analysis/chain_ends.h"
 #include "core/analysis/common_values.h"
 #include "core/analysis/communication.h"
-#include "core/analysis/order.h"
 #include "core/analysis/shapes.h"
 #include "core/ir/dialect.h"
 #include "core/ir/model.h"
+#include "core/ir/order.h"
 
 namespace ruleengine::analysis {
 namespace {
@@ -79,7 +79,7 @@ struct Seen {
         facts(known),
         place(of.node_count(), 0),
         owner(of.node_count(), 0) {
-    if (auto sorted = topological_order(graph)) order = *std::move(sorted);
+    if (auto sorted = ir::topological_order(graph)) order = *std::move(sorted);
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i].index()] = i;
     common.find(graph, order);
   }

@@ -3,6 +3,7 @@
 #include "core/analysis/solver.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace ruleengine::analysis {
 
@@ -33,7 +34,33 @@ const Memo& Solver::answer(ValueId value, Ask ask) {
   grow();
   if (!marked_.empty()) refresh();
   run({value, ask});
+  if (!fillers_.empty() && stack_.empty() && has_stale_sizes()) {
+    // What they filled is unknown now, and so is what rests on it.
+    for (ValueId v : std::exchange(fillers_, {})) mark(graph_.producer(v));
+    refresh();
+    run({value, ask});
+  }
   return memos_[value.index()];
+}
+
+// One stale number is against all others that nothing confirms, wherever it
+// stands: so the whole graph is looked through, once, and only where inputs
+// vary and somebody wants to know.
+bool Solver::has_stale_sizes() {
+  if (looked_for_stale_ || call_ != nullptr) return stale_;
+  grow();
+  if (!marked_.empty()) refresh();
+  const std::size_t most = inputs_vary() ? graph_.value_count() : 0;
+  for (std::size_t i = 0; i < most && !stale_; ++i) {
+    const Value& v = graph_.value(ValueId(i));
+    if (!v.removed && v.declared != nullptr &&
+        v.kind == ValueKind::kNodeOutput) {
+      run({ValueId(i), Ask::kType});
+    }
+  }
+  looked_for_stale_ = true;
+  if (!stale_) fillers_.clear();
+  return stale_;
 }
 
 const Memo& Solver::known(ValueId value) const {

@@ -44,7 +44,7 @@ class Solver {
   const Memo& answer(ir::ValueId value, Ask ask);
   void invalidate(ir::NodeId node);
   std::optional<std::string> refusal(ir::NodeId node);
-  bool has_stale_sizes() const { return stale_; }
+  bool has_stale_sizes();
 
   // What is known already, for rules.
   const Memo& known(ir::ValueId value) const;
@@ -121,7 +121,10 @@ class Solver {
   ir::Dim axis_unknown(ir::ValueId value, std::size_t axis);
   const ir::Type* merge(ir::ValueId value, const Inferred& inferred);
   const ir::Type* of_this_body(ir::ValueId value);
-  ir::Dim merge_dim(ir::Dim declared, ir::Dim inferred, bool& clash);
+  ir::Dim merge_dim(ir::ValueId value, ir::Dim declared, ir::Dim inferred,
+                    bool& clash);
+  const std::vector<ir::Dim>& anchors();
+  bool inputs_vary() { return anchors().size() > 1; }
   bool anchored(ir::Dim d);
   bool tells_more(ir::Dim declared, ir::Dim inferred) const;
   void contradict(ir::ValueId value, const ir::Type& declared, const Inferred& found);
@@ -148,6 +151,10 @@ class Solver {
   std::unordered_set<std::uint32_t> warned_;
   std::vector<ir::Dim> anchors_;
   bool stale_ = false;  // some number in the file is that of another input
+  bool looked_for_stale_ = false;
+  // Of which a declared number was taken where nothing could be inferred, until
+  // it is known whether numbers of this file may be.
+  std::vector<ir::ValueId> fillers_;
   bool said_beyond_ = false;
   std::size_t used_ = 0, used_before_ = 0;  // nodes of function bodies
   // Nodes to look at again, lowest rank first.

@@ -130,7 +130,7 @@ Dim Solver::pair_unknown(Dim a, Dim b) {
 
 // Symbols of the graph's inputs mean something everywhere; others that the
 // file declares (TorchScript invents one an axis) only fill gaps.
-bool Solver::anchored(Dim d) {
+const std::vector<Dim>& Solver::anchors() {
   if (anchors_.empty()) {
     for (ValueId v : graph_.block(ir::Graph::main_block()).inputs) {
       const ir::Type* t = graph_.value(v).declared;
@@ -143,9 +143,13 @@ bool Solver::anchored(Dim d) {
     anchors_.push_back(Dim(0));  // found, if there was none
     std::sort(anchors_.begin(), anchors_.end());
   }
+  return anchors_;
+}
+
+bool Solver::anchored(Dim d) {
   const auto leaves = model().dims.leaves(d);
   return std::all_of(leaves.begin(), leaves.end(), [&](Dim leaf) {
-    return std::binary_search(anchors_.begin(), anchors_.end(), leaf);
+    return std::ranges::binary_search(anchors(), leaf);
   });
 }
 
@@ -177,11 +181,15 @@ bool Solver::tells_more(Dim declared, Dim inferred) const {
 // the number, nor the other size of the same symbols, that a file declares
 // inside. Such files were made dynamic behind their shape inference; then other
 // numbers of theirs count for nothing either where nothing can be inferred.
-Dim Solver::merge_dim(Dim declared, Dim inferred, bool& clash) {
+Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred,
+                      bool& clash) {
   ir::DimTable& dims = model().dims;
   if (declared == inferred) return declared;
   if (inferred == kUnknown) {
-    return stale_ && declared.known() ? kUnknown : declared;
+    if (!declared.known()) return declared;
+    if (stale_) return kUnknown;
+    if (!looked_for_stale_ && inputs_vary()) fillers_.push_back(value);
+    return declared;
   }
   if (dims.provably_different(declared, inferred)) {
     clash = true;  // the file keeps what it says; rules build on neither
@@ -226,7 +234,7 @@ const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
       const bool of_body = graph_.value(value).block != ir::Graph::main_block();
       for (std::size_t i = 0; i < dims.size(); ++i) {
         if (of_body && !declared->dims[i].known()) continue;
-        dims[i] = merge_dim(declared->dims[i], dims[i], clash);
+        dims[i] = merge_dim(value, declared->dims[i], dims[i], clash);
       }
     }
     if (clash) contradict(value, *declared, inferred);

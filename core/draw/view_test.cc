@@ -12,18 +12,6 @@
 namespace ruleengine::draw {
 namespace {
 
-class NoFacts final : public ir::Facts {
- public:
-  const ir::Type* type(ir::ValueId) override { return nullptr; }
-  bool is_constant(ir::ValueId) override { return false; }
-  const ir::Tensor* constant(ir::ValueId) override { return nullptr; }
-  std::optional<std::span<const ir::Dim>> dims_of(ir::ValueId) override {
-    return std::nullopt;
-  }
-  void invalidate(ir::NodeId) override {}
-  std::vector<std::string> take_warnings() override { return {}; }
-};
-
 std::unique_ptr<ir::Model> model(const std::string& nodes) {
   auto parsed = text::parse_model(
       "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => "
@@ -119,7 +107,7 @@ TEST_CASE("a long list is cut, and no view is larger than it may be") {
     steps.push_back("n" + std::to_string(i) + " " + ops[(state >> 24) % 5]);
   }
   const auto m = model(chain(steps));
-  NoFacts facts;
+  ir::NoFacts facts;
   const Marks marks;
   for (const std::size_t most : {4, 5, 11, 20, 300}) {
     const auto made = outline(m->graph, most);
@@ -139,7 +127,7 @@ TEST_CASE("what rules match is opened first") {
   const auto m = model(chain(layers(3, true)));
   const auto made = outline(m->graph, 8);
   REQUIRE(made.ok());
-  NoFacts facts;
+  ir::NoFacts facts;
   Marks marks{.rules = {"r"}, .matches = {1}};
   marks.of_node.resize(m->graph.node_count());
   marks.roots_of_node.resize(m->graph.node_count());
@@ -157,7 +145,7 @@ TEST_CASE("hostile names stay text") {
   const auto m = model("[\"a<b>&amp;'\\\"\\\\\"] y = Relu(x)");
   const auto made = outline(m->graph, 10);
   REQUIRE(made.ok());
-  NoFacts facts;
+  ir::NoFacts facts;
   const Marks marks;
   const Scene scene{m->graph, *made, marks, facts};
   const std::string text = dot(scene, view_of(scene, Outline::root(), 10),

@@ -58,13 +58,25 @@ class Facts {
     return std::nullopt;
   }
   virtual bool has_contradictions() { return false; }
-  // Whether a size was met that is declared inside as a number and varies with
-  // the inputs.
+  // Whether some size is declared inside as a number and varies with the inputs.
   virtual bool has_stale_sizes() { return false; }
 
   // Contradictions between declared and inferred types met so far, as text;
   // each once.
   virtual std::vector<std::string> take_warnings() = 0;
+};
+
+// Where nothing is known, and nobody asks.
+class NoFacts final : public Facts {
+ public:
+  const Type* type(ValueId) override { return nullptr; }
+  bool is_constant(ValueId) override { return false; }
+  const Tensor* constant(ValueId) override { return nullptr; }
+  std::optional<std::span<const Dim>> dims_of(ValueId) override {
+    return std::nullopt;
+  }
+  void invalidate(NodeId) override {}
+  std::vector<std::string> take_warnings() override { return {}; }
 };
 
 }  // namespace ruleengine::ir

@@ -1,7 +1,7 @@
 // Graph: the body of a model or of a model-local function, with the bodies of
 // its If, Loop and Scan nodes. Nodes, values and operands are 32-bit ids into
 // dense arrays; every use of a value is linked both ways. A Graph keeps no
-// textual order: order is computed (core/analysis/order.h). Subgraphs are
+// textual order: order is computed (core/ir/order.h). Subgraphs are
 // Blocks of the same Graph, so a value captured from outside simply has one
 // more user.
 //

@@ -130,4 +130,12 @@ Result<std::vector<NodeId>> topological_order(const Graph& graph) {
   return Walk(graph).run();
 }
 
+Result<std::vector<NodeId>> number_nodes(Graph& graph) {
+  auto order = topological_order(graph);
+  if (!order) return order;
+  std::uint64_t rank = 0;
+  for (NodeId n : *order) graph.mutable_node(n).rank = rank++;
+  return order;
+}
+
 }  // namespace ruleengine::ir

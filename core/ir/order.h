@@ -16,6 +16,8 @@ namespace ruleengine::ir {
 // The live nodes of all blocks that belong to live nodes. The error names the
 // nodes of a cycle.
 Result<std::vector<NodeId>> topological_order(const Graph& graph);
+// The same, and each node's rank is its place in it.
+Result<std::vector<NodeId>> number_nodes(Graph& graph);
 
 }  // namespace ruleengine::ir
 

@@ -29,6 +29,28 @@ TestRule::Parts bending() {
   return part;
 }
 
+// All Relus of one value as one Tanh; those of names in `bold` assume.
+TestRule::Parts grouped(std::string bold) {
+  TestRule::Parts part;
+  part.name = "group";
+  part.pattern = [] { return one_node("Relu"); };
+  part.key = [](const Match&, ir::Graph&) { return std::string("all"); };
+  part.assumes = [=](const Match& m, ir::Graph& g) {
+    std::vector<Assumption> out;
+    if (bold.find(g.name(m.results[0])) != std::string::npos) {
+      out.push_back({"so it is", ""});
+    }
+    return out;
+  };
+  part.rewrite = [](std::span<const Match* const> ms,
+                    Edit& e) -> std::optional<Rejection> {
+    const ValueId y = make(e, "Tanh", {testing::bound(*ms[0])});
+    for (const Match* m : ms) e.replace(m->results[0], y);
+    return std::nullopt;
+  };
+  return part;
+}
+
 std::string said(const Report& report) {
   std::string text;
   for (const Assumed& each : report.assumptions) {
@@ -83,6 +105,50 @@ TEST_CASE("what was taken back assumes nothing any more") {
   CHECK(said(*report) == "other n_y: x is large (); ");
 }
 
+// Whatever kind of edit it was: one of a group, of a pass, or at a node that is
+// rewritten again.
+TEST_CASE("an edit that was taken back says nothing any more") {
+  World w;
+  const ValueId x = w.input("x");
+  for (const char* name : {"a", "b"}) w.output(w.node("Relu", {x}, name));
+  w.output(w.node("Exp", {x}, "e"));
+  w.output(w.node("Neg", {x}, "y"));
+  auto group = grouped("ab");
+  group.allowed = "of the group";
+  TestRule::Parts pass{.name = "pass"};
+  pass.pass = [&](Edit& edit) {
+    const ValueId e = w.find("e");
+    if (w.graph().op(w.graph().producer(e)).type != "Exp") return false;
+    edit.assume({"of the pass", ""});
+    edit.replace(e, make(edit, "Sqrt", {w.find("x")}));
+    return true;
+  };
+  auto other = unary("other", "Neg", [](Edit& e, ValueId v) {
+    e.assume({"x is large", ""});
+    return make(e, "Abs", {v});
+  });
+  other.allowed = "of what is kept";
+  other.phase = Phase::kAttention;
+  Runner r({group, pass, other});
+  SUBCASE("taken back") {
+    const auto report = r.run(w);
+    REQUIRE(report.ok());
+    CHECK(w.text() == "a = Relu(x); b = Relu(x); e = Exp(x); y = Abs(x)");
+    CHECK(said(*report) == "other n_y: x is large (); ");
+    REQUIRE(report->allowed.size() == 1);
+    CHECK(report->allowed[0].message == "of what is kept");
+    CHECK(report->rules[0].rewrites == 0);
+    CHECK(report->rules[1].rewrites == 0);
+  }
+  SUBCASE("kept") {
+    r.options.keep_all = true;
+    const auto report = r.run(w);
+    REQUIRE(report.ok());
+    CHECK(report->assumptions.size() == 4);
+    CHECK(report->allowed.size() == 3);
+  }
+}
+
 TEST_CASE("with `exact` they are rejected, whoever assumed") {
   for (const bool in_where : {true, false}) {
     World w;
@@ -123,28 +189,6 @@ TEST_CASE("find_matches names them, and rejects them with `exact`") {
   REQUIRE(found.ok());
   REQUIRE(found->front().rejection);
   CHECK(found->front().assumptions.empty());
-}
-
-// All Relus of one value as one Tanh; those of names in `bold` assume.
-TestRule::Parts grouped(std::string bold) {
-  TestRule::Parts part;
-  part.name = "group";
-  part.pattern = [] { return one_node("Relu"); };
-  part.key = [](const Match&, ir::Graph&) { return std::string("all"); };
-  part.assumes = [=](const Match& m, ir::Graph& g) {
-    std::vector<Assumption> out;
-    if (bold.find(g.name(m.results[0])) != std::string::npos) {
-      out.push_back({"so it is", ""});
-    }
-    return out;
-  };
-  part.rewrite = [](std::span<const Match* const> ms,
-                    Edit& e) -> std::optional<Rejection> {
-    const ValueId y = make(e, "Tanh", {testing::bound(*ms[0])});
-    for (const Match* m : ms) e.replace(m->results[0], y);
-    return std::nullopt;
-  };
-  return part;
 }
 
 TEST_CASE("of a group each member tells its own; without it the rest is one") {

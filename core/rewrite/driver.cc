@@ -77,7 +77,9 @@ class Driver {
     if (Status s = prepare(); !s) return s.error();
     if (Status s = rounds(); !s) return s.error();
     if (state_.version > 0) {
-      if (!take_back()) return begin_again();
+      const auto taken = take_back();
+      if (!taken) return taken.error();
+      if (!*taken) return begin_again();
       remove_uncalled(state_.model, called);
       for (const auto& run : state_.graphs) {
         const bool is_edited =
@@ -154,28 +156,32 @@ class Driver {
   }
 
   // False where some edit could not be done again.
-  bool take_back() {
+  Result<bool> take_back() {
     if (!canonical_forms_serve()) return true;
     // What a target has no word for takes as many nodes as it takes.
     const bool may_grow =
         has_phase([](Phase p) { return p == Phase::kTarget; });
     bool edited = false, added = false;
-    std::set<std::pair<std::string_view, std::string>> unneeded_at;
+    std::set<std::uint64_t> unneeded;
     for (const auto& run : state_.graphs) {
-      auto unneeded = run->history.settle(may_grow);
-      if (!unneeded) return false;
-      for (auto& [rule, node] : *unneeded) {
+      auto settled =
+          run->history.settle(may_grow, state_.options.limits.deadline);
+      if (!settled) return settled.error();
+      if (!*settled) return false;
+      for (auto& [rule, number, node] : **settled) {
         --state_.rewrites_of[rule];
-        unneeded_at.emplace(state_.rules[rule]->name(), node);
+        unneeded.insert(number);
         taken_back_.emplace_back(
             rule, Rejected{std::move(node), "no other rule needed it", ""});
       }
       edited = edited || run->history.has_edits();
       added = added || run->history.has_added();
     }
-    std::erase_if(state_.assumed, [&](const Assumed& each) {
-      return unneeded_at.contains({each.rule, each.node});
-    });
+    const auto is_unneeded = [&](const auto& each) {
+      return unneeded.contains(each.edit);
+    };
+    std::erase_if(state_.assumed, is_unneeded);
+    std::erase_if(state_.allowed, is_unneeded);
     before_.restore(state_.model, edited, added);
     return true;
   }
@@ -222,7 +228,7 @@ class Driver {
     for (auto& [rule, rejected] : taken_back_) {
       out.rules[rule].rejected.push_back(std::move(rejected));
     }
-    for (Warning& w : state_.allowed) {
+    for (auto& [edit, w] : state_.allowed) {
       if (!said.emplace(w.rule, w.node, w.message).second) continue;
       out.allowed.push_back(std::move(w));
     }
@@ -239,7 +245,9 @@ class Driver {
         out.warnings.push_back({"", "", std::move(text)});
       }
     }
-    out.assumptions = std::move(state_.assumed);
+    for (auto& [edit, assumed] : state_.assumed) {
+      out.assumptions.push_back(std::move(assumed));
+    }
     out.match_seconds = state_.match_seconds;
     return out;
   }

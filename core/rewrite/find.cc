@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core/analysis/order.h"
+#include "core/ir/order.h"
 #include "core/match/machine.h"
 #include "core/rewrite/driver.h"
 #include "core/rewrite/functions.h"
@@ -55,7 +55,7 @@ class Finder {
       if (!enabled) return enabled.error();
       mask.push_back(*enabled);
     }
-    const auto order = analysis::topological_order(graph);
+    const auto order = ir::topological_order(graph);
     if (!order) return order.error();
     std::uint64_t rank = 0;
     for (ir::NodeId n : *order) graph.mutable_node(n).rank = rank++;

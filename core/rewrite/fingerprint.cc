@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "core/analysis/order.h"
 #include "core/ir/model.h"
+#include "core/ir/order.h"
 #include "core/rewrite/workspace.h"
 
 namespace ruleengine::rewrite {
@@ -85,7 +85,7 @@ Fingerprint print_of_graph(const ir::Graph& graph) {
   const auto of_value = [&](ir::ValueId v) {
     return graph.producer(v) ? values[v.index()] : print_of_source(graph, v);
   };
-  const auto order = analysis::topological_order(graph);
+  const auto order = ir::topological_order(graph);
   Fingerprint all = graph.live_node_count();
   if (!order) return all;
   for (ir::NodeId n : *order) {

@@ -3,7 +3,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/analysis/order.h"
+#include "core/ir/order.h"
 #include "core/rewrite/sweep.h"
 #include "core/rewrite/unsaid.h"
 
@@ -117,7 +117,7 @@ Status Sweep::groups() {
 // Groups in the order of their first members, members in graph order.
 Result<std::vector<std::vector<Sweep::Member>>> Sweep::collect(
     ir::Held& held) {
-  const auto order = analysis::topological_order(graph_);
+  const auto order = ir::topological_order(graph_);
   if (!order) return order.error();
   std::vector<std::vector<Member>> out;
   GroupNumbers numbers;

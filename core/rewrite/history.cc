@@ -8,19 +8,8 @@
 #include "core/rewrite/replay.h"
 
 namespace ruleengine::rewrite {
-namespace {
 
 using ir::NodeId;
-
-// Without any edit the order is the file's, which has one.
-void number_nodes(ir::Graph& graph) {
-  const auto order = ir::topological_order(graph);
-  if (!order) return;
-  std::uint64_t rank = 0;
-  for (NodeId n : *order) graph.mutable_node(n).rank = rank++;
-}
-
-}  // namespace
 
 History::History(ir::Graph& graph, Workspace& workspace)
     : graph_(graph), workspace_(workspace), log_(graph, no_facts_) {}
@@ -91,40 +80,51 @@ void History::record_match(const EditState& state, Deed& deed) {
   deed.context = put(nodes_, context);
 }
 
-void History::sign(std::uint32_t rule, NodeId root) {
+void History::sign(std::uint32_t rule, NodeId root, std::uint64_t number) {
   deeds_.back().rule = rule;
   deeds_.back().root = root;
+  deeds_.back().number = number;
 }
 
-std::optional<std::vector<History::TakenBack>> History::settle(bool may_grow) {
+Result<std::optional<std::vector<History::TakenBack>>> History::settle(
+    bool may_grow, const Deadline& deadline) {
   std::vector<TakenBack> out;
-  if (std::ranges::none_of(deeds_, &Deed::canonical)) return out;
+  if (std::ranges::none_of(deeds_, &Deed::canonical)) return std::optional(out);
   if (std::ranges::all_of(deeds_, &Deed::canonical)) {
     log_.park_to(0);
     for (Deed& deed : deeds_) deed.kept = false;
-    number_nodes(graph_);
+    renumber();
   } else {
     Needs needs(*this);
     for (auto k = static_cast<std::uint32_t>(deeds_.size()); k-- > 0;) {
+      if (Status s = deadline.check(); !s) return s.error();
       log_.park_to(deeds_[k].log_begin);
       needs.find(k);
     }
-    choose(deeds_, needs_, may_grow);
-    number_nodes(graph_);
-    if (!Replay(*this, needs).run()) return std::nullopt;
+    if (Status s = choose(deeds_, needs_, may_grow, deadline); !s) {
+      return s.error();
+    }
+    renumber();
+    const auto done = Replay(*this, needs).run(deadline);
+    if (!done) return done.error();
+    if (!*done) return std::optional<std::vector<TakenBack>>();
   }
   for (const Deed& deed : deeds_) {
     if (deed.kept) continue;
-    out.push_back({deed.rule, deed.root ? node_label(graph_, deed.root) : ""});
+    out.push_back({deed.rule, deed.number,
+                   deed.root ? node_label(graph_, deed.root) : ""});
   }
-  return out;
+  return std::optional(std::move(out));
 }
 
 void History::park() {
   log_.park_to(0);
   deeds_.clear();
-  number_nodes(graph_);
+  renumber();
 }
+
+// Without any edit the order is the file's, which has one.
+void History::renumber() { static_cast<void>(ir::number_nodes(graph_)); }
 
 bool History::has_edits() const {
   return std::ranges::any_of(deeds_, &Deed::kept);

@@ -4,8 +4,7 @@
 // log.h), and those that are needed are done again on the graph as it was. So
 // the result is what these edits alone would have made, and all else is as in
 // the file. docs/decisions/0011 says what "needed" means. Internal to
-// core/rewrite; borrows the graph and its workspace; not thread-safe; nothing
-// here fails.
+// core/rewrite; borrows the graph and its workspace; not thread-safe.
 #ifndef RULEENGINE_CORE_REWRITE_HISTORY_H_
 #define RULEENGINE_CORE_REWRITE_HISTORY_H_
 
@@ -17,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/deadline.h"
+#include "core/base/result.h"
 #include "core/ir/graph.h"
 #include "core/rewrite/log.h"
 #include "core/rewrite/state.h"
@@ -32,6 +33,7 @@ struct Part {
 // One edit that was kept.
 struct Deed {
   std::uint32_t rule = 0;
+  std::uint64_t number = 0;  // among those of all graphs
   bool canonical = false;
   bool kept = true;
   ir::NodeId root;            // none of a pass
@@ -65,18 +67,6 @@ struct Turned {
   ir::ValueId value;
 };
 
-class NoFacts final : public ir::Facts {
- public:
-  const ir::Type* type(ir::ValueId) override { return nullptr; }
-  bool is_constant(ir::ValueId) override { return false; }
-  const ir::Tensor* constant(ir::ValueId) override { return nullptr; }
-  std::optional<std::span<const ir::Dim>> dims_of(ir::ValueId) override {
-    return std::nullopt;
-  }
-  void invalidate(ir::NodeId) override {}
-  std::vector<std::string> take_warnings() override { return {}; }
-};
-
 class History {
  public:
   History(ir::Graph& graph, Workspace& workspace);
@@ -85,17 +75,19 @@ class History {
   void set_canonical(bool canonical) { canonical_ = canonical; }
   // Takes over a committed edit, its log included.
   void record(EditState& state);
-  // Whose the latest one was.
-  void sign(std::uint32_t rule, ir::NodeId root);
+  // Whose the latest one was, and its number.
+  void sign(std::uint32_t rule, ir::NodeId root, std::uint64_t number);
 
   struct TakenBack {
     std::uint32_t rule = 0;
+    std::uint64_t number = 0;
     std::string node;  // its root, as reports name it
   };
   // Takes back what nobody needed. Once, at the end. Where the graph may not
   // grow, forms that make it smaller are needed for that. None where an edit that
-  // was needed could not be done again.
-  std::optional<std::vector<TakenBack>> settle(bool may_grow);
+  // was needed could not be done again. kLimit when the time is over.
+  Result<std::optional<std::vector<TakenBack>>> settle(
+      bool may_grow, const Deadline& deadline);
   // Takes everything back.
   void park();
 
@@ -119,10 +111,11 @@ class History {
   }
 
   void record_match(const EditState& state, Deed& deed);
+  void renumber();
 
   ir::Graph& graph_;
   Workspace& workspace_;
-  NoFacts no_facts_;
+  ir::NoFacts no_facts_;
   Log log_;
   bool canonical_ = false;
   std::vector<Deed> deeds_;

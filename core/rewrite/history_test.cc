@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/rewrite/functions.h"
+#include "core/rewrite/needs.h"
 #include "core/rewrite/test_driver.h"
 #include "core/text/parse.h"
 
@@ -15,6 +16,7 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 using testing::bound;
+using testing::chain;
 using testing::make;
 using testing::Match;
 using testing::one_node;
@@ -61,6 +63,33 @@ Parts fuses_twins(const std::string& outer, const std::string& to) {
     return *b.finish();
   };
   return parts;
+}
+
+TEST_CASE("settling looks at the clock") {
+  std::vector<Deed> deeds(3);
+  for (Deed& deed : deeds) deed.canonical = true;
+  CHECK(choose(deeds, {}, false, Deadline()).ok());
+  const Status late = choose(deeds, {}, false, Deadline(0.0));
+  REQUIRE(!late.ok());
+  CHECK(late.error().kind == ErrorKind::kLimit);
+
+  World w;
+  w.output(chain(w, "Relu", 2));
+  Workspace workspace(w.graph());
+  History history(w.graph(), workspace);
+  workspace.set_history(&history);
+  analysis::Inference facts(w.graph());
+  for (const bool canonical : {true, false}) {
+    history.set_canonical(canonical);
+    Edit edit(w.graph(), facts, {}, &workspace);
+    const ValueId v = w.find(canonical ? "v0" : "v1");
+    edit.replace(v, make(edit, "Tanh", {w.find(canonical ? "x" : "v0")}));
+    REQUIRE(!edit.commit());
+    history.sign(0, {}, canonical ? 1 : 2);
+  }
+  const auto settled = history.settle(false, Deadline(0.0));
+  REQUIRE(!settled.ok());
+  CHECK(settled.error().kind == ErrorKind::kLimit);
 }
 
 // What is left of a graph once tombstones and numbering count for nothing.

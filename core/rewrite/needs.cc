@@ -180,14 +180,19 @@ constexpr std::size_t kMostTogether = 256;
 
 class Choice {
  public:
-  Choice(std::vector<Deed>& deeds, const std::vector<Need>& needs)
-      : deeds_(deeds), needs_(needs), tidies_(deeds.size(), false) {}
+  Choice(std::vector<Deed>& deeds, const std::vector<Need>& needs,
+         const Deadline& deadline)
+      : deeds_(deeds),
+        needs_(needs),
+        deadline_(deadline),
+        tidies_(deeds.size(), false) {}
 
-  void run(bool may_grow) {
+  Status run(bool may_grow) {
     keep_needed();
     while (keep_tidying()) {
     }
     if (!may_grow) keep_small();
+    return deadline_.check();  // whoever came too late left things out
   }
 
  private:
@@ -212,6 +217,7 @@ class Choice {
     std::vector<bool> near(deeds_.size(), false);
     for (std::uint32_t k = 0; k < deeds_.size(); ++k) {
       if (deeds_[k].kept) continue;
+      if (deadline_.is_over()) return false;
       bool cleans = false;
       for (const Need& need : needs(k)) {
         if (need.why == Need::Why::kTurned) continue;
@@ -237,6 +243,7 @@ class Choice {
     std::int64_t left = growth();
     for (std::uint32_t k = 0; k < deeds_.size() && left > 0; ++k) {
       if (deeds_[k].kept || deeds_[k].growth >= 0) continue;
+      if (deadline_.is_over()) return;
       if (keep_together(k, -1)) left = growth();
     }
   }
@@ -260,14 +267,15 @@ class Choice {
 
   std::vector<Deed>& deeds_;
   const std::vector<Need>& needs_;
+  const Deadline& deadline_;
   std::vector<bool> tidies_;
 };
 
 }  // namespace
 
-void choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
-            bool may_grow) {
-  Choice(deeds, needs).run(may_grow);
+Status choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
+              bool may_grow, const Deadline& deadline) {
+  return Choice(deeds, needs, deadline).run(may_grow);
 }
 
 }  // namespace ruleengine::rewrite

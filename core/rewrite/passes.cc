@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/ir/order.h"
 #include "core/rewrite/sweep.h"
 
 namespace ruleengine::rewrite {
@@ -73,7 +74,7 @@ Result<bool> Sweep::passes() {
     return state_.rules[rule]->has_pass();
   };
   if (std::ranges::none_of(passing_, has_pass)) return false;
-  if (const auto order = number_nodes(); !order) return order.error();
+  if (const auto order = ir::number_nodes(graph_); !order) return order.error();
   bool changed = false;
   for (std::uint32_t rule : passing_) {
     if (!has_pass(rule)) continue;

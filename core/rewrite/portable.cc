@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
-#include "core/analysis/order.h"
 #include "core/ir/op_facts.h"
+#include "core/ir/order.h"
 #include "core/rewrite/attention_body.h"
 #include "core/rewrite/body.h"
 #include "core/rewrite/functions.h"
@@ -104,7 +104,7 @@ class Writer {
     for (NodeId n : more) {
       if (Status s = check(n); !s) return s;
     }
-    const auto order = analysis::topological_order(graph_);
+    const auto order = ir::topological_order(graph_);
     if (!order) return order.error();
     std::vector<NodeId> calls;
     for (NodeId n : *order) {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/analysis/order.h"
+#include "core/ir/order.h"
 #include "core/text/equivalent.h"
 #include "core/text/parse.h"
 #include "core/text/print.h"
@@ -27,7 +27,7 @@ void check(std::int64_t opset, std::string_view before,
            std::string_view after) {
   auto model = parse(graph(opset, before));
   std::uint64_t rank = 0;  // as after a run
-  const auto order = analysis::topological_order(model->graph);
+  const auto order = ir::topological_order(model->graph);
   for (ir::NodeId n : *order) model->graph.mutable_node(n).rank = ++rank;
   const Status raised = raise_opset(*model, 23);
   REQUIRE_MESSAGE(raised.ok(), raised.error().found);

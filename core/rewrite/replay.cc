@@ -15,9 +15,10 @@ constexpr int kDeepest = 64;
 
 }  // namespace
 
-bool Replay::run() {
+Result<bool> Replay::run(const Deadline& deadline) {
   const std::span deeds(history_.deeds_);
   for (std::size_t k = 0; k < deeds.size(); ++k) {
+    if (Status s = deadline.check(); !s) return s.error();
     if (!deeds[k].kept || do_again(deeds[k])) continue;
     const auto before = deeds.first(k);
     if (std::ranges::all_of(before, &Deed::kept)) return false;

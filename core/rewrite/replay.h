@@ -17,7 +17,7 @@ class Replay {
       : history_(history), graph_(history.graph_), needs_(needs) {}
 
   // False where an edit cannot be done again although all before it were.
-  bool run();
+  Result<bool> run(const Deadline& deadline);
 
  private:
   bool do_again(const Deed& deed);

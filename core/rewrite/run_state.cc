@@ -132,8 +132,8 @@ Status RunState::count(std::uint32_t rule, std::size_t matches) {
 Status RunState::assume(std::uint32_t rule, const std::string& node,
                         std::span<const Assumption> all) {
   for (const Assumption& each : all) {
-    assumed.push_back({rules[rule]->name(), node, each});
-    model.hold(sizeof(Assumed) + node.size() + each.text.size());
+    assumed.push_back({version, {rules[rule]->name(), node, each}});
+    model.hold(sizeof(assumed[0]) + node.size() + each.text.size());
   }
   return all.empty() ? Status() : check();
 }

@@ -57,6 +57,13 @@ struct GraphRun {
   History history;  // where the run keeps one
 };
 
+// What is said of one kept edit, which may be taken back at the end.
+template <class T>
+struct OfEdit {
+  std::uint64_t edit = 0;  // RunState::version once it was kept
+  T what;
+};
+
 class RunState {
  public:
   RunState(ir::Model& m, std::span<Rule* const> r, const Options& o);
@@ -72,9 +79,9 @@ class RunState {
   std::vector<std::uint64_t> matches_of;   // that went into them
   std::vector<double> seconds_of;          // by rule
   std::vector<bool> took_part;             // by rule
-  std::vector<Warning> allowed;            // of matches that were rewritten
+  std::vector<OfEdit<Warning>> allowed;    // of matches that were rewritten
+  std::vector<OfEdit<Assumed>> assumed;    // by kept rewrites
   double match_seconds = 0;
-  std::vector<Assumed> assumed;  // by kept rewrites
 
   // What is looked at from now on, to name when a limit is hit.
   void work_at(const GraphRun& run, std::uint32_t rule, ir::NodeId root) {
@@ -90,7 +97,7 @@ class RunState {
   Diagnostic out_of_memory() const;
   // A rewrite of `rule`, of so many matches, was kept: limits.
   Status count(std::uint32_t rule, std::size_t matches);
-  // A kept rewrite of `rule` at `node` rests on these.
+  // The latest rewrite, of `rule` at `node`, rests on these.
   Status assume(std::uint32_t rule, const std::string& node,
                 std::span<const Assumption> all);
   // Why a rewrite that rests on these is not to be, if it is not.

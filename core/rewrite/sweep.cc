@@ -4,8 +4,8 @@
 #include <iterator>
 #include <limits>
 
-#include "core/analysis/order.h"
 #include "core/analysis/quantized.h"
+#include "core/ir/order.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -152,18 +152,10 @@ Result<bool> Sweep::enable() {
   return !passing_.empty();
 }
 
-Result<std::vector<NodeId>> Sweep::number_nodes() {
-  auto order = analysis::topological_order(graph_);
-  if (!order) return order;
-  std::uint64_t rank = 0;
-  for (NodeId n : *order) graph_.mutable_node(n).rank = rank++;
-  return order;
-}
-
 Result<bool> Sweep::once() {
   const std::uint64_t before = state_.version;
   if (!any_single_ && !any_grouped_) return false;
-  auto order = number_nodes();
+  auto order = ir::number_nodes(graph_);
   if (!order) return order.error();
   if (any_single_) {
     worklist_.start(std::move(*order));
@@ -282,12 +274,14 @@ Result<bool> Sweep::apply(std::uint32_t rule,
     return false;
   }
   if (!edit.changed()) return false;
+  Status status = note(rule, edit, root, consumed, matches.size());
   for (const match::Match* m : matches) {
     auto said = allowed_.extract({rule, m->root});
     if (said.empty()) continue;
-    std::ranges::move(said.mapped(), std::back_inserter(state_.allowed));
+    for (Warning& w : said.mapped()) {
+      state_.allowed.push_back({state_.version, std::move(w)});
+    }
   }
-  Status status = note(rule, edit, root, consumed, matches.size());
   for (std::size_t i = 0; status && i < labels.size(); ++i) {
     status = state_.assume(rule, labels[i], candidates[i]->assumptions());
   }
@@ -299,7 +293,9 @@ Result<bool> Sweep::apply(std::uint32_t rule,
 Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,
                    std::span<const NodeId> consumed, std::size_t matches) {
   if (Status s = state_.count(rule, matches); !s) return s;
-  if (run_.workspace.history() != nullptr) run_.history.sign(rule, root);
+  if (run_.workspace.history() != nullptr) {
+    run_.history.sign(rule, root, state_.version);
+  }
   const auto circle = run_.lineage.note(
       {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});
   if (circle) return state_.circle(run_, *circle);

@@ -40,8 +40,6 @@ class Sweep {
   Result<bool> passes();
   Status check_passes();
 
-  // In computation order, a body before its owner, which edits rely upon.
-  Result<std::vector<ir::NodeId>> number_nodes();
   Result<bool> once();
   Status look(ir::NodeId root);
   Result<std::unique_ptr<Candidate>> filter(const match::Match& match);

@@ -200,6 +200,7 @@ class TestRule : public Rule {
     std::function<std::string(const Match&, ir::Graph&)> key;
     // What `where` assumes.
     std::function<std::vector<Assumption>(const Match&, ir::Graph&)> assumes;
+    std::string allowed;  // a warning of `where` that an option silenced
     std::function<bool(Edit&)> pass;
     std::function<Status(Transactions&)> transactions;  // for `pass`
     Phase phase = Phase::kCanonical;
@@ -225,8 +226,12 @@ class TestRule : public Rule {
   Result<bool> enabled(ir::Graph&, ir::Facts&) override { return true; }
 
   Result<Filtered> filter(const Match& match, ir::Graph& graph, ir::Facts&,
-                          std::vector<Warning>&) override {
+                          std::vector<Warning>& warnings) override {
     ++filtered;
+    if (!parts_.allowed.empty()) {
+      warnings.push_back({parts_.name, graph.describe(match.root),
+                          parts_.allowed, true});
+    }
     if (parts_.where) {
       if (auto rejection = parts_.where(match, graph)) return {*rejection};
     }

@@ -3,7 +3,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "core/analysis/order.h"
+#include "core/ir/order.h"
 #include "core/rewrite/same.h"
 #include "core/rewrite/state.h"
 
@@ -133,7 +133,7 @@ class TwinFinder {
 }  // namespace
 
 Result<std::vector<Twin>> Edit::twins() const {
-  const auto order = analysis::topological_order(journal_->graph);
+  const auto order = ir::topological_order(journal_->graph);
   if (!order) return order.error();
   return TwinFinder(*journal_).find(*order);
 }

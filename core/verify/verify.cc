@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/analysis/order.h"
 #include "core/ir/call.h"
+#include "core/ir/order.h"
 
 namespace ruleengine::verify {
 namespace {
@@ -253,7 +253,7 @@ Status check_graph(const Graph& graph) {
   if (status = check_listed_once(graph); !status) return status;
   if (status = check_output_counts(graph); !status) return status;
   if (status = check_names(graph); !status) return status;
-  const auto order = analysis::topological_order(graph);
+  const auto order = ir::topological_order(graph);
   if (!order) return order.error();
   return check_each(graph.node_count(), graph, check_rank, NodeId());
 }

@@ -48,7 +48,8 @@ def child(request, pipe):
     unittest.TestLoader().loadTestsFromNames(request["tests"]).run(result)
     bad = result.failures + result.errors
     if bad:
-        os.write(pipe, str(bad[0][0].id()).encode())
+        test = bad[0][0]  # or a part of one, which cannot be run alone
+        os.write(pipe, getattr(test, "test_case", test).id().encode())
     os._exit(1 if bad or result.unexpectedSuccesses else 0)
 
 
