@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "bindings/cli/session.h"
@@ -186,6 +187,11 @@ int coverage(const Options& options) {
     if (!one) return fail(one.error());
     enough = enough && one->percent() >= options.min;
     all.push_back(std::move(*one));
+  }
+  const bool any = std::ranges::any_of(
+      all, [](std::uint64_t found) { return found > 0; }, &Coverage::found);
+  if (options.min > 0 && !any) {
+    warn("no attention was found, so --min had nothing to measure");
   }
   if (options.json) {
     Json json = Json::array();

@@ -333,8 +333,8 @@ void warn_of_shadowed(Loader& loader) {
       const LoadedRule& rule = *rules[shadow.rule];
       const LoadedRule& by = *rules[shadow.by];
       loader.warnings().push_back(fmt::format(
-          "rule '{}' never gets a turn: '{}' of the same phase always takes "
-          "what it matches first ({}:{}, {}:{})",
+          "rule '{}' hardly gets a turn: '{}' of the same phase comes first "
+          "and matches wherever it does ({}:{}, {}:{})",
           rule.qualified, by.qualified, rule.file, rule.line, by.file,
           by.line));
     }

@@ -14,7 +14,7 @@
 namespace ruleengine::match {
 
 struct Shadow {
-  std::uint32_t rule;  // never gets a turn
+  std::uint32_t rule;  // hardly gets a turn
   std::uint32_t by;    // because this earlier one always fits
   bool operator==(const Shadow&) const = default;
 };
