@@ -407,6 +407,17 @@ TEST_CASE("a result for an output that is left out goes nowhere") {
   CHECK(runner.ops() == "Slice Relu");
 }
 
+TEST_CASE("a constant may have more numbers than Lua's stack has places") {
+  RuleRunner runner(rule("local t = {} for i = 1, 70000 do t[i] = i end "
+                         "return op.mine.f(m.x, t)"),
+                    kFloat);
+  const Attempted out = runner.attempt();
+  CHECK(out.what() == "");
+  CHECK(out.fired);
+  const ir::ValueId list = runner.graph().input(runner.node("f"), 1);
+  CHECK(runner.facts().type(list)->dims[0].size() == 70000);
+}
+
 TEST_CASE("giving back what stands there changes nothing") {
   CHECK(attempt("return m.relu.outputs[1]", kFloat).reason() ==
         "the rewrite gives what stands there already");

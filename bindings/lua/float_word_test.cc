@@ -117,6 +117,17 @@ TEST_CASE("float() in match and replace") {
   CHECK(RuleRunner(rule("float(3)", "float{1}"), kFloats).matches().empty());
 }
 
+TEST_CASE("float() of a dimension known by name only rejects the match") {
+  RuleRunner runner(rewrite("return op.mine.g{m.x, a = float(m.x:dim(0))}"),
+                    "(float[B] x) => (float[B] y) <float c = {2.0}> "
+                    "{ a = Mul(x, c) "
+                    "y = mine.f <k = 2.0, n = 3, l = [1.0]> (a) }");
+  const Attempted out = runner.attempt();
+  CHECK(out.what() == "");
+  CHECK(out.reason() ==
+        "float() needs dimension B, which is not a known number");
+}
+
 TEST_CASE("float() of what is no number") {
   const auto says = [](const char* body, std::string_view text) {
     CAPTURE(body);

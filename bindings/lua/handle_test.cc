@@ -99,5 +99,20 @@ TEST_CASE("one value, one handle, within a callback") {
   CHECK(lua_rawequal(w.state, -1, -2));
 }
 
+TEST_CASE("each callback has handles of its own, though others are alive") {
+  World w;
+  const ir::ValueId x = w.model->graph.block(ir::BlockId(0u)).inputs[0];
+  std::uint64_t epoch = 0;
+  {
+    const SessionScope where(*w.rt, w.start());
+    epoch = where.epoch();
+    push_value(*w.rt, w.state, x);
+  }
+  const SessionScope rewrite(*w.rt, w.start());
+  w.rt->session.epochs.insert(w.rt->session.epochs.begin(), epoch);
+  push_value(*w.rt, w.state, x);
+  CHECK_FALSE(lua_rawequal(w.state, -1, -2));
+}
+
 }  // namespace
 }  // namespace ruleengine::lua

@@ -141,6 +141,24 @@ TEST_CASE("pass: mistakes and rejections") {
   CHECK_FALSE(three.pass().fired);  // built, but nobody reads it
 }
 
+TEST_CASE("replace_input wants a node and two values") {
+  const auto said = [](const std::string& call) {
+    RuleRunner runner(
+        "pass = function(graph) local add = graph:nodes 'Add'[1] "
+        "local a, b = add.inputs[1], add.inputs[2] " +
+            call + " end",
+        kPass);
+    return runner.pass();
+  };
+  Attempted out = said("add.replace_input(a, a, b)");
+  CHECK(out.what() == "a method of a node is called without it");
+  out = said("add:replace_input(3, b)");
+  CHECK(out.what() == "the old input is not a value");
+  out = said("add:replace_input(a, 3)");
+  CHECK(out.what() == "the new input is not a value");
+  CHECK(said("add:replace_input(a, b)").what() == "");
+}
+
 TEST_CASE("when decides whether the rule takes part") {
   const auto enabled = [](const char* body) {
     RuleRunner runner(

@@ -169,6 +169,33 @@ TEST_CASE("numbers, lists, absent inputs and several results") {
   CHECK(runner.graph().inputs(runner.node("Clip")).size() == 3);
 }
 
+TEST_CASE("a new node of two outputs, and one with texts") {
+  RuleRunner two(
+      "match = function(op, x) return op.Relu(x), op.Neg(x) end,\n"
+      "replace = function(op, x)\n"
+      "  local y, z = op.mine.Both{x, outputs = 2}\n"
+      "  return z, y end",
+      "(float[2] x) => (float[2] a, float[2] b) { a = Relu(x) b = Neg(x) }");
+  const Attempted out = two.attempt();
+  CHECK(out.what() == "");
+  REQUIRE(out.fired);
+  const auto outputs = two.graph().outputs(two.node("Both"));
+  REQUIRE(outputs.size() == 2);
+  CHECK(two.graph().name(outputs[0]) == "b");
+  CHECK(two.graph().name(outputs[1]) == "a");
+  RuleRunner texts(
+      "match = function(op, x) return op.Relu(x) end,\n"
+      "replace = function(op, x)\n"
+      "  return op.mine.Named{x, names = {'p', 'q'}} end",
+      "(float[2] x) => (float[2] y) { y = Relu(x) }");
+  CHECK(texts.attempt().what() == "");
+  const auto* names = texts.graph().attribute(texts.node("Named"), "names");
+  REQUIRE(names != nullptr);
+  REQUIRE(names->strings.size() == 2);
+  CHECK(names->strings[0] == "p");
+  CHECK(names->strings[1] == "q");
+}
+
 TEST_CASE("the branch that was taken is what stands for an either") {
   const std::string rule =
       "match = function(op, x, b)\n"
@@ -311,6 +338,10 @@ TEST_CASE("a replacement that cannot be built is refused at load") {
   CHECK(refused_replacement(
             "function(op, x) return either(op.Relu(x), op.Neg(x)) end")
             .what.starts_with("a result of a replacement is an `either`"));
+  CHECK(refused_replacement(
+            "function(op, x) return op.Neg(context(op.Relu(x))) end")
+            .what ==
+        "an input of a new node is a `context` that the pattern does not have");
 }
 
 TEST_CASE("a replacement without end is refused, not followed") {

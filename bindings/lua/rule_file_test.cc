@@ -174,6 +174,9 @@ constexpr Refused kKeys[] = {
      "did you mean 'Add'?"},
     {"rewrite = function(o, m) return o.ruleengine.Linar{m.x} end", 4,
      "did you mean 'Linear'?"},
+    {"rewrite = function(op, m) return op.Addd(m.x) end", 4, "no op 'Addd'"},
+    {"rewrite = function(op, m) return op.ruleengine.Linar(m.x) end", 4,
+     "no op 'ruleengine::Linar'"},
     {"rewrite = function(op, m) return op['ai.onnx'].Concat{{m.x},\naxes = 1} "
      "end",
      5, "Concat has no attribute 'axes'"},

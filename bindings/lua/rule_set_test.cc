@@ -219,6 +219,7 @@ TEST_CASE("`after` that names no rule, but nearly one that is loaded") {
                            "loaded rule is called; did you mean 'fuse_all'? "
                            "("));
   REQUIRE(warnings("after = 'g/fuse_alll'").size() == 1);
+  REQUIRE(warnings("after = 'fuze_alll'").size() == 1);  // two letters
   // Rules that are not loaded, that may be, or that are of another phase.
   for (const char* silent :
        {"after = 'fuse_al'", "after = 'g/fuse_al'", "after = 'fuse_ail'",

@@ -281,6 +281,34 @@ TEST_CASE("garbage alone does not reach the cap") {
   CHECK(sandbox->peak_bytes() <= limits.total_bytes);
 }
 
+TEST_CASE("a step of C++ that needs no memory needs time all the same") {
+  SandboxLimits limits;
+  limits.callback_seconds = 0.001;
+  auto sandbox = make(limits);
+  // Too few instructions for a look at the clock, and each text is there.
+  REQUIRE(sandbox
+              ->compile("local x = ('x'):rep(3e7)\n"
+                        "return function() local a = 'x'\n"
+                        "local b = a:rep(3e7) b = a:rep(3e7) b = a:rep(3e7)\n"
+                        "b = a:rep(3e7) b = a:rep(3e7) assert(b == x) end",
+                        "t.lua", 0)
+              .ok());
+  REQUIRE(sandbox->call(0, 1, Budget::kLoad, "f").ok());
+  const Status status = sandbox->call(0, 0, Budget::kCallback, "f");
+  REQUIRE(!status.ok());
+  CHECK(status.error().what == "f ran longer than 0.001 s");
+}
+
+TEST_CASE("rawset passes a metatable by, and wants a key") {
+  auto sandbox = make();
+  CHECK(run(*sandbox,
+            "local t = setmetatable({}, {__newindex = error})\n"
+            "assert(rawset(t, 'a', 1) == t and rawget(t, 'a') == 1)\n"
+            "rawset(t, 2, 'b', 'more') assert(t[2] == 'b' and t.a == 1)")
+            .ok());
+  CHECK(!run(*sandbox, "rawset({}, nil, 1)").ok());
+}
+
 TEST_CASE("no single block is larger than 32 MiB") {
   auto sandbox = make();
   for (const char* text : {"local s = ('x'):rep(3e7) local t = s .. s",

@@ -143,6 +143,23 @@ TEST_CASE("a number against a symbolic dimension is hinted at") {
   CHECK(where("return m.x < 3", kSymbolic).error->hint == "");
 }
 
+TEST_CASE("what one callback read is no hint for the next") {
+  RuleRunner runner(
+      "match = function(op, x) return op.Relu(x) end,"
+      "where = function(m) assert(m.x:dim(0)) end,"
+      "rewrite = function(op, m) return m.x < 3 end",
+      kSymbolic);
+  const Attempted out = runner.attempt();
+  CHECK(out.what() == "attempt to compare userdata with number");
+  REQUIRE(out.error);
+  CHECK(out.error->hint == "");
+}
+
+TEST_CASE("an error that does not come again is said as it came") {
+  CHECK(where("m.n = (m.n or 0) + 1 error('try ' .. m.n)", kKnown).what() ==
+        "try 1");
+}
+
 TEST_CASE("arithmetic on an unknown dimension cannot be caught") {
   const Attempted out =
       where("pcall(function() return m.x:dim(0) + 1 end) error('went on')",

@@ -53,6 +53,8 @@ constexpr Said kSaid[] = {
     {"x", "return op[\"com.microsoft\"].Gelu(op.com.microsoft.Gelu(x))",
      "t0 = x\nt1 = n0 com.microsoft::Gelu(t0)\n"
      "t2 = n1 com.microsoft::Gelu(t1)\nreturn t2\n"},
+    {"x", "return op.mine.Op{x, names = {'a', 'b'}, none = {}}",
+     "t0 = x\nt1 = n0 mine::Op(t0) names=[a, b] none=[]\nreturn t1\n"},
     // Openness, outputs, permutations.
     {"x",
      "local a, b = op.Split{x, any, axis = 1, outputs = 2}\n"
@@ -166,6 +168,9 @@ constexpr RefusedMatch kRefused[] = {
     {"x", "return op.Relu{x, attrs = 1}", 2, "attrs = any"},
     {"x, y", "return op.Add{x, y, perms = {{1, 1}}}", 2, "`perms`"},
     {"x, y", "return op.Add{x, y, perms = {{1}}}", 2, "`perms`"},
+    {"x",
+     "local t = {} for i = 1, 251 do t[i] = x end return op.Max(unpack(t))", 2,
+     "Max with too many inputs"},
     {"x", "return op.Relu{[0] = x}", 2, "a place that is none"},
     {"x", "return op.Relu{[1e9] = x}", 2, "a place that is none"},
     {"x", "return op.Relu{[x] = 1}", 2, "a place that is none"},

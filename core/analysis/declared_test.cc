@@ -124,5 +124,21 @@ TEST_CASE_FIXTURE(Declaring, "of a contradiction neither side is a fact") {
   CHECK_FALSE(facts.contradiction(x));
 }
 
+TEST_CASE_FIXTURE(Declaring, "a list that is declared longer than it is") {
+  ir::Attribute f;
+  f.name = "value_floats";
+  f.kind = ir::AttributeKind::kFloats;
+  const float values[] = {1, 2};
+  f.floats = model.arena.copy(std::span<const float>(values));
+  const ValueId floats = declared(add("Constant", {}, {f}), {"3"});
+  const ValueId ints = declared(add("Constant", {}, {is("value_ints", {1, 2})}),
+                                {"3"}, DataType::kInt64);
+  Inference facts(g);
+  CHECK(text(facts, floats).starts_with("float[?"));
+  CHECK(text(facts, ints).starts_with("int64[?"));
+  CHECK(facts.contradiction(floats));
+  CHECK(facts.contradiction(ints));
+}
+
 }  // namespace
 }  // namespace ruleengine::analysis

@@ -111,6 +111,22 @@ TEST_CASE("constants and elements follow an edit, too") {
   CHECK(b.elements(facts, twice) == "{2*B, 16}");
 }
 
+TEST_CASE("an edit is followed to the end of a long chain of sizes") {
+  Builder b;
+  const ValueId x = b.input({"4", "6"}), y = b.input({"5", "8", "9"});
+  const NodeId shape = b.node("Shape", {x});
+  ValueId v = b.g.output(shape);
+  for (int i = 0; i < 1000; ++i) v = b.add("Neg", {v});
+  Inference facts(b.g);
+  CHECK(b.constant(facts, v) == "int64[2]: 4 6");
+  CHECK(b.elements(facts, v) == "{4, 6}");
+  b.g.unlink(ir::OperandId(b.g.node(shape).first_operand));
+  b.g.set_operand(ir::OperandId(b.g.node(shape).first_operand), y);
+  facts.invalidate(shape);
+  CHECK(b.constant(facts, v) == "int64[3]: 5 8 9");
+  CHECK(b.elements(facts, v) == "{5, 8, 9}");
+}
+
 TEST_CASE("values of undone nodes leave nothing behind") {
   Builder b;
   const ValueId x = b.input({"B", "6"});
@@ -213,6 +229,53 @@ TEST_CASE("an If has what both branches say, and follows them") {
   REQUIRE(t != nullptr);
   CHECK(t->dims[0] == b.model.dims.symbol("B"));
   CHECK(b.model.dims.is_fresh(t->dims[1]));
+}
+
+// -1 for an axis that nobody knows.
+std::vector<std::int64_t> sizes(ir::Facts& facts, ValueId v) {
+  const ir::Type* t = facts.type(v);
+  REQUIRE(t != nullptr);
+  REQUIRE(t->has_shape);
+  std::vector<std::int64_t> out;
+  for (const ir::Dim d : t->dims) out.push_back(d.known() ? d.size() : -1);
+  return out;
+}
+
+TEST_CASE("a Loop and a Scan carry some values and stack the others") {
+  using Sizes = std::vector<std::int64_t>;
+  Builder b;
+  const ValueId state = b.input({"2", "3"}), rows = b.input({"9", "6"}),
+                row = b.input({"6"});
+  const auto with_body = [&](const char* op, std::vector<ValueId> inputs,
+                             std::vector<ValueId> results,
+                             std::vector<ir::Attribute> attributes = {}) {
+    const NodeId node = b.node(op, std::move(inputs), {}, 2);
+    const ir::BlockId block =
+        b.g.add_block(node, ir::Graph::main_block(), "body");
+    for (ValueId v : results) b.g.add_block_output(block, v);
+    ir::Attribute body;
+    body.name = "body";
+    body.kind = ir::AttributeKind::kGraph;
+    body.blocks = b.model.arena.copy(std::span<const ir::BlockId>(&block, 1));
+    attributes.push_back(body);
+    b.g.mutable_node(node).attributes =
+        b.model.arena.copy(std::span<const ir::Attribute>(attributes));
+    return node;
+  };
+  const ValueId times = b.scalar(5), c = b.input({}, DataType::kBool);
+  const NodeId loop = with_body("Loop", {times, c, state}, {c, state, row});
+  const NodeId scan = with_body("Scan", {state, rows}, {state, row},
+                                {b.i("num_scan_inputs", 1)});
+  const NodeId last =
+      with_body("Scan", {state, rows}, {state, row},
+                {b.i("num_scan_inputs", 1), b.is("scan_output_axes", {-1})});
+  Inference facts(b.g);
+  for (NodeId node : {loop, scan, last}) {
+    CHECK(sizes(facts, b.g.output(node, 0)) == Sizes{2, 3});
+  }
+  CHECK(sizes(facts, b.g.output(loop, 1)) == Sizes{-1, 6});
+  CHECK(sizes(facts, b.g.output(scan, 1)) == Sizes{-1, 6});
+  CHECK(sizes(facts, b.g.output(last, 1)) == Sizes{6, -1});
 }
 
 TEST_CASE("a function call is what its body says of the call's types") {

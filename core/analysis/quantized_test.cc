@@ -53,6 +53,13 @@ TEST_CASE_FIXTURE(Fixture, "an op between the two") {
     CHECK(quantized(y));
     CHECK_FALSE(quantized(add("Softmax", {t})));
   }
+  SUBCASE("another may not read what stands behind it") {
+    quantize(add("Transpose", {y}));
+    const ValueId t = add("Transpose", {add("Relu", {y})});
+    quantize(t);
+    output(add("Sin", {t}));
+    CHECK_FALSE(quantized(y));
+  }
   SUBCASE("nobody reads it") { CHECK_FALSE(quantized(y)); }
 }
 

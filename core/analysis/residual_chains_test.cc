@@ -184,6 +184,12 @@ TEST_CASE_FIXTURE(Fixture, "CastLike reads no more than a type") {
     output(norm(add("CastLike", {r, partial()})));
     CHECK(found() == Texts{""});
   }
+  SUBCASE("of a value that there is no share of") {
+    const ValueId whole = partial();
+    output(add("Add", {norm(r), whole}));
+    output(norm(add("CastLike", {r, whole})));
+    CHECK(found() == Texts{""});
+  }
   SUBCASE("another reader of the residual") {
     output(norm(r));
     output(add("CastLike", {partial(), r}));
@@ -242,6 +248,32 @@ TEST_CASE_FIXTURE(Fixture, "behind a norm a chain may end anywhere") {
   REQUIRE(chains.size() == 1);
   CHECK(chains[0].broken == "");
   CHECK(chains[0].nodes.size() == 2);
+}
+
+TEST_CASE_FIXTURE(Fixture, "a norm that gives its sum, too") {
+  const ir::NodeId both = node("tensor_cast::add_rms_norm2",
+                               {sum(partial()), sum(partial())}, {}, 2);
+  const ValueId y = g.output(both, 0), r = g.output(both, 1);
+  SUBCASE("may be read by anything") {
+    output(add("Softmax", {y}));
+    output(norm(r));
+    CHECK(found() == Texts{""});
+  }
+  SUBCASE("but not its sum") {
+    output(norm(y));
+    output(add("Softmax", {r}));
+    REQUIRE(found().size() == 1);
+    CHECK(found()[0].ends_with(" reads the residual too"));
+  }
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is more to gather is made of what is less") {
+  const auto nodes = [&](std::int64_t to) {
+    output(add("Cast", {norm(sum(partial()))}, {i("to", to)}));
+    return residual_chains(g, facts).back().nodes.size();
+  };
+  CHECK(nodes(11) == 2);  // to double, when it is whole
+  CHECK(nodes(10) == 3);  // to float16, as a share
 }
 
 TEST_CASE_FIXTURE(Fixture,

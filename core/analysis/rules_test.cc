@@ -72,6 +72,18 @@ TEST_CASE_FIXTURE(Fixture, "attention and pools") {
   CHECK(b.text(f, b.add("Attention", {x, y, y},
                         {b.i("q_num_heads", 8), b.i("kv_num_heads", 4)})) ==
         "float[B,S,64]");
+  const ir::NodeId one =
+      b.node("Attention", {x, y, y},
+             {b.i("q_num_heads", 1), b.i("kv_num_heads", 1)}, 2);
+  CHECK(b.text(f, b.g.output(one, 1)) == "float[B,1,T,32]");
+  // Nobody can say how it is divided.
+  CHECK(b.text(f, b.add("Attention", {x, y, y})) == "none");
+  CHECK(b.text(f, b.add("Attention", {x, y, y}, {b.i("q_num_heads", 8)})) ==
+        "none");
+  const ir::NodeId maxima =
+      node("MaxPool", {input({"B", "3", "9"})}, {is("kernel_shape", {3})}, 2);
+  CHECK(of(g.output(maxima, 0)) == "float[B,3,7]");
+  CHECK(of(g.output(maxima, 1)) == "int64[B,3,7]");
   CHECK(of(add("MaxPool", {input({"B", "3", "9", "H"})},
                {is("kernel_shape", {3, 3}), is("strides", {2, 2}),
                 is("pads", {1, 1, 1, 1})})) == "float[B,3,5,(H + 1)//2]");
@@ -194,15 +206,31 @@ TEST_CASE_FIXTURE(Fixture, "joining and cutting") {
   const ir::NodeId parts =
       node("Split", {input({"B", "9"}), ints({2, 7})}, {i("axis", 1)}, 2);
   CHECK(of(g.output(parts, 1)) == "float[B,7]");
+  const ir::NodeId less = node("Split", {input({"10"})}, {}, 3);
+  CHECK(of(g.output(less, 0)) == "float[4]");
+  CHECK(of(g.output(less, 2)) == "float[2]");
   CHECK(of(add("Gather",
                {input({"9", "64"}), input({"B", "S"}, DataType::kInt64)})) ==
         "float[B,S,64]");
   CHECK(of(add("GatherND", {input({"B", "S", "4"}),
                             input({"N", "2"}, DataType::kInt64)})) ==
         "float[N,4]");
+  CHECK(of(add("GatherND", {input({"B", "S", "4"}),
+                            input({"2"}, DataType::kInt64)})) == "float[4]");
+  CHECK(of(add("Slice", {now, ints({0, 0}), ints({8})})) == "none");
   CHECK(of(add("Pad", {input({"B", "S"}), ints({0, 1, 0, 2})})) ==
         "float[B,S + 3]");
   CHECK(of(add("Tile", {input({"B", "S"}), ints({2, 3})})) == "float[2*B,3*S]");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a Concat that names no axis") {
+  CHECK(of(add("Concat", {input({"2", "3"}), input({"4", "3"})})) ==
+        "float[6,3]");
+  Builder old(3);
+  Inference f(old.g);
+  CHECK(old.text(f, old.add("Concat",
+                            {old.input({"2", "3"}), old.input({"2", "4"})})) ==
+        "float[2,7]");
 }
 
 TEST_CASE_FIXTURE(Fixture, "expanding, making, reducing") {
@@ -219,6 +247,12 @@ TEST_CASE_FIXTURE(Fixture, "expanding, making, reducing") {
   CHECK(of(add("Range", {scalar(0), s, scalar(1)})) == "int64[S]");
   CHECK(of(add("Range", {scalar(1), scalar(8), scalar(3)})) == "int64[3]");
   CHECK(of(add("ConstantOfShape", {target})) == "float[B,2,3,S,16]");
+  const ir::Type* deepest =
+      facts.type(add("ConstantOfShape", {input({"64"}, DataType::kInt64)}));
+  REQUIRE(deepest->has_shape);
+  CHECK(deepest->rank() == 64);
+  CHECK(of(add("ConstantOfShape", {input({"65"}, DataType::kInt64)})) ==
+        "float[?]");
   const ValueId x = input({"B", "S", "64"});
   CHECK(of(add("ReduceMean", {x, ints({-1})})) == "float[B,S,1]");
   CHECK(of(add("ReduceMean", {x}, {is("axes", {1}), i("keepdims", 0)})) ==
@@ -295,6 +329,26 @@ TEST_CASE_FIXTURE(Fixture, "ops of our own") {
   CHECK(of(g.output(quant, 1)) == "float[B,S,1]");
   CHECK(of(add("tensor_cast::static_quant_linear",
                {x, input({"64", "8"}, DataType::kInt8)})) == "float[B,S,8]");
+}
+
+TEST_CASE_FIXTURE(Fixture, "ops of several outputs") {
+  const ValueId x = input({"L", "B", "64"}), kv = input({"S", "B", "64"});
+  const ValueId unknown = value(ir::ValueKind::kInput);
+  const auto attend = [&](ValueId query, ValueId key) {
+    return node("ruleengine::MultiheadAttention", {query, key, key}, {}, 2);
+  };
+  const ir::NodeId all = attend(x, kv);
+  CHECK(of(g.output(all, 0)) == "float[L,B,64]");
+  CHECK(of(g.output(all, 1)) == "float[B,L,S]");
+  CHECK(of(g.output(attend(x, unknown), 1)) == "float[?]");
+  CHECK(of(g.output(attend(unknown, kv), 1)) == "none");
+  for (const char* op :
+       {"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}) {
+    const ir::NodeId norm =
+        node("com.microsoft::" + std::string(op), {x, x, input({"64"})}, {}, 4);
+    CHECK(of(g.output(norm, 0)) == "float[L,B,64]");
+    CHECK(of(g.output(norm, 3)) == "float[L,B,64]");
+  }
 }
 
 TEST_CASE_FIXTURE(Fixture, "a vector of one element gives a scalar an axis") {
@@ -389,6 +443,13 @@ TEST_CASE_FIXTURE(Fixture, "elements") {
   CHECK(at(add("Where", {is_open, ints({1}), minus})) == "{1, B, S, 64}");
   CHECK(at(add("Less", {b, add("Add", {b, s})})) == "none");  // S may be 0
   CHECK(at(add("LessOrEqual", {b, add("Add", {b, s})})) == "{1}");
+  CHECK(at(add("Abs", {minus})) == "{1, B, S, 64}");
+  CHECK(at(add("Abs", {add("Sub", {b, s})})) == "none");
+  // The sign of what is divided, then that of the divisor.
+  CHECK(at(add("Mod", {minus, ints({7})}, {i("fmod", 1)})) ==
+        "{-1, B - 7*(B//7), S - 7*(S//7), 1}");
+  CHECK(at(add("Mod", {minus, ints({7})})) ==
+        "{6, B - 7*(B//7), S - 7*(S//7), 1}");
   const ir::NodeId two = node("Split", {minus}, {}, 2);
   CHECK(at(g.output(two, 1)) == "{S, 64}");
   // Through rank 2, as padding is written.
@@ -440,6 +501,7 @@ TEST_CASE_FIXTURE(Fixture, "nonsense is unknown and does not crash") {
           (void)facts.is_constant(v);
           (void)facts.constant(v);
         }
+        (void)facts.refusal(n);
       }
     }
   }

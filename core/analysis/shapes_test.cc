@@ -134,6 +134,7 @@ TEST_CASE_FIXTURE(Fixture, "slices of symbolic sizes") {
   CHECK(length(Dim(64), Dim(0), S) == "min(64, S)");
   CHECK(length(t.mul(Dim(2), S), Dim(0), S) == "S");
   CHECK(length(t.mul(Dim(2), S), S, end) == "S");
+  CHECK(length(S, Dim(INT32_MAX), end) == "0");  // nothing from the end on
   CHECK(length(S, Dim(0), end, 2) == "(S + 1)//2");
   CHECK(length(S, Dim(-1), Dim(-(std::int64_t{1} << 61)), -1) == "S");
   CHECK(slice_length(t, S, t.sub(P, S), end, 1) == kUnknown);

@@ -120,6 +120,7 @@ TEST_CASE("diagnostics: only what there is, nothing forged") {
   }
   CHECK(!is_utf8("\xed\xa0\x80"));
   CHECK(!is_utf8("a\xc3"));
+  CHECK(!is_utf8("\x80"));
   CHECK(printable("12345", 4) == "1234...");
   CHECK(printable("1234", 4) == "1234");
   Diagnostic all{ErrorKind::kModel,

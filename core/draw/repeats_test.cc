@@ -7,16 +7,21 @@
 namespace ruleengine::draw {
 namespace {
 
-// "start+period*count" of each run of letters, one node behind each.
-std::string runs(std::string_view letters, std::size_t weight = 1) {
-  const std::vector<std::uint64_t> items(letters.begin(), letters.end());
-  const std::vector<std::size_t> weights(letters.size(), weight);
+// "start+period*count" of each run, so many nodes behind each item.
+std::string runs(const std::vector<std::uint64_t>& items,
+                 std::size_t weight = 1) {
+  const std::vector<std::size_t> weights(items.size(), weight);
   std::string text;
   for (const Run& run : repeats(items, weights)) {
     text += std::to_string(run.start) + "+" + std::to_string(run.period) + "*" +
             std::to_string(run.count) + " ";
   }
   return text;
+}
+
+std::string runs(std::string_view letters, std::size_t weight = 1) {
+  return runs(std::vector<std::uint64_t>(letters.begin(), letters.end()),
+              weight);
 }
 
 TEST_CASE("a stretch that stands several times is found, wherever") {
@@ -39,6 +44,34 @@ TEST_CASE("what is short stays as it is") {
 TEST_CASE("large groups one behind the other are a run") {
   CHECK(runs("abbbbc", 9) == "1+1*4 ");
   CHECK(runs("abbc", 20) == "1+1*2 ");
+}
+
+TEST_CASE("a long stretch of a few kinds is found") {
+  std::string stretch;
+  std::uint32_t state = 1;
+  for (int i = 0; i < 400; ++i) {
+    state = state * 1664525 + 1013904223;
+    stretch += static_cast<char>(1 + (state >> 29));
+  }
+  CHECK(runs(stretch + stretch + stretch) == "0+400*3 ");
+}
+
+TEST_CASE("two stretches that are just worth folding, among shorter likeness") {
+  std::vector<std::uint64_t> items;
+  std::uint64_t other = 1000;
+  // Words that come again and again, each at a distance of its own.
+  for (std::size_t distance = 20; distance < 30; ++distance) {
+    for (int time = 0; time < 5; ++time) {
+      for (std::size_t i = 0; i < distance; ++i) {
+        items.push_back(i < 7 ? distance * 10 + i : other++);
+      }
+    }
+  }
+  const std::string at = std::to_string(items.size());
+  for (int time = 0; time < 2; ++time) {
+    for (std::uint64_t i = 0; i < 12; ++i) items.push_back(i);
+  }
+  CHECK(runs(items) == at + "+12*2 ");
 }
 
 TEST_CASE("long sequences without any repetition take no time worth telling") {

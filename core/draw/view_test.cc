@@ -98,6 +98,22 @@ TEST_CASE("equal layers are one, and others like it") {
   CHECK(outlined(chain(layers(2, false)), 100) == one + " " + one);
 }
 
+TEST_CASE("blocks are counted where there are more than two") {
+  CHECK(outlined(chain(layers(3, false)), 10)
+            .find("] blocks 2 \u2026 3[block 2[") != std::string::npos);
+  std::string one;
+  std::vector<std::string> steps;
+  for (const char* op : {"Relu", "Exp", "Neg", "Abs", "Sin", "Cos", "Tan",
+                         "Sinh", "Cosh", "Sqrt", "Erf", "Floor"}) {
+    one += (one.empty() ? "" : " ") + std::string(op);
+    steps.push_back(std::string("n ") + op);
+  }
+  std::vector<std::string> twice = steps;
+  twice.insert(twice.end(), steps.begin(), steps.end());
+  CHECK(outlined(chain(twice), 20) ==
+        "block 1 of 2[" + one + "] block 2[block 2[" + one + "]]");
+}
+
 TEST_CASE("a long list is cut, and no view is larger than it may be") {
   std::vector<std::string> steps;
   std::uint32_t state = 7;
@@ -141,19 +157,54 @@ TEST_CASE("what rules match is opened first") {
   CHECK(view.boxes.size() <= 8);
 }
 
-TEST_CASE("hostile names stay text") {
-  const auto m = model("[\"a<b>&amp;'\\\"\\\\\"] y = Relu(x)");
-  const auto made = outline(m->graph, 10);
+std::string dot_text(const ir::Model& m, const Marks& marks = {}) {
+  const auto made = outline(m.graph, 10);
   REQUIRE(made.ok());
   ir::NoFacts facts;
-  const Marks marks;
-  const Scene scene{m->graph, *made, marks, facts};
-  const std::string text = dot(scene, view_of(scene, Outline::root(), 10),
-                               {.legend = true, .heading = ""});
+  const Scene scene{m.graph, *made, marks, facts};
+  return dot(scene, view_of(scene, Outline::root(), 10),
+             {.legend = true, .heading = ""});
+}
+
+TEST_CASE("hostile names stay text") {
+  const auto m = model("[\"a<b>&amp;'\\\"\\\\\"] y = Relu(x)");
+  const std::string text = dot_text(*m);
   CHECK(text.find("<b>&amp;") == text.npos);
   CHECK(text.find("a&lt;b&gt;&amp;amp;&#39;&quot;") != text.npos);
-  CHECK(text == dot(scene, view_of(scene, Outline::root(), 10),
-                    {.legend = true, .heading = ""}));
+  CHECK(text == dot_text(*m));
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("one digraph, whose arrows say which value they carry") {
+  const auto m = model("v = Relu(x) y = Exp(v)");
+  const ir::ValueId between = m->graph.output(ir::NodeId(0u), 0);
+  m->graph.mutable_value(between).name = m->names.intern("a<b");
+  const std::string text = dot_text(*m);
+  CHECK(text.starts_with("digraph model {\n"));
+  CHECK(text.ends_with("}\n"));
+  CHECK(has(text, "b0 -> b1 [tooltip=\"a&lt;b\"];"));
+  CHECK(has(text, "p0 -> b0 [tooltip=\"x\"];"));
+}
+
+TEST_CASE("a box shows the constants that its node reads") {
+  const auto m = model(
+      "a = Constant <value = int64[2] {0, 1}> () "
+      "b = Constant <value = float {0.5}> () y = Thing(x, a, b)");
+  CHECK(has(dot_text(*m), ">(0 1), 0.5</FONT>"));
+}
+
+TEST_CASE("what several rules match has the colours of all") {
+  const auto m = model("y = Relu(x)");
+  const Marks marks{.rules = {"r", "s", "t"},
+                    .matches = {1, 1, 1},
+                    .of_node = {{0, 1, 2}},
+                    .roots_of_node = {3}};
+  std::string colours(colour(0));
+  for (const std::size_t i : {1, 2}) colours += ":" + std::string(colour(i));
+  CHECK(has(dot_text(*m, marks), "fillcolor=\"" + colours + "\""));
 }
 
 }  // namespace

@@ -217,7 +217,9 @@ TEST_CASE("before IR version 4 constants are inputs, after it they are not") {
                   [&](ValueId v) { return graph.name(v) == "u"; });
     auto* tensor = e.model->arena.make<ir::Tensor>();
     tensor->dtype = ir::DataType::kFloat;
-    tensor->bytes = e.model->arena.array<std::byte>(4);
+    const std::int64_t sizes[] = {2, 3};
+    tensor->dims = sizes;
+    tensor->bytes = e.model->arena.array<std::byte>(24);
     const ValueId made = graph.add_value(e.model->names.intern("made"), kMain,
                                          ir::ValueKind::kInitializer);
     graph.add_initializer(made, tensor);
@@ -228,6 +230,12 @@ TEST_CASE("before IR version 4 constants are inputs, after it they are not") {
     CHECK(inputs == (version == 3 ? std::vector<std::string>{"x", "w", "made"}
                                   : std::vector<std::string>{"x"}));
     CHECK(out.graph().initializer_size() == 2);
+    if (version != 3) continue;
+    const auto& type = out.graph().input(2).type().tensor_type();
+    CHECK(type.elem_type() == onnx::TensorProto::FLOAT);
+    REQUIRE(type.shape().dim_size() == 2);
+    CHECK(type.shape().dim(0).dim_value() == 2);
+    CHECK(type.shape().dim(1).dim_value() == 3);
   }
 }
 

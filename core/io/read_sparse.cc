@@ -82,7 +82,7 @@ bool check_indices(Context& context, const Place& place, const Sparse& sparse,
                             std::to_string(row[axis]));
       }
     }
-    if (i > 0 && row <= before) {
+    if (row <= before) {
       context.warn(place, "indices of a sparse tensor are not rising",
                    "sorted indices, each once", "entry " + std::to_string(i));
     }

@@ -104,6 +104,8 @@ TEST_CASE("typed fields hold what type and shape say") {
   CHECK(verdict(ints(TensorProto::INT8, {2}, {127, -128})) == "");
   CHECK(refused(ints(TensorProto::INT8, {1}, {128}), "out of range"));
   CHECK(refused(ints(TensorProto::UINT8, {1}, {-1}), "out of range"));
+  CHECK(verdict(ints(TensorProto::UINT8, {1}, {255})) == "");
+  CHECK(refused(ints(TensorProto::UINT8, {1}, {256}), "out of range"));
   CHECK(refused(ints(TensorProto::BOOL, {1}, {2}), "out of range"));
   CHECK(refused(ints(TensorProto::FLOAT16, {1}, {65536}), "out of range"));
   CHECK(verdict(ints(TensorProto::FLOAT16, {1}, {65535})) == "");
@@ -239,6 +241,35 @@ TEST_CASE("sparse tensors are consistent") {
               s.mutable_indices()->add_dims(1);
             }),
             "do not fit"));
+}
+
+TEST_CASE("a sparse tensor of zeros needs no indices") {
+  CHECK(sparse_verdict([](onnx::SparseTensorProto& s) {
+          s.clear_indices();
+          s.mutable_values()->set_dims(0, 0);
+          s.mutable_values()->clear_float_data();
+        }) == "");
+}
+
+TEST_CASE("rising indices of a sparse tensor are nothing to warn of") {
+  CHECK(sparse_oddity([](onnx::SparseTensorProto& s) {
+          s.mutable_values()->set_dims(0, 2);
+          s.mutable_values()->add_float_data(1);
+          s.mutable_indices()->set_dims(0, 2);
+          s.mutable_indices()->set_int64_data(0, 0);
+          s.mutable_indices()->add_int64_data(3);
+        }) == "");
+}
+
+TEST_CASE("the shape of a sparse tensor may be packed") {
+  onnx::ModelProto model = rich_model();
+  auto* sparse = model.mutable_graph()->mutable_sparse_initializer(0);
+  sparse->clear_dims();
+  sparse->GetReflection()->MutableUnknownFields(sparse)->AddLengthDelimited(
+      3, "\x02\x02");
+  CHECK(error_of(model) == "");
+  sparse->mutable_indices()->set_int64_data(0, 4);
+  CHECK(error_of(model).find("0 to 3") != std::string::npos);
 }
 
 std::string attribute_verdict(void (*change)(onnx::NodeProto&)) {

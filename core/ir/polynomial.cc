@@ -1,6 +1,5 @@
 #include "core/ir/polynomial.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace ruleengine::ir::dim_internal {
@@ -8,12 +7,6 @@ namespace {
 
 // Left out, so that every coefficient has its negative.
 constexpr auto kLowestInteger = std::numeric_limits<std::int64_t>::min();
-
-void normalize(Polynomial& p) {
-  std::sort(p.terms.begin(), p.terms.end(), [](const Term& a, const Term& b) {
-    return b.monomial < a.monomial;
-  });
-}
 
 std::optional<Monomial> times(const Monomial& a, const Monomial& b) {
   Monomial out;
@@ -105,7 +98,7 @@ Polynomial negate(const Polynomial& a) {
 MaybePolynomial mul(const Polynomial& a, const Polynomial& b) {
   Polynomial out;
   for (const Term& s : a.terms) {
-    Polynomial row;
+    Polynomial row;  // in falling order, like `b`
     for (const Term& t : b.terms) {
       const auto m = times(s.monomial, t.monomial);
       std::int64_t c = 0;
@@ -115,7 +108,6 @@ MaybePolynomial mul(const Polynomial& a, const Polynomial& b) {
       }
       row.terms.push_back({c, *m});
     }
-    normalize(row);
     auto sum = add(out, row);
     if (!sum) return std::nullopt;
     out = std::move(*sum);

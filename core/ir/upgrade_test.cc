@@ -167,6 +167,7 @@ TEST_CASE("what an op once was otherwise") {
   CHECK(newest(9, "y, m, v, a, b = BatchNormalization(x, s, s, s, s)") ==
         "unreadable");
   CHECK(newest(5, "y = Cast <to = \"FLOAT16\"> (x)") == "(x) to = 10");
+  CHECK(newest(5, "y = Cast <to = 10> (x)") == "(x) to = 10");
   CHECK(newest(5, "y = Relu <consumed_inputs = [0]> (x)") == "(x)");
   CHECK(newest(3, "y = Concat(x, x)") == "(x, x) axis = 1");
   CHECK(newest(17, "a, y = Split <axis = 2> (x)") ==

@@ -144,6 +144,22 @@ TEST_CASE("a constant that stands transposed") {
     y = MatMul(a, c)
     z = MatMul(a, v)
   })") == "y {y} w=c.T x=a O=3 I=2\n");
+  // Equal to another constant as it stands.
+  const auto both = [](Draft& d) {
+    const TermId w = d.v("w");
+    d.result(d.op("Gemm", {d.v("x"), w, d.transpose(w, 1)}));
+  };
+  CHECK(matches(both, R"((float[4,2] a) => (float y)
+      <float[2,3] c = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0},
+       float[3,2] t = {1.0, 4.0, 2.0, 5.0, 3.0, 6.0},
+       float[3,2] s = {1.0, 4.0, 2.0, 5.0, 3.0, 7.0},
+       float[3,2] r = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}> {
+    p = Gemm(a, c, t)
+    q = Gemm(a, t, c)
+    u = Gemm(a, c, s)
+    v = Gemm(a, c, r)
+    y = Sum(p, q, u, v)
+  })") == "p {p} w=c x=a\nq {q} w=t x=a\n");
 }
 
 TEST_CASE("outputs: several, unmentioned, absent") {
@@ -221,6 +237,22 @@ TEST_CASE("siblings are different nodes, later ones in graph order") {
         "p,q,r {p q r} x=s a=u b=v c=w\n"
         "q,p,r {p q r} x=s a=v b=u c=w\n"
         "r,p,q {p q r} x=s a=w b=u c=v\n");
+  // As many nodes up as a chain has steps, by any of its alternatives.
+  const auto chain = [](Draft& d) {
+    const TermId x = d.v("x");
+    const TermId hole = d.hole();
+    const TermId step =
+        d.either_of({d.op("Relu", {hole}), d.op("Abs", {hole})});
+    d.result(d.op("Neg", {x}));
+    d.result(d.op("Exp", {d.many(step, x, 1)}));
+  };
+  CHECK(matches(chain, R"((float[2] a) => (float[2] y, float[2] z) {
+    y = Neg(a)
+    p = Relu(a)
+    q = Abs(p)
+    r = Relu(q)
+    z = Exp(r)
+  })") == "y,z {y p q r z} x=a\n");
   // Two nodes up, and through a commutative one.
   const auto far = [](Draft& d) {
     const TermId x = d.v("x");
@@ -234,6 +266,24 @@ TEST_CASE("siblings are different nodes, later ones in graph order") {
   })") == "y,z {y s z} x=a b=b\n");
 }
 
+TEST_CASE("another choice for an earlier sibling, when a later one needs it") {
+  const auto pattern = [](Draft& d) {
+    const TermId x = d.v("x");
+    d.result(d.op("Neg", {x}));
+    d.result(d.op("Sub", {x, d.v("b")}));
+    d.result(d.op("Pow", {x, d.v("c")}));
+    d.result(d.op("Div", {d.v("b"), d.v("c")}));
+  };
+  CHECK(matches(pattern, R"((float a, float p, float q, float r)
+      => (float y, float s, float t, float u, float v) {
+    y = Neg(a)
+    s = Sub(a, p)
+    t = Sub(a, q)
+    u = Pow(a, r)
+    v = Div(q, r)
+  })") == "y,t,u,v {y t u v} x=a b=q c=r\n");
+}
+
 TEST_CASE("older opsets are read as the newest") {
   const auto squeeze = [](Draft& d) {
     d.result(d.op("Squeeze", {d.v("x"), d.numbers({1}, false)}));
@@ -242,6 +292,13 @@ TEST_CASE("older opsets are read as the newest") {
     g (float[2,1] a) => (float[2] y) {
       y = Squeeze <axes = [1]> (a)
     })") == "y {y} x=a\n");
+  // An attribute that is an input now is one input more.
+  const auto without = [](Draft& d) { d.result(d.op("Squeeze", {d.v("x")})); };
+  CHECK(matches(without, R"(<ir_version: 7, opset_import: ["" : 11]>
+    g (float[2,1] a) => (float[2] y, float[2] z) {
+      y = Squeeze <axes = [1]> (a)
+      z = Squeeze(a)
+    })") == "z {z} x=a\n");
   const auto softmax = [](Draft& d) {
     d.result(d.op("Softmax", {d.v("x")},
                   {{.name = "axis", .kind = Kind::kInt, .i = -1}}));

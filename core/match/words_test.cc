@@ -297,6 +297,58 @@ TEST_CASE("facts: letters, numbers, wildcards, broadcasting") {
         "s {s} x=a m=e H=2 S=B D=8\nt {t} x=a m=f H=2 S=B D=8\n");
 }
 
+TEST_CASE("a fact about one axis counts from the front and from the end") {
+  const auto of = [](std::int64_t axis, std::int64_t size) {
+    return matches(
+        [=](Draft& d) {
+          d.result(d.op("Neg", {d.v("x")}));
+          Fact fact{.kind = Fact::Kind::kDim, .subject = d.v("x")};
+          fact.has_dims = true;
+          fact.dims = {{Fact::DimPattern::Kind::kNumber, {}, size}};
+          fact.number = axis;
+          d.global_fact(d.fact(fact));
+        },
+        R"((float[2,3] a, float[3,2] b, float[3] c)
+            => (float[2,3] y, float[3,2] z, float[3] w) {
+          y = Neg(a)
+          z = Neg(b)
+          w = Neg(c)
+        })");
+  };
+  CHECK(of(0, 2) == "y {y} x=a\n");
+  CHECK(of(0, 3) == "z {z} x=b\nw {w} x=c\n");
+  CHECK(of(1, 2) == "z {z} x=b\n");
+  CHECK(of(-1, 3) == "y {y} x=a\nw {w} x=c\n");
+  CHECK(of(-2, 2) == "y {y} x=a\n");
+  CHECK(of(2, 3) == "");
+  CHECK(of(-3, 3) == "");
+}
+
+TEST_CASE("a letter is again the attribute once its dimension is given up") {
+  const auto pattern = [](Draft& d) {
+    const TermId x = d.v("x");
+    const TermId relu = d.op("Relu", {x}), other = d.op("Relu", {d.v("z")});
+    const TermId either =
+        d.either({{relu, {d.shape(x, "N _")}, {}}, {other, {}, {}}}, 1);
+    const TermId sub = d.op("Sub", {either, d.op("Neg", {x})});
+    d.result(d.op("Flatten", {sub},
+                  {{.name = "axis",
+                    .kind = Kind::kVariable,
+                    .variable = d.variable("N", 1)}}));
+  };
+  CHECK(matches(pattern, R"((float[2,3] a, float[2,3] b)
+      => (float[6,1] y, float[6,1] z) {
+    p = Relu(a)
+    q = Neg(a)
+    r = Sub(p, q)
+    y = Flatten <axis = 2> (r)
+    s = Relu(a)
+    t = Neg(b)
+    u = Sub(s, t)
+    z = Flatten <axis = 2> (u)
+  })") == "y {p q r y} x=a z=- N=2\nz {s t u z} x=b z=a N=2i\n");
+}
+
 TEST_CASE("alternatives in order; what they state holds in them alone") {
   const auto scaled = [](Draft& d) {
     const TermId x = d.v("x");

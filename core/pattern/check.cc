@@ -219,12 +219,13 @@ Problem check_chain(const Pattern& pattern, const Term& chain,
 
 Problem check_chains(const Pattern& pattern, const Analysis& analysis) {
   std::vector<std::vector<Passing>> known(kMaxChainNesting);
+  for (const Term& term : pattern.terms()) {
+    if (term.kind != TermKind::kMany) continue;
+    Problem problem = check_chain(pattern, term, known);
+    if (problem.found) return problem;
+  }
   for (std::size_t i = 0; i < pattern.terms().size(); ++i) {
     const Term& term = pattern.terms()[i];
-    if (term.kind == TermKind::kMany) {
-      Problem problem = check_chain(pattern, term, known);
-      if (problem.found) return problem;
-    }
     const Reach& reach = analysis.terms[i];
     if (reach.depth == kUnreached) continue;
     bool outside =

@@ -150,6 +150,16 @@ TEST_CASE("what cannot match is refused, with its line") {
                                .kind = Kind::kVariable,
                                .variable = d.name("x")}));
        }},
+      {"'x' cannot name a node\n  where:    line 1\n"
+       "  found:    it stands for a value",
+       [](Draft& d) { d.result(d.op("Relu", {d.v("x")}, "x")); }},
+      {"a permutation of Sub does not fit its inputs\n  where:    line 1\n"
+       "  expected: a different place for each written input",
+       [](Draft& d) {
+         NodePattern p = d.plain("Sub", {d.v("x"), d.v("y")});
+         p.permutations = {{1, 1}};
+         d.made(p);
+       }},
       {"`rest` is not the last input",
        [](Draft& d) {
          d.result(d.op("Concat", {d.rest(VariableId(), 1), d.v("x")}));
@@ -206,6 +216,13 @@ TEST_CASE("the same pattern written twice is one node") {
   CHECK(d.rank(a, 2) == d.rank(a, 2));
   // Tags and lines are no part of a node.
   CHECK(d.op("Relu", {d.v("x")}, "t") == a);
+  // Two short permutations are not one long one.
+  NodePattern sub = d.plain("Sub", {d.v("x"), d.v("y")});
+  sub.permutations = {{0}, {1}};
+  const NodePatternId two = d.made(sub);
+  CHECK(d.made(sub) == two);
+  sub.permutations = {{0, 1}};
+  CHECK(d.made(sub) != two);
   // Chains of the same step are one term, wherever their holes were made.
   const auto chain = [&] {
     const TermId step = d.op("Neg", {d.hole()});
@@ -222,6 +239,46 @@ TEST_CASE("numbers take the kind that the attribute wants") {
   REQUIRE(made.ok());
   CHECK(made->nodes()[0].attributes[0].kind == Kind::kFloat);
   CHECK(made->nodes()[0].attributes[0].f == 1.0);
+  Draft e;
+  e.result(
+      e.attribute("Transpose", {e.v("x")},
+                  {.name = "perm", .kind = Kind::kFloats, .floats = {1, 0}}));
+  const auto perm = e.finish();
+  REQUIRE(perm.ok());
+  CHECK(perm->nodes()[0].attributes[0].kind == Kind::kInts);
+  CHECK(perm->nodes()[0].attributes[0].ints == std::vector<std::int64_t>{1, 0});
+}
+
+TEST_CASE("a list of strings where the attribute wants one, and nowhere else") {
+  const auto with = [](std::string type, std::string name) {
+    return refusal([=](Draft& d) {
+      d.result(d.attribute(
+          type, {d.v("x")},
+          {.name = name, .kind = Kind::kStrings, .strings = {"a"}}));
+    });
+  };
+  CHECK(with("StringNormalizer", "stopwords") == "accepted");
+  CHECK(with("Transpose", "perm")
+            .ends_with("expected: a list of integers\n"
+                       "  found:    a list of strings"));
+}
+
+TEST_CASE("chains nest to a depth") {
+  const auto nested = [](int depth) {
+    return refusal([depth](Draft& d) {
+      std::vector<TermId> holes;
+      for (int i = 0; i < depth; ++i) holes.push_back(d.hole());
+      TermId base = d.v("x");
+      for (; !holes.empty(); holes.pop_back()) {
+        const TermId step = d.op("Add", {holes.back(), base});
+        base = d.many(step, d.v("x"), ++d.line);
+      }
+      d.result(d.op("Neg", {base}));
+    });
+  };
+  CHECK(nested(8) == "accepted");
+  CHECK(nested(9).find("chains nested too deeply\n  where:    line 2") !=
+        std::string::npos);
 }
 
 TEST_CASE("a name bound in exclusive branches is one name") {

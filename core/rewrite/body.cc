@@ -150,7 +150,6 @@ void Body::finish(const std::vector<ir::ValueId>& outputs,
     function_->outputs.push_back(graph_.name(v));
   }
   declare_attributes(call);
-  graph_.mutable_block(ir::Graph::main_block()).changed = true;
   model_.functions.push_back(std::move(function_));
   model_.changed = true;
 }

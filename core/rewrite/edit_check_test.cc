@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include "core/rewrite/schema.h"
 #include "core/rewrite/test_session.h"
 
 namespace ruleengine::rewrite {
@@ -154,6 +155,9 @@ TEST_CASE("the rule is told what it built wrong") {
   CHECK(built.error().what == "Add lacks its input 2 'B'");
   built = e.build({.type = "Add", .inputs = {ValueId(), x}});
   CHECK(built.error().what == "Add lacks its input 1 'A'");
+  built = e.build({.type = "Sum", .inputs = {ValueId(), x}});
+  REQUIRE(!built.ok());
+  CHECK(built.error().what == "Sum lacks its input 1 'data_0'");
   built = e.build({.type = "Softmax",
                    .inputs = {x},
                    .attributes = {World::integer("axes", 1)}});
@@ -165,6 +169,19 @@ TEST_CASE("the rule is told what it built wrong") {
       {.type = "Softmax", .inputs = {x}, .attributes = {w.ints("axis", {1})}});
   CHECK(built.error().expected == "an int");
   CHECK(e.build({.domain = "my.own", .type = "Any", .inputs = {x}}).ok());
+}
+
+TEST_CASE("of any number of inputs those beyond the least may lack") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId count = w.input("count", {}, ir::DataType::kInt64);
+  const ValueId go_on = w.input("go_on", {}, ir::DataType::kBool);
+  const ir::Attribute body{.name = "body", .kind = ir::AttributeKind::kGraph};
+  const auto loop = checked(w.model, {.type = "Loop",
+                                      .inputs = {count, go_on, ValueId(), x},
+                                      .attributes = {body}});
+  REQUIRE(loop.ok());
+  CHECK(loop->inputs.size() == 4);
 }
 
 TEST_CASE("names hold no control characters, calls what functions take") {
@@ -190,6 +207,10 @@ TEST_CASE("names hold no control characters, calls what functions take") {
         "a domain holds a control character");
   CHECK(what({.domain = "my", .type = odd, .inputs = {x}}) ==
         "the type of a new node holds a control character");
+  CHECK(what({.domain = "my", .type = "Any\x7f", .inputs = {x}}) ==
+        "the type of a new node holds a control character");
+  const std::string_view umlaut = "\xc4\x80ny";  // no control, but U+0100
+  CHECK(e.build({.domain = "my", .type = umlaut, .inputs = {x}}).ok());
   CHECK(what({.domain = "my",
               .type = "Any",
               .inputs = {x},
@@ -218,6 +239,22 @@ TEST_CASE("what no runtime would take is rejected") {
         "a new Add cannot be: the shapes do not broadcast");
   CHECK(rejection->value == "'x' float[2,3], 'other' float[4,5]");
   CHECK(testing::dump(w.graph()) == before);
+}
+
+TEST_CASE("what a rejection says of an input that is absent") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId most = w.input("most", {1}, ir::DataType::kInt64);
+  const ValueId a = w.node("Relu", {x}, "a");
+  w.output(w.node("Neg", {a}, "y"));
+  Session s(w);
+  const auto rejection = s.put("a", [&](Edit& e) {
+    return make(e, "Clip", {x, ValueId(), most});
+  });
+  REQUIRE(rejection);
+  CHECK(rejection->reason ==
+        "a new Clip cannot be: input 3 is int64 beside one that is float");
+  CHECK(rejection->value == "'x' float[2,3], an absent value, 'most' int64[1]");
 }
 
 }  // namespace

@@ -70,9 +70,13 @@ TEST_CASE("an existing value takes an output's name when it is free") {
   const ValueId x = w.input("x");
   const ValueId a = w.node("Relu", {x}, "a");
   w.output(w.node("Identity", {a}, "y"));
+  const std::byte proto[1] = {};
+  w.graph().mutable_node(w.maker("a")).proto = proto;
   Session s(w);
   CHECK(!s.put("y", [&](Edit&) { return a; }));
   CHECK(w.text() == "y = Relu(x)");
+  // What the file says of the Relu has the old name in it.
+  CHECK(w.graph().node(w.maker("y")).proto.empty());
 }
 
 TEST_CASE("an input in the place of an output goes through an Identity") {
@@ -264,6 +268,23 @@ TEST_CASE("defaults are left out, ints stand for floats") {
   CHECK(w.graph().attribute(elu, "alpha")->f == 2.0f);
   const NodeId soft = w.graph().producer(w.graph().input(elu, 0));
   CHECK(w.graph().node(soft).attributes.empty());
+}
+
+TEST_CASE("a default that is a word is left out, too") {
+  World w;
+  const ValueId x = w.input("x", {1, 8, 2, 2});
+  w.output(w.node("Relu", {x}, "y"));
+  Session s(w);
+  Edit e = s.edit(w.maker("y"));
+  const auto attributes = [&](std::string_view mode) {
+    const ValueId v =
+        make(e, "DepthToSpace", {x},
+             {World::integer("blocksize", 2),
+              {.name = "mode", .kind = ir::AttributeKind::kString, .s = mode}});
+    return w.graph().node(w.graph().producer(v)).attributes.size();
+  };
+  CHECK(attributes("DCR") == 1);
+  CHECK(attributes("CRD") == 2);
 }
 
 TEST_CASE("readers of this edit keep what they were built upon") {

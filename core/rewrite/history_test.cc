@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,15 @@ Parts fuses_twins(const std::string& outer, const std::string& to) {
   return parts;
 }
 
+// type(x) => what `other` finds in the graph, which the match does not hold.
+Parts takes(const std::string& type,
+            const std::function<ValueId(Edit&)>& other) {
+  Parts parts =
+      unary("takes", type, [=](Edit& e, ValueId) { return other(e); });
+  parts.phase = Phase::kAttention;
+  return parts;
+}
+
 TEST_CASE("settling looks at the clock") {
   std::vector<Deed> deeds(3);
   for (Deed& deed : deeds) deed.canonical = true;
@@ -90,6 +100,43 @@ TEST_CASE("settling looks at the clock") {
   const auto settled = history.settle(false, Deadline(0.0));
   REQUIRE(!settled.ok());
   CHECK(settled.error().kind == ErrorKind::kLimit);
+}
+
+// Deeds, with the nodes by which each grows the graph, and the earlier ones
+// that it needs.
+struct Deeds {
+  Deeds& add(int growth, bool canonical, std::vector<std::uint32_t> needed) {
+    Deed& deed = deeds.emplace_back();
+    deed.growth = growth;
+    deed.canonical = canonical;
+    deed.needs = {static_cast<std::uint32_t>(needs.size()),
+                  static_cast<std::uint32_t>(needed.size())};
+    for (std::uint32_t k : needed) needs.push_back({k, Need::Why::kSeen});
+    return *this;
+  }
+  // "01": the second alone stays.
+  std::string kept(bool may_grow) {
+    REQUIRE(choose(deeds, needs, may_grow, Deadline()).ok());
+    std::string out;
+    for (const Deed& deed : deeds) out += deed.kept ? '1' : '0';
+    return out;
+  }
+  std::vector<Deed> deeds;
+  std::vector<Need> needs;
+};
+
+TEST_CASE("what makes up for growth is a form that shrinks the graph") {
+  Deeds all;
+  all.add(1, true, {}).add(-1, true, {0}).add(-1, true, {0});
+  SUBCASE("on its own") {
+    all.add(-1, true, {1, 2}).add(1, false, {});
+    CHECK(all.kept(true) == "00001");
+    CHECK(all.kept(false) == "11111");
+  }
+  SUBCASE("not only by what it needs") {
+    all.add(0, true, {1, 2}).add(1, false, {});
+    CHECK(all.kept(false) == "00001");
+  }
 }
 
 // What is left of a graph once tombstones and numbering count for nothing.
@@ -330,6 +377,76 @@ TEST_CASE("a node that stood already is built by the first that stays") {
   CHECK(w.text() ==
         "a = Abs(x); z = Neg(a); Sin_output = Sin(x); "
         "y = Sqrt(Sin_output)");
+}
+
+TEST_CASE("a form that an edit came upon stays") {
+  World w;
+  const ValueId x = w.input("x");
+  w.output(w.node("Neg", {w.node("Abs", {x}, "a")}, "z"));
+  w.output(w.node("Erf", {w.node("Relu", {x}, "r")}, "y"));
+  Runner r({spells("Abs", "Tanh"),
+            takes("Relu", [&](Edit&) { return w.find("a"); })});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(rewrites(*report, "Abs") == 1);
+  CHECK(w.text() == "a = Tanh(x); z = Neg(a); y = Erf(a)");
+}
+
+TEST_CASE("a form of a form that was needed is not needed for that") {
+  World w;
+  const ValueId x = w.input("x");
+  w.output(w.node("Neg", {w.node("Abs", {x}, "a")}, "z"));
+  w.output(w.node("Erf", {w.node("Relu", {x}, "r")}, "y"));
+  const Parts over_sine = unary("Abs", "Abs", [](Edit& e, ValueId v) {
+    return make(e, "Tanh", {make(e, "Sin", {v})});
+  });
+  Runner r({over_sine, spells("Tanh", "Sigmoid"), takes("Relu", [&](Edit& e) {
+              return make(e, "Sqrt", {e.graph().input(w.maker("a"), 0)});
+            })});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(rewrites(*report, "Abs") == 1);
+  CHECK(rewrites(*report, "Tanh") == 0);
+  CHECK(w.text() ==
+        "Sin_output = Sin(x); a = Tanh(Sin_output); z = Neg(a); "
+        "r = Sqrt(Sin_output); y = Erf(r)");
+}
+
+TEST_CASE("a form that shrinks the graph by what a needed one made stays") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId t = w.node("Tanh", {x}, "t");
+  w.output(w.node("Exp", {w.node("Relu", {t}, "r")}, "y"));
+  w.output(w.node("Neg", {w.node("Abs", {t}, "a")}, "z"));
+  // It takes a reader from the Tanh that the next one consumes, and makes what
+  // that one takes.
+  Parts beside = unary("beside", "Abs", [](Edit& e, ValueId v) {
+    return make(e, "Erf", {e.graph().input(e.graph().producer(v), 0)});
+  });
+  Parts shrinks = unary(
+      "shrinks", "Relu", [&](Edit&, ValueId) { return w.find("a"); }, "Tanh");
+  Parts needs = fuses("Neg", "", "Sqrt");
+  needs.pattern = [] {
+    pattern::Builder b;
+    pattern::NodePattern erf, root;
+    erf.type = "Erf";
+    erf.inputs = {b.value(b.variable("x", 1), 1)};
+    root.type = "Neg";
+    root.inputs = {b.context(b.output(*b.node(erf), 0), 1)};
+    b.result(b.output(*b.node(root), 0));
+    return *b.finish();
+  };
+  needs.rewrite = [](std::span<const Match* const> ms, Edit& e) {
+    const ValueId erf = e.graph().input(ms[0]->root, 0);
+    e.replace(ms[0]->results[0], make(e, "Sqrt", {erf}));
+    return std::optional<Rejection>();
+  };
+  Runner r({beside, shrinks, needs});
+  const auto report = r.run(w);
+  REQUIRE(report.ok());
+  CHECK(rewrites(*report, "beside") == 1);
+  CHECK(rewrites(*report, "shrinks") == 1);
+  CHECK(w.text() == "a = Erf(x); y = Exp(a); z = Sqrt(a)");
 }
 
 TEST_CASE("a graph is not to grow for being left as it was") {

@@ -1,6 +1,9 @@
 // Twins: what is found to compute the same, and what is not.
 #include <doctest/doctest.h>
 
+#include <span>
+#include <vector>
+
 #include "core/rewrite/test_session.h"
 
 namespace ruleengine::rewrite {
@@ -79,6 +82,37 @@ TEST_CASE("chance, unknown ops and markers are their own") {
     w.output(w.node(op, {x}, w.model.arena.copy(std::string_view(name + "2"))));
   }
   CHECK(twins(w).empty());
+}
+
+TEST_CASE("a Dropout that is not told to train draws nothing") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId half = w.constant("half", {0.5f}, {});
+  const auto flag = [&](std::string_view name, ir::Tensor tensor) {
+    tensor.dtype = ir::DataType::kBool;
+    const ValueId v = w.value(name, ir::ValueKind::kUndefined);
+    w.graph().add_initializer(v, w.model.arena.make<ir::Tensor>(tensor));
+    return v;
+  };
+  static constexpr std::byte kBytes[] = {std::byte{0}, std::byte{1}};
+  static constexpr std::int64_t kNone[] = {0};
+  const std::span bytes(kBytes);
+  const ValueId no = flag("no", {.bytes = bytes.first(1)}),
+                yes = flag("yes", {.bytes = bytes.last(1)}),
+                nothing = flag("nothing", {.dims = kNone});
+  std::vector<ValueId> all;
+  const auto two = [&](std::vector<ValueId> inputs, std::string_view a,
+                       std::string_view b) {
+    for (const std::string_view name : {a, b}) {
+      all.push_back(w.node("Dropout", inputs, name));
+    }
+  };
+  two({x, half, yes}, "a", "b");
+  two({x, half}, "c", "d");
+  two({x, half, no}, "e", "f");
+  two({x, half, nothing}, "g", "h");  // no runtime takes that
+  w.output(w.node("Sum", all, "y"));
+  CHECK(twins(w) == "d=c f=e");
 }
 
 TEST_CASE("two outputs of the model need a node each") {

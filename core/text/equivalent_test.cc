@@ -128,6 +128,21 @@ TEST_CASE("functions that are called are compared") {
                 "{ b = Neg(a) }") == "");
 }
 
+TEST_CASE("a model with a cycle is equivalent to none") {
+  const auto model = [] {
+    return std::move(
+        *parse_model("(float x) => (y) { a = Neg(x) y = Relu(a) }"));
+  };
+  const auto sound = model(), cyclic = model();
+  ir::Graph& g = cyclic->graph;
+  g.set_operand(ir::OperandId(g.node(ir::NodeId(0u)).first_operand),
+                g.output(ir::NodeId(1u)));
+  CHECK(difference(*sound, *cyclic).value_or("") ==
+        "found: the graph has a cycle");
+  CHECK(difference(*cyclic, *sound).value_or("") ==
+        "expected: the graph has a cycle");
+}
+
 TEST_CASE("as a question") {
   const auto x = parse_model("(float x) => (y) { y = Neg(x) }");
   const auto z = parse_model("(float x) => (y) { y = Abs(x) }");

@@ -134,7 +134,8 @@ TEST_CASE("attributes of every kind") {
       i = 1, f = 1.5, g: float = 1, n = -inf, s = "a\"b", r: int = @axis,
       is = [1,2], fs = [1, 2.5, 3], ss = ["a"], e: ints = [],
       t = float[2] {1, 2}, named = int8 u = {-1}, ts = [int8 {1}, float {2}],
-      ty = seq(float[3]), tys = [float, int8[]]> (x) })");
+      ty = seq(float[3]), tys = [float, int8[]],
+      large: floats = [100000000000000000000, 2]> (x) })");
   CHECK(attribute(*m, "i").kind == AttributeKind::kInt);
   CHECK(attribute(*m, "f").f == 1.5f);
   CHECK(attribute(*m, "g").kind == AttributeKind::kFloat);
@@ -147,6 +148,7 @@ TEST_CASE("attributes of every kind") {
   REQUIRE(attribute(*m, "fs").floats.size() == 3);
   CHECK(attribute(*m, "fs").floats[0] == 1);
   CHECK(attribute(*m, "fs").floats[2] == 3);
+  CHECK(attribute(*m, "large").floats[0] == 1e20f);
   CHECK(attribute(*m, "ss").strings[0] == "a");
   CHECK(attribute(*m, "e").kind == AttributeKind::kInts);
   CHECK(attribute(*m, "t").tensors[0]->dims[0] == 2);
@@ -210,6 +212,18 @@ TEST_CASE("subgraphs see what is around them, and may hide it") {
   CHECK(g.output(neg) != g.output(NodeId(0u)));
   CHECK(g.node(add).rank > g.node(NodeId(0u)).rank);
   CHECK(g.node(add).rank < g.node(NodeId(1u)).rank);
+}
+
+TEST_CASE("the name of a subgraph may be quoted") {
+  const auto m = parse(R"((bool c, float x) => (y) {
+      y = If(c) <then_branch = "a graph" () => (r) { r = Relu(x) },
+                 else_branch = "" () => (r) { r = Neg(x) }> })");
+  const Graph& g = m->graph;
+  const auto branch = [&](std::string_view name) {
+    return g.block(attribute(*m, name).blocks.front()).name;
+  };
+  CHECK(branch("then_branch") == "a graph");
+  CHECK(attribute(*m, "else_branch").kind == AttributeKind::kGraph);
 }
 
 TEST_CASE("functions") {
@@ -310,6 +324,9 @@ TEST_CASE("errors say where, and what was meant") {
             .starts_with("the elements of a list are of two types"));
   CHECK(problem("(float x) => (y) { y = Op <e: ints = 1> (x) }")
             .starts_with("the value of an attribute is not of its type"));
+  CHECK(problem("(float x) => (y) { y = Op <e: ints = [1, 2.5]> (x) }") ==
+        "the value of an attribute is not of its type | g.onnxtxt:1:42 | int "
+        "| float | ");
   CHECK(problem("(float x) => (y) { y = Op(x }")
             .ends_with("')' after the inputs of a node | '}' | "));
   CHECK(problem("(float x) => (y) { y = Relu(x)")

@@ -390,6 +390,12 @@ class Refused(Code):
                 ('tensor("float"', 'tensor("flaot"', ["`tensor`"]),
                 ("op.Clip{h, none, c}", "op.Clip{h, none, c, min = stored}",
                  ["has no 'min' for this Clip"]),
+                ("op.MatMul{add, w}", 'op.Softmax{add, axis = "a"}',
+                 ["attribute 'axis' cannot be that",
+                  "expected: what the op says"]),
+                ("op.MatMul{add, w}", "op.own.F{add, w, k = true}",
+                 ["attribute 'k' cannot be that",
+                  "expected: a number, a text, a list, a tensor"]),
                 ("output(clamp)", "os.exit(1)", ["code.lua"]),
                 ("output(clamp)", "output(", ["code.lua"])):
             with self.subTest(new=new):

@@ -167,6 +167,15 @@ class Matches(DrawTest):
         coloured = re.findall(r"<B>(\w+)</B>.*fillcolor=\"#ffd166\"", dot)
         self.assertEqual(coloured, ["Neg", "Neg"])
 
+    def test_a_page_tells_what_is_turned_down(self):
+        self.write("picky.lua", make.rule(
+            "op.Relu(x)", more='where = function(m) need(m.x:dim(0) == 3, '
+            '"the size is not 3") end,'))
+        data = Tags(self.drawn("m.html", "--rule", "picky.lua")).data
+        self.assertEqual(data["rejected"], [
+            "picky at Relu node of output 'a': the size is not 3"])
+        self.assertEqual(data["silent"], 1)
+
     def test_what_goes_with_a_match_is_coloured_too(self):
         self.write("m.onnx", make.onnx_bytes(
             """g (float[2] x) => (float[2] y, float[2] z) {

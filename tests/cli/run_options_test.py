@@ -299,6 +299,10 @@ class Options(runs.RunTest):
         self.assertNotIn("\nnever ", plain)
         self.assertIn("\nnever ", "\n" + self.run_ok(*words, "-v").err)
 
+    def test_where_nothing_matched_there_is_no_table(self):
+        err = self.run_ok("run", "never.lua", "m.onnx").err
+        self.assertTrue(err.startswith("1 rule matched nowhere\n"), err)
+
     def test_rules_that_took_no_part_are_not_said_to_match_nowhere(self):
         rule = make.rule(more="options = {enable = true, deep = false},\n"
                          "when = function(_, o) return o.enable end,")

@@ -244,20 +244,24 @@ return rule {{
 
 
 class Portable(program.ProgramTest):
-    def check(self, case, opset):
+    def computed(self, case, opset, text):
+        """The model that the rule makes of the case, and what that gives."""
         source, feeds = model(case, opset)
         self.write("m.onnx", source.SerializeToString())
-        self.write("call.lua", rule(case))
+        self.write("call.lua", text)
         self.run_ok("run", "call.lua", "m.onnx", "-o", "out.onnx",
                     "--target", "portable")
         out = self.folder / "out.onnx"
         result = onnx.load(out)
         onnx.checker.check_model(result)
+        return result, numbers.session(out).run(None, feeds)
+
+    def check(self, case, opset):
+        result, computed = self.computed(case, opset, rule(case))
         self.assertEqual(len(result.functions), 1)
         self.assertEqual(result.graph.node[0].op_type,
                          case.op.split("::")[1])
-        for got, expected in zip(numbers.session(out).run(None, feeds),
-                                 case.expected):
+        for got, expected in zip(computed, case.expected):
             np.testing.assert_allclose(
                 got.astype(np.float64), expected, rtol=case.tolerance,
                 atol=case.tolerance)
@@ -267,6 +271,45 @@ class Portable(program.ProgramTest):
             for opset in case.opsets:
                 with self.subTest(case.title, opset=opset):
                     self.check(fill(case), opset)
+
+    def test_windows_that_are_not_shifted(self):
+        """What made `spatial` says so: the attention has no seams then."""
+        rng = np.random.default_rng(7)
+        table, index = rng.standard_normal((9, 2)), rng.integers(0, 9, (4, 4))
+        x = rng.standard_normal((2, 4, 6, 5))
+        _, spatial = dialect.partition(x, (2, 2), (0, 0))
+        qkv = [rng.standard_normal((12, 2, 4, 3)) for _ in range(3)]
+        case = Case(
+            "not shifted", "", [a.astype(np.float32) for a in (*qkv, table)] +
+            [index, x.astype(np.float32)], {},
+            [dialect.window_attention(
+                qkv, dialect.position_bias(table, index, (2, 2)), spatial,
+                (2, 2))])
+        rewrite = """
+return rule {
+  doc = "test::Call => both ops",
+  match = function(op, q, k, v, table, index, x)
+    return op.test.Call{q, k, v, table, index, x}
+  end,
+  rewrite = function(op, m)
+    local _, spatial = op.ruleengine.SwinWindowPartition{
+      m.x, window_size = {2, 2}, outputs = 2}
+    return op.ruleengine.SwinAttention{
+      m.q, m.k, m.v, m.table, m.index, spatial,
+      window_size = {2, 2}, num_heads = 2, head_dim = 3}
+  end,
+}
+"""
+        for opset in (11, 17, 23):
+            with self.subTest(opset=opset):
+                result, got = self.computed(case, opset, rewrite)
+                self.assertEqual({f.name for f in result.functions},
+                                 {"SwinWindowPartition", "SwinAttention"})
+                np.testing.assert_allclose(got[0], case.expected[0], rtol=1e-5,
+                                           atol=1e-5)
+                attention, = [f for f in result.functions
+                              if f.name == "SwinAttention"]
+                self.assertNotIn("Range", {n.op_type for n in attention.node})
 
     def test_what_only_a_mask_needs_costs_nothing_without_one(self):
         for case in cases():
