@@ -136,7 +136,7 @@ int Loader::lib(lua_State* state) {
                                .lexically_normal()
                                .string();
   request.running.push_back({file, found.real, true});
-  run_source(state, file, found.text);
+  static_cast<void>(run_source(state, file, found.text));
   request.running.pop_back();
   if (lua_isnil(state, -1)) {
     return Sandbox::fail(state, {.kind = ErrorKind::kRule,

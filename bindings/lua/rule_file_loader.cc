@@ -248,13 +248,13 @@ Status Loader::run_file(const std::string& file, const fs::path& real,
   return status;
 }
 
-void Loader::run_source(lua_State* state, const std::string& file,
-                        const std::string& text) {
+SourceScan Loader::run_source(lua_State* state, const std::string& file,
+                              const std::string& text) {
   lua_rawgeti(state, LUA_REGISTRYINDEX, words_table_);
   Status status = sandbox_.compile(text, file, -1);
   if (!status) Sandbox::fail(state, status.error());
   lua_remove(state, -2);
-  const SourceScan scan(text);
+  SourceScan scan(text);
   if (scan.foreign_literal_line() != 0) {
     Sandbox::fail(state, {.kind = ErrorKind::kRule,
                           .what = "a number with a suffix",
@@ -264,12 +264,13 @@ void Loader::run_source(lua_State* state, const std::string& file,
   }
   Nested nested(state);
   lua_call(state, 0, 1);
+  return scan;
 }
 
 void Loader::run_body(lua_State* state, Request& request) {
   lua_newtable(state);
   request.libs = luaL_ref(state, LUA_REGISTRYINDEX);
-  run_source(state, request.file, request.text);
+  const SourceScan scan = run_source(state, request.file, request.text);
   if (request.word == nullptr) {
     Sandbox::fail(state, {.kind = ErrorKind::kRule,
                           .what = "the file holds no rule",
@@ -285,7 +286,6 @@ void Loader::run_body(lua_State* state, Request& request) {
          .where = fmt::format("{}:{}", request.file, request.line),
          .expected = fmt::format("return {} {{ ... }}", request.word)});
   }
-  const SourceScan scan(request.text);
   // The call ends where its table does; a reader looks where it begins.
   const int written = scan.word_line(request.word);
   std::size_t taken = 0;

@@ -110,9 +110,9 @@ class Loader {
 
   // Inside the sandbox's call; may raise.
   void run_body(lua_State* state, Request& request);
-  // Compiles and runs a file; leaves what it returned.
-  void run_source(lua_State* state, const std::string& file,
-                  const std::string& text);
+  // Compiles and runs a file; leaves what it returned. `text` outlives the scan.
+  SourceScan run_source(lua_State* state, const std::string& file,
+                        const std::string& text);
   int lib(lua_State* state);
   int declare(lua_State* state, const char* word);
 

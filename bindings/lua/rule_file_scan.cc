@@ -26,6 +26,7 @@ class SourceReader {
 
   void read() {
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+    scan_.tokens_.reserve(text_.size() / 4);
     if (peek() == '#') skip_line();
     while (at_ < text_.size()) token();
     add(Kind::kEnd, {});
@@ -119,9 +120,11 @@ class SourceReader {
   }
 
   void symbol() {
+    const char next = peek(1);  // nearly always of another token
+    const bool may_be_long = next == '.' || next == '=' || next == ':';
     for (const std::string_view longest :
          {"...", "..", "==", "~=", "<=", ">=", "::"}) {
-      if (text_.substr(at_).starts_with(longest)) {
+      if (may_be_long && text_.substr(at_).starts_with(longest)) {
         add(Kind::kSymbol, text_.substr(at_, longest.size()));
         at_ += longest.size();
         return;
@@ -141,12 +144,6 @@ SourceScan::SourceScan(std::string_view text) {
   find_functions();
 }
 
-bool SourceScan::is(std::size_t i, std::string_view symbol) const {
-  const Token& token = at(i);
-  return (token.kind == Kind::kSymbol || token.kind == Kind::kKeyword) &&
-         token.text == symbol;
-}
-
 void SourceScan::find_functions() {
   struct Block {
     bool function;
@@ -154,6 +151,7 @@ void SourceScan::find_functions() {
   };
   std::vector<Block> blocks;
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    if (tokens_[i].kind != Kind::kKeyword) continue;
     if (is(i, "if") || is(i, "do") || is(i, "repeat")) {
       blocks.push_back({false, 0});
     } else if (is(i, "end") || is(i, "until")) {

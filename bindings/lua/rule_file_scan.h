@@ -88,7 +88,13 @@ class SourceScan {
   const Token& at(std::size_t i) const {
     return tokens_[i < tokens_.size() ? i : tokens_.size() - 1];
   }
-  bool is(std::size_t i, std::string_view symbol) const;
+  // Files are scanned at each start, so that most tokens are told apart by their
+  // first letter.
+  bool is(std::size_t i, std::string_view symbol) const {
+    const Token& token = at(i);
+    return (token.kind == Kind::kSymbol || token.kind == Kind::kKeyword) &&
+           token.text.front() == symbol.front() && token.text == symbol;
+  }
   std::size_t table_of(std::string_view word) const;
   std::size_t key_value(std::string_view word, std::string_view key) const;
   const Function* find(std::string_view key, int line) const;

@@ -13,7 +13,7 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::array<std::string_view, 22> kKeywords = {
+constexpr std::array<std::string_view, 22> kKeywords = {  // in order
     "and",      "break",  "do",   "else", "elseif", "end",  "false", "for",
     "function", "goto",   "if",   "in",   "local",  "nil",  "not",   "or",
     "repeat",   "return", "then", "true", "until",  "while"};
@@ -173,7 +173,7 @@ Diagnostic wrong(std::string what) {
 }
 
 bool is_lua_keyword(std::string_view text) {
-  return std::find(kKeywords.begin(), kKeywords.end(), text) != kKeywords.end();
+  return std::ranges::binary_search(kKeywords, text);
 }
 
 bool is_lua_name(std::string_view text) {

@@ -19,7 +19,8 @@ Solver::Solver(ir::Graph& graph, InferenceOptions options,
       options_(options),
       call_(call),
       small_(options.fold_limit),
-      types_(graph.model().arena) {
+      types_(graph.model().arena),
+      file_values_(graph.value_count()) {
   if (call != nullptr) small_.set_opset(opset(""));
 }
 
@@ -32,12 +33,12 @@ std::int64_t Solver::opset(std::string_view domain) const {
 
 const Memo& Solver::answer(ValueId value, Ask ask) {
   grow();
-  if (!marked_.empty()) refresh();
+  if (!marked_.empty()) refresh(last_that_matters(value));
   run({value, ask});
   if (!fillers_.empty() && stack_.empty() && has_stale_sizes()) {
     // What they filled is unknown now, and so is what rests on it.
     for (ValueId v : std::exchange(fillers_, {})) mark(graph_.producer(v));
-    refresh();
+    refresh(last_that_matters(value));
     run({value, ask});
   }
   return memos_[value.index()];
@@ -239,6 +240,58 @@ void Solver::prepare_elements(const Query& q) {
 void Solver::invalidate(NodeId node) {
   grow();
   mark(node);
+  if (edited_.empty() || edited_.back() != node) edited_.push_back(node);
+}
+
+// An answer rests on nodes of no higher rank, but for an edit that is under way;
+// within a body on what the owner reads, too. Working out more would be done in
+// vain when the next edit comes, and rules edit from the first node on.
+std::uint64_t Solver::last_that_matters(ValueId value) {
+  std::erase_if(edited_, [&](NodeId n) {
+    return n.index() >= graph_.node_count() || graph_.node(n).removed ||
+           is_in_order(n);
+  });
+  if (!edited_.empty()) return kLast;
+  NodeId last = graph_.producer(value);
+  ir::BlockId block = graph_.value(value).block;
+  while (const NodeId owner = graph_.block(block).owner) {
+    last = owner;
+    block = graph_.node(owner).block;
+  }
+  return last ? graph_.node(last).rank : 0;
+}
+
+bool Solver::is_in_order(NodeId node) const {
+  const std::uint64_t rank = graph_.node(node).rank;
+  const auto is_before = [&](ValueId v) {
+    const NodeId producer = graph_.producer(v);
+    return !producer || graph_.node(producer).rank <= rank;
+  };
+  const auto reads_before = [&](const ir::Operand& o) {
+    return !o.value || is_before(o.value);
+  };
+  const NodeId owner = graph_.block(graph_.node(node).block).owner;
+  if (owner && graph_.node(owner).rank < rank) return false;
+  if (!std::ranges::all_of(graph_.inputs(node), reads_before)) return false;
+  for (const ir::Attribute& a : graph_.node(node).attributes) {
+    for (ir::BlockId b : a.blocks) {
+      if (!std::ranges::all_of(graph_.block(b).outputs, is_before)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+void Solver::renumber_marked() {
+  numbering_ = graph_.numbering();
+  std::vector<Marked> again;
+  for (; !marked_.empty(); marked_.pop()) {
+    const NodeId node(marked_.top().second);
+    if (node.index() >= graph_.node_count()) continue;
+    again.emplace_back(graph_.node(node).rank, node.index());
+  }
+  for (const Marked& each : again) marked_.push(each);
 }
 
 void Solver::mark(NodeId node) {
@@ -283,16 +336,23 @@ void Solver::mark_block_owners(ValueId value) {
   }
 }
 
-void Solver::refresh() {
+void Solver::refresh(std::uint64_t most) {
+  if (numbering_ != graph_.numbering()) renumber_marked();
   // A graph with a cycle could go round for ever; after this many steps the
   // rest is worked out when asked for.
   std::size_t steps = 64 * (marked_.size() + memos_.size());
   while (!marked_.empty() && steps-- > 0) {
-    const NodeId node(marked_.top().second);
+    const auto [rank, index] = marked_.top();
+    if (rank > most) return;
+    const NodeId node(index);
     marked_.pop();
     last_marked_ = {};
     // What was taken out is asked about again only if an undo brings it back.
     if (node.index() >= graph_.node_count() || graph_.node(node).removed) {
+      continue;
+    }
+    if (graph_.node(node).rank > rank) {  // it was raised
+      marked_.push({graph_.node(node).rank, index});
       continue;
     }
     for (ValueId v : graph_.outputs(node)) {

@@ -79,7 +79,11 @@ class Solver {
   State& state(const Query& q);
   void grow();
   void run(const Query& root);
-  void refresh();
+  // Works out what is marked, up to this rank, which nothing above depends on.
+  void refresh(std::uint64_t most = kLast);
+  std::uint64_t last_that_matters(ir::ValueId value);
+  bool is_in_order(ir::NodeId node) const;
+  void renumber_marked();
   void mark(ir::NodeId node);
   void mark_users(ir::ValueId value);
   void mark_block_owners(ir::ValueId value);
@@ -152,12 +156,19 @@ class Solver {
   std::vector<ir::Dim> anchors_;
   bool stale_ = false;  // some number in the file is that of another input
   bool looked_for_stale_ = false;
-  // Of which a declared number was taken where nothing could be inferred, until
-  // it is known whether numbers of this file may be.
+  // Values of the file of which a declared number was taken where nothing could
+  // be inferred, until it is known whether numbers of this file may be. Edits
+  // hand declarations on that were believed.
   std::vector<ir::ValueId> fillers_;
+  std::size_t file_values_;
   bool said_beyond_ = false;
   std::size_t used_ = 0, used_before_ = 0;  // nodes of function bodies
-  // Nodes to look at again, lowest rank first.
+  static constexpr std::uint64_t kLast = ~std::uint64_t{0};
+  // Edited since ranks were last known to rise along all edges, and after that
+  // those behind a node that they read.
+  std::vector<ir::NodeId> edited_;
+  // Nodes to look at again, lowest rank first, by the ranks of `numbering_`.
+  std::uint64_t numbering_ = 0;
   using Marked = std::pair<std::uint64_t, std::uint32_t>;
   std::priority_queue<Marked, std::vector<Marked>, std::greater<>> marked_;
   // The node marked last, while nothing was worked out since.

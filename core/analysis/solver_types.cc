@@ -188,7 +188,9 @@ Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred,
   if (inferred == kUnknown) {
     if (!declared.known()) return declared;
     if (stale_) return kUnknown;
-    if (!looked_for_stale_ && inputs_vary()) fillers_.push_back(value);
+    if (!looked_for_stale_ && value.index() < file_values_ && inputs_vary()) {
+      fillers_.push_back(value);
+    }
     return declared;
   }
   if (dims.provably_different(declared, inferred)) {

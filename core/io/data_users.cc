@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The key of the entry that names the file of external data.
+constexpr std::string_view kLocation = "location";
 constexpr int kDeepest = 1000;  // of subgraphs in subgraphs
 
 // Calls `visit(location)` for every one in a message; false when it is damaged.
@@ -64,7 +66,7 @@ class Search {
       if (cursor.field() == entry_field::kKey) key = cursor.text();
       if (cursor.field() == entry_field::kValue) value = cursor.text();
     }
-    if (key == "location") visit_(value);
+    if (key == kLocation) visit_(value);
   }
 
   Visit visit_;
@@ -114,11 +116,15 @@ bool is_used_by(const std::string& path, const std::string& name) {
 }  // namespace
 
 std::vector<std::string> data_locations(const std::string& path) {
+  // A text is looked for in so many bytes sooner than they are taken apart.
+  constexpr std::size_t kSmall = 16 << 20;
   std::vector<std::string> out;
   const Opened model = open_to_read(path);
   if (model.mapping == nullptr) return out;
+  const Bytes bytes = model.mapping->bytes();
+  if (bytes.size() <= kSmall && !mentions(bytes, kLocation)) return out;
   Search search([&](std::string_view location) { out.emplace_back(location); });
-  search.message(model.mapping->bytes(), schema::kModel);
+  search.message(bytes, schema::kModel);
   std::ranges::sort(out);
   const auto twice = std::ranges::unique(out);
   out.erase(twice.begin(), twice.end());

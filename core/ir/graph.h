@@ -132,6 +132,9 @@ class Graph {
   std::size_t live_node_count() const { return live_nodes_; }
   std::size_t value_count() const { return values_.size(); }
   std::size_t block_count() const { return blocks_.size(); }
+  // Grows whenever ranks may have fallen; see number_nodes in core/ir/order.h.
+  std::uint64_t numbering() const { return numbering_; }
+  void mark_renumbered() { ++numbering_; }
 
   const Node& node(NodeId id) const { return nodes_[id.index()]; }
   const Value& value(ValueId id) const { return values_[id.index()]; }
@@ -237,6 +240,7 @@ class Graph {
   std::vector<ValueId> outputs_;
   std::vector<Block> blocks_;
   std::size_t live_nodes_ = 0;
+  std::uint64_t numbering_ = 0;
   std::uint32_t use_clock_ = 0;
 };
 

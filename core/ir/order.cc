@@ -135,6 +135,7 @@ Result<std::vector<NodeId>> number_nodes(Graph& graph) {
   if (!order) return order;
   std::uint64_t rank = 0;
   for (NodeId n : *order) graph.mutable_node(n).rank = rank++;
+  graph.mark_renumbered();
   return order;
 }
 

@@ -28,17 +28,16 @@ Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts,
 }
 
 bool Runner::may_match(ir::NodeId root) {
-  // All ops, not the root's alone: an edit may have brought one that the match
-  // meets further up.
-  const ir::OpTable& table = graph_.model().ops;
-  if (ops_.size() < table.size()) known_->learn(table);
-  const std::uint32_t op = op_of(root);
-  return op != kNone && !known_->starts(op).empty();
+  const std::size_t op = graph_.node(root).op.index();
+  if (op >= ops_.size()) known_->learn(graph_.model().ops);
+  return ops_[op] != kNone && !known_->starts(ops_[op]).empty();
 }
 
 void Runner::run(ir::NodeId root, const RuleMask& mask,
                  std::vector<Match>& out) {
   if (!may_match(root) || graph_.node(root).removed) return;
+  // An edit may have brought ops that the match meets further up.
+  known_->learn(graph_.model().ops);
   view_.forget();
   if (times_matched_.size() < graph_.node_count()) {
     times_matched_.resize(graph_.node_count());

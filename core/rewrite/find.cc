@@ -55,10 +55,8 @@ class Finder {
       if (!enabled) return enabled.error();
       mask.push_back(*enabled);
     }
-    const auto order = ir::topological_order(graph);
+    const auto order = ir::number_nodes(graph);
     if (!order) return order.error();
-    std::uint64_t rank = 0;
-    for (ir::NodeId n : *order) graph.mutable_node(n).rank = rank++;
     match::Machine machine(*stage.program, graph, *run.facts, stage.known);
     groups_.clear();
     numbers_.clear();

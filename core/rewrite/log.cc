@@ -186,6 +186,7 @@ void Log::undo_node(const Entry& entry, bool park) {
   switch (entry.step) {
     case Step::kRank:
       n.rank = take(ranks_);
+      graph_.mark_renumbered();
       return;
     case Step::kProto:
       n.proto = take(protos_);
