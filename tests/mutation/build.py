@@ -45,19 +45,20 @@ def build(sample, jobs):
 
 
 def compile_mutants(folder, path, numbered, command):
-    """Drops what does not compile until the rest does; which that was."""
+    """Drops what does not compile until the rest does; which that was.
+
+    What was compiled before comes from ccache, which knows the headers too.
+    """
     text_file, dropped = folder / "text" / path, set()
     while True:
         text, spans = points.write((ROOT / path).read_bytes(), numbered)
-        if object_of(folder, path).exists() and text_file.exists() \
-                and text_file.read_bytes() == text:
-            return dropped
         text_file.parent.mkdir(parents=True, exist_ok=True)
         text_file.write_bytes(text)
         object_of(folder, path).parent.mkdir(parents=True, exist_ok=True)
         words = shlex.split(command)
-        words = words[:words.index("-o")] + [
-            *FLAGS, "-o", str(object_of(folder, path)), "-c", str(text_file)]
+        words = [
+            "ccache", *words[:words.index("-o")], *FLAGS,
+            "-o", str(object_of(folder, path)), "-c", str(text_file)]
         done = subprocess.run(words, cwd=BUILD, capture_output=True, text=True,
                               check=False)
         if done.returncode == 0:
