@@ -178,6 +178,14 @@ class Ended(Killed):
     SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     EVERY = 2
 
+    @classmethod
+    def setUpClass(cls):
+        """Who starts tests in the background has them ignore signals."""
+        super().setUpClass()
+        for each in cls.SIGNALS:
+            if signal.getsignal(each) == signal.SIG_IGN:
+                signal.signal(each, signal.SIG_DFL)
+
     def end(self, run):
         number = self.SIGNALS[run.calls % len(self.SIGNALS)]
         last = run.calls >= self.last
