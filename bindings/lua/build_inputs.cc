@@ -8,6 +8,7 @@
 
 #include "bindings/lua/attribute_value.h"
 #include "bindings/lua/value_api.h"
+#include "core/ir/model.h"
 #include "core/rewrite/sizes.h"
 
 namespace ruleengine::lua {
@@ -263,7 +264,7 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
 void BuildInputs::tell_reshape(std::vector<ir::Dim>& dims) {
   const ir::ValueId x = inputs_[0].value;
   const ir::Type* type = x ? rt_.session.facts->type(x) : nullptr;
-  auto told = rewrite::reshape_sizes(type, dims);
+  auto told = rewrite::reshape_sizes(rt_.session.graph->model().dims, type, dims);
   dims = std::move(told.dims);
   allows_zero_ = told.allow_zero;
 }

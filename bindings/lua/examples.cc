@@ -262,6 +262,8 @@ std::string_view verdict_name(Verdict verdict) {
       return "wrong";
     case Verdict::kUnsound:
       return "unsound";
+    case Verdict::kError:
+      return "error";
   }
   return "ok";
 }
@@ -283,6 +285,11 @@ ExampleRuns run_examples(RuleSet& set, Executor* executor) {
         out.results.push_back(std::move(*result));
         continue;
       }
+      out.results.push_back({.rule = rule->name,
+                             .title = example.title,
+                             .verdict = Verdict::kError,
+                             .detail = result.error().what,
+                             .line = example.line});
       out.errors.push_back(std::move(result.error()));
       // What takes too long once does so again.
       if (out.errors.back().kind == ErrorKind::kLimit) break;

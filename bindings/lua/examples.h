@@ -21,6 +21,7 @@ enum class Verdict {
   kNoisy,    // fired or warned where it should not
   kWrong,    // fired, but the graph is another than `after`
   kUnsound,  // the graphs compute different numbers
+  kError,    // it is wrong in itself, or a callback failed
 };
 std::string_view verdict_name(Verdict verdict);
 
@@ -43,8 +44,8 @@ struct ExampleResult {
   bool executed = false;
 };
 
-// An example that is wrong in itself, or whose callbacks fail, has no verdict
-// but an error (kRule or kLimit); after a limit the rule's others are left out.
+// A result of kError has an error beside it (kRule or kLimit); after a limit the
+// rule's other examples are left out.
 struct ExampleRuns {
   std::vector<ExampleResult> results;
   std::vector<Diagnostic> errors;

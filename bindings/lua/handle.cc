@@ -176,6 +176,7 @@ void push_value(Runtime& rt, lua_State* state, ir::ValueId value,
 
 void push_node(Runtime& rt, lua_State* state, ir::NodeId node) {
   if (!node) return lua_pushnil(state);
+  rt.session.see(node);
   push_cached(rt, state, {.kind = HandleKind::kNode, .id = node.index()},
               -static_cast<int>(node.index()) - 1);
 }

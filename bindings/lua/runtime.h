@@ -78,6 +78,11 @@ struct Session {
   // Names of variables read and found not taken, to name in errors.
   std::vector<std::string_view> not_taken;
 
+  // The rule looks at this node.
+  void see(ir::NodeId node) {
+    if (edit != nullptr) return edit->said().add_node(node);
+    if (said != nullptr) said->add_node(node);
+  }
   // The rule read this attribute, or gives it another value.
   void hear(ir::NodeId node, std::string_view attribute) {
     if (edit != nullptr) return edit->said().add(node, attribute);

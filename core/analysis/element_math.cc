@@ -42,9 +42,7 @@ MaybeElements div(const NodeView& v, std::size_t) {
     if (dims.nonnegative(a) && dims.nonnegative(b)) {
       return dims.floor_div(a, b);
     }
-    // Not negative once it is halved and the like: TorchScript writes
-    // (S - 1) / 2 for sizes of at least 1.
-    return kUnknown;
+    return kUnknown;  // below 0, truncation is not floor
   });
 }
 

@@ -33,44 +33,89 @@ constexpr std::string_view kRankOfFirst[] = {
     "SpaceToDepth",  "TopK",        "Upsample",
 };
 
-// Dims as the library's dim_params, and back. Names of ours, since the text of
-// a Dim may be any name of the model's.
+// Calls `visit` for every dimension that a type mentions, in order.
+template <class Visit>
+void for_each_dimension(onnx::TypeProto& type, const Visit& visit) {
+  const auto of_tensor = [&](auto& tensor) {
+    if (!tensor.has_shape()) return;  // asking for it would make one
+    for (auto& d : *tensor.mutable_shape()->mutable_dim()) visit(d);
+  };
+  switch (type.value_case()) {
+    case onnx::TypeProto::kTensorType:
+      return of_tensor(*type.mutable_tensor_type());
+    case onnx::TypeProto::kSparseTensorType:
+      return of_tensor(*type.mutable_sparse_tensor_type());
+    case onnx::TypeProto::kSequenceType:
+      return for_each_dimension(
+          *type.mutable_sequence_type()->mutable_elem_type(), visit);
+    case onnx::TypeProto::kOptionalType:
+      return for_each_dimension(
+          *type.mutable_optional_type()->mutable_elem_type(), visit);
+    case onnx::TypeProto::kMapType:
+      return for_each_dimension(*type.mutable_map_type()->mutable_value_type(),
+                                visit);
+    default:
+      return;
+  }
+}
+
+// Dims as the library's dim_params, and back. The library hands names on that
+// it was given, so a name that was not put means nothing.
 class DimNames {
  public:
   explicit DimNames(ir::DimTable& dims) : dims_(dims) {}
 
   void put(Dim d, onnx::TensorShapeProto::Dimension& to) {
+    to.Clear();
     if (d == kUnknown || (d.known() && d.size() < 0)) return;
     if (d.known()) {
       to.set_dim_value(d.size());
-    } else {
-      to.set_dim_param("d" + std::to_string(d.id()));
+      return;
     }
+    const std::string name = "d" + std::to_string(d.id());
+    to.set_dim_param(name);
+    put_.emplace(name, d);
   }
   Dim get(const onnx::TensorShapeProto::Dimension& from) const {
     if (from.has_dim_value()) {
       return from.dim_value() >= 0 ? Dim(from.dim_value()) : kUnknown;
     }
-    const std::string& name = from.dim_param();
-    if (name.size() < 2 || name[0] != 'd') return kUnknown;
-    std::uint32_t id = 0;
-    for (const char c : name.substr(1)) {
-      if (c < '0' || c > '9') return kUnknown;
-      id = id * 10 + static_cast<std::uint32_t>(c - '0');
-    }
-    return Dim::expression(id);
+    const auto at = put_.find(from.dim_param());
+    return at == put_.end() ? kUnknown : at->second;
   }
-  ir::DimTable& table() const { return dims_; }
+  // As a file says it.
+  void spell(Dim d, onnx::TensorShapeProto::Dimension& to) const {
+    if (d.known()) return;
+    to.Clear();
+    if (d != kUnknown && !dims_.is_fresh(d)) to.set_dim_param(dims_.text(d));
+  }
 
  private:
   ir::DimTable& dims_;
+  std::map<std::string, Dim> put_;
 };
+
+// Names that the file says itself, here and there: two elements of one sequence
+// may share one and still differ.
+void forget_names(onnx::TypeProto& type) {
+  for_each_dimension(type, [](auto& d) { d.clear_dim_param(); });
+}
 
 bool put_type(const ir::Type* type, DimNames& names, onnx::TypeProto& to) {
   if (type == nullptr) return false;
   if (!type->is_tensor()) {
-    return to.ParseFromArray(type->other.data(),
-                             static_cast<int>(type->other.size()));
+    if (!to.ParseFromArray(type->other.data(),
+                           static_cast<int>(type->other.size()))) {
+      return false;
+    }
+    if (type->dims.empty()) {
+      forget_names(to);
+    } else {
+      std::size_t next = 0;
+      for_each_dimension(to,
+                         [&](auto& d) { names.put(type->dims[next++], d); });
+    }
+    return true;
   }
   if (type->elem == ir::DataType::kUndefined) return false;
   auto* tensor = to.mutable_tensor_type();
@@ -108,8 +153,11 @@ bool put_attribute(const NodeView& v, const ir::Attribute& a,
       return false;
     }
     if (a.proto.size() <= 1u << 20) {
-      return to.ParseFromArray(a.proto.data(),
-                               static_cast<int>(a.proto.size()));
+      const bool read = to.ParseFromArray(a.proto.data(),
+                                          static_cast<int>(a.proto.size()));
+      if (to.has_tp()) forget_names(*to.mutable_tp());
+      for (auto& type : *to.mutable_type_protos()) forget_names(type);
+      return read;
     }
   }
   to.set_type(static_cast<onnx::AttributeProto::AttributeType>(a.kind));
@@ -241,9 +289,16 @@ class Context final : public onnx::InferenceContext {
   bool take_other(const onnx::TypeProto& from, Inferred& to) const {
     if (from.value_case() == onnx::TypeProto::VALUE_NOT_SET) return false;
     Arena& arena = view_.solver().model().arena;
-    const std::string bytes = from.SerializeAsString();
+    onnx::TypeProto said = from;
+    std::vector<Dim> dims;
+    for_each_dimension(said, [&](auto& d) {
+      dims.push_back(names_.get(d));
+      names_.spell(dims.back(), d);
+    });
+    const std::string bytes = said.SerializeAsString();
     ir::Type type;
     type.kind = ir::TypeKind::kOther;
+    type.dims = arena.copy(std::span<const Dim>(dims));
     type.other = std::as_bytes(std::span(arena.copy(std::string_view(bytes))));
     to.whole = arena.make<ir::Type>(type);
     return true;

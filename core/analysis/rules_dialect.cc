@@ -243,6 +243,12 @@ bool dot_product_attention(const NodeView& v, Outputs out) {
   if (!v.ranked(0) || v.rank(0) == 0) return true;
   out[0].set_dims(v.shape(0));
   if (v.rank(0) == 4) out[0].dims[0] = batch_of(v);
+  // A mask may have more rows than the queries.
+  const std::size_t rows = v.rank(0) - 2;
+  if (v.rank(0) >= 2 && v.ranked(3) && v.rank(3) >= 2) {
+    const Dim masked = v.shape(3)[v.rank(3) - 2];
+    out[0].dims[rows] = broadcast_axis(v, v.shape(0)[rows], masked);
+  }
   const bool known = v.ranked(2) && v.rank(2) == v.rank(0);
   out[0].dims.back() = known ? v.shape(2).back() : kUnknown;
   return true;

@@ -234,4 +234,12 @@ std::span<const TypeRule> elementwise_rules() {
   return kRules;
 }
 
+bool broadcasts(const ir::Op& op) {
+  static constexpr TypeFunction kAll[] = {broadcast_all, arithmetic, comparison,
+                                          where};
+  const TypeRule* rule = find_type_rule(op);
+  return rule != nullptr &&
+         std::ranges::find(kAll, rule->infer) != std::end(kAll);
+}
+
 }  // namespace ruleengine::analysis

@@ -18,6 +18,10 @@ Dim remaining(ir::DimTable& dims, Dim total, Dim others) {
   return dims.floor_div(total, others);
 }
 
+bool is_positive(ir::DimTable& dims, Dim d) {
+  return dims.nonnegative(dims.sub(d, Dim(1)));
+}
+
 // The axis that the others determine: a -1, or the only unknown one.
 std::optional<std::size_t> open_axis(const std::vector<Dim>& target) {
   std::optional<std::size_t> at;
@@ -29,22 +33,52 @@ std::optional<std::size_t> open_axis(const std::vector<Dim>& target) {
   return at;
 }
 
+// Where `size` is 0, so is `of`: it divides that, or each factor of it does.
+bool takes_along(ir::DimTable& dims, Dim size, Dim of) {
+  if (dims.exact_div(of, size)) return true;
+  const auto products = dims.products(size);
+  return products.size() == 1 && products[0].coefficient != 0 &&
+         std::ranges::all_of(products[0].atoms, [&](Dim atom) {
+           return dims.exact_div(of, atom).has_value();
+         });
+}
+
+// Whether an axis has the size that was asked for where that may be 0, which
+// copies the axis of the input: that is 0 as well, or then there are no elements
+// to fill any other size with. (A -1, or another 0, would be filled all the
+// same, and the empty result have another shape; exporters flatten heads so,
+// and what they write does not run on a size of 0.)
+bool means_itself(const NodeView& v, Dim size, std::size_t axis) {
+  if (size.known() || size == kUnknown) return true;
+  ir::DimTable& dims = v.dims();
+  const bool both = v.ranked(0) && axis < v.rank(0);
+  if (both && takes_along(dims, size, v.shape(0)[axis])) return true;
+  if (is_positive(dims, size)) return true;
+  return v.ranked(0) && takes_along(dims, size, element_count(dims, v.shape(0)));
+}
+
 std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
   const bool allow_zero = v.attribute_int("allowzero", 0) != 0;
   std::vector<Dim> target(wanted.begin(), wanted.end());
-  for (std::size_t i = 0; i < target.size(); ++i) {
-    if (target[i] != Dim(0) || allow_zero) continue;
-    target[i] = v.ranked(0) && i < v.rank(0) ? v.shape(0)[i] : kUnknown;
+  for (std::size_t i = 0; i < target.size() && !allow_zero; ++i) {
+    if (target[i] == Dim(0)) {
+      target[i] = v.ranked(0) && i < v.rank(0) ? v.shape(0)[i] : kUnknown;
+    } else if (!means_itself(v, target[i], i)) {
+      target[i] = kUnknown;
+    }
   }
-  const auto open = open_axis(target);
-  if (open) {
+  if (const auto at = open_axis(target)) {
     Dim others(1);
     for (std::size_t i = 0; i < target.size(); ++i) {
-      if (i != *open) others = v.dims().mul(others, target[i]);
+      if (i != *at) others = v.dims().mul(others, target[i]);
     }
-    target[*open] = kUnknown;
-    if (v.ranked(0)) {
-      target[*open] =
+    // Where one of the others is 0, any size is right for an unknown one.
+    const bool follows =
+        target[*at] == Dim(-1) ||
+        (others != kUnknown && is_positive(v.dims(), others));
+    target[*at] = kUnknown;
+    if (v.ranked(0) && follows) {
+      target[*at] =
           remaining(v.dims(), element_count(v.dims(), v.shape(0)), others);
     }
   }

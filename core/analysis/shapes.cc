@@ -96,8 +96,8 @@ std::string type_text(const DimTable& dims, const ir::Type& type) {
 bool same_type(const ir::Type& a, const ir::Type& b) {
   if (a.kind != b.kind) return false;
   if (!a.is_tensor()) {
-    return std::equal(a.other.begin(), a.other.end(), b.other.begin(),
-                      b.other.end());
+    return std::ranges::equal(a.other, b.other) &&
+           std::ranges::equal(a.dims, b.dims);
   }
   return a.elem == b.elem && a.has_shape == b.has_shape &&
          same_shape(a.dims, b.dims);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/ir/dim.h"
+#include "core/ir/op.h"
 #include "core/ir/type.h"
 
 namespace ruleengine::analysis {
@@ -29,6 +30,10 @@ bool fits(std::span<const ir::Dim> shape, std::span<const ir::Dim> target);
 
 // Provably the same shape.
 bool same_shape(std::span<const ir::Dim> a, std::span<const ir::Dim> b);
+
+// Whether the result of an op is as large as all its inputs together, each
+// stretched to the others.
+bool broadcasts(const ir::Op& op);
 
 // Product of all dimensions; 1 for a scalar.
 ir::Dim element_count(ir::DimTable& dims, std::span<const ir::Dim> shape);

@@ -129,7 +129,11 @@ TEST_CASE_FIXTURE(Fixture, "slices of symbolic sizes") {
   CHECK(length(S, Dim(0), Dim(-1)) == "max(0, S - 1)");
   CHECK(length(S, Dim(0), Dim(10)) == "min(10, S)");
   CHECK(length(T, P, T) == "S");
-  CHECK(length(T, t.neg(S), end) == "S");
+  CHECK(slice_length(t, T, t.neg(S), end, 1) == kUnknown);  // all, at 0
+  CHECK(length(t.mul(Dim(2), S), t.neg(S), end) == "S");
+  CHECK(length(S, Dim(0), t.neg(S)) == "0");
+  CHECK(length(T, t.sub(Dim(-1), S), end) ==
+        "max(0, P + S - max(0, P - 1))");
   CHECK(length(Dim(64), P, T) == "min(S, max(-P + 64, 0))");
   CHECK(length(Dim(64), Dim(0), S) == "min(64, S)");
   CHECK(length(t.mul(Dim(2), S), Dim(0), S) == "S");

@@ -21,8 +21,10 @@ Dim place(DimTable& dims, Dim size, Dim bound) {
     return dims.max(dims.add(size, bound), Dim(0));
   }
   if (dims.nonnegative(bound)) return dims.min(bound, size);
-  // Negative for all sizes of at least 1: counted from the end.
-  if (dims.nonnegative(dims.neg(bound))) {
+  // Counted from the end where it is below 0 for all sizes: -S may be 0, which
+  // is the front, and the end only of what has no elements then.
+  if (dims.nonnegative(dims.sub(Dim(-1), bound)) ||
+      (dims.nonnegative(dims.neg(bound)) && dims.exact_div(size, bound))) {
     return dims.max(dims.add(size, bound), Dim(0));
   }
   return kUnknown;

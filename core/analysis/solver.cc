@@ -35,7 +35,7 @@ const Memo& Solver::answer(ValueId value, Ask ask) {
   grow();
   if (!marked_.empty()) refresh(last_that_matters(value));
   run({value, ask});
-  if (!fillers_.empty() && stack_.empty() && has_stale_sizes()) {
+  if (!fillers_.empty() && stack_.empty() && look_for_stale()) {
     // What they filled is unknown now, and so is what rests on it.
     for (ValueId v : std::exchange(fillers_, {})) mark(graph_.producer(v));
     refresh(last_that_matters(value));
@@ -47,21 +47,36 @@ const Memo& Solver::answer(ValueId value, Ask ask) {
 // One stale number is against all others that nothing confirms, wherever it
 // stands: so the whole graph is looked through, once, and only where inputs
 // vary and somebody wants to know.
-bool Solver::has_stale_sizes() {
-  if (looked_for_stale_ || call_ != nullptr) return stale_;
+bool Solver::look_for_stale() {
+  if (stale_ || call_ != nullptr || !inputs_vary()) return stale_;
   grow();
-  if (!marked_.empty()) refresh();
-  const std::size_t most = inputs_vary() ? graph_.value_count() : 0;
-  for (std::size_t i = 0; i < most && !stale_; ++i) {
-    const Value& v = graph_.value(ValueId(i));
+  const auto look = [&](ValueId id) {
+    const Value& v = graph_.value(id);
     if (!v.removed && v.declared != nullptr &&
         v.kind == ValueKind::kNodeOutput) {
-      run({ValueId(i), Ask::kType});
+      run({id, Ask::kType});
+    }
+  };
+  if (!looked_for_stale_) {
+    looked_for_stale_ = true;
+    if (!marked_.empty()) refresh();
+    const std::size_t most = graph_.value_count();
+    for (std::size_t i = 0; i < most && !stale_; ++i) look(ValueId(i));
+  }
+  // An edit may let inference see through what it did not know.
+  for (NodeId node : std::exchange(unlooked_, {})) {
+    if (stale_ || node.index() >= graph_.node_count()) continue;
+    for (ValueId v : graph_.outputs(node)) {
+      if (v) look(v);
     }
   }
-  looked_for_stale_ = true;
-  if (!stale_) fillers_.clear();
   return stale_;
+}
+
+bool Solver::has_stale_sizes() {
+  grow();
+  if (!marked_.empty()) refresh();
+  return look_for_stale();
 }
 
 const Memo& Solver::known(ValueId value) const {
@@ -241,6 +256,7 @@ void Solver::invalidate(NodeId node) {
   grow();
   mark(node);
   if (edited_.empty() || edited_.back() != node) edited_.push_back(node);
+  if (looked_for_stale_ && !stale_) unlooked_.push_back(node);
 }
 
 // An answer rests on nodes of no higher rank, but for an edit that is under way;

@@ -78,6 +78,7 @@ class Solver {
  private:
   State& state(const Query& q);
   void grow();
+  bool look_for_stale();
   void run(const Query& root);
   // Works out what is marked, up to this rank, which nothing above depends on.
   void refresh(std::uint64_t most = kLast);
@@ -156,9 +157,10 @@ class Solver {
   std::vector<ir::Dim> anchors_;
   bool stale_ = false;  // some number in the file is that of another input
   bool looked_for_stale_ = false;
+  std::vector<ir::NodeId> unlooked_;  // edited since somebody looked
   // Values of the file of which a declared number was taken where nothing could
-  // be inferred, until it is known whether numbers of this file may be. Edits
-  // hand declarations on that were believed.
+  // be inferred: unknown, once a number of this file proves wrong. Edits hand
+  // declarations on that were believed.
   std::vector<ir::ValueId> fillers_;
   std::size_t file_values_;
   bool said_beyond_ = false;

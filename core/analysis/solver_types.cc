@@ -167,10 +167,12 @@ const ir::Type* Solver::of_this_body(ValueId value) {
   return types_.intern(out);
 }
 
-// Whether the declared size has a symbol in it that the inferred one has not:
-// then it adds to what is known, else it is about other inputs.
+// Whether the declared size names what follows as a computed one, with a symbol
+// that the other has not: T for P + S adds to what is known. Else, and as T for
+// S, it is about other inputs.
 bool Solver::tells_more(Dim declared, Dim inferred) const {
   const auto own = model().dims.leaves(inferred);
+  if (own.size() == 1 && own[0] == inferred) return false;
   const auto leaves = model().dims.leaves(declared);
   return std::ranges::any_of(leaves, [&](Dim leaf) {
     return std::ranges::find(own, leaf) == own.end();
@@ -188,7 +190,7 @@ Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred,
   if (inferred == kUnknown) {
     if (!declared.known()) return declared;
     if (stale_) return kUnknown;
-    if (!looked_for_stale_ && value.index() < file_values_ && inputs_vary()) {
+    if (value.index() < file_values_ && inputs_vary()) {
       fillers_.push_back(value);
     }
     return declared;

@@ -34,8 +34,8 @@ bool Solver::compute(const Query& q) {
 
 namespace {
 
-// What folds however large it is: nothing of it is computed.
 bool is_computed(std::string_view type) {
+  // These fold however large they are.
   static constexpr std::string_view kViews[] = {
       "Concat",  "Constant", "Flatten",  "Identity",
       "Reshape", "Squeeze",  "Unsqueeze"};

@@ -55,7 +55,7 @@ Dim DimTable::add(Dim a, Dim b) {
   const auto sum =
       dim_internal::add(impl_->polynomial(a), impl_->polynomial(b));
   return sum ? impl_->intern(impl_->joined(*this, *sum))
-             : impl_->unsayable('+', a, b);
+             : impl_->unsayable('+', a, b, impl_->are_sizes(a, b));
 }
 
 Dim DimTable::neg(Dim a) { return mul(a, Dim(-1)); }
@@ -67,7 +67,7 @@ Dim DimTable::mul(Dim a, Dim b) {
   if (b == Dim(1)) return a;
   const auto product =
       dim_internal::mul(impl_->polynomial(a), impl_->polynomial(b));
-  return product ? impl_->intern(*product) : impl_->unsayable('*', a, b);
+  return product ? impl_->intern(*product) : impl_->unsayable('*', a, b, impl_->are_sizes(a, b));
 }
 
 std::optional<Dim> DimTable::exact_div(Dim a, Dim b) {
@@ -90,7 +90,7 @@ std::int64_t floor_of(std::int64_t a, std::int64_t b) {
 }  // namespace
 
 Dim DimTable::floor_div(Dim a, Dim b) {
-  if (b == Dim(0)) return impl_->unsayable('/', a, b);
+  if (b == Dim(0)) return impl_->unsayable('/', a, b, false);
   if (const auto exact = exact_div(a, b)) return *exact;
   if (a.known() && b.known()) return Dim(floor_of(a.size(), b.size()));
   if (b.known() && b.size() < 0) return floor_div(neg(a), neg(b));

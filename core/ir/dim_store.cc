@@ -28,7 +28,9 @@ const Factor* Store::plain(const Polynomial& p) {
 
 Dim Store::intern_atom(const Atom& atom) {
   const auto id = static_cast<std::uint32_t>(atoms_.size());
-  if (atom.kind == AtomKind::kFresh) {
+  const bool is_unknown =
+      atom.kind == AtomKind::kFresh || atom.kind == AtomKind::kUnsaid;
+  if (is_unknown) {
     atoms_.push_back(&fresh_.emplace_back(atom));
   } else {
     const auto [at, added] = atom_ids_.try_emplace(atom, id);
@@ -36,7 +38,7 @@ Dim Store::intern_atom(const Atom& atom) {
     atoms_.push_back(&at->first);
   }
   AtomFacts facts;
-  facts.fresh = atom.kind == AtomKind::kFresh;
+  facts.fresh = is_unknown;
   for (Dim d : atom.arguments) {
     facts.fresh = facts.fresh || has_fresh(d);
     facts.depth = std::max(facts.depth, depth(d) + 1);
@@ -56,10 +58,11 @@ std::size_t Store::bytes() const {
   return kAtom * atoms_.size() + kExpression * expressions_.size();
 }
 
-Dim Store::unsayable(char operation, Dim a, Dim b) {
+Dim Store::unsayable(char operation, Dim a, Dim b, bool is_size) {
   const auto [at, added] = unsayable_.try_emplace({operation, a, b});
   if (added) {
-    at->second = intern_atom({AtomKind::kFresh, {}, {}, ++fresh_count});
+    const AtomKind kind = is_size ? AtomKind::kFresh : AtomKind::kUnsaid;
+    at->second = intern_atom({kind, {}, {}, ++fresh_count});
   }
   return at->second;
 }
@@ -161,7 +164,7 @@ Dim Store::floor_div_atom(DimTable& table, Dim a, Dim b) {
       return table.floor_div(inner->arguments[0], both);
     }
   }
-  if (!fits({a, b})) return unsayable('/', a, b);
+  if (!fits({a, b})) return unsayable('/', a, b, are_sizes(a, b));
   return intern_atom({AtomKind::kFloorDiv, {}, {a, b}, 0});
 }
 
@@ -193,7 +196,9 @@ Dim Store::extremum(DimTable& table, AtomKind kind, Dim a, Dim b) {
   }
   if (kept.size() == 1) return kept[0];
   if (kept.size() > 8 || !fits(kept)) {
-    return unsayable(is_max ? 'M' : 'm', a, b);
+    const bool is_size = is_max ? nonnegative(a, 0) || nonnegative(b, 0)
+                                : are_sizes(a, b);
+    return unsayable(is_max ? 'M' : 'm', a, b, is_size);
   }
   return intern_atom({kind, {}, kept, 0});
 }
@@ -241,6 +246,8 @@ bool Store::atom_nonnegative(std::uint32_t id, int level) const {
     case AtomKind::kSymbol:
     case AtomKind::kFresh:
       return true;
+    case AtomKind::kUnsaid:
+      return false;
     case AtomKind::kFloorDiv:
     case AtomKind::kMin:
       return std::all_of(atom.arguments.begin(), atom.arguments.end(), is_so);

@@ -105,6 +105,22 @@ TEST_CASE_FIXTURE(Fixture, "minimum and maximum") {
   CHECK(t.quotient_of(t.add(t.floor_div(S, two), two)).empty());
 }
 
+TEST_CASE_FIXTURE(Fixture, "what is too large to say may be of any sign") {
+  Dim a(0), b(0);
+  for (int i = 0; i < 20; ++i) {
+    a = t.add(a, t.symbol("a" + std::to_string(i)));
+    b = t.add(b, t.symbol("b" + std::to_string(i)));
+  }
+  const Dim less = t.sub(a, b), more = t.sub(b, a);
+  REQUIRE(t.is_fresh(less));
+  CHECK(t.sub(a, b) == less);
+  CHECK_FALSE(t.nonnegative(less));
+  CHECK_FALSE(t.nonnegative(more));
+  CHECK(t.max(a, b) != a);
+  CHECK(t.nonnegative(t.add(a, b)));
+  CHECK(t.nonnegative(t.max(less, S)));
+}
+
 TEST_CASE_FIXTURE(Fixture, "proofs") {
   CHECK(t.nonnegative(t.mul(B, S)));
   CHECK_FALSE(t.nonnegative(t.sub(S, Dim(1))));

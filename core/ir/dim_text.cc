@@ -193,6 +193,7 @@ std::string Store::atom_text(std::uint32_t id, bool alone) const {
       if (alone || is_identifier(atom.name)) return atom.name;
       return "`" + atom.name + "`";
     case AtomKind::kFresh:
+    case AtomKind::kUnsaid:
       return "?" + std::to_string(atom.number);
     case AtomKind::kFloorDiv: {
       const std::string out =

@@ -61,8 +61,8 @@ class Facts {
   // Whether some size is declared inside as a number and varies with the inputs.
   virtual bool has_stale_sizes() { return false; }
 
-  // Contradictions between declared and inferred types met so far, as text;
-  // each once.
+  // What there is to say to the user since the last call, such as
+  // contradictions between declared and inferred types; each once.
   virtual std::vector<std::string> take_warnings() = 0;
 };
 

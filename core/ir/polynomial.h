@@ -71,13 +71,22 @@ MaybePolynomial exact_div(const Polynomial& a, const Polynomial& b);
 std::pair<Polynomial, Polynomial> split(const Polynomial& a,
                                         const Polynomial& b);
 
-enum class AtomKind : std::uint8_t { kSymbol, kFresh, kFloorDiv, kMin, kMax };
+// Symbols and fresh unknowns stand for sizes. A result that is too large to say
+// may be of any sign.
+enum class AtomKind : std::uint8_t {
+  kSymbol,
+  kFresh,
+  kUnsaid,
+  kFloorDiv,
+  kMin,
+  kMax
+};
 
 struct Atom {
   AtomKind kind = AtomKind::kSymbol;
   std::string name;            // kSymbol
   std::vector<Dim> arguments;  // {a, b} of kFloorDiv; sorted of kMin, kMax
-  std::uint64_t number = 0;    // kFresh
+  std::uint64_t number = 0;    // kFresh, kUnsaid
   auto operator<=>(const Atom&) const = default;
 };
 
@@ -90,8 +99,8 @@ class Store {
     return intern_atom({AtomKind::kSymbol, std::string(name), {}, 0});
   }
   // The same unknown for the same operation, when its result is too large to
-  // say.
-  Dim unsayable(char operation, Dim a, Dim b);
+  // say; `is_size`: it is not negative.
+  Dim unsayable(char operation, Dim a, Dim b, bool is_size);
   Dim floor_div_atom(DimTable& table, Dim a, Dim b);
   Dim extremum(DimTable& table, AtomKind kind, Dim a, Dim b);
   // max(0, a - b) + min(a, b), what a slice leaves and the slice, is a.
@@ -102,6 +111,9 @@ class Store {
   void add_leaves(Dim d, std::vector<Dim>& out) const;
   std::vector<DimTable::Product> products(Dim d) const;
   bool nonnegative(Dim d, int depth) const;
+  bool are_sizes(Dim a, Dim b) const {
+    return nonnegative(a, 0) && nonnegative(b, 0);
+  }
   bool never_zero(const Polynomial& p) const;
   bool nonnegative(const Polynomial& p, int level) const;
   std::string text(Dim d, int level) const;

@@ -63,7 +63,8 @@ Tensor ints(Arena& arena, std::span<const std::int64_t> values) {
 
 DataType element_type(Facts& facts, ValueId value) {
   const Type* type = value ? facts.type(value) : nullptr;
-  return type != nullptr && type->is_tensor() ? type->elem : DataType::kFloat;
+  return type != nullptr && type->is_tensor() ? type->elem
+                                              : DataType::kUndefined;
 }
 
 std::optional<std::int64_t> rank_of(Facts& facts, ValueId value) {

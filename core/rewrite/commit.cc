@@ -18,10 +18,16 @@ bool same_rank(const Type& a, const Type& b) {
   return !a.has_shape || !b.has_shape || a.rank() == b.rank();
 }
 
+// Two sizes that have names of their own are not the same by chance.
 bool may_be_same_shape(const ir::DimTable& dims, const Type& a, const Type& b) {
   if (!a.has_shape || !b.has_shape) return true;
+  const auto is_named = [&](ir::Dim d) {
+    return !d.known() && !dims.is_fresh(d);
+  };
   for (std::size_t i = 0; i < a.rank(); ++i) {
-    if (dims.provably_different(a.dims[i], b.dims[i])) return false;
+    const ir::Dim one = a.dims[i], two = b.dims[i];
+    if (dims.provably_different(one, two)) return false;
+    if (is_named(one) && is_named(two) && one != two) return false;
   }
   return true;
 }
@@ -169,7 +175,42 @@ class Checker {
       }
       if (reason != nullptr) return mismatch(reason, r, *fresh);
     }
+    const bool is_known =
+        r.type != nullptr && (r.type->has_shape || !r.type->is_tensor());
+    return is_known ? std::nullopt : check_stretched();
+  }
+
+  // Where the rank of a result is unknown, what stretched it must stay: another
+  // operand may have fewer axes.
+  std::optional<Rejection> check_stretched() const {
+    const auto consumed = state_.provenance.from;
+    const auto is_inner = [&](ir::ValueId v) {
+      return std::ranges::binary_search(consumed, graph_.producer(v));
+    };
+    for (ir::NodeId n : consumed) {
+      if (!analysis::broadcasts(graph_.op(n))) continue;
+      for (const ir::Operand& o : graph_.inputs(n)) {
+        if (!o.value || is_inner(o.value) || is_read_now(o.value)) continue;
+        const Type* type = state_.facts.type(o.value);
+        if (type != nullptr && type->has_shape && type->rank() == 0) continue;
+        return Rejection{"the shape is not known to stay",
+                         describe(graph_, state_.facts, o.value)};
+      }
+    }
     return std::nullopt;
+  }
+
+  // By what the edit built or moved, or as the result itself.
+  bool is_read_now(ir::ValueId value) const {
+    const auto reads = [&](ir::NodeId n) {
+      return !graph_.node(n).removed &&
+             std::ranges::find(graph_.inputs(n), value, &ir::Operand::value) !=
+                 graph_.inputs(n).end();
+    };
+    return std::ranges::any_of(state_.added, reads) ||
+           std::ranges::find(state_.replacements, value,
+                             &Replacement::new_value) !=
+               state_.replacements.end();
   }
 
   Rejection mismatch(const char* reason, const Replacement& r,

@@ -88,13 +88,15 @@ void remove_dead(EditState& state, std::span<const ir::NodeId> roots) {
   Reaper reaper(state);
   for (ir::NodeId n : roots) reaper.consider(n);
   for (ir::NodeId n : state.added) reaper.consider(n);
-  const auto lost = std::exchange(state.lost, {});
-  for (ir::ValueId v : lost) reaper.consider(v);
+  for (std::size_t i = state.considered; i < state.lost.size(); ++i) {
+    reaper.consider(state.lost[i]);
+  }
   // Constants that were made and never read.
   for (const auto& [value, stem] : state.stems) {
     if (!state.is_adopted(value)) reaper.consider(value);
   }
   reaper.run();
+  state.considered = state.lost.size();
 }
 
 }  // namespace ruleengine::rewrite

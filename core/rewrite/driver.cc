@@ -162,10 +162,11 @@ class Driver {
     const bool may_grow =
         has_phase([](Phase p) { return p == Phase::kTarget; });
     bool edited = false, added = false;
-    std::set<std::uint64_t> unneeded;
+    std::set<std::uint64_t> assuming, unneeded;
+    for (const auto& each : state_.assumed) assuming.insert(each.edit);
     for (const auto& run : state_.graphs) {
       auto settled =
-          run->history.settle(may_grow, state_.options.limits.deadline);
+          run->history.settle(may_grow, state_.options.limits.deadline, assuming);
       if (!settled) return settled.error();
       if (!*settled) return false;
       for (auto& [rule, number, node] : **settled) {

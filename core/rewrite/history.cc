@@ -11,8 +11,8 @@ namespace ruleengine::rewrite {
 
 using ir::NodeId;
 
-History::History(ir::Graph& graph, Workspace& workspace)
-    : graph_(graph), workspace_(workspace), log_(graph, no_facts_) {}
+History::History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace)
+    : graph_(graph), facts_(facts), workspace_(workspace), log_(graph, facts) {}
 
 void History::record(EditState& state) {
   Deed& deed = deeds_.emplace_back();
@@ -33,6 +33,9 @@ void History::record(EditState& state) {
   deed.growth = static_cast<std::int32_t>(state.added.size()) -
                 static_cast<std::int32_t>(std::ranges::count_if(
                     state.removed, [&](NodeId n) { return !state.is_new(n); }));
+  deed.builds = !state.added.empty();
+  deed.metadata = state.metadata;
+  deed.looked_at = put(nodes_, state.said.nodes());
   deed.added = put(nodes_, added);
   deed.carriers = put(nodes_, state.carriers);
   deed.shared = put(nodes_, state.shared);
@@ -87,14 +90,16 @@ void History::sign(std::uint32_t rule, NodeId root, std::uint64_t number) {
 }
 
 Result<std::optional<std::vector<History::TakenBack>>> History::settle(
-    bool may_grow, const Deadline& deadline) {
+    bool may_grow, const Deadline& deadline,
+    const std::set<std::uint64_t>& assuming) {
   std::vector<TakenBack> out;
   if (std::ranges::none_of(deeds_, &Deed::canonical)) return std::optional(out);
   if (std::ranges::all_of(deeds_, &Deed::canonical)) {
     log_.park_to(0);
-    for (Deed& deed : deeds_) deed.kept = false;
+    for (Deed& deed : deeds_) deed.kept = deed.builds = false;
     renumber();
   } else {
+    for (Deed& deed : deeds_) deed.assumes = assuming.contains(deed.number);
     Needs needs(*this);
     for (auto k = static_cast<std::uint32_t>(deeds_.size()); k-- > 0;) {
       if (Status s = deadline.check(); !s) return s.error();
@@ -132,7 +137,7 @@ bool History::has_edits() const {
 
 bool History::has_added() const {
   return std::ranges::any_of(deeds_, [](const Deed& deed) {
-    return deed.kept && deed.added.count + deed.carriers.count > 0;
+    return deed.kept && deed.builds;
   });
 }
 

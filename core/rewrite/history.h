@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -36,15 +37,19 @@ struct Deed {
   std::uint64_t number = 0;  // among those of all graphs
   bool canonical = false;
   bool kept = true;
+  bool assumes = false;  // it rests on an assumption
+  bool builds = false;   // nodes, now
   ir::NodeId root;            // none of a pass
   std::size_t log_begin = 0;  // its first step
   std::size_t first_node = 0, end_node = 0, first_value = 0, end_value = 0;
   std::int32_t growth = 0;  // nodes that it added, less those it removed
   Part consumed, context;   // what it matched
+  Part looked_at;           // by the rule's callbacks
   Part added, carriers;     // without, and alone, the Identities of outputs
   Part shared;              // what it would have built, and stood already
   Part actions, taken, declared;
   Part needs, turned;  // see needs.h
+  std::span<const ir::Metadata> metadata;  // that its nodes have in common
 };
 
 // What an edit took: readers from values, and slots from what they read.
@@ -69,7 +74,7 @@ struct Turned {
 
 class History {
  public:
-  History(ir::Graph& graph, Workspace& workspace);
+  History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace);
 
   // Of the edits that come.
   void set_canonical(bool canonical) { canonical_ = canonical; }
@@ -86,8 +91,10 @@ class History {
   // Takes back what nobody needed. Once, at the end. Where the graph may not
   // grow, forms that make it smaller are needed for that. None where an edit that
   // was needed could not be done again. kLimit when the time is over.
+  // `assuming`: the numbers of the edits that rest on an assumption.
   Result<std::optional<std::vector<TakenBack>>> settle(
-      bool may_grow, const Deadline& deadline);
+      bool may_grow, const Deadline& deadline,
+      const std::set<std::uint64_t>& assuming = {});
   // Takes everything back.
   void park();
 
@@ -114,8 +121,8 @@ class History {
   void renumber();
 
   ir::Graph& graph_;
+  ir::Facts& facts_;
   Workspace& workspace_;
-  ir::NoFacts no_facts_;
   Log log_;
   bool canonical_ = false;
   std::vector<Deed> deeds_;

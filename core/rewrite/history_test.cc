@@ -86,9 +86,9 @@ TEST_CASE("settling looks at the clock") {
   World w;
   w.output(chain(w, "Relu", 2));
   Workspace workspace(w.graph());
-  History history(w.graph(), workspace);
-  workspace.set_history(&history);
   analysis::Inference facts(w.graph());
+  History history(w.graph(), facts, workspace);
+  workspace.set_history(&history);
   for (const bool canonical : {true, false}) {
     history.set_canonical(canonical);
     Edit edit(w.graph(), facts, {}, &workspace);

@@ -149,7 +149,9 @@ class Keeper {
   }
 
   void write_provenance() {
-    if (state_.added.empty() || state_.provenance.rule.empty()) return;
+    if (state_.provenance.rule.empty()) return;
+    const bool is_recorded = state_.workspace->history() != nullptr;
+    if (state_.added.empty() && !is_recorded) return;
     SmallVector<ir::Metadata, 4> common;
     std::size_t bytes = 0;
     const auto add = [&](std::string_view key, std::string_view value) {
@@ -163,6 +165,8 @@ class Keeper {
     for (const auto& [key, value] : state_.provenance.meta) add(key, value);
     const auto shared =
         model_.arena.copy(std::span<const ir::Metadata>(common));
+    state_.metadata = shared;
+    if (state_.added.empty()) return;
     for (NodeId n : state_.added) graph_.mutable_node(n).metadata = shared;
     model_.hold(bytes * state_.added.size());  // each writes it
     for (const auto& [node, like] : state_.likes) {

@@ -57,7 +57,9 @@ void Log::bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs,
                      std::uint64_t rank) {
   const std::uint32_t first = graph_.node(node).first_operand;
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
-    graph_.mutable_operand(ir::OperandId(first + i)).value = {};
+    ir::ValueId& slot = graph_.mutable_operand(ir::OperandId(first + i)).value;
+    parked_.push_back(slot);
+    slot = {};
   }
   graph_.restore_node(node);
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
@@ -66,6 +68,16 @@ void Log::bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs,
   graph_.mutable_node(node).rank = rank;
   entries_.push_back({Step::kBack, node.index()});
   facts_.invalidate(node);
+}
+
+// It reads again what it read when it was parked.
+void Log::park_again(ir::NodeId node) {
+  graph_.remove_node(node);
+  const std::uint32_t first = graph_.node(node).first_operand;
+  for (std::size_t i = graph_.inputs(node).size(); i-- > 0;) {
+    const ir::OperandId slot(first + i);
+    graph_.mutable_operand(slot).value = take(parked_);
+  }
 }
 
 void Log::set_operand(ir::OperandId slot, ir::ValueId value) {
@@ -101,6 +113,14 @@ void Log::drop_initializer(ir::ValueId value) {
 void Log::revive_initializer(ir::ValueId value) {
   entries_.push_back({Step::kRevive, value.index()});
   graph_.mutable_value(value).removed = false;
+}
+
+void Log::set_metadata(ir::NodeId node,
+                       std::span<const ir::Metadata> metadata) {
+  ir::Node& n = graph_.mutable_node(node);
+  metadata_.push_back(n.metadata);
+  entries_.push_back({Step::kMetadata, node.index()});
+  n.metadata = metadata;
 }
 
 void Log::set_rank(ir::NodeId node, std::uint64_t rank) {
@@ -147,6 +167,8 @@ void Log::append(Log&& other) {
   entries_.append(other.entries_);
   operands_.append(other.operands_);
   values_.append(other.values_);
+  parked_.append(other.parked_);
+  metadata_.append(other.metadata_);
   ranks_.append(other.ranks_);
   names_.append(other.names_);
   types_.append(other.types_);
@@ -162,6 +184,7 @@ void Log::undo(const Entry& entry, bool park) {
   switch (entry.step) {
     case Step::kNode:
     case Step::kBack:
+    case Step::kMetadata:
     case Step::kRemove:
     case Step::kRank:
     case Step::kProto:
@@ -191,17 +214,19 @@ void Log::undo_node(const Entry& entry, bool park) {
     case Step::kProto:
       n.proto = take(protos_);
       return;
+    case Step::kMetadata:
+      n.metadata = take(metadata_);
+      return;
     case Step::kRemove:
       graph_.restore_node(node);
       facts_.invalidate(node);
       return;
+    case Step::kBack:
+      facts_.invalidate(node);
+      return park_again(node);
     default:
       facts_.invalidate(node);
-      if (park || entry.step == Step::kBack) {
-        graph_.remove_node(node);
-      } else {
-        graph_.pop_node();
-      }
+      return park ? graph_.remove_node(node) : graph_.pop_node();
   }
 }
 

@@ -62,6 +62,7 @@ class Log {
   void revive_initializer(ir::ValueId value);
 
   // These remember what stood there.
+  void set_metadata(ir::NodeId node, std::span<const ir::Metadata> metadata);
   void set_rank(ir::NodeId node, std::uint64_t rank);
   void set_name(ir::ValueId value, Name name);
   void set_declared(ir::ValueId value, const ir::Type* type);
@@ -75,6 +76,7 @@ class Log {
     kValue,
     kInitializer,
     kBack,
+    kMetadata,
     kOperand,
     kBlockOutput,
     kRemove,
@@ -92,6 +94,7 @@ class Log {
     std::uint32_t index = 0;  // of the block output
   };
 
+  void park_again(ir::NodeId node);
   void go_back(std::size_t size, bool park);
   void undo(const Entry& entry, bool park);
   void undo_node(const Entry& entry, bool park);
@@ -106,6 +109,8 @@ class Log {
   SmallVector<Entry, 16> entries_;
   SmallVector<ir::Operand, 8> operands_;
   SmallVector<ir::ValueId, 2> values_;
+  SmallVector<ir::ValueId, 4> parked_;  // what parked nodes read
+  SmallVector<std::span<const ir::Metadata>, 2> metadata_;
   SmallVector<std::uint64_t, 2> ranks_;
   SmallVector<Name, 4> names_;
   SmallVector<const ir::Type*, 4> types_;

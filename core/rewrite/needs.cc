@@ -35,6 +35,7 @@ void Needs::find(std::uint32_t k) {
   found_.clear();
   read_match(deed);
   need_matched(deed);
+  need_assumed(deed);
   need_settings(deed);
   need_readers(deed);
   need_inputs(deed);
@@ -87,6 +88,14 @@ void Needs::need_matched(const Deed& deed) {
   }
   for (NodeId n : History::part(history_.nodes_, deed.context)) {
     need(maker(n), Need::Why::kSeen);
+  }
+}
+
+void Needs::need_assumed(const Deed& deed) {
+  for (NodeId n : History::part(history_.nodes_, deed.looked_at)) {
+    const std::uint32_t made = maker(n);
+    if (made == kNobody || !history_.deeds_[made].assumes) continue;
+    need(made, Need::Why::kSeen);
   }
 }
 

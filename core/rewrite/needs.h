@@ -7,6 +7,8 @@
 // - that set a slot of a matched node, where the match could see it: the value
 //   comes from another matched node, is a constant, or is read by a second
 //   matched slot that the other edit did not set in the same way;
+// - whose node its callbacks looked at, where that edit rests on an assumption:
+//   then so does this one;
 // - that took a reader from a value inside of the match, which nothing else may
 //   read.
 // What else differs below a match is the same value written in another way.
@@ -28,10 +30,11 @@ class Needs {
   // Of deed `k`, whose steps and all later ones are parked. Deeds are asked
   // for from the last to the first.
   void find(std::uint32_t k);
-  // The one that made a node; kNobody for the nodes of the file.
+  // The one that made a node; kNobody for nodes of the file and of a replay.
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
   std::uint32_t maker(ir::NodeId node) const {
-    return node ? maker_[node.index()] : kNobody;
+    return node && node.index() < maker_.size() ? maker_[node.index()]
+                                                : kNobody;
   }
 
  private:
@@ -51,6 +54,7 @@ class Needs {
   void forget(std::uint32_t k);
   void read_match(const Deed& deed);
   void need_matched(const Deed& deed);
+  void need_assumed(const Deed& deed);
   void need_settings(Deed& deed);
   void need_readers(const Deed& deed);
   void need_inputs(const Deed& deed);

@@ -1,6 +1,8 @@
 #include "core/rewrite/portable.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -92,40 +94,48 @@ bool made_by_rule(const ir::Node& node) {
                            &ir::Metadata::key) != node.metadata.end();
 }
 
+// By domain and type: the variant that has the op's name to itself.
+using Plain = std::map<std::pair<std::string_view, std::string_view>,
+                       std::string>;
+
 class Writer {
  public:
-  Writer(ir::Model& model, ir::Graph& graph)
+  Writer(ir::Model& model, ir::Graph& graph, Plain& plain)
       : model_(model),
         graph_(graph),
+        plain_(plain),
         opset_(Workspace(graph).opset("")),
         facts_(graph) {}
 
-  Status run(std::span<const NodeId> more) {
+  // All graphs are looked at before any is written.
+  Status look(std::span<const NodeId> more) {
     for (NodeId n : more) {
       if (Status s = check(n); !s) return s;
     }
     const auto order = ir::topological_order(graph_);
     if (!order) return order.error();
-    std::vector<NodeId> calls;
     for (NodeId n : *order) {
       const ir::Op& op = graph_.op(n);
       if (!has_body(op) || model_.find_function(op) != nullptr) continue;
       if (made_by_rule(graph_.node(n)) || std::ranges::binary_search(more, n)) {
-        calls.push_back(n);
+        calls_.push_back(n);
       }
     }
-    if (calls.empty()) return {};
-    if (opset_ < kOldestOpset) return too_old();
-    model_.ir_version = std::max(model_.ir_version, kOverloadIrVersion);
-    for (NodeId n : calls) write(n);
+    if (!calls_.empty() && opset_ < kOldestOpset) return too_old();
     return {};
+  }
+
+  void write() {
+    if (calls_.empty()) return;
+    model_.ir_version = std::max(model_.ir_version, kOverloadIrVersion);
+    for (NodeId n : calls_) write(n);
   }
 
  private:
   // By the table below.
   void write(NodeId node);
 
-  // No rule's edit saw to it.
+  // Made by no edit, which would have looked at it.
   Status check(NodeId node) const {
     const ir::Op& op = graph_.op(node);
     const auto attributes = graph_.node(node).attributes;
@@ -154,11 +164,25 @@ class Writer {
   // The op of the variant; a body for it is still to be written when `is_new`.
   ir::Op overload(NodeId node, std::string name, bool& is_new) {
     if (opset_ != model_.opset("")) name += "_opset" + std::to_string(opset_);
-    const ir::Op plain = graph_.op(node);
-    const ir::OpId id = model_.ops.intern(plain.domain, plain.type, name);
+    const ir::Op op = graph_.op(node);
+    const ir::OpId id = &graph_ == &model_.graph
+                            ? model_.ops.intern(op.domain, op.type, name)
+                            : name_in_function(op, name);
     graph_.mutable_node(node).op = id;
     is_new = model_.find_function(model_.ops[id]) == nullptr;
     return model_.ops[id];
+  }
+
+  // ONNX Runtime (1.31) finds no overload that the body of a function calls. So
+  // one variant there has the op's name, and others have names of their own.
+  ir::OpId name_in_function(const ir::Op& op, const std::string& variant) {
+    const auto [at, added] = plain_.try_emplace({op.domain, op.type}, variant);
+    if (added && model_.find_function({op.domain, op.type, {}}) != nullptr) {
+      at->second.clear();  // the file has one, of whatever variant
+    }
+    if (at->second == variant) return model_.ops.intern(op.domain, op.type, {});
+    return model_.ops.intern(op.domain, std::string(op.type) + "_" + variant,
+                             {});
   }
 
   // Makes the node a call of the variant, and says that by `say` where it is
@@ -166,11 +190,12 @@ class Writer {
   template <class Say>
   void write(NodeId node, std::string variant, const Say& say) {
     const auto call = graph_.node(node).attributes;
+    const ir::Op op = graph_.op(node);
     bool is_new = false;
     const ir::Op own = overload(node, std::move(variant), is_new);
     if (!is_new) return;
     Body body(model_, own, opset_);
-    say(body, own, call);
+    say(body, op, call);
   }
   using Call = std::span<const ir::Attribute>;
 
@@ -191,8 +216,8 @@ class Writer {
 
   void write_attention(NodeId node) {
     const AttentionVariant v = attention_variant(graph_, facts_, node);
-    write(node, v.name(opset_), [&](Body& body, const ir::Op& own, Call call) {
-      const ir::OpFacts& facts = *ir::newest_op(own.domain, own.type);
+    write(node, v.name(opset_), [&](Body& body, const ir::Op& op, Call call) {
+      const ir::OpFacts& facts = *ir::newest_op(op.domain, op.type);
       std::vector<std::string_view> formals;
       for (std::size_t i = 0; i < 4; ++i) {  // q, k, v, a mask
         formals.push_back(facts.input(i)->name);
@@ -204,8 +229,8 @@ class Writer {
   void write_window(NodeId node) {
     const auto v = window_variant(graph_, facts_, node);
     if (!v) return;
-    write(node, v->name(opset_), [&](Body& body, const ir::Op& own, Call call) {
-      write_window_op(body, own, *v, call);
+    write(node, v->name(opset_), [&](Body& body, const ir::Op& op, Call call) {
+      write_window_op(body, op, *v, call);
     });
   }
 
@@ -213,8 +238,10 @@ class Writer {
 
   ir::Model& model_;
   ir::Graph& graph_;
+  Plain& plain_;
   std::int64_t opset_;
   analysis::Inference facts_;
+  std::vector<NodeId> calls_;
 };
 
 // Who has a body, and what writes it.
@@ -252,12 +279,15 @@ void Writer::write(NodeId node) {
 bool has_body(const ir::Op& op) { return Bodies::find(op) != nullptr; }
 
 Status write_portable(ir::Model& model, std::span<const NodeId> more) {
+  Plain plain;
+  std::vector<std::unique_ptr<Writer>> writers;
   for (ir::Graph* graph : rewritable_graphs(model)) {
+    writers.push_back(std::make_unique<Writer>(model, *graph, plain));
     const bool main = graph == &model.graph;
-    Status s =
-        Writer(model, *graph).run(main ? more : std::span<const NodeId>());
+    Status s = writers.back()->look(main ? more : std::span<const NodeId>());
     if (!s) return s;
   }
+  for (const auto& each : writers) each->write();
   return {};
 }
 

@@ -2,7 +2,9 @@
 // get a model-local function whose body says them in standard ops at the
 // model's own opset, so that any ONNX runtime runs the file. Variants (a mask
 // or none, causal, a scale, ...) are overloads of one function name,
-// specialized with their literal attributes; equal variants share one.
+// specialized with their literal attributes; equal variants share one. Where
+// functions of the model call them, one variant has the plain name and others
+// have names of their own.
 #ifndef RULEENGINE_CORE_REWRITE_PORTABLE_H_
 #define RULEENGINE_CORE_REWRITE_PORTABLE_H_
 

@@ -80,6 +80,16 @@ TEST_CASE("a node that cannot be said is named, and the model as it was") {
   CHECK(!model->changed);
 }
 
+TEST_CASE("an attribute becomes no input of a type that nobody knows") {
+  auto model = parse(
+      "<ir_version: 7, opset_import: [\"\" : 10, \"com.example\" : 1]>\n"
+      "g (double[3,3] x) => (double[4,4] y) { i = com.example.Inverse(x)"
+      " y = Pad <pads = [0,0,1,1], value = 0.5> (i) }");
+  const Status raised = raise_opset(*model, 13);
+  REQUIRE(!raised.ok());
+  CHECK(raised.error().found.find("Pad") != std::string::npos);
+}
+
 TEST_CASE("attributes that the callers of a function give stay in doubt") {
   auto model = parse(
       "<ir_version: 8, opset_import: [\"\" : 11, \"f\" : 1]>\n"

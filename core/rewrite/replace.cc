@@ -28,7 +28,9 @@ class Mover {
       state_.reject("the new value is not visible to all readers", to_);
       return;
     }
-    state_.replacements.push_back({from_, to_, state_.facts.type(from_)});
+    // Done again, nothing of it is checked again.
+    const ir::Type* type = state_.again ? nullptr : state_.facts.type(from_);
+    state_.replacements.push_back({from_, to_, type});
     move_outputs();
     if (stays_) return;
     move_readers();

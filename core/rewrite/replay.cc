@@ -29,8 +29,8 @@ Result<bool> Replay::run(const Deadline& deadline) {
   return true;
 }
 
-bool Replay::do_again(const Deed& deed) {
-  EditState state(graph_, history_.no_facts_, {}, &history_.workspace_);
+bool Replay::do_again(Deed& deed) {
+  EditState state(graph_, history_.facts_, {}, &history_.workspace_);
   state.first_node = deed.first_node;
   state.first_value = deed.first_value;
   state.again = Again{
@@ -54,8 +54,18 @@ bool Replay::do_again(const Deed& deed) {
   }
   settle_names(state);
   keep(state);
+  sign(state, deed);
+  deed.builds = !state.added.empty();
   history_.log_.append(std::move(state.log));
   return true;
+}
+
+// What others built that were taken back is of this edit now.
+void Replay::sign(EditState& state, const Deed& deed) {
+  const auto own = static_cast<std::uint32_t>(&deed - history_.deeds_.data());
+  for (NodeId n : state.added) {
+    if (needs_.maker(n) != own) state.log.set_metadata(n, deed.metadata);
+  }
 }
 
 bool Replay::build(EditState& state, const Deed& deed) {

@@ -20,7 +20,8 @@ class Replay {
   Result<bool> run(const Deadline& deadline);
 
  private:
-  bool do_again(const Deed& deed);
+  bool do_again(Deed& deed);
+  void sign(EditState& state, const Deed& deed);
   bool build(EditState& state, const Deed& deed);
   bool bring_back(EditState& state, const Deed& deed, ir::NodeId node,
                   int depth);

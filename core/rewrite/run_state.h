@@ -48,7 +48,7 @@ struct GraphRun {
         facts(std::move(f)),
         workspace(g),
         lineage(g),
-        history(g, workspace) {}
+        history(g, *facts, workspace) {}
 
   ir::Graph& graph;
   std::unique_ptr<ir::Facts> facts;

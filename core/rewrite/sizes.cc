@@ -193,7 +193,34 @@ Result<Edit::Built> build_sizes(Edit& edit, std::span<const ir::Dim> dims) {
   return Sizes(edit).vector(dims);
 }
 
-ReshapeSizes reshape_sizes(const ir::Type* type, std::span<const Dim> dims) {
+namespace {
+
+// The rest that a -1 stands for, where it can be said: beside a computed size
+// that may be 0, a -1 has no meaning.
+std::vector<Dim> with_rest(ir::DimTable& table, const ir::Type* type,
+                           std::span<const Dim> dims) {
+  std::vector<Dim> out(dims.begin(), dims.end());
+  const auto rest = std::ranges::find(out, Dim(-1));
+  const bool computes = !std::ranges::all_of(out, &Dim::known);
+  if (rest == out.end() || !computes || type == nullptr || !type->has_shape) {
+    return out;
+  }
+  Dim all(1), others(1);
+  for (Dim d : type->dims) all = table.mul(all, d);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const bool is_rest = out.begin() + static_cast<std::ptrdiff_t>(i) == rest;
+    const bool copies = out[i] == Dim(0) && i < type->rank();
+    if (!is_rest) others = table.mul(others, copies ? type->dims[i] : out[i]);
+  }
+  if (const auto size = table.exact_div(all, others)) *rest = *size;
+  return out;
+}
+
+}  // namespace
+
+ReshapeSizes reshape_sizes(ir::DimTable& table, const ir::Type* type,
+                           std::span<const Dim> wanted) {
+  const std::vector<Dim> dims = with_rest(table, type, wanted);
   const auto old_dim = [&](std::size_t i) -> std::optional<Dim> {
     const bool known = type != nullptr && type->has_shape && i < type->rank();
     return known ? std::optional(type->dims[i]) : std::nullopt;

@@ -30,7 +30,8 @@ struct ReshapeSizes {
   bool allow_zero = false;
 };
 // `type` is that of what is reshaped; nullptr when it is not known.
-ReshapeSizes reshape_sizes(const ir::Type* type, std::span<const ir::Dim> dims);
+ReshapeSizes reshape_sizes(ir::DimTable& table, const ir::Type* type,
+                           std::span<const ir::Dim> dims);
 
 }  // namespace ruleengine::rewrite
 

@@ -84,6 +84,7 @@ struct EditState {
   SmallVector<ir::NodeId, 8> moved;     // other inputs
   SmallVector<ir::NodeId, 16> readers;  // outputs lost or won readers
   SmallVector<ir::ValueId, 16> lost;    // values that lost a reader
+  std::size_t considered = 0;  // so many of them, whether anything reads them
   SmallVector<ir::OperandId, 8> slots;  // that read another value now
   SmallVector<ir::BlockId, 4> outputs;  // blocks with another output
   // Initializers that stood in no block's list and are read now: hidden ones
@@ -110,6 +111,7 @@ struct EditState {
   std::vector<std::pair<ir::ValueId, const ir::Type*>> declared;
   std::optional<Rejection> failure;  // met where none could be returned
   std::vector<Assumption> assumptions;
+  std::span<const ir::Metadata> metadata;  // that its nodes have in common
   bool done = false;
   bool changed = false;
   SmallVector<ir::NodeId, 16> touched;

@@ -57,8 +57,8 @@ class Speech {
  private:
   using Place = std::pair<NodePatternId, std::string_view>;
 
-  // Whether something else stands for the node now. Not so where it stays, and
-  // what was built reads it, or nothing that read it went.
+  // Whether something else stands for the node now: it went, or it lost a
+  // reader, and nothing that was built or moved reads it instead.
   bool is_passed_by(NodeId node) const {
     if (graph_.node(node).removed) return true;
     bool lost = false;
@@ -87,13 +87,21 @@ class Speech {
 
   // A node built like this one, or like one that was, is part of the result.
   bool is_carried(NodeId node) const {
-    return std::ranges::any_of(state_.carried, [&](const auto& each) {
-      const auto& [like, made] = each;
-      if (like != node) return false;
-      const NodeId maker = graph_.producer(made);
-      if (!maker) return !graph_.value(made).removed;
-      return !graph_.node(maker).removed || is_carried(maker);
-    });
+    SmallVector<NodeId, 8> models;
+    models.push_back(node);
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      for (const auto& [like, made] : state_.carried) {
+        if (like != models[i]) continue;
+        const NodeId maker = graph_.producer(made);
+        const bool is_there = maker ? !graph_.node(maker).removed
+                                    : !graph_.value(made).removed;
+        if (is_there) return true;
+        // Nodes that were handed back may lead to one another.
+        const bool is_known = std::ranges::find(models, maker) != models.end();
+        if (maker && !is_known) models.push_back(maker);
+      }
+    }
+    return false;
   }
 
   bool is_said(NodeId node, std::string_view attribute) const {

@@ -1,12 +1,10 @@
 --- Take out a Reshape that gives back the shape that another one took away.
-local merge = lib "merge"
-
 return rule {
   doc = [[
     Reshape(Reshape(x, _), shape of x)   =>   x
 
-    One axis of x may be of unknown size: the elements that there are fix it. Where it has another name, the Reshape says
-    that both are the same, and stays.]],
+    One axis of x may be of unknown size: the elements that there are fix it, where the other sizes are numbers. Where it
+    has another name, the Reshape says that both are the same, and stays.]],
   phase = "canonical",
 
   match = function(op, x)
@@ -14,17 +12,19 @@ return rule {
   end,
 
   where = function(m)
-    local y, unknown = m.back.outputs[1], 0
+    local y, unknown, sized = m.back.outputs[1], 0, true
     need(m.x:rank() and m.x:rank() == y:rank(), "the shape is another one", y)
     for i = 0, m.x:rank() - 1 do
       local one, two = m.x:dim(i), y:dim(i)
-      if one ~= two then
+      if one == two then
+        sized = sized and type(one) == "number" and one > 0
+      else
         need(tostring(one):match "^%?", "the shape is another one", y)
         unknown = unknown + 1
       end
     end
     need(unknown <= 1, "the shape is another one", y)
-    if unknown == 1 then merge.need_elements(m.x) end
+    if unknown == 1 then need(sized, "there may be no elements", m.x) end
   end,
 
   rewrite = function(op, m) return m.x end,
@@ -38,7 +38,7 @@ return rule {
         }]],
       "y = Neg(x)" },
     { "an axis of unknown size", [[
-        (float[B,4,S] x, float[B,1,T] m, float[B,4,T] z) => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
+        (float[2,4,S] x, float[2,1,T] m, float[2,4,T] z) => (float[2,4,T] y) <int64[2] flat = {-1,4}> {
           w = Add(x, m)
           a = Reshape(w, flat)
           s = Shape(z)
@@ -46,6 +46,15 @@ return rule {
           y = Neg(b)
         }]],
       "w = Add(x, m) y = Neg(w)" },
+    { "an axis of unknown size beside one that may be 0", [[
+        (float[B,4,S] x, float[B,1,T] m, float[B,4,T] z) => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
+          w = Add(x, m)
+          a = Reshape(w, flat)
+          s = Shape(z)
+          b = Reshape(a, s)
+          y = Neg(b)
+        }]],
+      rejected = "there may be no elements" },
     { "an axis of another name", [[
         (float[B,4,S] x, float[B,4,T] z) => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
           a = Reshape(x, flat)

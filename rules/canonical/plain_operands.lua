@@ -24,7 +24,7 @@ return rule {
     if not m.flat then return end
     local rank, axis = need(m.x:rank(), "the rank is unknown", m.x), m.flat.attrs.axis
     need(rank > 1 and (axis == rank - 1 or axis == -1), "more than one axis is left", m.x)
-    need(m.x:dim(-1) ~= 0, "there are no elements to count", m.x)
+    for i = 0, rank - 1 do need(m.x:dim(i) ~= 0, "there are no elements to count", m.x) end
   end,
 
   rewrite = function(op, m)

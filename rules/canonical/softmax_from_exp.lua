@@ -1,13 +1,20 @@
 --- Say a softmax that is written out as what it is.
 
+-- Whether these axes are the last one of x.
+local function is_last(axes, x)
+  axes = axes and axes:constant()
+  return axes and #axes == 1 and (axes[1] == -1 or axes[1] + 1 == x:rank())
+end
+
 -- Whether the largest of each row was taken away from x: no exponential overflows, and not all are lost.
 local function is_centred(x)
   local node = x.producer
   local largest = node and node.op == "Sub" and node.inputs[2].producer
-  if largest and largest.op == "Unsqueeze" then largest = largest.inputs[1].producer end
+  local restored = largest and largest.op == "Unsqueeze"
+  if restored and not is_last(largest.inputs[2], x) then return false end
+  if restored then largest = largest.inputs[1].producer end
   if not largest or largest.op ~= "ReduceMax" or largest.inputs[1] ~= node.inputs[1] then return false end
-  local axes = largest.inputs[2] and largest.inputs[2]:constant()
-  return axes and #axes == 1 and (axes[1] == -1 or axes[1] + 1 == x:rank())
+  return is_last(largest.inputs[2], x) and (largest.attrs.keepdims == 0) == restored
 end
 
 return rule {
@@ -65,6 +72,15 @@ return rule {
           y = Div(e, s)
         }]],
       "m = ReduceMax <keepdims = 0> (x, last) u = Unsqueeze(m, last) d = Sub(x, u) y = Softmax <axis = -1> (d)" },
+    { "less the largest of each column", [[
+        (float16[8,8] x) => (float16[8,8] y) <int64[1] last = {1}> {
+          m = ReduceMax <keepdims = 0> (x, last)
+          d = Sub(x, m)
+          e = Exp(d)
+          s = ReduceSum(e, last)
+          y = Div(e, s)
+        }]],
+      rejected = "the sum of halves may overflow" },
     { "halves as they are", [[
         (float16[2,6,8] x) => (float16[2,6,8] y) <int64[1] last = {2}> {
           e = Exp(x)

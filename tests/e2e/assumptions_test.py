@@ -294,5 +294,32 @@ class Runtimes(Rewriting):
                             "m2": (1, 1, c, 5)}.items()})
 
 
+class Seen(program.ProgramTest):
+    """A rewrite that rests on what another one assumed says so."""
+
+    def test_by_a_callback(self):
+        rule = self.write("positive.lua", """return rule {
+          phase = "attention",
+          match = function(op, p) return op.Relu(p) end,
+          where = function(m)
+            need(m.p.producer and m.p.producer.op == "Softmax", "none", m.p)
+          end,
+          rewrite = function(op, m) return op.Abs(m.p) end }""")
+        model = self.write("m.onnxtxt", """
+          <ir_version: 10, opset_import: ["" : 18]>
+          g (float[2,3] x) => (float[2,3] y) <int64[1] axes = {-1}> {
+            e = Exp(x)  s = ReduceSum <keepdims = 1> (e, axes)
+            p = Div(e, s)  y = Relu(p)
+          }""")
+        for options, said in (((), ["scores between -60 and 60"]),
+                              (("--exact",), [])):
+            self.run_ok("run", RULES / "canonical.lua", rule, model, "-o",
+                        "out.onnx", "--report", "r.json", *options)
+            report = json.loads((self.folder / "r.json").read_text())
+            self.assertEqual([a["text"] for a in report["assumptions"]], said)
+            fired = {r["name"]: r["rewrites"] for r in report["rules"]}
+            self.assertEqual(fired["positive"], len(said))
+
+
 if __name__ == "__main__":
     unittest.main()

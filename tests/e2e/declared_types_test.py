@@ -170,6 +170,27 @@ class Stale(Declared):
         report = self.rewritten(HEAD % 17 + graph, rule)[1]["rules"][0]
         self.assertEqual(report["rewrites"], 1)
 
+    def test_an_edit_shows_that_numbers_are_stale(self):
+        swish = self.rule("""
+  phase = "attention",
+  match = function(op, x) return op["com.example"].Swish(x) end,
+  rewrite = function(op, m) return op.Tanh(m.x) end""", "swish")
+        sizes = self.rule("""
+  phase = "linear",
+  match = function(op, x) return op.Shape(x) end,
+  where = function(m)
+    need(type(m.x:dim(0)) == "number", "no number", m.x)
+  end,
+  rewrite = function(op, m)
+    return op.Concat{{m.x:dim(0)}, axis = 0}
+  end""", "sizes")
+        result, report, _ = self.rewritten(
+            HEAD % 18 + "g (float[S] x) => (float[S] u, int64[1] v) "
+            "<float[8] a, float[8] b> { a = com.example.Swish(x)  u = Neg(a)"
+            "  b = com.example.Other(x)  v = Shape(b) }", swish, sizes)
+        self.assertEqual([r["rewrites"] for r in report["rules"]], [1, 0])
+        self.assertEqual(list(infos(result)), [])
+
     def test_what_is_not_believed_is_not_handed_on(self):
         rule = self.rule("""
   match = function(op, x) return op.Neg(x) end,

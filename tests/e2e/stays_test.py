@@ -134,5 +134,75 @@ class Stays(program.ProgramTest):
                         (self.folder / "out.onnx").read_bytes())
 
 
+def unary(phase, match, rewrite, where=""):
+    return f"""return rule {{ phase = "{phase}", {where}
+      match = function(op, x) return {match} end,
+      rewrite = function(op, m) {rewrite} end, changes_meaning = true }}"""
+
+
+class DoneAgain(Stays):
+    """Edits that are needed are done again without those that are not."""
+
+    def rules(self, **texts):
+        return [self.write(f"{name}.lua", text)
+                for name, text in texts.items()]
+
+    def graph(self, text):
+        return self.write("m.onnxtxt",
+                          '<ir_version: 10, opset_import: ["" : 18, '
+                          '"local" : 1]>\n' + text)
+
+    def test_a_node_says_whose_it_is_now(self):
+        rules = self.rules(
+            ca=unary("canonical", "op.Abs(x)",
+                     "return op.Tanh(op.Sin(m.x))"),
+            cb=unary("canonical", "op.Ceil(x)",
+                     "return op.Floor(op.Sin(m.x))"),
+            fu=unary("attention", "op.Relu(op.Floor(x))",
+                     "return op.Sqrt(m.x)"))
+        source = self.graph("""g (float[3] x) => (float[3] z, float[3] y) {
+            a = Abs(x)  z = Neg(a)  b = Ceil(x)  y = Relu(b)
+          }""")
+        self.run_ok("run", *rules, source, "-o", "out.onnx")
+        out = onnx.load(self.folder / "out.onnx")
+        said = {n.op_type: [p.value for p in n.metadata_props
+                            if p.key == "ruleengine.rule"]
+                for n in out.graph.node}
+        self.assertEqual(list(said), ["Abs", "Neg", "Sin", "Sqrt"])
+        self.assertTrue(said["Sin"][0].endswith("/cb"), said)
+        self.assertTrue(said["Sqrt"][0].endswith("/fu"), said)
+
+    def test_twice(self):
+        """The second try does not work on what the first one left."""
+        rules = self.rules(
+            dd=unary("canonical", "op.Ceil(op.Ceil(x):as 'c')",
+                     "return m.c.outputs[1]"),
+            e=unary("attention", "op.Exp(x)", "return op.Log(m.x)"),
+            higher=unary("canonical", "op.Neg(x):as 'n'",
+                "m.n:replace_input(m.x, m.x.producer.inputs[1])"
+                " return m.n.outputs[1]",
+                'where = function(m) need(m.x.producer and '
+                'm.x.producer.op == "Abs", "an input", m.x) end,'),
+            walks=unary("linear", "op.Abs(x):as 'a'", """
+              local r = m.a.outputs[1].users[1]
+              for _, u in ipairs(m.x.users) do
+                if u.op == "Neg" then r = u end
+              end
+              return op.Max(m.x, r.outputs[1])"""))
+        source = self.graph("""g (float[3] x, float[3] w)
+            => (float[3] y, float[3] q, float[3] t) {
+              a = Abs(x)  r = Neg(a)  y = Add(a, r)
+              c1 = Ceil(w)  c2 = Ceil(c1)  q = Exp(c2)
+              t = local.f(w)
+            }
+            <domain: "local", opset_import: ["" : 18]>
+            f (u) => (v) { d1 = Ceil(u)  v = Ceil(d1) }""")
+        self.run_ok("run", *rules, source, "-o", "out.onnx")
+        out = onnx.load(self.folder / "out.onnx")
+        self.assertEqual([n.op_type for n in out.graph.node],
+                         ["Neg", "Max", "Add", "Ceil", "f", "Log"])
+        self.assertEqual(len(out.functions[0].node), 2)  # nothing needed it
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -342,5 +342,49 @@ class Groups(Unsaid):
         self.check_stopped(rule, graph.format("", "<k = 1>"), "k")
 
 
+class Standing(Unsaid):
+    """What the match named stays, and something else stands for it."""
+
+    def test_another_output_is_read(self):
+        self.check_stopped("""
+  match = function(op, x) return op.MaxPool{x, attrs = any, outputs = any} end,
+  rewrite = function(op, m) return op.Relu(m.x) end,
+  changes_meaning = true""", """g (float[1,2,4,4] x) =>
+            (float[1,2,4,4] y, int64[1,2,4,4] z) {
+              p, i = MaxPool <kernel_shape = [1,1], storage_order = 1>(x)
+              y = Neg(p)
+              z = Neg(i)
+            }""", "kernel_shape")
+
+    def test_a_reader_was_moved(self):
+        self.check_stopped("""
+  match = function(op, x, y)
+    return op.Add(context(op.Softmax{x, attrs = any}), y):as "add"
+  end,
+  rewrite = function(op, m)
+    m.add:replace_input(m.add.inputs[1], op.Relu(m.x))
+    return m.add.outputs[1]
+  end,
+  changes_meaning = true""", """g (float[2,3] x, float[2,3] y) =>
+            (float[2,3] z, float[2,3] s) {
+              s = Softmax <axis = 0>(x)
+              z = Add(s, y)
+            }""", "axis")
+
+    def test_a_node_that_is_handed_back_as_its_own_model(self):
+        self.check_stopped("""
+  match = function(op, x)
+    return op.Tanh(op.Softmax{x, attrs = any}:as "s")
+  end,
+  rewrite = function(op, m)
+    local again = m.s:with()
+    return op.Relu(m.x)
+  end,
+  changes_meaning = true""", """g (float[2,3] x) => (float[2,3] y) {
+              s = Softmax <axis = 0>(x)
+              y = Tanh(s)
+            }""", "axis")
+
+
 if __name__ == "__main__":
     unittest.main()

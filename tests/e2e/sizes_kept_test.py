@@ -1,0 +1,196 @@
+"""Shapes of results: what a size may be is not guessed. Sizes of 0, in the
+original's own semantics of Reshape's 0; ranks that nobody knows; names of
+dimensions that belong to somebody else."""
+
+import json
+import unittest
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+from support import program
+
+HEAD = '<ir_version: 10, opset_import: ["" : %d, "com.example" : 1]>\n'
+CANONICAL = program.ROOT / "rules" / "canonical.lua"
+# Every Shape that is known becomes what the inputs say.
+SIZES = """return rule {
+  match = function(op, x) return op.Shape(x) end,
+  rewrite = function(op, m) return op.Concat{m.x.shape, axis = 0} end }"""
+
+
+def session(model):
+    options = ort.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = (
+        ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
+    return ort.InferenceSession(model, options,
+                                providers=["CPUExecutionProvider"])
+
+
+class Sizes(program.ProgramTest):
+    def rewritten(self, graph, *rules, opset=18):
+        """(original, result, the report's rules), of a graph as text."""
+        model = onnx.parser.parse_model(HEAD % opset + graph)
+        source = self.write("m.onnx", model.SerializeToString())
+        self.run_ok("run", *rules, source, "-o", "out.onnx", "--report",
+                    "r.json", "--target", "portable")
+        report = json.loads((self.folder / "r.json").read_text())
+        return source, self.folder / "out.onnx", report["rules"]
+
+    def agree(self, graph, feeds, *rules, opset=18):
+        """Executes both on each of the feeds; how often rules fired."""
+        source, result, report = self.rewritten(graph, *rules, opset=opset)
+        before, after = session(str(source)), session(str(result))
+        for feed in feeds:
+            for want, got in zip(before.run(None, feed),
+                                 after.run(None, feed)):
+                self.assertEqual(got.shape, want.shape, feed.keys())
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+        return sum(rule["rewrites"] for rule in report)
+
+    def rule(self, text, name="rule"):
+        return self.write(name + ".lua", text)
+
+
+def ones(*shape):
+    return np.ones(shape, np.float32)
+
+
+class Zero(Sizes):
+    def test_a_reshape_to_a_size_of_another_input(self):
+        graph = """g (float[B,T] x, float[S] z) => (int64[2] y)
+          <int64[1] t = {1}> {
+            s = Shape(z)  w = Shape(x)  n = Gather<axis = 0>(w, t)
+            k = Concat<axis = 0>(s, n)
+            r = Reshape(x, k)
+            y = Shape(r)
+          }"""
+        self.agree(graph, [{"x": ones(3, 2), "z": ones(n)} for n in (0, 3)],
+                   self.rule(SIZES), CANONICAL)
+
+    def test_a_reshape_to_sizes_of_its_own(self):
+        graph = """g (float[B,T,6] x) => (int64[3] y)
+          <int64[1] six = {6}, int64[1] zero = {0}, int64[1] one = {1}> {
+            w = Shape(x)
+            b = Gather<axis = 0>(w, zero)  t = Gather<axis = 0>(w, one)
+            bt = Mul(b, t)
+            k = Concat<axis = 0>(bt, one, six)
+            r = Reshape(x, k)
+            y = Shape(r)
+          }"""
+        fired = self.agree(graph, [{"x": ones(3, 2, 6)}, {"x": ones(0, 2, 6)},
+                                   {"x": ones(1, 1, 6)}],
+                           self.rule(SIZES))
+        self.assertGreater(fired, 0)
+
+    def test_a_slice_of_the_last_few(self):
+        graph = """g (float[T] x, float[S] z) => (int64[1] y)
+          <int64[1] end = {9223372036854775807}, int64[1] axis = {0}> {
+            s = Shape(z)  n = Neg(s)
+            r = Slice(x, n, end, axis)
+            y = Shape(r)
+          }"""
+        self.agree(graph, [{"x": ones(5), "z": ones(n)} for n in (0, 1, 5)],
+                   self.rule(SIZES), CANONICAL)
+
+    def test_a_rest_beside_a_computed_size(self):
+        graph = """g (float[2,3,N] x) => (float[6,N] y) {
+            f = Flatten<axis = 2>(x)
+            y = Softmax(f)
+          }"""
+        fired = self.agree(graph, [{"x": ones(2, 3, n)} for n in (0, 1, 4)],
+                           CANONICAL)
+        self.assertEqual(fired, 1)
+
+    def test_elements_fix_no_size_where_there_are_none(self):
+        graph = """g (float[B,4,S] x, float[B,1,T] m, float[B,4,T] z)
+            => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
+            w = Add(x, m)  a = Reshape(w, flat)
+            s = Shape(z)  b = Reshape(a, s)
+            y = Neg(b)
+          }"""
+        self.agree(graph, [{"x": ones(0, 4, 2), "m": ones(0, 1, 1),
+                            "z": ones(0, 4, 1)}], CANONICAL)
+
+
+class UnknownRank(Sizes):
+    RULE = """return rule {
+      match = function(op, x) return op.Relu(op.Add(x, 3)) end,
+      rewrite = function(op, m) return op.Softplus(m.x) end,
+      changes_meaning = true }"""
+
+    def fires(self, three):
+        _, _, report = self.rewritten(
+            f"""g (float[N] x, int64[R] shape) => (float[] y) <{three}> {{
+              v = Reshape(x, shape)
+              a = Add(v, three)
+              y = Relu(a)
+            }}""", self.rule(self.RULE))
+        return report[0]["rewrites"], report[0]["rejected"]
+
+    def test_what_stretches_it_must_stay(self):
+        self.assertEqual(self.fires("float three = {3.0}"), (1, []))
+        fired, rejected = self.fires("float[1,1,1,1] three = {3.0}")
+        self.assertEqual(fired, 0)
+        self.assertEqual(rejected[0]["reason"],
+                         "the shape is not known to stay")
+
+    def test_sizes_with_names_of_their_own(self):
+        rule = self.rule("""return rule {
+          match = function(op, x, y) return op.Add(x, op.Mul(y, 0)) end,
+          rewrite = function(op, m) return m.x end }""")
+        for shape, fires in (("A,B", 1), ("C,D", 0)):
+            _, _, report = self.rewritten(
+                f"""g (float[A,B] x, float[{shape}] y) => (float[{shape}] z)
+                <float zero = {{0.0}}> {{
+                  m = Mul(y, zero)  z = Add(x, m)
+                }}""", rule)
+            self.assertEqual(report[0]["rewrites"], fires, shape)
+
+
+class Names(Sizes):
+    def check_kept(self, graph, *rules):
+        source, result, report = self.rewritten(graph, *rules or
+                                                [self.rule(SIZES)])
+        self.assertEqual(sum(rule["rewrites"] for rule in report), 0)
+
+    def test_of_the_elements_of_a_sequence(self):
+        for name in ("d0", "d1", "d5", "d4000000000"):
+            self.check_kept(f"""g (seq(float[{name},4]) s, int64 i,
+                float[A,B] z) => (int64[2] y, float[A,B] w) {{
+                  a = SequenceAt(s, i)  r = Relu(a)  y = Shape(r)
+                  w = Neg(z)
+                }}""")
+
+    def test_of_an_optional(self):
+        self.check_kept("""g (optional(seq(float[d900])) o, int64 i)
+            => (int64[1] y) {
+              s = OptionalGetElement(o)
+              a = SequenceAt(s, i)  y = Shape(a)
+            }""")
+
+    def test_through_a_sequence_that_is_made_here(self):
+        source, result, report = self.rewritten(
+            """g (float[A,B] x, int64 i) => (int64[2] y) {
+                 s = SequenceConstruct(x, x)
+                 a = SequenceAt(s, i)  y = Shape(a)
+               }""", self.rule(SIZES))
+        self.assertEqual(report[0]["rewrites"], 1)
+        feed = {"x": ones(2, 3), "i": np.array(1)}
+        for path in (source, result):
+            self.assertEqual(
+                session(str(path)).run(None, feed)[0].tolist(), [2, 3])
+
+    def test_a_declared_name_is_no_proof_against_an_input(self):
+        graph = """g (float[B,S] x, float[B,T] z) => (int64[2] y, float[B,T] w)
+            <float[B,T] r> {
+              r = Tanh(x)  y = Shape(r)  w = Neg(z)
+            }"""
+        fired = self.agree(graph, [{"x": ones(2, 3), "z": ones(2, 5)}],
+                           self.rule(SIZES))
+        self.assertEqual(fired, 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
