@@ -174,8 +174,10 @@ class CodePrinter {
     }
     std::string type;
     if (value.tensor != nullptr) {
-      type = fmt::format("{}[{}]", ir::data_type_name(value.tensor->dtype),
-                         fmt::join(value.tensor->dims, ","));
+      type = ir::data_type_name(value.tensor->dtype);
+      if (!value.tensor->dims.empty()) {
+        type += fmt::format("[{}]", fmt::join(value.tensor->dims, ","));
+      }
     }
     line(depth, fmt::format("{} = weight {}", name, real), type);
   }

@@ -131,6 +131,13 @@ TEST_CASE("refuse belongs into where") {
         "`refuse` works only in `where`");
 }
 
+TEST_CASE("refuse is not allowed by the name of an option") {
+  const Attempted out = attempt("refuse(true, 'r', m.SUM, 'wide')");
+  CHECK(out.what() == "whether a refusal is allowed is true or false");
+  REQUIRE(out.error);
+  CHECK(out.error->expected == "m.options.wide");
+}
+
 TEST_CASE("warnings stay when need ends the match afterwards") {
   const Attempted out = attempt("refuse(true, 'w') need(false, 'n')");
   CHECK(out.reason() == "n");

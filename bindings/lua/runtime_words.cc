@@ -140,6 +140,11 @@ int refuse(Runtime& rt, lua_State* state) {
       !warned_node(rt, state, 3, node, culprit)) {
     return kFailed;
   }
+  if (const auto name = string_at(state, 4)) {
+    return fail(rt, "whether a refusal is allowed is true or false",
+                "m.options." + printable(*name),
+                "'" + printable(*name) + "'");
+  }
   const std::string label = rewrite::node_label(*rt.session.graph, node);
   const std::string_view tag = tag_of(rt, node);
   const bool allowed = lua_toboolean(state, 4) != 0;

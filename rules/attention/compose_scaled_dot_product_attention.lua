@@ -410,6 +410,6 @@ return rule {
           p = Softmax <axis = -1> (w)
           y = MatMul(p, v)
         }]],
-      rejected = "the fill of the mask is too small to be a mask" },
+      rejected = "the fill of the mask hides too little" },
   },
 }

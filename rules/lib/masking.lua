@@ -107,7 +107,7 @@ local function hiding_number(step, masks, dtype)
     assume(FINITE, fill)
     return number
   end
-  need(step.mask and highest <= -1e4 and dtype ~= "float16", "the fill of the mask is too small to be a mask", fill)
+  need(step.mask and highest <= -1e4 and dtype ~= "float16", "the fill of the mask hides too little", fill)
   -- A score and HIDING make HIDING: a row that hides every key gives the mean of all values that no other mask takes
   -- away, as it did, if the others hide by more than HIDING or by as much.
   local alone = true

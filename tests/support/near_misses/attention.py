@@ -313,11 +313,11 @@ OF = {
               (ABOVE, "-3e38", "f = Cast <to = 1> (real) n = Mul(f, low)"),
               (ABOVE, "-3e38", "f = Cast <to = 1> (real) g = Sub(one, f) n = Mul(low, g)"))),
         # What it takes the place of is not yet scaled.
-        *(near("a mask of -1e9 and no other", "the fill of the mask is too small to be a mask",
+        *(near("a mask of -1e9 and no other", "the fill of the mask hides too little",
                ("fill = {-1e9}", f"fill = {{{fill}}}, float t = {{{scale}}}"),
                ("p = Softmax <axis = -1> (w)", "a = Mul(w, t) p = Softmax <axis = -1> (a)"))
           for fill, scale in (("-10.0", "1000.0"), ("-1.0", "1e38"), ("-1e5", "0.01"))),
-        near("divided", "the fill of the mask is too small to be a mask",
+        near("divided", "the fill of the mask hides too little",
              ("c = {4.0}", "c = {4.0}, float low = {-1e9}"),
              ("p = Softmax <axis = -1> (d)", "e = Max(d, low) p = Softmax <axis = -1> (e)")),
         near("heads repeated by Expand stay few", "the types are unknown",
