@@ -105,7 +105,7 @@ OF = {
              y = ruleengine.ScaledDotProductAttention
                <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""",
              assumed=SEEN),
-        near("a mask of -1e9 and no other", "the fill of the mask is too small",
+        near("a mask of -1e9 and no other", "the fill of the mask hides too little",
              ("float", "float16"), ("-1e9", "-60000.0")),
         near("a soft cap, and a scale for each head",
              "the soft cap is not a constant",
