@@ -200,7 +200,7 @@ int coverage(const Options& options) {
   } else {
     print_text(all);
   }
-  return enough ? 0 : static_cast<int>(ErrorKind::kAnswerIsNo);
+  return enough ? 0 : kAnswerIsNo;
 }
 
 }  // namespace ruleengine::cli

@@ -122,6 +122,8 @@ void add_run(Line& line) {
   run->add_flag("--share-data", o.share_data,
                 "refer to the model's external data instead of copying it");
   run->add_flag("--dry-run", o.dry_run, "do everything but write the result");
+  run->add_flag("--require-match", o.require_match,
+                "exit code 1 when no rule rewrote anything in a model");
   run->add_option("--limit-rewrites", o.limit_rewrites, "1000000")
       ->check(whole(0, std::uint64_t{1} << 62));
   add_rule_options(run, o);

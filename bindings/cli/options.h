@@ -22,6 +22,7 @@ struct Options {
   bool exact = false;
   bool share_data = false;
   bool dry_run = false;
+  bool require_match = false;
   std::uint64_t limit_rewrites = 1'000'000;
   double limit_time = 0;  // seconds; 0: an hour for each model
   double limit_callback = 5;

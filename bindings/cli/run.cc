@@ -76,9 +76,7 @@ Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
 Result<io::Staged> stage(const ir::Model& model, const RunReport& report,
                          const Options& options) {
   const bool untouched =
-      report.opset_after == report.opset_before &&
-      std::ranges::all_of(report.engine.rules,
-                          [](const auto& rule) { return rule.rewrites == 0; });
+      report.opset_after == report.opset_before && !has_fired(report);
   if (!is_text_model(report.output)) {
     return io::stage(model, report.output, {.share_data = options.share_data});
   }
@@ -248,6 +246,10 @@ class Run {
     }
     for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
     if (!options_.quiet) say(summary(report, options_.verbose));
+    if (options_.require_match && !has_fired(report)) {
+      warn(report.model + ": no rule rewrote anything (--require-match)");
+      outcome.code = kAnswerIsNo;
+    }
   }
 
   // Of several models one says which it was.
@@ -258,18 +260,21 @@ class Run {
     return error;
   }
 
+  // An answer that is no stands behind what went wrong.
   int first_failure() const {
+    int code = 0;
     for (const Outcome& outcome : outcomes_) {
-      if (outcome.code != 0) return outcome.code;
+      if (outcome.code > kAnswerIsNo) return outcome.code;
+      code = std::max(code, outcome.code);
     }
-    return 0;
+    return code;
   }
 
   // The report and the results, all or none. A single model that failed has
   // nothing to report.
   Status conclude() {
     if (options_.report.empty()) return {};
-    if (!several() && first_failure() != 0) return {};
+    if (!several() && outcomes_[0].report.error) return {};
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const Outcome& o : outcomes_) json.push_back(to_json(o.report));
     auto report =

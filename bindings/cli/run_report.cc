@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "bindings/cli/terminal.h"
@@ -39,7 +41,7 @@ Json rule_json(const rewrite::RuleReport& rule) {
 }
 
 Json error_json(const Diagnostic& error) {
-  return {{"code", static_cast<int>(error.kind)},
+  return {{"code", exit_code(error.kind)},
           {"what", clean(error.what)},
           {"where", clean(error.where)},
           {"expected", clean(error.expected)},
@@ -146,6 +148,11 @@ std::string next_step(const RunReport& report, bool verbose) {
 
 }  // namespace
 
+bool has_fired(const RunReport& report) {
+  return std::ranges::any_of(
+      report.engine.rules, [](const auto& rule) { return rule.rewrites > 0; });
+}
+
 Json to_json(const RunReport& report) {
   Json rules = Json::array();
   for (const auto& rule : report.engine.rules) rules.push_back(rule_json(rule));
@@ -182,7 +189,7 @@ Json to_json(const RunReport& report) {
                  {"save", report.save_seconds}}},
                {"peak_bytes", peak_bytes()},
                {"verified", nullptr}};
-  if (report.error) json["error"] = error_json(*report.error);
+  if (report.error) json["error"] = error_json(with_option(*report.error));
   return json;
 }
 

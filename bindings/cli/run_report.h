@@ -35,6 +35,9 @@ struct RunReport {
   std::optional<Diagnostic> error;
 };
 
+// Whether any rule rewrote anything.
+bool has_fired(const RunReport& report);
+
 // A failed model has one key more: "error", with the parts of its diagnostic.
 nlohmann::ordered_json to_json(const RunReport& report);
 

@@ -162,11 +162,6 @@ Status write_as(ir::Model& model, const Options& options, RunReport& report) {
   return status;
 }
 
-bool has_fired(const RunReport& report) {
-  return std::ranges::any_of(
-      report.engine.rules, [](const auto& rule) { return rule.rewrites > 0; });
-}
-
 // The oldest opset of the main graph, and of functions that hold fused ops.
 std::int64_t oldest_opset(const ir::Model& model) {
   std::int64_t oldest = model.opset("");

@@ -65,9 +65,44 @@ std::size_t width(const std::string& cell) {
 
 }  // namespace
 
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kUsage:
+      return 2;
+    case ErrorKind::kModel:
+      return 3;
+    case ErrorKind::kRule:
+      return 4;
+    case ErrorKind::kLimit:
+      return 5;
+    case ErrorKind::kVerify:
+      return 6;
+    case ErrorKind::kWrite:
+      return 7;
+    case ErrorKind::kInternal:
+      break;
+  }
+  return 70;
+}
+
+Diagnostic with_option(Diagnostic error) {
+  static constexpr std::pair<Limit, const char*> kOptions[] = {
+      {Limit::kTime, "--limit-time"},
+      {Limit::kMemory, "--limit-memory"},
+      {Limit::kRewrites, "--limit-rewrites"},
+      {Limit::kCallback, "--limit-callback"},
+      {Limit::kLoad, "--limit-load"}};
+  for (const auto& [limit, option] : kOptions) {
+    if (error.limit != limit) continue;
+    if (!error.hint.empty()) error.hint += "; ";
+    error.hint += std::string(option) + " allows more";
+  }
+  return error;
+}
+
 int fail(const Diagnostic& error) {
-  write_line(highlighted(error.text(), "31"));
-  return static_cast<int>(error.kind);
+  write_line(highlighted(with_option(error).text(), "31"));
+  return exit_code(error.kind);
 }
 
 void warn(const std::string& message) {

@@ -21,6 +21,13 @@
 
 namespace ruleengine::cli {
 
+// What the process ends with where nothing failed and the answer is no: an
+// example that does not pass, too little coverage.
+inline constexpr int kAnswerIsNo = 1;
+int exit_code(ErrorKind kind);
+// Says which option raises the limit that was reached.
+Diagnostic with_option(Diagnostic error);
+
 // Prints the diagnostic and returns its exit code.
 int fail(const Diagnostic& error);
 void warn(const std::string& message);

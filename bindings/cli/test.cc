@@ -135,7 +135,7 @@ int test(const Options& options) {
   if (code != 0) return code;
   return passed == runs.results.size()
              ? 0
-             : static_cast<int>(ErrorKind::kAnswerIsNo);
+             : kAnswerIsNo;
 }
 
 }  // namespace ruleengine::cli

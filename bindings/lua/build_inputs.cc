@@ -264,7 +264,8 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
 void BuildInputs::tell_reshape(std::vector<ir::Dim>& dims) {
   const ir::ValueId x = inputs_[0].value;
   const ir::Type* type = x ? rt_.session.facts->type(x) : nullptr;
-  auto told = rewrite::reshape_sizes(rt_.session.graph->model().dims, type, dims);
+  ir::DimTable& table = rt_.session.graph->model().dims;
+  auto told = rewrite::reshape_sizes(table, type, dims);
   dims = std::move(told.dims);
   allows_zero_ = told.allow_zero;
 }

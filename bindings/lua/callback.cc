@@ -135,7 +135,7 @@ Status Callback::take_results(Sandbox& sandbox, int base,
                     .what = "the results of " + what_ +
                             " need more memory than Lua may have",
                     .where = place_,
-                    .hint = "--limit-memory allows more"};
+                    .limit = Limit::kMemory};
 }
 
 Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,

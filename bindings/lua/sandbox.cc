@@ -154,8 +154,7 @@ Diagnostic Sandbox::Impl::spent(std::string_view what) const {
     limit.what =
         fmt::format("{} ran longer than {} s", what,
                     load ? limits.load_seconds : limits.callback_seconds);
-    limit.hint =
-        load ? "--limit-load allows more" : "--limit-callback allows more";
+    limit.limit = load ? Limit::kLoad : Limit::kCallback;
   } else {
     limit.what = fmt::format("{} wanted more memory than it may have", what);
     limit.expected =
@@ -172,7 +171,7 @@ Diagnostic Sandbox::Impl::spent(std::string_view what) const {
                       static_cast<double>(meter.bytes()) / kMebi,
                       static_cast<double>(meter.beside()) / kMebi);
     }
-    if (!load) limit.hint = "--limit-memory allows more in all";
+    if (!load) limit.limit = Limit::kMemory;
   }
   return limit;
 }
@@ -266,7 +265,7 @@ Status Sandbox::protect(const std::function<void(lua_State*)>& body) {
   if (call.exhausted || status == LUA_ERRMEM) {
     error = {.kind = ErrorKind::kLimit,
              .what = "Lua needs more memory than it may have",
-             .hint = "--limit-memory allows more"};
+             .limit = Limit::kMemory};
   } else {
     error = impl_->diagnose("a rule file");
   }

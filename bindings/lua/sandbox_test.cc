@@ -200,9 +200,9 @@ TEST_CASE("time is up, with the place, and the next call is fine") {
     CHECK(status.error().kind == ErrorKind::kLimit);
     CHECK(status.error().what == "the chunk ran longer than 0.05 s");
     CHECK(status.error().where == "t.lua:2");
-    CHECK(status.error().hint.find(budget == Budget::kLoad
-                                       ? "--limit-load"
-                                       : "--limit-callback") == 0);
+    const Limit limit =
+        budget == Budget::kLoad ? Limit::kLoad : Limit::kCallback;
+    CHECK((status.error().limit == limit));
     CHECK(run(*sandbox, "return 1").ok());
   }
 }

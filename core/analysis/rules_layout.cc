@@ -51,10 +51,12 @@ bool takes_along(ir::DimTable& dims, Dim size, Dim of) {
 bool means_itself(const NodeView& v, Dim size, std::size_t axis) {
   if (size.known() || size == kUnknown) return true;
   ir::DimTable& dims = v.dims();
-  const bool both = v.ranked(0) && axis < v.rank(0);
-  if (both && takes_along(dims, size, v.shape(0)[axis])) return true;
   if (is_positive(dims, size)) return true;
-  return v.ranked(0) && takes_along(dims, size, element_count(dims, v.shape(0)));
+  if (!v.ranked(0)) return false;
+  if (axis < v.rank(0) && takes_along(dims, size, v.shape(0)[axis])) {
+    return true;
+  }
+  return takes_along(dims, size, element_count(dims, v.shape(0)));
 }
 
 std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {

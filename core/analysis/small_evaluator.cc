@@ -55,8 +55,7 @@ Result<std::vector<const ir::Tensor*>> SmallEvaluator::evaluate(
       return *std::move(out);
     }
   }
-  return Diagnostic{.kind = ErrorKind::kAnswerIsNo,
-                    .what = "the node does not fold",
+  return Diagnostic{.what = "the node does not fold",
                     .where = graph.describe(node)};
 }
 

@@ -27,7 +27,7 @@ Diagnostic Deadline::passed(std::string where, std::string found) const {
           .where = std::move(where),
           .expected = most,
           .found = std::move(found),
-          .hint = "--limit-time allows more"};
+          .limit = Limit::kTime};
 }
 
 }  // namespace ruleengine

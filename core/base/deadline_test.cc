@@ -33,7 +33,7 @@ TEST_CASE("what a deadline says when it is over") {
   REQUIRE(!status.ok());
   CHECK(status.error().kind == ErrorKind::kLimit);
   CHECK(status.error().expected == "at most 0.25 s");
-  CHECK(status.error().hint == "--limit-time allows more");
+  CHECK(status.error().limit == Limit::kTime);
   CHECK(Deadline(3600).check().ok());
   CHECK(over.passed("a.lua", "nobody at work").where == "a.lua");
 }

@@ -1,6 +1,6 @@
 // The one form of every error and warning: what is wrong, where, what was
-// expected, what was found, and a hint. A Diagnostic is a plain value; its kind
-// is the exit code of the command line. Safe on any thread.
+// expected, what was found, and a hint. A Diagnostic is a plain value. Safe on
+// any thread.
 #ifndef RULEENGINE_CORE_BASE_DIAGNOSTIC_H_
 #define RULEENGINE_CORE_BASE_DIAGNOSTIC_H_
 
@@ -10,17 +10,18 @@
 
 namespace ruleengine {
 
-// Values are the process exit codes.
 enum class ErrorKind {
-  kAnswerIsNo = 1,
-  kUsage = 2,
-  kModel = 3,
-  kRule = 4,
-  kLimit = 5,
-  kVerify = 6,
-  kWrite = 7,
-  kInternal = 70,  // a fault of our own
+  kUsage,
+  kModel,
+  kRule,
+  kLimit,
+  kVerify,
+  kWrite,
+  kInternal,  // a fault of our own
 };
+
+// Which limit was reached; whoever set it says how to raise it.
+enum class Limit { kNone, kTime, kMemory, kRewrites, kCallback, kLoad };
 
 struct Diagnostic {
   ErrorKind kind = ErrorKind::kModel;
@@ -29,6 +30,7 @@ struct Diagnostic {
   std::string expected;  // "" when there is nothing to compare
   std::string found;
   std::string hint;
+  Limit limit = Limit::kNone;  // of kLimit
 
   // Several lines, the empty parts left out:
   //   error: WHAT

@@ -67,7 +67,8 @@ Dim DimTable::mul(Dim a, Dim b) {
   if (b == Dim(1)) return a;
   const auto product =
       dim_internal::mul(impl_->polynomial(a), impl_->polynomial(b));
-  return product ? impl_->intern(*product) : impl_->unsayable('*', a, b, impl_->are_sizes(a, b));
+  return product ? impl_->intern(*product)
+                 : impl_->unsayable('*', a, b, impl_->are_sizes(a, b));
 }
 
 std::optional<Dim> DimTable::exact_div(Dim a, Dim b) {

@@ -69,7 +69,7 @@ Diagnostic Model::full() const {
           .what = "rules made the engine keep more than it may",
           .expected = "at most " + mebibytes(most_),
           .found = mebibytes(growth() + (std::size_t{1} << 20) - 1),
-          .hint = "--limit-memory allows more"};
+          .limit = Limit::kMemory};
 }
 
 std::string_view Model::unique_name(std::string_view stem) {

@@ -29,12 +29,20 @@ std::string number_text(double number) {
 
 }  // namespace
 
-void Recorder::offer(Miss miss) {
-  if (!best_ || miss.how_far() > best_->how_far()) {
+void Recorder::offer(Miss miss, std::size_t goals_left) {
+  const auto is_further = [&] {
+    if (miss.how_far() != best_->how_far()) {
+      return miss.how_far() > best_->how_far();
+    }
+    return goals_left < goals_left_;
+  };
+  if (!best_ || is_further()) {
     best_ = std::move(miss);
+    goals_left_ = goals_left;
     return;
   }
   const bool same = miss.how_far() == best_->how_far() &&
+                    goals_left == goals_left_ &&
                     miss.test == best_->test && miss.found == best_->found;
   // The same test with another wish: an alternative.
   if (same &&
@@ -42,6 +50,16 @@ void Recorder::offer(Miss miss) {
               .find(" or " + miss.expected + " or ") == std::string::npos) {
     best_->expected += " or " + miss.expected;
   }
+}
+
+// Those that ask for something of the graph: others keep the books.
+std::size_t Naive::goals_left() const {
+  std::size_t left = 0;
+  for (const Goal* g = at_; g != nullptr; g = g->next) {
+    left += g->aim == Aim::kTerm || g->aim == Aim::kInputs ||
+            g->aim == Aim::kResult || g->aim == Aim::kFind;
+  }
+  return left;
 }
 
 bool Naive::fail(const std::function<Failure()>& failure) {
@@ -57,7 +75,7 @@ bool Naive::fail(const std::function<Failure()>& failure) {
   miss.test = std::move(what.test);
   miss.expected = std::move(what.expected);
   miss.found = std::move(what.found);
-  recorder_->offer(std::move(miss));
+  recorder_->offer(std::move(miss), goals_left());
   return false;
 }
 

@@ -162,6 +162,34 @@ TEST_CASE("of two orders of inputs the one that looks likeliest is judged") {
         "found 't' of Tanh node 't'");
 }
 
+TEST_CASE("what may be absent or plain is not to blame") {
+  const char* graph = R"((float[1,1,3,3] x, float[1,1,1,1] w)
+      => (float[1,1,3,3] u, float[1,1,3,3] c, float[1,1,3,3] z)
+      <float one = {1.0}> {
+    [c] c = Conv(x, w)
+    [r] u = Relu(c)
+    [a] a = Add(x, one)
+    [s] s = Sigmoid(x)
+    [m] z = Mul(a, s)
+  })";
+  const auto biased = [](Draft& d) {
+    const TermId bias = d.maybe(d.v("b"), d.absent());
+    return d.op("Relu", {d.op("Conv", {d.v("x"), d.v("w"), bias})});
+  };
+  CHECK(miss(biased, graph, "u") ==
+        "2: line 2: readers of 'c': expected only nodes of the match, "
+        "found it is an output of the graph");
+  const auto gated = [](Draft& d) {
+    const TermId x = d.v("x");
+    const TermId plain = d.maybe(d.op("Neg", {x}), x);
+    return d.op("Mul", {d.op("Add", {plain, d.num(1)}),
+                        d.op("Softmax", {d.v("y")})});
+  };
+  CHECK(miss(gated, graph, "z") ==
+        "2: line 4: input 1 of Mul node 'm': expected Softmax, "
+        "found 's' of Sigmoid node 's'");
+}
+
 TEST_CASE("a node of the right op is nearer than one of another") {
   const char* graph = R"((float[2,3] a) => (float[2,3] y) {
     [r] b = Relu(a)

@@ -101,6 +101,7 @@ bool Naive::search(const Goal* goal) {
       choices_.back().option = option + 1;
     }
     const Goal* next = goal->next;
+    at_ = goal;
     if (option < count && execute(*goal, option, next)) {
       goal = next;
       option = 0;

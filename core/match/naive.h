@@ -22,14 +22,16 @@
 
 namespace ruleengine::match {
 
-// Keeps the deepest failing test of a search.
+// Keeps the deepest failing test of a search; of those equally deep the one that
+// left the fewest goals, since what stands before it fitted in some way.
 class Recorder {
  public:
-  void offer(Miss miss);
+  void offer(Miss miss, std::size_t goals_left);
   std::optional<Miss> take() { return std::move(best_); }
 
  private:
   std::optional<Miss> best_;
+  std::size_t goals_left_ = 0;  // of the best
 };
 
 class Naive {
@@ -175,6 +177,7 @@ class Naive {
     Miss::Nearness nearness = Miss::Nearness::kSome;
   };
   bool fail(const std::function<Failure()>& failure);
+  std::size_t goals_left() const;
   bool fail_at(const Goal& goal, const std::string& expected);
   // Of the goal's term; of the node pattern around it where it has none.
   int line_of(const Goal& goal);
@@ -191,6 +194,7 @@ class Naive {
   Judge judge_;
   Recorder* recorder_;
   ir::NodeId root_;
+  const Goal* at_ = nullptr;  // the goal that is tried
   std::deque<Goal> goals_;
   std::vector<std::unique_ptr<Frame>> frames_;
   std::vector<Undo> trail_;

@@ -166,7 +166,8 @@ class Driver {
     for (const auto& each : state_.assumed) assuming.insert(each.edit);
     for (const auto& run : state_.graphs) {
       auto settled =
-          run->history.settle(may_grow, state_.options.limits.deadline, assuming);
+          run->history.settle(may_grow, state_.options.limits.deadline,
+                              assuming);
       if (!settled) return settled.error();
       if (!*settled) return false;
       for (auto& [rule, number, node] : **settled) {

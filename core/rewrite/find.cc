@@ -4,6 +4,7 @@
 
 #include "core/ir/order.h"
 #include "core/match/machine.h"
+#include "core/rewrite/attempt.h"
 #include "core/rewrite/driver.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/run_state.h"
@@ -85,25 +86,15 @@ class Finder {
 
   Status judge(GraphRun& run, const match::Match& match, std::uint32_t rule) {
     state_.work_at(run, rule, match.root);
-    const match::Match* const its = &match;
-    if (auto loss = loses_integers(run.graph, integers_in(run, {&its, 1}),
-                                   match.consumed)) {
-      add(run, match, rule, std::move(*loss));
-      return {};
-    }
     std::vector<Warning> warnings;
-    auto filtered =
-        state_.rules[rule]->filter(match, run.graph, *run.facts, warnings);
+    auto filtered = pass(state_, run, rule, match, warnings);
     if (!filtered) return filtered.error();
     if (auto* rejection = std::get_if<Rejection>(&*filtered)) {
       add(run, match, rule, std::move(*rejection));
       return {};
     }
     auto candidate = std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
-    if (auto too_much = state_.too_much(candidate->assumptions())) {
-      add(run, match, rule, std::move(too_much));
-      return {};
-    }
+    const match::Match* const its = &match;
     if (!state_.rules[rule]->groups()) {
       Candidate* const one = candidate.get();
       return rehearse(run, rule, {&one, 1}, {&its, 1});
@@ -144,31 +135,19 @@ class Finder {
   Status rehearse(GraphRun& run, std::uint32_t rule,
                   std::span<Candidate* const> candidates,
                   std::span<const match::Match* const> matches) {
-    const auto consumed = consumed_by(matches);
-    const auto context = context_of(matches, consumed);
-    const auto integers = integers_in(run, matches);
-    Edit edit = open_edit(run, *state_.rules[rule], matches, consumed, context);
-    auto rejection = state_.rules[rule]->apply(candidates, edit);
-    if (!rejection) return rejection.error();
-    std::vector<ir::NodeId> dead;
-    if (!*rejection) *rejection = state_.too_much(edit.assumptions());
-    if (!*rejection) {
-      edit.remove_dead(consumed);
-      if (const auto parts = edit.divisions(); !parts.empty()) {
-        edit.undo();
-        return rehearse_parts(run, rule, candidates, matches, parts);
-      }
-      dead = dead_in(edit, consumed);
-      *rejection = loses_integers(run.graph, integers, {});
-      if (!*rejection) *rejection = edit.rehearse();
+    Attempt attempt(state_, run, rule, candidates, matches);
+    if (Status s = attempt.run(Attempt::Ending::kShow); !s) return s;
+    if (!attempt.parts().empty()) {
+      return rehearse_parts(run, rule, candidates, matches, attempt.parts());
     }
-    edit.undo();
     for (std::size_t i = 0; i < matches.size(); ++i) {
-      add(run, *matches[i], rule, *rejection, dead);
-      if (*rejection) continue;
+      add(run, *matches[i], rule, attempt.rejection(), attempt.dead());
+      if (attempt.rejection()) continue;
       std::vector<Assumption>& all = out_.back().assumptions;
       for (const Assumption& a : candidates[i]->assumptions()) all.push_back(a);
-      for (const Assumption& a : edit.assumptions()) add_assumption(all, a);
+      for (const Assumption& a : attempt.edit().assumptions()) {
+        add_assumption(all, a);
+      }
     }
     return {};
   }
@@ -191,20 +170,6 @@ class Finder {
       }
     }
     return {};
-  }
-
-  // What went in the edit, of what stood there before it and was not matched.
-  static std::vector<ir::NodeId> dead_in(const Edit& edit,
-                                         std::span<const ir::NodeId> consumed) {
-    std::vector<ir::NodeId> dead;
-    for (const ir::NodeId node : edit.removed()) {
-      if (std::ranges::find(consumed, node) == consumed.end() &&
-          std::ranges::find(edit.added(), node) == edit.added().end()) {
-        dead.push_back(node);
-      }
-    }
-    std::ranges::sort(dead);
-    return dead;
   }
 
   void add(GraphRun& run, const match::Match& match, std::uint32_t rule,

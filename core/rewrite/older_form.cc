@@ -40,12 +40,8 @@ std::optional<Rejection> check_older(const ir::OpFacts& own,
       "opset " + std::to_string(opset)};
 }
 
-// A run raises the opset last, for what stands there by then.
 std::string way_to(int opset) {
-  return fmt::format(
-      "`--opset {}` raises the result, run the rules on that "
-      "again",
-      opset);
+  return fmt::format("a model of opset {} can say it", opset);
 }
 
 // The first opset that can say it; the newest form is of one that can.
@@ -77,7 +73,7 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
   if (own == nullptr) {
     const int since = ir::oldest_op(spec.domain, spec.type)->since_version;
     std::string value = fmt::format("opset {}; it came with {}", opset, since);
-    if (spec.domain.empty()) value += ": " + way_to(since);
+    if (spec.domain.empty()) value += "; " + way_to(since);
     return Rejection{std::string(spec.type) + " is not in the model's opset",
                      std::move(value)};
   }

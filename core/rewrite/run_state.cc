@@ -120,7 +120,7 @@ Status RunState::count(std::uint32_t rule, std::size_t matches) {
                .what = "the limit of " +
                        std::to_string(options.limits.rewrites) +
                        " rewrites was reached",
-               .hint = "--limit-rewrites allows more"};
+               .limit = Limit::kRewrites};
   const auto most = std::ranges::max_element(rewrites_of);
   const Rule& busiest = *rules[std::size_t(most - rewrites_of.begin())];
   d.where = busiest.file();

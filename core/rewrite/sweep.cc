@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 
-#include "core/analysis/quantized.h"
 #include "core/ir/order.h"
+#include "core/rewrite/attempt.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -18,86 +17,7 @@ using ir::ValueId;
 constexpr std::size_t kMaxBelow = 256;
 // Nor is what lies below a value with more readers.
 constexpr std::uint32_t kMaxFanOut = 16;
-// The least key among the producers of what is replaced.
-std::uint64_t rank_of(const ir::Graph& graph,
-                      std::span<const match::Match* const> matches) {
-  std::uint64_t rank = std::numeric_limits<std::uint64_t>::max();
-  for (const match::Match* m : matches) {
-    rank = std::min(rank, graph.node(m->root).rank);
-    for (ValueId v : m->results) {
-      const NodeId p = graph.producer(v);
-      if (p) rank = std::min(rank, graph.node(p).rank);
-    }
-  }
-  return rank;
-}
-
 }  // namespace
-
-SmallVector<NodeId, 8> consumed_by(
-    std::span<const match::Match* const> matches) {
-  SmallVector<NodeId, 8> all;
-  for (const match::Match* m : matches) all.append(m->consumed);
-  all.sort_unique();
-  return all;
-}
-
-SmallVector<NodeId, 8> context_of(std::span<const match::Match* const> matches,
-                                  std::span<const NodeId> consumed) {
-  SmallVector<NodeId, 8> all;
-  for (const match::Match* m : matches) all.append(m->nodes);
-  all.erase_if(
-      [&](NodeId n) { return !n || std::ranges::binary_search(consumed, n); });
-  all.sort_unique();
-  return all;
-}
-
-SmallVector<NodeId, 8> integers_in(
-    GraphRun& run, std::span<const match::Match* const> matches) {
-  const ir::Graph& graph = run.graph;
-  SmallVector<NodeId, 8> all;
-  if (!analysis::may_be_quantized(graph.model())) return all;
-  const auto is_named = [&](NodeId n) {
-    return n && analysis::is_quantizer(graph.op(n));
-  };
-  for (const match::Match* m : matches) {
-    if (std::ranges::any_of(m->nodes, is_named)) continue;
-    for (NodeId n : m->nodes) {
-      if (n && analysis::is_quantized(graph, *run.facts, n)) all.push_back(n);
-    }
-  }
-  return all;
-}
-
-std::optional<Rejection> loses_integers(const ir::Graph& graph,
-                                        std::span<const NodeId> integers,
-                                        std::span<const NodeId> consumed) {
-  for (NodeId n : integers) {
-    if (!graph.node(n).removed && !std::ranges::binary_search(consumed, n)) {
-      continue;
-    }
-    return Rejection{"it is quantized: a runtime computes the " +
-                         graph.op(n).text() + " on integers",
-                     graph.describe(n)};
-  }
-  return std::nullopt;
-}
-
-Edit open_edit(GraphRun& run, const Rule& rule,
-               std::span<const match::Match* const> matches,
-               std::span<const NodeId> consumed,
-               std::span<const NodeId> context) {
-  Edit edit(run.graph, *run.facts,
-            {.rule = rule.qualified(),
-             .from = consumed,
-             .context = context,
-             .meta = rule.meta()},
-            &run.workspace);
-  edit.set_block(run.graph.node(matches[0]->root).block);
-  edit.set_rank(rank_of(run.graph, matches));
-  edit.claim(*rule.pattern(), matches);
-  return edit;
-}
 
 Sweep::Sweep(RunState& state, GraphRun& run, const Stage& stage)
     : state_(state),
@@ -210,17 +130,11 @@ Status Sweep::look(NodeId root) {
 // nullptr when the rule said no.
 Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   const std::uint32_t rule = rule_of(match);
-  const match::Match* const its = &match;
   std::vector<Warning> warnings;
-  auto loss = loses_integers(graph_, integers_in(run_, {&its, 1}),
-                             match.consumed);
-  auto filtered =
-      loss ? Result<Rule::Filtered>(std::move(*loss))
-           : state_.rules[rule]->filter(match, graph_, *run_.facts, warnings);
+  auto filtered = pass(state_, run_, rule, match, warnings);
   if (!filtered) return filtered.error();
   for (Warning& w : warnings) {
-    auto& to =
-        w.allowed ? allowed_[{rule, match.root}] : standing_->warnings;
+    auto& to = w.allowed ? allowed_[{rule, match.root}] : standing_->warnings;
     to.push_back(std::move(w));
   }
   auto* rejection = std::get_if<Rejection>(&*filtered);
@@ -228,24 +142,17 @@ Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   if (rejection != nullptr || !state_.rules[rule]->groups()) {
     ++standing_->of[rule].matches;
   }
-  if (rejection != nullptr) {
-    standing_->reject(rule, node_label(graph_, match.root),
-                      std::move(*rejection));
-    return std::unique_ptr<Candidate>();
+  if (rejection == nullptr) {
+    return std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
   }
-  auto candidate = std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
-  auto too_much = state_.too_much(candidate->assumptions());
-  if (!too_much) return candidate;
-  if (state_.rules[rule]->groups()) ++standing_->of[rule].matches;
-  standing_->reject(rule, node_label(graph_, match.root), std::move(*too_much));
+  standing_->reject(rule, node_label(graph_, match.root),
+                    std::move(*rejection));
   return std::unique_ptr<Candidate>();
 }
 
 Result<bool> Sweep::apply(std::uint32_t rule,
                           std::span<Candidate* const> candidates,
                           std::span<const match::Match* const> matches) {
-  Rule& r = *state_.rules[rule];
-  const auto consumed = consumed_by(matches);
   const NodeId root = matches[0]->root;
   const std::string label = node_label(graph_, root);
   std::vector<std::string> labels;  // of those that assumed something
@@ -254,27 +161,18 @@ Result<bool> Sweep::apply(std::uint32_t rule,
     labels.resize(i + 1);
     labels[i] = node_label(graph_, matches[i]->root);
   }
-  const auto context = context_of(matches, consumed);
-  const auto integers = integers_in(run_, matches);
-  Edit edit = open_edit(run_, r, matches, consumed, context);
-  auto rejection = r.apply(candidates, edit);
-  if (!rejection) return rejection.error();
-  if (!*rejection) *rejection = state_.too_much(edit.assumptions());
-  if (!*rejection) {
-    edit.remove_dead(consumed);
-    if (const auto parts = edit.divisions(); !parts.empty()) {
-      edit.undo();
-      return apply_parts(rule, candidates, matches, parts);
-    }
-    *rejection = loses_integers(graph_, integers, {});
-    if (!*rejection) *rejection = edit.commit();
+  Attempt attempt(state_, run_, rule, candidates, matches);
+  if (Status s = attempt.run(Attempt::Ending::kKeep); !s) return s.error();
+  if (!attempt.parts().empty()) {
+    return apply_parts(rule, candidates, matches, attempt.parts());
   }
-  if (*rejection) {
-    standing_->reject(rule, label, std::move(**rejection));
+  if (attempt.rejection()) {
+    standing_->reject(rule, label, std::move(*attempt.rejection()));
     return false;
   }
+  const Edit& edit = attempt.edit();
   if (!edit.changed()) return false;
-  Status status = note(rule, edit, root, consumed, matches.size());
+  Status status = note(rule, edit, root, attempt.consumed(), matches.size());
   for (const match::Match* m : matches) {
     auto said = allowed_.extract({rule, m->root});
     if (said.empty()) continue;

@@ -103,29 +103,6 @@ class GroupNumbers {
   std::vector<std::size_t> sizes_;
 };
 
-// The nodes that the matches consume, ascending, each once.
-SmallVector<ir::NodeId, 8> consumed_by(
-    std::span<const match::Match* const> matches);
-// What they look at beside these, likewise.
-SmallVector<ir::NodeId, 8> context_of(
-    std::span<const match::Match* const> matches,
-    std::span<const ir::NodeId> consumed);
-// The nodes of the matches that a runtime computes on integers
-// (core/analysis/quantized.h), which no rule may take for floats. Those of a
-// match with a DequantizeLinear or QuantizeLinear are left out: its rule knows
-// what it does.
-SmallVector<ir::NodeId, 8> integers_in(
-    GraphRun& run, std::span<const match::Match* const> matches);
-// Says so of the first of them that the match consumes or that is gone.
-std::optional<Rejection> loses_integers(const ir::Graph& graph,
-                                        std::span<const ir::NodeId> integers,
-                                        std::span<const ir::NodeId> consumed);
-// The edit that is to rewrite the matches as one, which these outlive.
-Edit open_edit(GraphRun& run, const Rule& rule,
-               std::span<const match::Match* const> matches,
-               std::span<const ir::NodeId> consumed,
-               std::span<const ir::NodeId> context);
-
 // Members that can be rewritten as one, in order: those that overlap with, or
 // depend on, another are left out.
 std::vector<bool> independent(GraphRun& run,

@@ -193,8 +193,7 @@ class Options(runs.RunTest):
         done = self.run_ok("run", "swish.lua", "gate.onnx", "-v", "--opset",
                            "24", "-o", "raised.onnx")
         self.assertIn("Swish is not in the model's opset (opset 17; it came "
-                      "with 24: `--opset 24` raises the result, run the rules "
-                      "on that again)", done.err)
+                      "with 24; a model of opset 24 can say it)", done.err)
         self.run_ok("run", "swish.lua", "raised.onnx", "-o", "out.onnx")
         self.assertEqual(self.ops("out.onnx"), ["Swish"])
 
@@ -210,6 +209,16 @@ class Options(runs.RunTest):
                            "out.onnx")
         self.assertEqual(program.state(self.folder), before)
         self.assertIn("cancel", done.err)
+
+    def test_require_match(self):
+        self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx",
+                    "--require-match")
+        done = program.run("run", "cancel.lua", "out.onnx", "-o", "again.onnx",
+                           "--require-match", cwd=self.folder)
+        self.assertEqual(done.code, 1)
+        self.assertIn("out.onnx: no rule rewrote anything", done.err)
+        self.assertEqual((self.folder / "again.onnx").read_bytes(),
+                         (self.folder / "out.onnx").read_bytes())
 
     def test_limit_rewrites(self):
         self.run_ok("run", "cancel.lua", "m.onnx", "--limit-rewrites", "1",
