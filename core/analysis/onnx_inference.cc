@@ -95,8 +95,8 @@ class DimNames {
   std::map<std::string, Dim> put_;
 };
 
-// Names that the file says itself, here and there: two elements of one sequence
-// may share one and still differ.
+// Takes away the names that the file gives to dimensions: two elements of one
+// sequence may have the same name there and still differ in size.
 void forget_names(onnx::TypeProto& type) {
   for_each_dimension(type, [](auto& d) { d.clear_dim_param(); });
 }

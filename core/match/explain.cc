@@ -52,7 +52,7 @@ void Recorder::offer(Miss miss, std::size_t goals_left) {
   }
 }
 
-// Those that ask for something of the graph: others keep the books.
+// Only goals that ask for something in the graph count.
 std::size_t Naive::goals_left() const {
   std::size_t left = 0;
   for (const Goal* g = at_; g != nullptr; g = g->next) {

@@ -22,8 +22,8 @@
 
 namespace ruleengine::match {
 
-// Keeps the deepest failing test of a search; of those equally deep the one that
-// left the fewest goals, since what stands before it fitted in some way.
+// Keeps the deepest failing test of a search; of those equally deep the one with
+// the fewest goals left, since everything before it fitted in some way.
 class Recorder {
  public:
   void offer(Miss miss, std::size_t goals_left);

@@ -13,8 +13,7 @@ using ir::NodeId;
 using ir::ValueId;
 
 // The least key among the producers of what is replaced.
-std::uint64_t rank_of(const ir::Graph& graph,
-                      Matches matches) {
+std::uint64_t rank_of(const ir::Graph& graph, Matches matches) {
   std::uint64_t rank = std::numeric_limits<std::uint64_t>::max();
   for (const match::Match* m : matches) {
     rank = std::min(rank, graph.node(m->root).rank);
@@ -49,8 +48,7 @@ SmallVector<NodeId, 8> context_of(Matches matches,
 // (core/analysis/quantized.h), which no rule may take for floats. Those of a
 // match with a DequantizeLinear or QuantizeLinear are left out: its rule knows
 // what it does.
-SmallVector<NodeId, 8> integers_in(
-    GraphRun& run, Matches matches) {
+SmallVector<NodeId, 8> integers_in(GraphRun& run, Matches matches) {
   const ir::Graph& graph = run.graph;
   SmallVector<NodeId, 8> all;
   if (!analysis::may_be_quantized(graph.model())) return all;
@@ -66,7 +64,7 @@ SmallVector<NodeId, 8> integers_in(
   return all;
 }
 
-// Says so of the first of them that the match consumes or that is gone.
+// A rejection that names the first of `integers` that is consumed or gone.
 std::optional<Rejection> loses_integers(const ir::Graph& graph,
                                         std::span<const NodeId> integers,
                                         std::span<const NodeId> consumed) {

@@ -200,7 +200,7 @@ class Checker {
     return std::nullopt;
   }
 
-  // By what the edit built or moved, or as the result itself.
+  // By what the edit built, or as the result itself.
   bool is_read_now(ir::ValueId value) const {
     const auto reads = [&](ir::NodeId n) {
       return !graph_.node(n).removed &&

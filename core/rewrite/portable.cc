@@ -135,7 +135,7 @@ class Writer {
   // By the table below.
   void write(NodeId node);
 
-  // Made by no edit, which would have looked at it.
+  // For nodes that no edit made: an edit checks what it builds.
   Status check(NodeId node) const {
     const ir::Op& op = graph_.op(node);
     const auto attributes = graph_.node(node).attributes;
