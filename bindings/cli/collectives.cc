@@ -5,18 +5,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "bindings/cli/session.h"
-#include "bindings/cli/target.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/analysis/communication.h"
-#include "core/io/load.h"
+#include "core/engine/collectives.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -26,16 +21,9 @@ using Json = nlohmann::ordered_json;
 using analysis::Sent;
 using analysis::Traffic;
 
-// A rule that would not take one away.
-struct Stays {
-  std::string rule;
-  rewrite::Rejected rejected;
-};
-
-struct Collectives {
+struct Examined {
   std::string model;
-  Traffic before, after;
-  std::vector<Stays> stays;
+  engine::Collectives collectives;
 };
 
 Sent total(const Traffic& traffic) {
@@ -48,52 +36,14 @@ Sent total(const Traffic& traffic) {
   return out;
 }
 
-// What rules turned down at the collectives that are left.
-std::vector<Stays> what_stays(const ir::Graph& graph,
-                              const rewrite::Report& report) {
-  std::set<std::string> left;
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (graph.node(node).removed) continue;
-    if (!analysis::is_collective(graph.op(node))) continue;
-    left.insert(rewrite::node_label(graph, node));
-  }
-  std::vector<Stays> out;
-  for (const rewrite::RuleReport& rule : report.rules) {
-    for (const rewrite::Rejected& each : rule.rejected) {
-      if (left.contains(each.node)) out.push_back({rule.name, each});
-    }
-  }
-  return out;
-}
-
-// Those that read a model as it is meant, another runtime's collectives as the
-// engine's own.
-std::vector<rewrite::Rule*> canonical(const Rules& rules) {
-  std::vector<rewrite::Rule*> out;
-  std::ranges::copy_if(rules.pointers, std::back_inserter(out),
-                       [](const rewrite::Rule* rule) {
-                         return rule->phase() == rewrite::Phase::kCanonical;
-                       });
-  return out;
-}
-
-Result<Collectives> examine(const std::string& path, Rules& rules,
-                            const Options& options) {
+Result<Examined> examine(const std::string& path, const engine::RuleSet& rules,
+                         const Options& options) {
   auto model = load_model(path, options);
   if (!model) return model.error();
-  const rewrite::Options engine = engine_options(options);
-  const auto read = rewrite::run(**model, canonical(rules), engine);
-  if (!read) return read.error();
-  ir::Graph& graph = (*model)->graph;
-  Collectives out{.model = path};
-  out.before = analysis::traffic(graph, *engine.facts(graph));
-  const auto report = rewrite::run(**model, rules.pointers, engine);
-  if (!report) return report.error();
-  out.after = analysis::traffic(graph, *engine.facts(graph));
-  out.stays = what_stays(graph, *report);
+  auto done = engine::collectives(**model, rules, engine_options(options));
+  if (!done) return done.error();
   if (auto status = check_end(**model, options); !status) return status.error();
-  return out;
+  return Examined{path, std::move(*done)};
 }
 
 Json to_json(const Traffic& traffic) {
@@ -106,7 +56,8 @@ Json to_json(const Traffic& traffic) {
   return out;
 }
 
-Json to_json(const Collectives& each) {
+Json to_json(const Examined& examined) {
+  const auto& [model, each] = examined;
   Json rejected = Json::array();
   for (const auto& [rule, why] : each.stays) {
     rejected.push_back({{"rule", rule},
@@ -114,7 +65,7 @@ Json to_json(const Collectives& each) {
                         {"reason", printable(why.reason)},
                         {"value", exact(why.value)}});
   }
-  return {{"model", exact(each.model)},
+  return {{"model", exact(model)},
           {"before", to_json(each.before)},
           {"after", to_json(each.after)},
           {"rejected", std::move(rejected)}};
@@ -140,8 +91,9 @@ std::vector<std::string> row(const std::string& op, const Sent& before,
           std::to_string(after.nodes), bytes_text(after)};
 }
 
-void print_text(const Collectives& each) {
-  show("{}: a rank sends\n", printable(each.model));
+void print_text(const Examined& examined) {
+  const auto& [model, each] = examined;
+  show("{}: a rank sends\n", printable(model));
   std::vector<std::vector<std::string>> rows = {
       {"op", "before", "bytes", "after", "bytes"}};
   Traffic ops = each.before;
@@ -170,18 +122,13 @@ int collectives(const Options& options) {
   if (!paths) return fail(paths.error());
   Options own = options;
   if (paths->rules.empty()) {
-    const auto folder = shipped_rules();
-    if (!folder) return fail(folder.error());
-    for (const char* pack : {"linear", "quantization", "sequence_parallel"}) {
-      paths->rules.push_back(*folder + "/" + pack + ".lua");
-    }
     own.sets.insert(own.sets.begin(), "sequence_parallel.enable=true");
   }
-  auto rules = load_rules(paths->rules, own);
+  const auto rules = load_rules(paths->rules, own, engine::serving_packs());
   if (!rules) return fail(rules.error());
   Json json = Json::array();
   for (const std::string& path : paths->models) {
-    const auto one = examine(path, *rules, own);
+    const auto one = examine(path, **rules, own);
     if (!one) return fail(one.error());
     if (options.json) {
       json.push_back(to_json(*one));

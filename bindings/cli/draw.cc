@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <span>
 
 #include "bindings/cli/draw_page.h"
@@ -14,8 +13,8 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/analysis/inference.h"
 #include "core/draw/dot.h"
+#include "core/engine/picture.h"
 #include "core/io/leftovers.h"
 #include "core/io/load.h"
 #include "core/text/print.h"
@@ -35,59 +34,6 @@ constexpr double kSeconds = 120;         // for Graphviz
 
 std::string count(std::size_t number, const char* what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
-struct Matches {
-  draw::Marks marks;
-  std::vector<std::string> rejected;
-};
-
-// Rules that match, in their order. What a rewrite would take away has its
-// colour; what is rejected is told of.
-Matches matches_of(const ir::Model& model, const Rules& rules,
-                   const std::vector<rewrite::Found>& found) {
-  Matches out;
-  std::map<std::string, std::uint32_t> numbers;
-  const auto is_drawn = [&](const rewrite::Found& each) {
-    return each.graph == &model.graph && !each.rejection;
-  };
-  std::set<std::string> matching;
-  for (const rewrite::Found& each : found) {
-    if (is_drawn(each)) matching.insert(each.rule);
-  }
-  for (const rewrite::Rule* rule : rules.pointers) {
-    if (!matching.contains(rule->name())) {
-      ++out.marks.silent;
-    } else if (numbers.emplace(rule->name(), numbers.size()).second) {
-      out.marks.rules.push_back(rule->name());
-    }
-  }
-  out.marks.matches.resize(out.marks.rules.size());
-  out.marks.of_node.resize(model.graph.node_count());
-  out.marks.roots_of_node.resize(model.graph.node_count());
-  for (const rewrite::Found& each : found) {
-    if (each.graph == &model.graph && each.rejection) {
-      out.rejected.push_back(
-          fmt::format("{} at {}: {}", each.rule,
-                      printable(each.graph->describe(each.root), 120),
-                      printable(each.rejection->reason)));
-    }
-    if (!is_drawn(each)) continue;
-    const std::uint32_t rule = numbers.at(each.rule);
-    ++out.marks.matches[rule];
-    ++out.marks.roots_of_node[each.root.index()];
-    for (const auto& nodes : {each.nodes, each.dead}) {
-      for (const ir::NodeId node : nodes) {
-        out.marks.of_node[node.index()].push_back(rule);
-      }
-    }
-  }
-  for (auto& each : out.marks.of_node) {
-    std::ranges::sort(each);
-    const auto twice = std::ranges::unique(each);
-    each.erase(twice.begin(), twice.end());
-  }
-  return out;
 }
 
 // --- the page
@@ -217,7 +163,7 @@ double seconds_to_draw(const Options& options) {
   return std::min(kSeconds, deadline_of(options).seconds_left());
 }
 
-Result<std::string> page(const Scene& scene, const Matches& matches,
+Result<std::string> page(const Scene& scene, const std::vector<std::string>& rejected,
                          const std::string& name, const Options& options) {
   Page page(scene, options.boxes);
   auto svgs = svgs_of(page.dots(), seconds_to_draw(options));
@@ -225,28 +171,35 @@ Result<std::string> page(const Scene& scene, const Matches& matches,
   Json data = page.data();
   data["model"] = name;
   data["summary"] = count(scene.graph.live_node_count(), "node");
-  data["silent"] = matches.marks.silent;
-  Json rejected = Json::array();
-  for (const std::string& each : matches.rejected) {
-    if (rejected.size() < kMostListed) rejected.push_back(each);
-  }
-  data["rejected"] = std::move(rejected);
+  data["silent"] = scene.marks.silent;
+  data["rejected"] = rejected;
   return draw_page(name, *svgs, data);
 }
 
 // --- the verb
 // -------------------------------------------------------------------
 
-Result<std::string> picture(const Scene& scene, const Matches& matches,
+Result<std::string> picture(const Scene& scene, const std::vector<std::string>& rejected,
                             const std::string& name, const Options& options,
                             const std::string& form) {
-  if (form == ".html") return page(scene, matches, name, options);
+  if (form == ".html") return page(scene, rejected, name, options);
   const View view = draw::view_of(scene, draw::Outline::root(), options.boxes);
   std::string dot = draw::dot(scene, view, {.legend = true, .heading = name});
   if (form == ".dot") return dot;
   auto svgs = svgs_of({dot}, seconds_to_draw(options));
   if (!svgs) return svgs.error();
   return std::move(svgs->front());
+}
+
+std::vector<std::string> rejections(const engine::Picture& drawn) {
+  std::vector<std::string> out;
+  for (const rewrite::Found& each : drawn.rejected) {
+    if (out.size() == kMostListed) break;
+    out.push_back(fmt::format("{} at {}: {}", each.rule,
+                              printable(each.graph->describe(each.root), 120),
+                              printable(each.rejection->reason)));
+  }
+  return out;
 }
 
 Status check_output(const std::string& model, const Options& options) {
@@ -267,7 +220,7 @@ Status check_output(const std::string& model, const Options& options) {
 
 Status draw_one(const std::string& path, const Options& options) {
   if (auto status = check_output(path, options); !status) return status;
-  Result<Rules> rules = Rules();
+  Result<LoadedRules> rules = LoadedRules();
   if (!options.rules.empty()) rules = load_rules(options.rules, options);
   if (!rules) return rules.error();
   auto model = load_model(path, options);
@@ -279,21 +232,14 @@ Status draw_one(const std::string& path, const Options& options) {
                       .hint = "give the picture another name"};
   }
   if (auto status = run_first(**model, options); !status) return status;
-  std::vector<rewrite::Found> found;
-  if (!rules->pointers.empty()) {
-    auto matched = rewrite::find_matches(**model, rules->pointers,
-                                         engine_options(options));
-    if (!matched) return matched.error();
-    found = std::move(*matched);
-  }
-  const Matches matches = matches_of(**model, *rules, found);
-  auto outline = draw::outline((*model)->graph, options.boxes);
-  if (!outline) return outline.error();
-  analysis::Inference facts((*model)->graph);
-  const Scene scene{(*model)->graph, *outline, matches.marks, facts};
+  const auto drawn = engine::picture(**model, rules->get(), options.boxes,
+                                     engine_options(options));
+  if (!drawn) return drawn.error();
+  const auto facts = engine::facts_of((*model)->graph);
+  const Scene scene{(*model)->graph, drawn->outline, drawn->marks, *facts};
   const std::string name =
       printable(std::filesystem::path(path).filename().string());
-  auto text = picture(scene, matches, name, options,
+  auto text = picture(scene, rejections(*drawn), name, options,
                       std::filesystem::path(options.output).extension());
   if (!text) return text.error();
   if (auto status = check_end(**model, options); !status) return status;
@@ -303,7 +249,7 @@ Status draw_one(const std::string& path, const Options& options) {
   if (auto status = staged->commit(); !status) return status;
   staged->release();
   std::size_t total = 0;
-  for (const std::size_t each : matches.marks.matches) total += each;
+  for (const std::size_t each : drawn->marks.matches) total += each;
   std::string said = count((*model)->graph.live_node_count(), "node");
   if (!options.rules.empty()) {
     said += fmt::format(", {} match{}", total, total == 1 ? "" : "es");

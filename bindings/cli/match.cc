@@ -8,7 +8,7 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/io/load.h"
+#include "core/engine/match.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -55,31 +55,27 @@ std::vector<std::string> to_row(const rewrite::Found& found) {
           std::to_string(found.nodes.size()), verdict};
 }
 
-Status match_one(const std::string& path, Rules& rules, const Options& options,
-                 Json& json) {
+Status match_one(const std::string& path, const engine::RuleSet& rules,
+                 const Options& options, Json& json) {
   auto model = load_model(path, options);
   if (!model) return model.error();
   if (auto status = run_first(**model, options); !status) return status;
-  auto found =
-      rewrite::find_matches(**model, rules.pointers, engine_options(options));
-  if (!found) return found.error();
+  const auto matches = engine::match(**model, rules, engine_options(options));
+  if (!matches) return matches.error();
+  const auto& found = matches->found;
   if (auto status = check_end(**model, options); !status) return status;
   if (options.json) {
-    for (const auto& f : *found) json.push_back(to_json(path, f));
+    for (const auto& f : found) json.push_back(to_json(path, f));
     return {};
   }
   std::vector<std::vector<std::string>> rows = {
       {"rule", "node", "nodes", "verdict"}};
-  for (const auto& f : *found) rows.push_back(to_row(f));
-  show("{}: {} {}\n", printable(path), found->size(),
-       found->size() == 1 ? "match" : "matches");
-  if (!found->empty()) put(table(rows));
-  const auto facts = engine_options(options).facts((*model)->graph);
-  for (std::size_t i = 0; i < rules.pointers.size(); ++i) {
-    const auto absent = absence(rules, i, (*model)->graph, *facts);
-    if (!absent) return absent.error();
-    if (absent->empty()) continue;
-    show("{} {}\n", rules.set->rules()[i]->name, *absent);
+  for (const auto& f : found) rows.push_back(to_row(f));
+  show("{}: {} {}\n", printable(path), found.size(),
+       found.size() == 1 ? "match" : "matches");
+  if (!found.empty()) put(table(rows));
+  for (const engine::Absent& each : matches->absent) {
+    show("{} {}\n", each.name, why_absent(each));
   }
   return {};
 }
@@ -91,10 +87,10 @@ int match(const Options& options) {
   if (!paths) return fail(paths.error());
   auto rules = load_rules(paths->rules, options);
   if (!rules) return fail(rules.error());
-  for (const auto& message : rules->set->warnings()) warn(message);
+  for (const auto& message : (*rules)->warnings()) warn(message);
   Json json = Json::array();
   for (const std::string& path : paths->models) {
-    if (auto status = match_one(path, *rules, options, json); !status) {
+    if (auto status = match_one(path, **rules, options, json); !status) {
       return fail(status.error());
     }
   }

@@ -10,7 +10,7 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/io/load.h"
+#include "core/engine/engine.h"
 #include "core/ir/data_type.h"
 #include "core/ir/order.h"
 #include "core/text/numbers.h"
@@ -101,16 +101,16 @@ std::vector<std::string> interface_of(const ir::Graph& graph, ir::Facts& facts,
   return out;
 }
 
-Result<Contents> contents_of(ir::Model& model, const Options& options) {
+Result<Contents> contents_of(ir::Model& model) {
   const ir::Graph& graph = model.graph;
   auto order = ir::topological_order(graph);
   if (!order) return order.error();
-  auto facts = engine_options(options).facts(model.graph);
+  auto facts = engine::facts_of(model.graph);
   const ir::Block& main = graph.block(ir::Graph::main_block());
   Contents out{.graph = &graph,
                .inputs = interface_of(graph, *facts, main.inputs),
                .outputs = interface_of(graph, *facts, main.outputs),
-               .ops = count_ops(model)};
+               .ops = engine::count_ops(model)};
   for (const ir::NodeId id : *order) {
     out.nodes.push_back(node_row(graph, *facts, id));
   }
@@ -286,7 +286,7 @@ Status report_one(const std::string& path, const Options& options, bool several,
   auto model = load_model(path, options);
   if (!model) return model.error();
   if (auto status = run_first(**model, options); !status) return status;
-  auto contents = contents_of(**model, options);
+  auto contents = contents_of(**model);
   if (!contents) return contents.error();
   Json in_json = options.json ? to_json(path, *contents) : Json();
   if (auto status = check_end(**model, options); !status) return status;

@@ -17,13 +17,11 @@
 #include "bindings/cli/run_paths.h"
 #include "bindings/cli/run_report.h"
 #include "bindings/cli/session.h"
-#include "bindings/cli/target.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "core/engine/engine.h"
 #include "core/io/load.h"
 #include "core/io/save.h"
-#include "core/rewrite/functions.h"
-#include "core/verify/verify.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -57,7 +55,7 @@ Status check_options(const Options& options) {
   if (!options.verify.empty()) {
     return usage("--verify is not there yet", "", "it needs the executor");
   }
-  return check_target(options);
+  return engine::check(engine_options(options));
 }
 
 // Nothing matched: the text as it was, not as it would be printed.
@@ -75,27 +73,13 @@ Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
 
 Result<io::Staged> stage(const ir::Model& model, const RunReport& report,
                          const Options& options) {
-  const bool untouched =
-      report.opset_after == report.opset_before && !has_fired(report);
   if (!is_text_model(report.output)) {
     return io::stage(model, report.output, {.share_data = options.share_data});
   }
-  if (untouched && is_text_model(report.model)) {
+  if (report.engine.is_untouched() && is_text_model(report.model)) {
     return copy_text(report.model, report.output);
   }
   return stage_model_text(report.output, model);
-}
-
-// The form of the target, held to the invariants as a whole. Of the opset
-// imports the first `imports` are the file's own.
-Status finish(ir::Model& model, std::size_t imports, const Options& options,
-              RunReport& report) {
-  if (auto status = write_target(model, options, report); !status) {
-    return status;
-  }
-  rewrite::remove_unused_imports(model, imports);
-  if (auto status = verify::check_model(model); !status) return status;
-  return check_end(model, options);
 }
 
 // Where no rule is to blame; threads have nobody else to tell.
@@ -111,22 +95,10 @@ struct Outcome {
   bool spoils_report = false;  // the report would be written over its data
 };
 
-// The rules that took no part, and by which of their options.
-void note_absent(const Rules& rules, const rewrite::Options& engine,
-                 ir::Model& model, RunReport& report) {
-  std::unique_ptr<ir::Facts> facts;  // seldom needed
-  for (std::size_t i = 0; i < report.engine.rules.size(); ++i) {
-    if (report.engine.rules[i].took_part) continue;
-    if (!facts) facts = engine.facts(model.graph);
-    const lua::LoadedRule& rule = *rules.set->rules()[i];
-    report.absent.push_back({rule.name, rule.qualified,
-                             switches(*rules.set, rule, model.graph, *facts)});
-  }
-}
-
 // Fills the outcome as far as it gets; the time limit is looked at between the
 // steps, and by the engine inside its own.
-Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
+Status rewrite_model(engine::Engine& engine, const Options& options,
+                     Outcome& outcome) {
   RunReport& report = outcome.report;
   const Deadline deadline = deadline_of(options);
   if (auto status = deadline.check(); !status) return status;
@@ -140,24 +112,14 @@ Status rewrite_model(Rules& rules, const Options& options, Outcome& outcome) {
     return usage("the report would replace the data of a model", options.report,
                  "give the report another name");
   }
-  report.ops_before = count_ops(**model);
-  report.opset_before = report.opset_after = (*model)->opset("");
-  const std::size_t imports = (*model)->opset_imports.size();
-
   Progress progress(fs::path(report.model).filename().string(), !options.quiet);
-  rewrite::Options engine = engine_options(options);
-  engine.progress = progress.callback();
-  auto done = rewrite::run(**model, rules.pointers, engine);
+  auto done = engine.run(**model, progress.callback());
   if (!done) return done.error();
   report.engine = std::move(*done);
-  auto& all = report.engine.warnings;
+  auto& all = report.engine.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));
-  note_absent(rules, engine, **model, report);
-
-  if (auto status = finish(**model, imports, options, report); !status)
-    return status;
-  report.ops_after = count_ops(**model);
+  if (auto status = check_end(**model, options); !status) return status;
   if (options.dry_run) {
     report.output.clear();
     return {};
@@ -183,10 +145,12 @@ class Run {
       : paths_(paths), options_(options), outcomes_(paths.models.size()) {}
 
   int run() {
-    auto rules = load_rules(paths_.rules, options_);
-    if (!rules) return fail(rules.error());
-    for (const auto& message : rules->set->warnings()) warn(message);
-    run_all(*rules);
+    const auto files = rule_files(options_);
+    if (!files) return fail(files.error());
+    auto engine = load(*files);
+    if (!engine) return fail(of_set(engine.error()));
+    for (const auto& message : (*engine)->warnings()) warn(message);
+    run_all(*files, **engine);
     if (std::ranges::any_of(outcomes_, &Outcome::spoils_report)) {
       return first_failure();
     }
@@ -201,10 +165,15 @@ class Run {
     return !options_.report.empty() && outcomes_.size() <= kMostWaiting;
   }
 
-  // Rules are not for two threads at once: each further one has its own.
-  void run_all(Rules& rules) {
+  Result<std::unique_ptr<engine::Engine>> load(
+      const lua::RuleFiles& files) const {
+    return engine::Engine::load(files, paths_.rules, engine_options(options_));
+  }
+
+  // An engine is not for two threads at once: each further one has its own.
+  void run_all(const lua::RuleFiles& files, engine::Engine& engine) {
     std::atomic<std::size_t> next = 0;
-    const auto work = [&](Rules& own) {
+    const auto work = [&](engine::Engine& own) {
       for (std::size_t i; (i = next++) < outcomes_.size();) run_one(own, i);
     };
     const auto jobs = std::min(
@@ -213,20 +182,20 @@ class Run {
     for (std::size_t i = 1; i < jobs; ++i) {
       threads.emplace_back([&] {
         // What cannot be loaded again leaves its share to the others.
-        if (auto own = load_rules(paths_.rules, options_)) work(*own);
+        if (const auto own = load(files)) work(**own);
       });
     }
-    work(rules);
+    work(engine);
   }
 
-  void run_one(Rules& rules, std::size_t i) {
+  void run_one(engine::Engine& engine, std::size_t i) {
     Outcome& outcome = outcomes_[i];
     RunReport& report = outcome.report;
     report.model = paths_.models[i];
     report.output = output_path(report.model, options_, several());
     Status status = out_of_memory();
     try {
-      status = rewrite_model(rules, options_, outcome);
+      status = rewrite_model(engine, options_, outcome);
     } catch (const std::bad_alloc&) {
     }
     if (status && !waits()) status = outcome.result.commit();
@@ -241,12 +210,12 @@ class Run {
       outcome.result.release();
       outcome.result = {};
     }
-    for (const auto& [rule, node, message, allowed] : report.engine.warnings) {
+    for (const auto& [rule, node, message, allowed] : report.engine.rewrites.warnings) {
       warn(rule.empty() ? message : message + " (" + rule + ")");
     }
     for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
     if (!options_.quiet) say(summary(report, options_.verbose));
-    if (options_.require_match && !has_fired(report)) {
+    if (options_.require_match && !report.engine.has_rewritten()) {
       warn(report.model + ": no rule rewrote anything (--require-match)");
       outcome.code = kAnswerIsNo;
     }

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::uint64_t total(const std::map<std::string, std::uint64_t>& counts) {
+std::uint64_t total(const engine::OpCounts& counts) {
   std::uint64_t sum = 0;
   for (const auto& [op, count] : counts) sum += count;
   return sum;
@@ -100,18 +100,18 @@ std::string counted_rules(std::size_t count) {
   return fmt::format("{} {}", count, count == 1 ? "rule" : "rules");
 }
 
-std::string why_absent(const Absent& rule) {
+std::string said_by(const engine::Absent& rule) {
   return rule.switches.empty() ? "its `when` says no" : rule.switches;
 }
 
 // Those of one folder for one reason are told as one.
-std::string absent_rules(const std::vector<Absent>& absent) {
+std::string absent_rules(const std::vector<engine::Absent>& absent) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>>
       groups;
-  for (const Absent& rule : absent) {
+  for (const engine::Absent& rule : absent) {
     const std::string folder =
         rule.qualified.substr(0, rule.qualified.find('/'));
-    groups[{folder, why_absent(rule)}].push_back(rule.name);
+    groups[{folder, said_by(rule)}].push_back(rule.name);
   }
   std::string text;
   for (const auto& [key, names] : groups) {
@@ -128,7 +128,7 @@ constexpr std::size_t kFewRules = 3;
 
 // What to ask next, where nothing was rewritten.
 std::string next_step(const RunReport& report, bool verbose) {
-  const auto& rules = report.engine.rules;
+  const auto& rules = report.engine.rewrites.rules;
   std::size_t matches = 0, rewrites = 0;
   for (const rewrite::RuleReport& rule : rules) {
     matches += rule.matches;
@@ -148,16 +148,11 @@ std::string next_step(const RunReport& report, bool verbose) {
 
 }  // namespace
 
-bool has_fired(const RunReport& report) {
-  return std::ranges::any_of(
-      report.engine.rules, [](const auto& rule) { return rule.rewrites > 0; });
-}
-
 Json to_json(const RunReport& report) {
   Json rules = Json::array();
-  for (const auto& rule : report.engine.rules) rules.push_back(rule_json(rule));
+  for (const auto& rule : report.engine.rewrites.rules) rules.push_back(rule_json(rule));
   Json warnings = Json::array();
-  for (const auto* list : {&report.engine.warnings, &report.engine.allowed}) {
+  for (const auto* list : {&report.engine.rewrites.warnings, &report.engine.rewrites.allowed}) {
     for (const rewrite::Warning& w : *list) {
       warnings.push_back({{"rule", w.rule},
                           {"node", exact(w.node)},
@@ -165,7 +160,7 @@ Json to_json(const RunReport& report) {
     }
   }
   Json assumed = Json::array();
-  for (const rewrite::Assumed& each : report.engine.assumptions) {
+  for (const rewrite::Assumed& each : report.engine.rewrites.assumptions) {
     assumed.push_back({{"rule", each.rule},
                        {"node", exact(each.node)},
                        {"text", clean(each.assumption.text)}});
@@ -174,18 +169,18 @@ Json to_json(const RunReport& report) {
                {"version", kVersion},
                {"model", exact(report.model)},
                {"output", exact(report.output)},
-               {"target", report.target},
-               {"nodes_before", total(report.ops_before)},
-               {"nodes_after", total(report.ops_after)},
-               {"ops_before", report.ops_before},
-               {"ops_after", report.ops_after},
+               {"target", report.engine.target},
+               {"nodes_before", total(report.engine.ops_before)},
+               {"nodes_after", total(report.engine.ops_after)},
+               {"ops_before", report.engine.ops_before},
+               {"ops_after", report.engine.ops_after},
                {"rules", std::move(rules)},
                {"warnings", std::move(warnings)},
                {"assumptions", std::move(assumed)},
                {"seconds",
                 {{"load", report.load_seconds},
-                 {"match", report.engine.match_seconds},
-                 {"rewrite", report.engine.rewrite_seconds},
+                 {"match", report.engine.rewrites.match_seconds},
+                 {"rewrite", report.engine.rewrites.rewrite_seconds},
                  {"save", report.save_seconds}}},
                {"peak_bytes", peak_bytes()},
                {"verified", nullptr}};
@@ -197,7 +192,7 @@ std::string summary(const RunReport& report, bool verbose) {
   std::vector<std::vector<std::string>> rows = {
       {"rule", "matches", "rewrites", "rejected", "time"}};
   std::size_t silent = 0;
-  for (const rewrite::RuleReport& rule : report.engine.rules) {
+  for (const rewrite::RuleReport& rule : report.engine.rewrites.rules) {
     if (!verbose && rule.matches == 0) {
       if (rule.took_part) ++silent;
       continue;
@@ -208,16 +203,16 @@ std::string summary(const RunReport& report, bool verbose) {
                     fmt::format("{:.1f} ms", rule.seconds * 1e3)});
   }
   std::string text = rows.size() > 1 ? table(rows) : std::string();
-  if (verbose) text += rejections(report.engine);
-  text += assumptions(report.engine, verbose);
+  if (verbose) text += rejections(report.engine.rewrites);
+  text += assumptions(report.engine.rewrites, verbose);
   if (silent > 0) text += counted_rules(silent) + " matched nowhere\n";
-  text += absent_rules(report.absent);
+  text += absent_rules(report.engine.absent);
   text += next_step(report, verbose);
   text += fmt::format("{}: {} -> {} nodes", printable(report.model),
-                      total(report.ops_before), total(report.ops_after));
-  if (report.opset_after != report.opset_before) {
-    text += fmt::format(", opset {} -> {}", report.opset_before,
-                        report.opset_after);
+                      total(report.engine.ops_before), total(report.engine.ops_after));
+  if (report.engine.opset_after != report.engine.opset_before) {
+    text += fmt::format(", opset {} -> {}", report.engine.opset_before,
+                        report.engine.opset_after);
   }
   if (!report.output.empty()) text += ", " + printable(report.output);
   return text;
@@ -227,7 +222,7 @@ std::vector<std::string> idle_settings(const RunReport& report,
                                        const std::vector<std::string>& sets) {
   std::vector<std::string> out;
   for (const std::string& set : sets) {
-    for (const Absent& rule : report.absent) {
+    for (const engine::Absent& rule : report.engine.absent) {
       const std::size_t dot = set.find('.'), equals = set.find('=', dot);
       const std::string name = set.substr(0, dot);
       if (name != rule.name && name != rule.qualified) continue;
@@ -240,7 +235,7 @@ std::vector<std::string> idle_settings(const RunReport& report,
       }
       out.push_back(
           fmt::format("--set {} changes nothing, since {} took no part ({})",
-                      printable(set), rule.name, why_absent(rule)));
+                      printable(set), rule.name, said_by(rule)));
     }
   }
   return out;

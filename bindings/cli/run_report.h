@@ -3,8 +3,6 @@
 #ifndef RULEENGINE_BINDINGS_CLI_RUN_REPORT_H_
 #define RULEENGINE_BINDINGS_CLI_RUN_REPORT_H_
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,31 +10,17 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/base/diagnostic.h"
-#include "core/rewrite/driver.h"
+#include "core/engine/engine.h"
 
 namespace ruleengine::cli {
 
-// A rule whose `when` said no.
-struct Absent {
-  std::string name, qualified;
-  std::string switches;  // of session.h; may be ""
-};
-
 struct RunReport {
   std::string model, output;  // output is "" where none was written
-  std::string target;         // portable, onnx or ort
-  // Of the standard domain: the model's, and the result's.
-  std::int64_t opset_before = 0, opset_after = 0;
-  std::map<std::string, std::uint64_t> ops_before, ops_after;
-  rewrite::Report engine;
-  std::vector<Absent> absent;
+  engine::Report engine;
   double load_seconds = 0, save_seconds = 0;
   // Of a model that failed, beside others; the rest is what was known by then.
   std::optional<Diagnostic> error;
 };
-
-// Whether any rule rewrote anything.
-bool has_fired(const RunReport& report);
 
 // A failed model has one key more: "error", with the parts of its diagnostic.
 nlohmann::ordered_json to_json(const RunReport& report);

@@ -6,8 +6,7 @@
 #include <sstream>
 
 #include "bindings/cli/terminal.h"
-#include "bindings/lua/rule.h"
-#include "core/analysis/inference.h"
+#include "core/engine/engine.h"
 #include "core/io/load.h"
 #include "core/text/parse.h"
 #include "core/text/print.h"
@@ -98,14 +97,6 @@ Diagnostic no_model(const std::vector<std::string>& rules,
   return d;
 }
 
-// Rules name the kind of an option; how --set writes it is said here.
-Diagnostic of_set(Diagnostic error) {
-  if (error.kind == ErrorKind::kUsage && error.expected == "a boolean") {
-    error.expected = "true or false";
-  }
-  return error;
-}
-
 }  // namespace
 
 bool is_text_model(const std::string& path) {
@@ -191,66 +182,63 @@ lua::SandboxLimits sandbox_limits(const Options& options) {
   return limits;
 }
 
-Result<Rules> load_rules(const std::vector<std::string>& paths,
-                         const Options& options) {
+engine::Options engine_options(const Options& options) {
+  engine::Options out;
+  out.target = options.target;
+  out.opset = options.opset;
+  out.exact = options.exact;
+  out.limits.rewrites = options.limit_rewrites;
+  out.limits.deadline = deadline_of(options);
+  return out;
+}
+
+Result<std::vector<lua::SetOption>> parse_sets(const Options& options) {
   std::vector<lua::SetOption> sets;
   for (const std::string& text : options.sets) {
     auto set = parse_set(text);
     if (!set) return set.error();
     sets.push_back(std::move(*set));
   }
-  auto set = lua::RuleSet::load(paths, sets, sandbox_limits(options));
-  if (!set) return of_set(set.error());
-  Rules rules;
-  rules.set = std::move(*set);
-  rules.owned = lua::make_rules(*rules.set);
-  for (const auto& rule : rules.owned) rules.pointers.push_back(rule.get());
+  return sets;
+}
+
+Result<lua::RuleFiles> rule_files(const Options& options) {
+  auto sets = parse_sets(options);
+  if (!sets) return sets.error();
+  return lua::RuleFiles(std::move(*sets), sandbox_limits(options));
+}
+
+Diagnostic of_set(Diagnostic error) {
+  if (error.kind == ErrorKind::kUsage && error.expected == "a boolean") {
+    error.expected = "true or false";
+  }
+  return error;
+}
+
+Result<LoadedRules> load_rules(const std::vector<std::string>& paths,
+                               const Options& options,
+                               const std::vector<std::string>& shipped) {
+  const auto files = rule_files(options);
+  if (!files) return files.error();
+  auto rules =
+      paths.empty() ? files->load_shipped(shipped) : files->load(paths);
+  if (!rules) return of_set(rules.error());
+  if (!(*rules)->unclaimed().empty()) return (*rules)->unclaimed()[0].error;
   return rules;
 }
 
-rewrite::Options engine_options(const Options& options) {
-  rewrite::Options engine;
-  engine.limits.rewrites = options.limit_rewrites;
-  engine.exact = options.exact;
-  engine.limits.deadline = deadline_of(options);
-  engine.facts = [](ir::Graph& graph) {
-    return std::make_unique<analysis::Inference>(graph);
-  };
-  return engine;
-}
-
-std::string switches(const lua::RuleSet& set, const lua::LoadedRule& rule,
-                     ir::Graph& graph, ir::Facts& facts) {
-  std::string all;
-  for (const auto& [name, value] : rule.options) {
-    const bool* flag = std::get_if<bool>(&value);
-    if (flag == nullptr) continue;
-    lua::LoadedRule turned = rule;
-    turned.options[name] = !*flag;
-    const auto enabled =
-        lua::make_rule(set.sandbox(), turned)->enabled(graph, facts);
-    if (!enabled || !*enabled) continue;
-    all += (all.empty() ? "" : ", ") + name + (*flag ? " = true" : " = false");
-  }
-  return all;
-}
-
-Result<std::string> absence(const Rules& rules, std::size_t index,
-                            ir::Graph& graph, ir::Facts& facts) {
-  const auto enabled = rules.pointers[index]->enabled(graph, facts);
-  if (!enabled) return enabled.error();
-  if (*enabled) return std::string();
-  std::string why =
-      switches(*rules.set, *rules.set->rules()[index], graph, facts);
-  if (!why.empty()) why = " (options of its own or its pack's: " + why + ")";
-  return "takes no part, its `when` says no" + why;
+std::string why_absent(const engine::Absent& rule) {
+  std::string why = "takes no part, its `when` says no";
+  if (rule.switches.empty()) return why;
+  return why + " (options of its own or its pack's: " + rule.switches + ")";
 }
 
 Status run_first(ir::Model& model, const Options& options) {
   if (options.first.empty()) return {};
-  auto rules = load_rules(options.first, options);
+  const auto rules = load_rules(options.first, options);
   if (!rules) return rules.error();
-  auto report = rewrite::run(model, rules->pointers, engine_options(options));
+  const auto report =
+      engine::run_rules(model, **rules, engine_options(options));
   return report ? Status() : Status(report.error());
 }
 
@@ -271,21 +259,6 @@ Result<io::Staged> stage_model_text(const std::string& path,
   Diagnostic error = text.error();
   error.where = path;
   return error;
-}
-
-std::map<std::string, std::uint64_t> count_ops(const ir::Model& model) {
-  std::vector<std::uint64_t> by_op(model.ops.size());
-  for (std::size_t i = 0; i < model.graph.node_count(); ++i) {
-    const ir::Node& node = model.graph.node(ir::NodeId(i));
-    if (!node.removed) ++by_op[node.op.index()];
-  }
-  std::map<std::string, std::uint64_t> counts;
-  for (std::size_t i = 0; i < by_op.size(); ++i) {
-    const ir::Op& op = model.ops[ir::OpId(i)];
-    if (by_op[i] == 0) continue;
-    counts[ir::Op{op.domain, op.type, {}}.text()] += by_op[i];
-  }
-  return counts;
 }
 
 }  // namespace ruleengine::cli

@@ -4,18 +4,19 @@
 #ifndef RULEENGINE_BINDINGS_CLI_SESSION_H_
 #define RULEENGINE_BINDINGS_CLI_SESSION_H_
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "bindings/cli/options.h"
 #include "bindings/lua/rule_file.h"
+#include "bindings/lua/rule_source.h"
 #include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/io/staged.h"
 #include "core/ir/model.h"
-#include "core/rewrite/driver.h"
+#include "core/engine/options.h"
+#include "core/engine/rule_set.h"
 
 namespace ruleengine::cli {
 
@@ -41,26 +42,24 @@ Result<std::unique_ptr<ir::Model>> load_model(
 // the time is not over.
 Status check_end(const ir::Model& model, const Options& options);
 
-// A rule set and its rules as the driver takes them.
-struct Rules {
-  std::unique_ptr<lua::RuleSet> set;
-  std::vector<std::unique_ptr<rewrite::Rule>> owned;
-  std::vector<rewrite::Rule*> pointers;
-};
 lua::SandboxLimits sandbox_limits(const Options& options);
-Result<Rules> load_rules(const std::vector<std::string>& paths,
-                         const Options& options);
+engine::Options engine_options(const Options& options);
 
-rewrite::Options engine_options(const Options& options);
+// The --sets of the command line.
+Result<std::vector<lua::SetOption>> parse_sets(const Options& options);
+// Where rules come from: files, and those that ship with the program.
+Result<lua::RuleFiles> rule_files(const Options& options);
+// For verbs that run without a target: the rules of these paths, or where there
+// are none, those of `shipped` (paths below rules/).
+using LoadedRules = std::unique_ptr<engine::RuleSet>;
+Result<LoadedRules> load_rules(const std::vector<std::string>& paths,
+                               const Options& options,
+                               const std::vector<std::string>& shipped = {});
+// How --set writes a value is said here, not where it is refused.
+Diagnostic of_set(Diagnostic error);
 
-// Of a rule whose `when` says no to this graph: the options, as they stand, of
-// which each turned the other way would make it say yes; "enable = false".
-std::string switches(const lua::RuleSet& set, const lua::LoadedRule& rule,
-                     ir::Graph& graph, ir::Facts& facts);
-// Why rule `index` takes no part in this graph: its `when` says no, perhaps for
-// one of its options. "" when it takes part.
-Result<std::string> absence(const Rules& rules, std::size_t index,
-                            ir::Graph& graph, ir::Facts& facts);
+// "takes no part, its `when` says no (...)".
+std::string why_absent(const engine::Absent& rule);
 
 // Runs `options.first` over the model, for verbs that look at what is left.
 Status run_first(ir::Model& model, const Options& options);
@@ -70,10 +69,6 @@ Result<io::Staged> stage_text(const std::string& path, std::string_view text);
 // A model as text; a Diagnostic where the text cannot say it whole.
 Result<io::Staged> stage_model_text(const std::string& path,
                                     const ir::Model& model);
-
-// "Add" or "com.microsoft::Gelu" -> how many, subgraphs included, function
-// bodies not.
-std::map<std::string, std::uint64_t> count_ops(const ir::Model& model);
 
 }  // namespace ruleengine::cli
 

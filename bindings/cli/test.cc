@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <memory>
 
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -51,7 +51,7 @@ void tell(const Diagnostic& error, int& code) {
 }
 
 // A file, or those of a folder.
-std::vector<std::string> rule_files(const std::string& path) {
+std::vector<std::string> files_of(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
   if (!fs::is_directory(path, error)) return {path};
@@ -66,6 +66,18 @@ std::vector<std::string> rule_files(const std::string& path) {
   return files;
 }
 
+using RuleSet = std::unique_ptr<lua::RuleSet>;
+
+Result<RuleSet> load_files(const std::vector<std::string>& paths,
+                           const Options& options) {
+  const auto sets = parse_sets(options);
+  if (!sets) return sets.error();
+  auto set = lua::RuleSet::load(paths, *sets, sandbox_limits(options));
+  if (!set) return of_set(set.error());
+  if (!(*set)->unclaimed().empty()) return (*set)->unclaimed()[0].error;
+  return set;
+}
+
 // The files that can be loaded by themselves; the others are told.
 std::vector<std::string> loadable(const std::vector<std::string>& paths,
                                   Options options, int& code) {
@@ -73,8 +85,8 @@ std::vector<std::string> loadable(const std::vector<std::string>& paths,
   std::vector<std::string> good;
   const Deadline deadline = deadline_of(options);
   for (const std::string& path : paths) {
-    for (std::string& file : rule_files(path)) {
-      const auto rules = load_rules({file}, options);
+    for (std::string& file : files_of(path)) {
+      const auto rules = load_files({file}, options);
       if (rules) {
         good.push_back(std::move(file));
       } else {
@@ -86,21 +98,21 @@ std::vector<std::string> loadable(const std::vector<std::string>& paths,
   return good;
 }
 
-// All of the paths, or what can be loaded of them. None: all is told.
-std::optional<Rules> load_what_loads(const std::vector<std::string>& paths,
-                                     const Options& options, int& code) {
-  auto rules = load_rules(paths, options);
+// All of the paths, or what can be loaded of them. nullptr: all is told.
+RuleSet load_what_loads(const std::vector<std::string>& paths,
+                        const Options& options, int& code) {
+  auto rules = load_files(paths, options);
   if (rules) return std::move(*rules);
   const bool one_file = rules.error().kind == ErrorKind::kRule ||
                         rules.error().kind == ErrorKind::kLimit;
   if (one_file && !deadline_of(options).is_over()) {
     const auto good = loadable(paths, options, code);
-    if (good.empty()) return std::nullopt;
-    if (code != 0) rules = load_rules(good, options);
+    if (good.empty()) return nullptr;
+    if (code != 0) rules = load_files(good, options);
     if (rules) return std::move(*rules);
   }
   tell(rules.error(), code);
-  return std::nullopt;
+  return nullptr;
 }
 
 void warn_of_untested(const lua::RuleSet& set) {
@@ -119,11 +131,11 @@ int test(const Options& options) {
   int code = 0;
   auto rules = load_what_loads(paths->rules, options, code);
   if (!rules) return code;
-  for (const auto& message : rules->set->warnings()) warn(message);
+  for (const auto& message : rules->warnings()) warn(message);
   // Execution of both graphs comes with the runtime's executor.
-  const auto runs = lua::run_examples(*rules->set, nullptr);
+  const auto runs = lua::run_examples(*rules, nullptr);
   for (const Diagnostic& error : runs.errors) tell(error, code);
-  warn_of_untested(*rules->set);
+  warn_of_untested(*rules);
   const auto passed = static_cast<std::size_t>(std::ranges::count(
       runs.results, lua::Verdict::kOk, &lua::ExampleResult::verdict));
   if (options.json) {

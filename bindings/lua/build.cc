@@ -104,8 +104,7 @@ class Build {
                     rt_.session.graph->describe(spec_.like));
     }
     if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
-      return reject(rt_, std::move(rejection->reason),
-                    std::move(rejection->value));
+      return reject(rt_, std::move(*rejection));
     }
     const auto& values = std::get<std::vector<ir::ValueId>>(*built);
     luaL_checkstack(state_, static_cast<int>(values.size()) + 4, "outputs");

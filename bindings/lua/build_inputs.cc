@@ -254,7 +254,7 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
     return false;
   }
   if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
-    reject(rt_, std::move(rejection->reason), std::move(rejection->value));
+    reject(rt_, std::move(*rejection));
     return false;
   }
   input.value = std::get<std::vector<ir::ValueId>>(*built)[0];

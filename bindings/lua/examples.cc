@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "bindings/lua/nearest_miss.h"
 #include "bindings/lua/rule.h"
-#include "core/analysis/inference.h"
+#include "core/engine/nearest_miss.h"
+#include "core/engine/options.h"
 #include "core/rewrite/driver.h"
 #include "core/text/equivalent.h"
 #include "core/text/parse.h"
@@ -21,9 +21,7 @@ rewrite::Options engine_options(const Deadline& run) {
   // An example is small; a rule that needs more feeds itself.
   options.limits.rewrites = 10'000;
   options.limits.deadline = Deadline(60).or_before(run);
-  options.facts = [](ir::Graph& graph) {
-    return std::make_unique<analysis::Inference>(graph);
-  };
+  options.facts = engine::facts_of;
   return options;
 }
 
@@ -184,14 +182,24 @@ class Run {
         why = "rejected: " + (*found)[0].rejection->reason;
       } else {
         why = "the pattern does not match";
-        const auto facts = engine().facts(model_->graph);
-        out.notes = nearest_miss(own_, model_->graph, *facts, std::nullopt,
-                                 sandbox_.limits().deadline);
+        out.notes = nearest();
       }
     }
     out.verdict = Verdict::kMissing;
     out.detail += why;
     return {};
+  }
+
+  // How far the pattern got.
+  std::string nearest() {
+    ir::Graph& graph = model_->graph;
+    const auto facts = engine().facts(graph);
+    const auto misses = engine::nearest_misses(
+        *own_.pattern, graph, *facts, engine::all_nodes(graph), 1,
+        sandbox_.limits().deadline);
+    return misses.empty() ? ""
+                          : engine::text_of(misses[0], *own_.pattern,
+                                            own_.file, graph);
   }
 
   Status judge(const rewrite::Report& report, ExampleResult& out) {

@@ -270,7 +270,7 @@ int options_index(Runtime& rt, lua_State* state) {
 
 int options_assign(Runtime& rt, lua_State*) {
   return fail(rt, "options cannot be assigned", {}, {},
-              "--set RULE.OPTION=VALUE sets them");
+              "whoever runs the rule sets them");
 }
 
 void push_option(lua_State* state, const OptionValue& value) {

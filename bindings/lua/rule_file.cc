@@ -11,6 +11,7 @@ struct RuleSet::Impl {
   std::unique_ptr<Loader> loader;  // its C functions are known to the sandbox
   std::vector<std::unique_ptr<LoadedRule>> rules;
   std::vector<std::string> warnings;
+  std::vector<engine::RuleSet::Unclaimed> unclaimed;
 };
 
 RuleSet::RuleSet(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -40,6 +41,7 @@ Result<std::unique_ptr<RuleSet>> RuleSet::load(
     impl->rules.push_back(std::move(each.rule));
   }
   impl->warnings = std::move(loader.warnings());
+  impl->unclaimed = std::move(loader.unclaimed());
   loader.rules().clear();
   return std::unique_ptr<RuleSet>(new RuleSet(std::move(impl)));
 }
@@ -52,6 +54,10 @@ const std::vector<std::unique_ptr<LoadedRule>>& RuleSet::rules() const {
 
 const std::vector<std::string>& RuleSet::warnings() const {
   return impl_->warnings;
+}
+
+const std::vector<engine::RuleSet::Unclaimed>& RuleSet::unclaimed() const {
+  return impl_->unclaimed;
 }
 
 }  // namespace ruleengine::lua

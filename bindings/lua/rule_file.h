@@ -39,6 +39,7 @@
 #include "bindings/lua/replacement.h"
 #include "bindings/lua/sandbox.h"
 #include "core/base/result.h"
+#include "core/engine/rule_set.h"
 #include "core/pattern/pattern.h"
 #include "core/rewrite/rule.h"
 
@@ -68,7 +69,7 @@ struct LoadedRule {
   std::string doc;
   rewrite::Phase phase = rewrite::Phase::kConversion;
   std::vector<std::string> after;
-  std::map<std::string, OptionValue> options;  // with --set applied
+  std::map<std::string, OptionValue> options;  // as they are set
   // Declared without a default, as in `options = {divisor = {"number"}}`, and
   // not set: m.options.NAME is nil.
   std::vector<std::string> unset_options;
@@ -93,7 +94,7 @@ struct LoadedRule {
 };
 
 struct SetOption {
-  std::string rule, option, value;  // --set RULE.OPTION=VALUE
+  std::string rule, option, value;  // an option of a rule or pack
 };
 
 class RuleSet {
@@ -111,6 +112,8 @@ class RuleSet {
   const std::vector<std::unique_ptr<LoadedRule>>& rules() const;
   // Load-time warnings (a pattern that another one always takes first).
   const std::vector<std::string>& warnings() const;
+  // Options that were to be set of rules that are not here.
+  const std::vector<engine::RuleSet::Unclaimed>& unclaimed() const;
 
  private:
   struct Impl;

@@ -6,6 +6,7 @@
 
 #include "bindings/lua/rule_file_loader.h"
 #include "bindings/lua/sandbox.h"
+#include "bindings/lua/shipped.h"
 #include "core/base/suggest.h"
 
 namespace ruleengine::lua {
@@ -15,16 +16,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kMaxLibs = 16;  // inside of each other
-
-// Where the program was installed; links there are the system's own.
-std::vector<fs::path> shipped_folders() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  const fs::path home = program.parent_path().parent_path();
-  return {home / "rules" / "lib",
-          home / "share" / "ruleengine" / "rules" / "lib"};
-}
 
 }  // namespace
 
@@ -38,8 +29,8 @@ std::vector<fs::path> lib_folders(const fs::path& rule,
     if (folder == folder.parent_path()) break;
     folder = folder.parent_path();
   }
-  for (fs::path& shipped : shipped_folders()) {
-    folders.push_back(std::move(shipped));
+  for (const fs::path& shipped : shipped_places()) {
+    folders.push_back(shipped / "lib");
   }
   return folders;
 }
@@ -69,7 +60,9 @@ std::vector<std::string> lib_names(const std::vector<fs::path>& folders) {
 }
 
 bool is_shipped(const fs::path& folder) {
-  return std::ranges::count(shipped_folders(), folder) > 0;
+  return std::ranges::any_of(shipped_places(), [&](const fs::path& shipped) {
+    return shipped / "lib" == folder;
+  });
 }
 
 FoundLib find_lib(lua_State* state, const std::string& name,

@@ -77,6 +77,7 @@ class Loader {
   std::vector<RuleInLoad>& rules() { return rules_; }
   std::vector<LoadedPack>& packs() { return packs_; }
   std::vector<std::string>& warnings() { return warnings_; }
+  std::vector<engine::RuleSet::Unclaimed>& unclaimed() { return unclaimed_; }
   Sandbox& sandbox() { return sandbox_; }
   Words& words() { return words_; }
 
@@ -122,6 +123,7 @@ class Loader {
   std::vector<RuleInLoad> rules_;
   std::vector<LoadedPack> packs_;
   std::vector<std::string> warnings_;
+  std::vector<engine::RuleSet::Unclaimed> unclaimed_;
   // What is loaded, by its file with links followed: a rule (first) or a pack.
   std::map<std::filesystem::path, std::pair<bool, std::size_t>> known_;
   Request* request_ = nullptr;  // the file that runs
@@ -166,7 +168,7 @@ void check_calls(lua_State* state, const RuleTable& table, FunctionRef rewrite);
 void check_reads(lua_State* state, const RuleTable& table, LoadedRule& rule,
                  const DeclaredOptions& options);
 
-// A text or number of --set as the type of an option; none when it is not one.
+// A text as the type of an option; none when it is not one.
 std::optional<OptionValue> option_from_text(std::string_view text,
                                             std::size_t type);
 const char* option_type_name(std::size_t type);
@@ -174,7 +176,7 @@ const char* option_type_name(std::size_t type);
 DeclaredOptions read_options(lua_State* state, const RuleTable& table,
                              const char* word);
 
-// --set, the packs' options, then the order. (rule_file_order.cc)
+// Options that are set, the packs', then the order. (rule_file_order.cc)
 Status apply_options(Loader& loader, const std::vector<SetOption>& options);
 Status order_rules(Loader& loader);
 // Of names in `after` that are nearly those of loaded rules.

@@ -1,4 +1,4 @@
-// --set and the options of packs; then the order of rules, and which of them
+// Options: those that are set, and those of packs; then the order of rules, and which of them
 // never get a turn in it.
 #include <fmt/format.h>
 
@@ -35,7 +35,8 @@ Result<bool> set_in(DeclaredOptions& options, const SetOption& set) {
   std::optional<OptionValue> value =
       option_from_text(set.value, option->second.type);
   if (!value) {
-    Diagnostic error = usage(fmt::format("--set {}.{}", set.rule, set.option));
+    Diagnostic error = usage(
+        fmt::format("{}.{} cannot be set so", set.rule, set.option));
     error.expected = fmt::format("a {}", option_type_name(option->second.type));
     error.found = set.value;
     return error;
@@ -51,7 +52,7 @@ std::vector<std::string> names_of(Loader& loader) {
   return {names.begin(), names.end()};
 }
 
-// The options that --set has named, so that a pack does not undo them.
+// The options that were set by name, so that a pack does not undo them.
 using Settled = std::set<std::pair<std::size_t, std::string>>;
 
 Status apply_set(Loader& loader, const SetOption& set, Settled& settled) {
@@ -78,13 +79,16 @@ Status apply_set(Loader& loader, const SetOption& set, Settled& settled) {
     }
   }
   if (!named) {
-    return usage(fmt::format("--set {}.{}: no rule '{}' is loaded", set.rule,
-                             set.option, set.rule),
-                 suggestion(set.rule, names_of(loader)));
+    loader.unclaimed().push_back(
+        {fmt::format("{}.{}={}", set.rule, set.option, set.value),
+         usage(fmt::format("{}.{} cannot be set: no rule '{}' is loaded",
+                           set.rule, set.option, set.rule),
+               suggestion(set.rule, names_of(loader)))});
+    return {};
   }
   if (!done) {
-    return usage(fmt::format("--set {}.{}: '{}' has no such option", set.rule,
-                             set.option, set.rule),
+    return usage(fmt::format("{}.{} cannot be set: '{}' has no such option",
+                             set.rule, set.option, set.rule),
                  suggestion(set.option, known));
   }
   return {};

@@ -114,7 +114,7 @@ OptionValue option_of(const Loaded& set, const std::string& rule,
   return {};
 }
 
-TEST_CASE("options: the rule's, the pack's, --set") {
+TEST_CASE("options: the rule's, the pack's, as they are set") {
   const RuleFolder folder;
   const std::string pack = folder.write(
       "sp.lua", "return pack {'sp/p1', 'sp/p2', options = {enable = false}}");
@@ -141,12 +141,11 @@ TEST_CASE("options: the rule's, the pack's, --set") {
         OptionValue(8.0));
 }
 
-TEST_CASE("--set that fits nothing is a usage error") {
+TEST_CASE("a setting that fits nothing is a usage error") {
   const RuleFolder folder;
   const std::string file = folder.write(
       "my_rule.lua", rule_text("options = {flag = true, factor = 1}"));
   const std::pair<SetOption, const char*> kWrong[] = {
-      {{"my_rul", "flag", "true"}, "did you mean 'my_rule'?"},
       {{"my_rule", "flags", "true"}, "did you mean 'flag'?"},
       {{"my_rule", "flag", "maybe"}, "a boolean"},
       {{"my_rule", "flag", "1"}, "a boolean"},
@@ -154,7 +153,6 @@ TEST_CASE("--set that fits nothing is a usage error") {
       {{"my_rule", "factor", ""}, "a number"},
       {{"my_rule", "factor", "nan"}, "a number"},
       {{"my_rule", "factor", "1e999"}, "a number"},
-      {{"nothing", "flag", "true"}, "no rule 'nothing' is loaded"},
   };
   for (const auto& [set, found] : kWrong) {
     const Loaded loaded = load({file}, {set});
@@ -163,6 +161,20 @@ TEST_CASE("--set that fits nothing is a usage error") {
     CHECK_MESSAGE(loaded.error().text().find(found) != std::string::npos,
                   loaded.error().text());
   }
+}
+
+TEST_CASE("a setting of a rule that is not here is left to other sets") {
+  const RuleFolder folder;
+  const std::string file =
+      folder.write("my_rule.lua", rule_text("options = {flag = true}"));
+  const Loaded loaded = load({file}, {{"my_rul", "flag", "true"}});
+  REQUIRE(loaded.ok());
+  REQUIRE((*loaded)->unclaimed().size() == 1);
+  const auto& [setting, error] = (*loaded)->unclaimed()[0];
+  CHECK(setting == "my_rul.flag=true");
+  CHECK(error.kind == ErrorKind::kUsage);
+  CHECK(error.text().find("no rule 'my_rul' is loaded") != std::string::npos);
+  CHECK(error.text().find("did you mean 'my_rule'?") != std::string::npos);
 }
 
 // --- order -------------------------------------------------------------------

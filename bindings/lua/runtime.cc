@@ -98,11 +98,13 @@ int fail(Runtime& rt, Diagnostic error) {
   return kFailed;
 }
 
-int reject(Runtime& rt, std::string reason, std::string value) {
-  if (!rt.session.rejection) {
-    rt.session.rejection = {std::move(reason), std::move(value)};
-  }
+int reject(Runtime& rt, rewrite::Rejection why) {
+  if (!rt.session.rejection) rt.session.rejection = std::move(why);
   return kFailed;
+}
+
+int reject(Runtime& rt, std::string reason, std::string value) {
+  return reject(rt, rewrite::Rejection{std::move(reason), std::move(value)});
 }
 
 int raise(lua_State* state, Runtime& rt) {

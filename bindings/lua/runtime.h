@@ -135,6 +135,7 @@ int fail(Runtime& rt, std::string what, std::string expected = {},
          std::string found = {}, std::string hint = {});
 int fail(Runtime& rt, Diagnostic error);
 // The match cannot be rewritten; quiet. The first one counts.
+int reject(Runtime& rt, rewrite::Rejection why);
 int reject(Runtime& rt, std::string reason, std::string value = {});
 
 // Raises what the session says; never returns.

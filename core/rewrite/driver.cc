@@ -1,11 +1,11 @@
 #include "core/rewrite/driver.h"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
 #include <new>
+#include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "core/rewrite/declared.h"
 #include "core/rewrite/functions.h"
@@ -22,7 +22,8 @@ constexpr int kFreeRounds = 8;  // nobody looks at the graphs for so few
 
 // One stage over one graph, and the version of the run that it last settled.
 struct Place {
-  std::size_t stage = 0;
+  const Stage* stage = nullptr;
+  std::shared_ptr<match::KnownOps> known;  // of the stage
   std::size_t graph = 0;
   std::uint64_t settled = ~std::uint64_t{0};
   Standing standing;
@@ -58,74 +59,150 @@ class Before {
   std::vector<std::size_t> of_functions_;
 };
 
-class Driver {
- public:
-  Driver(ir::Model& model, std::span<Rule* const> rules, const Options& options)
-      : state_(model, rules, options), before_(model) {}
+bool is_canonical(const Rule& rule) {
+  return rule.phase() == Phase::kCanonical;
+}
 
-  Result<Report> run() {
+}  // namespace
+
+class Driver::Run {
+ public:
+  Run(ir::Model& model, std::span<Rule* const> rules, Options options)
+      : state_(model, rules, std::move(options)),
+        called_(called_functions(model)),
+        acts_of_(rules.size(), false) {}
+
+  Status act(const Stages& stages) {
+    return guarded([&] { return take_up(stages); });
+  }
+
+  Status settle() {
+    return guarded([&] { return settle_all(); });
+  }
+
+  std::vector<Rejected> rejected(std::uint32_t rule) const {
+    std::vector<Rejected> out;
+    for (const Standing& standing : standings_) {
+      const auto met = standing.of.find(rule);
+      if (met == standing.of.end()) continue;
+      out.insert(out.end(), met->second.rejected.begin(),
+                 met->second.rejected.end());
+    }
+    return out;
+  }
+
+  bool has_rewritten() const { return state_.counts.has_rewritten(); }
+
+  Report report() {
+    Report out;
+    for (std::uint32_t i = 0; i < state_.rules.size(); ++i) {
+      if (acts_of_[i]) out.rules.push_back(row(i));
+    }
+    for (Standing& standing : standings_) {
+      for (Warning& w : standing.warnings) warn(out.warnings, std::move(w));
+    }
+    for (auto& [edit, w] : state_.counts.allowed) {
+      warn(out.allowed, std::move(w));
+    }
+    note_graphs();
+    for (Warning& w : of_graphs_) warn(out.warnings, std::move(w));
+    for (auto& [edit, assumed] : state_.counts.assumed) {
+      out.assumptions.push_back(std::move(assumed));
+    }
+    for (const RuleReport& each : out.rules) {
+      out.rewrite_seconds += each.seconds;
+    }
+    out.match_seconds = state_.match_seconds;
+    return out;
+  }
+
+ private:
+  template <class Step>
+  Status guarded(const Step& step) {
     try {
-      return to_fixed_point();
+      return step();
     } catch (const std::bad_alloc&) {
       return state_.out_of_memory();
     }
   }
 
- private:
-  Result<Report> to_fixed_point() {
-    const auto called = called_functions(state_.model);
-    if (Status s = prepare(); !s) return s.error();
-    if (Status s = rounds(); !s) return s.error();
-    if (state_.version > 0) {
-      const auto taken = take_back();
-      if (!taken) return taken.error();
-      if (!*taken) return begin_again();
-      remove_uncalled(state_.model, called);
-      for (const auto& run : state_.graphs) {
-        const bool is_edited =
-            !canonical_forms_serve() || run->history.has_edits();
-        if (is_edited) forget_stale(run->graph, *run->facts);
-        if (Status s = check_at_end(*run); !s) return s.error();
-      }
-    }
-    return report();
+  Status take_up(const Stages& stages) {
+    if (Status s = prepare(); !s) return s;
+    if (canonical_forms_serve(stages) && !recorded_) record();
+    acts_.push_back(&stages);
+    return perform(stages);
   }
 
   Status prepare() {
-    auto stages = make_stages(state_.rules);
-    if (!stages) return stages.error();
-    stages_ = std::move(*stages);
+    if (!state_.graphs.empty()) return {};
     if (Status s = state_.check(); !s) return s;
     for (ir::Graph* graph : rewritable_graphs(state_.model)) {
       state_.graphs.push_back(state_.run_of(*graph));
-      GraphRun& run = *state_.graphs.back();
-      if (canonical_forms_serve()) run.workspace.set_history(&run.history);
-    }
-    for (std::size_t s = 0; s < stages_.size(); ++s) {
-      for (std::size_t g = 0; g < state_.graphs.size(); ++g) {
-        places_.push_back({.stage = s, .graph = g, .standing = {}});
-      }
     }
     return {};
   }
 
-  Status rounds() {
+  // Beside others in their act; alone they are what was asked for.
+  bool canonical_forms_serve(const Stages& stages) const {
+    bool canonical = false, other = false;
+    for (const Stage& stage : stages) {
+      const bool is = is_canonical(*state_.rules[stage.all[0]]);
+      (is ? canonical : other) = true;
+    }
+    return !state_.options.keep_all && canonical && other;
+  }
+
+  // From here on edits can be taken back.
+  void record() {
+    recorded_.emplace(Recorded{.before = Before(state_.model),
+                               .counts = state_.counts,
+                               .standings = standings_.size(),
+                               .version = state_.version});
+    acts_.clear();
+    for (const auto& run : state_.graphs) {
+      run->workspace.set_history(&run->history);
+    }
+  }
+
+  Status perform(const Stages& stages) {
+    const bool serve = canonical_forms_serve(stages);
+    std::vector<Place> places;
+    for (const Stage& stage : stages) {
+      for (const std::uint32_t rule : stage.all) {
+        acts_of_[rule] = true;
+        for (Standing& standing : standings_) standing.of.erase(rule);
+      }
+      std::shared_ptr<match::KnownOps> known;
+      if (stage.program) {
+        known = std::make_shared<match::KnownOps>(*stage.program);
+      }
+      for (std::size_t g = 0; g < state_.graphs.size(); ++g) {
+        places.push_back({&stage, known, g, ~std::uint64_t{0}, {}});
+      }
+    }
+    if (Status s = rounds(places, serve); !s) return s;
+    for (Place& place : places) {
+      standings_.push_back(std::move(place.standing));
+    }
+    return {};
+  }
+
+  Status rounds(std::vector<Place>& places, bool serve) {
     Circling circling;
     Patience patience;
     const std::uint64_t most = kMostRounds + live_nodes();
     for (int round = 0;; ++round) {
       bool changed = false;
-      for (Place& place : places_) {
+      for (Place& place : places) {
         if (place.settled == state_.version) continue;
         const std::uint64_t version = state_.version;
-        Sweep sweep(state_, *state_.graphs[place.graph], stages_[place.stage]);
-        if (Status s = sweep.run(place.standing); !s) return s;
+        if (Status s = sweep(place, serve); !s) return s;
         place.settled = state_.version;
         changed |= state_.version != version;
       }
       if (!changed) return {};
       if (round < kFreeRounds) continue;
-      if (circling.sees(print(), state_.rewrites_of)) {
+      if (circling.sees(print(), state_.counts.rewrites)) {
         return state_.endless(circling.then(), true);
       }
       if (patience.is_over(live_nodes(), most)) {
@@ -134,47 +211,78 @@ class Driver {
     }
   }
 
-  // Beside others; alone they are what was asked for.
-  bool canonical_forms_serve() const {
-    const auto is_canonical = [](Phase p) { return p == Phase::kCanonical; };
-    return !state_.options.keep_all && has_phase(is_canonical) &&
-           has_phase(std::not_fn(is_canonical));
+  Status sweep(Place& place, bool serve) {
+    GraphRun& run = *state_.graphs[place.graph];
+    const Rule& any = *state_.rules[place.stage->all[0]];
+    // What a target has no word for takes as many nodes as it takes.
+    run.history.set_kind(serve && is_canonical(any),
+                         any.phase() == Phase::kTarget);
+    return Sweep(state_, run, *place.stage, place.known).run(place.standing);
   }
-  template <class Condition>
-  bool has_phase(Condition holds) const {
-    return std::ranges::any_of(state_.rules, holds, &Rule::phase);
+
+  // The graphs are done with: more acts look at them anew.
+  Status settle_all() {
+    if (state_.version > settled_) {
+      if (recorded_) {
+        const auto taken = take_back();
+        if (!taken) return taken.error();
+        if (!*taken) {
+          if (Status s = begin_again(); !s) return s;
+        }
+      }
+      if (Status s = check_graphs(); !s) return s;
+    }
+    note_graphs();
+    state_.graphs.clear();
+    recorded_.reset();
+    settled_ = state_.version;
+    return {};
+  }
+
+  Status check_graphs() {
+    remove_uncalled(state_.model, called_);
+    const bool all_edited = !recorded_ || recorded_->version > settled_;
+    for (const auto& run : state_.graphs) {
+      if (all_edited || run->history.has_edits()) {
+        forget_stale(run->graph, *run->facts);
+      }
+      if (Status s = check_at_end(*run); !s) return s;
+    }
+    return {};
   }
 
   // Once more, from the graphs as they were, and everything is kept: seldom,
   // where what is needed cannot be told from what is not.
-  Result<Report> begin_again() {
+  Status begin_again() {
     for (const auto& run : state_.graphs) run->history.park();
-    before_.restore(state_.model, false, false);
-    Options keeping = state_.options;
-    keeping.keep_all = true;
-    return Driver(state_.model, state_.rules, keeping).run();
+    recorded_->before.restore(state_.model, false, false);
+    state_.counts = std::move(recorded_->counts);
+    standings_.resize(recorded_->standings);
+    recorded_.reset();
+    state_.graphs.clear();
+    state_.options.keep_all = true;
+    if (Status s = prepare(); !s) return s;
+    for (const Stages* stages : acts_) {
+      if (Status s = perform(*stages); !s) return s;
+    }
+    return {};
   }
 
   // False where some edit could not be done again.
   Result<bool> take_back() {
-    if (!canonical_forms_serve()) return true;
-    // What a target has no word for takes as many nodes as it takes.
-    const bool may_grow =
-        has_phase([](Phase p) { return p == Phase::kTarget; });
     bool edited = false, added = false;
     std::set<std::uint64_t> assuming, unneeded;
-    for (const auto& each : state_.assumed) assuming.insert(each.edit);
+    Counts& counts = state_.counts;
+    for (const auto& each : counts.assumed) assuming.insert(each.edit);
     for (const auto& run : state_.graphs) {
       auto settled =
-          run->history.settle(may_grow, state_.options.limits.deadline,
-                              assuming);
+          run->history.settle(state_.options.limits.deadline, assuming);
       if (!settled) return settled.error();
       if (!*settled) return false;
       for (auto& [rule, number, node] : **settled) {
-        --state_.rewrites_of[rule];
+        --counts.rewrites[rule];
         unneeded.insert(number);
-        taken_back_.emplace_back(
-            rule, Rejected{std::move(node), "no other rule needed it", ""});
+        taken_back_.emplace_back(rule, std::move(node));
       }
       edited = edited || run->history.has_edits();
       added = added || run->history.has_added();
@@ -182,9 +290,9 @@ class Driver {
     const auto is_unneeded = [&](const auto& each) {
       return unneeded.contains(each.edit);
     };
-    std::erase_if(state_.assumed, is_unneeded);
-    std::erase_if(state_.allowed, is_unneeded);
-    before_.restore(state_.model, edited, added);
+    std::erase_if(counts.assumed, is_unneeded);
+    std::erase_if(counts.allowed, is_unneeded);
+    recorded_->before.restore(state_.model, edited, added);
     return true;
   }
 
@@ -201,71 +309,95 @@ class Driver {
     return all;
   }
 
-  Report report() {
-    Report out;
-    std::set<std::tuple<std::string, std::string, std::string>> said;
-    for (std::size_t i = 0; i < state_.rules.size(); ++i) {
-      const Rule& rule = *state_.rules[i];
-      RuleReport& r = out.rules.emplace_back();
-      r.name = rule.name();
-      r.file = rule.file();
-      r.phase = rule.phase();
-      r.took_part = state_.took_part[i];
-      r.rewrites = state_.rewrites_of[i];
-      r.matches = state_.matches_of[i];
-      r.seconds = state_.seconds_of[i];
-      out.rewrite_seconds += r.seconds;
+  RuleReport row(std::uint32_t index) {
+    const Rule& rule = *state_.rules[index];
+    RuleReport out;
+    out.rule = index;
+    out.name = rule.name();
+    out.file = rule.file();
+    out.phase = rule.phase();
+    out.took_part = state_.took_part[index];
+    out.rewrites = state_.counts.rewrites[index];
+    out.matches = state_.counts.matches[index];
+    out.seconds = state_.seconds_of[index];
+    out.rejected = rejected(index);
+    for (const Standing& standing : standings_) {
+      const auto met = standing.of.find(index);
+      if (met != standing.of.end()) out.matches += met->second.matches;
     }
-    for (Place& place : places_) {
-      for (auto& [rule, met] : place.standing.of) {
-        RuleReport& r = out.rules[rule];
-        r.matches += met.matches;
-        std::ranges::move(met.rejected, std::back_inserter(r.rejected));
-      }
-      for (Warning& w : place.standing.warnings) {
-        if (!said.emplace(w.rule, w.node, w.message).second) continue;
-        out.warnings.push_back(std::move(w));
-      }
+    for (auto& [its, node] : taken_back_) {
+      if (its != index) continue;
+      out.rejected.push_back(
+          {.node = std::move(node), .reason = "no other rule needed it"});
     }
-    for (auto& [rule, rejected] : taken_back_) {
-      out.rules[rule].rejected.push_back(std::move(rejected));
-    }
-    for (auto& [edit, w] : state_.allowed) {
-      if (!said.emplace(w.rule, w.node, w.message).second) continue;
-      out.allowed.push_back(std::move(w));
-    }
-    for (const auto& run : state_.graphs) {
-      if (run->workspace.bodies_missed) {
-        std::string text = "what fused ops would replace stays as it is: " +
-                           run->workspace.no_bodies();
-        if (said.emplace("", "", text).second) {
-          out.warnings.push_back({"", "", std::move(text)});
-        }
-      }
-      for (std::string& text : run->facts->take_warnings()) {
-        if (!said.emplace("", "", text).second) continue;
-        out.warnings.push_back({"", "", std::move(text)});
-      }
-    }
-    for (auto& [edit, assumed] : state_.assumed) {
-      out.assumptions.push_back(std::move(assumed));
-    }
-    out.match_seconds = state_.match_seconds;
     return out;
   }
 
+  // What is to be said of the graphs, while they are there.
+  void note_graphs() {
+    for (const auto& run : state_.graphs) {
+      if (run->workspace.bodies_missed) {
+        of_graphs_.push_back(
+            {"", "",
+             "what fused ops would replace stays as it is: " +
+                 run->workspace.no_bodies()});
+      }
+      for (std::string& text : run->facts->take_warnings()) {
+        of_graphs_.push_back({"", "", std::move(text)});
+      }
+    }
+  }
+
+  void warn(std::vector<Warning>& to, Warning&& w) {
+    if (said_.emplace(w.rule, w.node, w.message).second) {
+      to.push_back(std::move(w));
+    }
+  }
+
+  // What it takes to begin again.
+  struct Recorded {
+    Before before;
+    Counts counts;
+    std::size_t standings = 0;
+    std::uint64_t version = 0;
+  };
+
   RunState state_;
-  Before before_;
-  std::vector<Stage> stages_;
-  std::vector<std::pair<std::uint32_t, Rejected>> taken_back_;
-  std::vector<Place> places_;
+  std::vector<ir::Function*> called_;
+  std::vector<bool> acts_of_;  // by rule: whether an act had it
+  std::optional<Recorded> recorded_;
+  std::vector<const Stages*> acts_;   // since then
+  std::vector<Standing> standings_;  // of all acts
+  std::vector<std::pair<std::uint32_t, std::string>> taken_back_;
+  std::vector<Warning> of_graphs_;
+  std::set<std::tuple<std::string, std::string, std::string>> said_;
+  std::uint64_t settled_ = 0;  // the version that was settled
 };
 
-}  // namespace
+Driver::Driver(ir::Model& model, std::span<Rule* const> rules, Options options)
+    : run_(std::make_unique<Run>(model, rules, std::move(options))) {}
+Driver::~Driver() = default;
+
+Status Driver::act(const Stages& stages) { return run_->act(stages); }
+
+std::vector<Rejected> Driver::rejected(std::uint32_t rule) const {
+  return run_->rejected(rule);
+}
+
+bool Driver::has_rewritten() const { return run_->has_rewritten(); }
+
+Status Driver::settle() { return run_->settle(); }
+
+Report Driver::report() { return run_->report(); }
 
 Result<Report> run(ir::Model& model, std::span<Rule* const> rules,
                    const Options& options) {
-  return Driver(model, rules, options).run();
+  const auto stages = make_stages(rules);
+  if (!stages) return stages.error();
+  Driver driver(model, rules, options);
+  if (Status s = driver.act(*stages); !s) return s.error();
+  if (Status s = driver.settle(); !s) return s.error();
+  return driver.report();
 }
 
 }  // namespace ruleengine::rewrite

@@ -2,7 +2,7 @@
 // worklist per phase, the whole repeated while anything changes. Incremental:
 // after an edit only its neighbourhood is looked at again. Same model, same
 // rules: same result. The Model belongs to the caller; on an error it is in a
-// consistent but unspecified state and must not be saved.
+// consistent but unspecified state and must not be saved. Not thread-safe.
 #ifndef RULEENGINE_CORE_REWRITE_DRIVER_H_
 #define RULEENGINE_CORE_REWRITE_DRIVER_H_
 
@@ -18,6 +18,7 @@
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
 #include "core/rewrite/rule.h"
+#include "core/rewrite/stage.h"
 
 namespace ruleengine::rewrite {
 
@@ -30,6 +31,10 @@ struct Limits {
 
 struct Rejected {
   std::string node, reason, value;  // node "": of a pass, the whole graph
+  // The node itself, until Driver::settle; none: of a pass, or taken back.
+  const ir::Graph* graph = nullptr;
+  ir::NodeId at;
+  std::int64_t opset = 0;  // of Rejection
 };
 
 // An assumption that a kept rewrite rests on; of a group, one for each member.
@@ -39,6 +44,7 @@ struct Assumed {
 };
 
 struct RuleReport {
+  std::uint32_t rule = 0;  // its place among the rules of the run
   std::string name, file;
   Phase phase = Phase::kCanonical;
   bool took_part = false;  // its `when` said yes to some graph
@@ -76,10 +82,35 @@ struct Options {
 // A node as reports name it: its name, or that of its first output.
 std::string node_label(const ir::Graph& graph, ir::NodeId node);
 
-// Runs to the fixed point. Beside rules of other phases canonical ones serve:
-// what they did and nobody needed is taken back, and stands as a rejection. A
-// limit hit, a rule that feeds itself or two that
-// undo each other: Diagnostic kLimit naming the culprits.
+// A run in acts: each brings its stages to their fixed point, on what the acts
+// before it left. Beside rules of other phases canonical ones serve: what they
+// did and no other rule needed is taken back when the run is settled, and
+// stands as a rejection. A limit hit, a rule that feeds itself or two that undo
+// each other: kLimit, which names the culprits; nothing may be called then but
+// the destructor. The rules and stages outlive the driver.
+class Driver {
+ public:
+  Driver(ir::Model& model, std::span<Rule* const> rules, Options options);
+  ~Driver();
+
+  // Stages of these rules. What an earlier act reported as turned down by one
+  // of them is forgotten, as the rule meets it again.
+  Status act(const Stages& stages);
+  // What stands turned down now.
+  std::vector<Rejected> rejected(std::uint32_t rule) const;
+  // Whether a rewrite is kept.
+  bool has_rewritten() const;
+  // Takes back what nobody needed, and checks the graphs. Acts may follow.
+  Status settle();
+  // Of the rules of all acts, in their order. Once, at the end.
+  Report report();
+
+ private:
+  class Run;
+  std::unique_ptr<Run> run_;
+};
+
+// One act of all rules, settled.
 Result<Report> run(ir::Model& model, std::span<Rule* const> rules,
                    const Options& options);
 

@@ -29,6 +29,9 @@ class Workspace;
 struct Rejection {
   std::string reason;  // "the scale is not a constant"
   std::string value;   // the culprit: "'k' float[2,B,8]"; may be ""
+  // The least opset of the standard at which the rewrite can be said; 0 where
+  // the opset is not the reason.
+  std::int64_t opset = 0;
 };
 
 // What a rewrite needs beyond what the graph proves; it holds if this does.

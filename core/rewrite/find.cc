@@ -3,6 +3,7 @@
 #include <new>
 
 #include "core/ir/order.h"
+#include "core/match/known_ops.h"
 #include "core/match/machine.h"
 #include "core/rewrite/attempt.h"
 #include "core/rewrite/driver.h"
@@ -33,6 +34,7 @@ class Finder {
     if (!stages) return stages.error();
     for (const Stage& stage : *stages) {
       if (!stage.program) continue;
+      known_ = std::make_shared<match::KnownOps>(*stage.program);
       for (ir::Graph* graph : rewritable_graphs(state_.model)) {
         if (Status s = look(stage, *graph); !s) return s.error();
       }
@@ -58,7 +60,7 @@ class Finder {
     }
     const auto order = ir::number_nodes(graph);
     if (!order) return order.error();
-    match::Machine machine(*stage.program, graph, *run.facts, stage.known);
+    match::Machine machine(*stage.program, graph, *run.facts, known_);
     groups_.clear();
     numbers_.clear();
     ir::Held keys(state_.model);
@@ -185,6 +187,7 @@ class Finder {
   }
 
   RunState state_;
+  std::shared_ptr<match::KnownOps> known_;  // of the stage at work
   std::vector<Found> out_;
   std::vector<Group> groups_;
   ir::Held* keys_ = nullptr;  // of the groups

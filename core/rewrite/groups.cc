@@ -164,7 +164,7 @@ Result<bool> Sweep::apply_parts(
   bool changed = false;
   for (const std::vector<std::size_t>& part : parts) {
     if (part.size() == 1) {
-      standing_->reject(rule, node_label(graph_, matches[part[0]]->root),
+      standing_->reject(rule, place_of(graph_, matches[part[0]]->root),
                         goes_with_none());
       continue;
     }

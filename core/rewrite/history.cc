@@ -17,6 +17,7 @@ History::History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace)
 void History::record(EditState& state) {
   Deed& deed = deeds_.emplace_back();
   deed.canonical = canonical_;
+  deed.may_grow = may_grow_;
   deed.log_begin = log_.size();
   deed.first_node = state.first_node;
   deed.end_node = graph_.node_count();
@@ -90,7 +91,7 @@ void History::sign(std::uint32_t rule, NodeId root, std::uint64_t number) {
 }
 
 Result<std::optional<std::vector<History::TakenBack>>> History::settle(
-    bool may_grow, const Deadline& deadline,
+    const Deadline& deadline,
     const std::set<std::uint64_t>& assuming) {
   std::vector<TakenBack> out;
   if (std::ranges::none_of(deeds_, &Deed::canonical)) return std::optional(out);
@@ -106,7 +107,7 @@ Result<std::optional<std::vector<History::TakenBack>>> History::settle(
       log_.park_to(deeds_[k].log_begin);
       needs.find(k);
     }
-    if (Status s = choose(deeds_, needs_, may_grow, deadline); !s) {
+    if (Status s = choose(deeds_, needs_, deadline); !s) {
       return s.error();
     }
     renumber();

@@ -36,6 +36,7 @@ struct Deed {
   std::uint32_t rule = 0;
   std::uint64_t number = 0;  // among those of all graphs
   bool canonical = false;
+  bool may_grow = false;  // what it adds needs not be made up for
   bool kept = true;
   bool assumes = false;  // it rests on an assumption
   bool builds = false;   // nodes, now
@@ -77,7 +78,10 @@ class History {
   History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace);
 
   // Of the edits that come.
-  void set_canonical(bool canonical) { canonical_ = canonical; }
+  void set_kind(bool canonical, bool may_grow) {
+    canonical_ = canonical;
+    may_grow_ = may_grow;
+  }
   // Takes over a committed edit, its log included.
   void record(EditState& state);
   // Whose the latest one was, and its number.
@@ -88,12 +92,13 @@ class History {
     std::uint64_t number = 0;
     std::string node;  // its root, as reports name it
   };
-  // Takes back what nobody needed. Once, at the end. Where the graph may not
-  // grow, forms that make it smaller are needed for that. None where an edit that
-  // was needed could not be done again. kLimit when the time is over.
+  // Takes back what nobody needed. Once, at the end. Where edits that may not
+  // make the graph larger did, forms that make it smaller are needed for that.
+  // None where an edit that was needed could not be done again. kLimit when the
+  // time is over.
   // `assuming`: the numbers of the edits that rest on an assumption.
   Result<std::optional<std::vector<TakenBack>>> settle(
-      bool may_grow, const Deadline& deadline,
+      const Deadline& deadline,
       const std::set<std::uint64_t>& assuming = {});
   // Takes everything back.
   void park();
@@ -124,7 +129,7 @@ class History {
   ir::Facts& facts_;
   Workspace& workspace_;
   Log log_;
-  bool canonical_ = false;
+  bool canonical_ = false, may_grow_ = false;
   std::vector<Deed> deeds_;
   std::vector<ir::NodeId> nodes_;
   std::vector<Action> actions_;

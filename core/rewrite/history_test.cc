@@ -78,8 +78,8 @@ Parts takes(const std::string& type,
 TEST_CASE("settling looks at the clock") {
   std::vector<Deed> deeds(3);
   for (Deed& deed : deeds) deed.canonical = true;
-  CHECK(choose(deeds, {}, false, Deadline()).ok());
-  const Status late = choose(deeds, {}, false, Deadline(0.0));
+  CHECK(choose(deeds, {}, Deadline()).ok());
+  const Status late = choose(deeds, {}, Deadline(0.0));
   REQUIRE(!late.ok());
   CHECK(late.error().kind == ErrorKind::kLimit);
 
@@ -90,14 +90,14 @@ TEST_CASE("settling looks at the clock") {
   History history(w.graph(), facts, workspace);
   workspace.set_history(&history);
   for (const bool canonical : {true, false}) {
-    history.set_canonical(canonical);
+    history.set_kind(canonical, false);
     Edit edit(w.graph(), facts, {}, &workspace);
     const ValueId v = w.find(canonical ? "v0" : "v1");
     edit.replace(v, make(edit, "Tanh", {w.find(canonical ? "x" : "v0")}));
     REQUIRE(!edit.commit());
     history.sign(0, {}, canonical ? 1 : 2);
   }
-  const auto settled = history.settle(false, Deadline(0.0));
+  const auto settled = history.settle(Deadline(0.0));
   REQUIRE(!settled.ok());
   CHECK(settled.error().kind == ErrorKind::kLimit);
 }
@@ -115,8 +115,8 @@ struct Deeds {
     return *this;
   }
   // "01": the second alone stays.
-  std::string kept(bool may_grow) {
-    REQUIRE(choose(deeds, needs, may_grow, Deadline()).ok());
+  std::string kept() {
+    REQUIRE(choose(deeds, needs, Deadline()).ok());
     std::string out;
     for (const Deed& deed : deeds) out += deed.kept ? '1' : '0';
     return out;
@@ -130,12 +130,13 @@ TEST_CASE("what makes up for growth is a form that shrinks the graph") {
   all.add(1, true, {}).add(-1, true, {0}).add(-1, true, {0});
   SUBCASE("on its own") {
     all.add(-1, true, {1, 2}).add(1, false, {});
-    CHECK(all.kept(true) == "00001");
-    CHECK(all.kept(false) == "11111");
+    CHECK(all.kept() == "11111");
+    all.deeds.back().may_grow = true;
+    CHECK(all.kept() == "00001");
   }
   SUBCASE("not only by what it needs") {
     all.add(0, true, {1, 2}).add(1, false, {});
-    CHECK(all.kept(false) == "00001");
+    CHECK(all.kept() == "00001");
   }
 }
 

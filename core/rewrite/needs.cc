@@ -196,11 +196,11 @@ class Choice {
         deadline_(deadline),
         tidies_(deeds.size(), false) {}
 
-  Status run(bool may_grow) {
+  Status run() {
     keep_needed();
     while (keep_tidying()) {
     }
-    if (!may_grow) keep_small();
+    keep_small();
     return deadline_.check();  // whoever came too late left things out
   }
 
@@ -246,7 +246,9 @@ class Choice {
   void keep_small() {
     const auto growth = [&] {
       std::int64_t all = 0;
-      for (const Deed& deed : deeds_) all += deed.kept ? deed.growth : 0;
+      for (const Deed& deed : deeds_) {
+        if (deed.kept && !deed.may_grow) all += deed.growth;
+      }
       return all;
     };
     std::int64_t left = growth();
@@ -283,8 +285,8 @@ class Choice {
 }  // namespace
 
 Status choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
-              bool may_grow, const Deadline& deadline) {
-  return Choice(deeds, needs, deadline).run(may_grow);
+              const Deadline& deadline) {
+  return Choice(deeds, needs, deadline).run();
 }
 
 }  // namespace ruleengine::rewrite

@@ -78,10 +78,11 @@ class Needs {
 
 // Which of the deeds stay, given all needs: what rules that are not canonical
 // did, what that needs, and what tidied up behind either. Where the graph has
-// more nodes by that than it had, and may not, forms that shrink it stay as
-// well, until it has not. kLimit when the time is over.
+// more nodes by that than it had, but for those of edits that may add some,
+// forms that shrink it stay as well, until it has not. kLimit when the time is
+// over.
 Status choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
-              bool may_grow, const Deadline& deadline);
+              const Deadline& deadline);
 
 }  // namespace ruleengine::rewrite
 

@@ -40,7 +40,7 @@ std::optional<Rejection> check_older(const ir::OpFacts& own,
       "opset " + std::to_string(opset)};
 }
 
-std::string way_to(int opset) {
+std::string way_to(std::int64_t opset) {
   return fmt::format("a model of opset {} can say it", opset);
 }
 
@@ -75,20 +75,20 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
     std::string value = fmt::format("opset {}; it came with {}", opset, since);
     if (spec.domain.empty()) value += "; " + way_to(since);
     return Rejection{std::string(spec.type) + " is not in the model's opset",
-                     std::move(value)};
+                     std::move(value), spec.domain.empty() ? since : 0};
   }
   if (own != newest) {
     drop_news(*newest, *own, spec.attributes);
     auto older = ir::to_opset(state.graph, spec.domain, spec.type, spec.inputs,
                               spec.attributes, opset, state.facts);
     if (!older) {
-      std::string value = older.error().found;
+      Rejection why{older.error().what, older.error().found};
       if (spec.domain.empty()) {
-        value +=
-            (value.empty() ? "" : "; ") +
-            way_to(oldest_opset(state, spec, version, newest->since_version));
+        why.opset =
+            oldest_opset(state, spec, version, newest->since_version);
+        why.value += (why.value.empty() ? "" : "; ") + way_to(why.opset);
       }
-      return Rejection{older.error().what, std::move(value)};
+      return why;
     }
     spec.inputs = std::move(older->inputs);
     spec.attributes = std::move(older->attributes);

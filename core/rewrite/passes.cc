@@ -30,8 +30,7 @@ class Sweep::Passing final : public Transactions {
   Edit& edit() override { return *edit_; }
 
   Status end(NodeId node, std::optional<Rejection> rejection) override {
-    const std::string label =
-        node ? node_label(sweep_.graph_, node) : std::string();
+    Rejected place = place_of(sweep_.graph_, node);
     if (!rejection) rejection = sweep_.state_.too_much(edit_->assumptions());
     if (!rejection) {
       edit_->remove_dead({});
@@ -40,12 +39,13 @@ class Sweep::Passing final : public Transactions {
     Status status;
     if (rejection) {
       ++sweep_.standing_->of[rule_].matches;
-      sweep_.standing_->reject(rule_, label, std::move(*rejection));
+      sweep_.standing_->reject(rule_, std::move(place),
+                                std::move(*rejection));
     } else if (edit_->changed()) {
       changed_ = true;
       status = sweep_.note(rule_, *edit_, {}, {}, 1);
       if (status) {
-        status = sweep_.state_.assume(rule_, label, edit_->assumptions());
+        status = sweep_.state_.assume(rule_, place.node, edit_->assumptions());
       }
     }
     open();
@@ -93,7 +93,7 @@ Result<bool> Sweep::passes() {
 // anywhere, so that the whole graph is looked at.
 Status Sweep::check_passes() {
   if (++passes_ <= kFreePasses) return {};
-  if (circling_.sees(print_of_graph(graph_), state_.rewrites_of)) {
+  if (circling_.sees(print_of_graph(graph_), state_.counts.rewrites)) {
     return state_.endless(circling_.then(), true);
   }
   const std::uint64_t most = kMostPasses + kPassesPerNode * nodes_at_first_;

@@ -21,21 +21,25 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void Standing::reject(std::uint32_t rule, std::string node,
-                      Rejection rejection) {
-  if (!seen.emplace(rule, node, rejection.reason, rejection.value).second) {
-    return;
-  }
-  of[rule].rejected.push_back({std::move(node), std::move(rejection.reason),
-                               std::move(rejection.value)});
+Rejected place_of(const ir::Graph& graph, ir::NodeId node) {
+  return {.node = node ? node_label(graph, node) : std::string(),
+          .graph = &graph,
+          .at = node};
 }
 
-RunState::RunState(ir::Model& m, std::span<Rule* const> r, const Options& o)
+void Standing::reject(std::uint32_t rule, Rejected place, Rejection why) {
+  if (!seen.emplace(rule, place.node, why.reason, why.value).second) return;
+  place.reason = std::move(why.reason);
+  place.value = std::move(why.value);
+  place.opset = why.opset;
+  of[rule].rejected.push_back(std::move(place));
+}
+
+RunState::RunState(ir::Model& m, std::span<Rule* const> r, Options o)
     : model(m),
       rules(r),
-      options(o),
-      rewrites_of(r.size(), 0),
-      matches_of(r.size(), 0),
+      options(std::move(o)),
+      counts(r.size()),
       seconds_of(r.size(), 0),
       took_part(r.size(), false) {}
 
@@ -112,17 +116,17 @@ std::unique_ptr<GraphRun> RunState::run_of(ir::Graph& graph) {
 
 Status RunState::count(std::uint32_t rule, std::size_t matches) {
   ++version;
-  matches_of[rule] += matches;
-  ++rewrites_of[rule];
+  counts.matches[rule] += matches;
+  ++counts.rewrites[rule];
   if (Status s = check(); !s) return s;
-  if (++rewrites <= options.limits.rewrites) return {};
+  if (++counts.all <= options.limits.rewrites) return {};
   Diagnostic d{.kind = ErrorKind::kLimit,
                .what = "the limit of " +
                        std::to_string(options.limits.rewrites) +
                        " rewrites was reached",
                .limit = Limit::kRewrites};
-  const auto most = std::ranges::max_element(rewrites_of);
-  const Rule& busiest = *rules[std::size_t(most - rewrites_of.begin())];
+  const auto most = std::ranges::max_element(counts.rewrites);
+  const Rule& busiest = *rules[std::size_t(most - counts.rewrites.begin())];
   d.where = busiest.file();
   d.found = std::to_string(*most) + " by " + busiest.qualified();
   return d;
@@ -132,8 +136,8 @@ Status RunState::count(std::uint32_t rule, std::size_t matches) {
 Status RunState::assume(std::uint32_t rule, const std::string& node,
                         std::span<const Assumption> all) {
   for (const Assumption& each : all) {
-    assumed.push_back({version, {rules[rule]->name(), node, each}});
-    model.hold(sizeof(assumed[0]) + node.size() + each.text.size());
+    counts.assumed.push_back({version, {rules[rule]->name(), node, each}});
+    model.hold(sizeof(counts.assumed[0]) + node.size() + each.text.size());
   }
   return all.empty() ? Status() : check();
 }
@@ -179,7 +183,7 @@ Diagnostic RunState::endless(const std::vector<std::uint64_t>& then,
                              bool repeats) const {
   Lineage::Circle circle{.rules = {}, .origin = {}, .repeats = repeats};
   for (std::uint32_t i = 0; i < rules.size(); ++i) {
-    if (rewrites_of[i] != then[i]) circle.rules.push_back(i);
+    if (counts.rewrites[i] != then[i]) circle.rules.push_back(i);
   }
   return this->circle(*graphs[0], circle);
 }

@@ -4,6 +4,7 @@
 #ifndef RULEENGINE_CORE_REWRITE_RUN_STATE_H_
 #define RULEENGINE_CORE_REWRITE_RUN_STATE_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -27,6 +28,10 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start);
 
+// Where something is turned down, for what reasons is still to be said. `node`:
+// none of a pass.
+Rejected place_of(const ir::Graph& graph, ir::NodeId node);
+
 // What stood at the last sweep of a stage over a graph: there are many of
 // these, and few rules that match.
 struct Standing {
@@ -39,7 +44,8 @@ struct Standing {
   std::set<std::tuple<std::uint32_t, std::string, std::string, std::string>>
       seen;
 
-  void reject(std::uint32_t rule, std::string node, Rejection rejection);
+  // At a place of place_of.
+  void reject(std::uint32_t rule, Rejected place, Rejection why);
 };
 
 struct GraphRun {
@@ -64,23 +70,33 @@ struct OfEdit {
   T what;
 };
 
+// What the edits that were kept come to, by rule where it is a list.
+struct Counts {
+  explicit Counts(std::size_t rules) : rewrites(rules), matches(rules) {}
+
+  std::uint64_t all = 0;  // rewrites
+  std::vector<std::uint64_t> rewrites, matches;
+  std::vector<OfEdit<Warning>> allowed;  // of matches that were rewritten
+  std::vector<OfEdit<Assumed>> assumed;
+
+  bool has_rewritten() const {
+    return std::ranges::any_of(rewrites, [](auto count) { return count > 0; });
+  }
+};
+
 class RunState {
  public:
-  RunState(ir::Model& m, std::span<Rule* const> r, const Options& o);
+  RunState(ir::Model& m, std::span<Rule* const> r, Options o);
 
   ir::Model& model;
   std::span<Rule* const> rules;
-  const Options& options;
+  Options options;
   std::vector<std::unique_ptr<GraphRun>> graphs;
 
-  std::uint64_t rewrites = 0;
   std::uint64_t version = 0;  // grows with every change of any graph
-  std::vector<std::uint64_t> rewrites_of;  // by rule
-  std::vector<std::uint64_t> matches_of;   // that went into them
-  std::vector<double> seconds_of;          // by rule
-  std::vector<bool> took_part;             // by rule
-  std::vector<OfEdit<Warning>> allowed;    // of matches that were rewritten
-  std::vector<OfEdit<Assumed>> assumed;    // by kept rewrites
+  Counts counts;
+  std::vector<double> seconds_of;  // by rule
+  std::vector<bool> took_part;     // by rule
   double match_seconds = 0;
 
   // What is looked at from now on, to name when a limit is hit.

@@ -1,6 +1,7 @@
 #include "core/rewrite/stage.h"
 
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "core/rewrite/precedence.h"
@@ -23,29 +24,34 @@ std::vector<Precedent> precedents(std::span<Rule* const> rules) {
 
 }  // namespace
 
-Result<std::vector<Stage>> make_stages(std::span<Rule* const> rules) {
+Result<Stages> make_stages(std::span<Rule* const> rules,
+                           std::span<const std::uint32_t> members) {
   const auto level = levels(precedents(rules));
   if (!level) return level.error();
   std::map<std::pair<Phase, std::uint32_t>, std::vector<std::uint32_t>> parts;
-  for (std::uint32_t i = 0; i < rules.size(); ++i) {
+  for (std::uint32_t i : members) {
     parts[{rules[i]->phase(), (*level)[i]}].push_back(i);
   }
-  std::vector<Stage> stages;
-  for (auto& [key, members] : parts) {
+  Stages stages;
+  for (auto& [key, all] : parts) {
     Stage& stage = stages.emplace_back();
     std::vector<const pattern::Pattern*> patterns;
-    for (std::uint32_t i : members) {
+    for (std::uint32_t i : all) {
       if (rules[i]->pattern() == nullptr) continue;
       patterns.push_back(rules[i]->pattern());
       stage.matching.push_back(i);
       stage.has_groups |= rules[i]->groups();
     }
-    stage.all = std::move(members);
-    if (patterns.empty()) continue;
-    stage.program.emplace(match::compile(patterns));
-    stage.known = std::make_shared<match::KnownOps>(*stage.program);
+    stage.all = std::move(all);
+    if (!patterns.empty()) stage.program.emplace(match::compile(patterns));
   }
   return stages;
+}
+
+Result<Stages> make_stages(std::span<Rule* const> rules) {
+  std::vector<std::uint32_t> all(rules.size());
+  std::iota(all.begin(), all.end(), 0);
+  return make_stages(rules, all);
 }
 
 }  // namespace ruleengine::rewrite

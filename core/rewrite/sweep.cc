@@ -19,23 +19,21 @@ constexpr std::size_t kMaxBelow = 256;
 constexpr std::uint32_t kMaxFanOut = 16;
 }  // namespace
 
-Sweep::Sweep(RunState& state, GraphRun& run, const Stage& stage)
+Sweep::Sweep(RunState& state, GraphRun& run, const Stage& stage,
+             const std::shared_ptr<match::KnownOps>& known)
     : state_(state),
       run_(run),
       graph_(run.graph),
       stage_(stage),
       worklist_(run.graph),
-      nodes_at_first_(graph_.live_node_count()) {}
+      nodes_at_first_(graph_.live_node_count()) {
+  if (!stage_.program) return;
+  machine_ = std::make_unique<match::Machine>(*stage_.program, graph_,
+                                              *run_.facts, known);
+}
 
 Status Sweep::run(Standing& standing) {
   standing_ = &standing;
-  run_.history.set_canonical(state_.rules[stage_.all[0]]->phase() ==
-                             Phase::kCanonical);
-  if (stage_.program) {
-    machine_ =
-        std::make_unique<match::Machine>(*stage_.program, graph_, *run_.facts,
-                                         stage_.known);
-  }
   const auto any = enable();
   if (!any) return any.error();
   if (!*any) return {};
@@ -145,8 +143,7 @@ Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   if (rejection == nullptr) {
     return std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
   }
-  standing_->reject(rule, node_label(graph_, match.root),
-                    std::move(*rejection));
+  standing_->reject(rule, place_of(graph_, match.root), std::move(*rejection));
   return std::unique_ptr<Candidate>();
 }
 
@@ -154,7 +151,7 @@ Result<bool> Sweep::apply(std::uint32_t rule,
                           std::span<Candidate* const> candidates,
                           std::span<const match::Match* const> matches) {
   const NodeId root = matches[0]->root;
-  const std::string label = node_label(graph_, root);
+  Rejected place = place_of(graph_, root);
   std::vector<std::string> labels;  // of those that assumed something
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (candidates[i]->assumptions().empty()) continue;
@@ -167,7 +164,7 @@ Result<bool> Sweep::apply(std::uint32_t rule,
     return apply_parts(rule, candidates, matches, attempt.parts());
   }
   if (attempt.rejection()) {
-    standing_->reject(rule, label, std::move(*attempt.rejection()));
+    standing_->reject(rule, std::move(place), std::move(*attempt.rejection()));
     return false;
   }
   const Edit& edit = attempt.edit();
@@ -177,13 +174,13 @@ Result<bool> Sweep::apply(std::uint32_t rule,
     auto said = allowed_.extract({rule, m->root});
     if (said.empty()) continue;
     for (Warning& w : said.mapped()) {
-      state_.allowed.push_back({state_.version, std::move(w)});
+      state_.counts.allowed.push_back({state_.version, std::move(w)});
     }
   }
   for (std::size_t i = 0; status && i < labels.size(); ++i) {
     status = state_.assume(rule, labels[i], candidates[i]->assumptions());
   }
-  if (status) status = state_.assume(rule, label, edit.assumptions());
+  if (status) status = state_.assume(rule, place.node, edit.assumptions());
   if (!status) return status.error();
   return true;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/small_vector.h"
+#include "core/match/known_ops.h"
 #include "core/match/machine.h"
 #include "core/rewrite/run_state.h"
 #include "core/rewrite/worklist.h"
@@ -22,7 +23,9 @@ namespace ruleengine::rewrite {
 
 class Sweep {
  public:
-  Sweep(RunState& state, GraphRun& run, const Stage& stage);
+  // `known`: of the stage's program and the run's model; none without one.
+  Sweep(RunState& state, GraphRun& run, const Stage& stage,
+        const std::shared_ptr<match::KnownOps>& known);
 
   // To the fixed point; `standing` is what was left there.
   Status run(Standing& standing);

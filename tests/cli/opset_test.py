@@ -80,7 +80,7 @@ class OpsetTest(runs.RunTest):
     def test_not_past_the_last_kernel(self):
         model = beside_attention(*ROI)
         done, out = self.rewritten(model, "--target", "onnx")
-        self.assertIn("the result stays portable: the opset cannot be raised to 23: RoiAlign", done.err)
+        self.assertIn("stays portable where it would need opset 23: the opset cannot be raised to 23: RoiAlign", done.err)
         self.assertIn("runs it up to opset 21", done.err)
         self.assertEqual(out.opset_import[0].version, 16)
         self.assertIn("ruleengine::ScaledDotProductAttention", [graphs.op(n) for n in out.graph.node])
@@ -115,16 +115,35 @@ class OpsetTest(runs.RunTest):
             self.same(model)
             self.run_ok("run", "never.lua", "out.onnx", "-o", "again.onnx", "--target", target)
             self.assertEqual((self.folder / "again.onnx").read_bytes(), (self.folder / "out.onnx").read_bytes())
-        model.opset_import[0].version = 23
+        model.opset_import[0].version = 23  # of which `auto` is onnx
         self.write("m.onnx", model.SerializeToString())
-        self.run_ok("run", "never.lua", "m.onnx", "-o", "out.onnx")  # left to itself, nothing fired
+        self.run_ok("run", "never.lua", "m.onnx", "-o", "out.onnx")
+        self.assertEqual(self.ops("out.onnx"), ["Add", "Gelu"])
+        self.run_ok("run", "never.lua", "m.onnx", "-o", "out.onnx", "--target", "portable")
         self.assertEqual((self.folder / "out.onnx").read_bytes(), (self.folder / "m.onnx").read_bytes())
-        model.graph.node.extend(make.model("g (float[2] y) => (float[2] w) { n = Neg(y) t = Neg(n) w = Abs(t) }")
-                                .graph.node)
-        model.graph.output[0].name = "w"
-        self.write("m.onnx", model.SerializeToString())
-        self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
-        self.assertEqual(self.ops("out.onnx"), ["Add", "Gelu", "Abs"])
+
+    def test_a_target_raises_for_any_of_its_rules(self):
+        model = make.model(GELU, '<ir_version: 8, opset_import: ["" : 17]>\n')
+        _, out = self.rewritten(model, "--target", "onnx")
+        self.assertEqual(out.opset_import[0].version, 20)
+        self.assertEqual([n.op_type for n in out.graph.node], ["Add", "Gelu"])
+        self.same(model)
+
+    def test_an_option_of_a_targets_rule(self):
+        self.write("m.onnx", make.model(GELU, '<ir_version: 8, opset_import: ["" : 20]>\n').SerializeToString())
+        for target in ("onnx", "auto"):  # of which a model may choose it
+            self.run_bad(2, "run", "never.lua", "m.onnx", "-o", "out.onnx", "--target", target, "--set", "gelu.no=1",
+                         says="'gelu' has no such option")
+        for words in (["--target", "portable", "--set", "gelu.no=1"], ["--set", "nobody.no=1"]):
+            self.run_bad(2, "run", "never.lua", "m.onnx", "-o", "out.onnx", *words, says="is loaded")
+
+    def test_a_rule_of_the_name_of_a_targets_rule_takes_its_place(self):
+        self.write("onnx/gelu.lua", """return rule { phase = "target",
+            match = function(op, x) return op.Mul(x, op.Sigmoid(x)) end,
+            rewrite = function(op, m) return op.Relu(m.x) end, changes_meaning = true }""")
+        self.write("m.onnx", make.model(GELU, '<ir_version: 8, opset_import: ["" : 20]>\n').SerializeToString())
+        self.run_ok("run", "onnx/gelu.lua", "m.onnx", "-o", "out.onnx", "--target", "onnx")
+        self.assertNotIn("Gelu", self.ops("out.onnx"))
 
     def test_a_bias_before_the_standards_gelu(self):
         model = make.model("g (float[2,3] x) => (float[2,3] y) <float[3] b = {1, 2, 3}> { s = Add(x, b) y = Gelu(s) }",

@@ -56,7 +56,7 @@ class UsageTest(program.ProgramTest):
             "return rule {", "return rule { options = {flag = false},", 1))
         self.run_ok("run", "flag.lua", "m.onnx", "--set", "flag.flag=true")
         self.run_bad(2, "run", "flag.lua", "m.onnx", "--set", "flag.flag=1",
-                     says=["--set flag.flag", "true or false", "found:    1"])
+                     says=["flag.flag cannot be set so", "true or false", "found:    1"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,31 @@
+// Rule files as the engine's rules: what core/engine runs, written in Lua.
+#ifndef RULEENGINE_BINDINGS_LUA_RULE_SOURCE_H_
+#define RULEENGINE_BINDINGS_LUA_RULE_SOURCE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/lua/rule_file.h"
+#include "core/engine/rule_set.h"
+
+namespace ruleengine::lua {
+
+class RuleFiles final : public engine::RuleSource {
+ public:
+  // `options`: set in whichever set of rules has them.
+  RuleFiles(std::vector<SetOption> options, SandboxLimits limits);
+
+  Result<std::unique_ptr<engine::RuleSet>> load(
+      const std::vector<std::string>& paths) const override;
+  Result<std::unique_ptr<engine::RuleSet>> load_shipped(
+      const std::vector<std::string>& paths) const override;
+
+ private:
+  std::vector<SetOption> options_;
+  SandboxLimits limits_;
+};
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_RULE_SOURCE_H_

@@ -1,0 +1,36 @@
+// Collectives: what the ranks of a model send to each other, before rules and
+// after them, and what rules turned down at a collective that is left.
+#ifndef RULEENGINE_CORE_ENGINE_COLLECTIVES_H_
+#define RULEENGINE_CORE_ENGINE_COLLECTIVES_H_
+
+#include <string>
+#include <vector>
+
+#include "core/analysis/communication.h"
+#include "core/base/result.h"
+#include "core/engine/options.h"
+#include "core/engine/rule_set.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::engine {
+
+// Below rules/: the packs for serving.
+std::vector<std::string> serving_packs();
+
+struct Collectives {
+  // A rule that would not take a collective away.
+  struct Stays {
+    std::string rule;
+    rewrite::Rejected why;
+  };
+  analysis::Traffic before, after;
+  std::vector<Stays> stays;
+};
+
+// Runs the rules over the model, which is then as they see it.
+Result<Collectives> collectives(ir::Model& model, const RuleSet& rules,
+                                const Options& options);
+
+}  // namespace ruleengine::engine
+
+#endif  // RULEENGINE_CORE_ENGINE_COLLECTIVES_H_

@@ -1,0 +1,39 @@
+// Coverage: how much of the attention of a model rules compose, and for every
+// block that is left the reason.
+#ifndef RULEENGINE_CORE_ENGINE_COVERAGE_H_
+#define RULEENGINE_CORE_ENGINE_COVERAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/engine/options.h"
+#include "core/engine/rule_set.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::engine {
+
+// Below rules/: the packs that speak of attention.
+std::vector<std::string> attention_packs();
+
+struct Coverage {
+  struct Left {
+    std::string node;
+    std::string rule;  // what turned it down, or got furthest; may be ""
+    std::string reason;
+  };
+  std::uint64_t fused = 0;
+  std::vector<Left> left;
+
+  std::uint64_t found() const { return fused + left.size(); }
+  double percent() const;  // 100 where there is none
+};
+
+// Runs the rules over the model, which is then as they see it.
+Result<Coverage> coverage(ir::Model& model, const RuleSet& rules,
+                          const Options& options);
+
+}  // namespace ruleengine::engine
+
+#endif  // RULEENGINE_CORE_ENGINE_COVERAGE_H_

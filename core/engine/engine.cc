@@ -1,0 +1,332 @@
+#include "core/engine/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "core/rewrite/functions.h"
+#include "core/rewrite/portable.h"
+#include "core/rewrite/raise.h"
+#include "core/verify/verify.h"
+
+namespace ruleengine::engine {
+namespace {
+
+bool has_op_with_body(const ir::Graph& graph) {
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (!graph.node(node).removed && rewrite::has_body(graph.op(node))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The oldest opset of a graph with ops that get a body; the newest where there
+// is none.
+std::int64_t oldest_with_bodies(const ir::Model& model) {
+  std::int64_t oldest = rewrite::kOldestOpset;
+  if (has_op_with_body(model.graph)) {
+    oldest = std::min(oldest, model.opset(""));
+  }
+  for (const auto& f : model.functions) {
+    if (f->removed || !has_op_with_body(f->body)) continue;
+    for (const ir::OpsetImport& each : f->opset_imports) {
+      if (each.domain.empty()) oldest = std::min(oldest, each.version);
+    }
+  }
+  return oldest;
+}
+
+}  // namespace
+
+OpCounts count_ops(const ir::Model& model) {
+  std::vector<std::uint64_t> by_op(model.ops.size());
+  for (std::size_t i = 0; i < model.graph.node_count(); ++i) {
+    const ir::Node& node = model.graph.node(ir::NodeId(i));
+    if (!node.removed) ++by_op[node.op.index()];
+  }
+  OpCounts counts;
+  for (std::size_t i = 0; i < by_op.size(); ++i) {
+    const ir::Op& op = model.ops[ir::OpId(i)];
+    if (by_op[i] == 0) continue;
+    counts[ir::Op{op.domain, op.type, {}}.text()] += by_op[i];
+  }
+  return counts;
+}
+
+bool Report::has_rewritten() const {
+  return std::ranges::any_of(rewrites.rules, [](const auto& rule) {
+    return rule.rewrites > 0;
+  });
+}
+
+// One model on its way.
+class Engine::Run {
+ public:
+  Run(Engine& engine, ir::Model& model) : engine_(engine), model_(model) {}
+
+  Result<Report> run(const Progress& progress) {
+    report_.ops_before = count_ops(model_);
+    report_.opset_before = model_.opset("");
+    const std::size_t imports = model_.opset_imports.size();
+    if (Status s = raise_as_asked(); !s) return s.error();
+    const Target& target = chosen();
+    report_.target = target.name;
+    const auto plan = engine_.plan(target);
+    if (!plan) return plan.error();
+    if (Status s = drive(target, **plan, progress); !s) return s.error();
+    if (Status s = rewrite::write_portable(model_); !s) return s.error();
+    rewrite::remove_unused_imports(model_, imports);
+    if (Status s = verify::check_model(model_); !s) return s.error();
+    report_.opset_after = model_.opset("");
+    report_.ops_after = count_ops(model_);
+    return std::move(report_);
+  }
+
+ private:
+  const Options& options() const { return engine_.options_; }
+
+  // What was asked for comes first, since rules may need it.
+  Status raise_as_asked() {
+    const std::int64_t own = model_.opset("");
+    if (options().opset == 0) return {};
+    if (options().opset < own) {
+      warn(fmt::format("opset {} was asked for; {} is of opset {} already",
+                       options().opset, model_.path, own));
+    }
+    return rewrite::raise_opset(model_, options().opset);
+  }
+
+  const Target& chosen() const {
+    const Target* target = find_target(options().target);
+    return target == nullptr ? target_of(model_) : *target;
+  }
+
+  Status drive(const Target& target, const Plan& plan,
+                 const Progress& progress) {
+    rewrite::Options how = rewrite_options(options());
+    how.progress = progress;
+    rewrite::Driver driver(model_, plan.rules, std::move(how));
+    if (Status s = driver.act(engine_.stages_); !s) return s;
+    if (Status s = raise_for_bodies(driver); !s) return s;
+    if (!plan.stages.empty()) {
+      if (Status s = write_as(target, plan, driver); !s) return s;
+    }
+    if (Status s = driver.settle(); !s) return s;
+    report_.rewrites = driver.report();
+    auto& warnings = report_.rewrites.warnings;
+    warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
+    note_absent();
+    return {};
+  }
+
+  // Function bodies are not said in opsets of any age.
+  Status raise_for_bodies(rewrite::Driver& driver) {
+    if (!driver.has_rewritten() ||
+        oldest_with_bodies(model_) >= rewrite::kOldestOpset) {
+      return {};
+    }
+    if (Status s = driver.settle(); !s) return s;
+    return rewrite::raise_opset(model_, rewrite::kOldestOpset);
+  }
+
+  // The act of the target, and once more where a newer opset can say more.
+  Status write_as(const Target& target, const Plan& plan,
+                  rewrite::Driver& driver) {
+    if (Status s = driver.act(plan.stages); !s) return s;
+    const auto wanted = wanted_opsets(target, plan, driver);
+    if (!wanted.empty()) {
+      if (Status s = driver.settle(); !s) return s;
+      if (!raise_to_one(wanted)) return {};
+      if (Status s = driver.act(plan.stages); !s) return s;
+    }
+    warn_of_rest(target, plan, driver);
+    return {};
+  }
+
+  // At which the target's rules could do what they turned down, newest first.
+  // A target that nobody asked for is one that the model's own opset can say;
+  // functions may be of an older one.
+  std::set<std::int64_t, std::greater<>> wanted_opsets(
+      const Target& target, const Plan& plan,
+      const rewrite::Driver& driver) const {
+    std::set<std::int64_t, std::greater<>> wanted;
+    if (!target.raises) return wanted;
+    const bool any = options().target != "auto";
+    for_target_rules(plan, driver, [&](const auto&, const auto& rejected) {
+      const bool fits = any || rejected.opset <= model_.opset("");
+      if (rejected.opset > 0 && fits) wanted.insert(rejected.opset);
+    });
+    return wanted;
+  }
+
+  // To the newest that the model can be raised to; false where it is none.
+  bool raise_to_one(const std::set<std::int64_t, std::greater<>>& wanted) {
+    for (const std::int64_t opset : wanted) {
+      const Status raised = rewrite::raise_opset(model_, opset);
+      if (raised) return true;
+      if (opset != *wanted.begin()) continue;
+      warn("the result stays portable where it would need opset " +
+           std::to_string(opset) + ": " + raised.error().what + ": " +
+           raised.error().found);
+    }
+    return false;
+  }
+
+  // Ops of the engine's own that are left.
+  void warn_of_rest(const Target& target, const Plan& plan,
+                    const rewrite::Driver& driver) {
+    for (const ir::Graph* graph : rewrite::rewritable_graphs(
+             static_cast<const ir::Model&>(model_))) {
+      for (std::size_t i = 0; i < graph->node_count(); ++i) {
+        const ir::NodeId node(i);
+        if (graph->node(node).removed || !rewrite::has_body(graph->op(node))) {
+          continue;
+        }
+        const std::string label = rewrite::node_label(*graph, node);
+        warn(fmt::format("{} stays portable, {} has no form for it{}", label,
+                         target.name, reasons_at(*graph, node, plan, driver)),
+             label);
+      }
+    }
+  }
+
+  // Why each of the target's rules left this node alone.
+  static std::string reasons_at(const ir::Graph& graph, ir::NodeId node,
+                                const Plan& plan,
+                                const rewrite::Driver& driver) {
+    std::string text;
+    for_target_rules(plan, driver, [&](const auto& rule, const auto& rejected) {
+      if (rejected.graph != &graph || rejected.at != node) return;
+      text += (text.empty() ? ": " : "; ") + rule.name() + ": " +
+              rejected.reason;
+    });
+    return text;
+  }
+
+  template <class Visit>
+  static void for_target_rules(const Plan& plan, const rewrite::Driver& driver,
+                               const Visit& visit) {
+    for (std::uint32_t i = 0; i < plan.rules.size(); ++i) {
+      if (plan.rules[i]->phase() != rewrite::Phase::kTarget) continue;
+      for (const auto& each : driver.rejected(i)) visit(*plan.rules[i], each);
+    }
+  }
+
+  // By which of their options.
+  void note_absent() {
+    std::unique_ptr<ir::Facts> facts;  // seldom needed
+    for (const rewrite::RuleReport& each : report_.rewrites.rules) {
+      const auto& given = engine_.given_->rules();
+      if (each.took_part || each.rule >= given.size()) continue;
+      if (!facts) facts = facts_of(model_.graph);
+      report_.absent.push_back(
+          {each.name, given[each.rule]->qualified(),
+           engine_.given_->switches(each.rule, model_.graph, *facts)});
+    }
+  }
+
+  void warn(std::string text, std::string node = {}) {
+    warnings_.push_back({"", std::move(node), std::move(text)});
+  }
+
+  Engine& engine_;
+  ir::Model& model_;
+  Report report_;
+  std::vector<rewrite::Warning> warnings_;
+};
+
+Engine::Engine(const RuleSource& source, Options options)
+    : source_(source), options_(std::move(options)) {}
+Engine::~Engine() = default;
+
+Result<std::unique_ptr<Engine>> Engine::load(
+    const RuleSource& source, const std::vector<std::string>& paths,
+    const Options& options) {
+  if (Status s = check(options); !s) return s.error();
+  std::unique_ptr<Engine> engine(new Engine(source, options));
+  auto given = source.load(paths);
+  if (!given) return given.error();
+  engine->given_ = std::move(*given);
+  auto stages = rewrite::make_stages(engine->given_->rules());
+  if (!stages) return stages.error();
+  engine->stages_ = std::move(*stages);
+  if (Status s = engine->check_settings(); !s) return s.error();
+  return engine;
+}
+
+const std::vector<std::string>& Engine::warnings() const {
+  return given_->warnings();
+}
+
+// What names no rule that was given names one of the target; where the target
+// is each model's to choose, of any.
+Status Engine::check_settings() {
+  for (const RuleSet::Unclaimed& each : given_->unclaimed()) {
+    bool claimed = false;
+    for (const Target& target : targets()) {
+      const bool may_be =
+          options_.target == "auto" || options_.target == target.name;
+      if (!may_be || target.rules.empty()) continue;
+      const auto its = plan(target);
+      if (!its) return its.error();
+      claimed = claimed ||
+                std::ranges::find((*its)->own->unclaimed(), each.setting,
+                                  &RuleSet::Unclaimed::setting) ==
+                    (*its)->own->unclaimed().end();
+    }
+    if (!claimed) return each.error;
+  }
+  return {};
+}
+
+Result<const Engine::Plan*> Engine::plan(const Target& target) {
+  const auto known = plans_.find(target.name);
+  if (known != plans_.end()) return &known->second;
+  Plan plan;
+  plan.rules = given_->rules();
+  if (!target.rules.empty()) {
+    auto own = source_.load_shipped(rules_of(target));
+    if (!own) return own.error();
+    plan.own = std::move(*own);
+    // Canonical rules that were given go on: the target's rules read what they
+    // write.
+    std::vector<std::uint32_t> members;
+    std::map<std::string_view, std::uint32_t> by_name;
+    for (std::uint32_t i = 0; i < plan.rules.size(); ++i) {
+      by_name.emplace(plan.rules[i]->qualified(), i);
+      if (plan.rules[i]->phase() == rewrite::Phase::kCanonical) {
+        members.push_back(i);
+      }
+    }
+    for (rewrite::Rule* rule : plan.own->rules()) {
+      auto [at, is_new] = by_name.emplace(
+          rule->qualified(), static_cast<std::uint32_t>(plan.rules.size()));
+      if (is_new) plan.rules.push_back(rule);
+      members.push_back(at->second);
+    }
+    std::ranges::sort(members);
+    const auto twice = std::ranges::unique(members);
+    members.erase(twice.begin(), twice.end());
+    auto stages = rewrite::make_stages(plan.rules, members);
+    if (!stages) return stages.error();
+    plan.stages = std::move(*stages);
+  }
+  return &plans_.emplace(target.name, std::move(plan)).first->second;
+}
+
+Result<Report> Engine::run(ir::Model& model, const Progress& progress) {
+  return Run(*this, model).run(progress);
+}
+
+Result<rewrite::Report> run_rules(ir::Model& model, const RuleSet& rules,
+                                  const Options& options) {
+  return rewrite::run(model, rules.rules(), rewrite_options(options));
+}
+
+}  // namespace ruleengine::engine

@@ -1,0 +1,48 @@
+#include "core/engine/options.h"
+
+#include "core/analysis/inference.h"
+#include "core/engine/target.h"
+#include "core/ir/op_facts.h"
+
+namespace ruleengine::engine {
+
+Status check(const Options& options) {
+  const Target* target = find_target(options.target);
+  if (target == nullptr && options.target != "auto") {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "there is no such target",
+                      .expected = target_names(),
+                      .found = options.target};
+  }
+  if (options.opset == 0) return {};
+  if (target != nullptr && target->rules.empty()) {
+    return Diagnostic{
+        .kind = ErrorKind::kUsage,
+        .what = "no opset can be asked for: a result of this target keeps the "
+                "model's own",
+        .expected = "another target, or no opset",
+        .found = "target " + options.target};
+  }
+  const int newest = ir::newest_opset("");
+  if (options.opset < 1 || options.opset > newest) {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "there is no such opset",
+                      .expected = "an opset up to " + std::to_string(newest),
+                      .found = std::to_string(options.opset)};
+  }
+  return {};
+}
+
+std::unique_ptr<ir::Facts> facts_of(ir::Graph& graph) {
+  return std::make_unique<analysis::Inference>(graph);
+}
+
+rewrite::Options rewrite_options(const Options& options) {
+  rewrite::Options out;
+  out.limits = options.limits;
+  out.exact = options.exact;
+  out.facts = facts_of;
+  return out;
+}
+
+}  // namespace ruleengine::engine

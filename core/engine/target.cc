@@ -1,0 +1,58 @@
+#include "core/engine/target.h"
+
+#include <algorithm>
+#include <array>
+
+namespace ruleengine::engine {
+namespace {
+
+constexpr std::array kTargets = {
+    Target{.name = "portable", .rules = ""},
+    Target{.name = "onnx", .rules = "targets/onnx", .raises = true},
+    Target{.name = "ort", .rules = "targets/ort"},
+};
+
+// From here on the standard has Attention.
+constexpr std::int64_t kAttention = 23;
+
+constexpr std::array kLowering = {
+    "lowering/linear.lua",
+    "lowering/mha_in_projection.lua",
+    "lowering/relative_position_bias.lua",
+    "lowering/swin_attention.lua",
+    "lowering/swin_window_partition.lua",
+    "lowering/swin_window_reverse.lua",
+    "canonical/cancel_reshapes.lua",
+    "canonical/cancel_transposes.lua",
+};
+
+}  // namespace
+
+std::span<const Target> targets() { return kTargets; }
+
+const Target* find_target(std::string_view name) {
+  const auto found = std::ranges::find(kTargets, name, &Target::name);
+  return found == kTargets.end() ? nullptr : &*found;
+}
+
+const Target& target_of(const ir::Model& model) {
+  return *find_target(model.opset("") >= kAttention ? "onnx" : "portable");
+}
+
+std::string target_names() {
+  std::string text = "auto";
+  for (const Target& each : kTargets) {
+    text += &each == &kTargets.back() ? " or " : ", ";
+    text += each.name;
+  }
+  return text;
+}
+
+std::vector<std::string> rules_of(const Target& target) {
+  if (target.rules.empty()) return {};
+  std::vector<std::string> paths(kLowering.begin(), kLowering.end());
+  paths.emplace_back(target.rules);
+  return paths;
+}
+
+}  // namespace ruleengine::engine
