@@ -1,7 +1,8 @@
 """The folder graph is the architecture: no include goes against an arrow.
 
 The arrows are the block "folder/  what it is  : what it may include" of
-docs/architecture.md. Beyond them: protobuf types stay in core/io/*.cc and in
+docs/architecture.md. What lies in a subfolder of one of its folders is only for
+that folder. Beyond them: protobuf types stay in the sources of core/io and in
 one file of core/analysis, CUDA in */cuda/, Lua's C API in bindings/lua, and
 CMake's lines say what the block says. Lua's tables are walked in an order of
 their keys, never in lua_next's, which differs from process to process.
@@ -22,7 +23,7 @@ CUDA = re.compile(r"^(cuda|cublas|cudnn|cufft|curand|cusparse|nccl|nvrtc|nvtx)"
 LUA = re.compile(r"^(luajit-[\d.]+/)?(lua|lauxlib|lualib|luajit|luaconf)\.h(pp)?$")
 # The helper itself, what gives rule code `pairs`, and what compares one table
 # with what it was before, where any order does.
-UNORDERED = {f"bindings/lua/{n}.cc" for n in
+UNORDERED = {f"bindings/lua/sandbox/{n}.cc" for n in
              ("table_keys", "sandbox_walks", "upvalues")}
 
 
@@ -59,8 +60,20 @@ def folder_of(path, arrows):
     return None
 
 
+def is_inner(target, goal):
+    """Whether a header lies in a subfolder of its folder."""
+    return "/" in target[len(goal) + 1:]
+
+
 def arrow_violation(path, target, arrows):
     folder, goal = folder_of(path, arrows), folder_of(target, arrows)
+    if goal is None and target.startswith("bindings/"):
+        goal = "/".join(target.split("/")[:2])
+        if is_inner(target, goal) and not path.startswith(goal + "/"):
+            return f"{target} is only for {goal}"
+    elif goal is not None and folder != goal and is_inner(target, goal):
+        if not path.startswith("tests/"):
+            return f"{target} is only for {goal}"
     if folder is None:
         # Adapters and cross-module tests use any folder.
         return None
@@ -76,8 +89,8 @@ def arrow_violation(path, target, arrows):
 def outside_violation(path, name):
     """What is wrong with a library's header, wherever the arrows point."""
     if PROTOBUF.search(name):
-        if not re.match(r"core/(io|analysis)/[^/]+\.cc$", path):
-            return f"protobuf outside core/io/*.cc and core/analysis ({name})"
+        if not re.match(r"core/(io|analysis)/.+\.cc$", path):
+            return f"protobuf outside core/io and core/analysis ({name})"
     if CUDA.search(name) and "/cuda/" not in path:
         return f"CUDA outside a cuda folder ({name})"
     if LUA.search(name) and not path.startswith("bindings/lua/"):
@@ -168,6 +181,14 @@ class BrokenTreesTest(unittest.TestCase):
         self.check("bindings/lua/a.cc", "#include <lua.hpp>\nlua_State* s;\n"
                    '#include "core/io/load.h"\n')
         self.check("core/ir/graph_test.cc", '#include "core/text/parse.h"\n')
+
+    def test_what_is_inner(self):
+        self.check("core/rewrite/x.cc", '#include "core/match/run/runner.h"\n',
+                   "only for core/match")
+        self.check("core/match/m.cc", '#include "core/match/run/runner.h"\n')
+        self.check("bindings/cli/x.cc", '#include "bindings/lua/load/x.h"\n',
+                   "only for bindings/lua")
+        self.check("bindings/lua/x.cc", '#include "bindings/lua/load/x.h"\n')
 
     def test_upward(self):
         self.check("core/ir/x.h", '#include "core/match/m.h"\n',

@@ -18,8 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-using analysis::Sent;
-using analysis::Traffic;
+using ranks::Sent;
+using ranks::Traffic;
 
 struct Examined {
   std::string model;

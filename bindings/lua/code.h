@@ -28,7 +28,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/lua/sandbox.h"
+#include "bindings/lua/sandbox/sandbox.h"
 #include "core/base/result.h"
 #include "core/ir/model.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "bindings/lua/rule.h"
+#include "bindings/lua/callbacks/rule.h"
 #include "core/engine/nearest_miss.h"
 #include "core/engine/options.h"
 #include "core/rewrite/driver.h"
@@ -175,8 +175,7 @@ class Run {
       why = "its `pass` changed nothing";
     } else {
       rewrite::Rule* const rule = alone_.get();
-      const auto found =
-          rewrite::find_matches(*model_, {&rule, 1}, engine());
+      const auto found = rewrite::find_matches(*model_, {&rule, 1}, engine());
       if (!found) return found.error();
       if (!found->empty() && (*found)[0].rejection) {
         why = "rejected: " + (*found)[0].rejection->reason;
@@ -194,12 +193,12 @@ class Run {
   std::string nearest() {
     ir::Graph& graph = model_->graph;
     const auto facts = engine().facts(graph);
-    const auto misses = engine::nearest_misses(
-        *own_.pattern, graph, *facts, engine::all_nodes(graph), 1,
-        sandbox_.limits().deadline);
-    return misses.empty() ? ""
-                          : engine::text_of(misses[0], *own_.pattern,
-                                            own_.file, graph);
+    const auto misses = engine::nearest_misses(*own_.pattern, graph, *facts,
+                                               engine::all_nodes(graph), 1,
+                                               sandbox_.limits().deadline);
+    return misses.empty()
+               ? ""
+               : engine::text_of(misses[0], *own_.pattern, own_.file, graph);
   }
 
   Status judge(const rewrite::Report& report, ExampleResult& out) {

@@ -36,8 +36,8 @@
 #include <variant>
 #include <vector>
 
-#include "bindings/lua/replacement.h"
-#include "bindings/lua/sandbox.h"
+#include "bindings/lua/callbacks/replacement.h"
+#include "bindings/lua/sandbox/sandbox.h"
 #include "core/base/result.h"
 #include "core/engine/rule_set.h"
 #include "core/pattern/pattern.h"
@@ -121,8 +121,8 @@ class RuleSet {
   std::unique_ptr<Impl> impl_;
 };
 
-// The rules as the driver sees them (bindings/lua/rule.cc); they refer to
-// `set`, which must outlive them.
+// The rules as the driver sees them (bindings/lua/callbacks/rule.cc); they
+// refer to `set`, which must outlive them.
 std::vector<std::unique_ptr<rewrite::Rule>> make_rules(RuleSet& set);
 
 }  // namespace ruleengine::lua

@@ -4,8 +4,8 @@
 #include <utility>
 #include <variant>
 
-#include "bindings/lua/rule.h"
-#include "bindings/lua/shipped.h"
+#include "bindings/lua/callbacks/rule.h"
+#include "bindings/lua/load/shipped.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -37,7 +37,8 @@ class LoadedSet final : public engine::RuleSet {
       const auto enabled =
           make_rule(set_->sandbox(), turned)->enabled(graph, facts);
       if (!enabled || !*enabled) continue;
-      all += (all.empty() ? "" : ", ") + name + (*flag ? " = true" : " = false");
+      all +=
+          (all.empty() ? "" : ", ") + name + (*flag ? " = true" : " = false");
     }
     return all;
   }

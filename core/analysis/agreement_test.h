@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/analysis/onnx_inference.h"
-#include "core/analysis/shapes.h"
-#include "core/analysis/solver.h"
+#include "core/analysis/solver/solver.h"
+#include "core/analysis/types/onnx_inference.h"
+#include "core/ir/shapes.h"
 
 namespace ruleengine::analysis {
 

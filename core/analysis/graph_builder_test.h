@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
-#include "core/analysis/shapes.h"
 #include "core/ir/model.h"
+#include "core/ir/shapes.h"
 
 namespace ruleengine::analysis {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/analysis/solver.h"
+#include "core/analysis/solver/solver.h"
 
 namespace ruleengine::analysis {
 

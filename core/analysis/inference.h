@@ -37,6 +37,10 @@ struct InferenceOptions {
   Evaluator* evaluator = nullptr;
 };
 
+// Whether the result of an op is as large as all its inputs together, each
+// stretched to the others.
+bool broadcasts(const ir::Op& op);
+
 class Solver;
 
 class Inference final : public ir::Facts {

@@ -27,7 +27,7 @@ std::vector<Collectives::Stays> what_stays(const ir::Graph& graph,
       if (each.graph != &graph || !each.at || graph.node(each.at).removed) {
         continue;
       }
-      if (!analysis::is_collective(graph.op(each.at))) continue;
+      if (!ranks::is_collective(graph.op(each.at))) continue;
       out.push_back({rule.name, each});
     }
   }
@@ -48,10 +48,10 @@ Result<Collectives> collectives(ir::Model& model, const RuleSet& rules,
   if (!read) return read.error();
   ir::Graph& graph = model.graph;
   Collectives out;
-  out.before = analysis::traffic(graph, *facts_of(graph));
+  out.before = ranks::traffic(graph, *facts_of(graph));
   const auto report = rewrite::run(model, rules.rules(), how);
   if (!report) return report.error();
-  out.after = analysis::traffic(graph, *facts_of(graph));
+  out.after = ranks::traffic(graph, *facts_of(graph));
   out.stays = what_stays(graph, *report);
   return out;
 }

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "core/analysis/communication.h"
 #include "core/base/result.h"
 #include "core/engine/options.h"
 #include "core/engine/rule_set.h"
 #include "core/ir/model.h"
+#include "core/ranks/communication.h"
 
 namespace ruleengine::engine {
 
@@ -23,7 +23,7 @@ struct Collectives {
     std::string rule;
     rewrite::Rejected why;
   };
-  analysis::Traffic before, after;
+  ranks::Traffic before, after;
   std::vector<Stays> stays;
 };
 

@@ -1,4 +1,4 @@
-#include "core/io/data_plan.h"
+#include "core/io/write/data_plan.h"
 
 #include <doctest/doctest.h>
 #include <onnx/onnx_pb.h>
@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/io/test_support.h"
-#include "core/io/wire.h"
+#include "core/io/wire/wire.h"
 
 namespace ruleengine::io {
 namespace {

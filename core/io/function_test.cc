@@ -1,4 +1,4 @@
-#include "core/io/check_functions.h"
+#include "core/io/read/check_functions.h"
 
 #include <doctest/doctest.h>
 #include <onnx/onnx_pb.h>

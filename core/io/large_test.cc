@@ -8,7 +8,7 @@
 
 #include "core/io/descriptor.h"
 #include "core/io/test_support.h"
-#include "core/io/wire.h"
+#include "core/io/wire/wire.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;

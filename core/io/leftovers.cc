@@ -11,10 +11,10 @@
 #include <system_error>
 #include <vector>
 
-#include "core/io/data_users.h"
 #include "core/io/descriptor.h"
-#include "core/io/file_names.h"
-#include "core/io/hold.h"
+#include "core/io/read/data_users.h"
+#include "core/io/read/file_names.h"
+#include "core/io/read/hold.h"
 
 namespace ruleengine::io {
 namespace {

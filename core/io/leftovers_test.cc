@@ -6,12 +6,12 @@
 
 #include <span>
 
-#include "core/io/data_users.h"
 #include "core/io/descriptor.h"
-#include "core/io/file_names.h"
-#include "core/io/hold.h"
-#include "core/io/same_bytes.h"
+#include "core/io/read/data_users.h"
+#include "core/io/read/file_names.h"
+#include "core/io/read/hold.h"
 #include "core/io/test_support.h"
+#include "core/io/write/same_bytes.h"
 
 namespace ruleengine::io {
 namespace {

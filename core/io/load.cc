@@ -7,10 +7,10 @@
 #include <cstring>
 #include <utility>
 
-#include "core/io/external.h"
-#include "core/io/mapping.h"
 #include "core/io/output.h"
-#include "core/io/read_model.h"
+#include "core/io/read/external.h"
+#include "core/io/read/mapping.h"
+#include "core/io/read/read_model.h"
 
 namespace ruleengine::io {
 namespace {

@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/io/file_names.h"
-#include "core/io/hold.h"
 #include "core/io/leftovers.h"
+#include "core/io/read/file_names.h"
+#include "core/io/read/hold.h"
 
 namespace ruleengine::io {
 namespace {

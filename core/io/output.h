@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "core/io/byte_sink.h"
-#include "core/io/confined.h"
 #include "core/io/descriptor.h"
+#include "core/io/read/confined.h"
 #include "core/io/signals.h"
+#include "core/io/write/byte_sink.h"
 
 namespace ruleengine::io {
 

@@ -7,15 +7,15 @@
 #include <optional>
 #include <utility>
 
-#include "core/io/copy_data.h"
-#include "core/io/data_plan.h"
-#include "core/io/emit.h"
-#include "core/io/external.h"
-#include "core/io/file_names.h"
 #include "core/io/load.h"
-#include "core/io/mapping.h"
 #include "core/io/output.h"
-#include "core/io/write_model.h"
+#include "core/io/read/external.h"
+#include "core/io/read/file_names.h"
+#include "core/io/read/mapping.h"
+#include "core/io/write/copy_data.h"
+#include "core/io/write/data_plan.h"
+#include "core/io/write/emit.h"
+#include "core/io/write/write_model.h"
 
 namespace ruleengine::io {
 namespace {

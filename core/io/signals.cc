@@ -10,7 +10,7 @@
 #include <ctime>
 #include <utility>
 
-#include "core/io/hold.h"
+#include "core/io/read/hold.h"
 
 namespace ruleengine::io {
 

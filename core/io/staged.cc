@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "core/io/hold.h"
 #include "core/io/leftovers.h"
+#include "core/io/read/hold.h"
 
 namespace ruleengine::io {
 

@@ -8,9 +8,9 @@
 #include <memory>
 
 #include "core/base/result.h"
-#include "core/io/copy_data.h"
 #include "core/io/output.h"
 #include "core/io/signals.h"
+#include "core/io/write/copy_data.h"
 
 namespace ruleengine::io {
 

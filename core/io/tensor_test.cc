@@ -1,4 +1,4 @@
-#include "core/io/read_tensor.h"
+#include "core/io/read/read_tensor.h"
 
 #include <doctest/doctest.h>
 #include <onnx/onnx_pb.h>

@@ -8,8 +8,8 @@
 #include <functional>
 #include <random>
 
-#include "core/match/demands.h"
-#include "core/match/naive.h"
+#include "core/match/compile/demands.h"
+#include "core/match/naive/naive.h"
 #include "core/match/overlap.h"
 #include "core/match/testing_patterns.h"
 #include "core/match/testing_world.h"

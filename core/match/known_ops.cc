@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/match/code.h"
+#include "core/match/compile/code.h"
 
 namespace ruleengine::match {
 

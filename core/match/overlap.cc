@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "core/match/demands.h"
-#include "core/match/prepared.h"
+#include "core/match/compile/demands.h"
+#include "core/match/compile/prepared.h"
 
 namespace ruleengine::match {
 namespace {

@@ -13,7 +13,7 @@
 
 namespace ruleengine::match {
 
-struct Code;  // instructions; core/match/code.h
+struct Code;  // instructions; core/match/compile/code.h
 
 class Program {
  public:

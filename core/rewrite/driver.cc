@@ -7,10 +7,10 @@
 #include <tuple>
 #include <utility>
 
-#include "core/rewrite/declared.h"
+#include "core/rewrite/edits/declared.h"
 #include "core/rewrite/functions.h"
-#include "core/rewrite/run_state.h"
-#include "core/rewrite/sweep.h"
+#include "core/rewrite/run/run_state.h"
+#include "core/rewrite/run/sweep.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -337,10 +337,9 @@ class Driver::Run {
   void note_graphs() {
     for (const auto& run : state_.graphs) {
       if (run->workspace.bodies_missed) {
-        of_graphs_.push_back(
-            {"", "",
-             "what fused ops would replace stays as it is: " +
-                 run->workspace.no_bodies()});
+        of_graphs_.push_back({"", "",
+                              "what fused ops would replace stays as it is: " +
+                                  run->workspace.no_bodies()});
       }
       for (std::string& text : run->facts->take_warnings()) {
         of_graphs_.push_back({"", "", std::move(text)});
@@ -366,7 +365,7 @@ class Driver::Run {
   std::vector<ir::Function*> called_;
   std::vector<bool> acts_of_;  // by rule: whether an act had it
   std::optional<Recorded> recorded_;
-  std::vector<const Stages*> acts_;   // since then
+  std::vector<const Stages*> acts_;  // since then
   std::vector<Standing> standings_;  // of all acts
   std::vector<std::pair<std::uint32_t, std::string>> taken_back_;
   std::vector<Warning> of_graphs_;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/analysis/shapes.h"
-#include "core/rewrite/state.h"
+#include "core/ir/shapes.h"
+#include "core/rewrite/edits/state.h"
 
 namespace ruleengine::rewrite {
 
@@ -201,7 +201,7 @@ std::string describe(const ir::Graph& graph, ir::Facts& facts,
   }
   const ir::Type* type = facts.type(value);
   if (type == nullptr) return out + " of unknown type";
-  return out + " " + analysis::type_text(graph.model().dims, *type);
+  return out + " " + ir::type_text(graph.model().dims, *type);
 }
 
 }  // namespace ruleengine::rewrite

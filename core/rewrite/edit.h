@@ -19,7 +19,7 @@
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
 #include "core/match/match.h"
-#include "core/rewrite/said.h"
+#include "core/rewrite/edits/said.h"
 
 namespace ruleengine::rewrite {
 
@@ -75,8 +75,8 @@ struct Twin {
 
 class Edit {
  public:
-  // `workspace` (core/rewrite/workspace.h) carries constants from one Edit to
-  // the next and outlives it; nullptr: this Edit has its own.
+  // `workspace` (core/rewrite/edits/workspace.h) carries constants from one
+  // Edit to the next and outlives it; nullptr: this Edit has its own.
   Edit(ir::Graph& graph, ir::Facts& facts, Provenance provenance,
        Workspace* workspace = nullptr);
   ~Edit();  // undoes what was not committed
@@ -91,8 +91,9 @@ class Edit {
   // The least topological key of new nodes: that of the first result replaced.
   void set_rank(std::uint64_t rank);
 
-  // The matches that this edit rewrites, as one: what of their nodes' attributes
-  // stands there unsaid is looked for at commit (core/rewrite/unsaid.h).
+  // The matches that this edit rewrites, as one: what of their nodes'
+  // attributes stands there unsaid is looked for at commit
+  // (core/rewrite/edits/unsaid.h).
   void claim(const pattern::Pattern& pattern,
              std::span<const match::Match* const> matches);
   // What the rule said of attributes beside its pattern; for whoever runs it.
@@ -164,7 +165,7 @@ class Edit {
   std::span<const ir::NodeId> removed() const;  // dead ones included
 
  private:
-  struct Journal;  // core/rewrite/state.h
+  struct Journal;  // core/rewrite/edits/state.h
   std::unique_ptr<Journal> journal_;
 };
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/rewrite/schema.h"
+#include "core/rewrite/edits/schema.h"
 #include "core/rewrite/test_session.h"
 
 namespace ruleengine::rewrite {

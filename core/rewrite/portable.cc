@@ -11,13 +11,13 @@
 #include "core/analysis/inference.h"
 #include "core/ir/op_facts.h"
 #include "core/ir/order.h"
-#include "core/rewrite/attention_body.h"
-#include "core/rewrite/body.h"
+#include "core/rewrite/bodies/attention_body.h"
+#include "core/rewrite/bodies/body.h"
+#include "core/rewrite/bodies/variant.h"
+#include "core/rewrite/bodies/window_body.h"
+#include "core/rewrite/edits/schema.h"
+#include "core/rewrite/edits/workspace.h"
 #include "core/rewrite/functions.h"
-#include "core/rewrite/schema.h"
-#include "core/rewrite/variant.h"
-#include "core/rewrite/window_body.h"
-#include "core/rewrite/workspace.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -95,8 +95,8 @@ bool made_by_rule(const ir::Node& node) {
 }
 
 // By domain and type: the variant that has the op's name to itself.
-using Plain = std::map<std::pair<std::string_view, std::string_view>,
-                       std::string>;
+using Plain =
+    std::map<std::pair<std::string_view, std::string_view>, std::string>;
 
 class Writer {
  public:

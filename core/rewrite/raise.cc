@@ -13,8 +13,8 @@
 #include "core/ir/onnx_runtime.h"
 #include "core/ir/op_facts.h"
 #include "core/ir/upgrade.h"
+#include "core/rewrite/edits/workspace.h"
 #include "core/rewrite/functions.h"
-#include "core/rewrite/workspace.h"
 
 namespace ruleengine::rewrite {
 namespace {

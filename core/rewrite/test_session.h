@@ -5,8 +5,8 @@
 #include <doctest/doctest.h>
 
 #include "core/rewrite/edit.h"
+#include "core/rewrite/edits/workspace.h"
 #include "core/rewrite/test_graph.h"
-#include "core/rewrite/workspace.h"
 #include "core/verify/verify.h"
 
 namespace ruleengine::rewrite::testing {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/text/numbering.h"
 #include "core/text/print.h"
+#include "core/text/write/numbering.h"
 
 namespace ruleengine::text {
 namespace {

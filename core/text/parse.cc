@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "core/text/builder.h"
-#include "core/text/parser.h"
+#include "core/text/read/builder.h"
+#include "core/text/read/parser.h"
 
 namespace ruleengine::text {
 

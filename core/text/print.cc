@@ -2,8 +2,8 @@
 
 #include "core/ir/order.h"
 #include "core/text/kinds.h"
-#include "core/text/printer.h"
 #include "core/text/words.h"
+#include "core/text/write/printer.h"
 
 namespace ruleengine::text {
 

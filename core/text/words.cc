@@ -6,7 +6,7 @@
 
 #include "core/base/utf8.h"
 #include "core/ir/data_type.h"
-#include "core/text/lexer.h"
+#include "core/text/read/lexer.h"
 
 namespace ruleengine::text {
 namespace {

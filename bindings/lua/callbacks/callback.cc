@@ -1,0 +1,179 @@
+#include "bindings/lua/callbacks/callback.h"
+
+#include <utility>
+
+#include "core/ir/model.h"
+
+namespace ruleengine::lua {
+
+SessionScope::SessionScope(Runtime& rt, const SessionStart& start)
+    : rt_(rt), epoch_(++rt.last_epoch) {
+  Session& session = rt.session;
+  session.stage = start.stage;
+  session.frame = start.frame;
+  session.graph = start.graph;
+  session.facts = start.facts;
+  session.edit = start.edit;
+  session.transactions = start.transactions;
+  session.warnings = start.warnings;
+  session.assumed = start.assumed;
+  session.said = start.said;
+  session.epochs.push_back(epoch_);
+}
+
+// The vectors keep their memory for the next session.
+SessionScope::~SessionScope() {
+  Session& session = rt_.session;
+  session.stage = Stage::kNone;
+  session.edit = nullptr;
+  session.transactions = nullptr;
+  session.said = nullptr;
+  session.members.clear();
+  session.epochs.clear();
+  session.rejection.reset();
+  session.refusal.reset();
+  session.error.reset();
+  session.failure.reset();
+  session.upgrades.reset();
+  session.not_taken.clear();
+  session.attempting = false;
+  session.changed = false;
+  session.has_cache = false;
+  session.symbol.reset();
+}
+
+Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule, const char* key,
+                      FunctionRef function) {
+  Callback out;
+  if (function == 0) return out;
+  lua_State* state = sandbox.state();
+  out.function_ = function;
+  out.what_ = "`" + std::string(key) + "` of rule '" + rule.name + "'";
+  lua_rawgeti(state, LUA_REGISTRYINDEX, function);
+  out.place_ = Sandbox::place_of(sandbox.state(), -1);
+  lua_pop(state, 1);
+  out.upvalues_ = Upvalues::snapshot(state, function);
+  return out;
+}
+
+namespace {
+
+// For what Lua finds wrong without asking the objects of ours.
+std::string hint_for(const Runtime& rt, const std::string& what) {
+  if (what.starts_with("attempt to index") &&
+      what.ends_with("(a function value)")) {
+    return "a domain with a dot is written op[\"com.example\"].Swish";
+  }
+  const bool compared = what.starts_with("attempt to compare") &&
+                        what.find("userdata") != std::string::npos &&
+                        what.find("number") != std::string::npos;
+  if (!compared || !rt.session.symbol) return {};
+  return "a dimension known by name only, such as " +
+         rt.session.graph->model().dims.text(*rt.session.symbol) +
+         ", is no number: `type(d) == \"number\" and d > 1`";
+}
+
+}  // namespace
+
+Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
+  if (error.where.empty()) error.where = place_;
+  if (error.hint.empty()) error.hint = hint_for(rt, error.what);
+  if (!rt.session.members.empty()) {
+    error.where +=
+        ", at " + rt.session.graph->describe(rt.session.members[0].match->root);
+  }
+  return error;
+}
+
+// An error in a call that is returned (`return op.Add(...)`) has no line of its
+// own: the callback's place on the stack is gone by then, or that of a part of
+// a pass. The run is over anyway, so the callback runs once more with its lines
+// followed.
+Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
+  lua_State* state = sandbox.state();
+  Runtime& rt = Runtime::of(state);
+  sandbox.set_beside(rt.session.graph->model().growth());
+  const auto once = [&](Sandbox::Budget budget) {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, function_);
+    for (int i = 0; i < arguments; ++i) {
+      lua_rawgeti(state, LUA_REGISTRYINDEX, rt.arguments[i]);
+    }
+    return sandbox.call(arguments, results, budget, what_);
+  };
+  Status status = once(Sandbox::Budget::kCallback);
+  rewrite::Transactions* const transactions = rt.session.transactions;
+  if (status.ok() || sandbox.stopped() ||
+      status.error().kind != ErrorKind::kRule ||
+      (status.error().where != place_ && transactions == nullptr)) {
+    return status;
+  }
+  if (transactions != nullptr) {
+    if (Status s = transactions->end({}, rewrite::Rejection{}); !s) return s;
+    rt.session.edit = &transactions->edit();
+  }
+  const int base = lua_gettop(state);
+  Status again = once(Sandbox::Budget::kFollowed);
+  lua_settop(state, base);
+  const bool same = !again.ok() && again.error().what == status.error().what;
+  return same ? again : status;
+}
+
+// Runs `take` on what lies above `base`.
+Status Callback::take_results(Sandbox& sandbox, int base,
+                              const Body& take) const {
+  lua_State* state = sandbox.state();
+  Runtime& rt = Runtime::of(state);
+  const int count = lua_gettop(state) - base;
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.runner);
+  lua_insert(state, base + 1);
+  rt.task = &take;
+  const int status = lua_pcall(state, count, 0, 0);
+  rt.task = nullptr;
+  if (status == 0) return {};
+  lua_settop(state, base);
+  return Diagnostic{
+      .kind = ErrorKind::kLimit,
+      .what = "the results of " + what_ + " need more memory than Lua may have",
+      .where = place_,
+      .limit = Limit::kMemory};
+}
+
+Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,
+                             const Body& take) const {
+  lua_State* state = sandbox.state();
+  Runtime& rt = Runtime::of(state);
+  const int base = lua_gettop(state);
+  // Arguments are made under protection, which drops what it leaves on the
+  // stack, and wait in the registry.
+  int count = 0;
+  Status pushed = sandbox.protect([&](lua_State* inner) {
+    push(inner);
+    count = lua_gettop(inner);
+    for (int i = count; i > 0; --i) {
+      lua_rawseti(inner, LUA_REGISTRYINDEX, rt.arguments[i - 1]);
+    }
+  });
+  if (!pushed) return located(rt, std::move(pushed.error()));
+  Status status = invoke(sandbox, count, take ? LUA_MULTRET : 0);
+  if (auto name = upvalues_.changed(state)) {
+    lua_settop(state, base);
+    return located(
+        rt, {.kind = ErrorKind::kRule,
+             .what = what_ + " changes '" + *name + "', a local around it",
+             .where = place_,
+             .hint = "nothing is carried from one match to the next but the "
+                     "graph; put what `rewrite` needs onto m"});
+  }
+  if (rt.session.rejection && (status.ok() || sandbox.stopped())) {
+    lua_settop(state, base);
+    return Ended(std::exchange(rt.session.rejection, {}));
+  }
+  if (!status) return located(rt, std::move(status.error()));
+  if (take) {
+    status = take_results(sandbox, base, take);
+    if (!status) return located(rt, std::move(status.error()));
+  }
+  return Ended();
+}
+
+}  // namespace ruleengine::lua

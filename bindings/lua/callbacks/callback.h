@@ -1,0 +1,82 @@
+// Callback: one function of a rule file with what calling it takes: the session
+// it runs in, its limits, how it ended, and that it left its upvalues alone.
+// Internal to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_H_
+#define RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "bindings/lua/callbacks/runtime.h"
+#include "bindings/lua/sandbox/upvalues.h"
+
+namespace ruleengine::lua {
+
+// How a callback ended, when it did not end well.
+using Ended = std::optional<rewrite::Rejection>;
+
+// What a session is begun with; the rest of Session is how it goes on.
+struct SessionStart {
+  Stage stage = Stage::kNone;
+  const RuleFrame* frame = nullptr;
+  ir::Graph* graph = nullptr;
+  ir::Facts* facts = nullptr;
+  rewrite::Edit* edit = nullptr;
+  rewrite::Transactions* transactions = nullptr;
+  std::vector<rewrite::Warning>* warnings = nullptr;
+  std::vector<rewrite::Assumption>* assumed = nullptr;
+  rewrite::Said* said = nullptr;
+};
+
+// Begins a session with a new epoch, which it returns, and ends it when it goes
+// out of scope: handles are dead from then on.
+class SessionScope {
+ public:
+  SessionScope(Runtime& rt, const SessionStart& start);
+  ~SessionScope();
+  SessionScope(const SessionScope&) = delete;
+  SessionScope& operator=(const SessionScope&) = delete;
+
+  std::uint64_t epoch() const { return epoch_; }
+
+ private:
+  Runtime& rt_;
+  std::uint64_t epoch_;
+};
+
+class Callback {
+ public:
+  Callback() = default;
+  // `key` is the key in the rule file. Runs under Sandbox::protect.
+  static Callback of(Sandbox& sandbox, const LoadedRule& rule, const char* key,
+                     FunctionRef function);
+
+  // Gives the references back; the function itself is the rule file's.
+  void release(lua_State* state) { upvalues_.release(state); }
+
+  explicit operator bool() const { return function_ != 0; }
+
+  using Body = std::function<void(lua_State*)>;
+  // Calls it in the session that is open. `push` pushes the arguments; `take`
+  // finds the results as its stack, none when it is nullptr. Both run
+  // protected. After a rejection or an error `take` does not run.
+  Result<Ended> call(Sandbox& sandbox, const Body& push,
+                     const Body& take = nullptr) const;
+
+  // Adds to an error of this callback where it stands and at which node it was.
+  Diagnostic located(const Runtime& rt, Diagnostic error) const;
+
+ private:
+  Status invoke(Sandbox& sandbox, int arguments, int results) const;
+  Status take_results(Sandbox& sandbox, int base, const Body& take) const;
+
+  FunctionRef function_ = 0;
+  std::string what_;   // "`where` of rule 'compose'"
+  std::string place_;  // "file:line"
+  Upvalues upvalues_;
+};
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_H_

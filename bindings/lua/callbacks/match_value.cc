@@ -1,0 +1,394 @@
+#include "bindings/lua/callbacks/match_value.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "bindings/lua/nodes/attribute_value.h"
+#include "bindings/lua/sandbox/table_keys.h"
+#include "bindings/lua/words/words.h"
+#include "core/base/suggest.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// Stands for nil in what `where` computed, so that "computed as nil" and "never
+// computed" differ.
+void push_nothing(lua_State* state) { lua_pushlightuserdata(state, nullptr); }
+bool is_nothing(lua_State* state, int index) {
+  return lua_islightuserdata(state, index);
+}
+
+const pattern::Pattern* pattern_of(const Runtime& rt) {
+  const auto& pattern = rt.session.frame->rule->pattern;
+  return pattern ? &*pattern : nullptr;
+}
+
+// The VariableId of the name at `index`; none when it is not declared.
+std::optional<std::uint32_t> find_variable(Runtime& rt, lua_State* state,
+                                           int index) {
+  lua_pushvalue(state, index);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.session.frame->names);
+  lua_insert(state, -2);
+  lua_rawget(state, -2);
+  const auto found = static_cast<std::uint32_t>(lua_tointeger(state, -1));
+  lua_pop(state, 2);
+  if (found == 0) return std::nullopt;
+  return found - 1;
+}
+
+// --- Bound variables as Lua values
+// --------------------------------------------
+
+void push_bound_list(Runtime& rt, lua_State* state, const match::Bound& bound) {
+  push_list(rt, state, static_cast<int>(bound.list.size()));
+  luaL_checkstack(state, 8, "lists in lists");
+  for (std::size_t i = 0; i < bound.list.size(); ++i) {
+    push_bound(rt, state, bound.list[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+}  // namespace
+
+// As deep as `many` stands inside `many` in the rule's own pattern.
+void push_bound(Runtime& rt, lua_State* state, const match::Bound& bound) {
+  using Kind = match::Bound::Kind;
+  switch (bound.kind) {
+    case Kind::kNothing:
+      return lua_pushnil(state);
+    case Kind::kValue:
+      return push_value(rt, state, bound.value, bound.transposed);
+    case Kind::kNode:
+      return push_node(rt, state, bound.node);
+    case Kind::kDim:
+      return push_dim(rt, state, bound.dim);
+    case Kind::kAttribute:
+      return push_attribute(rt, state, *bound.attribute);
+    case Kind::kList:
+      return push_bound_list(rt, state, bound);
+  }
+}
+
+namespace {
+
+void push_variable(Runtime& rt, lua_State* state, const Member& member,
+                   std::uint32_t id) {
+  const pattern::Variable& variable = pattern_of(rt)->variables()[id];
+  const match::Bound& bound = member.match->bound[id];
+  const bool nothing = bound.kind == match::Bound::Kind::kNothing;
+  const bool always_list =
+      variable.repeated || variable.kind == pattern::VariableKind::kList;
+  if (nothing && always_list) return push_list(rt, state, 0);
+  if (nothing) rt.session.not_taken.push_back(variable.name);
+  push_bound(rt, state, bound);
+}
+
+// --- m
+// ------------------------------------------------------------------------
+
+const Member* member_of(Runtime& rt, lua_State* state) {
+  const Handle* handle =
+      check_handle(rt, state, 1, HandleKind::kMatch, "the match");
+  return handle == nullptr ? nullptr : &rt.session.members[handle->id];
+}
+
+int no_such_name(Runtime& rt, lua_State* state) {
+  const auto name = string_at(state, 2);
+  if (!name) return fail(rt, "m has names only", "a name", kind_of(state, 2));
+  std::vector<std::string> known = rt.session.frame->rule->computed;
+  known.insert(known.end(), {"options", "graph"});
+  if (pattern_of(rt) != nullptr) {
+    for (const pattern::Variable& v : pattern_of(rt)->variables()) {
+      known.push_back(v.name);
+    }
+  }
+  return fail(rt,
+              "m." + printable(*name, 60) +
+                  " is neither a variable of `match` nor set by `where`",
+              {}, {}, suggestion(*name, known));
+}
+
+// What `where` computed (nil where it came another way), m.options, m.graph; or
+// an error.
+int push_other(Runtime& rt, lua_State* state, const Member& member) {
+  if (*member.computed != 0) {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, *member.computed);
+    lua_pushvalue(state, 2);
+    lua_rawget(state, -2);
+    if (is_nothing(state, -1)) return lua_pushnil(state), 1;
+    if (!lua_isnil(state, -1)) return 1;
+  }
+  const auto name = string_at(state, 2);
+  if (name == "options") {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, rt.session.frame->options);
+    return 1;
+  }
+  if (name == "graph") {
+    push_handle(rt, state, {.kind = HandleKind::kGraph});
+    return 1;
+  }
+  const std::vector<std::string>& computed = rt.session.frame->rule->computed;
+  if (name && std::ranges::binary_search(computed, *name)) {
+    return lua_pushnil(state), 1;
+  }
+  return no_such_name(rt, state);
+}
+
+int match_index(Runtime& rt, lua_State* state) {
+  const Member* member = member_of(rt, state);
+  if (member == nullptr) return kFailed;
+  const auto id = find_variable(rt, state, 2);
+  if (!id) return push_other(rt, state, *member);
+  push_variable(rt, state, *member, *id);
+  return 1;
+}
+
+int match_assign(Runtime& rt, lua_State* state) {
+  const Member* member = member_of(rt, state);
+  if (member == nullptr) return kFailed;
+  const auto name = string_at(state, 2);
+  if (!name) {
+    return fail(rt, "m is assigned by name only", "m.name = ...",
+                kind_of(state, 2));
+  }
+  if (find_variable(rt, state, 2) || *name == "options" || *name == "graph") {
+    return fail(rt,
+                "m." + printable(*name, 60) + " is what the match found; " +
+                    "it cannot be assigned",
+                {}, {}, "choose another name");
+  }
+  if (*member->computed == 0) {
+    lua_createtable(state, 0, 4);
+    *member->computed = luaL_ref(state, LUA_REGISTRYINDEX);
+  }
+  lua_rawgeti(state, LUA_REGISTRYINDEX, *member->computed);
+  lua_pushvalue(state, 2);
+  if (lua_isnil(state, 3)) {
+    push_nothing(state);
+  } else {
+    lua_pushvalue(state, 3);
+  }
+  lua_rawset(state, -3);
+  return 0;
+}
+
+int match_tostring(Runtime& rt, lua_State* state) {
+  const Member* member = member_of(rt, state);
+  if (member == nullptr) return kFailed;
+  rt.scratch.text =
+      "the match at " + rt.session.graph->describe(member->match->root);
+  push(state, rt.scratch.text);
+  return 1;
+}
+
+// --- ms
+// -----------------------------------------------------------------------
+
+// ms:all "w": m.w of every match, in order.
+int all(Runtime& rt, lua_State* state) {
+  if (check_self(rt, state, HandleKind::kGroup) == nullptr) {
+    return kFailed;
+  }
+  if (!string_at(state, 2)) {
+    return fail(rt, ":all wants the name of a variable", "ms:all \"w\"",
+                kind_of(state, 2));
+  }
+  lua_settop(state, 2);
+  const std::size_t count = rt.session.members.size();
+  const auto id = find_variable(rt, state, 2);
+  push_list(rt, state, static_cast<int>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    const Member& member = rt.session.members[i];
+    if (id) {
+      push_variable(rt, state, member, *id);
+    } else if (push_other(rt, state, member) < 0) {
+      return kFailed;
+    }
+    if (lua_isnil(state, -1)) {
+      return fail(rt,
+                  "ms:all \"" + printable(*string_at(state, 2), 60) +
+                      "\": some of the matches do not have it",
+                  {}, {}, "let `together` return whether it is there");
+    }
+    lua_rawseti(state, 3, static_cast<int>(i) + 1);
+    lua_settop(state, 3);
+  }
+  return 1;
+}
+
+int group_index(Runtime& rt, lua_State* state) {
+  if (check_handle(rt, state, 1, HandleKind::kGroup, "ms") == nullptr) {
+    return kFailed;
+  }
+  if (lua_type(state, 2) == LUA_TNUMBER) {
+    const double i = lua_tonumber(state, 2);
+    const auto count = static_cast<double>(rt.session.members.size());
+    if (i < 1 || i > count ||
+        i != static_cast<double>(static_cast<std::size_t>(i))) {
+      return lua_pushnil(state), 1;
+    }
+    push_match(rt, state, static_cast<std::size_t>(i) - 1);
+    return 1;
+  }
+  const std::optional<int> field = find_field(rt, state, HandleKind::kGroup);
+  if (!field) return kFailed;
+  if (*field == kMethod) return 1;
+  if (*field == 0) {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, rt.session.frame->options);
+  } else {
+    push_handle(rt, state, {.kind = HandleKind::kGraph});
+  }
+  return 1;
+}
+
+int group_length(Runtime& rt, lua_State* state) {
+  if (check_handle(rt, state, 1, HandleKind::kGroup, "ms") == nullptr) {
+    return kFailed;
+  }
+  lua_pushnumber(state, static_cast<double>(rt.session.members.size()));
+  return 1;
+}
+
+constexpr Field kGroupFields[] = {
+    {"options", 0}, {"graph", 1}, {"all", kMethod, entry<all>}};
+
+// --- options
+// ------------------------------------------------------------------
+
+int options_index(Runtime& rt, lua_State* state) {
+  lua_pushvalue(state, 2);
+  lua_rawget(state, lua_upvalueindex(2));
+  if (lua_islightuserdata(state, -1)) lua_pushnil(state);  // not set
+  if (lua_gettop(state) > 3 || !lua_isnil(state, -1)) return 1;
+  const auto name = string_at(state, 2);
+  if (!name) return fail(rt, "options have names", {}, kind_of(state, 2));
+  const std::vector<std::string> known =
+      string_keys(state, lua_upvalueindex(2));
+  return fail(rt, "the rule has no option '" + printable(*name, 60) + "'", {},
+              {}, suggestion(*name, known));
+}
+
+int options_assign(Runtime& rt, lua_State*) {
+  return fail(rt, "options cannot be assigned", {}, {},
+              "whoever runs the rule sets them");
+}
+
+void push_option(lua_State* state, const OptionValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) {
+    lua_pushboolean(state, static_cast<int>(*flag));
+  } else if (const auto* number = std::get_if<double>(&value)) {
+    lua_pushnumber(state, *number);
+  } else {
+    push(state, std::get<std::string>(value));
+  }
+}
+
+}  // namespace
+
+void make_match_metatables(Runtime& rt, lua_State* state) {
+  make_metatable(rt, state, HandleKind::kMatch, entry<match_index>, nullptr, 0);
+  set_metamethod(rt, state, HandleKind::kMatch, "__newindex",
+                 entry<match_assign>);
+  set_metamethod(rt, state, HandleKind::kMatch, "__tostring",
+                 entry<match_tostring>);
+  make_metatable(rt, state, HandleKind::kGroup, entry<group_index>,
+                 kGroupFields, std::size(kGroupFields));
+  set_metamethod(rt, state, HandleKind::kGroup, "__len", entry<group_length>);
+}
+
+void push_match(Runtime& rt, lua_State* state, std::size_t index) {
+  push_handle(
+      rt, state,
+      {.kind = HandleKind::kMatch, .id = static_cast<std::uint32_t>(index)});
+}
+
+void push_group(Runtime& rt, lua_State* state) {
+  push_handle(rt, state, {.kind = HandleKind::kGroup});
+}
+
+std::optional<ir::Dim> bound_dim(Runtime& rt, lua_State* state,
+                                 std::string_view letter) {
+  if (rt.session.members.size() != 1 || pattern_of(rt) == nullptr) {
+    return std::nullopt;
+  }
+  push(state, letter);
+  const auto id = find_variable(rt, state, lua_gettop(state));
+  lua_pop(state, 1);
+  if (!id) return std::nullopt;
+  const match::Bound& bound = rt.session.members[0].match->bound[*id];
+  if (bound.kind == match::Bound::Kind::kDim) return bound.dim;
+  if (bound.kind == match::Bound::Kind::kAttribute &&
+      bound.attribute->kind == ir::AttributeKind::kInt) {
+    return ir::Dim(bound.attribute->i);
+  }
+  return std::nullopt;
+}
+
+std::string_view tag_of(const Runtime& rt, ir::NodeId node) {
+  if (rt.session.members.size() != 1 || pattern_of(rt) == nullptr) return {};
+  const std::vector<pattern::Variable>& all = pattern_of(rt)->variables();
+  const match::Match& match = *rt.session.members[0].match;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const match::Bound& bound = match.bound[i];
+    if (bound.kind == match::Bound::Kind::kNode && bound.node == node) {
+      return all[i].name;
+    }
+  }
+  return {};
+}
+
+std::string match_name_hint(const Runtime& rt, std::string_view word) {
+  const Session& session = rt.session;
+  if (session.stage == Stage::kNone || session.members.empty()) return {};
+  const std::vector<std::string>& computed = session.frame->rule->computed;
+  bool known = word == "options" || word == "graph" ||
+               std::ranges::binary_search(computed, word);
+  if (const pattern::Pattern* pattern = pattern_of(rt)) {
+    known = known || std::ranges::any_of(
+                         pattern->variables(),
+                         [&](const auto& each) { return each.name == word; });
+  }
+  if (!known) return hint_of_op(word);
+  const bool list =
+      session.stage == Stage::kRewrite && session.frame->rule->together != 0;
+  const std::string name = (list ? "ms[1]." : "m.") + std::string(word);
+  const std::string_view view = name;
+  return did_you_mean({&view, 1});
+}
+
+FunctionRef make_names(lua_State* state, const pattern::Pattern& pattern) {
+  const std::vector<pattern::Variable>& all = pattern.variables();
+  lua_createtable(state, 0, static_cast<int>(all.size()));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    lua_pushinteger(state, static_cast<lua_Integer>(i) + 1);
+    lua_setfield(state, -2, all[i].name.c_str());
+  }
+  return luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+FunctionRef make_options(Runtime& rt, lua_State* state,
+                         const LoadedRule& rule) {
+  lua_newuserdata(state, 0);
+  lua_createtable(state, 0, 3);
+  lua_createtable(state, 0, static_cast<int>(rule.options.size()));
+  for (const std::string& name : rule.unset_options) {
+    lua_pushlightuserdata(state, nullptr);
+    lua_setfield(state, -2, name.c_str());
+  }
+  for (const auto& [name, value] : rule.options) {
+    push_option(state, value);
+    lua_setfield(state, -2, name.c_str());
+  }
+  push_function(state, rt, entry<options_index>, 1);
+  lua_setfield(state, -2, "__index");
+  push_function(state, rt, entry<options_assign>);
+  lua_setfield(state, -2, "__newindex");
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+  lua_setmetatable(state, -2);
+  return luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+}  // namespace ruleengine::lua

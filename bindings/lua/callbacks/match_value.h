@@ -1,0 +1,43 @@
+// m and ms: a match, and the matches of a group, as rule code sees them.
+// Internal to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_MATCH_VALUE_H_
+#define RULEENGINE_BINDINGS_LUA_CALLBACKS_MATCH_VALUE_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "bindings/lua/nodes/handle.h"
+
+namespace ruleengine::lua {
+
+void make_match_metatables(Runtime& rt, lua_State* state);
+
+// Pushes m of the session's member `index`; ms of all members.
+void push_match(Runtime& rt, lua_State* state, std::size_t index);
+void push_group(Runtime& rt, lua_State* state);
+
+// What a variable stands for, as a value of Lua; nil where it was not taken.
+void push_bound(Runtime& rt, lua_State* state, const match::Bound& bound);
+
+// The dimension that a letter stands for in the session's only match; none
+// when no match is at hand or the letter is not bound.
+std::optional<ir::Dim> bound_dim(Runtime& rt, lua_State* state,
+                                 std::string_view letter);
+
+// The tag that names `node` in the session's only match; "" when none does.
+std::string_view tag_of(const Runtime& rt, ir::NodeId node);
+
+// "did you mean 'm.x'?" for a word that is a name of the match at hand, or
+// 'op.X' for one of an op; else "".
+std::string match_name_hint(const Runtime& rt, std::string_view word);
+
+// For make_rules: the table of a pattern's variables, and the read-only object
+// of a rule's options; both as registry references.
+FunctionRef make_names(lua_State* state, const pattern::Pattern& pattern);
+FunctionRef make_options(Runtime& rt, lua_State* state, const LoadedRule& rule);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_MATCH_VALUE_H_

@@ -1,0 +1,210 @@
+// m, need and refuse.
+#include "bindings/lua/callbacks/match_value.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "bindings/lua/rule_runner_test.h"
+
+namespace ruleengine::lua {
+namespace {
+
+constexpr std::string_view kModel =
+    "(float[2,3] x, float[2,3] z) => (float[2,3] y) "
+    "{ a = Add(x, z) y = Relu(a) }";
+
+std::string rule(std::string_view where, std::string_view rewrite) {
+  return "match = function(op, x, z, s) "
+         "  local sum = either(op.Mul(x, s):as 'mul', op.Add(x, z):as 'SUM') "
+         "  return op.Relu(sum) end,"
+         "options = {gain = 2, name = 'n', on = true},"
+         "where = function(m) " +
+         std::string(where) +
+         " end,"
+         "rewrite = function(op, m) " +
+         std::string(rewrite) + " end";
+}
+
+Attempted attempt(std::string_view where,
+                  std::string_view rewrite = "return op.Neg(m.x)") {
+  RuleRunner runner(rule(where, rewrite), kModel);
+  return runner.attempt();
+}
+
+void holds(std::string_view where,
+           std::string_view rewrite = "return op.Neg(m.x)") {
+  CAPTURE(where);
+  const Attempted out = attempt(where, rewrite);
+  CHECK(out.what() == "");
+  CHECK(out.reason() == "");
+  CHECK(out.fired);
+}
+
+TEST_CASE("what the match found, and nil where a branch was not taken") {
+  holds("assert(m.x.name == 'x' and m.SUM.op == 'Add')");
+  holds("assert(m.mul == nil and m.s == nil)");
+}
+
+TEST_CASE("a name that nothing has is an error, with the nearest one") {
+  const Attempted out = attempt("local name = 'SUMM' return m[name]");
+  CHECK(out.what() ==
+        "m.SUMM is neither a variable of `match` nor set by `where`");
+  CHECK(out.error->hint.find("'SUM'") != std::string::npos);
+}
+
+TEST_CASE("what where computes reaches rewrite") {
+  holds("m.factor = 3 m.list = {1, 2} m.v = m.SUM.inputs[2] m.none = nil",
+        "assert(m.factor == 3 and m.list[2] == 2 and m.none == nil) "
+        "assert(m.v == m.z) return op.Neg(m.v)");
+  // Set on another path only: nil.
+  holds("if m.mul then m.extra = 1 end",
+        "assert(m.extra == nil) return op.Neg(m.x)");
+  CHECK(attempt("local n = 'x' m[n] = 1").what() ==
+        "m.x is what the match found; it cannot be assigned");
+  CHECK(attempt("m[1] = 1").what() == "m is assigned by name only");
+}
+
+TEST_CASE("options") {
+  holds("assert(m.options.gain == 2 and m.options.name == 'n')");
+  CHECK(attempt("local n = 'gian' return m.options[n]").what() ==
+        "the rule has no option 'gian'");
+  CHECK(attempt("m.options.gain = 3").what() == "options cannot be assigned");
+  RuleRunner runner(rule("assert(m.options.gain == 5)", "return op.Neg(m.x)"),
+                    kModel, {{"r", "gain", "5"}});
+  CHECK(runner.attempt().fired);
+}
+
+TEST_CASE("need gives its value, or ends the match with reason and culprit") {
+  holds("assert(need(7, 'r') == 7 and need('a', 'r', m.x) == 'a')");
+  const Attempted out = attempt("need(false, 'not this one', m.x) error 'on'");
+  CHECK(out.what() == "");
+  CHECK(out.reason() == "not this one");
+  CHECK(out.rejection->value == "'x' float[2,3]");
+  CHECK(attempt("need(nil, 'r', m.SUM)").rejection->value ==
+        "Add node of output 'a'");
+  CHECK(attempt("need(nil, 'r', 'text')").rejection->value == "text");
+  CHECK(attempt("", "need(false, 'in rewrite') return op.Neg(m.x)").reason() ==
+        "in rewrite");
+}
+
+TEST_CASE("need cannot be swallowed") {
+  const Attempted out =
+      attempt("pcall(need, false, 'quiet') m.x1 = 1 error 'went on'");
+  CHECK(out.what() == "");
+  CHECK(out.reason() == "quiet");
+  CHECK(attempt("local co = coroutine.wrap(function() need(false, 'co') end) "
+                "pcall(co) error 'went on'")
+            .reason() == "co");
+}
+
+TEST_CASE("need without a reason is a mistake") {
+  CHECK(attempt("need(false)").what() == "`need` wants a reason");
+  CHECK(attempt("need(false, 3)").what() == "`need` wants a reason");
+}
+
+TEST_CASE("refuse warns, goes on, and the match drops when where ends") {
+  const Attempted out = attempt(
+      "refuse(true, 'first', m.SUM) refuse(false, 'never', m.SUM) "
+      "refuse(true, 'second', m.x) refuse(true, 'third')");
+  CHECK(out.what() == "");
+  CHECK(out.reason() == "first");
+  REQUIRE(out.warnings.size() == 3);
+  CHECK(out.warnings[0].message == "Skipping SUM at a: first");
+  CHECK(out.warnings[0].node == "a");
+  CHECK(out.warnings[0].rule == "r");
+  CHECK(out.warnings[1].message == "Skipping y: second");
+  CHECK(out.warnings[2].message == "Skipping y: third");
+}
+
+TEST_CASE("refuse of a value speaks of the match, not of what stands above") {
+  RuleRunner runner(rule("refuse(true, 'first', m.x) "
+                         "refuse(true, 'second', m.SUM.outputs[1])",
+                         "return op.Neg(m.x)"),
+                    "(float[2,3] x, float[2,3] z) => (float[2,3] y) "
+                    "{ e = Exp(x) a = Add(e, z) y = Relu(a) }");
+  const Attempted out = runner.attempt();
+  REQUIRE(out.warnings.size() == 2);
+  CHECK(out.warnings[0].message == "Skipping y: first");
+  CHECK(out.warnings[1].message == "Skipping SUM at a: second");
+  CHECK(out.rejection->value == "'e' float[2,3]");
+}
+
+TEST_CASE("refuse belongs into where") {
+  CHECK(attempt("", "refuse(true, 'late') return op.Neg(m.x)").what() ==
+        "`refuse` works only in `where`");
+}
+
+TEST_CASE("refuse is not allowed by the name of an option") {
+  const Attempted out = attempt("refuse(true, 'r', m.SUM, 'wide')");
+  CHECK(out.what() == "whether a refusal is allowed is true or false");
+  REQUIRE(out.error);
+  CHECK(out.error->expected == "m.options.wide");
+}
+
+TEST_CASE("warnings stay when need ends the match afterwards") {
+  const Attempted out = attempt("refuse(true, 'w') need(false, 'n')");
+  CHECK(out.reason() == "n");
+  CHECK(out.warnings.size() == 1);
+}
+
+TEST_CASE("errors name file, line and node") {
+  const Attempted out = attempt("error('broken')");
+  CHECK(out.what().find("broken") != std::string::npos);
+  CHECK(out.error->kind == ErrorKind::kRule);
+  CHECK(out.error->where.find("r.lua:1, at Relu node of output 'y'") !=
+        std::string::npos);
+}
+
+TEST_CASE("handles die with their callback") {
+  RuleRunner runner(
+      "match = function(op, x) return op.Relu(x) end,"
+      "where = function(m) m.kept = {m.x, m} end,"
+      "rewrite = function(op, m) return op.Neg(m.kept[1]) end",
+      "(float[2] x) => (float[2] y) { y = Relu(x) }");
+  CHECK(runner.attempt().fired);
+  // m itself is one per callback.
+  const Attempted out = attempt("m.self = m", "return op.Neg(m.self.x)");
+  CHECK(out.what() == "a match was kept from an earlier callback");
+}
+
+TEST_CASE("an upvalue that a callback changes is refused") {
+  const auto changed = [&](const std::string& head, const std::string& body) {
+    RuleRunner runner(
+        "match = function(op, x) return op.Relu(x) end,\n"
+        "rewrite = function(op, m) return op.Neg(m.x) end,\n"
+        "where = (function() " +
+            head +
+            "\n"
+            "return function(m) " +
+            body + " end end)()",
+        "(float[2] x) => (float[2] y) { y = Relu(x) }");
+    return runner.attempt().what();
+  };
+  CHECK(changed("local n = 0", "n = n + 1") ==
+        "`where` of rule 'r' changes 'n', a local around it");
+  CHECK(changed("local t = {}", "t[1] = m.x.name").find("changes 't'") !=
+        std::string::npos);
+  CHECK(changed("local t = {a = {b = 1}}", "t.a.b = 2").find("changes 't'") !=
+        std::string::npos);
+  CHECK(changed("local n = 0 local function count() n = n + 1 end", "count()")
+            .find("changes 'n'") != std::string::npos);
+  CHECK(changed("local g = coroutine.wrap(function() end)", "local _ = g")
+            .find("changes 'g'") != std::string::npos);
+  CHECK(changed("local t = {1, nan = 0/0} local s = 'a'",
+                "local u = t[1] .. s") == "");
+}
+
+TEST_CASE("limits hold in callbacks") {
+  SandboxLimits limits;
+  limits.callback_seconds = 0.2;
+  RuleRunner runner(rule("pcall(function() while true do end end)", ""), kModel,
+                    {}, limits);
+  const Attempted out = runner.attempt();
+  REQUIRE(out.error);
+  CHECK(out.error->kind == ErrorKind::kLimit);
+  CHECK(out.what().find("`where` of rule 'r'") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace ruleengine::lua

@@ -1,0 +1,39 @@
+// Replacement: what the function beside a pattern builds, traced once, as terms
+// behind those of the pattern: what is written as in the pattern is the same
+// term, and stands for what was matched. A plain value; any thread.
+#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACEMENT_H_
+#define RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACEMENT_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "core/pattern/pattern.h"
+
+namespace ruleengine::lua {
+
+struct Replacement {
+  pattern::Pattern draft;  // the pattern's parts first, then its own
+  std::size_t shared_terms = 0, shared_nodes = 0, shared_variables = 0;
+  std::vector<pattern::TermId> results;
+  // Parameters that the pattern does not have: what `where` computes.
+  std::vector<std::string> computed;
+  int line = 0;  // of the function
+
+  // The tag of the pattern that names this node, whose match is then kept.
+  pattern::VariableId kept(const pattern::NodePattern& node) const;
+};
+
+// What is wrong with it, with the line; none when it can be built.
+struct ReplacementProblem {
+  int line = 0;
+  Diagnostic diagnostic;
+};
+std::optional<ReplacementProblem> check_replacement(
+    const Replacement& replacement, const pattern::Pattern& pattern);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACEMENT_H_

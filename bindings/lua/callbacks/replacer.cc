@@ -1,0 +1,274 @@
+#include "bindings/lua/callbacks/replacer.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "bindings/lua/callbacks/match_value.h"
+#include "bindings/lua/nodes/build.h"
+#include "bindings/lua/nodes/node_reading.h"
+#include "bindings/lua/words/float_word.h"
+
+namespace ruleengine::lua {
+
+using pattern::AttributePattern;
+using pattern::NodePattern;
+using pattern::Term;
+using pattern::TermId;
+using pattern::TermKind;
+
+namespace {
+
+// Into the table on top.
+void set_numbers(lua_State* state, const std::vector<double>& numbers) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    lua_pushnumber(state, numbers[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+}  // namespace
+
+bool Replacer::push_results() {
+  for (const TermId result : made_.results) {
+    luaL_checkstack(state_, 4, "results");
+    if (!push(result)) return false;
+  }
+  return true;
+}
+
+bool Replacer::fail_at(int line) {
+  if (rt_.session.error && rt_.session.error->where.empty()) {
+    rt_.session.error->where =
+        rt_.session.frame->rule->file + ":" + std::to_string(line);
+  }
+  return false;
+}
+
+void Replacer::push_variable(pattern::VariableId id) {
+  if (id.index() < made_.shared_variables) {
+    const match::Bound& bound = match_.bound[id.index()];
+    if (bound.kind == match::Bound::Kind::kNothing) {
+      rt_.session.not_taken.push_back(made_.draft[id].name);
+    }
+    return push_bound(rt_, state_, bound);
+  }
+  if (computed_ == 0) return lua_pushnil(state_);
+  lua_rawgeti(state_, LUA_REGISTRYINDEX, computed_);
+  lua::push(state_, made_.draft[id].name);
+  lua_rawget(state_, -2);
+  lua_remove(state_, -2);
+  if (!lua_islightuserdata(state_, -1)) return;  // computed as nil
+  lua_pop(state_, 1);
+  lua_pushnil(state_);
+}
+
+bool Replacer::push(TermId id) {
+  const Term& term = made_.draft[id];
+  switch (term.kind) {
+    case TermKind::kVariable:
+    case TermKind::kRest:
+      push_variable(term.variable);
+      return true;
+    case TermKind::kNumbers:
+      if (term.scalar) {
+        lua_pushnumber(state_, term.numbers.at(0));
+      } else {
+        lua_createtable(state_, static_cast<int>(term.numbers.size()), 0);
+        set_numbers(state_, term.numbers);
+      }
+      return true;
+    case TermKind::kTranspose: {
+      const auto& bound = match_.bound[made_.draft[term.base].variable.index()];
+      push_value(rt_, state_, bound.value, !bound.transposed);
+      return true;
+    }
+    case TermKind::kOutput: {
+      const Values* values = values_of(term.node);
+      if (values == nullptr) return false;
+      push_value(rt_, state_, values->at(term.output));
+      return true;
+    }
+    case TermKind::kContext:
+      return push(term.base);
+    case TermKind::kEither:
+      return push_taken(term);
+    default:
+      lua_pushnil(state_);
+      return true;
+  }
+}
+
+// The branch that the match took.
+bool Replacer::push_taken(const Term& term) {
+  for (const pattern::Alternative& each : term.alternatives) {
+    if (is_taken(each.term)) return push(each.term);
+  }
+  lua_pushnil(state_);
+  return true;
+}
+
+bool Replacer::is_taken(TermId id) {
+  const Term& term = made_.draft[id];
+  switch (term.kind) {
+    case TermKind::kVariable:
+      return match_.bound[term.variable.index()].kind !=
+             match::Bound::Kind::kNothing;
+    case TermKind::kOutput:
+      return static_cast<bool>(match_.nodes[term.node.index()]);
+    case TermKind::kContext:
+      return is_taken(term.base);
+    case TermKind::kEither: {
+      const auto at = taken_.find(id.index());
+      if (at != taken_.end()) return at->second;
+      return taken_[id.index()] = any_taken(term);
+    }
+    default:
+      return true;
+  }
+}
+
+bool Replacer::any_taken(const Term& term) {
+  return std::ranges::any_of(term.alternatives, [this](const auto& each) {
+    return is_taken(each.term);
+  });
+}
+
+const Replacer::Values* Replacer::values_of(pattern::NodePatternId id) {
+  const auto [at, is_new] = built_.try_emplace(id.index());
+  if (!is_new) return &at->second;
+  const ir::Graph& graph = *rt_.session.graph;
+  const NodePattern& node = made_.draft[id];
+  const ir::NodeId matched =
+      id.index() < made_.shared_nodes ? match_.nodes[id.index()] : ir::NodeId();
+  if (matched) {
+    const auto outputs = graph.outputs(matched);
+    at->second.assign(outputs.begin(), outputs.end());
+  } else {
+    ir::NodeId kept;
+    if (const pattern::VariableId tag = made_.kept(node)) {
+      kept = match_.bound[tag.index()].node;
+    }
+    if (!build(node, kept, at->second)) {
+      fail_at(node.line);
+      return nullptr;
+    }
+  }
+  at->second.resize(
+      std::max<std::size_t>(at->second.size(), node.output_count));
+  return &at->second;
+}
+
+// Sets the inputs in the table; an `any` is what the kept node reads.
+bool Replacer::push_inputs(const NodePattern& node, ir::NodeId kept, int table,
+                           bool& changed) {
+  Values old;
+  if (kept) {
+    const auto inputs = read_node(rt_, kept).inputs;
+    old.assign(inputs.begin(), inputs.end());
+  }
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ir::ValueId was = i < old.size() ? old[i] : ir::ValueId();
+    if (kept && made_.draft[node.inputs[i]].kind == TermKind::kAny) {
+      push_value(rt_, state_, was);
+    } else {
+      if (!push(node.inputs[i])) return false;
+      const Handle* handle = to_handle(rt_, state_, -1);
+      const bool same = handle == nullptr
+                            ? lua_isnil(state_, -1) && !was
+                            : was && handle->kind == HandleKind::kValue &&
+                                  !handle->transposed && handle->value() == was;
+      changed = changed || !same;
+    }
+    lua_rawseti(state_, table, static_cast<int>(i) + 1);
+  }
+  return true;
+}
+
+// Where no schema says the kind, what was captured is written as what it is.
+void Replacer::push_captured(const NodePattern& node, pattern::VariableId id) {
+  push_variable(id);
+  if (lua_type(state_, -1) != LUA_TNUMBER ||
+      id.index() >= made_.shared_variables ||
+      ir::newest_op(node.domain, node.type) != nullptr) {
+    return;
+  }
+  const match::Bound& bound = match_.bound[id.index()];
+  if (bound.kind == match::Bound::Kind::kAttribute &&
+      bound.attribute->kind == ir::AttributeKind::kFloat) {
+    lua_pop(state_, 1);
+    push_float(rt_, state_, bound.attribute->f);
+  }
+}
+
+bool Replacer::push_attribute_of(const NodePattern& node,
+                                 const AttributePattern& attribute) {
+  using Kind = AttributePattern::Kind;
+  switch (attribute.kind) {
+    case Kind::kInt:
+      lua_pushnumber(state_, static_cast<double>(attribute.i));
+      return true;
+    case Kind::kFloat:
+      push_float(rt_, state_, attribute.f);
+      return true;
+    case Kind::kString:
+      lua::push(state_, attribute.s);
+      return true;
+    case Kind::kInts:
+      lua_createtable(state_, static_cast<int>(attribute.ints.size()), 0);
+      set_numbers(state_, {attribute.ints.begin(), attribute.ints.end()});
+      return true;
+    case Kind::kFloats:
+      push_list(rt_, state_, static_cast<int>(attribute.floats.size()),
+                ListKind::kFloats);
+      set_numbers(state_, attribute.floats);
+      return true;
+    case Kind::kStrings:
+      lua_createtable(state_, static_cast<int>(attribute.strings.size()), 0);
+      for (std::size_t i = 0; i < attribute.strings.size(); ++i) {
+        lua::push(state_, attribute.strings[i]);
+        lua_rawseti(state_, -2, static_cast<int>(i) + 1);
+      }
+      return true;
+    case Kind::kVariable:
+      push_captured(node, attribute.variable);
+      return true;
+    case Kind::kAny:
+      return false;
+  }
+  return false;
+}
+
+bool Replacer::build(const NodePattern& node, ir::NodeId kept, Values& out) {
+  luaL_checkstack(state_, 8, "nodes in nodes");
+  lua_createtable(state_, static_cast<int>(node.inputs.size()), 4);
+  const int table = lua_gettop(state_);
+  bool changed = false;
+  if (!push_inputs(node, kept, table, changed)) return false;
+  for (const AttributePattern& attribute : node.attributes) {
+    if (!push_attribute_of(node, attribute)) continue;
+    lua_setfield(state_, table, attribute.name.c_str());
+    changed = true;
+  }
+  if (kept && !changed) {
+    const auto outputs = rt_.session.graph->outputs(kept);
+    out.assign(outputs.begin(), outputs.end());
+    lua_settop(state_, table - 1);
+    return true;
+  }
+  if (!kept && node.output_count > 1) {
+    lua_pushnumber(state_, node.output_count);
+    lua_setfield(state_, table, "outputs");
+  }
+  const int count = kept ? build_like(rt_, state_, kept, table)
+                         : build_op(rt_, state_, node.domain, node.type, table);
+  if (count < 0) return false;
+  for (int i = 0; i < count; ++i) {
+    const Handle* handle = to_handle(rt_, state_, i - count);
+    out.push_back(handle == nullptr ? ir::ValueId() : handle->value());
+  }
+  lua_settop(state_, table - 1);
+  return true;
+}
+
+}  // namespace ruleengine::lua

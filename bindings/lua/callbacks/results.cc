@@ -1,0 +1,213 @@
+#include "bindings/lua/callbacks/results.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/lua/nodes/build_inputs.h"
+
+namespace ruleengine::lua {
+namespace {
+
+using rewrite::Rejection;
+
+Diagnostic wrong_count(std::string expected, std::string found) {
+  return {.kind = ErrorKind::kRule,
+          .what = "`rewrite` returns the wrong number of results",
+          .expected = std::move(expected),
+          .found = std::move(found),
+          .hint = "op.Split{..., outputs = 2} is two values"};
+}
+
+std::string counted(std::size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+class Results {
+ public:
+  Results(Runtime& rt, lua_State* state) : rt_(rt), state_(state) {}
+
+  // The results of the only member.
+  Status read_stack(const match::Match& match) {
+    for (std::size_t i = 0; i < match.results.size(); ++i) {
+      Status status = read(match, i, static_cast<int>(i) + 1);
+      if (!status) return status;
+    }
+    return {};
+  }
+
+  // One member of a group: a value, or a table of the pattern's results.
+  Status read_member(const match::Match& match, int index) {
+    if (!lua_istable(state_, index)) {
+      if (match.results.size() == 1) return read(match, 0, index);
+      return wrong_count("a table of " +
+                             counted(match.results.size(), "result") +
+                             " for each match",
+                         kind_of(state_, index));
+    }
+    if (lua_objlen(state_, index) > match.results.size()) {
+      return wrong_count(
+          counted(match.results.size(), "result") + " for each match",
+          std::to_string(lua_objlen(state_, index)));
+    }
+    for (std::size_t i = 0; i < match.results.size(); ++i) {
+      lua_rawgeti(state_, index, static_cast<int>(i) + 1);
+      Status status = read(match, i, lua_gettop(state_));
+      lua_pop(state_, 1);
+      if (!status) return status;
+    }
+    return {};
+  }
+
+  std::optional<Rejection> apply() {
+    if (rejection_) return std::move(rejection_);
+    const rewrite::Edit& edit = *rt_.session.edit;
+    const bool nothing_new =
+        std::ranges::all_of(replacements_, [&](const auto& each) {
+          return edit.repeats(each.first, each.second);
+        });
+    if (nothing_new && !rt_.session.changed) {
+      return Rejection{"the rewrite gives what stands there already", ""};
+    }
+    for (const auto& [from, to] : replacements_) {
+      rt_.session.edit->replace(from, to);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Status read(const match::Match& match, std::size_t place, int index) {
+    const ir::ValueId old_value = match.results[place];
+    if (!old_value) return {};  // the node leaves this output out
+    if (lua_isnoneornil(state_, index)) {
+      if (read_outside(match, old_value) && !rejection_) {
+        rejection_ =
+            Rejection{"nothing replaces a result that is still read",
+                      rewrite::describe(*rt_.session.graph, *rt_.session.facts,
+                                        old_value)};
+      }
+      return {};
+    }
+    ir::ValueId value;
+    const Handle* handle = to_handle(rt_, state_, index);
+    if (handle == nullptr || handle->kind != HandleKind::kValue) {
+      Result<ir::ValueId> made = constant(old_value, place, index);
+      if (!made) return made.error();
+      value = *made;
+    } else if (!check_alive(rt_, *handle)) {
+      return *std::exchange(rt_.session.error, {});
+    } else {
+      value = handle->transposed ? rt_.session.edit->transposed(handle->value())
+                                 : handle->value();
+    }
+    if (value && value != old_value) {
+      replacements_.emplace_back(old_value, value);
+    }
+    return {};
+  }
+
+  std::string hint_of(int index) const {
+    const Handle* handle = to_handle(rt_, state_, index);
+    return handle != nullptr && handle->kind == HandleKind::kNode
+               ? "n.outputs[1] is the first value of node n"
+               : "";
+  }
+
+  // A number or a list of numbers and dimensions, as a constant of the type it
+  // replaces. Invalid after a rejection.
+  Result<ir::ValueId> constant(ir::ValueId old_value, std::size_t place,
+                               int index) {
+    const bool numbers =
+        lua_type(state_, index) == LUA_TNUMBER || lua_istable(state_, index);
+    const ir::Type* type = rt_.session.facts->type(old_value);
+    const std::string name = "result " + std::to_string(place + 1);
+    if (!numbers || type == nullptr || !type->is_tensor()) {
+      return Diagnostic{.kind = ErrorKind::kRule,
+                        .what = name + " of `rewrite` is no value",
+                        .expected = "a value, or nil where nobody reads it",
+                        .found = kind_of(state_, index),
+                        .hint = hint_of(index)};
+    }
+    BuildInputs inputs(rt_, state_, nullptr, name);
+    inputs.expect(type->elem);
+    std::vector<ir::ValueId> made;
+    if (inputs.add(index) && inputs.finish(made) && made.size() == 1) {
+      return made[0];
+    }
+    if (rt_.session.rejection) {
+      rejection_ = std::exchange(rt_.session.rejection, {});
+      return ir::ValueId();
+    }
+    if (rt_.session.error) return *std::exchange(rt_.session.error, {});
+    return Diagnostic{.kind = ErrorKind::kRule,
+                      .what = name + " of `rewrite` is a list of values",
+                      .expected = "one value"};
+  }
+
+  // Somebody else than what dies with the match.
+  bool read_outside(const match::Match& match, ir::ValueId value) const {
+    if (!value) return false;
+    const ir::Graph& graph = *rt_.session.graph;
+    if (graph.value(value).block_output_count > 0) return true;
+    for (ir::OperandId u = graph.first_use(value); u; u = graph.next_use(u)) {
+      const ir::NodeId user = graph.operand(u).user;
+      if (!std::ranges::binary_search(match.consumed, user)) return true;
+    }
+    return false;
+  }
+
+  Runtime& rt_;
+  lua_State* state_;
+  std::vector<std::pair<ir::ValueId, ir::ValueId>> replacements_;
+  std::optional<Rejection> rejection_;
+};
+
+// Group members' results are the values themselves, or one list of them.
+Status read_group(Results& results, Runtime& rt, lua_State* state,
+                  std::size_t count) {
+  const std::vector<Member>& members = rt.session.members;
+  const bool listed = count == 1 && members.size() > 1 && lua_istable(state, 1);
+  const std::size_t given = listed ? lua_objlen(state, 1) : count;
+  if (given != members.size()) {
+    return wrong_count(
+        "one for each of " + std::to_string(members.size()) + " matches",
+        std::to_string(given));
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (listed) {
+      lua_rawgeti(state, 1, static_cast<int>(i) + 1);
+    } else {
+      lua_pushvalue(state, static_cast<int>(i) + 1);
+    }
+    Status status = results.read_member(*members[i].match, lua_gettop(state));
+    lua_pop(state, 1);
+    if (!status) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::optional<Rejection>> replace_results(Runtime& rt, lua_State* state,
+                                                 bool group) {
+  const auto count = static_cast<std::size_t>(lua_gettop(state));
+  Results results(rt, state);
+  Status status;
+  luaL_checkstack(state, 8, "results");
+  if (group) {
+    status = read_group(results, rt, state, count);
+  } else {
+    const match::Match& match = *rt.session.members[0].match;
+    if (count != match.results.size()) {
+      return wrong_count(
+          "as many as `match`: " + std::to_string(match.results.size()),
+          std::to_string(count));
+    }
+    status = results.read_stack(match);
+  }
+  if (!status) return status.error();
+  return results.apply();
+}
+
+}  // namespace ruleengine::lua

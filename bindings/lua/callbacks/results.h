@@ -1,0 +1,23 @@
+// What `rewrite` returns, put in the place of what `match` returned. Internal
+// to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_RESULTS_H_
+#define RULEENGINE_BINDINGS_LUA_CALLBACKS_RESULTS_H_
+
+#include <optional>
+
+#include "bindings/lua/nodes/handle.h"
+
+namespace ruleengine::lua {
+
+// The results are the whole stack: one for each result of
+// the pattern; in a group one for each member (or one list of them all), each a
+// value or, where the pattern has several results, a table of them. A
+// Diagnostic when there are too few or too many; a rejection when something
+// still reads a result that became nil, or when nothing would change.
+Result<std::optional<rewrite::Rejection>> replace_results(Runtime& rt,
+                                                          lua_State* state,
+                                                          bool group);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_RESULTS_H_

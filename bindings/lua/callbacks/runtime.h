@@ -1,0 +1,172 @@
+// Runtime: what a lua_State knows of the callback that is running: the graph,
+// the match, the transaction, and how the callback ends. One per state, owned
+// by the state (collected with it); every C function of the runtime words gets
+// it as its first upvalue. A body that fails says why in the Session and
+// returns kFailed; entry() raises for it. A rejection (`need`) ends the whole
+// callback, past every pcall of rule code. Internal to bindings/lua; one state,
+// one thread.
+#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_RUNTIME_H_
+#define RULEENGINE_BINDINGS_LUA_CALLBACKS_RUNTIME_H_
+
+#include <cstdint>
+#include <functional>
+#include <lua.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings/lua/rule_file.h"
+#include "core/ir/op_facts.h"
+#include "core/ir/upgrade.h"
+#include "core/match/match.h"
+#include "core/rewrite/edit.h"
+#include "core/rewrite/rule.h"
+
+namespace ruleengine::lua {
+
+// What one rule needs at every call; made once by make_rules.
+struct RuleFrame {
+  const LoadedRule* rule = nullptr;
+  FunctionRef names = 0;    // table: variable's name -> its VariableId + 1
+  FunctionRef options = 0;  // the read-only object m.options
+};
+
+// One match the callback works on.
+struct Member {
+  const match::Match* match = nullptr;
+  // Registry reference of what `where` computed onto m; 0: nothing yet. Owned
+  // by the candidate.
+  FunctionRef* computed = nullptr;
+};
+
+enum class Stage : std::uint8_t {
+  kNone,  // no callback: rule files are being loaded
+  kWhen,
+  kWhere,
+  kTogether,
+  kRewrite,
+  kPass,
+};
+
+struct Session {
+  Stage stage = Stage::kNone;
+  const RuleFrame* frame = nullptr;
+  ir::Graph* graph = nullptr;
+  ir::Facts* facts = nullptr;
+  rewrite::Edit* edit = nullptr;  // only where something may be built
+  rewrite::Transactions* transactions = nullptr;  // of a pass
+  std::vector<rewrite::Warning>* warnings = nullptr;
+  std::vector<rewrite::Assumption>* assumed = nullptr;  // without an edit
+  rewrite::Said* said = nullptr;  // where there is no edit
+  std::vector<Member> members;
+  // Handles carry the epoch they were made in; these are alive. Ascending, the
+  // last one is the session's own.
+  std::vector<std::uint64_t> epochs;
+
+  // How it ends.
+  std::optional<rewrite::Rejection> rejection;  // `need`
+  std::optional<rewrite::Rejection> refusal;    // `refuse`: when `where` ends
+  std::optional<Diagnostic> error;    // details of the error being raised
+  std::optional<Diagnostic> failure;  // of a transaction: the run is over
+  bool attempting = false;            // a pass is in a part of its own
+  bool changed = false;               // a pass replaced something
+  bool has_cache = false;             // handles of this session are being kept
+  std::optional<ir::Dim> symbol;  // the last dimension given that is no number
+  std::optional<ir::Upgrades> upgrades;  // made by the first read_node()
+  ir::NewestForm form;
+  // Names of variables read and found not taken, to name in errors.
+  std::vector<std::string_view> not_taken;
+
+  // The rule looks at this node.
+  void see(ir::NodeId node) {
+    if (edit != nullptr) return edit->said().add_node(node);
+    if (said != nullptr) said->add_node(node);
+  }
+  // The rule read this attribute, or gives it another value.
+  void hear(ir::NodeId node, std::string_view attribute) {
+    if (edit != nullptr) return edit->said().add(node, attribute);
+    if (said != nullptr) said->add(node, attribute);
+  }
+};
+
+// Input lists and texts live here, not on the C stack, so that a Lua error
+// cannot leak them; cleared by whoever uses them next.
+struct Scratch {
+  std::string text;
+  std::vector<ir::ValueId> values;
+  std::vector<double> numbers;
+};
+
+class Runtime {
+ public:
+  // The state's Runtime, made (with its metatables) at the first call. May
+  // raise a Lua memory error: call it under protection.
+  static Runtime& of(lua_State* state);
+
+  Session session;
+  Scratch scratch;
+  std::uint64_t last_epoch = 0;
+  int metatables[16] = {};             // registry references, by handle kind
+  const void* metatable_ids[16] = {};  // lua_topointer of the same
+  int list_metatable = 0, floats_metatable = 0, shape_metatable = 0;
+  int inputs_metatable = 0;
+  int nodes_of_inputs = 0;  // by table of inputs
+  const void* list_id = nullptr;
+  const void* floats_id = nullptr;
+  const void* shape_id = nullptr;
+  int builders = 0;       // the `op` that rewrite gets
+  int unknown_ops = 0;    // builders of unknown ops made so far
+  int cache = 0;          // registry slot of the session's table of handles
+  int arguments[3] = {};  // registry slots where arguments of a call wait
+  // A C function that runs *task on its arguments.
+  int runner = 0;
+  const std::function<void(lua_State*)>* task = nullptr;
+
+  bool alive(std::uint64_t epoch) const;
+};
+
+// --- How a C function ends ---------------------------------------------------
+
+constexpr int kFailed = -1;
+
+// A rule's mistake; Sandbox::fail adds the place.
+int fail(Runtime& rt, std::string what, std::string expected = {},
+         std::string found = {}, std::string hint = {});
+int fail(Runtime& rt, Diagnostic error);
+// The match cannot be rewritten; quiet. The first one counts.
+int reject(Runtime& rt, rewrite::Rejection why);
+int reject(Runtime& rt, std::string reason, std::string value = {});
+
+// Raises what the session says; never returns.
+int raise(lua_State* state, Runtime& rt);
+
+using Body = int (*)(Runtime&, lua_State*);
+
+// Runs it; ends the whole call where it took more memory than there may be.
+int bounded(Body body, Runtime& rt, lua_State* state);
+
+template <Body body>
+int entry(lua_State* state) {
+  auto& rt = *static_cast<Runtime*>(lua_touserdata(state, lua_upvalueindex(1)));
+  const int results = rt.session.rejection ? kFailed : bounded(body, rt, state);
+  return results >= 0 && !rt.session.rejection ? results : raise(state, rt);
+}
+
+// Pushes a closure of entry<body>; `upvalues` values on top of the stack become
+// upvalues 2 and up.
+void push_function(lua_State* state, Runtime& rt, lua_CFunction function,
+                   int upvalues = 0);
+
+// --- Small things ------------------------------------------------------------
+
+// The string at `index` without conversion; none when it is not a string.
+std::optional<std::string_view> string_at(lua_State* state, int index);
+void push(lua_State* state, std::string_view text);
+
+// "a number", "a table", "a value": for `found` in errors.
+std::string kind_of(lua_State* state, int index);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_RUNTIME_H_

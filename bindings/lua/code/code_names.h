@@ -1,0 +1,38 @@
+// CodeNames: `names { ... }` of a file of code, and what they do to its nodes.
+// Internal to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_NAMES_H_
+#define RULEENGINE_BINDINGS_LUA_CODE_CODE_NAMES_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bindings/lua/code/code_objects.h"
+#include "bindings/lua/code/code_record.h"
+
+namespace ruleengine::lua {
+
+class CodeNames {
+ public:
+  // The table at 1; raises.
+  void read(lua_State* state, code::Budget& budget);
+  // The names that values and nodes have in the model. An entry of no node is
+  // an error.
+  Status apply(CodeRecord& record, const std::string& file);
+
+ private:
+  struct Given {  // an entry of `names`
+    std::string node;
+    std::optional<std::vector<std::string>> outputs;  // none: from the node
+    int line = 0;
+  };
+
+  static void apply_to(const Given& given, CodeNode& node, CodeRecord& record);
+
+  std::map<std::string, Given> names_;
+};
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_CODE_CODE_NAMES_H_

@@ -1,0 +1,100 @@
+// What the C functions of code share: texts, errors, and objects with a
+// metatable of ours. Internal to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_OBJECTS_H_
+#define RULEENGINE_BINDINGS_LUA_CODE_CODE_OBJECTS_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <lua.hpp>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "bindings/lua/sandbox/sandbox.h"
+
+namespace ruleengine::lua::code {
+
+inline constexpr const char* kTensorMetatable = "ruleengine.code.tensor";
+
+inline std::string_view text_at(lua_State* state, int index) {
+  std::size_t size = 0;
+  const char* text = lua_tolstring(state, index, &size);
+  return {text, size};
+}
+
+inline std::string found_at(lua_State* state, int index) {
+  return lua_isnoneornil(state, index)
+             ? "nil"
+             : std::string("a ") + luaL_typename(state, index);
+}
+
+inline int line_of(lua_State* state) {
+  return std::max(0, Sandbox::line_of(Sandbox::here(state)));
+}
+
+// A userdata of T with that metatable; nullptr when it is none.
+template <typename T>
+T* to(lua_State* state, int index, const char* metatable) {
+  void* data = lua_touserdata(state, index);
+  if (data == nullptr || lua_getmetatable(state, index) == 0) return nullptr;
+  luaL_getmetatable(state, metatable);
+  const bool same = lua_rawequal(state, -1, -2) != 0;
+  lua_pop(state, 2);
+  return same ? static_cast<T*>(data) : nullptr;
+}
+
+template <typename T>
+void push_object(lua_State* state, const T& object, const char* metatable) {
+  new (lua_newuserdata(state, sizeof(T))) T(object);
+  luaL_getmetatable(state, metatable);
+  lua_setmetatable(state, -2);
+}
+
+// Raises at the line of the code that runs.
+inline int fail(lua_State* state, std::string what, std::string expected = {},
+                std::string found = {}, std::string hint = {}) {
+  return Sandbox::fail(state, {.kind = ErrorKind::kRule,
+                               .what = std::move(what),
+                               .expected = std::move(expected),
+                               .found = std::move(found),
+                               .hint = std::move(hint)});
+}
+
+// What a file of code may take outside of Lua's memory: a loop could say nodes,
+// and name one long text, for ever.
+class Budget {
+ public:
+  // Accounts for what is about to be kept; raises when it gets too much.
+  void take(lua_State* state, std::size_t bytes) {
+    taken_ += bytes;
+    Sandbox::charge(state, bytes);
+    if (taken_ <= kMost) return;
+    Sandbox::fail(state, {.kind = ErrorKind::kLimit,
+                          .what = "the code says too much",
+                          .expected = "at most 1 GiB of nodes and names"});
+  }
+  // The same for a text or a list at `index`.
+  void take_at(lua_State* state, int index) {
+    if (lua_type(state, index) == LUA_TSTRING) {
+      return take(state, lua_objlen(state, index) + 64);
+    }
+    if (!lua_istable(state, index)) return;
+    const std::size_t size = lua_objlen(state, index);
+    take(state, size * 64);
+    for (std::size_t i = 1; i <= size; ++i) {
+      lua_rawgeti(state, index, static_cast<int>(i));
+      if (lua_type(state, -1) == LUA_TSTRING) {
+        take(state, lua_objlen(state, -1));
+      }
+      lua_pop(state, 1);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMost = std::size_t{1} << 30;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace ruleengine::lua::code
+
+#endif  // RULEENGINE_BINDINGS_LUA_CODE_CODE_OBJECTS_H_

@@ -1,0 +1,62 @@
+// CodeRecord: what a file of code said, before it means anything: values,
+// nodes, blocks. CodeRecorder fills one by running the file. Internal to
+// bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_RECORD_H_
+#define RULEENGINE_BINDINGS_LUA_CODE_CODE_RECORD_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings/lua/sandbox/sandbox.h"
+#include "core/base/result.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::lua {
+
+struct CodeValue {
+  enum class Kind : std::uint8_t { kInput, kWeight, kOutput };
+  Kind kind = Kind::kOutput;
+  std::string name;     // in the model; of an output: its variable
+  bool absent = false;  // `_`
+  const ir::Tensor* tensor = nullptr;  // of a new weight; in the model's arena
+  int line = 0;
+};
+
+struct CodeAttribute {
+  ir::Attribute value;  // in the model's arena; of a body: name and kind alone
+  bool stored = false;
+  std::size_t body = 0;  // of a kGraph: its block
+};
+
+inline constexpr std::size_t kNoValue = static_cast<std::size_t>(-1);
+
+struct CodeNode {
+  std::string domain, type, overload, name;
+  std::vector<std::size_t> inputs;  // values; kNoValue: absent
+  std::vector<std::size_t> outputs;
+  std::vector<CodeAttribute> attributes;
+  int line = 0;
+};
+
+struct CodeBlock {
+  std::vector<CodeNode> nodes;
+  std::vector<std::size_t> outputs;
+  bool ended = false;
+};
+
+struct CodeRecord {
+  std::vector<CodeValue> values;
+  std::vector<CodeBlock> blocks;  // the main one first
+};
+
+// Runs the file; attributes go into the model's arena.
+Result<CodeRecord> record_code(ir::Model& model, std::string_view code,
+                               const std::string& file,
+                               const SandboxLimits& limits);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_CODE_CODE_RECORD_H_

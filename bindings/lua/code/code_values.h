@@ -1,0 +1,24 @@
+// Attributes and tensors of a file of code, out of Lua. Internal to
+// bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_VALUES_H_
+#define RULEENGINE_BINDINGS_LUA_CODE_CODE_VALUES_H_
+
+#include "bindings/lua/code/code_objects.h"
+#include "core/base/arena.h"
+#include "core/ir/attribute.h"
+#include "core/ir/op_facts.h"
+
+namespace ruleengine::lua {
+
+// tensor("float", {2}, {1, 2}): the arguments from 1; raises.
+const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
+                              code::Budget& budget);
+
+// A number, text, list or tensor at `index`: as the schema says (`formal`), or
+// as it looks. False when it does not do.
+bool read_plain(lua_State* state, Arena& arena, int index,
+                const ir::FormalAttribute* formal, ir::Attribute& out);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_CODE_CODE_VALUES_H_

@@ -1,0 +1,184 @@
+// `examples`: title, graph before, and what comes of it.
+#include <fmt/format.h>
+
+#include <array>
+#include <lua.hpp>
+#include <utility>
+
+#include "bindings/lua/load/rule_file_loader.h"
+#include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/sandbox/table_keys.h"
+#include "core/base/suggest.h"
+
+namespace ruleengine::lua {
+namespace {
+
+constexpr std::size_t kMaxExampleFile = std::size_t{4} << 20;
+constexpr int kMaxExamples = 10'000;
+constexpr std::array kKeys = {"assumed", "file", "options", "rejected",
+                              "warned"};
+
+// One example at the top of the stack.
+class ExampleReader {
+ public:
+  ExampleReader(lua_State* state, const RuleTable& table, int line,
+                const DeclaredOptions& options)
+      : state_(state), table_(table), line_(line), options_(options) {}
+
+  Example read() {
+    if (!lua_istable(state_, -1)) {
+      fail("an example is no table", "{title, before, after}");
+    }
+    check_keys();
+    Example example{.line = line_};
+    example.title = text(1, "the title").value_or("");
+    if (example.title.empty()) fail("an example without a title", "");
+    const std::optional<std::string> file = text("file");
+    int place = 2;
+    if (file) {
+      read_before(*file, example);
+    } else {
+      example.before = text(place++, "the graph before").value_or("");
+    }
+    example.after = text(place, "the nodes after");
+    example.rejected = text("rejected");
+    example.warned = text("warned");
+    example.assumed = text("assumed");
+    if (lua_objlen(state_, -1) > static_cast<std::size_t>(place)) {
+      fail("an example with too many texts", "{title, before, after}");
+    }
+    if (example.before.empty()) fail("an example without a graph", "");
+    check_outcome(example);
+    read_options_of(example);
+    return example;
+  }
+
+ private:
+  void fail(std::string what, std::string expected, std::string hint = {}) {
+    fail_at(state_, table_, line_,
+            {.what = std::move(what),
+             .expected = std::move(expected),
+             .hint = std::move(hint)});
+  }
+
+  void check_keys() {
+    const std::vector<std::string> known(kKeys.begin(), kKeys.end());
+    for (const std::string& key : string_keys(state_, -1)) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      fail(fmt::format("an example has no key '{}'", printable(key, 60)), "",
+           suggestion(key, known));
+    }
+  }
+
+  std::optional<std::string> take(const std::string& what) {
+    std::optional<std::string> text;
+    if (lua_type(state_, -1) == LUA_TSTRING) {
+      text = take_text(state_, table_, -1, line_);
+    } else if (!lua_isnil(state_, -1)) {
+      fail(what + " of an example is no text", "");
+    }
+    lua_pop(state_, 1);
+    return text;
+  }
+  std::optional<std::string> text(int place, const char* what) {
+    lua_rawgeti(state_, -1, place);
+    return take(what);
+  }
+  std::optional<std::string> text(const char* key) {
+    lua_getfield(state_, -1, key);
+    return take(fmt::format("`{}`", key));
+  }
+
+  // A file in the rule's own folder, and links do not lead out of it.
+  void read_before(const std::string& name, Example& example) {
+    namespace fs = std::filesystem;
+    const fs::path folder = table_.real.parent_path();
+    std::error_code error;
+    const bool plain = name.find('/') == name.npos &&
+                       name.find('\0') == name.npos && name != ".." &&
+                       name != "." && !name.empty();
+    const fs::path real =
+        plain ? fs::canonical(folder / name, error) : fs::path();
+    if (!plain || error || real.parent_path() != folder) {
+      fail(fmt::format("`file` of an example: '{}'", printable(name, 100)),
+           "a file in the folder of the rule");
+    }
+    Result<std::optional<std::string>> found =
+        Loader::read_file(real, kMaxExampleFile);
+    if (!found) fail(found.error().what, found.error().expected);
+    if (!*found) fail("the file of an example is gone", "");
+    take_bytes(state_, table_, (*found)->size(), line_);
+    example.before = std::move(**found);
+    example.file = real.string();
+  }
+
+  void check_outcome(const Example& example) {
+    const bool after = example.after.has_value();
+    const bool rejected = example.rejected.has_value();
+    if (!after && !rejected && !example.warned) {
+      fail("an example without an outcome",
+           "the nodes after, rejected = reason, or warned = text");
+    }
+    if (after && rejected) {
+      fail("an example that is rewritten and rejected", "one of them");
+    }
+    if (example.assumed && !after) {
+      fail("an example that assumes and is not rewritten", "the nodes after");
+    }
+  }
+
+  void read_options_of(Example& example) {
+    lua_getfield(state_, -1, "options");
+    if (!lua_isnil(state_, -1)) {
+      std::vector<std::string> known;
+      for (const auto& [name, option] : options_) known.push_back(name);
+      for (auto& [name, option] : read_options(state_, table_, "rule")) {
+        const auto declared = options_.find(name);
+        if (declared == options_.end()) {
+          fail(fmt::format("the rule has no option '{}'", name), "",
+               suggestion(name, known));
+        } else if (!option.value || option.type != declared->second.type) {
+          fail(fmt::format("option '{}' of an example", name),
+               fmt::format("a {}", option_type_name(declared->second.type)));
+        } else {
+          example.options.emplace(name, *option.value);
+        }
+      }
+    }
+    lua_pop(state_, 1);
+  }
+
+  lua_State* state_;
+  const RuleTable& table_;
+  int line_;
+  const DeclaredOptions& options_;
+};
+
+}  // namespace
+
+std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
+                                   const DeclaredOptions& options) {
+  const int line = table.scan.key_line("rule", "examples");
+  if (!lua_istable(state, -1) || lua_objlen(state, -1) > kMaxExamples) {
+    fail_at(state, table, line, {.what = "`examples` is no list of examples"});
+  }
+  const std::vector<int> lines = table.scan.element_lines("rule", "examples");
+  std::vector<Example> examples;
+  const int size = static_cast<int>(lua_objlen(state, -1));
+  if (!string_keys(state, -1).empty()) {
+    fail_at(state, table, line,
+            {.what = "`examples` is a list of tables, one for each"});
+  }
+  for (int i = 1; i <= size; ++i) {
+    const auto at = static_cast<std::size_t>(i) - 1;
+    lua_rawgeti(state, -1, i);
+    examples.push_back(ExampleReader(state, table,
+                                     at < lines.size() ? lines[at] : line,
+                                     options)
+                           .read());
+    lua_pop(state, 1);
+  }
+  return examples;
+}
+
+}  // namespace ruleengine::lua

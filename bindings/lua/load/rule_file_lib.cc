@@ -1,0 +1,145 @@
+// lib "name": where libs lie, and running one for the file that asks.
+#include <algorithm>
+#include <lua.hpp>
+#include <system_error>
+#include <utility>
+
+#include "bindings/lua/load/rule_file_loader.h"
+#include "bindings/lua/load/shipped.h"
+#include "bindings/lua/sandbox/sandbox.h"
+#include "core/base/suggest.h"
+
+namespace ruleengine::lua {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMaxLibs = 16;  // inside of each other
+
+}  // namespace
+
+std::vector<fs::path> lib_folders(const fs::path& rule,
+                                  const fs::path& running) {
+  std::vector<fs::path> folders;
+  if (running != rule) folders.push_back(running.parent_path());
+  fs::path folder = rule.parent_path();
+  for (int i = 0; i < 3; ++i) {
+    folders.push_back(folder / "lib");
+    if (folder == folder.parent_path()) break;
+    folder = folder.parent_path();
+  }
+  for (const fs::path& shipped : shipped_places()) {
+    folders.push_back(shipped / "lib");
+  }
+  return folders;
+}
+
+namespace {
+
+struct FoundLib {
+  fs::path real;
+  std::string text;
+};
+
+// The names of all libs in the folders, for "did you mean".
+std::vector<std::string> lib_names(const std::vector<fs::path>& folders) {
+  std::vector<std::string> names;
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    for (fs::directory_iterator at(folder, error), end; !error && at != end;
+         at.increment(error)) {
+      if (at->path().extension() == ".lua") {
+        names.push_back(at->path().stem().string());
+      }
+    }
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+bool is_shipped(const fs::path& folder) {
+  return std::ranges::any_of(shipped_places(), [&](const fs::path& shipped) {
+    return shipped / "lib" == folder;
+  });
+}
+
+FoundLib find_lib(lua_State* state, const std::string& name,
+                  const std::vector<fs::path>& folders) {
+  for (const fs::path& folder : folders) {
+    std::error_code error;
+    const fs::path real = fs::canonical(folder / (name + ".lua"), error);
+    if (error) continue;
+    // A rule of somebody else's must not read what lies elsewhere.
+    if (real.parent_path() != folder && !is_shipped(folder)) {
+      Sandbox::fail(state,
+                    {.kind = ErrorKind::kRule,
+                     .what = "lib '" + name + "' lies behind a symbolic link",
+                     .expected = "a file in " + folder.string(),
+                     .found = real.string(),
+                     .hint = "put the file itself there"});
+    }
+    Result<std::optional<std::string>> text =
+        Loader::read_file(real, kMaxSource);
+    if (!text) Sandbox::fail(state, text.error());
+    if (*text) return {real, std::move(**text)};
+  }
+  Sandbox::fail(state,
+                {.kind = ErrorKind::kRule,
+                 .what = "there is no lib '" + name + "'",
+                 .expected = (folders.front() / (name + ".lua")).string(),
+                 .hint = suggestion(name, lib_names(folders))});
+  return {};
+}
+
+}  // namespace
+
+int Loader::lib(lua_State* state) {
+  std::size_t size = 0;
+  const char* data = luaL_checklstring(state, 1, &size);
+  const std::string name(data, size);
+  if (request_ == nullptr || state != sandbox_.state()) {
+    return Sandbox::fail(state, "`lib` belongs at the top of a rule file");
+  }
+  if (!is_lua_name(name)) {
+    return Sandbox::fail(state,
+                         "'" + printable(name, 60) + "' is no name of a lib");
+  }
+  Request& request = *request_;
+  const FoundLib found = find_lib(
+      state, name, lib_folders(request.real, request.running.back().real));
+  lua_rawgeti(state, LUA_REGISTRYINDEX, request.libs);
+  const int libs = lua_gettop(state);
+  lua_getfield(state, libs, found.real.c_str());
+  if (!lua_isnil(state, -1)) return 1;
+  lua_pop(state, 1);
+  for (const RunningFile& each : request.running) {
+    if (each.real == found.real) {
+      return Sandbox::fail(state, "lib '" + name + "' needs itself");
+    }
+  }
+  if (request.running.size() > kMaxLibs) {
+    return Sandbox::fail(state, "libs inside of libs, too deep");
+  }
+  // Shown beside the rule's own path, as the user gave it, where that is so.
+  const fs::path relative =
+      found.real.lexically_relative(request.real.parent_path());
+  const std::string file = (fs::path(request.file).parent_path() / relative)
+                               .lexically_normal()
+                               .string();
+  request.running.push_back({file, found.real, true});
+  static_cast<void>(run_source(state, file, found.text));
+  request.running.pop_back();
+  if (lua_isnil(state, -1)) {
+    return Sandbox::fail(state, {.kind = ErrorKind::kRule,
+                                 .what = "the lib returns nothing",
+                                 .where = file + ":1",
+                                 .expected = "return { name = function ... }"});
+  }
+  lua_pushvalue(state, -1);
+  lua_setfield(state, libs, found.real.c_str());
+  return 1;
+}
+
+}  // namespace ruleengine::lua

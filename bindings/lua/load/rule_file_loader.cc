@@ -1,0 +1,355 @@
+#include "bindings/lua/load/rule_file_loader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <lua.hpp>
+#include <system_error>
+#include <utility>
+
+#include "bindings/lua/callbacks/replace_pattern.h"
+#include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/sandbox/sandbox_meter.h"
+#include "bindings/lua/words/runtime_words.h"
+
+namespace ruleengine::lua {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxRules = 20'000;
+
+Diagnostic wrong(std::string what, std::string where) {
+  return {.kind = ErrorKind::kRule,
+          .what = std::move(what),
+          .where = std::move(where)};
+}
+
+Result<fs::path> real_path(const std::string& path) {
+  std::error_code error;
+  fs::path real = fs::canonical(path, error);
+  if (!error) return real;
+  Diagnostic missing = wrong("the rule file cannot be read", path);
+  missing.found = error.message();
+  return missing;
+}
+
+}  // namespace
+
+// --- files ---
+
+Result<std::optional<std::string>> Loader::read_file(const fs::path& path,
+                                                     std::size_t limit) {
+  using Text = std::optional<std::string>;
+  // Without waiting for the other end of a pipe.
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return Text();
+    Diagnostic error = wrong("the file cannot be read", path.string());
+    error.found = std::generic_category().message(errno);
+    return error;
+  }
+  struct Closer {
+    int file;
+    ~Closer() { ::close(file); }
+  } closer{file};
+  struct stat info {};
+  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
+    return wrong("this is not a regular file", path.string());
+  }
+  std::string text;
+  char buffer[65536];
+  while (true) {
+    const ssize_t size = ::read(file, buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return wrong("the file cannot be read", path.string());
+    if (size == 0) return Text(std::move(text));
+    text.append(buffer, static_cast<std::size_t>(size));
+    if (text.size() > limit) {
+      Diagnostic error = wrong("the file is too large", path.string());
+      error.expected = fmt::format("at most {} bytes", limit);
+      return error;
+    }
+  }
+}
+
+Status Loader::add(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return add_folder(path);
+  return add_file(path, {}, nullptr);
+}
+
+Status Loader::add_folder(const std::string& path) {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(path, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() == ".lua" && !at->is_directory(error)) {
+      names.push_back(at->path().filename().string());
+    }
+  }
+  if (error) {
+    Diagnostic missing = wrong("the folder cannot be read", path);
+    missing.found = error.message();
+    return missing;
+  }
+  if (names.empty()) {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "there is no rule file in the folder",
+                      .where = path,
+                      .expected = "*.lua in the folder itself"};
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names) {
+    if (Status status = add_file((fs::path(path) / name).string(), {}, nullptr);
+        !status) {
+      return status;
+    }
+  }
+  return {};
+}
+
+void Loader::set_member(std::size_t rule,
+                        const std::optional<RuleInLoad::Member>& member) {
+  if (member) {
+    rules_[rule].packs.push_back(*member);
+  } else {
+    rules_[rule].direct = true;
+  }
+}
+
+Status Loader::add_file(const std::string& path,
+                        const std::optional<RuleInLoad::Member>& member,
+                        const LoadedPack::Entry* entry) {
+  // A pack's mistakes are shown where the pack says so.
+  const auto place = [&] {
+    return entry == nullptr
+               ? path
+               : fmt::format("{}:{}", packs_[member->pack].file, entry->line);
+  };
+  Result<fs::path> real = real_path(path);
+  if (!real) {
+    if (entry != nullptr) {
+      real.error().what = "no rule '" + printable(entry->path) + "'";
+      real.error().found = path + ": " + real.error().found;
+      real.error().where = place();
+    }
+    return real.error();
+  }
+  if (const auto known = known_.find(*real); known != known_.end()) {
+    const auto [is_rule, index] = known->second;
+    if (is_rule) {
+      set_member(index, member);
+    } else if (member) {
+      return wrong("a pack in a pack; a pack holds rules", place());
+    }
+    return {};
+  }
+  if (rules_.size() + packs_.size() >= kMaxRules) {
+    return Diagnostic{.kind = ErrorKind::kLimit,
+                      .what = "too many rule files",
+                      .expected = fmt::format("at most {}", kMaxRules)};
+  }
+  Result<std::optional<std::string>> text = read_file(*real, kMaxSource);
+  if (!text || !*text) {
+    Diagnostic error =
+        text ? wrong("the rule file cannot be read", path) : text.error();
+    error.where = path;
+    return error;
+  }
+  const std::size_t rules = rules_.size();
+  if (Status status = run_file(path, *real, std::move(**text)); !status) {
+    return status;
+  }
+  const bool is_rule = rules_.size() > rules;
+  if (!is_rule && member) {
+    return wrong("a pack in a pack; a pack holds rules", place());
+  }
+  known_[*real] = {is_rule, is_rule ? rules : packs_.size() - 1};
+  if (is_rule) set_member(rules, member);
+  return {};
+}
+
+Status Loader::add_members() {
+  for (std::size_t pack = 0; pack < packs_.size(); ++pack) {
+    const std::vector<LoadedPack::Entry> entries = packs_[pack].entries;
+    const fs::path folder = fs::path(packs_[pack].file).parent_path();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const std::string path = (folder / (entries[i].path + ".lua")).string();
+      Status status = add_file(path, RuleInLoad::Member{pack, i}, &entries[i]);
+      if (!status) return status;
+    }
+  }
+  for (const RuleInLoad& each : rules_) {
+    if (each.changes_meaning_line == 0 || each.packs.empty()) continue;
+    Diagnostic error =
+        wrong("a rule with `changes_meaning` cannot be in a pack",
+              fmt::format("{}:{}", each.rule->file, each.changes_meaning_line));
+    error.found = "it is in " + packs_[each.packs[0].pack].file;
+    return error;
+  }
+  return {};
+}
+
+// --- running a file ---
+
+struct LoaderFunctions {
+  static Loader& of(lua_State* state) {
+    return *static_cast<Loader*>(lua_touserdata(state, lua_upvalueindex(1)));
+  }
+  static int body(lua_State* state) {
+    Loader& loader = of(state);
+    loader.run_body(state,
+                    *static_cast<Loader::Request*>(lua_touserdata(state, 1)));
+    return 0;
+  }
+  static int rule(lua_State* state) { return of(state).declare(state, "rule"); }
+  static int pack(lua_State* state) { return of(state).declare(state, "pack"); }
+  static int lib(lua_State* state) { return of(state).lib(state); }
+};
+
+Status Loader::prepare() {
+  return sandbox_.protect([this](lua_State* state) {
+    lua_newtable(state);
+    words_.install(state);
+    install_runtime_words(state);
+    install_replace_pattern(state, words_);
+    constexpr luaL_Reg kFunctions[] = {{"rule", &LoaderFunctions::rule},
+                                       {"pack", &LoaderFunctions::pack},
+                                       {"lib", &LoaderFunctions::lib},
+                                       {nullptr, nullptr}};
+    lua_pushlightuserdata(state, this);
+    luaL_setfuncs(state, kFunctions, 1);
+    words_table_ = luaL_ref(state, LUA_REGISTRYINDEX);
+    lua_pushlightuserdata(state, this);
+    lua_pushcclosure(state, &LoaderFunctions::body, 1);
+    body_ = luaL_ref(state, LUA_REGISTRYINDEX);
+  });
+}
+
+Status Loader::run_file(const std::string& file, const fs::path& real,
+                        std::string text) {
+  const Deadline& deadline = sandbox_.limits().deadline;
+  if (deadline.is_over()) return deadline.passed(file);
+  Request request{.file = file, .real = real, .text = std::move(text)};
+  request.running.push_back({file, real, false});
+  request_ = &request;
+  lua_State* state = sandbox_.state();
+  lua_rawgeti(state, LUA_REGISTRYINDEX, body_);
+  lua_pushlightuserdata(state, &request);
+  Status status = sandbox_.call(1, 0, Sandbox::Budget::kLoad,
+                                fmt::format("rule file '{}'", file));
+  request_ = nullptr;
+  luaL_unref(state, LUA_REGISTRYINDEX, request.declared);
+  luaL_unref(state, LUA_REGISTRYINDEX, request.libs);
+  return status;
+}
+
+SourceScan Loader::run_source(lua_State* state, const std::string& file,
+                              const std::string& text) {
+  lua_rawgeti(state, LUA_REGISTRYINDEX, words_table_);
+  Status status = sandbox_.compile(text, file, -1);
+  if (!status) Sandbox::fail(state, status.error());
+  lua_remove(state, -2);
+  SourceScan scan(text);
+  if (scan.foreign_literal_line() != 0) {
+    Sandbox::fail(state, {.kind = ErrorKind::kRule,
+                          .what = "a number with a suffix",
+                          .where = fmt::format("{}:{}", file,
+                                               scan.foreign_literal_line()),
+                          .expected = "numbers of Lua"});
+  }
+  Nested nested(state);
+  lua_call(state, 0, 1);
+  return scan;
+}
+
+void Loader::run_body(lua_State* state, Request& request) {
+  lua_newtable(state);
+  request.libs = luaL_ref(state, LUA_REGISTRYINDEX);
+  const SourceScan scan = run_source(state, request.file, request.text);
+  if (request.word == nullptr) {
+    Sandbox::fail(state, {.kind = ErrorKind::kRule,
+                          .what = "the file holds no rule",
+                          .where = request.file + ":1",
+                          .expected = "return rule { ... }"});
+  }
+  lua_rawgeti(state, LUA_REGISTRYINDEX, request.declared);
+  if (lua_rawequal(state, -1, -2) == 0) {
+    Sandbox::fail(
+        state,
+        {.kind = ErrorKind::kRule,
+         .what = fmt::format("the file does not return its {}", request.word),
+         .where = fmt::format("{}:{}", request.file, request.line),
+         .expected = fmt::format("return {} {{ ... }}", request.word)});
+  }
+  // The call ends where its table does; a reader looks where it begins.
+  const int written = scan.word_line(request.word);
+  std::size_t taken = 0;
+  const RuleTable table{*this,
+                        request.file,
+                        request.real,
+                        scan,
+                        written > 0 ? written : request.line,
+                        &taken};
+  if (std::string_view(request.word) == "rule") {
+    rules_.push_back(read_rule(state, table));
+  } else {
+    packs_.push_back(read_pack(state, table));
+  }
+}
+
+int Loader::declare(lua_State* state, const char* word) {
+  if (request_ == nullptr) {
+    return Sandbox::fail(state, fmt::format("`{}` is called after the rule "
+                                            "file was loaded",
+                                            word));
+  }
+  if (request_->running.back().is_lib) {
+    return Sandbox::fail(state, fmt::format("`{}` in a lib", word));
+  }
+  if (request_->word != nullptr) {
+    return Sandbox::fail(state, "a file holds one rule, or one pack");
+  }
+  if (lua_gettop(state) != 1 || !lua_istable(state, 1)) {
+    return Sandbox::fail(state, fmt::format("`{}` takes a table", word));
+  }
+  request_->word = word;
+  request_->line = std::max(1, Sandbox::line_of(Sandbox::here(state)));
+  lua_pushvalue(state, 1);
+  request_->declared = luaL_ref(state, LUA_REGISTRYINDEX);
+  return 1;
+}
+
+void take_bytes(lua_State* state, const RuleTable& table, std::size_t bytes,
+                int line) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  *table.taken += bytes;
+  Sandbox::charge(state, bytes);
+  if (*table.taken > kMost) {
+    fail_at(state, table, line,
+            {.what = "the file says too much",
+             .expected = "at most 64 MiB of texts, graphs of examples "
+                         "included"});
+  }
+}
+
+std::string take_text(lua_State* state, const RuleTable& table, int index,
+                      int line) {
+  std::size_t size = 0;
+  const char* text = lua_tolstring(state, index, &size);
+  take_bytes(state, table, size + 64, line);
+  return std::string(text, size);
+}
+
+int fail_at(lua_State* state, const RuleTable& table, int line,
+            Diagnostic error) {
+  error.kind = ErrorKind::kRule;
+  error.where = fmt::format("{}:{}", table.file, line > 0 ? line : table.line);
+  return Sandbox::fail(state, std::move(error));
+}
+
+}  // namespace ruleengine::lua

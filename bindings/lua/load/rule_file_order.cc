@@ -1,0 +1,348 @@
+// Options: those that are set, and those of packs; then the order of rules, and
+// which of them never get a turn in it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <tuple>
+#include <utility>
+
+#include "bindings/lua/load/rule_file_loader.h"
+#include "core/base/suggest.h"
+#include "core/match/overlap.h"
+#include "core/rewrite/precedence.h"
+
+namespace ruleengine::lua {
+namespace {
+
+Diagnostic usage(std::string what, std::string hint = {}) {
+  return {.kind = ErrorKind::kUsage,
+          .what = std::move(what),
+          .hint = std::move(hint)};
+}
+
+bool answers_to(const LoadedRule& rule, std::string_view name) {
+  return name == rule.name || name == rule.qualified;
+}
+
+// Sets it in one file's declaration; false where there is no such option.
+Result<bool> set_in(DeclaredOptions& options, const SetOption& set) {
+  const auto option = options.find(set.option);
+  if (option == options.end()) return false;
+  std::optional<OptionValue> value =
+      option_from_text(set.value, option->second.type);
+  if (!value) {
+    Diagnostic error =
+        usage(fmt::format("{}.{} cannot be set so", set.rule, set.option));
+    error.expected = fmt::format("a {}", option_type_name(option->second.type));
+    error.found = set.value;
+    return error;
+  }
+  option->second.value = std::move(value);
+  return true;
+}
+
+std::vector<std::string> names_of(Loader& loader) {
+  std::set<std::string> names;
+  for (const RuleInLoad& each : loader.rules()) names.insert(each.rule->name);
+  for (const LoadedPack& pack : loader.packs()) names.insert(pack.name);
+  return {names.begin(), names.end()};
+}
+
+// The options that were set by name, so that a pack does not undo them.
+using Settled = std::set<std::pair<std::size_t, std::string>>;
+
+Status apply_set(Loader& loader, const SetOption& set, Settled& settled) {
+  bool named = false, done = false;
+  std::vector<std::string> known;
+  const auto apply = [&](DeclaredOptions& options) -> Result<bool> {
+    named = true;
+    for (const auto& [name, option] : options) known.push_back(name);
+    Result<bool> found = set_in(options, set);
+    if (found) done = done || *found;
+    return found;
+  };
+  for (std::size_t i = 0; i < loader.rules().size(); ++i) {
+    RuleInLoad& each = loader.rules()[i];
+    if (!answers_to(*each.rule, set.rule)) continue;
+    Result<bool> found = apply(each.options);
+    if (!found) return found.error();
+    if (*found) settled.emplace(i, set.option);
+  }
+  for (LoadedPack& pack : loader.packs()) {
+    if (pack.name != set.rule) continue;
+    if (Result<bool> found = apply(pack.options); !found) {
+      return found.error();
+    }
+  }
+  if (!named) {
+    loader.unclaimed().push_back(
+        {fmt::format("{}.{}={}", set.rule, set.option, set.value),
+         usage(fmt::format("{}.{} cannot be set: no rule '{}' is loaded",
+                           set.rule, set.option, set.rule),
+               suggestion(set.rule, names_of(loader)))});
+    return {};
+  }
+  if (!done) {
+    return usage(fmt::format("{}.{} cannot be set: '{}' has no such option",
+                             set.rule, set.option, set.rule),
+                 suggestion(set.option, known));
+  }
+  return {};
+}
+
+Status wrong_pack_option(const LoadedPack& pack, const std::string& name,
+                         int line, std::string what) {
+  return Diagnostic{
+      .kind = ErrorKind::kRule,
+      .what = fmt::format("option '{}' of the pack: {}", name, what),
+      .where = fmt::format("{}:{}", pack.file, line)};
+}
+
+// Hands one pack's option to its rules.
+Status hand_down(Loader& loader, std::size_t pack_index,
+                 const std::string& name, const Settled& settled) {
+  const LoadedPack& pack = loader.packs()[pack_index];
+  const DeclaredOption& option = pack.options.at(name);
+  bool taken = false;
+  for (std::size_t i = 0; i < loader.rules().size(); ++i) {
+    RuleInLoad& each = loader.rules()[i];
+    const bool member =
+        std::any_of(each.packs.begin(), each.packs.end(),
+                    [&](const auto& of) { return of.pack == pack_index; });
+    const auto own = each.options.find(name);
+    if (!member || own == each.options.end()) continue;
+    if (own->second.type != option.type) {
+      return wrong_pack_option(
+          pack, name, option.line,
+          fmt::format("a {} here and a {} in {}", option_type_name(option.type),
+                      option_type_name(own->second.type), each.rule->file));
+    }
+    taken = true;
+    if (!each.direct && !settled.contains({i, name})) {
+      own->second.value = option.value;
+    }
+  }
+  if (taken) return {};
+  return wrong_pack_option(pack, name, option.line,
+                           "none of its rules has an option of that name");
+}
+
+}  // namespace
+
+Status apply_options(Loader& loader, const std::vector<SetOption>& options) {
+  Settled settled;
+  for (const SetOption& set : options) {
+    if (Status status = apply_set(loader, set, settled); !status) {
+      return status;
+    }
+  }
+  for (RuleInLoad& each : loader.rules()) {
+    for (const auto& [name, option] : each.options) {
+      if (option.value) each.rule->own_options.emplace(name, *option.value);
+    }
+  }
+  // By name, so that the order of the command line decides nothing where two
+  // packs hold one rule.
+  std::vector<std::size_t> packs(loader.packs().size());
+  for (std::size_t i = 0; i < packs.size(); ++i) packs[i] = i;
+  std::sort(packs.begin(), packs.end(), [&](std::size_t a, std::size_t b) {
+    return std::pair(loader.packs()[a].name, loader.packs()[a].real) <
+           std::pair(loader.packs()[b].name, loader.packs()[b].real);
+  });
+  for (const std::size_t pack : packs) {
+    for (const auto& [name, option] : loader.packs()[pack].options) {
+      if (Status status = hand_down(loader, pack, name, settled); !status) {
+        return status;
+      }
+    }
+  }
+  for (RuleInLoad& each : loader.rules()) {
+    for (auto& [name, option] : each.options) {
+      if (option.value) {
+        each.rule->options.emplace(name, *option.value);
+      } else {
+        each.rule->unset_options.push_back(name);
+      }
+    }
+  }
+  return {};
+}
+
+// --- order ---
+
+namespace {
+
+// Phase; then rules of a pack in its order, others by their names.
+auto order_key(const RuleInLoad& each, const std::vector<LoadedPack>& packs) {
+  std::string group =
+      each.rule->qualified.substr(0, each.rule->qualified.find('/'));
+  std::size_t position = SIZE_MAX;
+  const RuleInLoad::Member* best = nullptr;
+  for (const RuleInLoad::Member& of : each.packs) {
+    if (best == nullptr ||
+        std::pair(packs[of.pack].name, packs[of.pack].real) <
+            std::pair(packs[best->pack].name, packs[best->pack].real)) {
+      best = &of;
+    }
+  }
+  if (best != nullptr) {
+    group = packs[best->pack].name;
+    position = best->position;
+  }
+  return std::tuple(static_cast<int>(each.rule->phase), std::move(group),
+                    position, each.rule->qualified);
+}
+
+Status check_names(Loader& loader) {
+  std::map<std::string, const LoadedRule*> seen;
+  for (const RuleInLoad& each : loader.rules()) {
+    const auto [at, fresh] =
+        seen.emplace(each.rule->qualified, each.rule.get());
+    if (fresh) continue;
+    return Diagnostic{
+        .kind = ErrorKind::kRule,
+        .what = fmt::format("two rules are called '{}'", each.rule->qualified),
+        .where = fmt::format("{}:{}", each.rule->file, each.rule->line),
+        .found =
+            fmt::format("the other: {}:{}", at->second->file, at->second->line),
+        .hint = "give one of them another `name`"};
+  }
+  return {};
+}
+
+Result<std::vector<std::uint32_t>> levels_of(
+    const std::vector<RuleInLoad>& rules) {
+  std::vector<rewrite::Precedent> out;
+  out.reserve(rules.size());
+  for (const RuleInLoad& each : rules) {
+    const LoadedRule& rule = *each.rule;
+    out.push_back({.name = rule.name,
+                   .qualified = rule.qualified,
+                   .file = rule.file,
+                   .line = rule.line,
+                   .phase = rule.phase,
+                   .after = rule.after});
+  }
+  return rewrite::levels(out);
+}
+
+// Each phase by its levels, which is the order of work; within one as it was.
+void sort_by_level(std::vector<RuleInLoad>& rules,
+                   const std::vector<std::uint32_t>& levels) {
+  std::vector<std::tuple<rewrite::Phase, std::uint32_t, std::size_t>> order;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    order.emplace_back(rules[i].rule->phase, levels[i], i);
+  }
+  std::ranges::sort(order);
+  std::vector<RuleInLoad> sorted;
+  sorted.reserve(rules.size());
+  for (const auto& [phase, level, i] : order) {
+    sorted.push_back(std::move(rules[i]));
+  }
+  rules = std::move(sorted);
+}
+
+}  // namespace
+
+Status order_rules(Loader& loader) {
+  if (Status status = check_names(loader); !status) return status;
+  std::vector<RuleInLoad>& rules = loader.rules();
+  std::sort(rules.begin(), rules.end(),
+            [&](const RuleInLoad& a, const RuleInLoad& b) {
+              return order_key(a, loader.packs()) <
+                     order_key(b, loader.packs());
+            });
+  const auto levels = levels_of(rules);
+  if (!levels) return levels.error();
+  sort_by_level(rules, *levels);
+  return {};
+}
+
+namespace {
+
+std::string without_digits(std::string_view text) {
+  std::string out(text);
+  std::erase_if(out, [](char c) { return c >= '0' && c <= '9'; });
+  return out;
+}
+
+// Is there a file of such a rule beside this one, or in a folder beside its
+// own? Then it is a rule that is not loaded.
+bool is_beside(const RuleInLoad& rule, const std::string& name) {
+  namespace fs = std::filesystem;
+  const fs::path pack = rule.real.parent_path().parent_path();
+  std::error_code error;
+  const auto is_file = [&](const fs::path& path) {
+    return fs::exists(path.string() + ".lua", error);
+  };
+  if (is_file(pack / name)) return true;
+  for (fs::directory_iterator at(pack, error), end; !error && at != end;
+       at.increment(error)) {
+    if (is_file(at->path() / name)) return true;
+  }
+  return false;
+}
+
+// The name of a loaded rule that was meant; "" where another rule may have been
+// that is not loaded.
+std::string_view meant_by(const std::string& name, const RuleInLoad& rule,
+                          const std::vector<RuleInLoad>& rules) {
+  std::vector<std::string_view> known;
+  const bool qualified = name.find('/') != name.npos;
+  for (const RuleInLoad& each : rules) {
+    if (answers_to(*each.rule, name)) return {};
+    if (each.rule->phase != rule.rule->phase || &each == &rule) continue;
+    known.push_back(qualified ? each.rule->qualified : each.rule->name);
+  }
+  const std::string_view near = nearest(name, known);
+  // p1 and p2 are two names.
+  if (near.empty() || without_digits(near) == without_digits(name)) return {};
+  const std::size_t most = name.size() < 6 ? 1 : 2;
+  return edit_distance(name, near) > most || is_beside(rule, name)
+             ? std::string_view()
+             : near;
+}
+
+}  // namespace
+
+void warn_of_after(Loader& loader) {
+  for (const RuleInLoad& each : loader.rules()) {
+    for (const std::string& name : each.rule->after) {
+      const std::string_view meant = meant_by(name, each, loader.rules());
+      if (meant.empty()) continue;
+      loader.warnings().push_back(fmt::format(
+          "rule '{}' comes `after` '{}', which no loaded rule is called; {} "
+          "({}:{})",
+          each.rule->qualified, printable(name, 60), did_you_mean({&meant, 1}),
+          each.rule->file, each.rule->line));
+    }
+  }
+}
+
+void warn_of_shadowed(Loader& loader) {
+  std::map<rewrite::Phase, std::vector<const LoadedRule*>> phases;
+  for (const RuleInLoad& each : loader.rules()) {
+    if (each.rule->pattern) phases[each.rule->phase].push_back(each.rule.get());
+  }
+  for (const auto& [phase, rules] : phases) {
+    std::vector<match::Tried> tried;
+    for (const LoadedRule* rule : rules) {
+      tried.push_back({&*rule->pattern, rule->unconditional});
+    }
+    for (const match::Shadow& shadow : match::shadowed(tried)) {
+      const LoadedRule& rule = *rules[shadow.rule];
+      const LoadedRule& by = *rules[shadow.by];
+      loader.warnings().push_back(fmt::format(
+          "rule '{}' hardly gets a turn: '{}' of the same phase comes first "
+          "and matches wherever it does ({}:{}, {}:{})",
+          rule.qualified, by.qualified, rule.file, rule.line, by.file,
+          by.line));
+    }
+  }
+}
+
+}  // namespace ruleengine::lua

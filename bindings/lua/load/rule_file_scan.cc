@@ -1,0 +1,262 @@
+#include "bindings/lua/load/rule_file_scan.h"
+
+#include <algorithm>
+
+#include "bindings/lua/words/words.h"
+
+namespace ruleengine::lua {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 128;
+}
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
+
+// Text to tokens.
+class SourceReader {
+ public:
+  SourceReader(std::string_view text, SourceScan& scan)
+      : text_(text), scan_(scan) {}
+
+  void read() {
+    if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
+    scan_.tokens_.reserve(text_.size() / 4);
+    if (peek() == '#') skip_line();
+    while (at_ < text_.size()) token();
+    add(Kind::kEnd, {});
+  }
+
+ private:
+  using Kind = SourceScan::Kind;
+
+  char peek(std::size_t ahead = 0) const {
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+  }
+  void add(Kind kind, std::string_view text) {
+    scan_.tokens_.push_back({kind, text, line_});
+  }
+  void skip_line() {
+    while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+  }
+
+  void token() {
+    const char c = peek();
+    if (c == '\n') {
+      ++line_;
+      ++at_;
+    } else if (c == '-' && peek(1) == '-') {
+      at_ += 2;
+      if (!long_string(false)) skip_line();
+    } else if (c == '[' && (peek(1) == '[' || peek(1) == '=')) {
+      if (!long_string(true)) symbol();
+    } else if (c == '"' || c == '\'') {
+      quoted(c);
+    } else if (is_letter(c)) {
+      const std::size_t begin = at_;
+      while (is_letter(peek()) || is_digit(peek())) ++at_;
+      const std::string_view name = text_.substr(begin, at_ - begin);
+      add(is_lua_keyword(name) ? Kind::kKeyword : Kind::kName, name);
+    } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
+      number();
+    } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
+      ++at_;
+    } else {
+      symbol();
+    }
+  }
+
+  // [[...]] or [=[...]=] at the current place.
+  bool long_string(bool keep) {
+    std::size_t level = 0;
+    if (peek() != '[') return false;
+    while (peek(1 + level) == '=') ++level;
+    if (peek(1 + level) != '[') return false;
+    const std::string close = "]" + std::string(level, '=') + "]";
+    const std::size_t begin = at_ + level + 2;
+    const std::size_t end = std::min(text_.find(close, begin), text_.size());
+    const std::string_view body =
+        begin <= end ? text_.substr(begin, end - begin) : std::string_view();
+    if (keep) add(Kind::kString, body);
+    line_ += static_cast<int>(std::count(body.begin(), body.end(), '\n'));
+    at_ = std::min(end + close.size(), text_.size());
+    return true;
+  }
+
+  void quoted(char quote) {
+    const std::size_t begin = ++at_;
+    const int line = line_;
+    while (at_ < text_.size() && text_[at_] != quote) {
+      if (text_[at_] == '\\') ++at_;
+      if (peek() == '\n') ++line_;
+      ++at_;
+    }
+    const std::size_t end = std::min(at_, text_.size());
+    scan_.tokens_.push_back(
+        {Kind::kString, text_.substr(begin, end - begin), line});
+    ++at_;
+  }
+
+  void number() {
+    const std::size_t begin = at_;
+    const bool hex = peek() == '0' && lower(peek(1)) == 'x';
+    while (is_digit(peek()) || is_letter(peek()) || peek() == '.') {
+      const char exponent = hex ? 'p' : 'e';
+      const bool sign =
+          lower(peek()) == exponent && (peek(1) == '+' || peek(1) == '-');
+      at_ += sign ? 2 : 1;
+    }
+    const std::string_view text = text_.substr(begin, at_ - begin);
+    const char last = lower(text.back());
+    if ((last == 'l' || last == 'i') && scan_.foreign_literal_line_ == 0) {
+      scan_.foreign_literal_line_ = line_;
+    }
+    add(Kind::kNumber, text);
+  }
+
+  void symbol() {
+    const char next = peek(1);  // nearly always of another token
+    const bool may_be_long = next == '.' || next == '=' || next == ':';
+    for (const std::string_view longest :
+         {"...", "..", "==", "~=", "<=", ">=", "::"}) {
+      if (may_be_long && text_.substr(at_).starts_with(longest)) {
+        add(Kind::kSymbol, text_.substr(at_, longest.size()));
+        at_ += longest.size();
+        return;
+      }
+    }
+    add(Kind::kSymbol, text_.substr(at_++, 1));
+  }
+
+  std::string_view text_;
+  SourceScan& scan_;
+  std::size_t at_ = 0;
+  int line_ = 1;
+};
+
+SourceScan::SourceScan(std::string_view text) {
+  SourceReader(text, *this).read();
+  find_functions();
+}
+
+void SourceScan::find_functions() {
+  struct Block {
+    bool function;
+    std::size_t index;
+  };
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    if (tokens_[i].kind != Kind::kKeyword) continue;
+    if (is(i, "if") || is(i, "do") || is(i, "repeat")) {
+      blocks.push_back({false, 0});
+    } else if (is(i, "end") || is(i, "until")) {
+      if (blocks.empty()) continue;
+      if (blocks.back().function) functions_[blocks.back().index].end = i;
+      blocks.pop_back();
+    } else if (is(i, "function")) {
+      Function function{.line = tokens_[i].line};
+      if (i >= 2 && is(i - 1, "=")) function.key = tokens_[i - 2].text;
+      std::size_t next = i + 1;
+      while (next < tokens_.size() && !is(next, "(")) ++next;
+      for (++next; next < tokens_.size() && !is(next, ")"); ++next) {
+        if (!is(next, ",")) function.parameters.push_back(tokens_[next].text);
+      }
+      function.begin = function.end = next + 1;
+      blocks.push_back({true, functions_.size()});
+      functions_.push_back(std::move(function));
+      i = next;
+    }
+  }
+}
+
+// --- tables ---
+
+// The token behind the brace of `word { ... }`; 0: none.
+std::size_t SourceScan::table_of(std::string_view word) const {
+  for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
+    if (tokens_[i].kind != Kind::kName || tokens_[i].text != word) continue;
+    if (i > 0 && (is(i - 1, ".") || is(i - 1, ":"))) continue;
+    std::size_t next = is(i + 1, "(") ? i + 2 : i + 1;
+    // rule(tree.rule { ... }): a lib's function of the same keys.
+    if (next == i + 2 && is(next + 1, ".") && at(next + 2).text == word) {
+      next += 3;
+    }
+    if (is(next, "{")) return next + 1;
+  }
+  return 0;
+}
+
+// Behind the bracket that closes the one at `i`, functions included.
+std::size_t SourceScan::skip_brackets(std::size_t i) const {
+  int depth = 0;
+  for (; i < tokens_.size(); ++i) {
+    if (is(i, "{") || is(i, "(") || is(i, "[")) ++depth;
+    if (is(i, "}") || is(i, ")") || is(i, "]")) --depth;
+    if (depth <= 0) return i + 1;
+  }
+  return i;
+}
+
+// The first token of the value of `key` in that table; 0: not there.
+std::size_t SourceScan::key_value(std::string_view word,
+                                  std::string_view key) const {
+  const std::size_t table = table_of(word);
+  if (table == 0) return 0;
+  int blocks = 0;
+  for (std::size_t i = table; i < tokens_.size();) {
+    if (is(i, "}") && blocks == 0) return 0;
+    if (is(i, "function") || is(i, "if") || is(i, "do") || is(i, "repeat")) {
+      ++blocks;
+    }
+    if (is(i, "end") || is(i, "until")) --blocks;
+    const bool starts = i == table || is(i - 1, ",") || is(i - 1, ";");
+    if (blocks == 0 && starts && tokens_[i].kind == Kind::kName &&
+        tokens_[i].text == key && is(i + 1, "=")) {
+      return i + 2;
+    }
+    i = is(i, "{") || is(i, "(") || is(i, "[") ? skip_brackets(i) : i + 1;
+  }
+  return 0;
+}
+
+bool SourceScan::mentions(std::string_view name) const {
+  return std::ranges::any_of(tokens_, [&](const Token& token) {
+    return token.kind == Kind::kName && token.text == name;
+  });
+}
+
+int SourceScan::word_line(std::string_view word) const {
+  std::size_t i = table_of(word);
+  if (i == 0) return 0;
+  while (i > 0 && tokens_[i].text != word) --i;
+  return tokens_[i].line;
+}
+
+int SourceScan::key_line(std::string_view word, std::string_view key) const {
+  const std::size_t value = key_value(word, key);
+  return value == 0 ? 0 : tokens_[value - 2].line;
+}
+
+std::vector<int> SourceScan::element_lines(std::string_view word,
+                                           std::string_view key) const {
+  std::size_t i = table_of(word);
+  if (!key.empty()) {
+    const std::size_t value = key_value(word, key);
+    i = value != 0 && is(value, "{") ? value + 1 : 0;
+  }
+  std::vector<int> lines;
+  if (i == 0) return lines;
+  for (bool fresh = true; i < tokens_.size() && !is(i, "}");) {
+    if (fresh && !is(i + 1, "=")) lines.push_back(tokens_[i].line);
+    fresh = is(i, ",") || is(i, ";");
+    i = is(i, "{") || is(i, "(") || is(i, "[") ? skip_brackets(i) : i + 1;
+  }
+  return lines;
+}
+
+}  // namespace ruleengine::lua

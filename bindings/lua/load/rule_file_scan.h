@@ -1,0 +1,120 @@
+// Scan: what can be seen in the text of a rule file without running it: on
+// which line a key stands, which names a callback reads of its match, literals
+// that rule code may not have. Lua itself knows none of that. The text was
+// compiled before, so it is well-formed. A plain value; any thread.
+#ifndef RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_SCAN_H_
+#define RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_SCAN_H_
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ruleengine::lua {
+
+class SourceScan {
+ public:
+  explicit SourceScan(std::string_view text);
+
+  // The first literal of a type that LuaJIT has and Lua has not (1LL, 2i); 0:
+  // none.
+  int foreign_literal_line() const { return foreign_literal_line_; }
+
+  // Is this name written anywhere, as a variable or a field?
+  bool mentions(std::string_view name) const;
+
+  // The line of `word` (rule, pack) where it is called; 0: nowhere.
+  int word_line(std::string_view word) const;
+  // The line of `key = ` directly inside the table behind `word` (rule, pack);
+  // 0 when it is not written there.
+  int key_line(std::string_view word, std::string_view key) const;
+  // The lines of the elements of the list at that key (of the table itself:
+  // an empty key).
+  std::vector<int> element_lines(std::string_view word,
+                                 std::string_view key) const;
+
+  struct Use {
+    std::string name;
+    int line = 0;
+  };
+  // NAME == LITERAL or NAME.FIELD == LITERAL, or ~=, either way round.
+  struct Comparison : Use {
+    std::string field, literal;  // "{": a table
+  };
+  struct Uses {
+    std::vector<Use> reads, writes;
+    std::vector<Use> options;  // m.options.NAME
+    // With a literal but nil; with a table behind the sign.
+    std::vector<Comparison> compared;
+  };
+  // What the function `key = function(...)`, or else the only one that begins
+  // on `line`, does with its parameter number `parameter` (from 0). `list`: the
+  // parameter is a list of matches (`ms[1].x`, `ms:all "x"`).
+  Uses uses(std::string_view key, int line, std::size_t parameter,
+            bool list) const;
+
+  // Where the function `key = function(...)` on that line compares one of its
+  // parameters, the first left out, with a literal. Names that are given
+  // another meaning anywhere in it are left out.
+  std::vector<Comparison> comparisons(std::string_view key, int line) const;
+
+  // An op that is called with a list in parentheses or a table.
+  struct Call {
+    std::string domain, type;
+    int line = 0;
+    std::vector<Use> attributes;  // keys that are written as names
+  };
+  // The ops that `key = function(...)` on that line calls of its first
+  // parameter, whose name nothing else in it has.
+  std::vector<Call> calls(std::string_view key, int line) const;
+
+ private:
+  enum class Kind : char { kName, kKeyword, kNumber, kString, kSymbol, kEnd };
+  struct Token {
+    Kind kind = Kind::kEnd;
+    std::string_view text;  // of a string: what is between the quotes
+    int line = 0;
+  };
+  struct Function {
+    std::size_t begin = 0, end = 0;  // tokens of the body
+    int line = 0;
+    std::vector<std::string_view> parameters;
+    std::string_view key;  // `key = function`
+  };
+
+  friend class SourceReader;
+  void find_functions();
+  const Token& at(std::size_t i) const {
+    return tokens_[i < tokens_.size() ? i : tokens_.size() - 1];
+  }
+  // Files are scanned at each start, so that most tokens are told apart by
+  // their first letter.
+  bool is(std::size_t i, std::string_view symbol) const {
+    const Token& token = at(i);
+    return (token.kind == Kind::kSymbol || token.kind == Kind::kKeyword) &&
+           token.text.front() == symbol.front() && token.text == symbol;
+  }
+  std::size_t table_of(std::string_view word) const;
+  std::size_t key_value(std::string_view word, std::string_view key) const;
+  const Function* find(std::string_view key, int line) const;
+  const Function* function_at(std::size_t body) const;
+  bool is_bound(std::size_t i, bool in_brackets) const;
+  std::set<std::string_view> names_bound_in(const Function& function) const;
+  std::size_t literal(std::size_t i) const;
+  std::string literal_text(std::size_t i) const;
+  std::size_t compared_literal(std::size_t begin, std::size_t end) const;
+  std::size_t skip_brackets(std::size_t i) const;
+  Call call_at(std::size_t i) const;
+  // Where `= ` follows the list of names that begins at `i`; 0: nowhere.
+  bool is_assigned(std::size_t i) const;
+  void note(std::size_t i, std::size_t name, bool written, Uses& uses) const;
+
+  std::vector<Token> tokens_;  // ends with a kEnd
+  std::vector<Function> functions_;
+  int foreign_literal_line_ = 0;
+};
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_SCAN_H_

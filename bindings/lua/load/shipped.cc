@@ -1,0 +1,34 @@
+#include "bindings/lua/load/shipped.h"
+
+#include <system_error>
+
+namespace ruleengine::lua {
+
+namespace fs = std::filesystem;
+
+// Links of an installed program are the system's own.
+std::vector<fs::path> shipped_places() {
+  std::vector<fs::path> places;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path home = program.parent_path().parent_path();
+    places = {home / "rules", home / "share" / "ruleengine" / "rules"};
+  }
+  places.emplace_back(RULEENGINE_RULES_DIR);
+  return places;
+}
+
+Result<fs::path> shipped_rules() {
+  std::error_code error;
+  for (const fs::path& place : shipped_places()) {
+    if (fs::exists(place / "canonical.lua", error)) {
+      return place.lexically_normal();
+    }
+  }
+  return Diagnostic{.kind = ErrorKind::kRule,
+                    .what = "the rules that ship with the program are missing",
+                    .expected = "the folder rules/ beside the program's"};
+}
+
+}  // namespace ruleengine::lua

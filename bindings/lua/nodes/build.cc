@@ -1,0 +1,329 @@
+#include "bindings/lua/nodes/build.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/lua/nodes/attribute_value.h"
+#include "bindings/lua/nodes/build_inputs.h"
+#include "bindings/lua/nodes/node_reading.h"
+#include "bindings/lua/sandbox/table_keys.h"
+#include "core/base/suggest.h"
+#include "core/base/whole.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// Builders of unknown ops are kept up to so many: rule code could make up names
+// for ever.
+constexpr int kMaxUnknownOps = 1000;
+
+std::string op_text(std::string_view domain, std::string_view type) {
+  if (domain.empty()) return std::string(type);
+  return std::string(domain) + "::" + std::string(type);
+}
+
+// One node in the making.
+class Build {
+ public:
+  Build(Runtime& rt, lua_State* state, std::string_view domain,
+        std::string_view type)
+      : rt_(rt),
+        state_(state),
+        facts_(ir::newest_op(domain, type)),
+        op_(op_text(domain, type)),
+        inputs_(rt, state, facts_, op_) {
+    spec_.domain = domain;
+    spec_.type = type;
+  }
+
+  // The arguments first..top: inputs, or one table that is the node.
+  bool read_arguments(int first) {
+    const int top = lua_gettop(state_);
+    const bool is_node = top == first && lua_istable(state_, first) &&
+                         !is_list(rt_, state_, first) &&
+                         !is_shape(rt_, state_, first);
+    if (is_node) return read_table(first);
+    for (int i = first; i <= top; ++i) {
+      if (!inputs_.add(i)) return false;
+    }
+    return true;
+  }
+
+  // Keeps of `node` what the arguments do not change.
+  bool start_from(ir::NodeId node) {
+    const ir::Graph& graph = *rt_.session.graph;
+    spec_.like = node;
+    spec_.output_count = static_cast<std::uint32_t>(graph.outputs(node).size());
+    const Reading reading = read_node(rt_, node);
+    if (!reading.readable) {
+      reject(rt_, "the form of " + op_ + " in this opset has no newer one",
+             graph.describe(node));
+      return false;
+    }
+    for (const ir::Attribute& a : reading.attributes) {
+      if (facts_ != nullptr && !has_attribute(a.name)) {
+        reject(
+            rt_,
+            op_ + " has an attribute that is not known: " + std::string(a.name),
+            graph.describe(node));
+        return false;
+      }
+      if (a.blocks.empty()) continue;
+      reject(rt_, "a node with subgraphs cannot be built again",
+             graph.describe(node));
+      return false;
+    }
+    spec_.attributes.assign(reading.attributes.begin(),
+                            reading.attributes.end());
+    kept_.assign(reading.inputs.begin(), reading.inputs.end());
+    return true;
+  }
+  void keep_inputs() {
+    for (std::size_t i = inputs_.size(); i < kept_.size(); ++i) {
+      inputs_.add_value(kept_[i]);
+    }
+  }
+
+  int finish() {
+    if (op_ == "Reshape" && !says("allowzero")) inputs_.reshapes();
+    if (!inputs_.finish(spec_.inputs)) return kFailed;
+    if (inputs_.allows_zero()) {
+      spec_.attributes.push_back(
+          {.name = "allowzero", .kind = ir::AttributeKind::kInt, .i = 1});
+    }
+    auto built = rt_.session.edit->build(spec_);
+    if (!built.ok()) {
+      // What was kept of a node of the model is not the rule's fault.
+      if (!spec_.like) return fail(rt_, std::move(built.error()));
+      return reject(rt_, std::move(built.error().what),
+                    rt_.session.graph->describe(spec_.like));
+    }
+    if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
+      return reject(rt_, std::move(*rejection));
+    }
+    const auto& values = std::get<std::vector<ir::ValueId>>(*built);
+    luaL_checkstack(state_, static_cast<int>(values.size()) + 4, "outputs");
+    for (ir::ValueId value : values) push_value(rt_, state_, value);
+    return static_cast<int>(values.size());
+  }
+
+ private:
+  bool read_table(int table) {
+    const TableKeys keys = table_keys(state_, table);
+    if (!keys.other.empty()) {
+      fail(rt_, op_ + " gets a key that is no name", "an attribute",
+           keys.other);
+      return false;
+    }
+    return inputs_.add_array(table, keys.numbers) &&
+           read_attributes(table, keys);
+  }
+
+  bool read_attributes(int table, const TableKeys& keys) {
+    for (const std::string& key : keys.names) {
+      push_field(state_, table, key);
+      const int value = lua_gettop(state_);
+      const bool good = key == "outputs" && !has_attribute(key)
+                            ? read_outputs(value)
+                            : read_one(key, value);
+      if (!good) return false;
+      lua_pop(state_, 1);
+    }
+    std::ranges::sort(spec_.attributes, {}, &ir::Attribute::name);
+    return true;
+  }
+
+  bool says(std::string_view name) const {
+    return std::ranges::find(spec_.attributes, name, &ir::Attribute::name) !=
+           spec_.attributes.end();
+  }
+
+  bool has_attribute(std::string_view name) const {
+    return facts_ != nullptr && facts_->attribute(name) != nullptr;
+  }
+
+  bool read_outputs(int index) {
+    const double count = lua_tonumber(state_, index);
+    if (count < 1 || !is_whole(count)) {
+      fail(rt_, "outputs is the number of outputs of " + op_, "1 or more",
+           kind_of(state_, index));
+      return false;
+    }
+    if (count > rewrite::kMaxOutputs) {  // as many as the model wants
+      reject(rt_,
+             fmt::format("a node has {} outputs at most", rewrite::kMaxOutputs),
+             fmt::format("{} of {}", count, op_));
+      return false;
+    }
+    spec_.output_count = static_cast<std::uint32_t>(count);
+    return true;
+  }
+
+  bool read_one(std::string_view key, int index) {
+    const ir::FormalAttribute* formal = nullptr;
+    std::string_view name = key;
+    if (facts_ != nullptr) {
+      formal = facts_->attribute(key);
+      if (formal == nullptr) return no_such_attribute(key);
+      name = formal->name;
+    } else {
+      name = rt_.session.graph->model().arena.copy(key);
+    }
+    const auto old =
+        std::ranges::find(spec_.attributes, name, &ir::Attribute::name);
+    const bool changes = old != spec_.attributes.end();
+    ir::Attribute read;
+    if (!read_attribute(rt_, state_, index, name, formal,
+                        changes ? &*old : nullptr, read)) {
+      return false;
+    }
+    if (changes) {
+      *old = read;
+    } else {
+      spec_.attributes.push_back(read);
+    }
+    if (spec_.like) rt_.session.hear(spec_.like, name);
+    return true;
+  }
+
+  bool no_such_attribute(std::string_view key) {
+    static constexpr std::string_view kMore[] = {"outputs"};
+    fail(rt_, op_ + " has no attribute '" + printable(key, 60) + "'", {}, {},
+         ir::attribute_hint(*facts_, key, kMore));
+    return false;
+  }
+
+  Runtime& rt_;
+  lua_State* state_;
+  const ir::OpFacts* facts_;
+  std::string op_;
+  BuildInputs inputs_;
+  rewrite::NodeSpec spec_;
+  std::vector<ir::ValueId> kept_;  // inputs of the node that :with changes
+};
+
+bool check_can_build(Runtime& rt) {
+  if (rt.session.edit != nullptr) return true;
+  fail(rt, "nodes are built only in `rewrite` and `pass`", {}, {},
+       "what `where` computes are numbers; put them onto m");
+  return false;
+}
+
+// Upvalues: the domain, the type.
+int build_call(Runtime& rt, lua_State* state) {
+  if (!check_can_build(rt)) return kFailed;
+  return build_op(rt, state, *string_at(state, lua_upvalueindex(2)),
+                  *string_at(state, lua_upvalueindex(3)), 1);
+}
+
+// --- op.X, op.domain.X ---
+
+int domain_assign(Runtime& rt, lua_State*) {
+  return fail(rt, "`op` cannot be assigned to");
+}
+
+int no_such_op(Runtime& rt, std::string_view domain, std::string_view type) {
+  return fail(rt, "no op '" + op_text(domain, printable(type, 60)) + "'", {},
+              {}, did_you_mean(ir::similar_ops(domain, type)));
+}
+
+// A domain that is called was meant as an op. Upvalue: its name.
+int domain_call(Runtime& rt, lua_State* state) {
+  return no_such_op(rt, "", *string_at(state, lua_upvalueindex(2)));
+}
+
+int domain_index(Runtime& rt, lua_State* state);
+
+// Pushes the object of a domain. Its __index is a table of the builders used so
+// far, so that the interpreter finds them by itself; the table's own __index
+// makes the others.
+void push_domain(Runtime& rt, lua_State* state, std::string_view name) {
+  lua_newuserdata(state, 0);
+  lua_createtable(state, 0, 4);  // its metatable
+  lua_createtable(state, 0, 8);  // the builders
+  lua_createtable(state, 0, 1);  // their metatable
+  push(state, name);
+  push_function(state, rt, entry<domain_index>, 1);
+  lua_setfield(state, -2, "__index");
+  lua_setmetatable(state, -2);
+  lua_setfield(state, -2, "__index");
+  push_function(state, rt, entry<domain_assign>);
+  lua_setfield(state, -2, "__newindex");
+  if (!name.empty()) {
+    push(state, name);
+    push_function(state, rt, entry<domain_call>, 1);
+    lua_setfield(state, -2, "__call");
+  }
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+  lua_setmetatable(state, -2);
+}
+
+void push_builder(Runtime& rt, lua_State* state, std::string_view domain,
+                  std::string_view type) {
+  push(state, domain);
+  push(state, type);
+  push_function(state, rt, entry<build_call>, 2);
+}
+
+// Argument 1: the table of builders. Upvalue: the domain.
+int domain_index(Runtime& rt, lua_State* state) {
+  const std::string_view domain = *string_at(state, lua_upvalueindex(2));
+  const auto key = string_at(state, 2);
+  if (!key || key->empty()) {
+    return fail(rt, "`op` has names only", "op.Add", kind_of(state, 2));
+  }
+  const bool known = ir::newest_op(domain, *key) != nullptr;
+  if (!known && !domain.empty() && ir::known_domain(domain)) {
+    return no_such_op(rt, domain, *key);
+  }
+  if (known || !domain.empty()) {
+    push_builder(rt, state, domain, *key);
+  } else if (*key == "ai.onnx") {
+    push_domain(rt, state, "");
+  } else {
+    push_domain(rt, state, *key);
+  }
+  if (known || ++rt.unknown_ops <= kMaxUnknownOps) {
+    lua_pushvalue(state, 2);
+    lua_pushvalue(state, -2);
+    lua_rawset(state, 1);
+  }
+  return 1;
+}
+
+}  // namespace
+
+void make_builders(Runtime& rt, lua_State* state) {
+  push_domain(rt, state, "");
+  rt.builders = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+int build_op(Runtime& rt, lua_State* state, std::string_view domain,
+             std::string_view type, int first) {
+  Build build(rt, state, domain, type);
+  if (!build.read_arguments(first)) return kFailed;
+  return build.finish();
+}
+
+int build_like(Runtime& rt, lua_State* state, ir::NodeId node, int first) {
+  const ir::Op& op = rt.session.graph->op(node);
+  Build build(rt, state, op.domain, op.type);
+  if (!build.start_from(node)) return kFailed;
+  if (!build.read_arguments(first)) return kFailed;
+  build.keep_inputs();
+  return build.finish();
+}
+
+int build_with(Runtime& rt, lua_State* state) {
+  const Handle* node = check_self(rt, state, HandleKind::kNode);
+  if (node == nullptr || !check_can_build(rt)) return kFailed;
+  return build_like(rt, state, node->node(), 2);
+}
+
+}  // namespace ruleengine::lua

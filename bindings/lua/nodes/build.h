@@ -1,0 +1,29 @@
+// Builders: `op` as `rewrite` and `pass` get it. op.Add(a, b) and op.Add{a, b}
+// build one node through the session's Edit; a call gives one value, with
+// `outputs = n` that many. Domains are fields: op.tensor_cast.quantize(x).
+// Internal to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_NODES_BUILD_H_
+#define RULEENGINE_BINDINGS_LUA_NODES_BUILD_H_
+
+#include <string_view>
+
+#include "bindings/lua/nodes/handle.h"
+
+namespace ruleengine::lua {
+
+// Makes rt.builders, the reference of `op`.
+void make_builders(Runtime& rt, lua_State* state);
+
+// Builds from the arguments first..top: inputs, or one table that is the node.
+// Pushes the values and returns how many; kFailed after a fail() or reject().
+int build_op(Runtime& rt, lua_State* state, std::string_view domain,
+             std::string_view type, int first);
+// The same for a node like `node`, with what the arguments change.
+int build_like(Runtime& rt, lua_State* state, ir::NodeId node, int first);
+
+// n:with(s, w), n:with{s, axis = -1}
+int build_with(Runtime& rt, lua_State* state);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_NODES_BUILD_H_

@@ -1,0 +1,81 @@
+// The inputs of a node to be built, as rule code gives them: values, absent
+// ones, lists of values that are spread, and numbers, which become constants
+// once the types of the other inputs say which. A list with symbolic dimensions
+// is computed from the graph's inputs at run time. Internal to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_NODES_BUILD_INPUTS_H_
+#define RULEENGINE_BINDINGS_LUA_NODES_BUILD_INPUTS_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings/lua/nodes/handle.h"
+#include "core/ir/op_facts.h"
+
+namespace ruleengine::lua {
+
+class BuildInputs {
+ public:
+  // `facts` is nullptr for an op that is not known; `op` names it in errors.
+  BuildInputs(Runtime& rt, lua_State* state, const ir::OpFacts* facts,
+              std::string op)
+      : rt_(rt), state_(state), facts_(facts), op_(std::move(op)) {}
+
+  // Appends what stands at stack index `index`. False after fail()/reject().
+  bool add(int index);
+  // The array part of the table at `index`; holes are absent inputs.
+  bool add_array(int index, std::span<const double> places);
+  // Numbers become constants of this type, whatever the op says.
+  void expect(ir::DataType type) { expected_ = type; }
+  void add_value(ir::ValueId value) { inputs_.push_back({.value = value}); }
+  std::size_t size() const { return inputs_.size(); }
+
+  // The op is a Reshape that says nothing of zeros itself: sizes that are known
+  // by name only are told so that a 0 among them means what it says.
+  void reshapes() { reshapes_ = true; }
+  // After finish: that takes the attribute `allowzero`.
+  bool allows_zero() const { return allows_zero_; }
+
+  // Makes the constants and checks that what must be there is.
+  bool finish(std::vector<ir::ValueId>& out);
+
+ private:
+  struct Input {
+    ir::ValueId value;  // invalid: absent, or numbers
+    bool is_number = false, scalar = false;
+    bool symbolic = false;  // some number is a dimension known by name only
+    std::size_t first = 0, count = 0;  // of numbers_
+  };
+  struct Number {
+    double number = 0;
+    ir::Dim dim;  // symbolic, else the number counts
+  };
+
+  bool add_one(int index);
+  bool add_list(int index);
+  bool add_numbers(int index, std::size_t count);
+  bool add_number(int index, Input& input);
+  const ir::FormalValue* formal(std::size_t place) const;
+  ir::DataType wanted_type(std::size_t place) const;
+  bool whole_lists() const;
+  ir::DataType type_of(const Input& input) const;
+  bool make_constant(std::size_t place);
+  bool make_sizes(std::size_t place, bool scalar);
+  void tell_reshape(std::vector<ir::Dim>& dims);
+  bool check_required();
+  std::string place_name(std::size_t place) const;
+
+  Runtime& rt_;
+  lua_State* state_;
+  const ir::OpFacts* facts_;
+  std::string op_;
+  ir::DataType expected_ = ir::DataType::kUndefined;
+  bool reshapes_ = false, allows_zero_ = false;
+  std::vector<Input> inputs_;
+  std::vector<Number> numbers_;
+};
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_NODES_BUILD_INPUTS_H_

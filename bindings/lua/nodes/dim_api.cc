@@ -1,0 +1,230 @@
+// Symbolic dimensions and shapes: equal to themselves, readable, and no
+// numbers.
+#include <limits>
+#include <optional>
+#include <string>
+
+#include "bindings/lua/nodes/value_api.h"
+#include "bindings/lua/nodes/value_internal.h"
+#include "bindings/lua/words/shape_words.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::lua {
+namespace {
+
+std::string dim_text(const Runtime& rt, ir::Dim dim) {
+  return rt.session.graph->model().dims.text(dim);
+}
+
+// The operand of an operator that is a dimension; none after fail().
+const Handle* dim_operand(Runtime& rt, lua_State* state) {
+  for (int i = 1; i <= 2; ++i) {
+    const Handle* handle = to_handle(rt, state, i);
+    if (handle != nullptr && handle->kind == HandleKind::kDim) {
+      return check_alive(rt, *handle) ? handle : nullptr;
+    }
+  }
+  fail(rt, "no dimension");
+  return nullptr;
+}
+
+int arithmetic(Runtime& rt, lua_State* state) {
+  const Handle* handle = dim_operand(rt, state);
+  if (handle == nullptr) return kFailed;
+  return reject_dim(rt, "arithmetic", handle->dim);
+}
+
+int compare(Runtime& rt, lua_State* state) {
+  const Handle* handle = dim_operand(rt, state);
+  if (handle == nullptr) return kFailed;
+  return reject_dim(rt, "a comparison", handle->dim);
+}
+
+// Lua calls it only for two userdata whose metatables share it.
+int dim_equal(Runtime& rt, lua_State* state) {
+  const Handle* a = to_handle(rt, state, 1);
+  const Handle* b = to_handle(rt, state, 2);
+  lua_pushboolean(state, static_cast<int>(a != nullptr && b != nullptr &&
+                                          a->dim == b->dim));
+  return 1;
+}
+
+int dim_tostring(Runtime& rt, lua_State* state) {
+  const Handle* handle = dim_operand(rt, state);
+  if (handle == nullptr) return kFailed;
+  rt.scratch.text = dim_text(rt, handle->dim);
+  push(state, rt.scratch.text);
+  return 1;
+}
+
+int dim_concat(Runtime& rt, lua_State* state) {
+  rt.scratch.text.clear();
+  for (int i = 1; i <= 2; ++i) {
+    const Handle* handle = to_handle(rt, state, i);
+    if (handle != nullptr && handle->kind == HandleKind::kDim) {
+      if (!check_alive(rt, *handle)) return kFailed;
+      rt.scratch.text += dim_text(rt, handle->dim);
+    } else if (lua_isstring(state, i) != 0) {
+      std::size_t size = 0;
+      const char* text = lua_tolstring(state, i, &size);
+      rt.scratch.text.append(text, size);
+    } else {
+      return fail(rt, "cannot join a dimension and " + kind_of(state, i));
+    }
+  }
+  push(state, rt.scratch.text);
+  return 1;
+}
+
+// The dimension in slot `i` of a shape table: a number or a handle.
+bool same_dim(Runtime& rt, lua_State* state, int a, int b) {
+  if (lua_rawequal(state, a, b) != 0) return true;
+  const Handle* x = to_handle(rt, state, a);
+  const Handle* y = to_handle(rt, state, b);
+  return x != nullptr && y != nullptr && x->kind == HandleKind::kDim &&
+         y->kind == HandleKind::kDim && x->dim == y->dim;
+}
+
+int shape_equal(Runtime& rt, lua_State* state) {
+  bool equal = lua_objlen(state, 1) == lua_objlen(state, 2);
+  for (int i = 1; equal && i <= static_cast<int>(lua_objlen(state, 1)); ++i) {
+    lua_rawgeti(state, 1, i);
+    lua_rawgeti(state, 2, i);
+    equal = same_dim(rt, state, lua_gettop(state) - 1, lua_gettop(state));
+    lua_pop(state, 2);
+  }
+  lua_pushboolean(state, static_cast<int>(equal));
+  return 1;
+}
+
+int shape_tostring(Runtime& rt, lua_State* state) {
+  std::string& out = rt.scratch.text;
+  out = "[";
+  for (int i = 1; i <= static_cast<int>(lua_objlen(state, 1)); ++i) {
+    lua_rawgeti(state, 1, i);
+    const Handle* handle = to_handle(rt, state, -1);
+    if (i > 1) out += ", ";
+    if (handle != nullptr && handle->kind == HandleKind::kDim) {
+      if (!check_alive(rt, *handle)) return kFailed;
+      out += dim_text(rt, handle->dim);
+    } else {
+      out += std::to_string(lua_tointeger(state, -1));
+    }
+    lua_pop(state, 1);
+  }
+  out += "]";
+  push(state, out);
+  return 1;
+}
+
+// v:shape "B H S D": v.shape called with v and the text.
+int shape_call(Runtime& rt, lua_State* state) {
+  const Handle* value =
+      check_handle(rt, state, 2, HandleKind::kValue, "what :shape is asked of");
+  if (value == nullptr) return kFailed;
+  return answer_shape(rt, state, *value, 3, ShapeTest::kShape);
+}
+
+int unknown_index(Runtime&, lua_State* state) {
+  lua_pushnil(state);
+  return 1;
+}
+
+// Not a number, so that no test of the rank holds.
+int unknown_length(Runtime&, lua_State* state) {
+  lua_pushnumber(state, std::numeric_limits<double>::quiet_NaN());
+  return 1;
+}
+
+int unknown_tostring(Runtime&, lua_State* state) {
+  push(state, "an unknown shape");
+  return 1;
+}
+
+// An unknown shape equals no shape, not even another unknown one.
+int unknown_equal(Runtime&, lua_State* state) {
+  lua_pushboolean(state, 0);
+  return 1;
+}
+
+void make_shape_metatable(Runtime& rt, lua_State* state) {
+  lua_createtable(state, 0, 5);
+  push_function(state, rt, entry<no_element>);
+  lua_setfield(state, -2, "__index");
+  push_function(state, rt, entry<shape_equal>);
+  lua_setfield(state, -2, "__eq");
+  push_function(state, rt, entry<shape_tostring>);
+  lua_setfield(state, -2, "__tostring");
+  push_function(state, rt, entry<shape_call>);
+  lua_setfield(state, -2, "__call");
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+  rt.shape_id = lua_topointer(state, -1);
+  rt.shape_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+void make_unknown_shape_metatable(Runtime& rt, lua_State* state) {
+  constexpr HandleKind kKind = HandleKind::kUnknownShape;
+  make_metatable(rt, state, kKind, entry<unknown_index>, nullptr, 0);
+  set_metamethod(rt, state, kKind, "__len", entry<unknown_length>);
+  set_metamethod(rt, state, kKind, "__eq", entry<unknown_equal>);
+  set_metamethod(rt, state, kKind, "__tostring", entry<unknown_tostring>);
+  set_metamethod(rt, state, kKind, "__call", entry<shape_call>);
+}
+
+int no_field(Runtime& rt, lua_State* state) {
+  return fail(rt, "a dimension has no fields", {}, kind_of(state, 2));
+}
+
+}  // namespace
+
+int reject_dim(Runtime& rt, std::string_view what, ir::Dim dim) {
+  return reject(rt,
+                std::string(what) + " needs dimension " + dim_text(rt, dim) +
+                    ", which is not a known number",
+                dim_text(rt, dim));
+}
+
+void push_shape(Runtime& rt, lua_State* state, const Handle& value) {
+  const std::optional<Dims> dims = dims_of(rt, value);
+  if (!dims) {
+    return push_handle(rt, state, {.kind = HandleKind::kUnknownShape});
+  }
+  lua_createtable(state, static_cast<int>(dims->size()), 0);
+  for (std::size_t i = 0; i < dims->size(); ++i) {
+    push_dim(rt, state, (*dims)[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.shape_metatable);
+  lua_setmetatable(state, -2);
+}
+
+int answer_shape(Runtime& rt, lua_State* state, const Handle& value, int text,
+                 ShapeTest test) {
+  const auto words = string_at(state, text);
+  if (!words) {
+    return fail(rt, "a shape text is missing", "\"B H S D\"",
+                kind_of(state, text));
+  }
+  const std::optional<Dims> dims = dims_of(rt, value);
+  const std::optional<bool> answer =
+      holds(rt, state, dims.value_or(Dims{}), *words, test);
+  if (!answer) return kFailed;
+  lua_pushboolean(state, static_cast<int>(dims.has_value() && *answer));
+  return 1;
+}
+
+void make_dim_metatables(Runtime& rt, lua_State* state) {
+  constexpr HandleKind kKind = HandleKind::kDim;
+  make_metatable(rt, state, kKind, entry<no_field>, nullptr, 0);
+  set_arithmetic(rt, state, kKind, entry<arithmetic>);
+  set_metamethod(rt, state, kKind, "__lt", entry<compare>);
+  set_metamethod(rt, state, kKind, "__le", entry<compare>);
+  set_metamethod(rt, state, kKind, "__eq", entry<dim_equal>);
+  set_metamethod(rt, state, kKind, "__tostring", entry<dim_tostring>);
+  set_metamethod(rt, state, kKind, "__concat", entry<dim_concat>);
+  make_shape_metatable(rt, state);
+  make_unknown_shape_metatable(rt, state);
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,298 @@
+#include "bindings/lua/nodes/handle.h"
+
+#include <algorithm>
+#include <new>
+
+#include "bindings/lua/nodes/attribute_value.h"
+#include "bindings/lua/sandbox/table_keys.h"
+#include "core/base/suggest.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::lua {
+namespace {
+
+std::size_t slot(HandleKind kind) { return static_cast<std::size_t>(kind); }
+
+const void* metatable_id(lua_State* state, int index) {
+  if (lua_getmetatable(state, index) == 0) return nullptr;
+  const void* id = lua_topointer(state, -1);
+  lua_pop(state, 1);
+  return id;
+}
+
+int refuse_assignment(Runtime& rt, lua_State* state) {
+  const Handle* handle = to_handle(rt, state, 1);
+  const std::string what(handle != nullptr ? handle_name(handle->kind)
+                                           : "this object");
+  return fail(rt, what + " cannot be assigned to", {}, {},
+              "m.name = x keeps something for rewrite; v:replace_with(w) and "
+              "n:with{...} change the graph");
+}
+
+// Pushes the session's table of handles, an empty one at the first use.
+void push_cache(Runtime& rt, lua_State* state) {
+  if (!rt.session.has_cache) {
+    lua_createtable(state, 0, 8);
+    lua_pushvalue(state, -1);
+    lua_rawseti(state, LUA_REGISTRYINDEX, rt.cache);
+    rt.session.has_cache = true;
+    return;
+  }
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.cache);
+}
+
+// One handle for one thing in one callback, so that handles work as keys of
+// rule code's own tables.
+void push_cached(Runtime& rt, lua_State* state, const Handle& handle, int key) {
+  push_cache(rt, state);
+  lua_rawgeti(state, -1, key);
+  const auto* kept = static_cast<const Handle*>(lua_touserdata(state, -1));
+  if (kept == nullptr || !rt.alive(kept->epoch)) {
+    lua_pop(state, 1);
+    push_handle(rt, state, handle);
+    lua_pushvalue(state, -1);
+    lua_rawseti(state, -3, key);
+  }
+  lua_remove(state, -2);
+}
+
+}  // namespace
+
+std::string_view handle_name(HandleKind kind) {
+  switch (kind) {
+    case HandleKind::kValue:
+      return "a value";
+    case HandleKind::kNode:
+      return "a node";
+    case HandleKind::kGraph:
+      return "a graph";
+    case HandleKind::kDim:
+      return "a symbolic dimension";
+    case HandleKind::kAttribute:
+      return "an attribute";
+    case HandleKind::kAttributes:
+      return "a node's attributes";
+    case HandleKind::kUnknownShape:
+      return "an unknown shape";
+    case HandleKind::kMatch:
+      return "a match";
+    case HandleKind::kGroup:
+      return "a list of matches";
+    case HandleKind::kFloat:
+      return "a float";
+    case HandleKind::kCount:
+      break;
+  }
+  return "an object";
+}
+
+const Handle* to_handle(const Runtime& rt, lua_State* state, int index) {
+  if (lua_type(state, index) != LUA_TUSERDATA ||
+      lua_objlen(state, index) != sizeof(Handle)) {
+    return nullptr;
+  }
+  const auto* handle = static_cast<const Handle*>(lua_touserdata(state, index));
+  // The kind is only believed when the metatable, which no rule can set, is
+  // that kind's own.
+  if (slot(handle->kind) >= slot(HandleKind::kCount)) return nullptr;
+  const void* id = metatable_id(state, index);
+  return id == rt.metatable_ids[slot(handle->kind)] ? handle : nullptr;
+}
+
+bool check_alive(Runtime& rt, const Handle& handle) {
+  if (handle.kind == HandleKind::kFloat) return true;
+  const std::string name(handle_name(handle.kind));
+  // m and ms number the matches of their own callback.
+  const bool own =
+      handle.kind == HandleKind::kMatch || handle.kind == HandleKind::kGroup;
+  if (!rt.alive(handle.epoch) ||
+      (own && handle.epoch != rt.session.epochs.back())) {
+    fail(rt, name + " was kept from an earlier callback", {}, {},
+         "what `where` puts onto m reaches this match's `rewrite`; nothing "
+         "else outlives a callback");
+    return false;
+  }
+  // Ids of what an edit built may have been taken back with it.
+  const ir::Graph& graph = *rt.session.graph;
+  bool removed = false;
+  if (handle.kind == HandleKind::kValue) {
+    removed =
+        handle.id >= graph.value_count() || graph.value(handle.value()).removed;
+  } else if (handle.kind == HandleKind::kNode ||
+             handle.kind == HandleKind::kAttributes) {
+    removed =
+        handle.id >= graph.node_count() || graph.node(handle.node()).removed;
+  }
+  if (!removed) return true;
+  // By an earlier part of this pass, which knew nothing of this one.
+  if (rt.session.attempting) {
+    reject(rt, name + " is no longer in the graph");
+  } else {
+    fail(rt, name + " is no longer in the graph");
+  }
+  return false;
+}
+
+const Handle* check_handle(Runtime& rt, lua_State* state, int index,
+                           HandleKind kind, const char* what) {
+  const Handle* handle = to_handle(rt, state, index);
+  if (handle == nullptr || handle->kind != kind) {
+    fail(rt, std::string(what) + " is not " + std::string(handle_name(kind)),
+         std::string(handle_name(kind)), kind_of(state, index));
+    return nullptr;
+  }
+  return check_alive(rt, *handle) ? handle : nullptr;
+}
+
+const Handle* check_self(Runtime& rt, lua_State* state, HandleKind kind) {
+  const Handle* handle = to_handle(rt, state, 1);
+  if (handle != nullptr && handle->kind == kind) {
+    return check_alive(rt, *handle) ? handle : nullptr;
+  }
+  const std::string name(handle_name(kind));
+  fail(rt, "a method of " + name + " is called without it", name,
+       kind_of(state, 1), "write a colon, as in a:method(), for the dot");
+  return nullptr;
+}
+
+void push_handle(Runtime& rt, lua_State* state, const Handle& handle) {
+  auto* made = new (lua_newuserdata(state, sizeof(Handle))) Handle(handle);
+  // `float` is said outside of callbacks too.
+  made->epoch = rt.session.epochs.empty() ? 0 : rt.session.epochs.back();
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(handle.kind)]);
+  lua_setmetatable(state, -2);
+}
+
+void push_value(Runtime& rt, lua_State* state, ir::ValueId value,
+                bool transposed) {
+  if (!value) return lua_pushnil(state);
+  Handle handle{.kind = HandleKind::kValue, .id = value.index()};
+  if (transposed) {
+    handle.transposed = true;
+    return push_handle(rt, state, handle);
+  }
+  push_cached(rt, state, handle, static_cast<int>(value.index()) + 1);
+}
+
+void push_node(Runtime& rt, lua_State* state, ir::NodeId node) {
+  if (!node) return lua_pushnil(state);
+  rt.session.see(node);
+  push_cached(rt, state, {.kind = HandleKind::kNode, .id = node.index()},
+              -static_cast<int>(node.index()) - 1);
+}
+
+void push_dim(Runtime& rt, lua_State* state, ir::Dim dim) {
+  if (dim.known()) {
+    return push_integer(rt, state, dim.size());
+  }
+  rt.session.symbol = dim;
+  push_handle(rt, state, {.kind = HandleKind::kDim, .dim = dim});
+}
+
+void push_list(Runtime& rt, lua_State* state, int size, ListKind kind) {
+  lua_createtable(state, size, 0);
+  lua_rawgeti(
+      state, LUA_REGISTRYINDEX,
+      kind == ListKind::kFloats ? rt.floats_metatable : rt.list_metatable);
+  lua_setmetatable(state, -2);
+}
+
+bool is_list(const Runtime& rt, lua_State* state, int index) {
+  if (!lua_istable(state, index)) return false;
+  const void* id = metatable_id(state, index);
+  return id == rt.list_id || id == rt.floats_id;
+}
+
+bool is_floats(const Runtime& rt, lua_State* state, int index) {
+  return lua_istable(state, index) &&
+         metatable_id(state, index) == rt.floats_id;
+}
+
+bool is_shape(const Runtime& rt, lua_State* state, int index) {
+  return lua_istable(state, index) && metatable_id(state, index) == rt.shape_id;
+}
+
+void make_metatable(Runtime& rt, lua_State* state, HandleKind kind,
+                    lua_CFunction index, const Field* fields,
+                    std::size_t count) {
+  lua_createtable(state, 0, 8);
+  lua_createtable(state, 0, static_cast<int>(count));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (fields[i].function != nullptr) {
+      push_function(state, rt, fields[i].function);
+    } else {
+      lua_pushinteger(state, fields[i].id);
+    }
+    lua_setfield(state, -2, fields[i].name);
+  }
+  push_function(state, rt, index, 1);
+  lua_setfield(state, -2, "__index");
+  push_function(state, rt, entry<refuse_assignment>);
+  lua_setfield(state, -2, "__newindex");
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+  rt.metatable_ids[slot(kind)] = lua_topointer(state, -1);
+  rt.metatables[slot(kind)] = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+bool is_method(const Runtime& rt, lua_State* state, HandleKind kind,
+               std::string_view name) {
+  const int top = lua_gettop(state);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(kind)]);
+  lua_getfield(state, -1, "__index");
+  lua_getupvalue(state, -1, 2);
+  push(state, name);
+  lua_rawget(state, -2);
+  const bool found = lua_isfunction(state, -1);
+  lua_settop(state, top);
+  return found;
+}
+
+int no_element(Runtime& rt, lua_State* state) {
+  const bool place = lua_type(state, 2) == LUA_TNUMBER;
+  if (place && lua_tonumber(state, 2) >= 1) return lua_pushnil(state), 1;
+  if (place) lua_tostring(state, 2);
+  const auto text = string_at(state, 2);
+  return fail(rt, "a list has elements at places from 1",
+              "list[1], #list, ipairs(list)",
+              text ? (place ? "place " : "the name ") + printable(*text, 60)
+                   : kind_of(state, 2));
+}
+
+void set_metamethod(Runtime& rt, lua_State* state, HandleKind kind,
+                    const char* name, lua_CFunction function) {
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(kind)]);
+  push_function(state, rt, function);
+  lua_setfield(state, -2, name);
+  lua_pop(state, 1);
+}
+
+void set_arithmetic(Runtime& rt, lua_State* state, HandleKind kind,
+                    lua_CFunction function) {
+  for (const char* name :
+       {"__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm"}) {
+    set_metamethod(rt, state, kind, name, function);
+  }
+}
+
+std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind) {
+  lua_pushvalue(state, 2);
+  lua_rawget(state, lua_upvalueindex(2));
+  if (lua_isfunction(state, -1)) return kMethod;
+  if (lua_isnumber(state, -1) != 0) {
+    const int id = static_cast<int>(lua_tointeger(state, -1));
+    lua_pop(state, 1);
+    return id;
+  }
+  lua_pop(state, 1);
+  const auto name = string_at(state, 2);
+  const std::vector<std::string> names =
+      string_keys(state, lua_upvalueindex(2));
+  fail(rt,
+       std::string(handle_name(kind)) + " has no field " +
+           (name ? "'" + printable(*name, 60) + "'" : kind_of(state, 2)),
+       {}, {}, name ? suggestion(*name, names) : std::string());
+  return std::nullopt;
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,99 @@
+// Handles: what rule code holds of the graph. A Handle is a full userdata with
+// the metatable of its kind, so rule code cannot make one, and carries the
+// epoch of the callback it was made in, so one that outlived its match is
+// refused by name. Lists and shapes are plain tables with a metatable of ours.
+// Internal to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_NODES_HANDLE_H_
+#define RULEENGINE_BINDINGS_LUA_NODES_HANDLE_H_
+
+#include "bindings/lua/callbacks/runtime.h"
+
+namespace ruleengine::lua {
+
+enum class HandleKind : std::uint32_t {
+  kValue,
+  kNode,
+  kGraph,
+  kDim,           // a symbolic dimension
+  kAttribute,     // an attribute that Lua has no type for
+  kAttributes,    // node.attrs
+  kUnknownShape,  // the shape of a value whose rank is not known
+  kMatch,         // m: `id` is the member
+  kGroup,         // ms
+  kFloat,         // what `float` gave: of no graph, of no age
+  kCount,
+};
+
+struct Handle {
+  HandleKind kind = HandleKind::kValue;
+  std::uint32_t id = 0;  // of the value, node or member
+  std::uint64_t epoch = 0;
+  ir::Dim dim;
+  const ir::Attribute* attribute = nullptr;
+  // A value: the constant whose transpose stands in the graph as `id`.
+  bool transposed = false;
+  double number = 0;  // of a kFloat
+
+  ir::ValueId value() const { return ir::ValueId(id); }
+  ir::NodeId node() const { return ir::NodeId(id); }
+};
+
+std::string_view handle_name(HandleKind kind);  // "a value", "a node"
+
+// The handle at `index` whatever its age; nullptr when it is no handle.
+const Handle* to_handle(const Runtime& rt, lua_State* state, int index);
+// A living handle of that kind; nullptr after a fail() that says what is wrong
+// (`what` names the argument: "the value").
+const Handle* check_handle(Runtime& rt, lua_State* state, int index,
+                           HandleKind kind, const char* what);
+// The same for argument 1 of a method, which a dot for the colon leaves out.
+const Handle* check_self(Runtime& rt, lua_State* state, HandleKind kind);
+// The same for a handle of any kind that is at hand already.
+bool check_alive(Runtime& rt, const Handle& handle);
+
+void push_handle(Runtime& rt, lua_State* state, const Handle& handle);
+void push_value(Runtime& rt, lua_State* state, ir::ValueId value,
+                bool transposed = false);  // nil when invalid
+void push_node(Runtime& rt, lua_State* state, ir::NodeId node);  // likewise
+void push_dim(Runtime& rt, lua_State* state, ir::Dim dim);  // number or handle
+
+// An empty list table of ours on the stack: elements in places from 1.
+enum class ListKind : std::uint8_t { kPlain, kFloats };
+void push_list(Runtime& rt, lua_State* state, int size,
+               ListKind kind = ListKind::kPlain);
+bool is_list(const Runtime& rt, lua_State* state, int index);
+bool is_floats(const Runtime& rt, lua_State* state, int index);
+bool is_shape(const Runtime& rt, lua_State* state, int index);
+
+// One name of `fields` for entry in a metatable's field table.
+struct Field {
+  const char* name;
+  int id;                            // >= 0: answered by the kind's index body
+  lua_CFunction function = nullptr;  // else a method
+};
+// Makes the metatable of `kind`: __index calls `index`, whose second upvalue is
+// the table name -> id or method made from `fields`.
+void make_metatable(Runtime& rt, lua_State* state, HandleKind kind,
+                    lua_CFunction index, const Field* fields,
+                    std::size_t count);
+// In an __index body: the id of the field that is asked for, kMethod after
+// pushing a method, none after failing with "did you mean".
+constexpr int kMethod = -1;
+std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind);
+// Whether that name is a method of the kind.
+bool is_method(const Runtime& rt, lua_State* state, HandleKind kind,
+               std::string_view name);
+// An __index body of lists: nil for a place behind the last one, an error for
+// one before the first and for a name.
+int no_element(Runtime& rt, lua_State* state);
+
+// Metamethods of a kind beyond __index.
+void set_metamethod(Runtime& rt, lua_State* state, HandleKind kind,
+                    const char* name, lua_CFunction function);
+// The same function for + - * / % ^ and the sign.
+void set_arithmetic(Runtime& rt, lua_State* state, HandleKind kind,
+                    lua_CFunction function);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_NODES_HANDLE_H_

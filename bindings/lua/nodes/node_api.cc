@@ -1,0 +1,423 @@
+#include "bindings/lua/nodes/node_api.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "bindings/lua/nodes/attribute_value.h"
+#include "bindings/lua/nodes/build.h"
+#include "bindings/lua/nodes/node_reading.h"
+#include "bindings/lua/nodes/rank_api.h"
+#include "bindings/lua/sandbox/table_keys.h"
+#include "core/ir/model.h"
+#include "core/ir/rank_default.h"
+
+namespace ruleengine::lua {
+namespace {
+
+const Handle* self(Runtime& rt, lua_State* state) {
+  return check_self(rt, state, HandleKind::kNode);
+}
+
+const ir::OpFacts* newest(const Runtime& rt, ir::NodeId node) {
+  const ir::Op& op = rt.session.graph->op(node);
+  return ir::newest_op(op.domain, op.type);
+}
+
+void push_values(Runtime& rt, lua_State* state,
+                 std::span<const ir::ValueId> values) {
+  push_list(rt, state, static_cast<int>(values.size()));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    push_value(rt, state, values[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+// n.meta: a table of texts, of the caller's own.
+void push_metadata(lua_State* state, std::span<const ir::Metadata> metadata) {
+  lua_createtable(state, 0, static_cast<int>(metadata.size()));
+  for (const ir::Metadata& each : metadata) {
+    push(state, each.key);
+    push(state, each.value);
+    lua_rawset(state, -3);
+  }
+}
+
+// --- n.inputs
+// -------------------------------------------------------------------
+
+// A table of the inputs; another, with weak keys, knows its node, for the
+// names.
+void push_inputs(Runtime& rt, lua_State* state, ir::NodeId node) {
+  const std::span<const ir::ValueId> inputs = read_node(rt, node).inputs;
+  lua_createtable(state, static_cast<int>(inputs.size()), 0);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.nodes_of_inputs);
+  lua_pushvalue(state, -2);
+  push_node(rt, state, node);
+  lua_rawset(state, -3);
+  lua_pop(state, 1);  // the weak table
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    push_value(rt, state, inputs[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.inputs_metatable);
+  lua_setmetatable(state, -2);
+}
+
+int no_such_input(Runtime& rt, const ir::OpFacts& facts,
+                  std::string_view name) {
+  return fail(
+      rt,
+      std::string(facts.type) + " has no input '" + printable(name, 60) + "'",
+      {}, {}, ir::input_hint(facts, name));
+}
+
+// n.inputs.w_scale: places are answered by the table itself.
+int inputs_index(Runtime& rt, lua_State* state) {
+  const auto name = string_at(state, 2);
+  if (!name) return no_element(rt, state);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.nodes_of_inputs);
+  lua_pushvalue(state, 1);
+  lua_rawget(state, -2);
+  const Handle* node = check_handle(rt, state, -1, HandleKind::kNode, "inputs");
+  if (node == nullptr) return kFailed;
+  const ir::OpFacts* facts = newest(rt, node->node());
+  if (facts == nullptr) {
+    return fail(rt, "the inputs of an unknown op have no names", "a place",
+                "'" + printable(*name, 60) + "'");
+  }
+  for (std::size_t i = 0; i < facts->inputs.size(); ++i) {
+    if (facts->inputs[i].name != *name) continue;
+    lua_rawgeti(state, 1, static_cast<int>(i) + 1);
+    return 1;
+  }
+  return no_such_input(rt, *facts, *name);
+}
+
+// --- n.attrs
+// --------------------------------------------------------------------
+
+// An opaque attribute's handle points to it, so it must outlive the reading.
+void push_kept_attribute(Runtime& rt, lua_State* state,
+                         const ir::Attribute& attribute) {
+  push_attribute(rt, state, attribute);
+  const Handle* handle = to_handle(rt, state, -1);
+  if (handle == nullptr) return;
+  lua_pop(state, 1);
+  Arena& arena = rt.session.graph->model().arena;
+  push_attribute(rt, state, *arena.make<ir::Attribute>(attribute));
+}
+
+bool push_rank_default(Runtime& rt, lua_State* state, ir::NodeId node,
+                       const ir::OpFacts& facts, std::string_view name) {
+  const ir::ValueId input = rt.session.graph->input(node, 0);
+  const auto numbers = ir::rank_default(
+      facts, name, input ? rt.session.facts->type(input) : nullptr);
+  if (!numbers) return false;
+  push_list(rt, state, static_cast<int>(numbers->size()));
+  int place = 0;
+  for (const std::int64_t number : *numbers) {
+    lua_pushinteger(state, number);
+    lua_rawseti(state, -2, ++place);
+  }
+  return true;
+}
+
+// n.attribute_names: those that are written, in order.
+void push_attribute_names(Runtime& rt, lua_State* state, ir::NodeId node) {
+  std::vector<std::string_view> names;
+  for (const ir::Attribute& a : read_node(rt, node).attributes) {
+    names.push_back(a.name);
+  }
+  std::ranges::sort(names);
+  push_list(rt, state, static_cast<int>(names.size()));
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    push(state, names[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+int attributes_index(Runtime& rt, lua_State* state) {
+  const Handle* handle =
+      check_handle(rt, state, 1, HandleKind::kAttributes, "attrs");
+  if (handle == nullptr) return kFailed;
+  const auto name = string_at(state, 2);
+  if (!name) {
+    return fail(rt, "attributes have names", "attrs.axis", kind_of(state, 2));
+  }
+  rt.session.hear(handle->node(), *name);
+  if (const auto* found = read_node(rt, handle->node()).attribute(*name)) {
+    push_kept_attribute(rt, state, *found);
+    return 1;
+  }
+  const ir::OpFacts* facts = newest(rt, handle->node());
+  if (facts == nullptr) return lua_pushnil(state), 1;
+  if (push_rank_default(rt, state, handle->node(), *facts, *name)) return 1;
+  const ir::FormalAttribute* formal = facts->attribute(*name);
+  if (formal != nullptr) {
+    push_default(rt, state, *formal);
+    return 1;
+  }
+  return fail(rt,
+              std::string(facts->type) + " has no attribute '" +
+                  printable(*name, 60) + "'",
+              {}, {}, ir::attribute_hint(*facts, *name));
+}
+
+// --- Nodes
+// ----------------------------------------------------------------------
+
+// n:replace_input(old, new): in every place where the node reads `old`.
+int replace_input(Runtime& rt, lua_State* state) {
+  const Handle* node = self(rt, state);
+  if (node == nullptr) return kFailed;
+  const Handle* from =
+      check_handle(rt, state, 2, HandleKind::kValue, "the old input");
+  if (from == nullptr) return kFailed;
+  const Handle* to =
+      check_handle(rt, state, 3, HandleKind::kValue, "the new input");
+  if (to == nullptr) return kFailed;
+  rewrite::Edit* edit = rt.session.edit;
+  if (edit == nullptr) {
+    return fail(rt, ":replace_input works only in `rewrite` and `pass`");
+  }
+  const ir::ValueId value =
+      to->transposed ? edit->transposed(to->value()) : to->value();
+  bool found = false;
+  const ir::Graph& graph = *rt.session.graph;
+  for (std::size_t i = 0; i < graph.inputs(node->node()).size(); ++i) {
+    if (graph.input(node->node(), i) != from->value()) continue;
+    edit->replace_input(node->node(), static_cast<std::uint32_t>(i), value);
+    found = true;
+  }
+  if (!found) {
+    return fail(rt, "the node does not read the old input",
+                graph.describe(node->node()) + " as a reader",
+                rewrite::describe(graph, *rt.session.facts, from->value()));
+  }
+  rt.session.changed = rt.session.changed || value != from->value();
+  return 0;
+}
+
+enum NodeField {
+  kOp,
+  kDomain,
+  kName,
+  kInputs,
+  kOutputs,
+  kAttrs,
+  kAttributeNames,
+  kMeta
+};
+
+int node_index(Runtime& rt, lua_State* state) {
+  const std::optional<int> field = find_field(rt, state, HandleKind::kNode);
+  if (!field) return kFailed;
+  if (*field == kMethod) return 1;
+  const Handle* node = self(rt, state);
+  if (node == nullptr) return kFailed;
+  const ir::Graph& graph = *rt.session.graph;
+  switch (*field) {
+    case kOp:
+      push(state, graph.op(node->node()).type);
+      break;
+    case kDomain:
+      push(state, graph.op(node->node()).domain);
+      break;
+    case kName:
+      push(state, graph.node(node->node()).name);
+      break;
+    case kInputs:
+      push_inputs(rt, state, node->node());
+      break;
+    case kOutputs:
+      push_values(rt, state, graph.outputs(node->node()));
+      break;
+    case kMeta:
+      push_metadata(state, graph.node(node->node()).metadata);
+      break;
+    case kAttributeNames:
+      push_attribute_names(rt, state, node->node());
+      break;
+    case kAttrs:
+      push_handle(rt, state, {.kind = HandleKind::kAttributes, .id = node->id});
+      break;
+  }
+  return 1;
+}
+
+int node_equal(Runtime& rt, lua_State* state) {
+  const Handle* a = to_handle(rt, state, 1);
+  const Handle* b = to_handle(rt, state, 2);
+  lua_pushboolean(state,
+                  static_cast<int>(a != nullptr && b != nullptr &&
+                                   a->kind == b->kind && a->id == b->id));
+  return 1;
+}
+
+int node_tostring(Runtime& rt, lua_State* state) {
+  const Handle* node = self(rt, state);
+  if (node == nullptr) return kFailed;
+  rt.scratch.text = rt.session.graph->describe(node->node());
+  push(state, rt.scratch.text);
+  return 1;
+}
+
+constexpr Field kNodeFields[] = {
+    {"op", kOp},
+    {"domain", kDomain},
+    {"name", kName},
+    {"inputs", kInputs},
+    {"outputs", kOutputs},
+    {"attrs", kAttrs},
+    {"attribute_names", kAttributeNames},
+    {"meta", kMeta},
+    {"with", kMethod, entry<build_with>},
+    {"replace_input", kMethod, entry<replace_input>},
+    {"along", kMethod, entry<along>},
+};
+
+// --- The graph
+// ------------------------------------------------------------------
+
+struct Wanted {
+  std::optional<std::string_view> op, domain;
+};
+
+// graph:nodes(), graph:nodes "Softmax", graph:nodes{op = ..., domain = ...}
+bool read_wanted(Runtime& rt, lua_State* state, Wanted& out) {
+  if (lua_isnoneornil(state, 2)) return true;
+  if (const auto type = string_at(state, 2)) {
+    out.op = *type;
+    return true;
+  }
+  if (!lua_istable(state, 2)) {
+    fail(rt, ":nodes wants what to look for", "{op = \"Softmax\"}",
+         kind_of(state, 2));
+    return false;
+  }
+  const TableKeys keys = table_keys(state, 2);
+  const auto refuse = [&](std::string found) {
+    fail(rt, ":nodes knows `op` and `domain`, both names",
+         "{op = \"Softmax\", domain = \"\"}", std::move(found));
+    return false;
+  };
+  if (!keys.numbers.empty()) return refuse("a value without a key");
+  if (!keys.other.empty()) return refuse(keys.other);
+  for (const std::string& key : keys.names) {
+    push_field(state, 2, key);
+    const auto value = string_at(state, -1);
+    lua_pop(state, 1);  // the table holds it
+    if (!value || (key != "op" && key != "domain")) {
+      return refuse("'" + printable(key, 60) + "'");
+    }
+    (key == "op" ? out.op : out.domain) = *value;
+  }
+  return true;
+}
+
+// All live nodes that fit, subgraphs included, in graph order.
+int nodes(Runtime& rt, lua_State* state) {
+  if (check_self(rt, state, HandleKind::kGraph) == nullptr) {
+    return kFailed;
+  }
+  Wanted wanted;
+  if (!read_wanted(rt, state, wanted)) return kFailed;
+  if (wanted.domain == "ai.onnx") wanted.domain = "";
+  const ir::Graph& graph = *rt.session.graph;
+  Sandbox::charge(state, graph.node_count());
+  push_list(rt, state, 0);
+  int count = 0;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId id(i);
+    if (graph.node(id).removed) continue;
+    const ir::Op& op = graph.op(id);
+    if (wanted.op && op.type != *wanted.op) continue;
+    if (wanted.domain && op.domain != *wanted.domain) continue;
+    push_node(rt, state, id);
+    lua_rawseti(state, -2, ++count);
+  }
+  return 1;
+}
+
+// graph:twins(): pairs {first = node, second = node}, in computation order of
+// the second, which computes what the first does.
+int twins(Runtime& rt, lua_State* state) {
+  if (check_self(rt, state, HandleKind::kGraph) == nullptr) return kFailed;
+  if (rt.session.stage != Stage::kPass || rt.session.attempting) {
+    return fail(rt, "graph:twins works only in `pass`", {}, {},
+                "before any `attempt`, each of which may merge a pair");
+  }
+  Sandbox::charge(state, rt.session.graph->node_count());
+  auto found = rt.session.edit->twins();
+  if (!found) {
+    rt.session.failure = std::move(found.error());
+    return Sandbox::stop(state);
+  }
+  push_list(rt, state, static_cast<int>(found->size()));
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    lua_createtable(state, 0, 2);
+    push_node(rt, state, (*found)[i].first);
+    lua_setfield(state, -2, "first");
+    push_node(rt, state, (*found)[i].second);
+    lua_setfield(state, -2, "second");
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+enum GraphField { kGraphInputs, kGraphOutputs };
+
+int graph_index(Runtime& rt, lua_State* state) {
+  const std::optional<int> field = find_field(rt, state, HandleKind::kGraph);
+  if (!field) return kFailed;
+  if (*field == kMethod) return 1;
+  if (check_handle(rt, state, 1, HandleKind::kGraph, "the graph") == nullptr) {
+    return kFailed;
+  }
+  const ir::Block& main = rt.session.graph->block(ir::Graph::main_block());
+  push_values(rt, state, *field == kGraphInputs ? main.inputs : main.outputs);
+  return 1;
+}
+
+constexpr Field kGraphFields[] = {
+    {"inputs", kGraphInputs},
+    {"outputs", kGraphOutputs},
+    {"nodes", kMethod, entry<nodes>},
+    {"residual_chains", kMethod, entry<residual_chains>},
+    {"twins", kMethod, entry<twins>}};
+
+int opaque_index(Runtime& rt, lua_State* state) {
+  return fail(rt, "the attribute cannot be looked into", {}, kind_of(state, 2));
+}
+
+}  // namespace
+
+void make_node_metatables(Runtime& rt, lua_State* state) {
+  constexpr HandleKind kKind = HandleKind::kNode;
+  make_metatable(rt, state, kKind, entry<node_index>, kNodeFields,
+                 std::size(kNodeFields));
+  set_metamethod(rt, state, kKind, "__eq", entry<node_equal>);
+  set_metamethod(rt, state, kKind, "__tostring", entry<node_tostring>);
+  make_metatable(rt, state, HandleKind::kAttributes, entry<attributes_index>,
+                 nullptr, 0);
+  make_metatable(rt, state, HandleKind::kAttribute, entry<opaque_index>,
+                 nullptr, 0);
+  make_metatable(rt, state, HandleKind::kGraph, entry<graph_index>,
+                 kGraphFields, std::size(kGraphFields));
+  lua_createtable(state, 0, 2);
+  push_function(state, rt, entry<inputs_index>);
+  lua_setfield(state, -2, "__index");
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+  rt.inputs_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
+  lua_createtable(state, 0, 0);
+  lua_createtable(state, 0, 1);
+  lua_pushliteral(state, "k");
+  lua_setfield(state, -2, "__mode");
+  lua_setmetatable(state, -2);
+  rt.nodes_of_inputs = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,26 @@
+// A node read as the newest opset would have it: axes as an input, Softmax on
+// one axis. Internal to bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_NODES_NODE_READING_H_
+#define RULEENGINE_BINDINGS_LUA_NODES_NODE_READING_H_
+
+#include <span>
+
+#include "bindings/lua/callbacks/runtime.h"
+
+namespace ruleengine::lua {
+
+// The views live until the next reading of the same session. `readable` is
+// false for an older form that the newest opset cannot say: then inputs and
+// attributes are as they stand.
+struct Reading {
+  std::span<const ir::ValueId> inputs;
+  std::span<const ir::Attribute> attributes;
+  bool readable = true;
+
+  const ir::Attribute* attribute(std::string_view name) const;
+};
+Reading read_node(Runtime& rt, ir::NodeId node);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_NODES_NODE_READING_H_

@@ -1,0 +1,188 @@
+#include "bindings/lua/nodes/rank_api.h"
+
+#include <algorithm>
+
+#include "bindings/lua/sandbox/table_keys.h"
+#include "core/base/diagnostic.h"
+#include "core/base/suggest.h"
+#include "core/base/whole.h"
+#include "core/ir/shapes.h"
+#include "core/ranks/axis_flow.h"
+#include "core/ranks/residual_chains.h"
+
+namespace ruleengine::lua {
+namespace {
+
+void push_group(Runtime& rt, lua_State* state,
+                std::span<const std::int64_t> group) {
+  push_list(rt, state, static_cast<int>(group.size()));
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    lua_pushnumber(state, static_cast<double>(group[i]));
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+std::string_view placement_name(ir::Placement placement) {
+  switch (placement) {
+    case ir::Placement::kReplicated:
+      return "replicated";
+    case ir::Placement::kSharded:
+      break;
+  }
+  return "sharded";
+}
+
+// The table of options at stack index 2.
+bool read_options(Runtime& rt, lua_State* state, ranks::ChainOptions& options) {
+  if (lua_isnoneornil(state, 2)) return true;
+  if (!lua_istable(state, 2)) {
+    fail(rt, ":residual_chains wants options", "{entry = true}",
+         kind_of(state, 2));
+    return false;
+  }
+  const TableKeys keys = table_keys(state, 2);
+  if (!keys.numbers.empty() || !keys.other.empty()) {
+    fail(rt, ":residual_chains gets a value that is no option",
+         "{entry = true}", keys.other.empty() ? "a number" : keys.other);
+    return false;
+  }
+  static constexpr std::string_view kNames[] = {"entry", "uneven"};
+  for (const std::string& name : keys.names) {
+    if (std::ranges::find(kNames, name) == std::end(kNames)) {
+      fail(rt, ":residual_chains has no option '" + printable(name, 60) + "'",
+           {}, {}, suggestion(name, kNames));
+      return false;
+    }
+    push_field(state, 2, name);
+    if (!lua_isboolean(state, -1)) {
+      fail(rt, "option '" + name + "' of :residual_chains is true or false", {},
+           kind_of(state, -1));
+      return false;
+    }
+    (name == "entry" ? options.entry : options.uneven) =
+        lua_toboolean(state, -1) != 0;
+    lua_pop(state, 1);
+  }
+  return true;
+}
+
+void push_nodes(Runtime& rt, lua_State* state,
+                std::span<const ir::NodeId> nodes) {
+  push_list(rt, state, static_cast<int>(nodes.size()));
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    push_node(rt, state, nodes[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+// At the table of axes, at the top of the stack.
+void set_axes(Runtime& rt, lua_State* state,
+              std::span<const ranks::Share> shares) {
+  for (const ranks::Share& share : shares) {
+    push_value(rt, state, share.value);
+    lua_pushinteger(state, share.axis);
+    lua_rawset(state, -3);
+  }
+}
+
+void push_chain(Runtime& rt, lua_State* state,
+                const ranks::ResidualChain& chain) {
+  lua_createtable(state, 0, 8);
+  push_group(rt, state, chain.group);
+  lua_setfield(state, -2, "ranks");
+  push_node(rt, state, chain.sum);
+  lua_setfield(state, -2, "sum");
+  if (chain.place) {
+    lua_pushinteger(state, static_cast<lua_Integer>(*chain.place) + 1);
+    lua_setfield(state, -2, "place");
+  }
+  push_nodes(rt, state, chain.nodes);
+  lua_setfield(state, -2, "nodes");
+  lua_createtable(state, 0, static_cast<int>(chain.shares.size()));
+  set_axes(rt, state, chain.shares);
+  set_axes(rt, state, chain.entries);
+  lua_setfield(state, -2, "axes");
+  push_list(rt, state, static_cast<int>(chain.entries.size()));
+  for (std::size_t i = 0; i < chain.entries.size(); ++i) {
+    push_value(rt, state, chain.entries[i].value);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  lua_setfield(state, -2, "entries");
+  if (chain.broken.empty()) return;
+  push(state, chain.broken);
+  lua_setfield(state, -2, "broken");
+  push_value(rt, state, chain.culprit);
+  lua_setfield(state, -2, "culprit");
+}
+
+// That of an axis of the first input, counted from either end.
+std::optional<ranks::AxisFlow> flow_along(Runtime& rt, ir::NodeId node,
+                                          double axis) {
+  const ir::Graph& graph = *rt.session.graph;
+  const ir::ValueId first = graph.input(node, 0);
+  const ir::Type* type = first ? rt.session.facts->type(first) : nullptr;
+  if (type == nullptr || !type->is_tensor() || !type->has_shape) return {};
+  const auto place =
+      ir::place_of_axis(static_cast<std::int64_t>(axis), type->rank());
+  if (!place) return {};
+  return ranks::axis_flow(graph, *rt.session.facts, node, {false, 0},
+                          static_cast<int>(*place));
+}
+
+}  // namespace
+
+void push_layout(Runtime& rt, lua_State* state,
+                 const std::optional<ir::Layout>& layout) {
+  if (!layout) return lua_pushnil(state);
+  lua_createtable(state, 0, 3);
+  push(state, placement_name(layout->placement));
+  lua_setfield(state, -2, "placement");
+  push_group(rt, state, layout->group);
+  lua_setfield(state, -2, "ranks");
+  if (layout->placement != ir::Placement::kSharded) return;
+  lua_pushinteger(state, layout->axis);
+  lua_setfield(state, -2, "axis");
+}
+
+int along(Runtime& rt, lua_State* state) {
+  const Handle* node = check_self(rt, state, HandleKind::kNode);
+  if (node == nullptr) return kFailed;
+  const double number = lua_tonumber(state, 2);
+  if (lua_type(state, 2) != LUA_TNUMBER || !is_whole(number)) {
+    return fail(rt, ":along wants the number of an axis", "a whole number",
+                kind_of(state, 2));
+  }
+  const auto flow = flow_along(rt, node->node(), number);
+  const auto varies = [](int place) { return place != ranks::AxisFlow::kSame; };
+  if (!flow ||
+      std::any_of(flow->inputs.begin() + 1, flow->inputs.end(), varies)) {
+    return lua_pushnil(state), 1;
+  }
+  push_list(rt, state, static_cast<int>(flow->outputs.size()));
+  for (std::size_t i = 0; i < flow->outputs.size(); ++i) {
+    if (!varies(flow->outputs[i])) continue;
+    lua_pushinteger(state, flow->outputs[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+int residual_chains(Runtime& rt, lua_State* state) {
+  if (check_self(rt, state, HandleKind::kGraph) == nullptr) return kFailed;
+  ranks::ChainOptions options;
+  if (!read_options(rt, state, options)) return kFailed;
+  const ir::Graph& graph = *rt.session.graph;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    Sandbox::charge(state, 1 + graph.inputs(ir::NodeId(i)).size());
+  }
+  const auto chains = ranks::residual_chains(graph, *rt.session.facts, options);
+  luaL_checkstack(state, 8, "chains");
+  push_list(rt, state, static_cast<int>(chains.size()));
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    push_chain(rt, state, chains[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+}  // namespace ruleengine::lua

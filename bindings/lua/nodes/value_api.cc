@@ -1,0 +1,438 @@
+#include "bindings/lua/nodes/value_api.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "bindings/lua/nodes/attribute_value.h"
+#include "bindings/lua/nodes/rank_api.h"
+#include "bindings/lua/nodes/value_internal.h"
+#include "bindings/lua/words/element_types.h"
+#include "core/ir/data_type_hint.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// More elements than this no rule wants to see one by one.
+constexpr std::int64_t kMaxElements = 4096;
+// A causal mask of 2,048 places.
+constexpr std::int64_t kMaxLookedAt = 1 << 22;
+
+const Handle* self(Runtime& rt, lua_State* state) {
+  return check_self(rt, state, HandleKind::kValue);
+}
+
+ir::ExternalData* external(const Runtime& rt) {
+  return rt.session.graph->model().external.get();
+}
+
+const ir::Tensor* constant_of(Runtime& rt, const Handle& value) {
+  return rt.session.facts->constant(value.value());
+}
+
+// --- Questions --------------------------------------------------------------
+
+// v:rank(), v:rank(4)
+int rank(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  const std::optional<Dims> dims = dims_of(rt, *value);
+  if (!lua_isnoneornil(state, 2)) {
+    if (lua_type(state, 2) != LUA_TNUMBER) {
+      return fail(rt, ":rank wants a number", "4", kind_of(state, 2));
+    }
+    const auto wanted = lua_tonumber(state, 2);
+    lua_pushboolean(
+        state,
+        static_cast<int>(dims && static_cast<double>(dims->size()) == wanted));
+    return 1;
+  }
+  if (dims) {
+    lua_pushnumber(state, static_cast<double>(dims->size()));
+  } else {
+    lua_pushnil(state);
+  }
+  return 1;
+}
+
+// v:dim(-1): a number, a dimension, or nil; v:dim(-1, "D"): does it hold?
+int dim(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  if (lua_type(state, 2) != LUA_TNUMBER) {
+    return fail(rt, ":dim wants the number of an axis", "-1",
+                kind_of(state, 2));
+  }
+  const std::optional<Dims> dims = dims_of(rt, *value);
+  const double rank = dims ? static_cast<double>(dims->size()) : 0;
+  double axis = lua_tonumber(state, 2);
+  if (axis < 0) axis += rank;
+  const bool there = dims && axis >= 0 && axis < rank;
+  const ir::Dim found =
+      there ? (*dims)[static_cast<std::size_t>(axis)] : ir::Dim();
+  if (!lua_isnoneornil(state, 3)) {
+    lua_settop(state, 3);
+    if (lua_type(state, 3) == LUA_TNUMBER) lua_tostring(state, 3);
+    const auto text = string_at(state, 3);
+    if (!text) return fail(rt, ":dim wants a letter", "\"D\"");
+    const Dims one{.dims = {&found, 1}};
+    const auto answer = holds(rt, state, one, *text, ShapeTest::kShape);
+    if (!answer) return kFailed;
+    lua_pushboolean(state, static_cast<int>(there && *answer));
+  } else if (there) {
+    push_dim(rt, state, found);
+  } else {
+    lua_pushnil(state);
+  }
+  return 1;
+}
+
+void push_dtype(Runtime& rt, lua_State* state, const Handle& value) {
+  const ir::Type* type = rt.session.facts->type(value.value());
+  if (type == nullptr || !type->is_tensor() || !ir::is_known(type->elem)) {
+    return lua_pushnil(state);
+  }
+  push(state, ir::data_type_name(type->elem));
+}
+
+// v:type "float16", v:type("float16", "bfloat16"), v:type()
+int type(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  const int top = lua_gettop(state);
+  if (top == 1) return push_dtype(rt, state, *value), 1;
+  const ir::Type* found = rt.session.facts->type(value->value());
+  bool holds_type = false;
+  for (int i = 2; i <= top; ++i) {
+    const auto name = string_at(state, i);
+    const ir::DataType wanted =
+        name ? element_type(*name) : ir::DataType::kUndefined;
+    if (wanted == ir::DataType::kUndefined) {
+      return fail(rt, ":type wants the name of an element type",
+                  "\"float\", \"float16\", \"int64\", ...", kind_of(state, i),
+                  name ? ir::data_type_hint(*name) : "");
+    }
+    holds_type = holds_type || (found != nullptr && found->is_tensor() &&
+                                found->elem == wanted);
+  }
+  lua_pushboolean(state, static_cast<int>(holds_type));
+  return 1;
+}
+
+// v:const(), v:const "K N"
+int is_constant(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  if (!rt.session.facts->is_constant(value->value())) {
+    lua_pushboolean(state, 0);
+    return 1;
+  }
+  if (!lua_isnoneornil(state, 2)) {
+    return answer_shape(rt, state, *value, 2, ShapeTest::kShape);
+  }
+  lua_pushboolean(state, 1);
+  return 1;
+}
+
+// mask:fits "B H S T"
+int fits(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  return answer_shape(rt, state, *value, 2, ShapeTest::kFits);
+}
+
+// --- Constants --------------------------------------------------------------
+
+// A 64-bit integer beyond 2^53 that no number of Lua is rejects the match.
+void check_exact(Runtime& rt, const ir::Tensor& tensor, const Handle& value) {
+  if (tensor.dtype != ir::DataType::kInt64 &&
+      tensor.dtype != ir::DataType::kUint64) {
+    return;
+  }
+  const std::vector<double>& numbers = rt.scratch.numbers;
+  const auto large = [](double d) { return std::fabs(d) >= 0x1p53; };
+  if (std::ranges::none_of(numbers, large)) return;
+  const auto exact = ir::to_ints(tensor, external(rt), kMaxElements);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    // What stands for the largest int64 is a uint64 of its own.
+    const bool is_other =
+        tensor.dtype == ir::DataType::kUint64 && numbers[i] == 0x1p63;
+    if (exact && !is_other && to_integer(numbers[i]) == (*exact)[i]) continue;
+    reject(
+        rt, "a number of the model is too large for rule code",
+        rewrite::describe(*rt.session.graph, *rt.session.facts, value.value()));
+    return;
+  }
+}
+
+// The elements in row-major order; none when this is no constant of numbers,
+// or a large one.
+bool read_elements(Runtime& rt, const Handle& value, std::int64_t limit) {
+  std::vector<double>& out = rt.scratch.numbers;
+  const ir::Tensor* tensor = constant_of(rt, value);
+  if (tensor == nullptr || tensor->element_count() > limit) return false;
+  auto read = ir::to_doubles(*tensor, external(rt), limit);
+  if (!read) return false;
+  out = std::move(*read);
+  check_exact(rt, *tensor, value);
+  if (!value.transposed || tensor->dims.size() != 2) return true;
+  const auto rows = static_cast<std::size_t>(tensor->dims[0]);
+  const auto columns = static_cast<std::size_t>(tensor->dims[1]);
+  const std::vector<double> stored = out;
+  for (std::size_t i = 0; i < stored.size(); ++i) {
+    out[i % columns * rows + i / columns] = stored[i];
+  }
+  return true;
+}
+
+// v:scalar(): the number of a one-element constant, else nil.
+int scalar(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  if (read_elements(rt, *value, 1) && rt.scratch.numbers.size() == 1) {
+    lua_pushnumber(state, rt.scratch.numbers[0]);
+  } else {
+    lua_pushnil(state);
+  }
+  return 1;
+}
+
+// v:constant(): a number (rank 0), a list of all elements, or nil.
+int constant(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  if (!read_elements(rt, *value, kMaxElements)) return lua_pushnil(state), 1;
+  const std::vector<double>& numbers = rt.scratch.numbers;
+  if (constant_of(rt, *value)->dims.empty() && numbers.size() == 1) {
+    lua_pushnumber(state, numbers[0]);
+    return 1;
+  }
+  push_list(rt, state, static_cast<int>(numbers.size()));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    lua_pushnumber(state, numbers[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+// v:among(0, 1): is it a constant of these numbers alone?
+int among(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  std::vector<double> wanted;
+  for (int i = 2; i <= lua_gettop(state); ++i) {
+    if (lua_type(state, i) != LUA_TNUMBER) {
+      return fail(rt, ":among wants numbers", "0, 1", kind_of(state, i));
+    }
+    wanted.push_back(lua_tonumber(state, i));
+  }
+  const bool holds =
+      read_elements(rt, *value, kMaxLookedAt) &&
+      std::ranges::all_of(rt.scratch.numbers, [&](double number) {
+        return std::ranges::find(wanted, number) != wanted.end();
+      });
+  rt.scratch.numbers = {};
+  lua_pushboolean(state, static_cast<int>(holds));
+  return 1;
+}
+
+// v:dims(): the elements of a small integer value that the engine knows, also
+// where they are computed at run time (from Shape): numbers and dimensions; nil
+// where one of them is not known.
+int dims(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  const auto known = rt.session.facts->dims_of(value->value());
+  if (!known || value->transposed) return lua_pushnil(state), 1;
+  push_list(rt, state, static_cast<int>(known->size()));
+  for (std::size_t i = 0; i < known->size(); ++i) {
+    push_dim(rt, state, (*known)[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+  return 1;
+}
+
+// --- Edits ------------------------------------------------------------------
+
+int replace_with(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  const Handle* other =
+      check_handle(rt, state, 2, HandleKind::kValue, "what replaces the value");
+  if (other == nullptr) return kFailed;
+  rewrite::Edit* edit = rt.session.edit;
+  if (edit == nullptr) {
+    return fail(rt, ":replace_with works only in `rewrite` and `pass`");
+  }
+  if (value->transposed) {
+    return fail(rt, "a transposed constant has no readers to replace");
+  }
+  const ir::ValueId to =
+      other->transposed ? edit->transposed(other->value()) : other->value();
+  if (to == value->value()) return 0;
+  edit->replace(value->value(), to);
+  rt.session.changed = true;
+  return 0;
+}
+
+// --- Fields -----------------------------------------------------------------
+
+enum ValueField {
+  kShape,
+  kDtype,
+  kProducer,
+  kUsers,
+  kName,
+  kIsOutput,
+  kLayout,
+  kT
+};
+
+// The nodes that read the value, each once, in graph order.
+void push_users(Runtime& rt, lua_State* state, ir::ValueId value) {
+  const ir::Graph& graph = *rt.session.graph;
+  push_list(rt, state, 0);
+  std::vector<ir::NodeId> seen;
+  for (ir::OperandId u = graph.first_use(value); u; u = graph.next_use(u)) {
+    seen.push_back(graph.operand(u).user);
+  }
+  std::ranges::sort(seen);
+  const auto rest = std::ranges::unique(seen);
+  seen.erase(rest.begin(), rest.end());
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    push_node(rt, state, seen[i]);
+    lua_rawseti(state, -2, static_cast<int>(i) + 1);
+  }
+}
+
+// w.T: the same constant, read the other way.
+int push_transposed(Runtime& rt, lua_State* state, const Handle& value) {
+  const std::optional<Dims> dims = dims_of(rt, value);
+  if (!rt.session.facts->is_constant(value.value()) || !dims ||
+      dims->size() != 2) {
+    return reject(
+        rt, ".T needs a constant of two dimensions",
+        rewrite::describe(*rt.session.graph, *rt.session.facts, value.value()));
+  }
+  push_value(rt, state, value.value(), !value.transposed);
+  return 1;
+}
+
+int value_index(Runtime& rt, lua_State* state) {
+  const std::optional<int> field = find_field(rt, state, HandleKind::kValue);
+  if (!field) return kFailed;
+  if (*field == kMethod) return 1;
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  const ir::Graph& graph = *rt.session.graph;
+  switch (*field) {
+    case kShape:
+      push_shape(rt, state, *value);
+      break;
+    case kDtype:
+      push_dtype(rt, state, *value);
+      break;
+    case kProducer:
+      push_node(rt, state, graph.producer(value->value()));
+      break;
+    case kUsers:
+      push_users(rt, state, value->value());
+      break;
+    case kName:
+      push(state, graph.name(value->value()));
+      break;
+    case kIsOutput:
+      lua_pushboolean(
+          state,
+          static_cast<int>(graph.value(value->value()).block_output_count > 0));
+      break;
+    case kLayout:
+      push_layout(rt, state, rt.session.facts->layout(value->value()));
+      break;
+    case kT:
+      return push_transposed(rt, state, *value);
+  }
+  return 1;
+}
+
+int value_equal(Runtime& rt, lua_State* state) {
+  const Handle* a = to_handle(rt, state, 1);
+  const Handle* b = to_handle(rt, state, 2);
+  lua_pushboolean(
+      state,
+      static_cast<int>(a != nullptr && b != nullptr && a->kind == b->kind &&
+                       a->id == b->id && a->transposed == b->transposed));
+  return 1;
+}
+
+int value_tostring(Runtime& rt, lua_State* state) {
+  const Handle* value = self(rt, state);
+  if (value == nullptr) return kFailed;
+  rt.scratch.text =
+      rewrite::describe(*rt.session.graph, *rt.session.facts, value->value());
+  push(state, rt.scratch.text);
+  return 1;
+}
+
+int no_arithmetic(Runtime& rt, lua_State*) {
+  return fail(rt, "arithmetic on a value", "numbers", "a value",
+              "op.Add(a, b) builds a sum; v:scalar() is the number of a "
+              "constant");
+}
+
+int no_concat(Runtime& rt, lua_State*) {
+  return fail(rt, "a value is no text", "a text or a number", "a value",
+              "tostring(v) describes it");
+}
+
+void make_list_metatable(Runtime& rt, lua_State* state, int& reference,
+                         const void*& id) {
+  lua_createtable(state, 0, 2);
+  push_function(state, rt, entry<no_element>);
+  lua_setfield(state, -2, "__index");
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+  id = lua_topointer(state, -1);
+  reference = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+constexpr Field kFields[] = {
+    {"shape", kShape},
+    {"dtype", kDtype},
+    {"producer", kProducer},
+    {"users", kUsers},
+    {"name", kName},
+    {"is_output", kIsOutput},
+    {"layout", kLayout},
+    {"T", kT},
+    {"rank", kMethod, entry<rank>},
+    {"dim", kMethod, entry<dim>},
+    {"type", kMethod, entry<type>},
+    {"const", kMethod, entry<is_constant>},
+    {"fits", kMethod, entry<fits>},
+    {"scalar", kMethod, entry<scalar>},
+    {"constant", kMethod, entry<constant>},
+    {"among", kMethod, entry<among>},
+    {"dims", kMethod, entry<dims>},
+    {"replace_with", kMethod, entry<replace_with>},
+};
+
+}  // namespace
+
+void make_value_metatables(Runtime& rt, lua_State* state) {
+  constexpr HandleKind kKind = HandleKind::kValue;
+  make_metatable(rt, state, kKind, entry<value_index>, kFields,
+                 std::size(kFields));
+  set_metamethod(rt, state, kKind, "__eq", entry<value_equal>);
+  set_metamethod(rt, state, kKind, "__tostring", entry<value_tostring>);
+  set_arithmetic(rt, state, kKind, entry<no_arithmetic>);
+  set_metamethod(rt, state, kKind, "__concat", entry<no_concat>);
+  make_dim_metatables(rt, state);
+  make_list_metatable(rt, state, rt.list_metatable, rt.list_id);
+  make_list_metatable(rt, state, rt.floats_metatable, rt.floats_id);
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,21 @@
+// What dim_api.cc and value_api.cc share. Internal to them.
+#ifndef RULEENGINE_BINDINGS_LUA_NODES_VALUE_INTERNAL_H_
+#define RULEENGINE_BINDINGS_LUA_NODES_VALUE_INTERNAL_H_
+
+#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/words/shape_words.h"
+
+namespace ruleengine::lua {
+
+void make_dim_metatables(Runtime& rt, lua_State* state);
+
+// v.shape: a table of numbers and dimensions, or the unknown shape.
+void push_shape(Runtime& rt, lua_State* state, const Handle& value);
+
+// Pushes whether the shape text at stack index `text` holds for `value`.
+int answer_shape(Runtime& rt, lua_State* state, const Handle& value, int text,
+                 ShapeTest test);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_NODES_VALUE_INTERNAL_H_

@@ -1,0 +1,357 @@
+#include "bindings/lua/sandbox/sandbox.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <lua.hpp>
+#include <map>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "bindings/lua/sandbox/sandbox_globals.h"
+#include "bindings/lua/sandbox/sandbox_impl.h"
+#include "bindings/lua/sandbox/sandbox_meter.h"
+
+namespace ruleengine::lua {
+
+namespace {
+
+constexpr std::size_t kPiece = 512;  // bytes of source between looks at a clock
+
+// The length of a leading "chunk:line"; 0 when the text has none of `files`.
+std::size_t place_size(
+    std::string_view text,
+    const std::map<std::string, std::string, std::less<>>& files) {
+  std::size_t best = 0;
+  for (std::size_t colon = text.find(':'); colon != text.npos && colon < 64;
+       colon = text.find(':', colon + 1)) {
+    std::size_t end = colon + 1;
+    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+    if (end > colon + 1 && files.contains(text.substr(0, colon))) best = end;
+  }
+  return best;
+}
+
+struct Source {
+  std::string_view rest;
+  Meter* meter;
+};
+
+const char* read_piece(lua_State* state, void* data, std::size_t* size) {
+  Source& source = *static_cast<Source*>(data);
+  source.meter->charge(state, kPiece * 32);
+  const std::string_view piece = source.rest.substr(0, kPiece);
+  source.rest.remove_prefix(piece.size());
+  *size = piece.size();
+  return piece.data();
+}
+
+struct CompileRequest {
+  Source source;
+  const char* chunk;
+  int globals;
+};
+
+// Arguments: the request, the words or nil. Leaves the function.
+int compile_body(lua_State* state) {
+  auto& request = *static_cast<CompileRequest*>(lua_touserdata(state, 1));
+  const int status =
+      lua_loadx(state, &read_piece, &request.source, request.chunk, "t");
+  Meter::of(state).check(state);
+  if (status != 0) return lua_error(state);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, request.globals);
+  push_environment(state, lua_istable(state, 2) ? 2 : 0, -1);
+  lua_setfenv(state, -3);
+  lua_pop(state, 1);
+  return 1;
+}
+
+struct Protected {
+  const std::function<void(lua_State*)>& body;
+  bool exhausted = false;
+};
+
+int run_body(lua_State* state) {
+  auto& call = *static_cast<Protected*>(lua_touserdata(state, 1));
+  lua_settop(state, 0);
+  try {
+    call.body(state);
+  } catch (const std::bad_alloc&) {
+    call.exhausted = true;
+  }
+  return 0;
+}
+
+}  // namespace
+
+// --- errors ---
+
+int Sandbox::fail(lua_State* state, Diagnostic error) {
+  Impl& impl = *of(state).impl_;
+  if (error.where.empty()) error.where = here(state);
+  impl.pending_text =
+      error.where.empty() ? error.what : error.where + ": " + error.what;
+  impl.pending = std::move(error);
+  lua_pushlstring(state, impl.pending_text.data(), impl.pending_text.size());
+  return lua_error(state);
+}
+
+int Sandbox::fail(lua_State* state, std::string what) {
+  return fail(state,
+              Diagnostic{.kind = ErrorKind::kRule, .what = std::move(what)});
+}
+
+int Sandbox::stop(lua_State* state) {
+  Meter& meter = Meter::of(state);
+  of(state).impl_->stopped = true;
+  meter.stop();
+  return meter.raise(state);
+}
+
+int Sandbox::out_of_memory(lua_State* state) {
+  Meter& meter = Meter::of(state);
+  meter.run_out();
+  return meter.raise(state);
+}
+
+bool Sandbox::call_until_stop(lua_State* state, int arguments) {
+  Meter& meter = Meter::of(state);
+  int status = 0;
+  {
+    Nested nested(state);
+    const int depth = meter.nesting;
+    status = lua_pcall(state, arguments, 0, 0);
+    meter.nesting = depth;
+  }
+  if (status == 0) return true;
+  if (meter.spent() != Meter::Spent::kStopped) return lua_error(state) != 0;
+  lua_pop(state, 1);
+  of(state).impl_->stopped = false;
+  meter.go_on(state);
+  return false;
+}
+
+bool Sandbox::stopped() const { return impl_->stopped; }
+
+void Sandbox::charge(lua_State* state, std::size_t work) {
+  Meter::of(state).charge(state, work);
+}
+
+Diagnostic Sandbox::Impl::spent(std::string_view what) const {
+  Diagnostic limit{.kind = ErrorKind::kLimit,
+                   .where = meter.place().empty() ? running_place(state)
+                                                  : file_place(meter.place())};
+  const bool load = budget == Budget::kLoad;
+  if (meter.spent() == Meter::Spent::kStopped) {
+    limit.kind = ErrorKind::kRule;
+    limit.what = fmt::format("{} was stopped", what);
+  } else if (meter.spent() == Meter::Spent::kRunTime) {
+    return limits.deadline.passed(std::move(limit.where),
+                                  fmt::format("{} at work", what));
+  } else if (meter.spent() == Meter::Spent::kTime) {
+    limit.what =
+        fmt::format("{} ran longer than {} s", what,
+                    load ? limits.load_seconds : limits.callback_seconds);
+    limit.limit = load ? Limit::kLoad : Limit::kCallback;
+  } else {
+    limit.what = fmt::format("{} wanted more memory than it may have", what);
+    limit.expected =
+        fmt::format("at most {} MiB, {} MiB in one piece",
+                    (load ? std::min(limits.load_bytes, limits.total_bytes)
+                          : limits.total_bytes) >>
+                        20,
+                    kMaxBlock >> 20);
+    if (meter.beside() > 0) {
+      constexpr double kMebi = 1 << 20;
+      limit.found = fmt::format(
+          "{:.1f} MiB in Lua, {:.1f} MiB that rules made the "
+          "engine keep",
+          static_cast<double>(meter.bytes()) / kMebi,
+          static_cast<double>(meter.beside()) / kMebi);
+    }
+    if (!load) limit.limit = Limit::kMemory;
+  }
+  return limit;
+}
+
+// Makes the error on top of the stack a Diagnostic; allocates nothing in Lua.
+Diagnostic Sandbox::Impl::diagnose(std::string_view what) {
+  if (meter.spent() != Meter::Spent::kNothing) return spent(what);
+  if (lua_type(state, -1) != LUA_TSTRING) {
+    return {.kind = ErrorKind::kRule,
+            .what = fmt::format("{} raised an error that is no text", what),
+            .where = running_place(state),
+            .found = lua_typename(state, lua_type(state, -1))};
+  }
+  std::size_t size = 0;
+  const char* data = lua_tolstring(state, -1, &size);
+  std::string_view text(data, size);
+  // What LuaJIT says of an exception that is not its own: nothing of ours
+  // throws but for memory.
+  if (text == "C++ exception") {
+    return {.kind = ErrorKind::kLimit,
+            .what = fmt::format("{} ran out of memory", what),
+            .where = running_place(state)};
+  }
+  if (pending && text == pending_text) return *std::exchange(pending, {});
+  Diagnostic error{.kind = ErrorKind::kRule};
+  if (const std::size_t place = place_size(text, files); place > 0) {
+    error.where = file_place(text.substr(0, place));
+    text.remove_prefix(place);
+    if (text.starts_with(": ")) text.remove_prefix(2);
+  } else {
+    error.where = running_place(state);
+  }
+  error.what = printable(text, 1000);
+  return error;
+}
+
+// --- life ---
+
+Sandbox::Sandbox(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
+  impl_->meter.owner = this;
+}
+
+Sandbox::~Sandbox() {
+  // Closing must not run into a hook or a cap.
+  lua_sethook(impl_->state, nullptr, 0, 0);
+  lua_close(impl_->state);
+}
+
+Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxLimits& limits) {
+  auto impl = std::make_unique<Impl>();
+  impl->limits = limits;
+  // Without a cap: LuaJIT does not survive a refusal in here.
+  impl->state = lua_newstate(&Meter::allocate, &impl->meter);
+  if (impl->state == nullptr) {
+    return Diagnostic{.kind = ErrorKind::kLimit,
+                      .what = "there is not enough memory to start Lua"};
+  }
+  impl->meter.set_cap(limits.total_bytes);
+  std::unique_ptr<Sandbox> sandbox(new Sandbox(std::move(impl)));
+  Impl& made = *sandbox->impl_;
+  Status status = sandbox->protect([&made](lua_State* state) {
+    luaJIT_setmode(state, 0, LUAJIT_MODE_ENGINE | LUAJIT_MODE_OFF);
+    lua_pushliteral(state, "the limit of this call is spent");
+    made.meter.set_message(luaL_ref(state, LUA_REGISTRYINDEX));
+    lua_pushcfunction(state, &compile_body);
+    made.compiler = luaL_ref(state, LUA_REGISTRYINDEX);
+    lua_newtable(state);
+    install_globals(state);
+    made.globals = luaL_ref(state, LUA_REGISTRYINDEX);
+    made.meter.arm(state, false);
+  });
+  if (!status) return status.error();
+  return sandbox;
+}
+
+lua_State* Sandbox::state() const { return impl_->state; }
+const SandboxLimits& Sandbox::limits() const { return impl_->limits; }
+void Sandbox::set_beside(std::size_t bytes) { impl_->meter.set_beside(bytes); }
+std::size_t Sandbox::bytes() const { return impl_->meter.bytes(); }
+std::size_t Sandbox::peak_bytes() const { return impl_->meter.peak(); }
+
+Sandbox& Sandbox::of(lua_State* state) { return *Meter::of(state).owner; }
+
+// --- calls ---
+
+Status Sandbox::protect(const std::function<void(lua_State*)>& body) {
+  Protected call{body};
+  const int status = lua_cpcall(impl_->state, &run_body, &call);
+  if (status == 0 && !call.exhausted) return {};
+  Diagnostic error;
+  if (call.exhausted || status == LUA_ERRMEM) {
+    error = {.kind = ErrorKind::kLimit,
+             .what = "Lua needs more memory than it may have",
+             .limit = Limit::kMemory};
+  } else {
+    error = impl_->diagnose("a rule file");
+  }
+  if (status != 0) lua_pop(impl_->state, 1);
+  return error;
+}
+
+Status Sandbox::compile(std::string_view text, const std::string& chunk,
+                        int words_index) {
+  if (!text.empty() && text[0] == LUA_SIGNATURE[0]) {
+    return Diagnostic{.kind = ErrorKind::kRule,
+                      .what = "bytecode is not loaded",
+                      .where = chunk + ":1",
+                      .hint = "give the source"};
+  }
+  lua_State* state = impl_->state;
+  if (words_index < 0) words_index = lua_gettop(state) + words_index + 1;
+  const std::string name = "@" + impl_->register_chunk(chunk);
+  CompileRequest request{{text, &impl_->meter}, name.c_str(), impl_->globals};
+  lua_rawgeti(state, LUA_REGISTRYINDEX, impl_->compiler);
+  lua_pushlightuserdata(state, &request);
+  if (words_index != 0) {
+    lua_pushvalue(state, words_index);
+  } else {
+    lua_pushnil(state);
+  }
+  Status status =
+      call(2, 1, Budget::kLoad, fmt::format("rule file '{}'", chunk));
+  if (!status) status.error().hint = syntax_hint(status.error().what);
+  return status;
+}
+
+Status Sandbox::call(int arguments, int results, Budget budget,
+                     std::string_view what) {
+  Impl& impl = *impl_;
+  lua_State* state = impl.state;
+  const int base = lua_gettop(state) - arguments - 1;
+  if (impl.depth == 0) {
+    const bool load = budget == Budget::kLoad;
+    const std::size_t most =
+        load ? std::min(impl.limits.total_bytes,
+                        impl.meter.bytes() + impl.limits.load_bytes)
+             : impl.limits.total_bytes;
+    impl.budget = budget;
+    impl.stopped = false;
+    impl.pending.reset();
+    lua_Debug activation;
+    lua_pushvalue(state, base + 1);
+    lua_getinfo(state, ">S", &activation);
+    std::memcpy(impl.entered_chunk, activation.short_src, LUA_IDSIZE);
+    impl.entered_line = activation.linedefined;
+    impl.meter.begin(
+        state, load ? impl.limits.load_seconds : impl.limits.callback_seconds,
+        most, impl.limits.deadline.at(), budget != Budget::kCallback);
+  }
+  ++impl.depth;
+  const int nesting = impl.meter.nesting;
+  const int status = lua_pcall(state, arguments, results, 0);
+  impl.meter.nesting = nesting;
+  --impl.depth;
+  Status outcome;
+  if (status != 0) {
+    outcome = impl.diagnose(what);
+    lua_settop(state, base);
+  }
+  if (impl.depth > 0) return outcome;
+  impl.meter.end(state, impl.limits.total_bytes);
+  if (impl.meter.spent() == Meter::Spent::kMemory) {
+    // Give back what the bomb left; even a collection may need memory.
+    lua_cpcall(
+        state,
+        [](lua_State* inner) {
+          lua_gc(inner, LUA_GCCOLLECT, 0);
+          return 0;
+        },
+        nullptr);
+  }
+  return outcome;
+}
+
+Sandbox::WordHint Sandbox::set_word_hint(WordHint hint) {
+  return std::exchange(impl_->word_hint, std::move(hint));
+}
+
+std::string Sandbox::word_hint(std::string_view word, std::string near) const {
+  return impl_->word_hint ? impl_->word_hint(word, std::move(near)) : near;
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,117 @@
+// Meter: what rule code may use, counted: bytes by the allocator, time by the
+// count hook and by charge(), nesting of C calls. Time is the thread's own, so
+// that a busy machine makes no rule late. Once spent it stays spent
+// until the call ends: every further instruction of rule code raises again.
+// Lives in the Sandbox, outlives its lua_State, is used by its thread alone.
+#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_METER_H_
+#define RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_METER_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+struct lua_State;
+struct lua_Debug;
+
+namespace ruleengine::lua {
+
+class Sandbox;
+
+// No string and no table part is larger: bounds what one instruction can do.
+inline constexpr std::size_t kMaxBlock = std::size_t{32} << 20;
+// C functions that call back into Lua inside of each other.
+inline constexpr int kMaxNesting = 150;
+
+class Meter {
+ public:
+  enum class Spent : std::uint8_t {
+    kNothing,
+    kTime,
+    kRunTime,  // of the whole run
+    kMemory,
+    kStopped,
+  };
+
+  static Meter& of(lua_State* state);
+  // The lua_Alloc; `meter` is a Meter.
+  static void* allocate(void* meter, void* block, std::size_t old_size,
+                        std::size_t size);
+
+  // Begins and ends the budget of an outermost call; `lines` follows the line
+  // that runs, which costs, and which alone knows the place of a tail call.
+  void begin(lua_State* state, double seconds, std::size_t cap,
+             std::chrono::steady_clock::time_point run_end, bool lines);
+  void end(lua_State* state, std::size_t cap);
+
+  void charge(lua_State* state, std::size_t work);
+  // Raises when spent.
+  void check(lua_State* state);
+  // Raises the error that no pcall keeps.
+  int raise(lua_State* state);
+  void stop() { spent_ = Spent::kStopped; }
+  void run_out() { spent_ = Spent::kMemory; }
+  void go_on(lua_State* state);  // after a stop
+
+  Spent spent() const { return spent_; }
+  std::size_t bytes() const { return bytes_; }
+  std::size_t peak() const { return peak_; }
+  std::size_t beside() const { return beside_; }
+  void set_beside(std::size_t bytes) { beside_ = bytes; }
+  std::size_t cap() const { return cap_; }
+  // Where the time was up: "chunk:line".
+  const std::string& place() const { return place_; }
+  // The line followed: its chunk ("" when none) and number.
+  const char* chunk() const { return chunk_; }
+  int line() const { return line_; }
+
+  void set_cap(std::size_t cap) { cap_ = cap; }
+  void set_message(int reference) { message_ = reference; }
+  void arm(lua_State* state, bool lines);
+
+  Sandbox* owner = nullptr;
+  int nesting = 0;
+
+ private:
+  static void on_hook(lua_State* state, lua_Debug* activation);
+  bool late();
+  void follow(lua_State* state, lua_Debug* activation);
+  void note_place(lua_State* state);
+
+  std::size_t bytes_ = 0, peak_ = 0;
+  std::size_t cap_ = SIZE_MAX;
+  std::size_t beside_ = 0;             // that count as well, and are not Lua's
+  std::size_t collect_at_ = SIZE_MAX;  // bytes at which the hook collects
+  std::size_t work_ = 0;               // since the clock was last read
+  // By the clock on the wall, which is cheap to read. It runs ahead of the
+  // thread's own, which is read when a call takes longer, and decides.
+  std::chrono::steady_clock::time_point soon_, deadline_, run_end_;
+  std::chrono::nanoseconds allowed_{0}, begun_{0};
+  bool timed_ = false;
+  bool lines_ = false;
+  bool sticky_ = false;  // the hook raises at every instruction
+  Spent spent_ = Spent::kNothing;
+  int message_ = 0;  // registry reference of what raise() throws
+  std::string place_;
+  char chunk_[64] = "";
+  int line_ = 0;
+};
+
+// Counts one C function that calls back into Lua; raises when too deep.
+class Nested {
+ public:
+  explicit Nested(lua_State* state);
+  ~Nested() { --meter_.nesting; }
+  Nested(const Nested&) = delete;
+  Nested& operator=(const Nested&) = delete;
+
+ private:
+  Meter& meter_;
+};
+
+// Raises what a string beyond kMaxBlock is: a limit. Never returns.
+int too_long(lua_State* state);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_METER_H_

@@ -1,0 +1,21 @@
+// The string library of rule code: Lua's own functions, each with a bound on
+// time and size, without dump, with no way to print an address; also the
+// metatable of strings. install_strings adds `string` to the table on top of
+// the stack; it may raise a Lua error. No state.
+#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_H_
+#define RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_H_
+
+struct lua_State;
+struct luaL_Reg;
+
+namespace ruleengine::lua {
+
+void install_strings(lua_State* state);
+
+// The parts, as tables of functions.
+extern const luaL_Reg kPatternFunctions[];  // find, match, gmatch, gsub
+int format_string(lua_State* state);        // string.format
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_H_

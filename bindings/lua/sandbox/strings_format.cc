@@ -1,0 +1,169 @@
+// string.format: width and precision of two digits, no %p, integers checked
+// before they are cast.
+#include <cinttypes>
+#include <cmath>
+#include <cstdio>
+#include <lua.hpp>
+#include <string>
+
+#include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/sandbox/sandbox_globals.h"
+#include "bindings/lua/sandbox/sandbox_meter.h"
+#include "bindings/lua/sandbox/strings.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// One %-directive, at most "%-+ #099.99" and a letter.
+struct Directive {
+  std::string flags;  // with width and precision
+  bool precise = false;
+  char letter = 0;
+};
+
+void take_digits(std::string_view format, std::size_t& at, std::string& flags) {
+  for (int i = 0;
+       i < 2 && at < format.size() && format[at] >= '0' && format[at] <= '9';
+       ++i) {
+    flags += format[at++];
+  }
+}
+
+Directive take(lua_State* state, std::string_view format, std::size_t& at) {
+  Directive directive;
+  while (at < format.size() && directive.flags.size() < 5 &&
+         std::string_view("-+ #0").find(format[at]) != std::string_view::npos) {
+    directive.flags += format[at++];
+  }
+  take_digits(format, at, directive.flags);
+  if (at < format.size() && format[at] == '.') {
+    directive.precise = true;
+    directive.flags += format[at++];
+    take_digits(format, at, directive.flags);
+  }
+  if (at == format.size() ||
+      std::string_view("cdiuoxXeEfgGaAqs").find(format[at]) ==
+          std::string_view::npos) {
+    luaL_error(state, "invalid option to 'format'");
+  }
+  directive.letter = format[at++];
+  return directive;
+}
+
+std::string print_integer(lua_State* state, const Directive& directive,
+                          int argument) {
+  const double number = luaL_checknumber(state, argument);
+  if (!(std::fabs(number) < 9.2e18)) {
+    luaL_argerror(state, argument, "the number is no integer");
+  }
+  const char letter = directive.letter == 'i' ? 'd' : directive.letter;
+  const std::string format = "%" + directive.flags + "ll" + letter;
+  char text[160];
+  const int size = std::snprintf(text, sizeof text, format.c_str(),
+                                 static_cast<long long>(number));
+  return std::string(text, static_cast<std::size_t>(size));
+}
+
+std::string print_float(lua_State* state, const Directive& directive,
+                        int argument) {
+  const double number = luaL_checknumber(state, argument);
+  const std::string format = "%" + directive.flags + directive.letter;
+  char text[512];  // 309 digits, a point and 99 more at most
+  const int size = std::snprintf(text, sizeof text, format.c_str(), number);
+  return std::string(text, static_cast<std::size_t>(size));
+}
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      (result += '\\') += c;
+    } else if (c == '\n') {
+      result += "\\n";
+    } else if (c == '\r') {
+      result += "\\r";
+    } else if (c == '\0') {
+      result += "\\000";
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+// %s and %q and %c: the text as it is, or cut and padded.
+std::string print_text(const Directive& directive, std::string_view text) {
+  if (directive.flags.empty()) return std::string(text);
+  const bool left = directive.flags.find('-') != std::string::npos;
+  const std::size_t dot = directive.flags.find('.');
+  if (dot != std::string::npos) {
+    const std::string digits = directive.flags.substr(dot + 1);
+    text = text.substr(0, digits.empty() ? 0 : std::stoul(digits));
+  }
+  const std::string head = directive.flags.substr(0, dot);
+  const std::size_t digit = head.find_first_of("123456789");
+  const std::size_t width =
+      digit == std::string::npos ? 0 : std::stoul(head.substr(digit));
+  const std::string padding(width > text.size() ? width - text.size() : 0, ' ');
+  return left ? std::string(text) + padding : padding + std::string(text);
+}
+
+std::string print(lua_State* state, const Directive& directive, int argument) {
+  luaL_checkany(state, argument);
+  std::size_t size = 0;
+  switch (directive.letter) {
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'o':
+    case 'x':
+    case 'X':
+      return print_integer(state, directive, argument);
+    case 'c': {
+      const int code = static_cast<int>(luaL_checkinteger(state, argument));
+      return print_text(directive, std::string(1, static_cast<char>(code)));
+    }
+    case 'q': {
+      const char* text = luaL_checklstring(state, argument, &size);
+      return quoted({text, size});
+    }
+    case 's': {
+      push_text(state, argument);
+      const char* text = lua_tolstring(state, -1, &size);
+      std::string result = print_text(directive, {text, size});
+      lua_pop(state, 1);
+      return result;
+    }
+    default:
+      return print_float(state, directive, argument);
+  }
+}
+
+}  // namespace
+
+int format_string(lua_State* state) {
+  std::size_t size = 0;
+  const char* text = luaL_checklstring(state, 1, &size);
+  const std::string_view format(text, size);
+  std::string result;
+  int argument = 1;
+  for (std::size_t at = 0; at < format.size();) {
+    const char c = format[at++];
+    if (c != '%') {
+      result += c;
+    } else if (at < format.size() && format[at] == '%') {
+      result += format[at++];
+    } else {
+      const Directive directive = take(state, format, at);
+      result += print(state, directive, ++argument);
+    }
+    if (result.size() > kMaxBlock) {
+      return too_long(state);
+    }
+  }
+  Sandbox::charge(state, result.size() + size);
+  lua_pushlstring(state, result.data(), result.size());
+  return 1;
+}
+
+}  // namespace ruleengine::lua

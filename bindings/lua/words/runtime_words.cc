@@ -1,0 +1,212 @@
+#include "bindings/lua/words/runtime_words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "bindings/lua/callbacks/attempt.h"
+#include "bindings/lua/callbacks/match_value.h"
+#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/words/float_word.h"
+#include "core/ir/model.h"
+#include "core/rewrite/driver.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// What the rule is at: the root of the match it works on.
+ir::NodeId current_root(const Runtime& rt) {
+  if (rt.session.members.empty()) return {};
+  return rt.session.members[0].match->root;
+}
+
+bool check_stage(Runtime& rt, const char* word, bool where_only) {
+  const Stage stage = rt.session.stage;
+  const bool good =
+      stage == Stage::kWhere ||
+      (!where_only && (stage == Stage::kTogether || stage == Stage::kRewrite ||
+                       stage == Stage::kPass));
+  if (good) return true;
+  fail(rt,
+       std::string("`") + word + "` works only in " +
+           (where_only ? "`where`" : "`where` and `rewrite`"),
+       {}, {},
+       stage == Stage::kNone ? "`match` describes: say it as a fact or a "
+                               "pattern, or ask in `where`"
+                             : "");
+  return false;
+}
+
+// A value, node, dimension, number or text as the culprit of a rejection.
+bool describe_culprit(Runtime& rt, lua_State* state, int index,
+                      std::string& out) {
+  if (lua_isnoneornil(state, index)) return true;
+  if (lua_isstring(state, index) != 0) {
+    out = printable(lua_tostring(state, index));
+    return true;
+  }
+  const Handle* handle = to_handle(rt, state, index);
+  if (handle == nullptr) {
+    out = kind_of(state, index);
+    return true;
+  }
+  if (!check_alive(rt, *handle)) return false;
+  const ir::Graph& graph = *rt.session.graph;
+  switch (handle->kind) {
+    case HandleKind::kValue:
+      out = rewrite::describe(graph, *rt.session.facts, handle->value());
+      break;
+    case HandleKind::kNode:
+      out = graph.describe(handle->node());
+      break;
+    case HandleKind::kDim:
+      out = shortened(graph.model().dims.text(handle->dim));
+      break;
+    default:
+      out = handle_name(handle->kind);
+  }
+  return true;
+}
+
+// The reason at `index`; a rule that gives none is told so.
+bool read_reason(Runtime& rt, lua_State* state, int index, const char* word,
+                 std::string& out) {
+  const auto text = string_at(state, index);
+  if (!text) {
+    fail(rt, std::string("`") + word + "` wants a reason", "a string",
+         kind_of(state, index));
+    return false;
+  }
+  out = printable(*text, 500);
+  return true;
+}
+
+// need(v, reason, culprit): v, or the end of the match.
+int need(Runtime& rt, lua_State* state) {
+  if (!check_stage(rt, "need", false)) return kFailed;
+  if (lua_toboolean(state, 1) != 0) {
+    lua_settop(state, 1);
+    return 1;
+  }
+  std::string reason, culprit;
+  if (!read_reason(rt, state, 2, "need", reason) ||
+      !describe_culprit(rt, state, 3, culprit)) {
+    return kFailed;
+  }
+  return reject(rt, std::move(reason), std::move(culprit));
+}
+
+bool is_matched(const match::Match& match, ir::NodeId node) {
+  return std::ranges::find(match.consumed, node) != match.consumed.end() ||
+         std::ranges::find(match.nodes, node) != match.nodes.end();
+}
+
+// The node a warning is about: the one named, or the maker of the value where
+// the match has it, else its root. And what is named, for the rejection.
+bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node,
+                 std::string& culprit) {
+  const ir::Graph& graph = *rt.session.graph;
+  node = current_root(rt);
+  culprit = graph.describe(node);
+  const Handle* handle = to_handle(rt, state, index);
+  if (lua_isnoneornil(state, index)) return true;
+  if (handle == nullptr || (handle->kind != HandleKind::kNode &&
+                            handle->kind != HandleKind::kValue)) {
+    fail(rt, "`refuse` names a node", "m.TAG", kind_of(state, index));
+    return false;
+  }
+  if (!check_alive(rt, *handle)) return false;
+  if (handle->kind == HandleKind::kNode) {
+    node = handle->node();
+    culprit = graph.describe(node);
+    return true;
+  }
+  culprit = rewrite::describe(graph, *rt.session.facts, handle->value());
+  const ir::NodeId maker = graph.producer(handle->value());
+  if (maker && is_matched(*rt.session.members[0].match, maker)) node = maker;
+  return true;
+}
+
+// refuse(cond, reason, m.TAG, allowed): warns and goes on; the match drops when
+// `where` ends, unless an option allows what is refused.
+int refuse(Runtime& rt, lua_State* state) {
+  if (!check_stage(rt, "refuse", true)) return kFailed;
+  if (lua_toboolean(state, 1) == 0) return 0;
+  std::string reason, culprit;
+  ir::NodeId node;
+  if (!read_reason(rt, state, 2, "refuse", reason) ||
+      !warned_node(rt, state, 3, node, culprit)) {
+    return kFailed;
+  }
+  if (const auto name = string_at(state, 4)) {
+    return fail(rt, "whether a refusal is allowed is true or false",
+                "m.options." + printable(*name), "'" + printable(*name) + "'");
+  }
+  const std::string label = rewrite::node_label(*rt.session.graph, node);
+  const std::string_view tag = tag_of(rt, node);
+  const bool allowed = lua_toboolean(state, 4) != 0;
+  std::string message = allowed ? "Not skipping " : "Skipping ";
+  if (!tag.empty()) message += std::string(tag) + " at ";
+  message += label + ": " + reason;
+  rt.session.warnings->push_back({.rule = rt.session.frame->rule->name,
+                                  .node = label,
+                                  .message = std::move(message),
+                                  .allowed = allowed});
+  if (!allowed && !rt.session.refusal) {
+    rt.session.refusal = {std::move(reason), std::move(culprit)};
+  }
+  return 0;
+}
+
+// A rule that says more says something else for each match, which is what
+// culprits are for; and what is said is kept.
+constexpr std::size_t kMostAssumed = 16, kLongestAssumption = 200;
+
+// What an assumption is put next to: those of the match, or of the transaction.
+std::size_t count_assumed(const Session& session) {
+  return session.edit != nullptr ? session.edit->assumptions().size()
+                                 : session.assumed->size();
+}
+
+// assume(text, culprit): the match holds where the text does.
+int assume(Runtime& rt, lua_State* state) {
+  if (!check_stage(rt, "assume", false)) return kFailed;
+  const auto text = string_at(state, 1);
+  if (!text || text->empty() || text->size() > kLongestAssumption) {
+    return fail(rt, "`assume` wants a short sentence",
+                "a string such as \"scores above -9,900\"",
+                text && !text->empty() ? fmt::format("{} bytes", text->size())
+                                       : kind_of(state, 1));
+  }
+  rewrite::Assumption one{printable(*text), {}};
+  if (!describe_culprit(rt, state, 2, one.value)) return kFailed;
+  Session& session = rt.session;
+  if (session.edit != nullptr) {
+    session.edit->assume(std::move(one));
+  } else {
+    rewrite::add_assumption(*session.assumed, std::move(one));
+  }
+  if (count_assumed(session) <= kMostAssumed) return 0;
+  return fail(rt, "`assume` says something else each time",
+              fmt::format("at most {} assumptions of a match", kMostAssumed),
+              {}, "what changes is the culprit, not the sentence");
+}
+
+}  // namespace
+
+void install_runtime_words(lua_State* state) {
+  Runtime& rt = Runtime::of(state);
+  push_function(state, rt, entry<need>);
+  lua_setfield(state, -2, "need");
+  push_function(state, rt, entry<refuse>);
+  lua_setfield(state, -2, "refuse");
+  push_function(state, rt, entry<assume>);
+  lua_setfield(state, -2, "assume");
+  install_float_word(state);
+  push_function(state, rt, entry<attempt>);
+  lua_setfield(state, -2, "attempt");
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,39 @@
+// Shape texts as questions at run time: "B H S D", "... S 8", "_ 4". A letter
+// that the match bound means that dimension; any other letter means the same
+// dimension wherever it stands again in the same text. Internal to
+// bindings/lua; no ownership.
+#ifndef RULEENGINE_BINDINGS_LUA_WORDS_SHAPE_WORDS_H_
+#define RULEENGINE_BINDINGS_LUA_WORDS_SHAPE_WORDS_H_
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "bindings/lua/nodes/handle.h"
+
+namespace ruleengine::lua {
+
+// The dimensions of a value; those of a transposed constant read backwards.
+struct Dims {
+  std::span<const ir::Dim> dims;
+  bool reversed = false;
+
+  std::size_t size() const { return dims.size(); }
+  ir::Dim operator[](std::size_t i) const {
+    return reversed ? dims[dims.size() - 1 - i] : dims[i];
+  }
+};
+
+// None when the rank is not known.
+std::optional<Dims> dims_of(Runtime& rt, const Handle& value);
+
+enum class ShapeTest { kShape, kFits };
+
+// Does the text hold? None after fail(): the text is no shape text.
+std::optional<bool> holds(Runtime& rt, lua_State* state, const Dims& dims,
+                          std::string_view text, ShapeTest test);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_WORDS_SHAPE_WORDS_H_

@@ -1,0 +1,67 @@
+// Words: the language of `match`. Runs the function once, with handles for its
+// parameters, and makes what it describes into a pattern: op.X(...), either,
+// maybe, many, context, never, any, rest, and the facts stated on handles.
+// Handles are userdata of one run of one `match`; anywhere else they say so.
+// Owned by the RuleSet; one sandbox, one thread. Everything may raise Lua
+// errors (through Sandbox::fail) and is called under protection.
+#ifndef RULEENGINE_BINDINGS_LUA_WORDS_WORDS_H_
+#define RULEENGINE_BINDINGS_LUA_WORDS_WORDS_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings/lua/callbacks/replacement.h"
+#include "core/base/diagnostic.h"
+#include "core/pattern/pattern.h"
+
+struct lua_State;
+
+namespace ruleengine::lua {
+
+struct WordsSession;
+
+class Words {
+ public:
+  Words();
+  ~Words();
+
+  // Adds the words to the table on top of the stack; once for each state.
+  void install(lua_State* state);
+
+  struct Built {
+    pattern::Pattern pattern;
+    std::vector<std::string> parameters;  // after `op`
+    std::optional<Replacement> replacement;
+  };
+  // Runs the function at `match`, a rule of `file`; then the one at `replace`,
+  // when it is not 0, in the same words. `line` is the rule's: for mistakes in
+  // a function of a lib.
+  Built build(lua_State* state, int match, const std::string& file, int line,
+              int replace = 0);
+
+  // The run that goes on; nullptr between runs.
+  WordsSession* session() { return session_.get(); }
+
+ private:
+  std::unique_ptr<WordsSession> session_;
+  std::uint32_t runs_ = 0;
+};
+
+// Whether a text can stand behind `m.`: a name of Lua that is no keyword.
+bool is_lua_name(std::string_view text);
+bool is_lua_keyword(std::string_view text);
+// What `m` has beside the names of the pattern.
+bool is_reserved_name(std::string_view text);
+
+// "did you mean 'op.Neg'?" for the name of an op alone; else "".
+std::string hint_of_op(std::string_view word);
+
+// A mistake of the rule file; who raises it adds more.
+Diagnostic wrong(std::string what);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_WORDS_WORDS_H_

@@ -1,0 +1,193 @@
+// either, maybe, many, context, never, any, rest.
+#include <lua.hpp>
+#include <utility>
+#include <vector>
+
+#include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/sandbox/sandbox_meter.h"
+#include "bindings/lua/words/words_session.h"
+
+namespace ruleengine::lua {
+namespace {
+
+using pattern::Alternative;
+using pattern::TermId;
+
+// Calls the function at `index` with the values above it on the stack; leaves
+// its one result.
+void call_builder(lua_State* state, int arguments, const char* what) {
+  Nested nested(state);
+  const int base = lua_gettop(state) - arguments;
+  lua_call(state, arguments, LUA_MULTRET);
+  const int results = lua_gettop(state) - base + 1;
+  if (results != 1 || lua_isnil(state, -1)) {
+    Diagnostic error =
+        wrong(std::string(what) + " returns something else than one pattern");
+    error.found = std::to_string(results) + " values";
+    Sandbox::fail(state, std::move(error));
+  }
+}
+
+// A pattern, or a function that makes one and states facts for itself alone.
+Alternative check_alternative(lua_State* state, WordsSession& session,
+                              int index) {
+  if (!lua_isfunction(state, index)) {
+    if (lua_isnil(state, index)) {
+      Diagnostic error = wrong("an alternative is nil");
+      error.hint = "maybe(x) is x or absent";
+      Sandbox::fail(state, std::move(error));
+    }
+    return {.term = check_input(state, session, index, "an alternative")};
+  }
+  ScopeGuard scope(session);
+  lua_pushvalue(state, index);
+  call_builder(state, 0, "an alternative");
+  const TermId term =
+      check_input(state, session, lua_gettop(state), "an alternative");
+  lua_pop(state, 1);
+  return scope.take(term);
+}
+
+int either(lua_State* state) {
+  WordsSession& session = session_of(state);
+  const int count = lua_gettop(state);
+  if (count < 2) {
+    Diagnostic error = wrong("`either` of less than two alternatives");
+    error.hint = count == 1 ? "maybe(x) is x or absent" : "";
+    return Sandbox::fail(state, std::move(error));
+  }
+  std::vector<Alternative> alternatives;
+  for (int i = 1; i <= count; ++i) {
+    alternatives.push_back(check_alternative(state, session, i));
+  }
+  push_term(state, session,
+            session.builder.either(std::move(alternatives),
+                                   rule_line(state, session)));
+  return 1;
+}
+
+int maybe(lua_State* state) {
+  WordsSession& session = session_of(state);
+  const int count = lua_gettop(state);
+  if (count != 1 && count != 2) {
+    return Sandbox::fail(state, "maybe(p, x) is p or x, maybe(x) x or absent");
+  }
+  std::vector<Alternative> alternatives;
+  alternatives.push_back(check_alternative(state, session, 1));
+  alternatives.push_back(count == 2
+                             ? check_alternative(state, session, 2)
+                             : Alternative{.term = session.builder.absent()});
+  push_term(state, session,
+            session.builder.either(std::move(alternatives),
+                                   rule_line(state, session)));
+  return 1;
+}
+
+int many(lua_State* state) {
+  WordsSession& session = session_of(state);
+  if (lua_gettop(state) != 2 || !lua_isfunction(state, 1)) {
+    Diagnostic error = wrong("`many` goes wrong");
+    error.expected = "many(function(below) return ... end, x)";
+    return Sandbox::fail(state, std::move(error));
+  }
+  const TermId base = check_input(state, session, 2, "what `many` ends at");
+  ScopeGuard scope(session);
+  lua_pushvalue(state, 1);
+  push_term(state, session, session.builder.hole());
+  call_builder(state, 1, "the step of `many`");
+  TermId step =
+      check_input(state, session, lua_gettop(state), "the step of `many`");
+  // Facts of the step hold at each: they belong to an alternative of it.
+  Alternative stated = scope.take(step);
+  const int line = rule_line(state, session);
+  if (!stated.facts.empty() || !stated.conditions.empty()) {
+    std::vector<Alternative> one;
+    one.push_back(std::move(stated));
+    step = session.builder.either(std::move(one), line);
+  }
+  push_term(state, session, session.builder.many(step, base, line));
+  return 1;
+}
+
+// A handle that counts as a condition of its scope unless something uses it.
+int condition(lua_State* state, bool never) {
+  WordsSession& session = session_of(state);
+  if (lua_gettop(state) != 1) {
+    return Sandbox::fail(state, std::string(never ? "never" : "context") +
+                                    "(p) takes one pattern");
+  }
+  spend(state, session, 256);
+  const TermId base =
+      check_input(state, session, 1, never ? "what is never" : "the context");
+  const int line = rule_line(state, session);
+  const TermId term = never ? session.builder.never(base, line)
+                            : session.builder.context(base, line);
+  TermHandle handle{.run = session.run, .term = term};
+  handle.condition = static_cast<int>(session.conditions.size());
+  session.conditions.push_back({term, session.scopes.size() - 1, false});
+  push_term(state, handle);
+  return 1;
+}
+
+int context(lua_State* state) { return condition(state, false); }
+int never(lua_State* state) { return condition(state, true); }
+
+int any_call(lua_State* state) {
+  WordsSession& session = session_of(state);
+  push_term(state,
+            TermHandle{.run = session.run,
+                       .kind = TermHandle::Kind::kVariable,
+                       .variable = check_name(state, session, 2, "`any`")});
+  return 1;
+}
+
+int rest_call(lua_State* state) {
+  WordsSession& session = session_of(state);
+  push_term(state,
+            TermHandle{.run = session.run,
+                       .kind = TermHandle::Kind::kRest,
+                       .variable = check_name(state, session, 2, "`rest`")});
+  return 1;
+}
+
+// Upvalues: Words, the word.
+int bare_index(lua_State* state) {
+  Diagnostic error =
+      wrong(std::string("`") + lua_tostring(state, lua_upvalueindex(2)) +
+            "` has no fields");
+  error.hint = "any \"x\" is a variable, which facts can be stated of";
+  return Sandbox::fail(state, std::move(error));
+}
+
+constexpr luaL_Reg kChoices[] = {{"either", either}, {"maybe", maybe},
+                                 {"many", many},     {"context", context},
+                                 {"never", never},   {nullptr, nullptr}};
+
+// A word that is a value and can be called with a name.
+void install_bare(lua_State* state, Words& words, const char* name,
+                  const char* metatable, lua_CFunction call) {
+  lua_newuserdata(state, 1);
+  luaL_newmetatable(state, metatable);
+  lua_pushlightuserdata(state, &words);
+  lua_pushcclosure(state, call, 1);
+  lua_setfield(state, -2, "__call");
+  for (const char* key : {"__index", "__newindex"}) {
+    lua_pushlightuserdata(state, &words);
+    lua_pushstring(state, name);
+    lua_pushcclosure(state, &bare_index, 2);
+    lua_setfield(state, -2, key);
+  }
+  refuse_operators(state, words, name);
+  lua_setmetatable(state, -2);
+  lua_setfield(state, -2, name);
+}
+
+}  // namespace
+
+void install_choices(lua_State* state, Words& words) {
+  set_words(state, words, kChoices);
+  install_bare(state, words, "any", kAnyMetatable, &any_call);
+  install_bare(state, words, "rest", kRestMetatable, &rest_call);
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,306 @@
+// What a handle can be told: :as, the facts, .T.
+#include <cmath>
+#include <lua.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/words/element_types.h"
+#include "bindings/lua/words/words_session.h"
+#include "core/base/suggest.h"
+#include "core/base/whole.h"
+#include "core/ir/data_type_hint.h"
+
+namespace ruleengine::lua {
+namespace {
+
+using pattern::Fact;
+
+constexpr std::size_t kMostDims = 64;
+
+// What the fact is stated of; a dot for the colon leaves it out.
+TermHandle& check_subject(lua_State* state, WordsSession& session) {
+  if (to_term(state, 1) == nullptr) {
+    Diagnostic error = wrong("a word of a pattern is called without it");
+    error.found = kind_at(state, 1);
+    error.hint = "write a colon, as in x:shape \"B S D\", for the dot";
+    Sandbox::fail(state, std::move(error));
+  }
+  return check_handle_of(state, session, 1, "what a fact is stated of");
+}
+
+std::string_view check_string(lua_State* state, int index, const char* word,
+                              const char* expected) {
+  if (lua_type(state, index) != LUA_TSTRING) {
+    Diagnostic error = wrong(std::string("`:") + word + "` in a pattern");
+    error.expected = expected;
+    error.found = kind_at(state, index);
+    Sandbox::fail(state, std::move(error));
+  }
+  std::size_t size = 0;
+  const char* text = lua_tolstring(state, index, &size);
+  return {text, size};
+}
+
+// One word of a shape: _, 8, or a letter.
+Fact::DimPattern check_dim(lua_State* state, WordsSession& session,
+                           std::string_view word) {
+  Fact::DimPattern dim;
+  if (word == "_") return dim;
+  if (word.find_first_not_of("0123456789") == word.npos && word.size() < 18) {
+    dim.kind = Fact::DimPattern::Kind::kNumber;
+    for (const char c : word) dim.number = dim.number * 10 + (c - '0');
+    return dim;
+  }
+  if (!is_lua_name(word)) {
+    Diagnostic error = wrong("'" + printable(word, 60) + "' is no dimension");
+    error.expected =
+        "a letter, a number, _ for any one, ... in front for any "
+        "leading ones";
+    Sandbox::fail(state, std::move(error));
+  }
+  dim.kind = Fact::DimPattern::Kind::kLetter;
+  dim.letter = named(state, session, word);
+  return dim;
+}
+
+// "... B S 8": words apart by blanks.
+void read_shape(lua_State* state, WordsSession& session, std::string_view text,
+                Fact& fact) {
+  fact.has_dims = true;
+  std::size_t at = 0;
+  for (bool first = true; true; first = false) {
+    at = text.find_first_not_of(" \t\n", at);
+    if (at == text.npos) return;
+    const std::size_t end =
+        std::min(text.find_first_of(" \t\n", at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    at = end;
+    if (word == "..." && first) {
+      fact.ellipsis = true;
+    } else {
+      fact.dims.push_back(check_dim(state, session, word));
+    }
+    if (fact.dims.size() > kMostDims) {
+      Sandbox::fail(state, "a shape of more than 64 dimensions");
+    }
+  }
+}
+
+std::int64_t check_integer(lua_State* state, int index, const char* word,
+                           const char* expected) {
+  const double number = lua_tonumber(state, index);
+  if (lua_type(state, index) != LUA_TNUMBER || !is_whole(number) ||
+      std::fabs(number) > 1e15) {
+    Diagnostic error = wrong(std::string("`:") + word + "` in a pattern");
+    error.expected = expected;
+    error.found = kind_at(state, index);
+    Sandbox::fail(state, std::move(error));
+  }
+  return static_cast<std::int64_t>(number);
+}
+
+// States the fact in the scope that is open and hands the pattern back.
+int state_fact(lua_State* state, WordsSession& session, Fact fact) {
+  const TermHandle& handle = check_subject(state, session);
+  if (handle.kind == TermHandle::Kind::kRest) {
+    return Sandbox::fail(state, "a fact about `rest`, which is a list");
+  }
+  fact.subject = handle.kind == TermHandle::Kind::kTerm
+                     ? handle.term
+                     : term_of(state, session, handle);
+  fact.line = rule_line(state, session);
+  spend(state, session, 256 + fact.dims.size() * 32);
+  session.scopes.back().facts.push_back(session.builder.fact(std::move(fact)));
+  lua_settop(state, 1);
+  return 1;
+}
+
+int shape_fact(lua_State* state, Fact::Kind kind, const char* word) {
+  WordsSession& session = session_of(state);
+  check_subject(state, session);
+  Fact fact{.kind = kind};
+  read_shape(state, session,
+             check_string(state, 2, word, "a text such as \"B S D\""), fact);
+  return state_fact(state, session, std::move(fact));
+}
+
+int shape(lua_State* state) {
+  return shape_fact(state, Fact::Kind::kShape, "shape");
+}
+int fits(lua_State* state) {
+  return shape_fact(state, Fact::Kind::kFits, "fits");
+}
+
+int constant(lua_State* state) {
+  if (!lua_isnoneornil(state, 2)) {
+    return shape_fact(state, Fact::Kind::kConst, "const");
+  }
+  return state_fact(state, session_of(state), Fact{.kind = Fact::Kind::kConst});
+}
+
+int rank(lua_State* state) {
+  check_subject(state, session_of(state));
+  Fact fact{.kind = Fact::Kind::kRank};
+  fact.number = check_integer(state, 2, "rank", "a number");
+  if (fact.number < 0) return Sandbox::fail(state, "a rank below 0");
+  return state_fact(state, session_of(state), std::move(fact));
+}
+
+int dim(lua_State* state) {
+  WordsSession& session = session_of(state);
+  check_subject(state, session);
+  Fact fact{.kind = Fact::Kind::kDim};
+  fact.number =
+      check_integer(state, 2, "dim", "an axis and a letter or number");
+  if (lua_type(state, 3) == LUA_TNUMBER) {
+    fact.dims.push_back({.kind = Fact::DimPattern::Kind::kNumber,
+                         .number = check_integer(state, 3, "dim", "a number")});
+  } else {
+    fact.dims.push_back(check_dim(
+        state, session,
+        check_string(state, 3, "dim", "an axis and a letter or number")));
+  }
+  fact.has_dims = true;
+  return state_fact(state, session, std::move(fact));
+}
+
+int type(lua_State* state) {
+  check_subject(state, session_of(state));
+  Fact fact{.kind = Fact::Kind::kType};
+  const int given = lua_gettop(state);
+  for (int i = 2; i <= std::max(given, 2); ++i) {
+    const std::string_view name =
+        check_string(state, i, "type", "names of element types");
+    const ir::DataType found = element_type(name);
+    if (found == ir::DataType::kUndefined) {
+      Diagnostic error =
+          wrong("there is no element type '" + printable(name, 60) + "'");
+      error.hint = ir::data_type_hint(name);
+      return Sandbox::fail(state, std::move(error));
+    }
+    fact.types.push_back(found);
+  }
+  return state_fact(state, session_of(state), std::move(fact));
+}
+
+// The nodes that can make the value: one, or those of an either's branches.
+std::vector<pattern::NodePatternId> nodes_of(const pattern::Pattern& draft,
+                                             pattern::TermId term) {
+  std::vector<pattern::NodePatternId> nodes;
+  std::vector<pattern::TermId> queue = {term};
+  std::vector<bool> seen(draft.terms().size());
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    if (seen[queue[i].index()]) continue;
+    seen[queue[i].index()] = true;
+    const pattern::Term& each = draft[queue[i]];
+    if (each.kind == pattern::TermKind::kOutput) nodes.push_back(each.node);
+    if (each.kind == pattern::TermKind::kContext) queue.push_back(each.base);
+    for (const pattern::Alternative& a : each.alternatives) {
+      queue.push_back(a.term);
+    }
+  }
+  return nodes;
+}
+
+// Names the node that makes this value, whichever branch it comes from.
+int as(lua_State* state) {
+  WordsSession& session = session_of(state);
+  const TermHandle& handle = check_subject(state, session);
+  const pattern::VariableId tag = check_name(state, session, 2, "`:as`");
+  std::vector<pattern::NodePatternId> nodes;
+  if (handle.kind == TermHandle::Kind::kTerm) {
+    nodes = nodes_of(session.builder.draft(), handle.term);
+  }
+  if (nodes.empty()) {
+    Diagnostic error = wrong("`:as` names a node, and this is none");
+    error.hint = "give the name to the op inside";
+    return Sandbox::fail(state, std::move(error));
+  }
+  for (const pattern::NodePatternId node : nodes) {
+    Status status = session.builder.tag(node, tag, rule_line(state, session));
+    if (!status) {
+      status.error().where.clear();
+      return Sandbox::fail(state, status.error());
+    }
+  }
+  lua_settop(state, 1);
+  return 1;
+}
+
+constexpr luaL_Reg kMethods[] = {
+    {"as", as},     {"const", constant}, {"dim", dim},   {"fits", fits},
+    {"rank", rank}, {"shape", shape},    {"type", type}, {nullptr, nullptr}};
+
+// Upvalues: Words, the methods.
+int index(lua_State* state) {
+  lua_settop(state, 2);
+  lua_pushvalue(state, 2);
+  lua_rawget(state, lua_upvalueindex(2));
+  if (!lua_isnil(state, -1)) return 1;
+  const std::string_view name = lua_type(state, 2) == LUA_TSTRING
+                                    ? check_string(state, 2, "", "")
+                                    : std::string_view();
+  if (name == "T") {
+    WordsSession& session = session_of(state);
+    const TermHandle& handle = check_handle_of(state, session, 1, "`.T`");
+    const int line = rule_line(state, session);
+    if (handle.kind != TermHandle::Kind::kVariable) {
+      return Sandbox::fail(state, "only a variable can be transposed by `.T`");
+    }
+    push_term(state, session,
+              session.builder.transpose(
+                  session.builder.value(handle.variable, line), line));
+    return 1;
+  }
+  std::vector<std::string> known = {"T"};
+  for (const luaL_Reg* each = kMethods; each->name != nullptr; ++each) {
+    known.emplace_back(each->name);
+  }
+  Diagnostic error = wrong("a pattern has no '" + printable(name, 60) + "'");
+  if (name.empty()) error.what = "a pattern cannot be indexed";
+  error.hint = suggestion(name, known);
+  const TermHandle* self = to_term(state, 1);
+  if (self != nullptr && self->kind == TermHandle::Kind::kVariable &&
+      session_of(state).builder.draft()[self->variable].name == "m") {
+    error.hint =
+        "m is of `where` and `rewrite`; `match` and `replace` get the values "
+        "by their names: function(op, x, ...)";
+  }
+  return Sandbox::fail(state, std::move(error));
+}
+
+int newindex(lua_State* state) {
+  return Sandbox::fail(state, "a pattern has no fields to assign");
+}
+
+int call(lua_State* state) {
+  return Sandbox::fail(state, "a pattern is called as if it were a function");
+}
+
+int text(lua_State* state) {
+  lua_pushliteral(state, "pattern");
+  return 1;
+}
+
+constexpr luaL_Reg kMeta[] = {{"__newindex", newindex},
+                              {"__call", call},
+                              {"__tostring", text},
+                              {nullptr, nullptr}};
+
+}  // namespace
+
+void install_handles(lua_State* state, Words& words) {
+  luaL_newmetatable(state, kTermMetatable);
+  set_words(state, words, kMeta);
+  refuse_operators(state, words, "a pattern");
+  lua_pushlightuserdata(state, &words);
+  lua_newtable(state);
+  set_words(state, words, kMethods);
+  lua_pushcclosure(state, &index, 2);
+  lua_setfield(state, -2, "__index");
+  lua_pop(state, 1);
+}
+
+}  // namespace ruleengine::lua

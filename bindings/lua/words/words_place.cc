@@ -1,0 +1,118 @@
+// here, blame, mistake, known_ops: for libs that describe first and build
+// later. What they build counts for the line of the rule file that described
+// it.
+#include <lua.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/sandbox/sandbox_meter.h"
+#include "bindings/lua/words/words_session.h"
+#include "core/ir/op_facts.h"
+
+namespace ruleengine::lua {
+namespace {
+
+// here(): "file:line" of what called into the lib that calls this; for
+// blame() and mistake().
+int here(lua_State* state) {
+  const std::string place = Sandbox::caller(state);
+  lua_pushlstring(state, place.data(), place.size());
+  return 1;
+}
+
+// Until its end, what is built counts for `line`.
+class BlamedLine {
+ public:
+  BlamedLine(WordsSession* session, int line)
+      : session_(session),
+        before_(session == nullptr ? 0 : session->blamed_line) {
+    if (session_ != nullptr) session_->blamed_line = line;
+  }
+  ~BlamedLine() {
+    if (session_ != nullptr) session_->blamed_line = before_;
+  }
+  BlamedLine(const BlamedLine&) = delete;
+  BlamedLine& operator=(const BlamedLine&) = delete;
+
+ private:
+  WordsSession* session_;  // nullptr: nothing is being described
+  int before_;
+};
+
+// blame(place, f, ...): f(...), the lib's mistakes in it being those of
+// `place`; without a place, of where f is defined.
+int blame(lua_State* state) {
+  luaL_checktype(state, 2, LUA_TFUNCTION);
+  if (lua_isnil(state, 1)) {
+    const std::string defined = Sandbox::place_of(state, 2);
+    lua_pushlstring(state, defined.data(), defined.size());
+    lua_replace(state, 1);
+  }
+  std::size_t size = 0;
+  const char* data = luaL_checklstring(state, 1, &size);
+  const std::string_view place(data, size);
+  Meter& meter = Meter::of(state);
+  int status = 0;
+  {
+    const BlamedLine line(words_of(state).session(), Sandbox::line_of(place));
+    const Nested nested(state);
+    const int depth = meter.nesting;
+    status = lua_pcall(state, lua_gettop(state) - 2, LUA_MULTRET, 0);
+    meter.nesting = depth;
+  }
+  meter.check(state);
+  if (status != 0) return Sandbox::blame(state, place);
+  return lua_gettop(state) - 1;
+}
+
+// mistake{place = here(), what = "...", expected = "...", found = "...", hint =
+// "..."}: raises it; `what` alone must be there.
+int mistake(lua_State* state) {
+  luaL_checktype(state, 1, LUA_TTABLE);
+  const auto part = [state](const char* name) {
+    lua_getfield(state, 1, name);
+    const char* text = lua_tostring(state, -1);
+    std::string out = text == nullptr ? "" : printable(text, 1000);
+    lua_pop(state, 1);
+    return out;
+  };
+  Diagnostic error = wrong(part("what"));
+  error.where = Sandbox::file_place(state, part("place"));
+  error.expected = part("expected");
+  error.found = part("found");
+  error.hint = part("hint");
+  return Sandbox::fail(state, std::move(error));
+}
+
+// known_ops(): "Add", "ruleengine.Linear", ...: a list, in order.
+int known_ops(lua_State* state) {
+  lua_newtable(state);
+  std::string last;
+  int count = 0;
+  for (const ir::OpFacts& op : ir::all_ops()) {
+    std::string name(op.domain);
+    if (!name.empty()) name += '.';
+    name += op.type;
+    if (name == last) continue;  // an older version came before
+    lua_pushlstring(state, name.data(), name.size());
+    lua_rawseti(state, -2, ++count);
+    last = std::move(name);
+  }
+  return 1;
+}
+
+constexpr luaL_Reg kPlaces[] = {{"here", here},
+                                {"blame", blame},
+                                {"mistake", mistake},
+                                {"known_ops", known_ops},
+                                {nullptr, nullptr}};
+
+}  // namespace
+
+void install_places(lua_State* state, Words& words) {
+  set_words(state, words, kPlaces);
+}
+
+}  // namespace ruleengine::lua

@@ -1,0 +1,143 @@
+// The inside of Words: what one run of `match` has built so far, the handles
+// that stand for it, and how C functions get at both. Internal to words*.cc.
+#ifndef RULEENGINE_BINDINGS_LUA_WORDS_WORDS_SESSION_H_
+#define RULEENGINE_BINDINGS_LUA_WORDS_WORDS_SESSION_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bindings/lua/words/words.h"
+#include "core/pattern/pattern.h"
+
+struct lua_State;
+struct luaL_Reg;
+
+namespace ruleengine::lua {
+
+// What stands between `match` (or a function alternative) and its end: facts
+// and lone conditions belong to it.
+struct WordsScope {
+  std::vector<pattern::FactId> facts;
+};
+
+struct WordsSession {
+  pattern::Builder builder;
+  std::uint32_t run = 0;  // handles carry it
+  std::string file;       // of the rule
+  int line = 0;           // where it is declared
+  std::string chunk;      // the name Lua has for the file; "": a lib's function
+  std::vector<WordsScope> scopes;
+  // Each context and never: whether it became part of something.
+  struct Condition {
+    pattern::TermId term;
+    std::size_t scope = 0;  // depth
+    bool used = false;
+  };
+  std::vector<Condition> conditions;
+  // The line that blame() names; 0 outside of it.
+  int blamed_line = 0;
+  // What the pattern takes outside of Lua's memory, roughly.
+  std::size_t bytes = 0;
+};
+inline constexpr std::size_t kMaxPatternBytes = std::size_t{32} << 20;
+
+// One value of the pattern, or a word that stands for one. The metatable is
+// what makes it one of ours.
+struct TermHandle {
+  enum class Kind : std::uint8_t {
+    kVariable,  // a parameter, any "x": used as a value or as an attribute
+    kTerm,
+    kRest,
+  };
+  std::uint32_t run = 0;
+  Kind kind = Kind::kTerm;
+  pattern::VariableId variable;  // kVariable, kRest
+  pattern::TermId term;          // kTerm
+  int condition = -1;            // index of WordsSession::conditions
+};
+
+// op, op.domain, op.Type: what is indexed further or called.
+struct OpHandle {
+  std::uint32_t run = 0;
+  char domain[120] = "";
+  char type[120] = "";
+};
+
+// A scope that ends however the function does.
+class ScopeGuard {
+ public:
+  explicit ScopeGuard(WordsSession& session);
+  ~ScopeGuard();
+  ScopeGuard(const ScopeGuard&) = delete;
+  ScopeGuard& operator=(const ScopeGuard&) = delete;
+
+  // What was stated in it; its unused contexts and nevers among them.
+  pattern::Alternative take(pattern::TermId term);
+
+ private:
+  WordsSession& session_;
+  std::size_t depth_;
+};
+
+// The first upvalue of every function and metamethod here is the Words.
+Words& words_of(lua_State* state);
+// The run that goes on; raises outside of one.
+WordsSession& session_of(lua_State* state);
+// Accounts for what is about to be built; raises when it gets too much.
+void spend(lua_State* state, WordsSession& session, std::size_t bytes);
+// Adds `functions` with that upvalue to the table on top.
+void set_words(lua_State* state, Words& words, const luaL_Reg* functions);
+
+// The line of the rule's own file that runs, also while a lib is in between.
+int rule_line(lua_State* state, const WordsSession& session);
+
+TermHandle* to_term(lua_State* state, int index);  // nullptr: none
+const OpHandle* to_op(lua_State* state, int index);
+bool is_any(lua_State* state, int index);  // the bare word
+bool is_rest(lua_State* state, int index);
+void push_term(lua_State* state, const TermHandle& handle);
+void push_op(lua_State* state, const OpHandle& handle);
+inline void push_term(lua_State* state, const WordsSession& session,
+                      pattern::TermId term) {
+  push_term(state, TermHandle{.run = session.run, .term = term});
+}
+
+// The term that stands for the value at `index`, as an input or an
+// alternative; `what` names the place in errors.
+pattern::TermId check_input(lua_State* state, WordsSession& session, int index,
+                            const char* what);
+// A handle of this run; raises otherwise.
+TermHandle& check_handle_of(lua_State* state, WordsSession& session, int index,
+                            const char* what);
+// The term of a handle: a variable becomes a value, a condition is used.
+pattern::TermId term_of(lua_State* state, WordsSession& session,
+                        const TermHandle& handle);
+
+// A name for a variable or a node: raises when it cannot stand behind `m.`.
+pattern::VariableId check_name(lua_State* state, WordsSession& session,
+                               int index, const char* what);
+pattern::VariableId named(lua_State* state, WordsSession& session,
+                          std::string_view name);
+
+// "a number", "a pattern": for `found`.
+std::string kind_at(lua_State* state, int index);
+
+// The parts of install().
+void install_op(lua_State* state, Words& words);       // metatable of op
+void install_handles(lua_State* state, Words& words);  // metatable of terms
+void install_choices(lua_State* state, Words& words);  // either ... rest
+void install_places(lua_State* state, Words& words);   // here ... known_ops
+
+inline constexpr const char* kTermMetatable = "ruleengine.term";
+inline constexpr const char* kOpMetatable = "ruleengine.op";
+inline constexpr const char* kAnyMetatable = "ruleengine.any";
+inline constexpr const char* kRestMetatable = "ruleengine.rest";
+
+// Names of metamethods that a handle refuses: arithmetic, order, length.
+void refuse_operators(lua_State* state, Words& words, const char* what);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_WORDS_WORDS_SESSION_H_

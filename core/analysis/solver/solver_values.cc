@@ -1,0 +1,304 @@
+// The answers but types: origins, constants, elements.
+#include <algorithm>
+#include <utility>
+
+#include "core/analysis/solver/functions.h"
+#include "core/analysis/solver/solver.h"
+
+namespace ruleengine::analysis {
+
+using ir::Dim;
+using ir::NodeId;
+using ir::Tensor;
+using ir::Value;
+using ir::ValueId;
+using ir::ValueKind;
+
+bool Solver::compute(const Query& q) {
+  switch (q.ask) {
+    case Ask::kType:
+      return compute_type(q.value);
+    case Ask::kOrigin:
+      return compute_origin(q.value);
+    case Ask::kConstant:
+      return compute_constant(q.value);
+    case Ask::kElements:
+      return compute_elements(q.value);
+    case Ask::kLayout:
+      return compute_layout(q.value);
+  }
+  return false;
+}
+
+// --- rules and evaluators ----------------------------------------------------
+
+namespace {
+
+bool is_computed(std::string_view type) {
+  // These fold however large they are.
+  static constexpr std::string_view kViews[] = {
+      "Concat",  "Constant", "Flatten",  "Identity",
+      "Reshape", "Squeeze",  "Unsqueeze"};
+  return std::ranges::find(kViews, type) == std::end(kViews);
+}
+
+}  // namespace
+
+const Solver::OpRules& Solver::rules_of(ir::OpId op) {
+  OpRules& rules = op_rules_[op];
+  if (!rules.looked_up) {
+    rules.looked_up = true;
+    if (options_.use_rules) rules.type = find_type_rule(model().ops[op]);
+    rules.elements = find_element_rule(model().ops[op]);
+    rules.computes = is_computed(model().ops[op].type);
+  }
+  return rules;
+}
+
+bool Solver::can_evaluate(NodeId node) const {
+  return small_.can_evaluate(graph_, node) ||
+         (options_.evaluator != nullptr &&
+          options_.evaluator->can_evaluate(graph_, node));
+}
+
+bool Solver::followable(ValueId value) const {
+  const ir::Type* t = known(value).type;
+  if (t == nullptr || !t->is_tensor() || !t->has_shape || t->rank() > 8) {
+    return false;
+  }
+  if (t->elem != ir::DataType::kInt64 && t->elem != ir::DataType::kInt32 &&
+      t->elem != ir::DataType::kBool) {
+    return false;
+  }
+  const auto count = known_count(t->dims);
+  return count && *count <= kMaxElements;
+}
+
+// --- origins and constants ---------------------------------------------------
+
+bool Solver::compute_origin(ValueId value) {
+  const Value& v = graph_.value(value);
+  Origin origin = Origin::kRuntime;
+  if (v.kind == ValueKind::kInitializer ||
+      bound_input_constant(*this, value) != nullptr) {
+    origin = Origin::kConstant;
+  } else if (v.kind == ValueKind::kNodeOutput && v.producer) {
+    origin = origin_of_node(v.producer);
+    if (origin == Origin::kConstant && is_beyond(v.producer)) {
+      origin = Origin::kBeyond;
+      say_beyond(value);
+    }
+  }
+  return std::exchange(memos_[value.index()].origin, origin) != origin;
+}
+
+Origin Solver::origin_of_node(NodeId node) const {
+  if (!can_evaluate(node)) return Origin::kRuntime;
+  const ir::Op& op = graph_.op(node);
+  if (op.standard("Shape") || op.standard("Size")) return Origin::kShape;
+  Origin origin = Origin::kConstant;
+  bool beyond = false;
+  for (const ir::Operand& o : graph_.inputs(node)) {
+    if (!o.value) continue;
+    const Origin in =
+        done(o.value, Ask::kOrigin) ? known(o.value).origin : Origin::kRuntime;
+    if (in == Origin::kRuntime) return in;
+    if (in == Origin::kShape) origin = in;
+    beyond |= in == Origin::kBeyond;
+  }
+  return beyond ? Origin::kBeyond : origin;
+}
+
+// Whether folding the node would compute more elements than it may.
+bool Solver::is_beyond(NodeId node) {
+  const ir::OpId op = graph_.node(node).op;
+  if (!rules_of(op).computes) return false;
+  const std::string_view type = model().ops[op].type;
+  const auto most = small_.limit_of(type);
+  const auto is_large = [&](ValueId v) {
+    const ir::Type* t = v ? known(v).type : nullptr;
+    if (t == nullptr || !t->is_tensor() || !t->has_shape) return false;
+    const auto count = known_count(t->dims);
+    return count && *count > most;
+  };
+  const ir::Type* first = known(graph_.input(node, 0)).type;
+  if (type == "Transpose" && first != nullptr && first->rank() == 2) {
+    return false;  // turned where it is read
+  }
+  const bool picks = type == "Gather" || type == "Slice";
+  return std::ranges::any_of(graph_.outputs(node), is_large) ||
+         (!picks &&
+          std::ranges::any_of(graph_.inputs(node), [&](const ir::Operand& o) {
+            return is_large(o.value);
+          }));
+}
+
+// Once: a model of which this is true of one weight has many such. What an op
+// makes out of nothing is no weight.
+void Solver::say_beyond(ValueId value) {
+  const ir::Op& op = graph_.op(graph_.producer(value));
+  if (small_.limit_of(op.type) < options_.fold_limit) return;
+  if (std::exchange(said_beyond_, true)) return;
+  warnings.push_back("value '" + printable(graph_.name(value)) +
+                     "' is computed from constants, but is too large to be "
+                     "computed here: such values count as computed at run "
+                     "time");
+}
+
+bool Solver::compute_constant(ValueId value) {
+  const Tensor* before = memos_[value.index()].constant;
+  const Tensor* now = fold(value);
+  memos_[value.index()].constant = now;
+  if (now == before) return false;
+  if (now == nullptr || before == nullptr) return true;
+  if (now->storage == ir::Storage::kRaw &&
+      before->storage == ir::Storage::kRaw &&
+      ir::equal_bits(*now, *before, model().external.get())) {
+    memos_[value.index()].constant = before;
+    return false;
+  }
+  return true;
+}
+
+const Tensor* Solver::fold(ValueId value) {
+  const Value& v = graph_.value(value);
+  if (v.kind == ValueKind::kInitializer) return v.tensor;
+  if (const Tensor* bound = bound_input_constant(*this, value)) return bound;
+  if (v.kind != ValueKind::kNodeOutput || !v.producer) return nullptr;
+  if (known(value).origin == Origin::kRuntime ||
+      known(value).origin == Origin::kBeyond) {
+    return nullptr;
+  }
+  if (known(value).origin == Origin::kShape) {
+    if (const Tensor* t = from_elements(value)) return t;
+  }
+  const std::vector<const Tensor*> results = evaluate(v.producer);
+  return v.output_index < results.size() ? results[v.output_index] : nullptr;
+}
+
+const Tensor* Solver::from_elements(ValueId value) {
+  const Memo& memo = known(value);
+  if (memo.elements == nullptr || !done(value, Ask::kElements)) return nullptr;
+  std::vector<std::int64_t> ints;
+  for (Dim d : memo.element_span()) {
+    if (!d.known()) return nullptr;
+    ints.push_back(d.size());
+  }
+  std::vector<std::int64_t> dims;
+  for (Dim d : memo.type->dims) dims.push_back(d.size());
+  return small_.make_ints(model().arena, memo.type->elem, dims, ints);
+}
+
+constexpr std::int64_t kBudget = std::int64_t{256} << 20;
+
+// What was folded stays until the Model dies, so a model of many nodes that
+// each make a large constant out of nothing is not followed for ever, whoever
+// asks: for another of its graphs, or again.
+void Solver::account(const std::vector<const Tensor*>& results) {
+  for (const Tensor* t : results) {
+    if (t == nullptr || t->storage != ir::Storage::kRaw) continue;
+    if (t->element_count() > kMaxElements) {
+      model().folded += t->byte_size();
+    }
+  }
+}
+
+// Whether what would fold may not any more, since so much was folded.
+bool Solver::out_of_budget() const { return model().folded > kBudget; }
+
+std::vector<const Tensor*> Solver::evaluate(NodeId node) {
+  if (out_of_budget()) small_.set_limit(kMaxElements);
+  std::vector<const Tensor*> inputs;
+  for (const ir::Operand& o : graph_.inputs(node)) {
+    const Tensor* t = nullptr;
+    if (o.value) {
+      t = done(o.value, Ask::kConstant) ? known(o.value).constant : nullptr;
+      if (t == nullptr) return {};
+    }
+    inputs.push_back(t);
+  }
+  if (small_.can_evaluate(graph_, node)) {
+    auto result = small_.evaluate(graph_, node, inputs);
+    if (result.ok()) {
+      account(*result);
+      return *std::move(result);
+    }
+  }
+  if (options_.evaluator != nullptr &&
+      options_.evaluator->can_evaluate(graph_, node)) {
+    auto result = options_.evaluator->evaluate(graph_, node, inputs);
+    if (result.ok()) return *std::move(result);
+  }
+  return {};
+}
+
+// --- elements ----------------------------------------------------------------
+
+MaybeElements Solver::elements_of(const Tensor& tensor) const {
+  const auto ints = ir::to_ints(tensor, model().external.get(), kMaxElements);
+  if (!ints) return std::nullopt;
+  std::vector<Dim> out;
+  for (std::int64_t i : *ints) {
+    out.push_back(Dim(i).known() ? Dim(i) : kUnknown);
+  }
+  return out;
+}
+
+namespace {
+
+bool complete(const MaybeElements& elements) {
+  return elements && std::find(elements->begin(), elements->end(), kUnknown) ==
+                         elements->end();
+}
+
+}  // namespace
+
+bool Solver::compute_elements(ValueId value) {
+  MaybeElements found;
+  const Value& v = graph_.value(value);
+  if (followable(value)) {
+    if (known(value).origin == Origin::kConstant) {
+      const Tensor* t = known(value).constant;
+      if (t == nullptr) t = v.tensor;
+      if (t != nullptr) found = elements_of(*t);
+    } else if (v.kind == ValueKind::kNodeOutput && v.producer) {
+      const ElementRule* rule = rules_of(graph_.node(v.producer).op).elements;
+      const NodeView view(*this, v.producer);
+      if (rule != nullptr && !view.blocked()) {
+        found = rule->follow(view, v.output_index);
+      }
+      if (known(value).origin == Origin::kShape && !complete(found)) {
+        const auto results = evaluate(v.producer);
+        if (v.output_index < results.size() &&
+            results[v.output_index] != nullptr) {
+          found = elements_of(*results[v.output_index]);
+        }
+      }
+    } else {
+      found = bound_input_elements(*this, value);
+    }
+  }
+  const auto count =
+      followable(value) ? known_count(known(value).type->dims) : std::nullopt;
+  if (found && static_cast<std::int64_t>(found->size()) != count) {
+    found.reset();
+  }
+  Memo& memo = memos_[value.index()];
+  const bool same = found ? memo.elements != nullptr &&
+                                std::equal(found->begin(), found->end(),
+                                           memo.element_span().begin(),
+                                           memo.element_span().end())
+                          : memo.elements == nullptr;
+  if (same) return false;
+  memo.elements = nullptr;
+  memo.element_count = 0;
+  if (found) {
+    std::span<Dim> kept = model().arena.array<Dim>(found->size() + 1);
+    std::copy(found->begin(), found->end(), kept.begin());
+    memo.elements = kept.data();
+    memo.element_count = static_cast<std::uint8_t>(found->size());
+  }
+  return true;
+}
+
+}  // namespace ruleengine::analysis

@@ -1,0 +1,54 @@
+// What the rules for types share. Internal to core/analysis.
+#ifndef RULEENGINE_CORE_ANALYSIS_TYPES_RULE_HELPERS_H_
+#define RULEENGINE_CORE_ANALYSIS_TYPES_RULE_HELPERS_H_
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "core/analysis/types/rules.h"
+#include "core/ir/shapes.h"
+
+namespace ruleengine::analysis {
+
+// The type of input `i`, as far as it is known.
+void copy_type(const NodeView& v, std::size_t i, Inferred& out);
+
+// None of them is kUnknown, which is no size to count with.
+bool all_known(std::span<const ir::Dim> dims);
+
+// Refuses the node where two sizes that must be one provably are not.
+void need_equal(const NodeView& v, ir::Dim a, ir::Dim b, std::string_view why);
+
+// Refuses the node where its attribute `axis` is outside of the first input.
+void need_axis(const NodeView& v);
+
+// Refuses the node where the input is known to have another rank.
+void need_rank(const NodeView& v, std::size_t input, std::size_t rank,
+               std::string_view why);
+
+// One axis of a broadcast, with one unknown for each pair that cannot be said.
+ir::Dim broadcast_axis(const NodeView& v, ir::Dim a, ir::Dim b);
+
+// The broadcast of two shapes.
+Dims broadcast_shapes(const NodeView& v, std::span<const ir::Dim> a,
+                      std::span<const ir::Dim> b);
+
+// Sets the shape to the broadcast of inputs [from, to), if all have a rank.
+void set_broadcast(const NodeView& v, std::size_t from, std::size_t to,
+                   Inferred& out);
+
+// What both say: the axes in which they agree, when the ranks do.
+void meet(const NodeView& v, const ir::Type* a, const ir::Type* b,
+          Inferred& out);
+
+// Shape's [start, end) of input 0, which has a rank, clamped.
+std::pair<std::size_t, std::size_t> shape_range(const NodeView& v);
+
+// The places of `axes`, ascending and each once; none when one is outside.
+std::optional<std::vector<std::size_t>> places_of_axes(
+    const std::vector<std::int64_t>& axes, std::size_t rank);
+
+}  // namespace ruleengine::analysis
+
+#endif  // RULEENGINE_CORE_ANALYSIS_TYPES_RULE_HELPERS_H_

@@ -1,0 +1,20 @@
+// Checks the model-local functions as a whole: ids are unique, no function
+// calls itself in any way, and expanding all calls stays within bounds (ten
+// functions that call each other twice over sixty levels would be 2^60 nodes).
+#ifndef RULEENGINE_CORE_IO_READ_CHECK_FUNCTIONS_H_
+#define RULEENGINE_CORE_IO_READ_CHECK_FUNCTIONS_H_
+
+#include <cstdint>
+
+#include "core/io/read/context.h"
+
+namespace ruleengine::io {
+
+// Nodes of the model after all calls are expanded.
+inline constexpr std::uint64_t kMaxExpandedNodes = 1'000'000'000;
+
+bool check_functions(Context& context);
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_READ_CHECK_FUNCTIONS_H_

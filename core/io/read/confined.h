@@ -1,0 +1,48 @@
+// Opens files that a model names, inside the model's own folder and nowhere
+// else. Policy, that of the onnx library: a relative path without "..", no
+// symbolic link in any component, a regular file with one hard link. The
+// kernel does the walk (openat2) where it can; elsewhere each component is
+// opened without following links. Nothing is followed, created or read.
+// Thread-safe.
+#ifndef RULEENGINE_CORE_IO_READ_CONFINED_H_
+#define RULEENGINE_CORE_IO_READ_CONFINED_H_
+
+#include <sys/types.h>
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/base/result.h"
+#include "core/io/descriptor.h"
+
+namespace ruleengine::io {
+
+// Which file it is, whatever it is called.
+struct FileId {
+  dev_t device = 0;
+  ino_t inode = 0;
+  auto operator<=>(const FileId&) const = default;
+};
+
+struct OpenFile {
+  Descriptor descriptor;
+  FileId id;
+  std::uint64_t size = 0;
+};
+
+// Who walks the path: the kernel where it can, or we (for tests).
+enum class Walk : std::uint8_t { kKernel, kSteps };
+
+// Opens `location` for reading below `folder` (a directory's descriptor). The
+// Diagnostic has no place: the caller knows the tensor.
+Result<OpenFile> open_confined(int folder, std::string_view location,
+                               Walk walk = Walk::kKernel);
+
+// Whether `location` may be used at all; "" or what is wrong with it.
+std::string location_fault(std::string_view location);
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_READ_CONFINED_H_

@@ -1,0 +1,137 @@
+#include "core/io/read/external.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+namespace ruleengine::io {
+namespace {
+
+Diagnostic changed(std::string_view location) {
+  return {ErrorKind::kModel,
+          "external data changed while the model was open",
+          "",
+          "the file that was there at load",
+          "'" + printable(location) + "'",
+          ""};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ExternalFiles>> ExternalFiles::open(
+    const std::string& directory) {
+  const std::string path = directory.empty() ? "." : directory;
+  const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  struct stat info;
+  if (fd < 0 || ::fstat(fd, &info) != 0) {
+    return Diagnostic{ErrorKind::kModel,
+                      std::string("cannot open the folder of the model: ") +
+                          std::strerror(errno),
+                      printable(path),
+                      "",
+                      "",
+                      ""};
+  }
+  return std::unique_ptr<ExternalFiles>(
+      new ExternalFiles(Descriptor(fd), {info.st_dev, info.st_ino}));
+}
+
+Result<ExternalFiles::File*> ExternalFiles::find(std::string_view location) {
+  if (auto it = by_location_.find(location); it != by_location_.end()) {
+    return it->second;
+  }
+  Result<OpenFile> file = open_confined(folder_.get(), location);
+  if (!file) return file.error();
+  files_.push_back(std::make_unique<File>());
+  File* added = files_.back().get();
+  added->location = std::string(location);
+  added->id = file->id;
+  added->size = file->size;
+  by_location_.emplace(added->location, added);
+  return added;
+}
+
+Result<std::uint64_t> ExternalFiles::size(std::string_view location) {
+  Result<File*> file = find(location);
+  if (!file) return file.error();
+  return (*file)->size;
+}
+
+Result<OpenFile> ExternalFiles::reopen(std::string_view location) {
+  Result<File*> known = find(location);
+  if (!known) return known.error();
+  Result<OpenFile> file = open_confined(folder_.get(), location);
+  if (!file) return file.error();
+  if (file->id != (*known)->id || file->size < (*known)->size) {
+    return changed(location);
+  }
+  return file;
+}
+
+Result<std::span<const std::byte>> ExternalFiles::read(
+    const ir::ExternalRef& ref, std::int64_t length) {
+  Result<File*> file = find(ref.location);
+  if (!file) return file.error();
+  const std::uint64_t size = (*file)->size;
+  const auto offset = static_cast<std::uint64_t>(ref.offset);
+  if (ref.offset < 0 || length < 0 || offset > size ||
+      static_cast<std::uint64_t>(length) > size - offset) {
+    return Diagnostic{
+        ErrorKind::kModel,
+        "external data is too short",
+        "'" + printable(ref.location) + "'",
+        std::to_string(length) + " bytes at " + std::to_string(ref.offset),
+        std::to_string(size) + " bytes",
+        ""};
+  }
+  if (!(*file)->mapping) {
+    Result<OpenFile> opened = reopen(ref.location);
+    if (!opened) return opened.error();
+    Result<std::unique_ptr<Mapping>> mapping =
+        Mapping::map(opened->descriptor.get(), size);
+    if (!mapping) return mapping.error();
+    (*file)->mapping = std::move(*mapping);
+  }
+  return (*file)->mapping->bytes().subspan(offset,
+                                           static_cast<std::size_t>(length));
+}
+
+bool ExternalFiles::owns(FileId id) const {
+  return std::any_of(files_.begin(), files_.end(),
+                     [&](const auto& f) { return f->id == id; });
+}
+
+void ExternalFiles::release() const {
+  for (const auto& file : files_) {
+    if (file->mapping) file->mapping->release();
+  }
+}
+
+bool ExternalFiles::faulted() const {
+  return std::any_of(files_.begin(), files_.end(), [](const auto& f) {
+    return f->mapping && f->mapping->faulted();
+  });
+}
+
+void ExternalFiles::sort_uses() {
+  std::sort(uses_.begin(), uses_.end(), std::less<>());
+}
+
+bool ExternalFiles::any_use_in(Bytes range) const {
+  const auto it =
+      std::lower_bound(uses_.begin(), uses_.end(), range.data(), std::less<>());
+  return it != uses_.end() && std::less<>()(*it, range.data() + range.size());
+}
+
+std::vector<std::string_view> ExternalFiles::locations() const {
+  std::vector<std::string_view> out;
+  for (const auto& file : files_) out.push_back(file->location);
+  return out;
+}
+
+}  // namespace ruleengine::io

@@ -1,0 +1,78 @@
+// ExternalFiles: the files beside a model that hold the data of its tensors.
+// Finding one (it is there, it is ours to read, it is long enough) happens at
+// load without reading a byte; it is mapped when somebody first asks for its
+// bytes, after checking that it is still the same file. Belongs to one Model;
+// one thread at a time; spans live as long as it does.
+#ifndef RULEENGINE_CORE_IO_READ_EXTERNAL_H_
+#define RULEENGINE_CORE_IO_READ_EXTERNAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/io/read/confined.h"
+#include "core/io/read/mapping.h"
+#include "core/io/wire/wire.h"
+#include "core/ir/tensor.h"
+
+namespace ruleengine::io {
+
+class ExternalFiles : public ir::ExternalData {
+ public:
+  // Looks below `directory`, which stays the same folder even when renamed.
+  static Result<std::unique_ptr<ExternalFiles>> open(
+      const std::string& directory);
+
+  // The size of the file at `location`, found and checked once.
+  Result<std::uint64_t> size(std::string_view location);
+
+  Result<std::span<const std::byte>> read(const ir::ExternalRef& ref,
+                                          std::int64_t length) override;
+
+  // For copying: the file again, if it is still the one that was found.
+  Result<OpenFile> reopen(std::string_view location);
+
+  // The folder, and whether a file is one of those found so far.
+  int folder() const { return folder_.get(); }
+  FileId folder_id() const { return folder_id_; }
+  bool owns(FileId id) const;
+  bool faulted() const;
+  // See Mapping.
+  void release() const;
+
+  // Encoded TensorProtos that say "external", in the order of their addresses
+  // after sort_uses().
+  void note_use(Bytes tensor) { uses_.push_back(tensor.data()); }
+  void sort_uses();
+  bool any_use_in(Bytes range) const;
+  bool any_use() const { return !uses_.empty(); }
+
+  // The locations found so far, in the order of finding.
+  std::vector<std::string_view> locations() const;
+
+ private:
+  struct File {
+    std::string location;
+    FileId id;
+    std::uint64_t size = 0;
+    std::unique_ptr<Mapping> mapping;
+  };
+
+  explicit ExternalFiles(Descriptor folder, FileId id)
+      : folder_(std::move(folder)), folder_id_(id) {}
+  Result<File*> find(std::string_view location);
+
+  Descriptor folder_;
+  FileId folder_id_;
+  std::vector<std::unique_ptr<File>> files_;
+  std::unordered_map<std::string_view, File*> by_location_;
+  std::vector<const std::byte*> uses_;
+};
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_READ_EXTERNAL_H_

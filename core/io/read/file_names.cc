@@ -1,0 +1,67 @@
+#include "core/io/read/file_names.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+
+namespace ruleengine::io {
+namespace {
+
+constexpr std::string_view kData = ".data";
+
+// FNV-1a: names may be as long as the file system allows, so that nothing can
+// be put before them or behind.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+}
+
+std::string file_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);  // npos + 1 is 0
+}
+
+std::string data_path(const std::string& result, unsigned number) {
+  const std::string middle = number > 1 ? "." + std::to_string(number) : "";
+  return result + middle + std::string(kData);
+}
+
+std::string plain_location(std::string_view location) {
+  return std::filesystem::path(location).lexically_normal().string();
+}
+
+bool is_data_of(const std::string& result, std::string_view location) {
+  const std::string plain = plain_location(location), file = file_of(result);
+  std::string_view rest = plain;
+  if (!rest.starts_with(file) || !rest.ends_with(kData) ||
+      rest.size() < file.size() + kData.size()) {
+    return false;
+  }
+  rest.remove_prefix(file.size());
+  rest.remove_suffix(kData.size());
+  if (rest.empty()) return true;
+  return rest.size() > 1 && rest.front() == '.' &&
+         std::ranges::all_of(rest.substr(1),
+                             [](char c) { return c >= '0' && c <= '9'; });
+}
+
+std::string temporary_prefix(const std::string& result) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string out(kTemporary);
+  const std::uint64_t hash = hash_of(file_of(result));
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    out += kDigits[hash >> shift & 15];
+  }
+  return out + "-";
+}
+
+}  // namespace ruleengine::io

@@ -1,0 +1,97 @@
+// Mapping: a file mapped read-only, and the guard for what mapping brings: a
+// file that is cut short while it is mapped raises SIGBUS on access. Once
+// guard_mapping_faults() (load.h) was called, such an access reads zeros
+// instead and the mapping remembers it; load, save and check_intact() then
+// report it. All thread-safe; the handler passes on faults that are not ours.
+#ifndef RULEENGINE_CORE_IO_READ_MAPPING_H_
+#define RULEENGINE_CORE_IO_READ_MAPPING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/io/descriptor.h"
+#include "core/io/read/confined.h"
+#include "core/io/wire/wire.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::io {
+
+class Mapping {
+ public:
+  // Maps the first `size` bytes; the descriptor may be closed afterwards.
+  static Result<std::unique_ptr<Mapping>> map(int fd, std::uint64_t size);
+  ~Mapping();
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  Bytes bytes() const { return {data_, size_}; }
+  // Something of it was gone when it was looked at.
+  bool faulted() const;
+  // Gives back the memory of what was read. It is the file's, and comes again
+  // when it is looked at again.
+  void release() const;
+
+ private:
+  Mapping(std::byte* data, std::size_t size);
+
+  std::byte* data_;
+  std::size_t size_;
+  std::size_t slot_;  // in the guard's table; or none
+};
+
+// The source of a loaded model: a mapped file, or a buffer (no descriptor).
+class FileSource : public ir::Source {
+ public:
+  FileSource(OpenFile file, std::unique_ptr<Mapping> mapping)
+      : file_(std::move(file)), mapping_(std::move(mapping)) {}
+  explicit FileSource(std::string buffer) : buffer_(std::move(buffer)) {}
+
+  Bytes bytes() const override {
+    return mapping_ ? mapping_->bytes() : as_bytes(buffer_);
+  }
+  bool is_file() const { return file_.descriptor.valid(); }
+  // Whether these bytes are a view into the file, and where they start in it.
+  bool holds(Bytes bytes) const {
+    const std::less<> before;
+    const Bytes all = this->bytes();
+    return is_file() && !before(bytes.data(), all.data()) &&
+           before(bytes.data(), all.data() + all.size());
+  }
+  std::uint64_t offset(Bytes bytes) const {
+    return static_cast<std::uint64_t>(bytes.data() - this->bytes().data());
+  }
+  int descriptor() const { return file_.descriptor.get(); }
+  FileId id() const { return file_.id; }
+  bool faulted() const { return mapping_ && mapping_->faulted(); }
+  void release() const {
+    if (mapping_) mapping_->release();
+  }
+
+ private:
+  OpenFile file_;
+  std::unique_ptr<Mapping> mapping_;
+  std::string buffer_;
+};
+
+// Gives a mapped file's memory back now and then while somebody goes through
+// it. Few bytes of a model lie between many that nobody looks at, but a kernel
+// that maps whole folios of its cache brings in up to 2 MiB with each of them.
+class Passage {
+ public:
+  explicit Passage(const ir::Source* source)
+      : file_(dynamic_cast<const FileSource*>(source)) {}
+  // These bytes were gone past.
+  void pass(Bytes bytes);
+
+ private:
+  const FileSource* file_;
+  std::size_t passed_ = 0;  // since memory was given back
+};
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_READ_MAPPING_H_

@@ -1,0 +1,25 @@
+// Reads AttributeProto into an ir::Attribute whose data lies in the mapped
+// file or in the model's arena. See context.h for lifetimes and failure.
+#ifndef RULEENGINE_CORE_IO_READ_READ_ATTRIBUTE_H_
+#define RULEENGINE_CORE_IO_READ_READ_ATTRIBUTE_H_
+
+#include "core/io/read/context.h"
+#include "core/ir/attribute.h"
+
+namespace ruleengine::io {
+
+// Makes the block of a graph attribute; its content is read later, so that
+// nesting is a list of work and not a recursion.
+class BlockMaker {
+ public:
+  virtual ~BlockMaker() = default;
+  virtual ir::BlockId make_block(Bytes graph) = 0;
+};
+
+// Without a maker, graphs stay in `proto` alone (defaults of functions).
+bool read_attribute(Context& context, Bytes proto, const Place& place,
+                    BlockMaker* maker, ir::Attribute& out);
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_READ_READ_ATTRIBUTE_H_

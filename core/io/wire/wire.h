@@ -1,0 +1,149 @@
+// Cursor: walks the fields of one encoded protobuf message, in place. It never
+// reads outside the message, never copies, and stops for good at the first
+// byte that is not protobuf; error() then says what was wrong and at() where.
+// A known field with a wire type that it cannot have is an error too (protobuf
+// would carry it along as unknown; in a model it only ever means damage).
+// Groups, which ONNX does not use, are skipped to a bounded depth. Payloads
+// are views with the lifetime of the message. One cursor, one thread.
+#ifndef RULEENGINE_CORE_IO_WIRE_WIRE_H_
+#define RULEENGINE_CORE_IO_WIRE_WIRE_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/io/wire/schema.h"
+
+namespace ruleengine::io {
+
+using Bytes = std::span<const std::byte>;
+
+inline std::string_view as_text(Bytes bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+inline Bytes as_bytes(std::string_view text) {
+  return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
+}
+
+enum class WireError : std::uint8_t {
+  kNone,
+  kTruncated,  // a value or a length goes beyond the end of its message
+  kVarint,     // more than 10 bytes
+  kTag,        // field number 0 or too large, or wire type 6 or 7
+  kGroup,      // unmatched end, or nested too deep
+  kWireType,   // a known field of another type
+};
+
+// Reads a varint of [at, end) and moves `at` behind it.
+WireError read_varint_slow(const std::byte*& at, const std::byte* end,
+                           std::uint64_t& value);
+inline WireError read_varint(const std::byte*& at, const std::byte* end,
+                             std::uint64_t& value) {
+  if (at != end && static_cast<std::uint8_t>(*at) < 0x80) {
+    value = static_cast<std::uint8_t>(*at++);
+    return WireError::kNone;
+  }
+  return read_varint_slow(at, end, value);
+}
+
+class Cursor {
+ public:
+  Cursor(Bytes message, const schema::Message& schema)
+      : at_(message.data()),
+        next_(message.data()),
+        end_(message.data() + message.size()),
+        schema_(&schema) {}
+
+  // Steps to the next field; false at the end and on an error.
+  bool next() {
+    at_ = next_;
+    return next_ != end_ && (read_short() || read());
+  }
+
+  std::uint32_t field() const { return field_; }
+  WireType type() const { return type_; }
+  bool is_length() const { return type_ == WireType::kLength; }
+
+  // Of a varint or fixed field.
+  std::uint64_t number() const { return number_; }
+  std::int64_t integer() const { return static_cast<std::int64_t>(number_); }
+  float real() const {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(number_));
+  }
+  // Of a length-delimited field.
+  Bytes bytes() const { return payload_; }
+  std::string_view text() const { return as_text(payload_); }
+  // The field with its tag.
+  Bytes whole() const { return {at_, next_}; }
+
+  WireError error() const { return error_; }
+  // Where the field starts that was read last, or could not be read.
+  const std::byte* at() const { return at_; }
+  // What the error means: {"length of field 'node'", "at most 5", "77"}.
+  struct Explanation {
+    std::string what, expected, found;
+  };
+  Explanation explain() const;
+
+ private:
+  // What most fields are: a number below 16, fewer than 128 bytes. Reads
+  // nothing when this is another one.
+  bool read_short() {
+    if (end_ - next_ < 2) return false;
+    const auto tag = static_cast<std::uint8_t>(next_[0]);
+    const auto size = static_cast<std::uint8_t>(next_[1]);
+    const std::uint32_t field = tag >> 3;
+    if ((tag & 0x87) != 2 || size >= 0x80 || field == 0 ||
+        size > end_ - next_ - 2 || !schema_->takes(field, WireType::kLength)) {
+      return false;
+    }
+    field_ = field;
+    type_ = WireType::kLength;
+    number_ = size;
+    payload_ = {next_ + 2, size};
+    next_ += 2 + size;
+    return true;
+  }
+  bool read();
+  bool read_length();
+  bool read_fixed(std::size_t size);
+  bool skip_group();
+  bool skip_value(WireType type);
+  bool fail(WireError error) {
+    error_ = error;
+    next_ = end_;
+    return false;
+  }
+
+  const std::byte* at_;
+  const std::byte* next_;
+  const std::byte* end_;
+  const schema::Message* schema_;
+  std::uint32_t field_ = 0;
+  WireType type_ = WireType::kVarint;
+  WireError error_ = WireError::kNone;
+  std::uint64_t number_ = 0;
+  Bytes payload_;
+};
+
+// Calls `visit(cursor)` for the fields of that number in stretches of a
+// message, until one says false; whether none did.
+template <typename Visit>
+bool each_field(std::span<const Bytes> stretches,
+                const schema::Message& message, std::uint32_t field,
+                Visit&& visit) {
+  for (const Bytes stretch : stretches) {
+    Cursor cursor(stretch, message);
+    while (cursor.next()) {
+      if (cursor.field() == field && !visit(cursor)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_WIRE_WIRE_H_

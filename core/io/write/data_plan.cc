@@ -1,0 +1,85 @@
+#include "core/io/write/data_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace ruleengine::io {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+// Paddings between tensors are copied along rather than cut out.
+constexpr std::uint64_t kMaxGap = 64 * 1024;
+constexpr std::uint64_t kPageAligned = 1024 * 1024;  // tensors this large
+constexpr std::uint64_t kAlign = 64;
+
+std::uint64_t aligned(std::uint64_t at, std::uint64_t to) {
+  return (at + to - 1) / to * to;
+}
+
+}  // namespace
+
+DataPlan::DataPlan(std::string location, Originals originals, bool spill)
+    : location_(std::move(location)), originals_(originals), spill_(spill) {}
+
+ir::ExternalRef DataPlan::original(const ir::ExternalRef& ref,
+                                   std::uint64_t size) {
+  if (originals_ == Originals::kShare) return ref;
+  const auto begin = static_cast<std::uint64_t>(ref.offset);
+  ir::ExternalRef out{location_, 0, static_cast<std::int64_t>(size)};
+  auto [it, added] = file_index_.emplace(ref.location, files_.size());
+  if (added) files_.push_back({ref.location, {}});
+  File& file = files_[it->second];
+  if (!finished_) {
+    file.ranges.push_back({ref.location, begin, begin + size});
+    return out;
+  }
+  if (size == 0) return out;
+  const auto first = extents_.begin() + static_cast<std::ptrdiff_t>(file.first);
+  auto extent = std::upper_bound(
+      first, first + static_cast<std::ptrdiff_t>(file.count), begin,
+      [](std::uint64_t at, const Extent& e) { return at < e.begin; });
+  --extent;
+  out.offset = static_cast<std::int64_t>(extent->at + begin - extent->begin);
+  return out;
+}
+
+ir::ExternalRef DataPlan::stored(const ir::Tensor& tensor, std::uint64_t size) {
+  ir::ExternalRef out{location_, 0, static_cast<std::int64_t>(size)};
+  auto [it, added] = stored_index_.emplace(&tensor, stored_.size());
+  if (added) stored_.push_back({&tensor, size});
+  out.offset = static_cast<std::int64_t>(stored_[it->second].at);
+  return out;
+}
+
+void DataPlan::finish() {
+  finished_ = true;
+  for (File& file : files_) {
+    std::sort(file.ranges.begin(), file.ranges.end(),
+              [](const Extent& a, const Extent& b) {
+                return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+              });
+    file.first = extents_.size();
+    for (const Extent& range : file.ranges) {
+      if (range.begin == range.end) continue;
+      if (extents_.size() > file.first &&
+          range.begin <= extents_.back().end + kMaxGap) {
+        extents_.back().end = std::max(extents_.back().end, range.end);
+      } else {
+        const std::uint64_t begin = range.begin / kPage * kPage;
+        extents_.push_back({file.location, begin, range.end});
+      }
+    }
+    file.count = extents_.size() - file.first;
+    file.ranges = {};
+  }
+  for (Extent& extent : extents_) {
+    extent.at = aligned(size_, kPage);
+    size_ = extent.at + (extent.end - extent.begin);
+  }
+  for (Stored& tensor : stored_) {
+    tensor.at = aligned(size_, tensor.size >= kPageAligned ? kPage : kAlign);
+    size_ = tensor.at + tensor.size;
+  }
+}
+
+}  // namespace ruleengine::io

@@ -1,0 +1,41 @@
+// Encodes the small parts of a model that have no encoding yet: types, value
+// infos, opsets, tensors and attributes (graphs excepted) made by rules.
+#ifndef RULEENGINE_CORE_IO_WRITE_ENCODE_H_
+#define RULEENGINE_CORE_IO_WRITE_ENCODE_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/io/write/emit.h"
+#include "core/ir/attribute.h"
+#include "core/ir/model.h"
+#include "core/ir/type.h"
+
+namespace ruleengine::io {
+
+// A ValueInfoProto; without a type when `type` is nullptr.
+void encode_value_info(Rope& rope, std::uint32_t field, std::string_view name,
+                       const ir::Type* type, const ir::DimTable& dims);
+// The same for what a tensor is.
+void encode_tensor_info(Rope& rope, std::uint32_t field, std::string_view name,
+                        const ir::Tensor& tensor);
+
+void encode_opset(Rope& rope, std::uint32_t field,
+                  const ir::OpsetImport& import);
+
+// Whether the data of a new tensor may go to the plan's file. That of
+// attributes stays inside, where every reader finds it.
+enum class DataPlace : std::uint8_t { kInside, kAnywhere };
+
+// A tensor, from its encoding where it has one that still fits, else anew;
+// its data inside or in the plan's file.
+void write_tensor(Emitter& emitter, std::uint32_t field,
+                  const ir::Tensor& tensor, std::string_view name,
+                  DataPlace place);
+
+// The value of an attribute that holds no graph, with name, type and ref.
+void encode_attribute(Emitter& emitter, const ir::Attribute& attribute);
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_WRITE_ENCODE_H_

@@ -1,0 +1,33 @@
+// SameBytes: compares a file with what would be written. The first difference
+// ends the writing with an error that same() explains. One thread each.
+#ifndef RULEENGINE_CORE_IO_WRITE_SAME_BYTES_H_
+#define RULEENGINE_CORE_IO_WRITE_SAME_BYTES_H_
+
+#include <vector>
+
+#include "core/io/write/byte_sink.h"
+
+namespace ruleengine::io {
+
+class SameBytes final : public ByteSink {
+ public:
+  explicit SameBytes(int file) : file_(file) {}
+  Status write(Bytes bytes) override;
+  Status copy(int from, std::uint64_t offset, std::uint64_t size) override;
+  Status pad(std::uint64_t to) override;
+  bool same() const { return same_; }
+
+ private:
+  // That much of the file, from where we are; empty at its end.
+  Bytes read(std::uint64_t size);
+  Status differs();
+
+  int file_;
+  std::uint64_t at_ = 0;
+  bool same_ = true;
+  std::vector<std::byte> there_, other_;
+};
+
+}  // namespace ruleengine::io
+
+#endif  // RULEENGINE_CORE_IO_WRITE_SAME_BYTES_H_

@@ -1,0 +1,340 @@
+#include "core/io/write/write_graph.h"
+
+#include <algorithm>
+
+#include "core/io/write/encode.h"
+
+namespace ruleengine::io {
+
+using ir::BlockId;
+using ir::NodeId;
+using ir::ValueId;
+using ir::ValueKind;
+
+GraphWriter::GraphWriter(const ir::Model& model, const ir::Graph& graph,
+                         Emitter& emitter, const WriteSettings& settings,
+                         bool fresh)
+    : model_(model),
+      graph_(graph),
+      emitter_(emitter),
+      rope_(emitter.rope()),
+      settings_(settings),
+      dirty_(graph.block_count()),
+      passage_(model.source.get()),
+      by_name_(emitter.by_name) {
+  find_changes(fresh);
+  if (!changed_) return;
+  orderer_.emplace(graph);
+  sort_values();
+}
+
+void GraphWriter::find_changes(bool fresh) {
+  for (std::size_t b = 0; b < graph_.block_count(); ++b) {
+    const ir::Block& block = graph_.block(BlockId(b));
+    const bool anew = block.changed || block.proto.empty() || (fresh && b == 0);
+    if (!anew) continue;
+    changed_ = true;
+    // Upwards until somebody was here before.
+    for (BlockId at(b); !dirty_[at.index()];) {
+      dirty_[at.index()] = true;
+      const NodeId owner = graph_.block(at).owner;
+      if (!owner) break;
+      if (dirty_owner_.empty()) dirty_owner_.resize(graph_.node_count());
+      dirty_owner_[owner.index()] = true;
+      at = graph_.node(owner).block;
+    }
+  }
+}
+
+// Counting sort by block; marks what the fields of a body may still mention.
+void GraphWriter::sort_values() {
+  by_name_.resize(std::max(by_name_.size(), model_.names.size()));
+  is_initializer_.resize(graph_.value_count());
+  is_input_.resize(graph_.value_count());
+  has_info_.resize(graph_.value_count());
+  block_begin_.assign(graph_.block_count() + 1, 0);
+  for (std::size_t v = 0; v < graph_.value_count(); ++v) {
+    const BlockId block = graph_.value(ValueId(v)).block;
+    if (block) ++block_begin_[block.index() + 1];
+  }
+  for (std::size_t b = 0; b < graph_.block_count(); ++b) {
+    block_begin_[b + 1] += block_begin_[b];
+    for (ValueId v : graph_.block(BlockId(b)).initializers) {
+      is_initializer_[v.index()] = true;
+    }
+    for (ValueId v : graph_.block(BlockId(b)).inputs) {
+      is_input_[v.index()] = true;
+    }
+  }
+  by_block_.resize(block_begin_.back());
+  std::vector<std::size_t> next(block_begin_);
+  for (std::size_t v = 0; v < graph_.value_count(); ++v) {
+    const BlockId block = graph_.value(ValueId(v)).block;
+    if (block) by_block_[next[block.index()]++] = ValueId(v);
+  }
+}
+
+bool GraphWriter::lives(ValueId id) const {
+  const ir::Value& value = graph_.value(id);
+  if (value.removed) return false;
+  switch (value.kind) {
+    case ValueKind::kInput:
+      return true;
+    case ValueKind::kNodeOutput:
+      return value.producer && !graph_.node(value.producer).removed;
+    case ValueKind::kInitializer:  // sparse ones have no tensor
+      return value.tensor == nullptr || is_initializer_[id.index()];
+    case ValueKind::kUndefined:
+      return false;
+  }
+  return false;
+}
+
+// The names of a body, live values before dead ones; outer bodies' entries are
+// put aside.
+void GraphWriter::enter_names(BlockId block) {
+  shadowed_.emplace_back();
+  for (std::size_t i = block_begin_[block.index()];
+       i < block_begin_[block.index() + 1]; ++i) {
+    const ValueId v = by_block_[i];
+    const Name name = graph_.value(v).name;
+    shadowed_.back().push_back(name ? by_name_[name.index()] : ValueId());
+    if (!name) continue;
+    ValueId& at = by_name_[name.index()];
+    const bool other = !at || graph_.value(at).block != block;
+    if (other || !lives(at)) at = v;
+  }
+}
+
+void GraphWriter::leave_names(BlockId block) {
+  for (std::size_t i = block_begin_[block.index() + 1];
+       i-- > block_begin_[block.index()];) {
+    const Name name = graph_.value(by_block_[i]).name;
+    if (name) by_name_[name.index()] = shadowed_.back().back();
+    shadowed_.back().pop_back();
+  }
+  shadowed_.pop_back();
+}
+
+// Of the body being written: the value of that name, invalid when it has none.
+ValueId GraphWriter::own_value(std::string_view text) const {
+  const Name name = model_.names.find(text);
+  return name ? by_name_[name.index()] : ValueId();
+}
+
+std::string_view GraphWriter::name_of(ValueId id) {
+  const ir::Value& value = graph_.value(id);
+  if (value.name) return model_.names.text(value.name);
+  std::string& made = made_names_[id.index()];
+  // Value ids are unique and so are these, apart from names that the model
+  // has itself.
+  for (int i = 0; made.empty() || model_.names.find(made); ++i) {
+    made = "value_" + std::to_string(id.index()) +
+           (i == 0 ? "" : "_" + std::to_string(i));
+  }
+  return made;
+}
+
+Status GraphWriter::write(std::uint32_t field) {
+  write_block(ir::Graph::main_block(), field);
+  if (error_) return *error_;
+  return {};
+}
+
+// Recursion follows the nesting of bodies, which is bounded at load.
+void GraphWriter::write_block(BlockId id, std::uint32_t field) {
+  const ir::Block& block = graph_.block(id);
+  if (!dirty_[id.index()]) {
+    return emitter_.verbatim(field, block.proto, schema::kGraph);
+  }
+  const Rope::Mark mark = rope_.begin(field);
+  Body body{id, kGraphBody};
+  write_body(body, block.proto);
+  rope_.end(mark);
+}
+
+void GraphWriter::write_body(Body& body, Bytes proto) {
+  enter_names(body.block);
+  if (proto.empty()) {
+    write_nodes(body);
+    write_interface(body);
+  } else {
+    Cursor cursor(proto, body.layout.message);
+    while (cursor.next()) {
+      write_field(body, cursor);
+      passage_.pass(cursor.whole());
+    }
+  }
+  finish_body(body);
+  leave_names(body.block);
+}
+
+void GraphWriter::write_field(Body& body, const Cursor& cursor) {
+  const BodyLayout& layout = body.layout;
+  const std::uint32_t field = cursor.field();
+  if (field == layout.node) {
+    if (!body.nodes) write_nodes(body);
+  } else if (field == layout.initializer) {
+    if (!body.initializers) write_initializers(body);
+  } else if (field == layout.input) {
+    write_input(body, cursor);
+  } else if (field == layout.output) {
+    write_output(body, cursor);
+  } else if (field == layout.value_info) {
+    write_value_info(body, cursor);
+  } else if (!layout.formal && field == graph_field::kAnnotation) {
+    write_annotation(body, cursor);
+  } else if (const schema::Message* child =
+                 field < layout.message.fields.size()
+                     ? layout.message.fields[field].child
+                     : nullptr) {
+    emitter_.verbatim(field, cursor.bytes(), *child);
+  } else {
+    rope_.view(cursor.whole());
+  }
+}
+
+// What the old encoding had no field for yet.
+void GraphWriter::finish_body(Body& body) {
+  if (!body.nodes) write_nodes(body);
+  if (!body.initializers) write_initializers(body);
+  for (ValueId v : body.rescued) {
+    write_tensor(emitter_, body.layout.initializer, *graph_.value(v).tensor,
+                 name_of(v), DataPlace::kAnywhere);
+  }
+  const auto& outputs = graph_.block(body.block).outputs;
+  for (; body.outputs < outputs.size(); ++body.outputs) {
+    const ValueId v = outputs[body.outputs];
+    has_info_[v.index()] = true;
+    if (body.layout.formal) {
+      rope_.text(body.layout.output, name_of(v));
+    } else {
+      encode_value_info(rope_, body.layout.output, name_of(v),
+                        graph_.value(v).declared, model_.dims);
+    }
+  }
+  write_new_inputs(body);
+  write_new_infos(body);
+}
+
+void GraphWriter::write_nodes(Body& body) {
+  body.nodes = true;
+  const Orderer::Order order = orderer_->run(body.block);
+  if (!order.cycle.empty() && !error_) {
+    error_ =
+        Diagnostic{ErrorKind::kModel,
+                   "the rewritten graph has a cycle",
+                   graph_.describe(order.cycle.front()),
+                   "nodes that can be put in an order",
+                   std::to_string(order.cycle.size()) + " nodes in a circle",
+                   ""};
+  }
+  for (NodeId n : order.nodes) write_node(n, body.layout.node);
+}
+
+void GraphWriter::write_initializers(Body& body) {
+  body.initializers = true;
+  if (body.layout.initializer == 0) return;
+  for (ValueId v : graph_.block(body.block).initializers) {
+    const ir::Tensor* tensor = graph_.value(v).tensor;
+    if (tensor == nullptr) continue;
+    write_tensor(emitter_, body.layout.initializer, *tensor, name_of(v),
+                 DataPlace::kAnywhere);
+    passage_.pass(tensor->proto);
+  }
+}
+
+// Of a file before IR version 4, inputs that are constants go where the
+// constant went, and are constants alone in a newer version.
+void GraphWriter::write_input(Body& body, const Cursor& cursor) {
+  if (body.layout.formal || settings_.source_ir_version >= 4) {
+    return rope_.view(cursor.whole());
+  }
+  std::string_view name;
+  Cursor info(cursor.bytes(), schema::kValueInfo);
+  while (info.next()) {
+    if (info.field() == value_info_field::kName) name = info.text();
+  }
+  const ValueId v = own_value(name);
+  if (v && graph_.value(v).kind == ValueKind::kInitializer &&
+      (model_.ir_version >= 4 || !lives(v))) {
+    return;
+  }
+  rope_.view(cursor.whole());
+}
+
+void GraphWriter::write_output(Body& body, const Cursor& cursor) {
+  const auto& outputs = graph_.block(body.block).outputs;
+  if (body.outputs >= outputs.size()) return;
+  const ValueId v = outputs[body.outputs++];
+  has_info_[v.index()] = true;
+  const std::string_view name = name_of(v);
+  if (body.layout.formal) return rope_.text(body.layout.output, name);
+  std::string_view old;
+  Cursor info(cursor.bytes(), schema::kValueInfo);
+  while (info.next()) {
+    if (info.field() == value_info_field::kName) old = info.text();
+  }
+  if (old == name) return rope_.view(cursor.whole());
+  const Rope::Mark mark = rope_.begin(body.layout.output);
+  rope_.text(value_info_field::kName, name);
+  Cursor rest(cursor.bytes(), schema::kValueInfo);
+  while (rest.next()) {
+    if (rest.field() != value_info_field::kName) rope_.view(rest.whole());
+  }
+  rope_.end(mark);
+}
+
+void GraphWriter::write_value_info(Body& body, const Cursor& cursor) {
+  std::string_view name;
+  Cursor info(cursor.bytes(), schema::kValueInfo);
+  while (info.next()) {
+    if (info.field() == value_info_field::kName) name = info.text();
+  }
+  const ValueId v = own_value(name);
+  const bool own = v && graph_.value(v).block == body.block;
+  if (own && !lives(v)) return;
+  // What stands for an older value of that name, of which this is no longer
+  // true.
+  if (own && graph_.value(v).kind == ValueKind::kNodeOutput &&
+      graph_.value(v).declared == nullptr) {
+    return;
+  }
+  if (own) has_info_[v.index()] = true;
+  rope_.view(cursor.whole());
+}
+
+void GraphWriter::write_annotation(Body& body, const Cursor& cursor) {
+  std::string_view name;
+  Cursor annotation(cursor.bytes(), schema::kAnnotation);
+  while (annotation.next()) {
+    if (annotation.field() == annotation_field::kTensorName) {
+      name = annotation.text();
+    }
+  }
+  const ValueId v = own_value(name);
+  if (v && !lives(v)) return;
+  rope_.view(cursor.whole());
+  Cursor parameters(cursor.bytes(), schema::kAnnotation);
+  while (parameters.next()) {
+    if (parameters.field() != annotation_field::kParameters) continue;
+    Cursor entry(parameters.bytes(), schema::kEntry);
+    while (entry.next()) {
+      if (entry.field() == entry_field::kValue) rescue(body, entry.text());
+    }
+  }
+}
+
+// An initializer that only an annotation mentions has no reader, and so was
+// dropped; it is still wanted.
+void GraphWriter::rescue(Body& body, std::string_view name) {
+  const ValueId v = own_value(name);
+  if (!v || graph_.value(v).kind != ValueKind::kInitializer ||
+      graph_.value(v).tensor == nullptr || lives(v)) {
+    return;
+  }
+  is_initializer_[v.index()] = true;
+  body.rescued.push_back(v);
+}
+
+}  // namespace ruleengine::io

@@ -1,0 +1,49 @@
+// Climber: from what is bound, up through readers, to the values that a later
+// result or a condition may stand for. Costs what the readers on the way cost.
+// Lives for one search.
+#ifndef RULEENGINE_CORE_MATCH_COMPILE_CLIMBER_H_
+#define RULEENGINE_CORE_MATCH_COMPILE_CLIMBER_H_
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include "core/match/compile/code.h"
+#include "core/match/naive/node_view.h"
+#include "core/match/run/readers.h"
+
+namespace ruleengine::match {
+
+// Whether a node that reads a value at these slots is one step up `row`.
+bool climbs(const Climb::Row& row, const Reader& reader, bool upgraded);
+
+class Climber {
+ public:
+  // `get` reads a register.
+  Climber(const Climb& climb, const ir::Graph& graph, NodeView& view,
+          Readers& readers, std::function<std::uint32_t(Reg)> get);
+
+  // In no order, perhaps with repetitions.
+  std::vector<ir::ValueId> run();
+
+ private:
+  using Values = std::vector<ir::ValueId>;
+
+  const Values& values(std::uint32_t row);
+  Values work_out(const Climb::Row& row);
+  Values up(const Climb::Row& row);
+  Values chain(const Climb::Row& row);
+
+  const Climb& climb_;
+  const ir::Graph& graph_;
+  NodeView& view_;
+  Readers& readers_;
+  std::function<std::uint32_t(Reg)> get_;
+  std::vector<Values> values_;  // by row
+  std::vector<bool> known_;
+  std::array<ir::ValueId, pattern::kMaxChainNesting> holes_;
+};
+
+}  // namespace ruleengine::match
+
+#endif  // RULEENGINE_CORE_MATCH_COMPILE_CLIMBER_H_

@@ -1,0 +1,59 @@
+#include <algorithm>
+#include <map>
+
+#include "core/match/compile/emitter.h"
+#include "core/match/program.h"
+
+namespace ruleengine::match {
+namespace {
+
+// Nodes on the longest way down from a result; 0 when there is no longest.
+std::uint32_t reach_of(const pattern::Pattern& pattern) {
+  std::vector<std::uint32_t> height(pattern.terms().size(), 0);
+  std::uint32_t reach = 0;
+  for (std::size_t i = 0; i < height.size(); ++i) {
+    const pattern::Term& t = pattern.terms()[i];
+    if (t.kind == pattern::TermKind::kMany) return 0;
+    pattern::for_each_part(
+        pattern, pattern::TermId(i), [&](pattern::TermId part) {
+          height[i] = std::max(height[i], height[part.index()]);
+        });
+    if (t.kind == pattern::TermKind::kOutput) ++height[i];
+    reach = std::max(reach, height[i]);
+  }
+  return reach;
+}
+
+}  // namespace
+
+Program::Program(std::unique_ptr<Code> code) : code_(std::move(code)) {}
+Program::Program(Program&&) noexcept = default;
+Program& Program::operator=(Program&&) noexcept = default;
+Program::~Program() = default;
+
+const pattern::Pattern& Program::pattern(std::uint32_t rule) const {
+  return *code_->rules[rule].pattern;
+}
+
+std::uint32_t Program::reach() const { return code_->reach; }
+
+Program compile(std::span<const pattern::Pattern* const> patterns) {
+  auto code = std::make_unique<Code>();
+  Assembler assembler(*code);
+  bool bounded = true;
+  for (const pattern::Pattern* pattern : patterns) {
+    code->rules.push_back(prepare(*pattern));
+    const std::uint32_t reach = reach_of(*pattern);
+    bounded = bounded && reach > 0;
+    code->reach = std::max(code->reach, reach);
+  }
+  if (!bounded) code->reach = 0;
+  code->reports.resize(patterns.size());
+  for (std::uint32_t i = 0; i < patterns.size(); ++i) {
+    Emitter(assembler, code->rules[i]).emit(i, code->reports[i]);
+  }
+  assembler.finish();
+  return Program(std::move(code));
+}
+
+}  // namespace ruleengine::match

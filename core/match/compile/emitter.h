@@ -1,0 +1,148 @@
+// Emitter: turns one pattern into one sequence of instructions. Registers are
+// numbered in the order in which they are needed, so that patterns which begin
+// alike begin with the same instructions. Tests that only prune (ops of
+// producers, literals, readers) come as early as their operand is there; what
+// binds or chooses keeps the depth-first order of the pattern, which is the
+// order of the oracle. One Emitter per rule; recursion is as deep as the
+// pattern, which Builder limits.
+#ifndef RULEENGINE_CORE_MATCH_COMPILE_EMITTER_H_
+#define RULEENGINE_CORE_MATCH_COMPILE_EMITTER_H_
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/match/compile/assembler.h"
+#include "core/match/compile/code.h"
+
+namespace ruleengine::match {
+
+class Emitter {
+ public:
+  Emitter(Assembler& out, const Prepared& prepared);
+
+  // Adds the rule to the trees; how its match is read goes to `report`.
+  void emit(std::uint32_t rule, Report& report);
+
+ private:
+  struct Value {
+    Reg reg = kNone;
+    bool transposed = false;
+  };
+  // A value register whose precheck said all there is to say.
+  using Done = bool;
+
+  const pattern::Pattern& pattern() const { return *prepared_.pattern; }
+  void add(Instr instr) { sequences_.back().push_back(instr); }
+  std::uint32_t block(auto&& body) {
+    sequences_.emplace_back();
+    ++inside_;
+    body();
+    --inside_;
+    Sequence sequence = std::move(sequences_.back());
+    sequences_.pop_back();
+    return out_.block(std::move(sequence));
+  }
+  // Outside all blocks: what is emitted here is certain to run.
+  bool main() const { return inside_ == 0; }
+
+  Reg new_reg(std::uint32_t depth, std::uint32_t count = 1);
+  Reg node_reg(pattern::NodePatternId node);
+  Reg term_reg(pattern::TermId term);
+  Reg variable_reg(pattern::VariableId variable);
+  Reg scalar_reg(pattern::VariableId variable);
+  Reg hole_reg(std::uint32_t hole, std::uint32_t depth);
+  std::uint32_t depth(pattern::TermId term) const;
+  std::uint32_t depth(pattern::NodePatternId node) const;
+
+  void find_late_subjects();
+  void find_op_sets();
+  void find_dominators();
+  bool dominated(pattern::NodePatternId node, pattern::TermId by) const;
+  std::uint32_t future(pattern::TermId output);
+
+  // Tests of what stands at `value`, as far as they only prune.
+  Done precheck(pattern::TermId term, Reg value);
+  Done precheck_output(pattern::TermId term, Reg value);
+  void term(pattern::TermId term, Reg value);
+  void output(pattern::TermId term, Reg value);
+  void head(pattern::TermId term, Reg value);
+  void head_tests(pattern::TermId term);
+  void differ(pattern::NodePatternId node, std::uint32_t from);
+  void tail(pattern::TermId term);
+  void inputs(pattern::NodePatternId node);
+  void inputs_by_size(pattern::NodePatternId node, Reg first, Reg which,
+                      std::uint32_t operand);
+  void input_terms(pattern::NodePatternId node, Reg first, std::size_t count);
+  void rest(pattern::NodePatternId node, std::uint32_t operand, Reg which);
+  void variable(pattern::VariableId id, pattern::TermId subject, Reg value,
+                bool transposed);
+  void compound(pattern::TermId term, Reg value);
+  void either(pattern::TermId term, Reg value);
+  void alternative(pattern::TermId term, std::uint32_t index, Reg value);
+  void many(pattern::TermId term, Reg value);
+  void never(pattern::TermId term, Reg value);
+  void facts(pattern::TermId term, Value value);
+  void late_fact(pattern::FactId fact);
+  std::uint32_t fact(pattern::FactId fact);
+
+  void results();
+  void differ_values(std::uint32_t result, std::uint32_t from);
+  std::vector<std::uint32_t> backjumps() const;
+  void reached_from(pattern::TermId root, std::vector<bool>& terms,
+                    std::vector<bool>& variables) const;
+  void conditions();
+  void deferred();
+  std::uint32_t search(const Place& place, pattern::TermId term,
+                       bool unmatched);
+  std::uint32_t climb(const Anchor& anchor, pattern::TermId term);
+  std::uint32_t climb_row(const Anchor& anchor, pattern::TermId term,
+                          Climb& climb,
+                          std::map<pattern::TermId, std::uint32_t>& known);
+  Climb::Row bound_row(pattern::TermId id);
+  Climb::Row unbound_row(const Anchor& anchor, pattern::TermId id, Climb& climb,
+                         std::map<pattern::TermId, std::uint32_t>& known);
+  Climb::Row node_row(const Anchor& anchor, pattern::TermId id, Climb& climb,
+                      std::map<pattern::TermId, std::uint32_t>& known);
+  static Climb::Row union_row(const std::vector<std::uint32_t>& parts,
+                              Climb& climb);
+  void report(Report& report);
+  Report::Variable report_variable(pattern::VariableId id);
+
+  Assembler& out_;
+  const Prepared& prepared_;
+  std::vector<Sequence> sequences_;
+  int inside_ = 0;
+
+  std::vector<std::uint32_t> registers_, scalars_;  // used, by depth
+  std::vector<Reg> node_regs_, term_regs_, variable_regs_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Reg> hole_regs_;
+  std::vector<bool> node_certain_;  // bound in main
+  std::vector<bool> node_touched_;  // some instruction binds it
+  std::vector<bool> head_done_;     // by node; its tail is still to come
+  std::vector<bool> variable_touched_;
+  std::vector<std::optional<Value>> variable_certain_;
+  std::vector<std::uint32_t> node_blocks_, term_blocks_;
+  std::vector<bool> late_variables_, late_terms_;
+
+  std::vector<std::optional<OpSet>> op_sets_;          // by term
+  std::vector<std::uint32_t> dominator_, level_;       // by term
+  std::vector<std::vector<pattern::TermId>> outputs_;  // by node
+
+  // What is judged at the end, in order of deferring.
+  struct Later {
+    Deferred::Kind kind;
+    pattern::TermId term;
+    Place place;
+    bool at_once = false;
+  };
+  std::vector<Later> later_;
+  bool facts_deferred_ = false;
+  bool late_differ_ = false;  // at the end of the result at hand
+  std::vector<Reg> results_;
+};
+
+}  // namespace ruleengine::match
+
+#endif  // RULEENGINE_CORE_MATCH_COMPILE_EMITTER_H_

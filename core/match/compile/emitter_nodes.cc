@@ -1,0 +1,232 @@
+#include <algorithm>
+#include <string>
+
+#include "core/match/compile/emitter.h"
+
+// Nodes: what is tested of the node itself, and its inputs.
+namespace ruleengine::match {
+
+using pattern::AttributePattern;
+using pattern::NodePattern;
+using pattern::NodePatternId;
+using pattern::Term;
+using pattern::TermId;
+using pattern::VariableId;
+
+void Emitter::output(TermId id, Reg value) {
+  const Term& t = pattern()[id];
+  const std::size_t n = t.node.index();
+  if (node_certain_[n] && !head_done_[n]) {
+    add({.op = Do::kSameNode,
+         .a = value,
+         .c = t.output,
+         .d = node_reg(t.node)});
+    facts(id, {value});
+    return;
+  }
+  if (head_done_[n]) {
+    head_done_[n] = false;
+    tail(id);
+    return;
+  }
+  const bool once = prepared_.analysis.nodes[n].ways == 1;
+  if (!node_touched_[n] && (main() || once)) {
+    head(id, value);
+    tail(id);
+    return;
+  }
+  const NodePattern& p = pattern()[t.node];
+  if (node_blocks_[n] == kNone) {
+    node_touched_[n] = true;
+    const std::uint32_t body = block([&] {
+      head_tests(id);
+      tail(id);
+    });
+    node_blocks_[n] = body;
+  }
+  const bool consumed = prepared_.analysis.nodes[n].consumed;
+  add({.op = Do::kEnterNode,
+       .a = value,
+       .b = out_.op(p.domain, p.type),
+       .c = t.output,
+       .d = node_reg(t.node),
+       .e = consumed ? kMarkConsumed : 0,
+       .f = node_blocks_[n]});
+  if (outputs_[n].size() > 1) facts(id, {value});
+}
+
+void Emitter::head(TermId id, Reg value) {
+  const Term& t = pattern()[id];
+  const NodePattern& p = pattern()[t.node];
+  const std::size_t n = t.node.index();
+  const bool consumed = prepared_.analysis.nodes[n].consumed;
+  add({.op = Do::kNode,
+       .a = value,
+       .b = out_.op(p.domain, p.type),
+       .c = t.output,
+       .d = node_reg(t.node),
+       .e = consumed ? kMarkConsumed : 0});
+  node_touched_[n] = true;
+  if (main()) node_certain_[n] = true;
+  head_tests(id);
+}
+
+void Emitter::head_tests(TermId id) {
+  const Term& t = pattern()[id];
+  const NodePattern& p = pattern()[t.node];
+  const std::size_t n = t.node.index();
+  const Reg node = node_reg(t.node);
+  if (!late_differ_) differ(t.node, 0);
+  std::vector<std::string> mentioned;
+  for (const AttributePattern& a : p.attributes) {
+    mentioned.push_back(a.name);
+    if (a.kind == AttributePattern::Kind::kVariable ||
+        a.kind == AttributePattern::Kind::kAny) {
+      continue;
+    }
+    add({.op = Do::kLiteral, .a = node, .b = out_.literal(a)});
+  }
+  if (!p.open_attributes) {
+    add({.op = Do::kPlain,
+         .a = node,
+         .b = out_.name_list(std::move(mentioned))});
+  }
+  if (!prepared_.analysis.nodes[n].consumed) return;
+  if (!p.open_outputs) {
+    add({.op = Do::kUnread, .a = node, .b = p.output_count});
+  }
+  // What is, or may turn out to be, a result may have other readers. (With a
+  // single one every other node stands further down.)
+  const bool single = pattern().results().size() == 1;
+  for (TermId result : pattern().results()) {
+    for (const Top& top : tops(pattern(), result)) {
+      const NodePattern& other = pattern()[top.node];
+      if (top.node == t.node ||
+          (!single && other.type == p.type && other.domain == p.domain)) {
+        return;
+      }
+    }
+  }
+  // Which of several outputs is entered is not known in a shared block.
+  if (outputs_[n].size() > 1 && !main()) return;
+  add({.op = Do::kClosed, .a = node, .b = t.output, .c = future(id)});
+}
+
+// A producer of a result is not that of another. Failing because of a result
+// from `from` on counts: another choice there may free the node.
+void Emitter::differ(NodePatternId id, std::uint32_t from) {
+  if (!prepared_.top[id.index()]) return;
+  for (std::uint32_t r = 0; r < pattern().results().size(); ++r) {
+    for (const Top& top : tops(pattern(), pattern().results()[r])) {
+      const std::size_t other = top.node.index();
+      if (top.node == id || !prepared_.top[other] || !node_touched_[other]) {
+        continue;
+      }
+      add({.op = Do::kDiffer,
+           .a = node_reg(id),
+           .b = node_reg(top.node),
+           .c = r >= from});
+    }
+  }
+}
+
+void Emitter::tail(TermId id) {
+  const Term& t = pattern()[id];
+  const NodePattern& p = pattern()[t.node];
+  const Reg node = node_reg(t.node);
+  for (const AttributePattern& a : p.attributes) {
+    if (a.kind != AttributePattern::Kind::kVariable) continue;
+    add({.op = Do::kScalar,
+         .a = node,
+         .b = out_.name(a.name),
+         .c = scalar_reg(a.variable)});
+  }
+  const bool several = node_blocks_[t.node.index()] == kNone && !main() &&
+                       outputs_[t.node.index()].size() > 1 &&
+                       prepared_.analysis.nodes[t.node.index()].ways > 1;
+  if (!several && !prepared_.facts[id.index()].empty()) {
+    const Reg value = new_reg(depth(t.node));
+    add({.op = Do::kOutput, .a = node, .b = t.output, .c = value});
+    facts(id, {value});
+  }
+  inputs(t.node);
+}
+
+void Emitter::inputs(NodePatternId id) {
+  const NodePattern& p = pattern()[id];
+  const auto& orders = prepared_.permutations[id.index()];
+  const std::size_t written = written_inputs(pattern(), p);
+  const bool tail = has_rest(pattern(), p);
+  bool sizes_differ = false;
+  for (const auto& order : orders) {
+    sizes_differ |= order.size() != orders[0].size();
+  }
+  const std::uint32_t operand = out_.inputs({orders, p.open_inputs || tail});
+  Reg which = kNone;
+  const bool listed = tail && pattern()[p.inputs.back()].variable;
+  if (sizes_differ || (listed && orders.size() > 1)) {
+    which = new_reg(depth(id));
+  }
+  const Reg first = new_reg(depth(id), static_cast<std::uint32_t>(written));
+  add({.op = Do::kInputs,
+       .a = node_reg(id),
+       .b = operand,
+       .c = first,
+       .d = which});
+  if (listed) rest(id, operand, which);
+  if (sizes_differ) {
+    inputs_by_size(id, first, which, operand);
+  } else {
+    input_terms(id, first, orders[0].size());
+  }
+}
+
+void Emitter::inputs_by_size(NodePatternId id, Reg first, Reg which,
+                             std::uint32_t operand) {
+  std::vector<std::uint32_t> blocks;
+  for (const auto& order : prepared_.permutations[id.index()]) {
+    if (blocks.size() <= order.size()) blocks.resize(order.size() + 1, kNone);
+  }
+  // A shared subpattern in several sizes is named by several places.
+  for (const auto& order : prepared_.permutations[id.index()]) {
+    std::uint32_t& of_size = blocks[order.size()];
+    if (of_size != kNone) continue;
+    of_size = block([&] {
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        term(pattern()[id].inputs[i],
+             make_reg(reg_depth(first),
+                      reg_index(first) + static_cast<std::uint32_t>(i)));
+      }
+    });
+  }
+  add({.op = Do::kBySize,
+       .a = which,
+       .b = operand,
+       .c = out_.block_list(std::move(blocks))});
+}
+
+void Emitter::input_terms(NodePatternId id, Reg first, std::size_t count) {
+  const auto& terms = pattern()[id].inputs;
+  const auto reg = [&](std::size_t i) {
+    return make_reg(reg_depth(first),
+                    reg_index(first) + static_cast<std::uint32_t>(i));
+  };
+  std::vector<bool> done;
+  for (std::size_t i = 0; i < count; ++i) {
+    done.push_back(precheck(terms[i], reg(i)));
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!done[i]) term(terms[i], reg(i));
+  }
+}
+
+void Emitter::rest(NodePatternId id, std::uint32_t operand, Reg which) {
+  const VariableId variable = pattern()[pattern()[id].inputs.back()].variable;
+  add({.op = Do::kRest,
+       .a = variable_reg(variable),
+       .b = operand,
+       .c = node_reg(id),
+       .f = which});
+}
+
+}  // namespace ruleengine::match

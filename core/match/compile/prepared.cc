@@ -1,0 +1,173 @@
+#include "core/match/compile/prepared.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/ir/op_facts.h"
+
+namespace ruleengine::match {
+namespace {
+
+using pattern::NodePattern;
+using pattern::Pattern;
+using pattern::TermId;
+using pattern::TermKind;
+
+std::vector<std::vector<std::uint32_t>> permutations_of(
+    const Pattern& pattern, const NodePattern& node) {
+  const std::size_t n = written_inputs(pattern, node);
+  if (!node.permutations.empty()) {
+    auto all = node.permutations;
+    for (auto& permutation : all) {
+      if (permutation.size() > n) permutation.resize(n);
+    }
+    return all;
+  }
+  std::vector<std::uint32_t> identity(n);
+  std::iota(identity.begin(), identity.end(), 0u);
+  // Swapping what is the same pattern finds nothing new.
+  const bool swap = n == 2 && node.inputs[0] != node.inputs[1] &&
+                    ir::is_commutative(node.domain, node.type);
+  if (!swap) return {identity};
+  return {identity, {1, 0}};
+}
+
+}  // namespace
+
+bool has_rest(const Pattern& pattern, const NodePattern& node) {
+  return !node.inputs.empty() &&
+         pattern[node.inputs.back()].kind == TermKind::kRest;
+}
+
+std::size_t written_inputs(const Pattern& pattern, const NodePattern& node) {
+  return node.inputs.size() - (has_rest(pattern, node) ? 1 : 0);
+}
+
+std::vector<Top> tops(const Pattern& pattern, TermId term) {
+  std::vector<Top> out;
+  std::vector<bool> seen(pattern.terms().size());
+  std::vector<TermId> todo{term};
+  while (!todo.empty()) {
+    const TermId id = todo.back();
+    todo.pop_back();
+    if (seen[id.index()]) continue;
+    seen[id.index()] = true;
+    const pattern::Term& t = pattern[id];
+    switch (t.kind) {
+      case TermKind::kOutput:
+        out.push_back({t.node, t.output});
+        break;
+      case TermKind::kEither:
+        for (const auto& a : t.alternatives) todo.push_back(a.term);
+        break;
+      case TermKind::kMany:
+        todo.push_back(t.base);
+        todo.push_back(t.step);
+        break;
+      case TermKind::kContext:
+      case TermKind::kNever:
+        todo.push_back(t.base);
+        break;
+      default:
+        break;
+    }
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> top_outputs(const Pattern& pattern, TermId term) {
+  std::vector<std::uint32_t> out;
+  for (const Top& top : tops(pattern, term)) out.push_back(top.output);
+  std::ranges::sort(out);
+  const auto repeated = std::ranges::unique(out);
+  out.erase(repeated.begin(), repeated.end());
+  return out;
+}
+
+std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
+                          pattern::NodePatternId node) {
+  const auto& inputs = (*prepared.pattern)[node].inputs;
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    if (anchor.climbs[inputs[i].index()] <
+        anchor.climbs[inputs[best].index()]) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+std::vector<std::uint32_t> slots_of(const Prepared& prepared,
+                                    pattern::NodePatternId node,
+                                    std::size_t input) {
+  std::vector<std::uint32_t> slots;
+  for (const auto& order : prepared.permutations[node.index()]) {
+    if (input < order.size()) slots.push_back(order[input]);
+  }
+  std::ranges::sort(slots);
+  const auto repeated = std::ranges::unique(slots);
+  slots.erase(repeated.begin(), repeated.end());
+  return slots;
+}
+
+namespace {
+
+void add_anchor(Prepared& prepared, Place place,
+                const pattern::Sharing& bound) {
+  prepared.anchors.emplace(place, Anchor{bound, bound.climbs()});
+}
+
+void find_anchors(Prepared& prepared) {
+  const Pattern& pattern = *prepared.pattern;
+  pattern::Sharing bound(pattern);
+  for (std::uint32_t i = 0; i < pattern.results().size(); ++i) {
+    if (i > 0) add_anchor(prepared, {.index = i}, bound);
+    bound.bind(pattern.results()[i]);
+  }
+  for (std::uint32_t i = 0; i < pattern.conditions().size(); ++i) {
+    const TermId condition = pattern.conditions()[i];
+    add_anchor(prepared, {.index = i, .condition = true}, bound);
+    if (pattern[condition].kind == TermKind::kContext) {
+      bound.bind(pattern[condition].base);
+    }
+  }
+  for (std::size_t t = 0; t < pattern.terms().size(); ++t) {
+    const auto& alternatives = pattern.terms()[t].alternatives;
+    for (std::uint32_t a = 0; a < alternatives.size(); ++a) {
+      if (alternatives[a].conditions.empty()) continue;
+      pattern::Sharing here = bound;
+      here.bind(alternatives[a].term);
+      for (std::uint32_t i = 0; i < alternatives[a].conditions.size(); ++i) {
+        add_anchor(prepared, {TermId(t), a, i, true}, here);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Prepared prepare(const Pattern& pattern) {
+  Prepared out;
+  out.pattern = &pattern;
+  out.analysis = pattern::analyze(pattern);
+  out.facts.resize(pattern.terms().size());
+  for (pattern::FactId fact : pattern.global_facts()) {
+    out.facts[pattern[fact].subject.index()].push_back(fact);
+  }
+  out.permutations.reserve(pattern.nodes().size());
+  for (const NodePattern& node : pattern.nodes()) {
+    out.permutations.push_back(permutations_of(pattern, node));
+  }
+  out.top.resize(pattern.nodes().size());
+  for (TermId result : pattern.results()) {
+    for (const Top& top : tops(pattern, result)) {
+      const bool once = out.analysis.nodes[top.node.index()].depth == 0;
+      if (once) out.top[top.node.index()] = true;
+    }
+  }
+  out.root_outputs = top_outputs(pattern, pattern.results()[0]);
+  find_anchors(out);
+  return out;
+}
+
+}  // namespace ruleengine::match

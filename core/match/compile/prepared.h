@@ -1,0 +1,74 @@
+// Prepared: what both matchers ask again and again of one pattern, worked out
+// once. Immutable after prepare(); any thread may read it. The pattern must
+// outlive it.
+#ifndef RULEENGINE_CORE_MATCH_COMPILE_PREPARED_H_
+#define RULEENGINE_CORE_MATCH_COMPILE_PREPARED_H_
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "core/pattern/check.h"
+#include "core/pattern/pattern.h"
+#include "core/pattern/sharing.h"
+
+namespace ruleengine::match {
+
+// What a later result, or a condition that stands alone, hangs on: what is
+// bound by then, and for each term how many nodes up from there it is.
+struct Anchor {
+  pattern::Sharing bound;
+  std::vector<std::uint32_t> climbs;
+};
+
+// Where such a term stands.
+struct Place {
+  pattern::TermId either;  // none: at top level
+  std::uint32_t alternative = 0;
+  std::uint32_t index = 0;  // among the results, or among the conditions
+  bool condition = false;
+  auto operator<=>(const Place&) const = default;
+};
+
+struct Prepared {
+  const pattern::Pattern* pattern = nullptr;
+  pattern::Analysis analysis;
+  std::vector<std::vector<pattern::FactId>> facts;  // global, by subject term
+  // By node pattern: the assignments of written inputs to slots, in order.
+  std::vector<std::vector<std::vector<std::uint32_t>>> permutations;
+  // By node pattern: it can be the producer of a result. Two such are never
+  // the same node.
+  std::vector<bool> top;
+  // Which outputs of the root the first result can be, ascending.
+  std::vector<std::uint32_t> root_outputs;
+  std::map<Place, Anchor> anchors;
+};
+
+Prepared prepare(const pattern::Pattern& pattern);
+
+// The node patterns that can produce the value of `term`, and as which output.
+struct Top {
+  pattern::NodePatternId node;
+  std::uint32_t output;
+};
+std::vector<Top> tops(const pattern::Pattern& pattern, pattern::TermId term);
+// The input by which `node` is climbed to, and the slots where it may stand.
+std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
+                          pattern::NodePatternId node);
+std::vector<std::uint32_t> slots_of(const Prepared& prepared,
+                                    pattern::NodePatternId node,
+                                    std::size_t input);
+
+std::vector<std::uint32_t> top_outputs(const pattern::Pattern& pattern,
+                                       pattern::TermId term);
+
+// The inputs of `node` without a `rest` at the end.
+std::size_t written_inputs(const pattern::Pattern& pattern,
+                           const pattern::NodePattern& node);
+bool has_rest(const pattern::Pattern& pattern,
+              const pattern::NodePattern& node);
+
+}  // namespace ruleengine::match
+
+#endif  // RULEENGINE_CORE_MATCH_COMPILE_PREPARED_H_

@@ -1,0 +1,173 @@
+#include "core/match/naive/node_view.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "core/ir/model.h"
+#include "core/ir/rank_default.h"
+
+namespace ruleengine::match {
+
+NodeView::NodeView(ir::Graph& graph, ir::Facts& facts)
+    : graph_(graph),
+      facts_(facts),
+      upgrades_(graph, graph.opset("")),
+      in_function_(graph.function() != nullptr) {}
+
+const ir::NewestForm* NodeView::form(ir::NodeId node) {
+  if (!upgrades_.needed(graph_.node(node).op)) return nullptr;
+  const auto [at, is_new] = forms_.try_emplace(node);
+  if (is_new) upgrades_.view(node, facts_, at->second);
+  return &at->second;
+}
+
+bool NodeView::readable(ir::NodeId node) {
+  const auto given = [](const ir::Attribute& a) { return !a.ref.empty(); };
+  if (in_function_ &&
+      std::ranges::any_of(graph_.node(node).attributes, given)) {
+    return false;
+  }
+  const ir::NewestForm* newest = form(node);
+  return newest == nullptr || newest->readable;
+}
+
+std::size_t NodeView::input_count(ir::NodeId node) {
+  const ir::NewestForm* newest = form(node);
+  return newest ? newest->inputs.size() : graph_.node(node).operand_count;
+}
+
+ir::ValueId NodeView::input(ir::NodeId node, std::size_t i) {
+  const ir::NewestForm* newest = form(node);
+  if (newest == nullptr) return graph_.input(node, i);
+  return i < newest->inputs.size() ? newest->inputs[i] : ir::ValueId();
+}
+
+std::span<const ir::Attribute> NodeView::written(ir::NodeId node) {
+  const ir::NewestForm* newest = form(node);
+  if (newest != nullptr) return newest->attributes;
+  return graph_.node(node).attributes;
+}
+
+const ir::Attribute* NodeView::attribute(ir::NodeId node,
+                                         std::string_view name) {
+  for (const ir::Attribute& a : written(node)) {
+    if (a.name == name) return &a;
+  }
+  return default_of(node, name);
+}
+
+bool NodeView::is_default(ir::NodeId node, const ir::Attribute& attribute) {
+  // Into how many parts a Split divides, its outputs say as well.
+  if (attribute.name == "num_outputs" && attribute.ref.empty() &&
+      graph_.op(node).standard("Split")) {
+    return attribute.i ==
+           static_cast<std::int64_t>(graph_.outputs(node).size());
+  }
+  const ir::Attribute* usual = default_of(node, attribute.name);
+  if (usual == nullptr || !attribute.ref.empty()) return false;
+  pattern::AttributePattern wanted;
+  wanted.name = attribute.name;
+  wanted.kind = pattern::AttributePattern::Kind::kInt;
+  wanted.i = usual->i;
+  return ir::same_value(attribute, *usual, graph_.model().external.get()) ||
+         same_axis(node, wanted, &attribute);
+}
+
+void NodeView::collect_unnamed(const pattern::Pattern& pattern,
+                               pattern::NodePatternId by, ir::NodeId node,
+                               std::vector<Unnamed>& out) {
+  const pattern::NodePattern& p = pattern[by];
+  if (!p.open_attributes) return;  // then nothing else stands there
+  const bool temporary = form(node) != nullptr;
+  for (const ir::Attribute& a : written(node)) {
+    const bool named = std::ranges::binary_search(
+        p.attributes, a.name, {}, &pattern::AttributePattern::name);
+    if (named || is_default(node, a)) continue;
+    out.push_back({node, by, temporary ? keep(&a) : &a});
+  }
+}
+
+const ir::Attribute* NodeView::keep(const ir::Attribute* attribute) {
+  if (attribute == nullptr) return nullptr;
+  // Upgraded forms are temporary; what the graph holds is not.
+  for (const auto& [node, newest] : forms_) {
+    const auto& list = newest.attributes;
+    if (attribute < list.data() || attribute >= list.data() + list.size()) {
+      continue;
+    }
+    return graph_.model().arena.make<ir::Attribute>(*attribute);
+  }
+  return attribute;
+}
+
+const ir::OpFacts* NodeView::op_facts(ir::OpId op) {
+  KnownOp& known = ops_[op];
+  if (!known.looked) {
+    known.looked = true;
+    const ir::Op& name = graph_.model().ops[op];
+    known.facts = ir::newest_op(name.domain, name.type);
+  }
+  return known.facts;
+}
+
+const ir::Attribute* NodeView::default_of(ir::NodeId node,
+                                          std::string_view name) {
+  const ir::OpFacts* facts = op_facts(graph_.node(node).op);
+  if (facts == nullptr) return nullptr;
+  const ir::FormalAttribute* formal = facts->attribute(name);
+  if (formal == nullptr) return nullptr;
+  std::optional<std::vector<std::int64_t>> ints;
+  if (!formal->has_default) {
+    const ir::ValueId data = input(node, 0);
+    ints = ir::rank_default(*facts, name, data ? facts_.type(data) : nullptr);
+    if (!ints) return nullptr;
+  }
+  Arena& arena = graph_.model().arena;
+  const ir::Attribute*& usual = defaults_[{formal, ints ? ints->size() : 0}];
+  if (usual == nullptr) {
+    ir::Attribute a;
+    a.name = formal->name;
+    a.kind = formal->kind;
+    a.f = formal->default_float;
+    a.i = formal->default_int;
+    a.s = formal->default_string;
+    a.ints = ints ? arena.copy(std::span<const std::int64_t>(*ints))
+                  : formal->default_ints;
+    a.floats = formal->default_floats;
+    a.strings = formal->default_strings;
+    usual = arena.make<ir::Attribute>(a);
+  }
+  return usual;
+}
+
+bool NodeView::same_axis(ir::NodeId node,
+                         const pattern::AttributePattern& wanted,
+                         const ir::Attribute* found) {
+  if (wanted.name != "axis" ||
+      wanted.kind != pattern::AttributePattern::Kind::kInt ||
+      found == nullptr || found->kind != ir::AttributeKind::kInt ||
+      !found->ref.empty() || (wanted.i < 0) == (found->i < 0) ||
+      graph_.op(node).type == "OneHot") {  // counts in its output
+    return false;
+  }
+  const ir::ValueId data = input(node, 0);
+  const ir::Type* type = data ? facts_.type(data) : nullptr;
+  if (type == nullptr || !type->has_shape) return false;
+  const auto rank = static_cast<std::int64_t>(type->rank());
+  const std::int64_t front = std::max(wanted.i, found->i);
+  const std::int64_t back = std::min(wanted.i, found->i);
+  return back >= -rank && front == back + rank;
+}
+
+void sort_unnamed(std::vector<Unnamed>& all) {
+  const auto key = [](const Unnamed& u) {
+    return std::tuple(u.node, u.attribute->name, u.pattern);
+  };
+  std::ranges::sort(all, {}, key);
+  const auto again = std::ranges::unique(all);
+  all.erase(again.begin(), again.end());
+}
+
+}  // namespace ruleengine::match

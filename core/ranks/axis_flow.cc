@@ -1,0 +1,393 @@
+#include "core/ranks/axis_flow.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace ruleengine::ranks {
+namespace {
+
+using ir::Dim;
+using ir::NodeId;
+using ir::Type;
+
+enum class Family : std::uint8_t {
+  kElementwise,  // with broadcasting; vectors of norms among the operands
+  kLinear,       // the same, and linear in what it works on
+  kNorm,         // elementwise but for its own axes, which are the last ones
+  kFirst,        // like its first input; the others are settings
+  kReduction,
+  kView,
+  kTranspose,
+  kConcat,
+  kRowQuantizer,   // tensor_cast's, which quantize each row by itself
+  kAxisQuantizer,  // ONNX's, with a scale for all or along one axis
+};
+
+struct Row {
+  std::string_view domain, type;
+  Family family;
+};
+
+constexpr std::string_view kCast = "tensor_cast";
+constexpr std::string_view kContrib = "com.microsoft";
+
+constexpr Row kRows[] = {
+    {"", "Abs", Family::kElementwise},
+    {"", "Add", Family::kLinear},
+    {"", "Cast", Family::kLinear},
+    {"", "CastLike", Family::kFirst},
+    {"", "Clip", Family::kElementwise},
+    {"", "Concat", Family::kConcat},
+    {"", "DequantizeLinear", Family::kAxisQuantizer},
+    {"", "Div", Family::kLinear},
+    {"", "Erf", Family::kElementwise},
+    {"", "Exp", Family::kElementwise},
+    {"", "Flatten", Family::kView},
+    {"", "Gelu", Family::kElementwise},
+    {"", "Identity", Family::kLinear},
+    {"", "LayerNormalization", Family::kNorm},
+    {"", "Log", Family::kElementwise},
+    {"", "Max", Family::kElementwise},
+    {"", "Min", Family::kElementwise},
+    {"", "Mul", Family::kLinear},
+    {"", "Neg", Family::kLinear},
+    {"", "Pow", Family::kElementwise},
+    {"", "QuantizeLinear", Family::kAxisQuantizer},
+    {"", "RMSNormalization", Family::kNorm},
+    {"", "Reciprocal", Family::kElementwise},
+    {"", "ReduceL2", Family::kReduction},
+    {"", "ReduceMax", Family::kReduction},
+    {"", "ReduceMean", Family::kReduction},
+    {"", "ReduceMin", Family::kReduction},
+    {"", "ReduceSum", Family::kReduction},
+    {"", "ReduceSumSquare", Family::kReduction},
+    {"", "Relu", Family::kElementwise},
+    {"", "Reshape", Family::kView},
+    {"", "Sigmoid", Family::kElementwise},
+    {"", "SimplifiedLayerNormalization", Family::kNorm},
+    {"", "Sqrt", Family::kElementwise},
+    {"", "Squeeze", Family::kView},
+    {"", "Sub", Family::kLinear},
+    {"", "Sum", Family::kLinear},
+    {"", "Tanh", Family::kElementwise},
+    {"", "Transpose", Family::kTranspose},
+    {"", "Unsqueeze", Family::kView},
+    {"", "Where", Family::kElementwise},
+    {kContrib, "SkipLayerNormalization", Family::kNorm},
+    {kContrib, "SkipSimplifiedLayerNormalization", Family::kNorm},
+    {kCast, "_internal_copy_region", Family::kLinear},
+    {kCast, "_internal_mark_region_begin", Family::kLinear},
+    {kCast, "_internal_mark_region_end", Family::kLinear},
+    {kCast, "add_rms_norm", Family::kNorm},
+    {kCast, "add_rms_norm2", Family::kNorm},
+    {kCast, "dynamic_quantize_asymmetric", Family::kRowQuantizer},
+    {kCast, "dynamic_quantize_mxfp4", Family::kRowQuantizer},
+    {kCast, "dynamic_quantize_symmetric", Family::kRowQuantizer},
+    {kCast, "quantize", Family::kElementwise},
+    {kCast, "rms_norm", Family::kNorm},
+};
+
+constexpr bool before(const Row& a, const Row& b) {
+  return a.domain != b.domain ? a.domain < b.domain : a.type < b.type;
+}
+static_assert(std::ranges::is_sorted(kRows, before));
+
+const Row* find_row(const ir::Op& op) {
+  const Row key{op.domain, op.type, Family::kFirst};
+  const auto* at = std::ranges::lower_bound(kRows, key, before);
+  const bool found =
+      at != std::end(kRows) && at->domain == op.domain && at->type == op.type;
+  return found ? at : nullptr;
+}
+
+bool ranked(const Type* type) {
+  return type != nullptr && type->is_tensor() && type->has_shape;
+}
+
+class Flow {
+ public:
+  Flow(const ir::Graph& graph, NodeId node, const PortTypes& types)
+      : graph_(graph), node_(node), types_(types) {
+    flow_.inputs.resize(types.inputs.size(), AxisFlow::kSame);
+    flow_.outputs.resize(types.outputs.size(), AxisFlow::kSame);
+  }
+
+  std::optional<AxisFlow> along(Family family, Port port, int axis) {
+    const Type* type =
+        port.output ? types_.outputs[port.index] : types_.inputs[port.index];
+    if (!ranked(type) || axis < 0 || axis >= rank(type)) return std::nullopt;
+    bool good = false;
+    switch (family) {
+      case Family::kElementwise:
+      case Family::kLinear:
+      case Family::kNorm:
+        good = broadcast(family, type, axis);
+        break;
+      case Family::kFirst:
+        good = first_only(port) && same_place(axis);
+        break;
+      case Family::kReduction:
+        // The axes are a setting: what is reduced is a 1 of the result.
+        good = first_only(port) && same_place(axis) &&
+               type->dims[at(axis)] != Dim(1);
+        break;
+      case Family::kView:
+        good = first_only(port) && view(port, type, axis);
+        break;
+      case Family::kTranspose:
+        good = transpose(port, axis);
+        break;
+      case Family::kConcat:
+        good = concat(axis);
+        break;
+      case Family::kRowQuantizer:
+        good = first_only(port) && quantizes_rows(axis) && same_place(axis);
+        break;
+      case Family::kAxisQuantizer:
+        good = first_only(port) && quantizes_along_another(axis) &&
+               same_place(axis);
+        break;
+    }
+    return good ? std::optional(flow_) : std::nullopt;
+  }
+
+ private:
+  static int rank(const Type* type) { return static_cast<int>(type->rank()); }
+  static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
+  bool first_only(Port port) const { return port.output || port.index == 0; }
+
+  std::int64_t setting(std::string_view name, std::int64_t fallback) const {
+    const ir::Attribute* a = graph_.attribute(node_, name);
+    return a != nullptr && a->kind == ir::AttributeKind::kInt ? a->i : fallback;
+  }
+  // Counted from the front.
+  static std::int64_t from_front(std::int64_t axis, int rank) {
+    return axis < 0 ? axis + rank : axis;
+  }
+
+  // Every operand lines up with the result from the right.
+  bool broadcast(Family family, const Type* port, int axis) {
+    const Type* out = types_.outputs[first_output()];
+    if (!ranked(out)) return false;
+    const int from_right = rank(port) - axis;  // 1: the last axis
+    if (from_right > rank(out)) return false;
+    const Dim size = port->dims[at(axis)];
+    if (size == Dim(1)) return false;
+    if (family == Family::kNorm) {
+      if (!ranked(types_.inputs[0])) return false;
+      const int own = rank(types_.inputs[0]);
+      if (own - from_front(setting("axis", -1), own) >= from_right) {
+        return false;
+      }
+    }
+    return line_up(types_.inputs, from_right, size, flow_.inputs) &&
+           line_up(types_.outputs, from_right, size, flow_.outputs) &&
+           flow_.outputs[first_output()] != AxisFlow::kSame;
+  }
+
+  bool line_up(std::span<const Type* const> types, int from_right, Dim size,
+               SmallVector<int, 6>& places) const {
+    const bool inputs = &places == &flow_.inputs;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+      if (!present(inputs, i)) continue;
+      if (!ranked(types[i])) return false;
+      const int axis = rank(types[i]) - from_right;
+      if (axis < 0 || types[i]->dims[at(axis)] == Dim(1)) continue;
+      if (types[i]->dims[at(axis)] != size) return false;
+      places[i] = axis;
+    }
+    return true;
+  }
+  // Nodes may leave out the outputs before those that are read.
+  std::size_t first_output() const {
+    std::size_t i = 0;
+    while (i + 1 < types_.outputs.size() && !present(false, i)) ++i;
+    return i;
+  }
+  bool present(bool inputs, std::size_t i) const {
+    return inputs ? static_cast<bool>(graph_.input(node_, i))
+                  : static_cast<bool>(graph_.output(node_, i));
+  }
+
+  // The first input and all results have the axis in the same place.
+  bool same_place(int axis) {
+    const Type* in = types_.inputs[0];
+    if (!ranked(in) || axis >= rank(in)) return false;
+    flow_.inputs[0] = axis;
+    for (std::size_t i = 0; i < types_.outputs.size(); ++i) {
+      if (!present(false, i)) continue;
+      const Type* out = types_.outputs[i];
+      if (!ranked(out) || rank(out) != rank(in)) return false;
+      if (out->dims[at(axis)] != in->dims[at(axis)]) return false;
+      flow_.outputs[i] = axis;
+    }
+    return true;
+  }
+
+  // An axis of the other side with as many positions, and as many elements in
+  // front of it.
+  bool view(Port port, const Type* type, int axis) {
+    const Type* other = port.output ? types_.inputs[0] : types_.outputs[0];
+    if (!ranked(other)) return false;
+    const Dim size = type->dims[at(axis)];
+    if (size == Dim(1)) return false;
+    const auto found = place_behind(type->dims.first(at(axis)), other, size);
+    if (!found) return false;
+    flow_.inputs[0] = port.output ? *found : axis;
+    flow_.outputs[0] = port.output ? axis : *found;
+    return true;
+  }
+  static std::optional<int> place_behind(std::span<const Dim> front,
+                                         const Type* other, Dim size) {
+    std::size_t same = 0;
+    while (same < front.size() && same < other->rank() &&
+           front[same] == other->dims[same]) {
+      ++same;
+    }
+    const auto wanted = product(front.subspan(same));
+    if (!wanted) return std::nullopt;
+    std::int64_t passed = 1;
+    for (std::size_t i = same; i < other->rank(); ++i) {
+      const Dim d = other->dims[i];
+      if (passed == *wanted && d == size) return static_cast<int>(i);
+      if (!d.known() || d.size() > *wanted) return std::nullopt;
+      passed *= d.size();
+      if (passed > *wanted) return std::nullopt;
+    }
+    return std::nullopt;
+  }
+  static std::optional<std::int64_t> product(std::span<const Dim> dims) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 31;
+    std::int64_t out = 1;
+    for (Dim d : dims) {
+      if (!d.known() || d.size() < 1 || d.size() > kMost / out) return {};
+      out *= d.size();
+    }
+    return out;
+  }
+
+  bool transpose(Port port, int axis) {
+    const Type* in = types_.inputs[0];
+    if (!ranked(in) || !ranked(types_.outputs[0])) return false;
+    const ir::Attribute* perm = graph_.attribute(node_, "perm");
+    for (int place = 0; place < rank(in); ++place) {
+      std::int64_t from = rank(in) - 1 - place;
+      if (perm != nullptr) {
+        if (perm->ints.size() != in->rank()) return false;
+        from = perm->ints[at(place)];
+      }
+      if ((port.output ? place : from) != axis) continue;
+      flow_.inputs[0] = static_cast<int>(from);
+      flow_.outputs[0] = place;
+      return from >= 0 && from < rank(in);
+    }
+    return false;
+  }
+
+  bool concat(int axis) {
+    const Type* out = types_.outputs[0];
+    if (!ranked(out) || from_front(setting("axis", 0), rank(out)) == axis) {
+      return false;
+    }
+    flow_.outputs[0] = axis;
+    for (std::size_t i = 0; i < types_.inputs.size(); ++i) {
+      const Type* in = types_.inputs[i];
+      if (!ranked(in) || rank(in) != rank(out) ||
+          in->dims[at(axis)] != out->dims[at(axis)]) {
+        return false;
+      }
+      flow_.inputs[i] = axis;
+    }
+    return true;
+  }
+
+  bool quantizes_rows(int axis) const {
+    const Type* in = types_.inputs[0];
+    if (!ranked(in)) return false;
+    const ir::Attribute* dims = graph_.attribute(node_, "dims");
+    if (dims == nullptr) return axis != rank(in) - 1;
+    return !dims->ints.empty() &&
+           std::ranges::none_of(dims->ints, [&](std::int64_t d) {
+             return from_front(d, rank(in)) == axis;
+           });
+  }
+
+  bool quantizes_along_another(int axis) const {
+    const Type* scale = types_.inputs[1];
+    if (!ranked(scale) || !ranked(types_.inputs[0])) return false;
+    if (scale->rank() == 0) return true;
+    if (scale->rank() > 1 || setting("block_size", 0) != 0) return false;
+    return scale->dims[0] == Dim(1) ||
+           from_front(setting("axis", 1), rank(types_.inputs[0])) != axis;
+  }
+
+  const ir::Graph& graph_;
+  NodeId node_;
+  const PortTypes& types_;
+  AxisFlow flow_;
+};
+
+}  // namespace
+
+std::optional<AxisFlow> axis_flow(const ir::Graph& graph, NodeId node,
+                                  const PortTypes& types, Port port, int axis) {
+  const Row* row = find_row(graph.op(node));
+  if (row == nullptr || types.inputs.empty() || types.outputs.empty()) {
+    return std::nullopt;
+  }
+  if (row->family == Family::kAxisQuantizer && types.inputs.size() < 2) {
+    return std::nullopt;
+  }
+  return Flow(graph, node, types).along(row->family, port, axis);
+}
+
+std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
+                                  NodeId node, Port port, int axis) {
+  if (!has_axis_flow(graph.op(node))) return std::nullopt;
+  std::vector<const Type*> in, out;
+  for (const ir::Operand& o : graph.inputs(node)) {
+    in.push_back(o.value ? facts.type(o.value) : nullptr);
+  }
+  for (ir::ValueId v : graph.outputs(node)) {
+    out.push_back(v ? facts.type(v) : nullptr);
+  }
+  return axis_flow(graph, node, {in, out}, port, axis);
+}
+
+bool has_axis_flow(const ir::Op& op) { return find_row(op) != nullptr; }
+
+bool reads_type_only(const ir::Op& op, std::size_t input) {
+  return op.standard("CastLike") && input == 1;
+}
+
+bool is_linear(const ir::Op& op) {
+  const Row* row = find_row(op);
+  if (row == nullptr) return false;
+  switch (row->family) {
+    case Family::kLinear:
+    case Family::kFirst:
+    case Family::kView:
+    case Family::kTranspose:
+    case Family::kConcat:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool has_settings(const ir::Op& op) {
+  const Row* row = find_row(op);
+  return row != nullptr &&
+         (row->family == Family::kFirst || row->family == Family::kView ||
+          row->family == Family::kReduction);
+}
+
+bool is_normalizing(const ir::Op& op) {
+  const Row* row = find_row(op);
+  return row != nullptr &&
+         (row->family == Family::kNorm || row->family == Family::kReduction);
+}
+
+}  // namespace ruleengine::ranks

@@ -1,0 +1,284 @@
+#include "core/ranks/chain_ends.h"
+
+#include <algorithm>
+#include <optional>
+#include <ranges>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "core/ir/model.h"
+#include "core/ir/shapes.h"
+#include "core/ranks/axis_flow.h"
+#include "core/ranks/communication.h"
+
+namespace ruleengine::ranks {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+// Of a value on the chain.
+struct State {
+  static constexpr int kNoShare = -1;
+  int axis = kNoShare;
+  bool residual = false;       // of sums over the ranks, and no norm between
+  bool normed = false;         // a norm made it
+  bool leads = false;          // a norm comes of it
+  std::uint32_t readings = 0;  // operands of nodes that work on shares
+};
+
+class Ends {
+ public:
+  Ends(const ir::Graph& graph, ir::Facts& facts, Trace trace)
+      : graph_(graph),
+        facts_(facts),
+        chain_(std::move(trace.chain)),
+        leaves_(std::move(trace.leaves)) {
+    for (const Share& s : trace.values) states_[s.value].axis = s.axis;
+    inside_.insert(chain_.nodes.begin(), chain_.nodes.end());
+    for (NodeId node : chain_.nodes) {
+      for (const ir::Operand& o : graph_.inputs(node)) {
+        if (State* state = share(o.value)) ++state->readings;
+      }
+    }
+  }
+
+  ResidualChain settle() && {
+    check_operands();
+    find_normed();
+    for (const ChainLeaf& leaf : leaves_) give_up(leaf.value, leaf.reason);
+    drop_side_ways();
+    trim_ends();
+    std::erase_if(chain_.nodes, [&](NodeId n) { return !inside_.contains(n); });
+    list_shares();
+    check_exits();
+    const auto norms = [&](NodeId n) { return is_normalizing(graph_.op(n)); };
+    if (std::ranges::none_of(chain_.nodes, norms)) {
+      breaks(graph_.output(chain_.sum), "there is no norm in it");
+    }
+    return std::move(chain_);
+  }
+
+ private:
+  // nullptr where there is no share of the value.
+  State* share(ValueId value) {
+    if (!value) return nullptr;
+    const auto at = states_.find(value);
+    const bool has = at != states_.end() && at->second.axis != State::kNoShare;
+    return has ? &at->second : nullptr;
+  }
+
+  // The shares that a node works on.
+  template <typename Do>
+  void each_operand(NodeId node, Do&& act) {
+    const auto inputs = graph_.inputs(node);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      State* state = share(inputs[i].value);
+      if (state == nullptr || reads_type_only(graph_.op(node), i)) continue;
+      act(i, inputs[i].value, *state);
+    }
+  }
+  template <typename Do>
+  void each_result(NodeId node, Do&& act) {
+    for (ValueId v : graph_.outputs(node)) {
+      if (State* state = share(v)) act(v, *state);
+    }
+  }
+
+  void breaks(ValueId culprit, std::string reason) {
+    break_chain(chain_, culprit, std::move(reason));
+  }
+
+  // It works on whole tensors.
+  void leave(NodeId node) {
+    inside_.erase(node);
+    for (const ir::Operand& o : graph_.inputs(node)) {
+      const auto at = o.value ? states_.find(o.value) : states_.end();
+      if (at != states_.end()) --at->second.readings;
+    }
+  }
+
+  // A node may read one value in two places, which mean two axes.
+  void check_operands() {
+    for (NodeId node : chain_.nodes) {
+      if (!has_axis_flow(graph_.op(node))) continue;
+      std::optional<AxisFlow> flow;
+      bool asked = false;
+      each_operand(node, [&](std::size_t i, ValueId value, const State& s) {
+        if (!std::exchange(asked, true)) {
+          flow = axis_flow(graph_, facts_, node, {false, i}, s.axis);
+        }
+        if (!flow || flow->inputs[i] != s.axis) breaks(value, kTwoTokenAxes);
+      });
+    }
+  }
+
+  // Values that norms made, and what factors made of them; a sum is normed
+  // where all its terms are. Residuals are what else comes of a sum over ranks.
+  void find_normed() {
+    for (NodeId node : chain_.nodes) {
+      const ir::Op& op = graph_.op(node);
+      const bool is_sum =
+          op.standard("Add") || op.standard("Sub") || op.standard("Sum");
+      bool any = false, all = true, residual = is_collective(op);
+      each_operand(node, [&](std::size_t, ValueId, const State& s) {
+        any = any || s.normed;
+        all = all && s.normed;
+        residual = residual || s.residual;
+      });
+      const bool normed = is_normalizing(op) || (is_sum ? all && any : any);
+      const int sum = sum_output(op);
+      each_result(node, [&](ValueId v, State& s) {
+        const bool is_sum_of_norm =
+            sum > 0 && graph_.value(v).output_index == std::uint32_t(sum);
+        s.normed = normed && !is_sum_of_norm;
+        s.residual = residual && !s.normed;
+      });
+    }
+  }
+  // Which output of a norm is the sum that it normalizes; 0: none.
+  static int sum_output(const ir::Op& op) {
+    if (op.type == "add_rms_norm2") return 1;
+    return op.type.starts_with("Skip") ? 3 : 0;
+  }
+
+  // Of `value` there is no share, so its readers work on whole tensors, which
+  // are gathered for them. A chain breaks where that takes a residual.
+  void give_up(ValueId value, const std::string& reason) {
+    std::vector<ValueId> whole = {value};
+    while (!whole.empty()) {
+      const ValueId v = whole.back();
+      whole.pop_back();
+      State* state = share(v);
+      if (state == nullptr) continue;
+      state->axis = State::kNoShare;
+      for (auto u = graph_.first_use(v); u; u = graph_.next_use(u)) {
+        const NodeId user = graph_.operand(u).user;
+        if (!inside_.contains(user) ||
+            reads_type_only(graph_.op(user), graph_.operand_index(u))) {
+          continue;
+        }
+        leave(user);
+        each_operand(user, [&](std::size_t, ValueId, const State& s) {
+          if (s.residual) breaks(value, reason);
+        });
+        each_result(user, [&](ValueId out, State&) { whole.push_back(out); });
+      }
+    }
+  }
+
+  std::string other_reader(NodeId node) const {
+    return graph_.describe(node) + " reads the residual too";
+  }
+
+  // What is neither residual nor norm, nor leads to one, is another reader.
+  void drop_side_ways() {
+    for (NodeId node : std::views::reverse(chain_.nodes)) {
+      if (!inside_.contains(node)) continue;
+      const ir::Op& op = graph_.op(node);
+      bool on_the_way = is_normalizing(op);
+      each_result(node, [&](ValueId, const State& s) {
+        on_the_way = on_the_way || s.normed || s.leads;
+      });
+      if (on_the_way) {
+        each_operand(node,
+                     [](std::size_t, ValueId, State& s) { s.leads = true; });
+      } else if (!is_linear(op) && !is_collective(op)) {
+        leave(node);
+        for (ValueId v : graph_.outputs(node)) {
+          if (v) give_up(v, other_reader(node));
+        }
+      }
+    }
+  }
+
+  // A node at the end whose result is more to gather than what it reads works
+  // on whole tensors: a Cast to a wider type, a DequantizeLinear.
+  void trim_ends() {
+    for (NodeId node : std::views::reverse(chain_.nodes)) {
+      const ir::Op& op = graph_.op(node);
+      if (!inside_.contains(node) || is_normalizing(op) || is_collective(op)) {
+        continue;
+      }
+      double before = 0, after = 0;
+      bool is_end = true;
+      each_operand(node, [&](std::size_t, ValueId v, const State& s) {
+        is_end = is_end && s.normed;
+        if (!is_gathered(v, s)) before += bytes(v);
+      });
+      each_result(node, [&](ValueId v, const State& s) {
+        is_end = is_end && s.readings == 0;
+        after += bytes(v);
+      });
+      if (!is_end || after <= before) continue;
+      leave(node);
+      each_result(node, [](ValueId, State& s) { s.axis = State::kNoShare; });
+    }
+  }
+  bool is_gathered(ValueId v, const State& state) const {
+    const ir::Value& value = graph_.value(v);
+    return value.block_output_count > 0 || is_read_outside(v, state);
+  }
+  bool is_read_outside(ValueId v, const State& state) const {
+    return graph_.value(v).use_count > state.readings;
+  }
+  // 0 where nothing is known.
+  double bytes(ValueId v) {
+    const ir::Type* type = ranked_type(facts_, v);
+    const auto count = type != nullptr ? known_count(type->dims) : std::nullopt;
+    return count ? static_cast<double>(*count) * ir::bit_width(type->elem) / 8
+                 : 0;
+  }
+
+  void list_shares() {
+    for (NodeId node : chain_.nodes) {
+      each_result(node, [&](ValueId v, const State& s) {
+        chain_.shares.push_back({v, s.axis});
+      });
+    }
+    std::erase_if(chain_.entries, [&](const Share& s) {
+      const State* state = share(s.value);
+      return state == nullptr || state->readings == 0;
+    });
+  }
+
+  // Only norms, and residuals that are outputs of the model, may be gathered.
+  void check_exits() {
+    for (const Share& each : chain_.shares) {
+      if (!chain_.broken.empty()) return;
+      const State& state = *share(each.value);
+      if (state.normed || !is_read_outside(each.value, state)) continue;
+      auto u = graph_.first_use(each.value);
+      while (inside_.contains(graph_.operand(u).user)) u = graph_.next_use(u);
+      breaks(each.value, other_reader(graph_.operand(u).user));
+    }
+  }
+
+  const ir::Graph& graph_;
+  ir::Facts& facts_;
+  ResidualChain chain_;
+  std::vector<ChainLeaf> leaves_;
+  std::unordered_map<ValueId, State> states_;
+  std::unordered_set<NodeId> inside_;  // nodes that work on shares
+};
+
+}  // namespace
+
+void break_chain(ResidualChain& chain, ValueId culprit, std::string reason) {
+  if (!chain.broken.empty()) return;
+  chain.broken = std::move(reason);
+  chain.culprit = culprit;
+}
+
+ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace) {
+  return Ends(graph, facts, std::move(trace)).settle();
+}
+
+const ir::Type* ranked_type(ir::Facts& facts, ValueId value) {
+  const ir::Type* type = facts.type(value);
+  const bool known = type != nullptr && type->is_tensor() && type->has_shape;
+  return known ? type : nullptr;
+}
+
+}  // namespace ruleengine::ranks

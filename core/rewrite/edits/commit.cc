@@ -1,0 +1,306 @@
+// Checks of a whole edit before it is kept.
+#include <algorithm>
+#include <vector>
+
+#include "core/analysis/inference.h"
+#include "core/ir/shapes.h"
+#include "core/ranks/communication.h"
+#include "core/rewrite/edits/declared.h"
+#include "core/rewrite/edits/state.h"
+#include "core/rewrite/history/history.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::DataType;
+using ir::Type;
+
+bool same_rank(const Type& a, const Type& b) {
+  return !a.has_shape || !b.has_shape || a.rank() == b.rank();
+}
+
+// Two sizes that have names of their own are not the same by chance.
+bool may_be_same_shape(const ir::DimTable& dims, const Type& a, const Type& b) {
+  if (!a.has_shape || !b.has_shape) return true;
+  const auto is_named = [&](ir::Dim d) {
+    return !d.known() && !dims.is_fresh(d);
+  };
+  for (std::size_t i = 0; i < a.rank(); ++i) {
+    const ir::Dim one = a.dims[i], two = b.dims[i];
+    if (dims.provably_different(one, two)) return false;
+    if (is_named(one) && is_named(two) && one != two) return false;
+  }
+  return true;
+}
+
+bool same_elem(const Type& a, const Type& b) {
+  if (a.kind != b.kind) return false;
+  if (!a.is_tensor()) return std::ranges::equal(a.other, b.other);
+  return a.elem == DataType::kUndefined || b.elem == DataType::kUndefined ||
+         a.elem == b.elem;
+}
+
+// Does `fresh` say less than `old`?
+bool says_less(const ir::DimTable& dims, const Type* fresh, const Type& old) {
+  if (fresh == nullptr) return true;
+  if (!old.is_tensor()) return false;
+  if (fresh->elem == DataType::kUndefined && old.elem != fresh->elem) {
+    return true;
+  }
+  if (!old.has_shape) return false;
+  if (!fresh->has_shape) return true;
+  for (std::size_t i = 0; i < old.rank(); ++i) {
+    if (dims.is_fresh(fresh->dims[i]) && !dims.is_fresh(old.dims[i])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+class Checker {
+ public:
+  explicit Checker(EditState& state)
+      : state_(state), graph_(state.graph), dims_(graph_.model().dims) {}
+
+  std::optional<Rejection> check() {
+    if (state_.failure) return state_.failure;
+    if (auto rejection = find_unsaid(state_)) return rejection;
+    if (auto rejection = check_contradictions()) return rejection;
+    if (auto rejection = check_added()) return rejection;
+    // All are asked before any is told what its old value knew: that makes the
+    // node behind it stale, once for each of its outputs.
+    SmallVector<const Type*, 2> fresh;
+    for (const Replacement& r : state_.replacements) {
+      const bool removed = graph_.value(r.new_value).removed;
+      fresh.push_back(removed ? nullptr : state_.facts.type(r.new_value));
+      if (auto rejection = check_type(r, fresh.back())) return rejection;
+    }
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      pass_on_type(state_.replacements[i], fresh[i]);
+    }
+    if (closes_cycle(state_)) {
+      return Rejection{"the result would depend on itself", culprit()};
+    }
+    return std::nullopt;
+  }
+
+  // Does the edit leave anything that was not there before?
+  bool has_effect() const {
+    const auto lives = [&](ir::NodeId n) { return !graph_.node(n).removed; };
+    if (std::ranges::any_of(state_.added, lives)) return true;
+    if (std::ranges::any_of(state_.moved, lives)) return true;
+    if (!state_.outputs.empty()) return true;
+    return std::ranges::any_of(state_.removed,
+                               [&](ir::NodeId n) { return !state_.is_new(n); });
+  }
+
+ private:
+  // Where what a file declares and what follows from its inputs contradict each
+  // other, neither proves anything.
+  std::optional<Rejection> check_contradictions() const {
+    if (!state_.facts.has_contradictions()) return std::nullopt;
+    for (const Replacement& r : state_.replacements) {
+      if (auto rejection = check_value(r.old_value)) return rejection;
+      if (auto rejection = check_value(r.new_value)) return rejection;
+    }
+    const std::span<const ir::NodeId> all[] = {
+        state_.provenance.from, state_.provenance.context, state_.moved,
+        state_.added, state_.removed};
+    for (const auto nodes : all) {
+      for (ir::NodeId n : nodes) {
+        for (const ir::Operand& o : graph_.inputs(n)) {
+          if (auto rejection = check_value(o.value)) return rejection;
+        }
+        for (ir::ValueId v : graph_.outputs(n)) {
+          if (auto rejection = check_value(v)) return rejection;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Rejection> check_value(ir::ValueId value) const {
+    if (!value) return std::nullopt;
+    const auto why = state_.facts.contradiction(value);
+    if (!why) return std::nullopt;
+    return Rejection{"the types that the model declares contradict each other",
+                     *why};
+  }
+
+  // New nodes must be such as a runtime takes.
+  std::optional<Rejection> check_added() const {
+    for (ir::NodeId n : state_.added) {
+      if (graph_.node(n).removed) continue;
+      if (auto rejection = check_collective(n)) return rejection;
+      const auto why = state_.facts.refusal(n);
+      if (!why) continue;
+      std::string inputs;
+      for (const ir::Operand& o : graph_.inputs(n)) {
+        inputs += (inputs.empty() ? "" : ", ") +
+                  describe(graph_, state_.facts, o.value);
+      }
+      return Rejection{"a new " + graph_.op(n).text() + " cannot be: " + *why,
+                       inputs};
+    }
+    return std::nullopt;
+  }
+
+  // What all ranks run once, a branch or a loop may run on some of them alone,
+  // or more than once: the others would wait for ever.
+  std::optional<Rejection> check_collective(ir::NodeId added) const {
+    if (!ranks::is_collective(graph_.op(added))) return std::nullopt;
+    const Provenance& matched = state_.provenance;
+    for (const auto nodes : {matched.from, matched.context}) {
+      for (ir::NodeId n : nodes) {
+        if (!ranks::is_collective(graph_.op(n)) ||
+            graph_.node(n).block == graph_.node(added).block) {
+          continue;
+        }
+        return Rejection{"a collective would be run in another block",
+                         graph_.describe(n)};
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Rejection> check_type(const Replacement& r,
+                                      const Type* fresh) const {
+    if (graph_.value(r.new_value).removed) return std::nullopt;
+    if (r.type != nullptr && fresh != nullptr) {
+      const char* reason = nullptr;
+      if (!same_elem(*r.type, *fresh)) {
+        reason = "the result has another type";
+      } else if (!same_rank(*r.type, *fresh) ||
+                 !may_be_same_shape(dims_, *r.type, *fresh)) {
+        reason = "the result has another shape";
+      }
+      if (reason != nullptr) return mismatch(reason, r, *fresh);
+    }
+    const bool is_known =
+        r.type != nullptr && (r.type->has_shape || !r.type->is_tensor());
+    return is_known ? std::nullopt : check_stretched();
+  }
+
+  // Where the rank of a result is unknown, what stretched it must stay: another
+  // operand may have fewer axes.
+  std::optional<Rejection> check_stretched() const {
+    const auto consumed = state_.provenance.from;
+    const auto is_inner = [&](ir::ValueId v) {
+      return std::ranges::binary_search(consumed, graph_.producer(v));
+    };
+    for (ir::NodeId n : consumed) {
+      if (!analysis::broadcasts(graph_.op(n))) continue;
+      for (const ir::Operand& o : graph_.inputs(n)) {
+        if (!o.value || is_inner(o.value) || is_read_now(o.value)) continue;
+        const Type* type = state_.facts.type(o.value);
+        if (type != nullptr && type->has_shape && type->rank() == 0) continue;
+        return Rejection{"the shape is not known to stay",
+                         describe(graph_, state_.facts, o.value)};
+      }
+    }
+    return std::nullopt;
+  }
+
+  // By what the edit built, or as the result itself.
+  bool is_read_now(ir::ValueId value) const {
+    const auto reads = [&](ir::NodeId n) {
+      return !graph_.node(n).removed &&
+             std::ranges::find(graph_.inputs(n), value, &ir::Operand::value) !=
+                 graph_.inputs(n).end();
+    };
+    return std::ranges::any_of(state_.added, reads) ||
+           std::ranges::find(state_.replacements, value,
+                             &Replacement::new_value) !=
+               state_.replacements.end();
+  }
+
+  Rejection mismatch(const char* reason, const Replacement& r,
+                     const Type& fresh) const {
+    const std::string_view name = graph_.name(r.old_value);
+    return {reason, "'" + printable(name) + "' expected " +
+                        ir::type_text(dims_, *r.type) + ", found " +
+                        ir::type_text(dims_, fresh)};
+  }
+
+  // What was known or declared of the old value holds for the new one, but not
+  // a declaration that was not believed, nor a shape without a type.
+  void pass_on_type(const Replacement& r, const Type* fresh) {
+    const ir::Value& v = graph_.value(r.new_value);
+    if (r.type == nullptr || v.removed) return;
+    if (v.kind != ir::ValueKind::kNodeOutput) return;
+    const Type* declared = graph_.value(r.old_value).declared;
+    const bool is_output = v.block_output_count > 0;
+    if (is_output && declared != nullptr) {
+      if (v.declared != declared) declare(r.new_value, declared);
+      return;
+    }
+    if (v.declared != nullptr) return;
+    if (state_.is_new(r.new_value) && declared != nullptr &&
+        is_believed(*declared, *r.type)) {
+      declare(r.new_value, declared);
+    } else if (says_less(dims_, fresh, *r.type)) {
+      const bool has_elem =
+          !r.type->is_tensor() || r.type->elem != DataType::kUndefined;
+      if (has_elem) declare(r.new_value, r.type);
+    }
+  }
+
+  void declare(ir::ValueId value, const Type* type) {
+    state_.log.set_declared(value, type);
+    state_.declared.emplace_back(value, type);
+  }
+
+  std::string culprit() const {
+    for (const Replacement& r : state_.replacements) {
+      if (!graph_.value(r.new_value).removed) {
+        return describe(graph_, state_.facts, r.new_value);
+      }
+    }
+    return {};
+  }
+
+  EditState& state_;
+  ir::Graph& graph_;
+  const ir::DimTable& dims_;
+};
+
+void list_touched(EditState& state) {
+  state.touched.append(state.added);
+  state.touched.append(state.moved);
+  state.touched.append(state.readers);
+  state.touched.sort_unique();
+}
+
+}  // namespace
+
+std::optional<Rejection> Edit::commit() {
+  EditState& s = *journal_;
+  if (s.done) return std::nullopt;
+  Checker checker(s);
+  std::optional<Rejection> rejection = checker.check();
+  if (rejection || !checker.has_effect()) {
+    s.undo();
+    return rejection;
+  }
+  settle_names(s);
+  keep(s);
+  list_touched(s);
+  s.changed = true;
+  s.done = true;
+  if (History* history = s.workspace->history()) history->record(s);
+  return std::nullopt;
+}
+
+std::optional<Rejection> Edit::rehearse() {
+  EditState& s = *journal_;
+  if (s.done) return std::nullopt;
+  Checker checker(s);
+  std::optional<Rejection> rejection = checker.check();
+  if (!rejection && !checker.has_effect()) {
+    rejection = Rejection{"the rewrite changes nothing", ""};
+  }
+  s.undo();
+  return rejection;
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,232 @@
+// What an edit that is kept leaves behind besides its nodes: names, where they
+// come from, imports, and marks of what differs from the file.
+#include <algorithm>
+#include <string>
+
+#include "core/ir/op_facts.h"
+#include "core/rewrite/edits/state.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::BlockId;
+using ir::NodeId;
+using ir::OperandId;
+using ir::ValueId;
+
+// Node metadata came with this IR version.
+constexpr std::int64_t kMetadataIrVersion = 10;
+constexpr std::size_t kMaxFrom = 16;
+
+class Keeper {
+ public:
+  explicit Keeper(EditState& state)
+      : state_(state), graph_(state.graph), model_(state.graph.model()) {}
+
+  // The names that new values inherit; afterwards outputs are called as before.
+  void inherit_names() {
+    for (const Heir& heir : state_.heirs) {
+      if (graph_.value(heir.value).removed || !heir.name) continue;
+      const ir::Value& from = graph_.value(heir.from);
+      if (!heir.is_output) {
+        const bool free = from.removed &&
+                          state_.heir_of(heir.value, true) == nullptr &&
+                          from.kind == ir::ValueKind::kNodeOutput &&
+                          from.block == graph_.value(heir.value).block;
+        if (!free) continue;
+      } else if (!from.removed && from.name == heir.name) {
+        // It lives on as an inner value, and the name is the output's.
+        rename(heir.from, model_.unique_name(model_.names.text(heir.name)));
+      }
+      set_name(heir.value, heir.name);
+    }
+  }
+
+  void keep() {
+    drop_removed();
+    list_adopted();
+    name_nodes();
+    name_constants();
+    for (const auto& [node, like] : state_.likes) {
+      graph_.mutable_node(node).extra = graph_.node(like).extra;
+    }
+    write_provenance();
+    import_domains();
+    mark_changed();
+  }
+
+ private:
+  void rename(ValueId value, std::string_view name) {
+    set_name(value, model_.names.intern(name));
+  }
+
+  // A name for what never had one: that of last time where it had one then.
+  template <class Stem>
+  void make_up(ValueId value, const Stem& stem) {
+    Name name = state_.again ? state_.again->name_of(value) : Name();
+    if (!name) name = model_.names.intern(model_.unique_name(stem()));
+    set_name(value, name);
+    state_.named.emplace_back(value, name);
+  }
+
+  void set_name(ValueId value, Name name) {
+    if (graph_.value(value).name == name) return;
+    state_.log.set_name(value, name);
+    // Whoever says the name is written anew.
+    if (const NodeId p = graph_.producer(value)) state_.moved.push_back(p);
+    for (OperandId u = graph_.first_use(value); u; u = graph_.next_use(u)) {
+      state_.moved.push_back(graph_.operand(u).user);
+    }
+  }
+
+  void drop_removed() {
+    const auto gone = [&](NodeId n) { return graph_.node(n).removed; };
+    state_.added.erase_if(gone);
+    state_.moved.erase_if(gone);
+    state_.readers.erase_if(gone);
+  }
+
+  // What an earlier edit had dropped is still on the list, until that is made
+  // compact; nobody goes through it for each constant.
+  void list_adopted() {
+    for (ValueId v : state_.adopted) {
+      if (graph_.reader_count(v) == 0) continue;
+      graph_.mutable_block(graph_.value(v).block).initializers.push_back(v);
+    }
+  }
+
+  void name_nodes() {
+    for (NodeId node : state_.added) {
+      const ir::Op& op = graph_.op(node);
+      std::string_view& name = graph_.mutable_node(node).name;
+      if (name.empty()) name = model_.unique_name(op.type);
+      const ir::OpFacts* facts = ir::newest_op(op.domain, op.type);
+      for (std::size_t i = 0; i < graph_.outputs(node).size(); ++i) {
+        const ValueId v = graph_.output(node, i);
+        if (graph_.value(v).name) continue;
+        make_up(
+            v, [&] { return std::string(name) + "_" + formal_name(facts, i); });
+      }
+    }
+  }
+
+  static std::string formal_name(const ir::OpFacts* facts, std::size_t i) {
+    const ir::FormalValue* formal =
+        facts == nullptr ? nullptr : facts->output(i);
+    if (formal == nullptr) return "output" + std::to_string(i);
+    std::string name(formal->name);
+    if (formal->arity == ir::Arity::kVariadic) name += std::to_string(i);
+    return name;
+  }
+
+  void name_constants() {
+    for (const auto& [value, stem] : state_.stems) {
+      const ir::Value& v = graph_.value(value);
+      if (v.removed || v.name || graph_.reader_count(value) == 0) continue;
+      make_up(value, [&] { return stem.empty() ? "constant" : stem; });
+    }
+  }
+
+  std::string from() const {
+    SmallVector<NodeId, 16> nodes;
+    for (NodeId n : state_.provenance.from) nodes.push_back(n);
+    for (NodeId n : state_.provenance.context) {
+      if (graph_.node(n).removed) nodes.push_back(n);
+    }
+    nodes.sort_unique();
+    std::string out;
+    std::size_t count = 0;
+    for (NodeId n : nodes) {
+      std::string_view name = graph_.node(n).name;
+      if (name.empty() && graph_.output(n))
+        name = graph_.name(graph_.output(n));
+      if (name.empty()) continue;
+      if (++count > kMaxFrom) break;
+      if (!out.empty()) out += ",";
+      out += name;
+    }
+    return out;
+  }
+
+  void write_provenance() {
+    if (state_.provenance.rule.empty()) return;
+    const bool is_recorded = state_.workspace->history() != nullptr;
+    if (state_.added.empty() && !is_recorded) return;
+    SmallVector<ir::Metadata, 4> common;
+    std::size_t bytes = 0;
+    const auto add = [&](std::string_view key, std::string_view value) {
+      bytes += key.size() + value.size();
+      common.push_back({model_.arena.copy(key), model_.arena.copy(value)});
+    };
+    add("ruleengine.rule", state_.provenance.rule);
+    if (const std::string names = from(); !names.empty()) {
+      add("ruleengine.from", names);
+    }
+    for (const auto& [key, value] : state_.provenance.meta) add(key, value);
+    const auto shared =
+        model_.arena.copy(std::span<const ir::Metadata>(common));
+    state_.metadata = shared;
+    if (state_.added.empty()) return;
+    for (NodeId n : state_.added) graph_.mutable_node(n).metadata = shared;
+    model_.hold(bytes * state_.added.size());  // each writes it
+    for (const auto& [node, like] : state_.likes) {
+      if (!graph_.node(node).removed) add_metadata_of(node, like, shared);
+    }
+    model_.ir_version = std::max(model_.ir_version, kMetadataIrVersion);
+  }
+
+  // What the model node said and the rule does not say anew.
+  void add_metadata_of(NodeId node, NodeId like,
+                       std::span<const ir::Metadata> own) {
+    std::vector<ir::Metadata> all;
+    for (const ir::Metadata& m : graph_.node(like).metadata) {
+      const bool said =
+          m.key == "ruleengine.from" ||
+          std::ranges::find(own, m.key, &ir::Metadata::key) != own.end();
+      if (!said) all.push_back(m);
+    }
+    if (all.empty()) return;
+    all.insert(all.end(), own.begin(), own.end());
+    graph_.mutable_node(node).metadata =
+        model_.arena.copy(std::span<const ir::Metadata>(all));
+  }
+
+  void import_domains() {
+    for (NodeId n : state_.added) {
+      const std::string_view domain = graph_.op(n).domain;
+      if (state_.workspace->opset(domain) != 0) continue;
+      const int newest = ir::newest_opset(domain);
+      state_.workspace->import_opset(domain, newest > 0 ? newest : 1);
+    }
+  }
+
+  void mark_changed() {
+    for (NodeId n : state_.moved) state_.log.forget_proto(n);
+    for (NodeId n : state_.added) mark(graph_.node(n).block);
+    for (NodeId n : state_.removed) mark(graph_.node(n).block);
+    for (NodeId n : state_.moved) mark(graph_.node(n).block);
+    for (BlockId b : state_.outputs) mark(b);
+    model_.changed = true;
+  }
+
+  void mark(BlockId block) {
+    while (block && !graph_.block(block).changed) {
+      state_.log.mark_changed(block);
+      const ir::Block& b = graph_.block(block);
+      if (b.owner) state_.log.forget_proto(b.owner);
+      block = b.parent;
+    }
+  }
+
+  EditState& state_;
+  ir::Graph& graph_;
+  ir::Model& model_;
+};
+
+}  // namespace
+
+void settle_names(EditState& state) { Keeper(state).inherit_names(); }
+
+void keep(EditState& state) { Keeper(state).keep(); }
+
+}  // namespace ruleengine::rewrite

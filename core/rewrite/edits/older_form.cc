@@ -1,0 +1,101 @@
+#include "core/rewrite/edits/older_form.h"
+
+#include <fmt/format.h>
+
+#include "core/ir/op_facts.h"
+#include "core/ir/upgrade.h"
+#include "core/rewrite/edits/schema.h"
+#include "core/rewrite/portable.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+// What the older op does not know and what says nothing.
+void drop_news(const ir::OpFacts& newest, const ir::OpFacts& own,
+               std::vector<ir::Attribute>& all) {
+  std::erase_if(all, [&](const ir::Attribute& a) {
+    const ir::FormalAttribute* formal = newest.attribute(a.name);
+    return own.attribute(a.name) == nullptr && formal != nullptr &&
+           !formal->required && is_default(*formal, a);
+  });
+}
+
+// What the newest op takes and that of the model's opset does not.
+std::optional<Rejection> check_older(const ir::OpFacts& own,
+                                     const NodeSpec& spec, std::int64_t opset) {
+  std::string news;
+  if (static_cast<int>(spec.inputs.size()) > own.max_inputs) {
+    news = "that many inputs";
+  } else if (static_cast<int>(spec.output_count) > own.max_outputs) {
+    news = "that many outputs";
+  }
+  for (const ir::Attribute& a : spec.attributes) {
+    if (own.attribute(a.name) == nullptr) {
+      news = "attribute '" + std::string(a.name) + "'";
+    }
+  }
+  if (news.empty()) return std::nullopt;
+  return Rejection{
+      std::string(spec.type) + " has no " + news + " in the model's opset",
+      "opset " + std::to_string(opset)};
+}
+
+std::string way_to(std::int64_t opset) {
+  return fmt::format("a model of opset {} can say it", opset);
+}
+
+// The first opset that can say it; the newest form is of one that can.
+int oldest_opset(EditState& state, const NodeSpec& spec, int from, int newest) {
+  while (++from < newest) {
+    const auto form =
+        ir::to_opset(state.graph, spec.domain, spec.type, spec.inputs,
+                     spec.attributes, from, state.facts);
+    if (form) break;
+  }
+  return from;
+}
+
+}  // namespace
+
+std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
+  const std::string& no_bodies = state.workspace->no_bodies();
+  if (!no_bodies.empty() && has_body({spec.domain, spec.type, {}})) {
+    state.workspace->bodies_missed = true;
+    return Rejection{
+        std::string(spec.type) + " cannot be said at the model's opset",
+        no_bodies};
+  }
+  const ir::OpFacts* newest = ir::newest_op(spec.domain, spec.type);
+  const std::int64_t opset = state.workspace->opset(spec.domain);
+  if (newest == nullptr || opset == 0) return std::nullopt;
+  const auto version = static_cast<int>(opset);
+  const ir::OpFacts* own = ir::find_op(spec.domain, spec.type, version);
+  if (own == nullptr) {
+    const int since = ir::oldest_op(spec.domain, spec.type)->since_version;
+    std::string value = fmt::format("opset {}; it came with {}", opset, since);
+    if (spec.domain.empty()) value += "; " + way_to(since);
+    return Rejection{std::string(spec.type) + " is not in the model's opset",
+                     std::move(value), spec.domain.empty() ? since : 0};
+  }
+  if (own != newest) {
+    drop_news(*newest, *own, spec.attributes);
+    auto older = ir::to_opset(state.graph, spec.domain, spec.type, spec.inputs,
+                              spec.attributes, opset, state.facts);
+    if (!older) {
+      Rejection why{older.error().what, older.error().found};
+      if (spec.domain.empty()) {
+        why.opset = oldest_opset(state, spec, version, newest->since_version);
+        why.value += (why.value.empty() ? "" : "; ") + way_to(why.opset);
+      }
+      return why;
+    }
+    spec.inputs = std::move(older->inputs);
+    spec.attributes = std::move(older->attributes);
+  }
+  // What a rule says of the dialect's ops is written: their geometry then reads
+  // whole at each of them.
+  if (spec.domain.empty()) drop_defaults(*own, spec.attributes);
+  return check_older(*own, spec, opset);
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,18 @@
+// Writes a node that a rule built in newest-opset form at the opset of the
+// graph it goes to. Internal to core/rewrite.
+#ifndef RULEENGINE_CORE_REWRITE_EDITS_OLDER_FORM_H_
+#define RULEENGINE_CORE_REWRITE_EDITS_OLDER_FORM_H_
+
+#include <optional>
+
+#include "core/rewrite/edit.h"
+#include "core/rewrite/edits/state.h"
+
+namespace ruleengine::rewrite {
+
+// Changes `spec` in place; a reason when that opset cannot say it.
+std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_EDITS_OLDER_FORM_H_

@@ -1,0 +1,40 @@
+// Said: which nodes the callbacks of a rule looked at, and which attributes of
+// matched nodes the rule spoke of beside its pattern: those that it read, and
+// those that it gave to a node it built like another.
+// What no word of the rule speaks of must not vanish with its node, nor count
+// for another node (core/rewrite/edits/unsaid.h). A plain value.
+#ifndef RULEENGINE_CORE_REWRITE_EDITS_SAID_H_
+#define RULEENGINE_CORE_REWRITE_EDITS_SAID_H_
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/ir/graph.h"
+
+namespace ruleengine::rewrite {
+
+class Said {
+ public:
+  void add(ir::NodeId node, std::string_view attribute) {
+    all_.emplace(node, attribute);
+  }
+  void add_node(ir::NodeId node) { nodes_.insert(node); }
+  void add(const Said& other) {
+    all_.insert(other.all_.begin(), other.all_.end());
+    nodes_.insert(other.nodes_.begin(), other.nodes_.end());
+  }
+  bool has(ir::NodeId node, std::string_view attribute) const {
+    return all_.contains({node, std::string(attribute)});
+  }
+  const std::set<ir::NodeId>& nodes() const { return nodes_; }
+
+ private:
+  std::set<std::pair<ir::NodeId, std::string>> all_;
+  std::set<ir::NodeId> nodes_;
+};
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_EDITS_SAID_H_

@@ -1,0 +1,104 @@
+#include "core/rewrite/edits/same.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/rewrite/edits/schema.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::Attribute;
+using ir::NodeId;
+using ir::Tensor;
+using ir::ValueId;
+
+// Constants of more elements are not compared by their bits.
+constexpr std::int64_t kMaxCompare = 64;
+
+// Dropout draws nothing where it is told that it does not train.
+bool draws_nothing(EditState& state, std::string_view type,
+                   std::span<const ValueId> inputs) {
+  constexpr std::int64_t kTrainingSaid = 7, kTrainingAsked = 12;
+  const std::int64_t opset = state.workspace->opset("");
+  if (type != "Dropout" || opset < kTrainingSaid) return false;
+  if (opset < kTrainingAsked || inputs.size() < 3) return true;
+  const Tensor* training = state.facts.constant(inputs[2]);
+  if (training == nullptr) return false;
+  const auto value =
+      ir::to_ints(*training, state.graph.model().external.get(), 1);
+  return value && value->size() == 1 && (*value)[0] == 0;
+}
+
+// Every attribute of `a` is in `b`, or at its default.
+bool says_all(const EditState& state, const ir::OpFacts* op,
+              std::span<const Attribute> a, std::span<const Attribute> b) {
+  for (const Attribute& x : a) {
+    if (!x.blocks.empty()) return false;
+    const auto y = std::ranges::find(b, x.name, &Attribute::name);
+    if (y != b.end()) {
+      if (ir::same_value(x, *y, state.graph.model().external.get())) continue;
+      return false;
+    }
+    const ir::FormalAttribute* formal =
+        op == nullptr ? nullptr : op->attribute(x.name);
+    if (formal == nullptr || !is_default(*formal, x)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_random(std::string_view type) {
+  static constexpr std::array<std::string_view, 7> kTypes = {
+      "Bernoulli",        "Dropout",       "Multinomial",      "RandomNormal",
+      "RandomNormalLike", "RandomUniform", "RandomUniformLike"};
+  return std::ranges::find(kTypes, type) != kTypes.end();
+}
+
+bool is_shareable(EditState& state, std::string_view domain,
+                  std::string_view type, std::span<const ValueId> inputs) {
+  const ir::Op op{domain, type, {}};
+  if (ir::newest_op(op.domain, op.type) == nullptr ||
+      state.graph.model().find_function(op) != nullptr ||
+      op.type.starts_with("_internal_")) {
+    return false;
+  }
+  return !op.domain.empty() || !is_random(op.type) ||
+         draws_nothing(state, op.type, inputs);
+}
+
+const Tensor* written(const EditState& state, ValueId v) {
+  const ir::Graph& graph = state.graph;
+  if (const Tensor* tensor = graph.direct_constant(v)) return tensor;
+  const NodeId node = v ? graph.producer(v) : NodeId();
+  if (!node || !graph.op(node).standard("Constant")) return nullptr;
+  return state.facts.constant(v);
+}
+
+bool is_compared(const Tensor* constant) {
+  return constant != nullptr && constant->element_count() <= kMaxCompare;
+}
+
+bool same_input(const EditState& state, ValueId a, ValueId b) {
+  if (a == b) return true;
+  const Tensor* x = written(state, a);
+  const Tensor* y = written(state, b);
+  return is_compared(x) && is_compared(y) && x->dtype == y->dtype &&
+         std::ranges::equal(x->dims, y->dims) &&
+         ir::equal_bits(*x, *y, state.graph.model().external.get());
+}
+
+const ir::OpFacts* facts_of(const EditState& state, std::string_view domain,
+                            std::string_view type) {
+  return ir::find_op(domain, type,
+                     static_cast<int>(state.workspace->opset(domain)));
+}
+
+bool same_attributes(const EditState& state, const ir::OpFacts* op,
+                     std::span<const Attribute> a,
+                     std::span<const Attribute> b) {
+  return says_all(state, op, a, b) && says_all(state, op, b, a);
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,143 @@
+#include "core/rewrite/edits/workspace.h"
+
+#include <algorithm>
+
+namespace ruleengine::rewrite {
+namespace {
+
+// Beyond this many bytes a constant is not compared with others.
+constexpr std::size_t kSmall = 256;
+
+}  // namespace
+
+std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external) {
+  if (tensor.storage == ir::Storage::kStrings ||
+      tensor.storage == ir::Storage::kExternal) {
+    return {};
+  }
+  if (tensor.byte_size() > static_cast<std::int64_t>(kSmall)) return {};
+  std::vector<std::byte> scratch;
+  auto bytes = ir::raw_bytes(tensor, external, scratch);
+  if (!bytes) return {};
+  std::string key = std::to_string(static_cast<int>(tensor.dtype));
+  for (std::int64_t d : tensor.dims) key += "," + std::to_string(d);
+  key += ":";
+  key.append(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  return key;
+}
+
+Workspace::Workspace(ir::Graph& graph) : graph_(graph) {}
+
+std::int64_t Workspace::opset(std::string_view domain) const {
+  return graph_.opset(domain);
+}
+
+void Workspace::import_opset(std::string_view domain, std::int64_t version) {
+  if (domain == "ai.onnx") domain = {};
+  graph_.model().import_opset(domain, version);
+  if (function() == nullptr || opset(domain) != 0) return;
+  function()->opset_imports.push_back({std::string(domain), version});
+}
+
+bool Workspace::stands(ir::ValueId value) const {
+  return value.index() < graph_.value_count() && !graph_.value(value).removed;
+}
+
+ir::ValueId Workspace::find_constant(const ir::Tensor& tensor) const {
+  ir::ExternalData* external = graph_.model().external.get();
+  const std::string key = key_of(tensor, external);
+  if (key.empty()) return {};
+  const auto it = constants_.find(key);
+  if (it == constants_.end() || !stands(it->second)) return {};
+  // An undone edit may have given the id to something else since.
+  const ir::Tensor* found = graph_.direct_constant(it->second);
+  const bool same = found != nullptr && key_of(*found, external) == key;
+  return same ? it->second : ir::ValueId();
+}
+
+void Workspace::add_constant(const ir::Tensor& tensor, ir::ValueId value) {
+  std::string key = key_of(tensor, graph_.model().external.get());
+  if (!key.empty()) constants_[std::move(key)] = value;
+}
+
+ir::ValueId Workspace::find_transposed(ir::ValueId of) const {
+  const auto it = transposed_.find(of);
+  if (it == transposed_.end() || !stands(it->second) || !stands(of)) return {};
+  const ir::Tensor* from = graph_.direct_constant(of);
+  const ir::Tensor* to = graph_.direct_constant(it->second);
+  const auto is_transpose = [](const ir::Tensor* t, const ir::Tensor* source) {
+    return t != nullptr && t->storage == ir::Storage::kLazy &&
+           t->lazy->parts.size() == 1 && t->lazy->parts[0].transpose &&
+           t->lazy->parts[0].tensor == source;
+  };
+  if (!is_transpose(to, from) && !is_transpose(from, to)) return {};
+  return it->second;
+}
+
+void Workspace::add_transposed(ir::ValueId of, ir::ValueId value) {
+  transposed_[of] = value;
+  transposed_[value] = of;
+}
+
+std::vector<Workspace::Place> Workspace::output_places(ir::ValueId value) {
+  if (graph_.value(value).block_output_count == 0) return {};
+  if (!outputs_known_) {
+    outputs_known_ = true;
+    for (std::size_t b = 0; b < graph_.block_count(); ++b) {
+      const ir::BlockId block(b);
+      const auto& outputs = graph_.block(block).outputs;
+      for (std::uint32_t i = 0; i < outputs.size(); ++i) {
+        if (outputs[i]) outputs_[outputs[i]].emplace_back(block, i);
+      }
+    }
+  }
+  // Edits, also undone ones, leave places that are another value's now.
+  std::vector<Place> places = outputs_[value];
+  std::erase_if(places, [&](const Place& p) {
+    return graph_.block(p.first).outputs[p.second] != value;
+  });
+  std::ranges::sort(places);
+  const auto repeated = std::ranges::unique(places);
+  places.erase(repeated.begin(), repeated.end());
+  return places;
+}
+
+void Workspace::note_output(ir::ValueId value, Place place) {
+  if (outputs_known_) outputs_[value].push_back(place);
+}
+
+void Workspace::clear_marks() {
+  marks_.resize(graph_.node_count(), epoch_);
+  ++epoch_;
+}
+
+bool Workspace::mark(ir::NodeId node) {
+  std::uint32_t& m = marks_[node.index()];
+  if (m == epoch_) return false;
+  m = epoch_;
+  return true;
+}
+
+bool Workspace::marked(ir::NodeId node) const {
+  return marks_[node.index()] == epoch_;
+}
+
+void compact_initializers(ir::Graph& graph) {
+  std::vector<bool> listed(graph.value_count(), false);
+  for (std::size_t i = 0; i < graph.block_count(); ++i) {
+    auto& list = graph.mutable_block(ir::BlockId(i)).initializers;
+    std::erase_if(list, [&](ir::ValueId v) {
+      const bool hidden = !graph.value(v).name && graph.reader_count(v) == 0;
+      if (graph.value(v).removed || hidden || listed[v.index()]) return true;
+      listed[v.index()] = true;
+      return false;
+    });
+  }
+}
+
+bool encloses(const ir::Graph& graph, ir::BlockId outer, ir::BlockId inner) {
+  while (inner && inner != outer) inner = graph.block(inner).parent;
+  return inner == outer;
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,292 @@
+#include "core/rewrite/history/needs.h"
+
+#include <algorithm>
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::NodeId;
+using ir::OperandId;
+using ir::ValueId;
+
+}  // namespace
+
+Needs::Needs(History& history)
+    : history_(history),
+      graph_(history.graph_),
+      maker_(history.graph_.node_count(), kNobody) {
+  for (std::uint32_t k = 0; k < history_.deeds_.size(); ++k) {
+    const Deed& deed = history_.deeds_[k];
+    for (const Part p : {deed.added, deed.carriers}) {
+      for (NodeId n : History::part(history_.nodes_, p)) {
+        maker_[n.index()] = k;
+      }
+    }
+    for (const Taken& t : History::part(history_.taken_, deed.taken)) {
+      if (t.slot) settings_[t.slot].push_back({k, t.value});
+      if (t.value) takers_[t.value].push_back(k);
+    }
+  }
+}
+
+void Needs::find(std::uint32_t k) {
+  forget(k);
+  Deed& deed = history_.deeds_[k];
+  found_.clear();
+  read_match(deed);
+  need_matched(deed);
+  need_assumed(deed);
+  need_settings(deed);
+  need_readers(deed);
+  need_inputs(deed);
+  std::ranges::sort(found_, [](const Need& a, const Need& b) {
+    return std::pair(a.deed, a.why) < std::pair(b.deed, b.why);
+  });
+  const auto again = std::ranges::unique(found_, {}, &Need::deed);
+  found_.erase(again.begin(), again.end());
+  deed.needs = History::put(history_.needs_, found_);
+}
+
+// The settings and takings of later deeds are gone; so go those of this one.
+void Needs::forget(std::uint32_t k) {
+  const Part taken = history_.deeds_[k].taken;
+  for (const Taken& t : History::part(history_.taken_, taken)) {
+    if (t.slot) {
+      auto& all = settings_[t.slot];
+      while (!all.empty() && all.back().deed == k) all.pop_back();
+    }
+    if (t.value) {
+      auto& all = takers_[t.value];
+      while (!all.empty() && all.back() == k) all.pop_back();
+    }
+  }
+}
+
+void Needs::read_match(const Deed& deed) {
+  matched_.clear();
+  for (const Part p : {deed.consumed, deed.context}) {
+    const auto nodes = History::part(history_.nodes_, p);
+    matched_.insert(matched_.end(), nodes.begin(), nodes.end());
+  }
+  std::ranges::sort(matched_);
+  reads_.clear();
+  for (NodeId n : matched_) {
+    const std::uint32_t first = graph_.node(n).first_operand;
+    const auto inputs = graph_.inputs(n);
+    for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].value) {
+        reads_.push_back({inputs[i].value, OperandId(first + i)});
+      }
+    }
+  }
+  std::ranges::sort(reads_);
+}
+
+void Needs::need_matched(const Deed& deed) {
+  for (NodeId n : History::part(history_.nodes_, deed.consumed)) {
+    need(maker(n), Need::Why::kConsumed);
+  }
+  for (NodeId n : History::part(history_.nodes_, deed.context)) {
+    need(maker(n), Need::Why::kSeen);
+  }
+}
+
+void Needs::need_assumed(const Deed& deed) {
+  for (NodeId n : History::part(history_.nodes_, deed.looked_at)) {
+    const std::uint32_t made = maker(n);
+    if (made == kNobody || !history_.deeds_[made].assumes) continue;
+    need(made, Need::Why::kSeen);
+  }
+}
+
+void Needs::need_settings(Deed& deed) {
+  std::vector<Turned> turned;
+  for (std::size_t i = 0; i < reads_.size();) {
+    const ValueId value = reads_[i].value;
+    std::size_t end = i;
+    const Settings* const first = settings(reads_[i].slot);
+    bool any = false, differ = false;
+    for (; end < reads_.size() && reads_[end].value == value; ++end) {
+      const Settings* const its = settings(reads_[end].slot);
+      any = any || its != nullptr;
+      differ = differ || (its == nullptr) != (first == nullptr) ||
+               (its != nullptr && *its != *first);
+    }
+    for (; any && i < end; ++i) {
+      const Settings* const its = settings(reads_[i].slot);
+      if (its == nullptr) continue;
+      if (differ || is_inner(value)) need_all(*its);
+      turned.push_back({reads_[i].slot, value});
+    }
+    i = end;
+  }
+  deed.turned = History::put(history_.turned_, turned);
+}
+
+// Made by a matched node, or a constant, which rules look into.
+bool Needs::is_inner(ValueId value) const {
+  if (graph_.value(value).tensor != nullptr) return true;
+  const NodeId producer = graph_.producer(value);
+  return producer &&
+         (is_matched(producer) || graph_.op(producer).standard("Constant"));
+}
+
+void Needs::need_readers(const Deed& deed) {
+  const auto actions = History::part(history_.actions_, deed.actions);
+  for (NodeId n : History::part(history_.nodes_, deed.consumed)) {
+    for (ValueId v : graph_.outputs(n)) {
+      const auto it = v ? takers_.find(v) : takers_.end();
+      if (it == takers_.end()) continue;
+      const bool is_result =
+          std::ranges::find(actions, v, &Action::old_value) != actions.end();
+      if (is_result) continue;
+      for (std::uint32_t k : it->second) need(k, Need::Why::kTurned);
+    }
+  }
+}
+
+// What the new nodes read: what the match read, or what else it came upon.
+void Needs::need_inputs(const Deed& deed) {
+  const auto shared = History::part(history_.nodes_, deed.shared);
+  const auto look = [&](ValueId v) {
+    const NodeId p = v ? graph_.producer(v) : NodeId();
+    const std::uint32_t made = maker(p);
+    if (made == kNobody || v.index() >= deed.first_value) return;
+    const auto read = std::ranges::lower_bound(reads_, v, {}, &Read::value);
+    if (read != reads_.end() && read->value == v) return;
+    if (std::ranges::find(shared, p) != shared.end()) return;
+    need(made, Need::Why::kSeen);
+  };
+  for (NodeId n : History::part(history_.nodes_, deed.added)) {
+    for (const ir::Operand& o : graph_.inputs(n)) look(o.value);
+  }
+  for (const Action& a : History::part(history_.actions_, deed.actions)) {
+    look(a.new_value);
+  }
+}
+
+void Needs::need(std::uint32_t deed, Need::Why why) {
+  if (deed != kNobody) found_.push_back({deed, why});
+}
+
+void Needs::need_all(const Settings& settings) {
+  for (const Setting& s : settings) need(s.deed, Need::Why::kTurned);
+}
+
+const Needs::Settings* Needs::settings(OperandId slot) const {
+  const auto it = settings_.find(slot);
+  return it == settings_.end() || it->second.empty() ? nullptr : &it->second;
+}
+
+bool Needs::is_matched(NodeId node) const {
+  return std::ranges::binary_search(matched_, node);
+}
+
+namespace {
+
+// What tidied up is kept together with so many others at the most.
+constexpr std::size_t kMostTogether = 256;
+
+class Choice {
+ public:
+  Choice(std::vector<Deed>& deeds, const std::vector<Need>& needs,
+         const Deadline& deadline)
+      : deeds_(deeds),
+        needs_(needs),
+        deadline_(deadline),
+        tidies_(deeds.size(), false) {}
+
+  Status run() {
+    keep_needed();
+    while (keep_tidying()) {
+    }
+    keep_small();
+    return deadline_.check();  // whoever came too late left things out
+  }
+
+ private:
+  std::span<const Need> needs(std::uint32_t k) const {
+    return std::span(needs_).subspan(deeds_[k].needs.begin,
+                                     deeds_[k].needs.count);
+  }
+
+  void keep_needed() {
+    for (Deed& deed : deeds_) deed.kept = !deed.canonical;
+    for (auto k = static_cast<std::uint32_t>(deeds_.size()); k-- > 0;) {
+      if (!deeds_[k].kept) continue;
+      for (const Need& need : needs(k)) deeds_[need.deed].kept = true;
+    }
+  }
+
+  // An edit that works on what kept ones made, there being nothing that it
+  // could be left as: on what no canonical rule made, unless the graph grows by
+  // it; else where the graph shrinks.
+  bool keep_tidying() {
+    bool any = false;
+    std::vector<bool> near(deeds_.size(), false);
+    for (std::uint32_t k = 0; k < deeds_.size(); ++k) {
+      if (deeds_[k].kept) continue;
+      if (deadline_.is_over()) return false;
+      bool cleans = false;
+      for (const Need& need : needs(k)) {
+        if (need.why == Need::Why::kTurned) continue;
+        const Deed& made = deeds_[need.deed];
+        near[k] = near[k] || made.kept || near[need.deed];
+        cleans = cleans || (need.why == Need::Why::kConsumed && made.kept &&
+                            (!made.canonical || tidies_[need.deed]));
+      }
+      if (!near[k] || (!cleans && deeds_[k].growth >= 0)) continue;
+      if (!keep_together(k, cleans ? 0 : -1)) continue;
+      tidies_[k] = cleans;
+      any = true;
+    }
+    return any;
+  }
+
+  void keep_small() {
+    const auto growth = [&] {
+      std::int64_t all = 0;
+      for (const Deed& deed : deeds_) {
+        if (deed.kept && !deed.may_grow) all += deed.growth;
+      }
+      return all;
+    };
+    std::int64_t left = growth();
+    for (std::uint32_t k = 0; k < deeds_.size() && left > 0; ++k) {
+      if (deeds_[k].kept || deeds_[k].growth >= 0) continue;
+      if (deadline_.is_over()) return;
+      if (keep_together(k, -1)) left = growth();
+    }
+  }
+
+  bool keep_together(std::uint32_t k, std::int64_t most_growth) {
+    std::vector<std::uint32_t> all = {k};
+    std::int64_t growth = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      growth += deeds_[all[i]].growth;
+      for (const Need& need : needs(all[i])) {
+        if (deeds_[need.deed].kept) continue;
+        if (std::ranges::find(all, need.deed) != all.end()) continue;
+        if (all.size() == kMostTogether) return false;
+        all.push_back(need.deed);
+      }
+    }
+    if (growth > most_growth) return false;
+    for (std::uint32_t each : all) deeds_[each].kept = true;
+    return true;
+  }
+
+  std::vector<Deed>& deeds_;
+  const std::vector<Need>& needs_;
+  const Deadline& deadline_;
+  std::vector<bool> tidies_;
+};
+
+}  // namespace
+
+Status choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
+              const Deadline& deadline) {
+  return Choice(deeds, needs, deadline).run();
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,146 @@
+#include "core/rewrite/history/replay.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+// Nodes that stood already, and what they read in turn, as far down as this.
+constexpr int kDeepest = 64;
+
+}  // namespace
+
+Result<bool> Replay::run(const Deadline& deadline) {
+  const std::span deeds(history_.deeds_);
+  for (std::size_t k = 0; k < deeds.size(); ++k) {
+    if (Status s = deadline.check(); !s) return s.error();
+    if (!deeds[k].kept || do_again(deeds[k])) continue;
+    const auto before = deeds.first(k);
+    if (std::ranges::all_of(before, &Deed::kept)) return false;
+    for (Deed& each : before) each.kept = true;
+    history_.log_.park_to(0);
+    k = std::numeric_limits<std::size_t>::max();  // from the first one again
+  }
+  return true;
+}
+
+bool Replay::do_again(Deed& deed) {
+  EditState state(graph_, history_.facts_, {}, &history_.workspace_);
+  state.first_node = deed.first_node;
+  state.first_value = deed.first_value;
+  state.again = Again{
+      .end_node = deed.end_node,
+      .end_value = deed.end_value,
+      .fresh = graph_.node_count(),
+      .carriers = History::part(history_.nodes_, deed.carriers),
+      .names = &history_.names_,
+  };
+  const auto consumed = History::part(history_.nodes_, deed.consumed);
+  const bool stands = std::ranges::none_of(
+      consumed, [&](NodeId n) { return graph_.node(n).removed; });
+  if (!stands || !build(state, deed) || !act(state, deed)) {
+    state.undo();
+    return false;
+  }
+  remove_dead(state, consumed);
+  if (state.failure || closes_cycle(state)) {
+    state.undo();
+    return false;
+  }
+  settle_names(state);
+  keep(state);
+  sign(state, deed);
+  deed.builds = !state.added.empty();
+  history_.log_.append(std::move(state.log));
+  return true;
+}
+
+// What others built that were taken back is of this edit now.
+void Replay::sign(EditState& state, const Deed& deed) {
+  const auto own = static_cast<std::uint32_t>(&deed - history_.deeds_.data());
+  for (NodeId n : state.added) {
+    if (needs_.maker(n) != own) state.log.set_metadata(n, deed.metadata);
+  }
+}
+
+bool Replay::build(EditState& state, const Deed& deed) {
+  for (NodeId n : History::part(history_.nodes_, deed.added)) {
+    if (!bring_back(state, deed, n, 0)) return false;
+  }
+  return true;
+}
+
+bool Replay::bring_back(EditState& state, const Deed& deed, NodeId node,
+                        int depth) {
+  if (!graph_.node(node).removed) return true;  // another one read it already
+  if (depth > kDeepest) return false;
+  SmallVector<ValueId, 8> inputs;
+  for (const ir::Operand& o : graph_.inputs(node)) inputs.push_back(o.value);
+  for (ValueId& v : inputs) {
+    const auto now = resolve(state, deed, v, depth);
+    if (!now) return false;
+    v = *now;
+    if (v && !encloses(graph_, graph_.value(v).block, graph_.node(node).block))
+      return false;
+  }
+  state.bring_back(node, std::span<const ValueId>(inputs));
+  return true;
+}
+
+std::optional<ValueId> Replay::resolve(EditState& state, const Deed& deed,
+                                       ValueId value, int depth) {
+  if (!value) return value;
+  for (const Turned& t : History::part(history_.turned_, deed.turned)) {
+    if (t.value != value) continue;
+    const ir::Operand& now = graph_.operand(t.slot);
+    if (graph_.node(now.user).removed) return std::nullopt;
+    return now.value;
+  }
+  const ir::Value& v = graph_.value(value);
+  if (!v.removed || v.kind == ir::ValueKind::kInitializer) return value;
+  const std::uint32_t maker = needs_.maker(v.producer);
+  if (maker == Needs::kNobody) return std::nullopt;
+  const Deed& made = history_.deeds_[maker];
+  if (made.kept) return std::nullopt;
+  if (!bring_back(state, made, v.producer, depth + 1)) return std::nullopt;
+  return value;
+}
+
+bool Replay::act(EditState& state, const Deed& deed) {
+  for (const Action& a : History::part(history_.actions_, deed.actions)) {
+    const auto to = resolve(state, deed, a.new_value, 0);
+    if (!to) return false;
+    if (a.slot) {
+      if (graph_.node(graph_.operand(a.slot).user).removed) return false;
+      if (graph_.operand(a.slot).value != *to) state.set_operand(a.slot, *to);
+      continue;
+    }
+    if (graph_.value(a.old_value).removed) return false;
+    const ir::Type* const type = graph_.value(a.old_value).declared;
+    const bool is_output = graph_.value(a.old_value).block_output_count > 0;
+    replace_value(state, a.old_value, *to);
+    if (is_output && type != nullptr && *to) declare(state, *to, type);
+  }
+  for (const auto& [value, type] :
+       History::part(history_.declared_, deed.declared)) {
+    const auto now = resolve(state, deed, value, 0);
+    if (now && *now && graph_.value(*now).declared == nullptr) {
+      declare(state, *now, type);
+    }
+  }
+  return !state.failure;
+}
+
+// Of the output of a node alone.
+void Replay::declare(EditState& state, ValueId value, const ir::Type* type) {
+  const ir::Value& v = graph_.value(value);
+  if (v.kind != ir::ValueKind::kNodeOutput || v.declared == type) return;
+  state.log.set_declared(value, type);
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,41 @@
+// Replay: does the edits of a History that are kept again, in their order, on
+// the graph without any. Ids, names and metadata are those of the first time.
+// What an edit reads is what its match reads now; where an edit cannot be done
+// so, all before it are kept, and it begins anew. Internal to core/rewrite.
+#ifndef RULEENGINE_CORE_REWRITE_HISTORY_REPLAY_H_
+#define RULEENGINE_CORE_REWRITE_HISTORY_REPLAY_H_
+
+#include "core/rewrite/history/history.h"
+#include "core/rewrite/history/needs.h"
+
+namespace ruleengine::rewrite {
+
+class Replay {
+ public:
+  // All steps are parked, and the nodes have their ranks.
+  Replay(History& history, const Needs& needs)
+      : history_(history), graph_(history.graph_), needs_(needs) {}
+
+  // False where an edit cannot be done again although all before it were.
+  Result<bool> run(const Deadline& deadline);
+
+ private:
+  bool do_again(Deed& deed);
+  void sign(EditState& state, const Deed& deed);
+  bool build(EditState& state, const Deed& deed);
+  bool bring_back(EditState& state, const Deed& deed, ir::NodeId node,
+                  int depth);
+  // The value to read for what `deed` read; none where there is none.
+  std::optional<ir::ValueId> resolve(EditState& state, const Deed& deed,
+                                     ir::ValueId value, int depth);
+  bool act(EditState& state, const Deed& deed);
+  void declare(EditState& state, ir::ValueId value, const ir::Type* type);
+
+  History& history_;
+  ir::Graph& graph_;
+  const Needs& needs_;
+};
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_HISTORY_REPLAY_H_

@@ -1,0 +1,227 @@
+#include "core/rewrite/run/run_state.h"
+
+#include <cstdio>
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/rewrite/portable.h"
+#include "core/rewrite/raise.h"
+#include "core/verify/verify.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+constexpr std::uint64_t kTicksPerLook = 64;
+constexpr double kShowEvery = 0.05;
+
+}  // namespace
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Rejected place_of(const ir::Graph& graph, ir::NodeId node) {
+  return {.node = node ? node_label(graph, node) : std::string(),
+          .graph = &graph,
+          .at = node};
+}
+
+void Standing::reject(std::uint32_t rule, Rejected place, Rejection why) {
+  if (!seen.emplace(rule, place.node, why.reason, why.value).second) return;
+  place.reason = std::move(why.reason);
+  place.value = std::move(why.value);
+  place.opset = why.opset;
+  of[rule].rejected.push_back(std::move(place));
+}
+
+RunState::RunState(ir::Model& m, std::span<Rule* const> r, Options o)
+    : model(m),
+      rules(r),
+      options(std::move(o)),
+      counts(r.size()),
+      seconds_of(r.size(), 0),
+      took_part(r.size(), false) {}
+
+// Adds the rule and the node at work.
+Diagnostic RunState::named(Diagnostic error) const {
+  if (at_.run == nullptr) return error;
+  const Rule& rule = *rules[at_.rule];
+  error.where = rule.file();
+  const ir::Graph& graph = at_.run->graph;
+  if (at_.root && at_.root.index() < graph.node_count()) {
+    error.where += ": " + printable(graph.describe(at_.root));
+  }
+  error.found += error.found.empty() ? "" : ", ";
+  error.found += rule.qualified() + " at work";
+  return error;
+}
+
+// The rule that took most of the time, unless matching took more.
+std::string RunState::slowest() const {
+  const auto most = std::ranges::max_element(seconds_of);
+  if (most == seconds_of.end() || *most <= match_seconds) return {};
+  const Rule& rule = *rules[std::size_t(most - seconds_of.begin())];
+  char seconds[32];
+  std::snprintf(seconds, sizeof(seconds), "%.1f s by ", *most);
+  return seconds + rule.qualified();
+}
+
+Status RunState::check() const {
+  if (options.limits.deadline.is_over()) {
+    return named(options.limits.deadline.passed({}, slowest()));
+  }
+  return model.is_full() ? Status(named(model.full())) : Status();
+}
+
+Diagnostic RunState::out_of_memory() const {
+  return named({.kind = ErrorKind::kLimit, .what = "out of memory"});
+}
+
+Status RunState::tick(std::uint64_t left) {
+  ++done_;
+  const bool look = ++ticks_ % kTicksPerLook == 0;
+  if (!look && !worked_) return {};
+  worked_ = false;
+  if (Status s = check(); !s) return s;
+  if (!look) return {};
+  const Clock::time_point now = Clock::now();
+  const std::chrono::duration<double> unseen = now - shown_;
+  if (options.progress && unseen.count() >= kShowEvery) {
+    shown_ = now;
+    options.progress(done_, done_ + left);
+  }
+  return {};
+}
+
+const std::string& RunState::no_bodies() {
+  if (!no_bodies_) {
+    no_bodies_.emplace();
+    if (Status raised = check_raise(model, kOldestOpset); !raised) {
+      no_bodies_ = raised.error().what + ": " + raised.error().found;
+    }
+  }
+  return *no_bodies_;
+}
+
+std::unique_ptr<GraphRun> RunState::run_of(ir::Graph& graph) {
+  auto run = std::make_unique<GraphRun>(graph, options.facts(graph));
+  const std::int64_t opset = run->workspace.opset("");
+  if (opset != 0 && opset < kOldestOpset && !no_bodies().empty()) {
+    run->workspace.refuse_bodies("opset " + std::to_string(opset) + "; " +
+                                 no_bodies());
+  }
+  return run;
+}
+
+Status RunState::count(std::uint32_t rule, std::size_t matches) {
+  ++version;
+  counts.matches[rule] += matches;
+  ++counts.rewrites[rule];
+  if (Status s = check(); !s) return s;
+  if (++counts.all <= options.limits.rewrites) return {};
+  Diagnostic d{.kind = ErrorKind::kLimit,
+               .what = "the limit of " +
+                       std::to_string(options.limits.rewrites) +
+                       " rewrites was reached",
+               .limit = Limit::kRewrites};
+  const auto most = std::ranges::max_element(counts.rewrites);
+  const Rule& busiest = *rules[std::size_t(most - counts.rewrites.begin())];
+  d.where = busiest.file();
+  d.found = std::to_string(*most) + " by " + busiest.qualified();
+  return d;
+}
+
+// What is kept of them is counted as the model's.
+Status RunState::assume(std::uint32_t rule, const std::string& node,
+                        std::span<const Assumption> all) {
+  for (const Assumption& each : all) {
+    counts.assumed.push_back({version, {rules[rule]->name(), node, each}});
+    model.hold(sizeof(counts.assumed[0]) + node.size() + each.text.size());
+  }
+  return all.empty() ? Status() : check();
+}
+
+std::optional<Rejection> RunState::too_much(
+    std::span<const Assumption> all) const {
+  if (!options.exact || all.empty()) return std::nullopt;
+  return Rejection{"it rests on an assumption: " + all[0].text, all[0].value};
+}
+
+namespace {
+
+std::string what_of(const std::vector<std::string>& names, bool repeats) {
+  const std::string how = repeats ? "for ever" : "without an end in sight";
+  if (names.size() == 1) return "rule " + names[0] + " feeds itself " + how;
+  return (repeats ? "rules undo each other " : "rules feed each other ") + how;
+}
+
+}  // namespace
+
+Diagnostic RunState::circle(const GraphRun& run,
+                            const Lineage::Circle& circle) const {
+  std::vector<std::string> names;
+  for (std::uint32_t rule : circle.rules) {
+    names.push_back(rules[rule]->qualified());
+  }
+  Diagnostic d{.kind = ErrorKind::kLimit};
+  d.what = what_of(names, circle.repeats);
+  d.where = rules[circle.rules[0]]->file();
+  if (circle.origin) {
+    d.where += ": " + printable(run.graph.describe(circle.origin));
+  }
+  d.expected = "rewrites that come to an end";
+  for (const std::string& name : names) d.found += name + " -> ";
+  d.found += names[0];
+  d.hint =
+      "a rewrite must not build what its own pattern, or the other "
+      "rule's, matches again";
+  return d;
+}
+
+Diagnostic RunState::endless(const std::vector<std::uint64_t>& then,
+                             bool repeats) const {
+  Lineage::Circle circle{.rules = {}, .origin = {}, .repeats = repeats};
+  for (std::uint32_t i = 0; i < rules.size(); ++i) {
+    if (counts.rewrites[i] != then[i]) circle.rules.push_back(i);
+  }
+  return this->circle(*graphs[0], circle);
+}
+
+Diagnostic RunState::exhausted(const GraphRun& run, std::uint32_t rule,
+                               ir::NodeId root) const {
+  Diagnostic d{.kind = ErrorKind::kLimit,
+               .what = "matching rule " + rules[rule]->qualified() +
+                       " takes too many steps"};
+  d.where = rules[rule]->file() + ": " + printable(run.graph.describe(root));
+  d.hint = "fewer alternatives, or tests that fail earlier";
+  return d;
+}
+
+std::string node_label(const ir::Graph& graph, ir::NodeId node) {
+  const std::string_view name = graph.node(node).name;
+  if (!name.empty()) return shortened(name);
+  for (ir::ValueId v : graph.outputs(node)) {
+    if (v && !graph.name(v).empty()) return shortened(graph.name(v));
+  }
+  return graph.describe(node);
+}
+
+Status check_at_end(GraphRun& run) {
+  compact_initializers(run.graph);
+  Status status = verify::check_graph(run.graph);
+  if (status) return status;
+  Diagnostic d = status.error();
+  d.hint += "; nothing was written";
+  return d;
+}
+
+Status check_after_edit([[maybe_unused]] GraphRun& run) {
+#ifdef RULEENGINE_CHECK_EDITS
+  return check_at_end(run);
+#else
+  return {};
+#endif
+}
+
+}  // namespace ruleengine::rewrite

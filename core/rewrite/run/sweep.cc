@@ -1,0 +1,236 @@
+#include "core/rewrite/run/sweep.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/ir/order.h"
+#include "core/rewrite/run/attempt.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+// After an edit, at most this many nodes below it are looked at again at once;
+// what lies farther is left to the next sweep.
+constexpr std::size_t kMaxBelow = 256;
+// Nor is what lies below a value with more readers.
+constexpr std::uint32_t kMaxFanOut = 16;
+}  // namespace
+
+Sweep::Sweep(RunState& state, GraphRun& run, const Stage& stage,
+             const std::shared_ptr<match::KnownOps>& known)
+    : state_(state),
+      run_(run),
+      graph_(run.graph),
+      stage_(stage),
+      worklist_(run.graph),
+      nodes_at_first_(graph_.live_node_count()) {
+  if (!stage_.program) return;
+  machine_ = std::make_unique<match::Machine>(*stage_.program, graph_,
+                                              *run_.facts, known);
+}
+
+Status Sweep::run(Standing& standing) {
+  standing_ = &standing;
+  const auto any = enable();
+  if (!any) return any.error();
+  if (!*any) return {};
+  for (;;) {
+    *standing_ = {};
+    allowed_.clear();
+    const auto passed = passes();
+    if (!passed) return passed.error();
+    const auto swept = once();
+    if (!swept) return swept.error();
+    if (!*passed && !*swept) return {};
+    if (!*passed) continue;
+    if (Status s = check_passes(); !s) return s;
+  }
+}
+
+Result<bool> Sweep::enable() {
+  passing_.clear();
+  for (std::uint32_t rule : stage_.all) {
+    const auto enabled = state_.rules[rule]->enabled(graph_, *run_.facts);
+    if (!enabled) return enabled.error();
+    if (!*enabled) continue;
+    passing_.push_back(rule);  // ascending
+    state_.took_part[rule] = true;
+  }
+  for (std::uint32_t rule : stage_.matching) {
+    const bool on = std::ranges::binary_search(passing_, rule);
+    const bool groups = state_.rules[rule]->groups();
+    single_.push_back(on && !groups);
+    grouped_.push_back(on && groups);
+    any_single_ |= single_.back();
+    any_grouped_ |= grouped_.back();
+  }
+  return !passing_.empty();
+}
+
+Result<bool> Sweep::once() {
+  const std::uint64_t before = state_.version;
+  if (!any_single_ && !any_grouped_) return false;
+  auto order = ir::number_nodes(graph_);
+  if (!order) return order.error();
+  if (any_single_) {
+    worklist_.start(std::move(*order));
+    while (const NodeId root = worklist_.pop()) {
+      if (Status s = look(root); !s) return s.error();
+    }
+  }
+  if (any_grouped_) {
+    if (Status s = groups(); !s) return s.error();
+  }
+  return state_.version != before;
+}
+
+Status Sweep::match_at(NodeId root, const match::RuleMask& mask) {
+  found_.clear();
+  const Clock::time_point start = Clock::now();
+  machine_->run(root, mask, found_);
+  state_.match_seconds += seconds_since(start);
+  if (const auto cut = machine_->exhausted()) {
+    return state_.exhausted(run_, stage_.matching[cut->rule], cut->root);
+  }
+  return {};
+}
+
+Status Sweep::look(NodeId root) {
+  if (Status s = state_.tick(worklist_.left()); !s) return s;
+  if (!machine_->may_match(root)) return {};
+  if (Status s = match_at(root, single_); !s) return s;
+  for (std::size_t i = 0; i < found_.size(); ++i) {
+    const match::Match match = std::move(found_[i]);
+    const std::uint32_t rule = rule_of(match);
+    state_.work_at(run_, rule, root);
+    const Clock::time_point start = Clock::now();
+    auto candidate = filter(match);
+    if (!candidate) return candidate.error();
+    Result<bool> changed = false;
+    if (*candidate) {
+      Candidate* const one = candidate->get();
+      const match::Match* const its = &match;
+      changed = apply(rule, {&one, 1}, {&its, 1});
+      if (!changed) return changed.error();
+    }
+    state_.seconds_of[rule] += seconds_since(start);
+    if (!*changed) continue;
+    // The other matches here are of a graph that was.
+    if (!graph_.node(root).removed) worklist_.push(root);
+    return {};
+  }
+  return {};
+}
+
+// nullptr when the rule said no.
+Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
+  const std::uint32_t rule = rule_of(match);
+  std::vector<Warning> warnings;
+  auto filtered = pass(state_, run_, rule, match, warnings);
+  if (!filtered) return filtered.error();
+  for (Warning& w : warnings) {
+    auto& to = w.allowed ? allowed_[{rule, match.root}] : standing_->warnings;
+    to.push_back(std::move(w));
+  }
+  auto* rejection = std::get_if<Rejection>(&*filtered);
+  // A member of a group counts when it is known that there is one.
+  if (rejection != nullptr || !state_.rules[rule]->groups()) {
+    ++standing_->of[rule].matches;
+  }
+  if (rejection == nullptr) {
+    return std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
+  }
+  standing_->reject(rule, place_of(graph_, match.root), std::move(*rejection));
+  return std::unique_ptr<Candidate>();
+}
+
+Result<bool> Sweep::apply(std::uint32_t rule,
+                          std::span<Candidate* const> candidates,
+                          std::span<const match::Match* const> matches) {
+  const NodeId root = matches[0]->root;
+  Rejected place = place_of(graph_, root);
+  std::vector<std::string> labels;  // of those that assumed something
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    if (candidates[i]->assumptions().empty()) continue;
+    labels.resize(i + 1);
+    labels[i] = node_label(graph_, matches[i]->root);
+  }
+  Attempt attempt(state_, run_, rule, candidates, matches);
+  if (Status s = attempt.run(Attempt::Ending::kKeep); !s) return s.error();
+  if (!attempt.parts().empty()) {
+    return apply_parts(rule, candidates, matches, attempt.parts());
+  }
+  if (attempt.rejection()) {
+    standing_->reject(rule, std::move(place), std::move(*attempt.rejection()));
+    return false;
+  }
+  const Edit& edit = attempt.edit();
+  if (!edit.changed()) return false;
+  Status status = note(rule, edit, root, attempt.consumed(), matches.size());
+  for (const match::Match* m : matches) {
+    auto said = allowed_.extract({rule, m->root});
+    if (said.empty()) continue;
+    for (Warning& w : said.mapped()) {
+      state_.counts.allowed.push_back({state_.version, std::move(w)});
+    }
+  }
+  for (std::size_t i = 0; status && i < labels.size(); ++i) {
+    status = state_.assume(rule, labels[i], candidates[i]->assumptions());
+  }
+  if (status) status = state_.assume(rule, place.node, edit.assumptions());
+  if (!status) return status.error();
+  return true;
+}
+
+Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,
+                   std::span<const NodeId> consumed, std::size_t matches) {
+  if (Status s = state_.count(rule, matches); !s) return s;
+  if (run_.workspace.history() != nullptr) {
+    run_.history.sign(rule, root, state_.version);
+  }
+  const auto circle = run_.lineage.note(
+      {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});
+  if (circle) return state_.circle(run_, *circle);
+  touch(edit);
+  return check_after_edit(run_);
+}
+
+// What the edit touched, and what a match could reach it from, is looked at
+// again.
+void Sweep::touch(const Edit& edit) {
+  touched_at_.resize(graph_.node_count(), 0);
+  for (NodeId n : edit.touched()) touched_at_[n.index()] = state_.version;
+  for (NodeId n : edit.removed()) touched_at_[n.index()] = state_.version;
+  if (!any_single_) return;
+  SmallVector<NodeId, 32> list;
+  run_.workspace.clear_marks();
+  const auto add = [&](NodeId n) {
+    if (run_.workspace.mark(n)) list.push_back(n);
+  };
+  for (NodeId n : edit.touched()) add(n);
+  const std::size_t most = list.size() + kMaxBelow;
+  const std::uint32_t reach = stage_.program->reach();
+  std::size_t level_end = list.size();
+  std::uint32_t depth = 1;
+  for (std::size_t i = 0; i < list.size() && list.size() < most; ++i) {
+    if (i == level_end) {
+      level_end = list.size();
+      ++depth;
+    }
+    if (reach != 0 && depth >= reach) break;
+    for (ValueId v : graph_.outputs(list[i])) {
+      if (!v || graph_.value(v).use_count > kMaxFanOut) continue;
+      for (ir::OperandId u = graph_.first_use(v); u; u = graph_.next_use(u)) {
+        add(graph_.operand(u).user);
+      }
+    }
+  }
+  for (NodeId n : list) {
+    if (machine_->may_match(n)) worklist_.push(n);
+  }
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,116 @@
+// Sweep: one stage over one graph, until nothing changes any more. A sweep
+// looks at every node, and again at what edits touched; one that changed
+// nothing is the fixed point, and what it met is what stands. Internal to
+// core/rewrite.
+#ifndef RULEENGINE_CORE_REWRITE_RUN_SWEEP_H_
+#define RULEENGINE_CORE_REWRITE_RUN_SWEEP_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/base/small_vector.h"
+#include "core/match/known_ops.h"
+#include "core/match/machine.h"
+#include "core/rewrite/run/run_state.h"
+#include "core/rewrite/run/worklist.h"
+
+namespace ruleengine::rewrite {
+
+class Sweep {
+ public:
+  // `known`: of the stage's program and the run's model; none without one.
+  Sweep(RunState& state, GraphRun& run, const Stage& stage,
+        const std::shared_ptr<match::KnownOps>& known);
+
+  // To the fixed point; `standing` is what was left there.
+  Status run(Standing& standing);
+
+ private:
+  // One match on its way to a group.
+  struct Member {
+    match::Match match;
+    std::unique_ptr<Candidate> candidate;
+  };
+
+  Result<bool> enable();
+  // passes.cc
+  class Passing;
+  Result<bool> passes();
+  Status check_passes();
+
+  Result<bool> once();
+  Status look(ir::NodeId root);
+  Result<std::unique_ptr<Candidate>> filter(const match::Match& match);
+  // True when the graph changed.
+  Result<bool> apply(std::uint32_t rule, std::span<Candidate* const> candidates,
+                     std::span<const match::Match* const> matches);
+  // An edit that was committed and changed something.
+  Status note(std::uint32_t rule, const Edit& edit, ir::NodeId root,
+              std::span<const ir::NodeId> consumed, std::size_t matches);
+  void touch(const Edit& edit);
+  Status match_at(ir::NodeId root, const match::RuleMask& mask);
+
+  // groups.cc
+  Status groups();
+  // What they take is held for as long as they live.
+  Result<std::vector<std::vector<Member>>> collect(ir::Held& held);
+  Status apply_group(std::vector<Member> members, std::uint64_t since);
+  // Each list of places as a group of its own, if it has two or more.
+  Result<bool> apply_parts(std::uint32_t rule,
+                           std::span<Candidate* const> candidates,
+                           std::span<const match::Match* const> matches,
+                           const std::vector<std::vector<std::size_t>>& parts);
+  bool is_stale(const match::Match& match, std::uint64_t since) const;
+
+  std::uint32_t rule_of(const match::Match& match) const {
+    return stage_.matching[match.rule];
+  }
+
+  RunState& state_;
+  GraphRun& run_;
+  ir::Graph& graph_;
+  const Stage& stage_;
+  std::unique_ptr<match::Machine> machine_;
+  match::RuleMask single_, grouped_;
+  bool any_single_ = false, any_grouped_ = false;
+  std::vector<std::uint32_t> passing_;  // rules that take part
+  Worklist worklist_;
+  Standing* standing_ = nullptr;
+  // Of matches that passed `where`, by rule and root, till they are rewritten.
+  std::map<std::pair<std::uint32_t, ir::NodeId>, std::vector<Warning>> allowed_;
+  Circling circling_;
+  Patience patience_;
+  std::size_t nodes_at_first_;
+  int passes_ = 0;
+  std::vector<match::Match> found_;
+  // By node: the version of the run when an edit last touched it.
+  std::vector<std::uint64_t> touched_at_;
+};
+
+// Numbers the groups of matches that are rewritten as one: of one rule, in one
+// block, with one key. A rule may want an output for each member (a Split), so
+// a group that has as many as a node may is followed by the next.
+class GroupNumbers {
+ public:
+  // The group of one more match; as many as there were: a new one.
+  std::size_t add(std::uint32_t rule, ir::BlockId block, std::string_view key);
+  void clear();
+
+ private:
+  std::unordered_map<std::string, std::size_t> last_;  // by key
+  std::vector<std::size_t> sizes_;
+};
+
+// Members that can be rewritten as one, in order: those that overlap with, or
+// depend on, another are left out.
+std::vector<bool> independent(GraphRun& run,
+                              std::span<const match::Match* const> members);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_RUN_SWEEP_H_

@@ -1,0 +1,39 @@
+// Worklist: the roots that are still to be looked at, least rank first, each
+// once. A sweep starts with all nodes; edits push nodes again. Linear in the
+// nodes of the sweep, n log n only in what is pushed. Internal to core/rewrite.
+#ifndef RULEENGINE_CORE_REWRITE_RUN_WORKLIST_H_
+#define RULEENGINE_CORE_REWRITE_RUN_WORKLIST_H_
+
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <utility>
+#include <vector>
+
+#include "core/ir/graph.h"
+
+namespace ruleengine::rewrite {
+
+class Worklist {
+ public:
+  explicit Worklist(const ir::Graph& graph) : graph_(graph) {}
+
+  // `order` is by rank.
+  void start(std::vector<ir::NodeId> order);
+  void push(ir::NodeId node);
+  ir::NodeId pop();  // a live node; invalid at the end
+  std::size_t left() const { return order_.size() - at_ + heap_.size(); }
+
+ private:
+  using Key = std::pair<std::uint64_t, std::uint32_t>;
+
+  const ir::Graph& graph_;
+  std::vector<ir::NodeId> order_;
+  std::size_t at_ = 0;
+  std::vector<bool> waiting_;  // by node: in the list
+  std::priority_queue<Key, std::vector<Key>, std::greater<>> heap_;
+};
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_RUN_WORKLIST_H_

@@ -1,0 +1,217 @@
+// The part of Builder that makes models and functions.
+#include "core/text/read/builder.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "core/ir/order.h"
+#include "core/text/read/calls.h"
+#include "core/text/wire.h"
+
+namespace ruleengine::text {
+namespace {
+
+constexpr std::int64_t kDefaultIr = 10;
+constexpr std::int64_t kDefaultOpset = 21;
+constexpr int kRankShift = 20;  // leaves room for what edits put between
+
+// The header of a text, as the ModelProto that it would be with an empty
+// graph.
+class TextSource : public ir::Source {
+ public:
+  explicit TextSource(std::vector<std::byte> bytes)
+      : bytes_(std::move(bytes)) {}
+  std::span<const std::byte> bytes() const override { return bytes_; }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+std::int64_t ir_version_of(std::int64_t opset) {
+  if (opset <= 22) return kDefaultIr;
+  return std::min<std::int64_t>(opset - 12, 13);  // 11 for 23, 12 for 24, ...
+}
+
+std::vector<std::byte> encode_header(const ir::Model& model,
+                                     const HeaderAst& header) {
+  std::vector<std::byte> out;
+  wire::put_int(out, wire::kModelIrVersion, model.ir_version);
+  out.insert(out.end(), header.other.begin(), header.other.end());
+  wire::put_bytes(out, wire::kModelGraph, {});
+  for (const ir::OpsetImport& import : model.opset_imports) {
+    std::vector<std::byte> entry;
+    wire::put_text(entry, 1, import.domain);
+    wire::put_int(entry, 2, import.version);
+    wire::put_bytes(out, wire::kModelOpset, entry);
+  }
+  return out;
+}
+
+template <typename Visit>
+void for_each_node(const GraphAst& graph, Visit visit) {
+  for (const NodeAst& node : graph.nodes) {
+    visit(node);
+    for (const AttributeAst& a : node.attributes) {
+      for (const auto& inner : a.graphs) for_each_node(*inner, visit);
+    }
+  }
+}
+
+}  // namespace
+
+bool Builder::fail(std::size_t at, std::string what, std::string expected,
+                   std::string found, std::string hint) {
+  error_.what = std::move(what);
+  error_.where = (in_nodes_ ? node_places_ : places_).place(at);
+  error_.expected = std::move(expected);
+  error_.found = std::move(found);
+  error_.hint = std::move(hint);
+  return false;
+}
+
+bool Builder::build(const ModelAst& ast, bool loose) {
+  if (!header(ast) || !functions(ast)) return false;
+  loose_ = loose;
+  model_.graph.mutable_block(ir::Graph::main_block()).name =
+      ast.graph.name.empty() ? "graph" : ast.graph.name;
+  if (!body(ast.graph, model_.graph, model_.opset_imports)) return false;
+  if (auto calls = check_calls(model_); !calls) {
+    error_ = std::move(calls.error());
+    error_.where = std::string(places_.file());
+    return false;
+  }
+  if (ast.header.other.empty()) return true;
+  model_.source =
+      std::make_shared<TextSource>(encode_header(model_, ast.header));
+  model_.changed = true;
+  return true;
+}
+
+// The oldest opset that has all ops of the graph, or 0.
+std::int64_t Builder::needed_opset(const GraphAst& graph) const {
+  std::int64_t needed = 0;
+  for_each_node(graph, [&](const NodeAst& node) {
+    if (!node.domain.empty()) return;
+    const int newest = ir::newest_opset({});
+    if (ir::find_op({}, node.type, static_cast<int>(kDefaultOpset))) return;
+    for (int opset = static_cast<int>(kDefaultOpset); opset <= newest;
+         ++opset) {
+      if (!ir::find_op({}, node.type, opset)) continue;
+      needed = std::max<std::int64_t>(needed, opset);
+      return;
+    }
+  });
+  return needed;
+}
+
+std::int64_t Builder::standard_opset(const ModelAst& ast) const {
+  std::int64_t opset = std::max(kDefaultOpset, needed_opset(ast.graph));
+  for (const FunctionAst& f : ast.functions) {
+    if (!f.opset_imports) opset = std::max(opset, needed_opset(f.body));
+  }
+  return opset;
+}
+
+void Builder::count_domains(const GraphAst& graph, Imports& imports,
+                            std::int64_t standard) const {
+  std::unordered_set<std::string> known;
+  for (const ir::OpsetImport& import : imports) known.insert(import.domain);
+  for_each_node(graph, [&](const NodeAst& node) {
+    if (!known.insert(std::string(node.domain)).second) return;
+    imports.push_back(
+        {std::string(node.domain), node.domain.empty() ? standard : 1});
+  });
+}
+
+bool Builder::header(const ModelAst& ast) {
+  const std::int64_t standard = standard_opset(ast);
+  if (ast.header.opset_imports) {
+    model_.opset_imports = *ast.header.opset_imports;
+  } else {
+    model_.opset_imports.push_back({"", standard});
+  }
+  count_domains(ast.graph, model_.opset_imports, standard);
+  model_.ir_version = ast.header.ir_version != 0
+                          ? ast.header.ir_version
+                          : ir_version_of(model_.opset(""));
+  const int newest = ir::newest_opset({});
+  if (model_.opset("") <= newest) return true;
+  return fail(0, "the opset of the model is newer than known",
+              "ai.onnx " + std::to_string(newest) + " or older",
+              std::to_string(model_.opset("")));
+}
+
+bool Builder::functions(const ModelAst& ast) {
+  for (const FunctionAst& f : ast.functions) {
+    const ir::OpId op = model_.ops.intern(f.domain, f.body.name, f.overload);
+    if (functions_.insert(op.index()).second) continue;
+    return fail(f.at, "a function is defined twice", "one definition",
+                "'" + printable(model_.ops[op].text()) + "' again");
+  }
+  for (const FunctionAst& f : ast.functions) {
+    if (!function(f)) return false;
+  }
+  return true;
+}
+
+bool Builder::function(const FunctionAst& ast) {
+  auto made = std::make_unique<ir::Function>(model_);
+  made->domain = ast.domain;
+  made->name = ast.body.name;
+  made->overload = ast.overload;
+  if (ast.opset_imports) {
+    made->opset_imports = *ast.opset_imports;
+  } else {
+    made->opset_imports.push_back({"", model_.opset("")});
+  }
+  count_domains(ast.body, made->opset_imports, model_.opset(""));
+  if (!formals(ast, *made)) return false;
+  ir::Function& kept = *model_.functions.emplace_back(std::move(made));
+  return body(ast.body, kept.body, kept.opset_imports);
+}
+
+bool Builder::formals(const FunctionAst& ast, ir::Function& function) {
+  for (const ValueAst& v : ast.body.inputs) {
+    function.inputs.push_back(v.name.text);
+  }
+  for (const ValueAst& v : ast.body.outputs) {
+    function.outputs.push_back(v.name.text);
+  }
+  std::vector<ir::Attribute> defaults;
+  for (const NameAst& a : ast.attributes) {
+    function.attributes.push_back(a.text);
+  }
+  for (const AttributeAst& a : ast.attribute_defaults) {
+    if (!a.graphs.empty() || !a.value.ref.empty() || a.empty_list) {
+      return fail(a.at, "this cannot be the default of a function's attribute",
+                  "a number, a string, a tensor, or a list with a type");
+    }
+    defaults.push_back(a.value);
+  }
+  function.attribute_defaults =
+      model_.arena.copy(std::span<const ir::Attribute>(defaults));
+  return true;
+}
+
+bool Builder::body(const GraphAst& ast, ir::Graph& graph,
+                   const Imports& imports) {
+  graph_ = &graph;
+  versions_.clear();
+  for (const ir::OpsetImport& import : imports) {
+    versions_.emplace(import.domain, import.version);
+  }
+  if (!block(ast, ir::Graph::main_block())) return false;
+  const auto order = ir::topological_order(graph);
+  if (!order) {
+    error_ = order.error();
+    error_.where = std::string(node_places_.file());
+    return false;
+  }
+  std::uint64_t next = 0;
+  for (ir::NodeId n : *order) {
+    graph.mutable_node(n).rank = ++next << kRankShift;
+  }
+  return true;
+}
+
+}  // namespace ruleengine::text

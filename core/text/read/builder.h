@@ -1,0 +1,109 @@
+// Builder: makes graphs of what a text says: gives names their meaning,
+// attributes the types that their ops want, and nodes an order. Nodes may
+// stand in any order; a name that nothing defines, one that is defined twice
+// and a cycle are errors with their place. One use, one thread.
+#ifndef RULEENGINE_CORE_TEXT_READ_BUILDER_H_
+#define RULEENGINE_CORE_TEXT_READ_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "core/ir/model.h"
+#include "core/ir/op_facts.h"
+#include "core/text/parse.h"
+#include "core/text/read/ast.h"
+#include "core/text/read/lexer.h"
+
+namespace ruleengine::text {
+
+class Builder {
+ public:
+  // `places` says where things stand; `nodes_places` the same for the nodes of
+  // the main graph when they come from another text.
+  Builder(ir::Model& model, const ParseOptions& options, const Lexer& places,
+          const Lexer& node_places)
+      : model_(model),
+        options_(options),
+        places_(places),
+        node_places_(node_places) {}
+
+  // Value infos of names that the graph does not have are an error, unless
+  // `loose`.
+  bool build(const ModelAst& ast, bool loose);
+
+  Diagnostic& error() { return error_; }
+
+ private:
+  using Imports = ir::OpsetImports;
+
+  // A body that waits for its outer block to be complete.
+  struct Child {
+    ir::BlockId block;
+    const GraphAst* graph;
+  };
+
+  bool fail(std::size_t at, std::string what, std::string expected = {},
+            std::string found = {}, std::string hint = {});
+
+  // --- models and functions (builder.cc) ---
+  bool header(const ModelAst& ast);
+  void count_domains(const GraphAst& graph, Imports& imports,
+                     std::int64_t standard) const;
+  std::int64_t standard_opset(const ModelAst& ast) const;
+  std::int64_t needed_opset(const GraphAst& graph) const;
+  bool functions(const ModelAst& ast);
+  bool function(const FunctionAst& ast);
+  bool formals(const FunctionAst& ast, ir::Function& function);
+  bool body(const GraphAst& ast, ir::Graph& graph, const Imports& imports);
+  bool rank(std::size_t at);
+
+  // --- blocks (build_graph.cc) ---
+  bool block(const GraphAst& ast, ir::BlockId id);
+  bool define(const NameAst& name, ir::ValueKind kind, ir::BlockId block,
+              ir::ValueId& value);
+  bool inputs(const GraphAst& ast, ir::BlockId id);
+  bool initializers(const GraphAst& ast, ir::BlockId id);
+  bool node_outputs(const GraphAst& ast, ir::BlockId id);
+  bool node(const NodeAst& ast, ir::BlockId id, std::vector<Child>& children);
+  bool outputs(const GraphAst& ast, ir::BlockId id);
+  bool infos(const GraphAst& ast, ir::BlockId id);
+  bool resolve(const NameAst& name, std::string_view reader,
+               ir::ValueId& value);
+  ir::ValueId visible(std::string_view name) const;
+  std::string suggestion(std::string_view name) const;
+
+  // --- nodes (build_node.cc) ---
+  bool attributes(const NodeAst& ast, ir::BlockId id,
+                  std::vector<Child>& children,
+                  std::span<const ir::Attribute>& out);
+  bool fit(const AttributeAst& ast, const ir::OpFacts* op, ir::Attribute& out);
+  bool check_op(const NodeAst& ast, const ir::OpFacts* op);
+  void warn_of_op(const NodeAst& ast, const ir::OpFacts* op);
+  std::int64_t version(std::string_view domain) const;
+
+  ir::Model& model_;
+  const ParseOptions& options_;
+  const Lexer& places_;
+  const Lexer& node_places_;
+  Diagnostic error_;
+
+  // Of the body that is being built.
+  ir::Graph* graph_ = nullptr;
+  std::unordered_map<std::string_view, std::int64_t> versions_;  // by domain
+  std::unordered_set<std::uint32_t> functions_;  // OpIds of all of the model
+  std::unordered_set<std::uint32_t> warned_;     // OpIds
+  bool loose_ = false;
+  bool in_nodes_ = false;           // places are those of nodes
+  std::vector<ir::ValueId> scope_;  // by Name
+  std::vector<std::pair<Name, ir::ValueId>> undo_;
+};
+
+}  // namespace ruleengine::text
+
+#endif  // RULEENGINE_CORE_TEXT_READ_BUILDER_H_

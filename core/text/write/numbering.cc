@@ -1,0 +1,321 @@
+#include "core/text/write/numbering.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <functional>
+#include <optional>
+
+#include "core/ir/order.h"
+#include "core/text/write/printer.h"
+
+namespace ruleengine::text {
+namespace {
+
+using ir::AttributeKind;
+using ir::NodeId;
+using ir::ValueId;
+
+template <typename T>
+void put(std::string& key, T value) {
+  char bytes[sizeof(T)];
+  std::memcpy(bytes, &value, sizeof(T));
+  key.append(bytes, sizeof(T));
+}
+
+void put_text(std::string& key, std::string_view text) {
+  put(key, text.size());
+  key.append(text);
+}
+
+template <typename T>
+bool is_default_list(std::span<const T> given, std::span<const T> formal) {
+  return std::ranges::equal(given, formal);
+}
+
+bool at_default(const ir::Attribute& a, const ir::FormalAttribute& f) {
+  if (!f.has_default || !a.ref.empty() || a.kind != f.kind) return false;
+  switch (a.kind) {
+    case AttributeKind::kFloat:
+      return std::bit_cast<std::uint32_t>(a.f) ==
+             std::bit_cast<std::uint32_t>(f.default_float);
+    case AttributeKind::kInt:
+      return a.i == f.default_int;
+    case AttributeKind::kString:
+      return a.s == f.default_string;
+    case AttributeKind::kFloats:
+      return is_default_list(a.floats, f.default_floats);
+    case AttributeKind::kInts:
+      return is_default_list(a.ints, f.default_ints);
+    case AttributeKind::kStrings:
+      return is_default_list(a.strings, f.default_strings);
+    default:
+      return false;
+  }
+}
+
+std::uint32_t level(const ir::Graph& graph, ir::BlockId block) {
+  std::uint32_t depth = 0;
+  for (; graph.block(block).parent; block = graph.block(block).parent) ++depth;
+  return depth;
+}
+
+// A Constant node's value as the tensor that it stands for; `made` holds what
+// is not one yet.
+const ir::Tensor* constant_of(const ir::Attribute& a, ir::Tensor& made,
+                              std::int64_t& size) {
+  made.bytes = {};
+  size = 1;
+  if (!a.ref.empty()) return nullptr;
+  if (a.name == "value" && a.kind == AttributeKind::kTensor) {
+    return a.tensors.empty() ? nullptr : a.tensors[0];
+  }
+  if (a.name == "value_float" && a.kind == AttributeKind::kFloat) {
+    made.dtype = ir::DataType::kFloat;
+    made.bytes = std::as_bytes(std::span(&a.f, 1));
+  } else if (a.name == "value_int" && a.kind == AttributeKind::kInt) {
+    made.dtype = ir::DataType::kInt64;
+    made.bytes = std::as_bytes(std::span(&a.i, 1));
+  } else if (a.name == "value_floats" && a.kind == AttributeKind::kFloats) {
+    made.dtype = ir::DataType::kFloat;
+    made.bytes = std::as_bytes(a.floats);
+    size = static_cast<std::int64_t>(a.floats.size());
+    made.dims = {&size, 1};
+  } else if (a.name == "value_ints" && a.kind == AttributeKind::kInts) {
+    made.dtype = ir::DataType::kInt64;
+    made.bytes = std::as_bytes(a.ints);
+    size = static_cast<std::int64_t>(a.ints.size());
+    made.dims = {&size, 1};
+  } else if (a.name == "value_string" && a.kind == AttributeKind::kString) {
+    made.dtype = ir::DataType::kString;
+    made.storage = ir::Storage::kStrings;
+    made.strings = {&a.s, 1};
+  } else if (a.name == "value_strings" && a.kind == AttributeKind::kStrings) {
+    made.dtype = ir::DataType::kString;
+    made.storage = ir::Storage::kStrings;
+    made.strings = a.strings;
+    size = static_cast<std::int64_t>(a.strings.size());
+    made.dims = {&size, 1};
+  } else {
+    return nullptr;
+  }
+  return &made;
+}
+
+}  // namespace
+
+const ir::OpFacts* Side::facts(NodeId node) const {
+  const ir::Op& op = graph->op(node);
+  const std::size_t at = imports->find(op.domain);
+  if (at == imports->size()) return nullptr;
+  const std::int64_t version = (*imports)[at].version;
+  return ir::find_op(
+      op.domain, op.type,
+      static_cast<int>(std::min<std::int64_t>(version, 1 << 20)));
+}
+
+Number Numbering::intern(const std::string& key) {
+  const auto next = static_cast<Number>(numbers_.size() + 1);
+  return numbers_.try_emplace(key, next).first->second;
+}
+
+Status Numbering::run(Side& side) {
+  auto order = ir::topological_order(*side.graph);
+  if (!order) return order.error();
+  side.value_numbers.assign(side.graph->value_count(), 0);
+  number_inputs(side);
+  for (NodeId node : *order) {
+    if (number_constant(side, node)) continue;
+    number_node(side, node);
+    side.nodes.push_back(node);
+  }
+  return {};
+}
+
+void Numbering::number_inputs(Side& side) {
+  for (std::size_t b = 0; b < side.graph->block_count(); ++b) {
+    const ir::Block& block = side.graph->block(ir::BlockId(b));
+    for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+      const ValueId value = block.inputs[i];
+      if (side.graph->value(value).kind != ir::ValueKind::kInput) continue;
+      std::string key = "input";
+      put(key, level(*side.graph, ir::BlockId(b)));
+      put(key, i);
+      side.value_numbers[value.index()] = intern(key);
+    }
+  }
+}
+
+Number Numbering::value(Side& side, ValueId id) {
+  if (!id) return 0;
+  Number& number = side.value_numbers[id.index()];
+  if (number != 0) return number;
+  const ir::Value& v = side.graph->value(id);
+  if (v.tensor != nullptr) {
+    number = constant(*side.model, *v.tensor);
+  } else {  // sparse, or defined by nobody
+    std::string key = "named";
+    put_text(key, side.graph->name(id));
+    number = intern(key);
+  }
+  return number;
+}
+
+bool Numbering::number_constant(Side& side, NodeId node) {
+  if (!side.graph->op(node).standard("Constant") ||
+      side.graph->outputs(node).size() != 1 ||
+      side.graph->node(node).attributes.size() != 1) {
+    return false;
+  }
+  ir::Tensor made;
+  std::int64_t size = 0;
+  const ir::Tensor* tensor =
+      constant_of(side.graph->node(node).attributes[0], made, size);
+  if (tensor == nullptr || !side.graph->output(node)) return false;
+  // `made` borrows from here; what is kept for comparisons must live on.
+  if (tensor == &made) {
+    made.dims = arena_.copy(made.dims);
+    made.bytes = arena_.copy(made.bytes);
+    made.strings = arena_.copy(made.strings);
+    tensor = arena_.make<ir::Tensor>(made);
+  }
+  side.value_numbers[side.graph->output(node).index()] =
+      constant(*side.model, *tensor);
+  return true;
+}
+
+void Numbering::number_node(Side& side, NodeId node) {
+  const ir::Op& op = side.graph->op(node);
+  std::string key = "node";
+  put_text(key, op.domain);
+  put_text(key, op.type);
+  put_text(key, op.overload);
+  put(key, output_count(side, node));
+  const std::vector<Number> in = inputs(side, node);
+  put(key, in.size());
+  for (Number n : in) put(key, n);
+  for (const AttributeText& a : attributes(side, node)) {
+    put_text(key, a.name);
+    put_text(key, a.key);
+  }
+  const Number number = intern(key);
+  side.node_numbers.push_back(number);
+  std::uint32_t i = 0;
+  for (ValueId output : side.graph->outputs(node)) {
+    std::string output_key = "output";
+    put(output_key, number);
+    put(output_key, i++);
+    if (output) side.value_numbers[output.index()] = intern(output_key);
+  }
+}
+
+std::vector<Number> Numbering::inputs(Side& side, NodeId node) {
+  std::vector<Number> out;
+  for (const ir::Operand& use : side.graph->inputs(node)) {
+    out.push_back(value(side, use.value));
+  }
+  while (!out.empty() && out.back() == 0) out.pop_back();
+  const ir::Op& op = side.graph->op(node);
+  if (ir::is_commutative(op.domain, op.type)) std::ranges::sort(out);
+  return out;
+}
+
+std::size_t Numbering::output_count(const Side& side, NodeId node) {
+  const auto outputs = side.graph->outputs(node);
+  const ir::OpFacts* facts = side.facts(node);
+  std::size_t count = outputs.size();
+  for (; count > 0; --count) {
+    const ValueId last = outputs[count - 1];
+    if (!last) continue;
+    const ir::FormalValue* formal =
+        facts == nullptr ? nullptr : facts->output(count - 1);
+    const bool optional =
+        formal != nullptr && formal->arity == ir::Arity::kOptional;
+    if (!optional || side.graph->reader_count(last) != 0) break;
+  }
+  return count;
+}
+
+std::vector<AttributeText> Numbering::attributes(Side& side, NodeId node) {
+  std::vector<AttributeText> out;
+  const ir::OpFacts* facts = side.facts(node);
+  for (const ir::Attribute& a : side.graph->node(node).attributes) {
+    const ir::FormalAttribute* formal =
+        facts == nullptr ? nullptr : facts->attribute(a.name);
+    if (formal != nullptr && at_default(a, *formal)) continue;
+    out.push_back({a.name, attribute_key(side, a)});
+  }
+  std::ranges::sort(out, {}, &AttributeText::name);
+  return out;
+}
+
+std::string Numbering::attribute_key(Side& side, const ir::Attribute& a) {
+  std::string key;
+  put(key, a.kind);
+  put_text(key, a.ref);
+  if (!a.ref.empty()) return key;
+  if (a.kind == AttributeKind::kFloat) put(key, a.f);
+  if (a.kind == AttributeKind::kInt) put(key, a.i);
+  put_text(key, a.s);
+  for (float f : a.floats) put(key, f);
+  for (std::int64_t i : a.ints) put(key, i);
+  for (std::string_view s : a.strings) put_text(key, s);
+  for (const ir::Tensor* t : a.tensors) put(key, constant(*side.model, *t));
+  for (ir::BlockId b : a.blocks) put_text(key, block_key(side, b));
+  wire::Fields f(a.proto);
+  const bool types = a.kind == AttributeKind::kTypeProto ||
+                     a.kind == AttributeKind::kTypeProtos;
+  while (types && f.next()) {
+    if (f.field == wire::kAttributeTp ||
+        f.field == wire::kAttributeTypeProtos) {
+      put_text(key, encoded_type_text(f.body));
+    }
+  }
+  return key;
+}
+
+// Its nodes count by themselves; here only what goes in and out.
+std::string Numbering::block_key(Side& side, ir::BlockId id) {
+  const ir::Block& block = side.graph->block(id);
+  std::string key;
+  put(key, block.inputs.size());
+  for (ValueId output : block.outputs) {
+    put(key, value(side, output));
+  }
+  return key;
+}
+
+Number Numbering::constant(const ir::Model& model, const ir::Tensor& tensor) {
+  std::string key = "constant";
+  put(key, tensor.dtype);
+  for (std::int64_t d : tensor.dims) put(key, d);
+  if (tensor.dtype == ir::DataType::kString) {
+    for (std::string_view s : tensor.strings) put_text(key, s);
+    return intern(key);
+  }
+  return constant_key(std::move(key), model, tensor);
+}
+
+Number Numbering::constant_key(std::string key, const ir::Model& model,
+                               const ir::Tensor& tensor) {
+  std::vector<std::byte> scratch, other;
+  const auto bytes = raw_bytes(tensor, model.external.get(), scratch);
+  if (!bytes) {  // then only the same file holds the same
+    put_text(key, tensor.external.location);
+    put(key, tensor.external.offset);
+    return intern(key);
+  }
+  const std::string_view content(reinterpret_cast<const char*>(bytes->data()),
+                                 bytes->size());
+  put(key, std::hash<std::string_view>{}(content));
+  std::vector<Constant>& same = constants_[key];
+  for (const Constant& c : same) {
+    const auto old = raw_bytes(*c.tensor, c.model->external.get(), other);
+    if (old && std::ranges::equal(*old, *bytes)) return c.number;
+  }
+  put(key, same.size());
+  same.push_back({&tensor, &model, intern(key)});
+  return same.back().number;
+}
+
+}  // namespace ruleengine::text

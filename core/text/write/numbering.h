@@ -1,0 +1,79 @@
+// Numbering: gives values and nodes of several graphs numbers such that equal
+// ones (the same op on equal inputs with equal attributes) have the same. Keys
+// are written out and interned, so equality is exact, not a matter of hashes.
+// Internal to equivalent.cc. Borrows the graphs; one thread.
+#ifndef RULEENGINE_CORE_TEXT_WRITE_NUMBERING_H_
+#define RULEENGINE_CORE_TEXT_WRITE_NUMBERING_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "core/ir/op_facts.h"
+
+namespace ruleengine::text {
+
+using Number = std::uint32_t;
+
+// One graph, numbered.
+struct Side {
+  const ir::Model* model = nullptr;
+  const ir::Graph* graph = nullptr;
+  const ir::OpsetImports* imports = nullptr;
+
+  std::vector<ir::NodeId> nodes;      // in topological order, no Constants
+  std::vector<Number> node_numbers;   // of `nodes`
+  std::vector<Number> value_numbers;  // by ValueId; 0: not numbered
+
+  const ir::OpFacts* facts(ir::NodeId node) const;
+};
+
+// An attribute that is not at its default, its value written out.
+struct AttributeText {
+  std::string_view name;
+  std::string key;  // equal for equal values
+};
+
+class Numbering {
+ public:
+  // Fills the lists of `side`.
+  Status run(Side& side);
+
+  // Those of `node` that are not at their default, by name.
+  std::vector<AttributeText> attributes(Side& side, ir::NodeId node);
+  // The inputs without absent ones at the end; sorted where their order means
+  // nothing.
+  std::vector<Number> inputs(Side& side, ir::NodeId node);
+  // How many outputs there are, without unread optional ones at the end.
+  static std::size_t output_count(const Side& side, ir::NodeId node);
+  Number value(Side& side, ir::ValueId value);
+
+ private:
+  struct Constant {
+    const ir::Tensor* tensor;
+    const ir::Model* model;
+    Number number;
+  };
+
+  Number intern(const std::string& key);
+  void number_inputs(Side& side);
+  void number_node(Side& side, ir::NodeId node);
+  bool number_constant(Side& side, ir::NodeId node);
+  Number constant(const ir::Model& model, const ir::Tensor& tensor);
+  Number constant_key(std::string key, const ir::Model& model,
+                      const ir::Tensor& tensor);
+  std::string attribute_key(Side& side, const ir::Attribute& a);
+  std::string block_key(Side& side, ir::BlockId block);
+
+  std::unordered_map<std::string, Number> numbers_;
+  std::unordered_map<std::string, std::vector<Constant>> constants_;
+  Arena arena_;  // tensors made of Constant nodes
+};
+
+}  // namespace ruleengine::text
+
+#endif  // RULEENGINE_CORE_TEXT_WRITE_NUMBERING_H_

@@ -1,0 +1,105 @@
+// Whether the text has words for all that a model computes with.
+#include <algorithm>
+
+#include "core/text/kinds.h"
+#include "core/text/print.h"
+#include "core/text/write/printer.h"
+
+namespace ruleengine::text {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+std::string unsaid_attribute(std::span<const ir::Attribute> list,
+                             const std::string& owner) {
+  for (const ir::Attribute& a : list) {
+    if (has_words(a)) continue;
+    return std::string(kind_name(a.kind)) + " attribute '" + printable(a.name) +
+           "' of " + owner;
+  }
+  return {};
+}
+
+// Of the body of the model or of a function, subgraphs included.
+std::string unsaid(const ir::Graph& graph) {
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::Node& n = graph.node(NodeId(i));
+    if (n.removed) continue;
+    std::string found =
+        unsaid_attribute(n.attributes, printable(graph.describe(NodeId(i))));
+    if (!found.empty()) return found;
+  }
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const ir::Value& v = graph.value(ValueId(i));
+    if (v.removed || v.kind != ir::ValueKind::kInitializer ||
+        v.tensor != nullptr || graph.reader_count(ValueId(i)) == 0) {
+      continue;
+    }
+    return "sparse initializer '" + printable(graph.name(ValueId(i))) + "'";
+  }
+  return {};
+}
+
+// Of an encoded SparseTensorProto: its values' name.
+std::string_view sparse_name(wire::Bytes proto) {
+  wire::Fields sparse(proto);
+  std::string_view name;
+  while (sparse.next()) {
+    if (sparse.field != wire::kSparseValues) continue;
+    wire::Fields values(sparse.body);
+    while (values.next()) {
+      if (values.field == wire::kTensorName) name = wire::as_text(values.body);
+    }
+  }
+  return name;
+}
+
+// Sparse defaults of inputs, of which the graph keeps no trace.
+std::string unsaid_default(const ir::Model& model) {
+  if (model.source == nullptr) return {};
+  const ir::Graph& graph = model.graph;
+  const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
+  wire::Fields file(model.source->bytes());
+  while (file.next()) {
+    if (file.field != wire::kModelGraph) continue;
+    wire::Fields body(file.body);
+    while (body.next()) {
+      if (body.field != wire::kGraphSparse) continue;
+      const std::string_view name = sparse_name(body.body);
+      if (std::ranges::any_of(
+              inputs, [&](ValueId v) { return graph.name(v) == name; })) {
+        return "sparse default of input '" + printable(name) + "'";
+      }
+    }
+  }
+  return {};
+}
+
+std::string unsaid(const ir::Model& model) {
+  std::string found = unsaid(model.graph);
+  if (found.empty()) found = unsaid_default(model);
+  for (const auto& f : model.functions) {
+    if (!found.empty()) break;
+    if (f->removed) continue;
+    found = unsaid_attribute(f->attribute_defaults,
+                             "function '" + printable(f->name) + "'");
+    if (found.empty()) found = unsaid(f->body);
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::string> print_whole(const ir::Model& model) {
+  std::string found = unsaid(model);
+  if (found.empty()) return print(model, {.weights = true});
+  return Diagnostic{ErrorKind::kWrite,
+                    "the model cannot be said in ONNX text",
+                    "",
+                    "only what the text has words for",
+                    std::move(found),
+                    "write it as *.onnx"};
+}
+
+}  // namespace ruleengine::text
