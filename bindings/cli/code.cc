@@ -1,38 +1,14 @@
-// `ruleengine code MODEL`: the graph as Lua. `ruleengine build CODE MODEL`: a
-// model of such a file.
+// `ruleengine code MODEL`: the graph as Lua.
 
 #include <fmt/format.h>
 
-#include "bindings/cli/run_paths.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "bindings/lua/code.h"
-#include "core/io/load.h"
-#include "core/io/save.h"
-#include "core/rewrite/portable.h"
 
 namespace ruleengine::cli {
 namespace {
-
-Status build_one(const std::string& code_file, const std::string& path,
-                 const Options& options) {
-  auto model = load_model(path, options);
-  if (!model) return model.error();
-  auto made = lua::rebuild(**model, code_file, sandbox_limits(options));
-  if (!made) return made.error();
-  if (auto status = rewrite::write_portable(**model, *made); !status) {
-    return status;
-  }
-  if (auto status = check_end(**model, options); !status) return status;
-  auto staged = is_text_model(options.output)
-                    ? stage_model_text(options.output, **model)
-                    : io::stage(**model, options.output);
-  if (!staged) return staged.error();
-  return staged->commit();
-}
-
-}  // namespace
 
 int code(const Options& options) {
   auto paths = sort_paths(options, Wants::kModels);
@@ -54,19 +30,17 @@ int code(const Options& options) {
   return 0;
 }
 
-int build(const Options& options) {
-  auto paths = sort_paths(options, Wants::kBoth);
-  if (!paths) return fail(paths.error());
-  if (paths->rules.size() != 1 || paths->models.size() != 1) {
-    return fail({ErrorKind::kUsage, "one file of code and one model are wanted",
-                 "", "", "", options.example});
-  }
-  if (auto status = check_run_paths(*paths, options); !status) {
-    return fail(status.error());
-  }
-  remove_leftovers(*paths, options);
-  auto status = build_one(paths->rules[0], paths->models[0], options);
-  return status ? 0 : fail(status.error());
+}  // namespace
+
+void add_code(Line& line) {
+  Options& o = line.options;
+  CLI::App* code = add_verb(line, cli::code, "code",
+                            "the graph of a model as Lua, one statement a node",
+                            "ruleengine code model.onnx > model.lua");
+  add_paths(code, o, "models");
+  add_first(code, o);
+  add_rule_options(code, o);
+  add_exact(code, o);
 }
 
 }  // namespace ruleengine::cli

@@ -115,8 +115,6 @@ void print_text(const Examined& examined) {
   }
 }
 
-}  // namespace
-
 int collectives(const Options& options) {
   auto paths = sort_paths(options, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
@@ -138,6 +136,22 @@ int collectives(const Options& options) {
   }
   if (options.json) put(text_of(json));
   return 0;
+}
+
+}  // namespace
+
+void add_collectives(Line& line) {
+  Options& o = line.options;
+  CLI::App* collectives = add_verb(
+      line, cli::collectives, "collectives",
+      "what the ranks of a model send to each other, before and after rules",
+      "ruleengine collectives rank0.onnx");
+  add_paths(collectives, o,
+            "models, and rules instead of the packs linear, quantization and "
+            "sequence_parallel");
+  collectives->add_flag("--json", o.json, "as JSON");
+  add_rule_options(collectives, o);
+  add_exact(collectives, o);
 }
 
 }  // namespace ruleengine::cli

@@ -62,8 +62,6 @@ void print_text(const std::vector<Covered>& all) {
   }
 }
 
-}  // namespace
-
 int coverage(const Options& options) {
   auto paths = sort_paths(options, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
@@ -91,6 +89,24 @@ int coverage(const Options& options) {
     print_text(all);
   }
   return enough ? 0 : kAnswerIsNo;
+}
+
+}  // namespace
+
+void add_coverage(Line& line) {
+  Options& o = line.options;
+  CLI::App* coverage = add_verb(
+      line, cli::coverage, "coverage",
+      "count the attention blocks that rules compose, and say what stops them",
+      "ruleengine coverage model.onnx --min 100");
+  add_paths(coverage, o, "models, and rules instead of those that ship");
+  coverage
+      ->add_option("--min", o.min,
+                   "exit code 1 when a model has less, in percent")
+      ->check(number(0.0, 100.0));
+  coverage->add_flag("--json", o.json, "as JSON");
+  add_rule_options(coverage, o);
+  add_exact(coverage, o);
 }
 
 }  // namespace ruleengine::cli

@@ -163,7 +163,8 @@ double seconds_to_draw(const Options& options) {
   return std::min(kSeconds, deadline_of(options).seconds_left());
 }
 
-Result<std::string> page(const Scene& scene, const std::vector<std::string>& rejected,
+Result<std::string> page(const Scene& scene,
+                         const std::vector<std::string>& rejected,
                          const std::string& name, const Options& options) {
   Page page(scene, options.boxes);
   auto svgs = svgs_of(page.dots(), seconds_to_draw(options));
@@ -179,7 +180,8 @@ Result<std::string> page(const Scene& scene, const std::vector<std::string>& rej
 // --- the verb
 // -------------------------------------------------------------------
 
-Result<std::string> picture(const Scene& scene, const std::vector<std::string>& rejected,
+Result<std::string> picture(const Scene& scene,
+                            const std::vector<std::string>& rejected,
                             const std::string& name, const Options& options,
                             const std::string& form) {
   if (form == ".html") return page(scene, rejected, name, options);
@@ -259,8 +261,6 @@ Status draw_one(const std::string& path, const Options& options) {
   return {};
 }
 
-}  // namespace
-
 // Whether a word was given with --rule or without, it is what it looks like.
 int draw(const Options& options) {
   Options sorted = options;
@@ -278,6 +278,29 @@ int draw(const Options& options) {
     return fail(status.error());
   }
   return 0;
+}
+
+}  // namespace
+
+void add_draw(Line& line) {
+  Options& o = line.options;
+  CLI::App* draw = add_verb(
+      line, cli::draw, "draw",
+      "a model as a picture, with what rules match in it",
+      "ruleengine draw model.onnx -o model.html --rule rules/attention.lua");
+  draw->add_option("paths", o.paths,
+                   "a model, and rules whose matches are coloured");
+  draw->add_option("-o", o.output,
+                   "FILE.svg, FILE.html (a page to move about in) or FILE.dot; "
+                   "the first two need Graphviz")
+      ->required();
+  draw->add_option("--rule", o.rules, "more rules");
+  add_first(draw, o);
+  draw->add_option("--boxes", o.boxes,
+                   "what would be more in one picture stays closed; 160")
+      ->check(whole(4, 100'000));
+  add_rule_options(draw, o);
+  add_exact(draw, o);
 }
 
 }  // namespace ruleengine::cli

@@ -35,9 +35,9 @@ void print_misses(const engine::Explanation& one, const ir::Graph& graph) {
   show("{}: does not match\n", rule.name());
   for (std::size_t i = 0; i < one.misses.size(); ++i) {
     if (i > 0) show("  or:\n");
-    put(indented(engine::text_of(one.misses[i], *rule.pattern(), rule.file(),
-                                 graph),
-                 2));
+    put(indented(
+        engine::text_of(one.misses[i], *rule.pattern(), rule.file(), graph),
+        2));
   }
 }
 
@@ -66,9 +66,22 @@ Status explain_model(const std::string& path, const engine::RuleSet& rules,
   return check_end(**model, options);
 }
 
-}  // namespace
+// `explain RULE MODEL NODE`: the third word is a node, whatever it looks like,
+// unless the model is still to come.
+Options split_node(Options o) {
+  const auto is_model = [](const std::string& path) {
+    return path.ends_with(".onnx") || path.ends_with(".onnxtxt");
+  };
+  if (o.paths.size() < 3 || !(is_model(o.paths[0]) || is_model(o.paths[1]))) {
+    return o;
+  }
+  o.node = o.paths.back();
+  o.paths.pop_back();
+  return o;
+}
 
-int explain(const Options& options) {
+int explain(const Options& given) {
+  const Options options = split_node(given);
   auto paths = sort_paths(options, Wants::kBoth);
   if (!paths) return fail(paths.error());
   if (paths->rules.size() != 1 || paths->models.size() != 1) {
@@ -80,6 +93,25 @@ int explain(const Options& options) {
   if (!rules) return fail(rules.error());
   auto status = explain_model(paths->models[0], **rules, options);
   return status ? 0 : fail(status.error());
+}
+
+}  // namespace
+
+void add_explain(Line& line) {
+  Options& o = line.options;
+  CLI::App* explain = add_verb(
+      line, cli::explain, "explain",
+      "say how far a rule gets in a model, and what stops it",
+      "ruleengine explain my_rule.lua model.onnx --first rules/canonical.lua");
+  explain
+      ->add_option("RULE MODEL [NODE]", o.paths,
+                   "a rule, a model, and a node by its name or that of "
+                   "one of its outputs")
+      ->required()
+      ->expected(2, 3);
+  add_first(explain, o);
+  add_rule_options(explain, o);
+  add_exact(explain, o);
 }
 
 }  // namespace ruleengine::cli

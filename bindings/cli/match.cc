@@ -80,8 +80,6 @@ Status match_one(const std::string& path, const engine::RuleSet& rules,
   return {};
 }
 
-}  // namespace
-
 int match(const Options& options) {
   auto paths = sort_paths(options, Wants::kBoth);
   if (!paths) return fail(paths.error());
@@ -96,6 +94,20 @@ int match(const Options& options) {
   }
   if (options.json) put(text_of(json));
   return 0;
+}
+
+}  // namespace
+
+void add_match(Line& line) {
+  Options& o = line.options;
+  CLI::App* match = add_verb(line, cli::match, "match",
+                             "show where each rule would fire; write nothing",
+                             "ruleengine match rules/attention.lua model.onnx");
+  add_paths(match, o, "rules and models");
+  add_first(match, o);
+  match->add_flag("--json", o.json, "as JSON");
+  add_rule_options(match, o);
+  add_exact(match, o);
 }
 
 }  // namespace ruleengine::cli

@@ -11,6 +11,7 @@
 #include "core/text/print.h"
 
 namespace ruleengine::cli {
+namespace {
 
 int print(const Options& options) {
   auto paths = sort_paths(options, Wants::kModels);
@@ -25,6 +26,16 @@ int print(const Options& options) {
     fmt::print("{}\n", text);
   }
   return 0;
+}
+
+}  // namespace
+
+void add_print(Line& line) {
+  Options& o = line.options;
+  CLI::App* print = add_verb(line, cli::print, "print", "a model as ONNX text",
+                             "ruleengine print model.onnx");
+  add_paths(print, o, "models");
+  print->add_flag("--weights", o.weights, "large constants in full");
 }
 
 }  // namespace ruleengine::cli

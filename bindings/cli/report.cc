@@ -56,9 +56,9 @@ NodeRow node_row(const ir::Graph& graph, ir::Facts& facts, ir::NodeId id) {
     row.outputs.emplace_back(value ? graph.name(value) : "-");
     // One long name of a dimension may be in the type of every node.
     row.shapes.push_back(
-        value ? shortened(text::type_text(graph.model(), facts.type(value)),
-                          2000)
-              : "-");
+        value
+            ? shortened(text::type_text(graph.model(), facts.type(value)), 2000)
+            : "-");
   }
   for (const ir::Attribute& attribute : graph.node(id).attributes) {
     row.attributes.push_back(text::attribute_text(graph, attribute));
@@ -299,8 +299,6 @@ Status report_one(const std::string& path, const Options& options, bool several,
   return {};
 }
 
-}  // namespace
-
 int report(const Options& options) {
   auto paths = sort_paths(options, Wants::kModels);
   if (!paths) return fail(paths.error());
@@ -313,6 +311,21 @@ int report(const Options& options) {
   }
   if (options.json) put(text_of(several ? json : json[0]));
   return 0;
+}
+
+}  // namespace
+
+void add_report(Line& line) {
+  Options& o = line.options;
+  CLI::App* report =
+      add_verb(line, cli::report, "report",
+               "a model as a table of nodes, then its weights and ops",
+               "ruleengine report model.onnx --first rules/canonical.lua");
+  add_paths(report, o, "models");
+  add_first(report, o);
+  report->add_flag("--json", o.json, "as JSON");
+  add_rule_options(report, o);
+  add_exact(report, o);
 }
 
 }  // namespace ruleengine::cli

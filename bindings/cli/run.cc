@@ -210,7 +210,8 @@ class Run {
       outcome.result.release();
       outcome.result = {};
     }
-    for (const auto& [rule, node, message, allowed] : report.engine.rewrites.warnings) {
+    for (const auto& [rule, node, message, allowed] :
+         report.engine.rewrites.warnings) {
       warn(rule.empty() ? message : message + " (" + rule + ")");
     }
     for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
@@ -267,8 +268,6 @@ class Run {
   std::vector<Outcome> outcomes_;
 };
 
-}  // namespace
-
 int run(const Options& options) {
   if (auto status = check_options(options); !status) {
     return fail(status.error());
@@ -280,6 +279,40 @@ int run(const Options& options) {
   }
   remove_leftovers(*paths, options);
   return Run(*paths, options).run();
+}
+
+}  // namespace
+
+void add_run(Line& line) {
+  Options& o = line.options;
+  CLI::App* run = add_verb(line, cli::run, "run", "rewrite models with rules",
+                           "ruleengine run rules/*.lua model.onnx -o out.onnx");
+  add_paths(run, o, "rules (*.lua, folders) and models (*.onnx, *.onnxtxt)");
+  run->add_option("-o", o.output,
+                  "the result; NAME.rewritten.onnx beside the model, or a "
+                  "folder when there are several models");
+  run->add_option("--target", o.target, engine::target_names());
+  run->add_option("--opset", o.opset,
+                  "raise the result's opset to this; not with portable")
+      ->check(whole(1, 1'000'000));
+  run->add_option("--report", o.report, "write a report as JSON");
+  run->add_option("--verify", o.verify, "compare model and result by running")
+      ->expected(0, 1)
+      ->default_str("model");
+  run->add_flag("--share-data", o.share_data,
+                "refer to the model's external data instead of copying it");
+  run->add_flag("--dry-run", o.dry_run, "do everything but write the result");
+  run->add_flag("--require-match", o.require_match,
+                "exit code 1 when no rule rewrote anything in a model");
+  run->add_option("--limit-rewrites", o.limit_rewrites, "1000000")
+      ->check(whole(0, std::uint64_t{1} << 62));
+  add_rule_options(run, o);
+  add_exact(run, o);
+  run->add_option("--jobs", o.jobs, "models side by side; 1")
+      ->check(whole(1, 256));
+  run->add_flag("-q", o.quiet, "only warnings and errors");
+  run->add_flag("-v", o.verbose,
+                "a row for every rule, a line for every rejection");
 }
 
 }  // namespace ruleengine::cli

@@ -41,12 +41,9 @@ Json rule_json(const rewrite::RuleReport& rule) {
 }
 
 Json error_json(const Diagnostic& error) {
-  return {{"code", exit_code(error.kind)},
-          {"what", clean(error.what)},
-          {"where", clean(error.where)},
-          {"expected", clean(error.expected)},
-          {"found", clean(error.found)},
-          {"hint", clean(error.hint)}};
+  return {{"code", exit_code(error.kind)}, {"what", clean(error.what)},
+          {"where", clean(error.where)},   {"expected", clean(error.expected)},
+          {"found", clean(error.found)},   {"hint", clean(error.hint)}};
 }
 
 std::uint64_t peak_bytes() {
@@ -150,9 +147,11 @@ std::string next_step(const RunReport& report, bool verbose) {
 
 Json to_json(const RunReport& report) {
   Json rules = Json::array();
-  for (const auto& rule : report.engine.rewrites.rules) rules.push_back(rule_json(rule));
+  for (const auto& rule : report.engine.rewrites.rules)
+    rules.push_back(rule_json(rule));
   Json warnings = Json::array();
-  for (const auto* list : {&report.engine.rewrites.warnings, &report.engine.rewrites.allowed}) {
+  for (const auto* list :
+       {&report.engine.rewrites.warnings, &report.engine.rewrites.allowed}) {
     for (const rewrite::Warning& w : *list) {
       warnings.push_back({{"rule", w.rule},
                           {"node", exact(w.node)},
@@ -209,7 +208,8 @@ std::string summary(const RunReport& report, bool verbose) {
   text += absent_rules(report.engine.absent);
   text += next_step(report, verbose);
   text += fmt::format("{}: {} -> {} nodes", printable(report.model),
-                      total(report.engine.ops_before), total(report.engine.ops_after));
+                      total(report.engine.ops_before),
+                      total(report.engine.ops_after));
   if (report.engine.opset_after != report.engine.opset_before) {
     text += fmt::format(", opset {} -> {}", report.engine.opset_before,
                         report.engine.opset_after);

@@ -39,9 +39,9 @@ std::string one_line(const Diagnostic& d) {
 
 // Ops are written by hand there. One that looks like a slip of the pen is
 // worth a warning and not an error: the model may be meant for what knows it.
-Result<std::unique_ptr<ir::Model>> load_text(const std::string& path,
-                                             const Deadline& deadline,
-                                             std::vector<Diagnostic>& warnings) {
+Result<std::unique_ptr<ir::Model>> load_text(
+    const std::string& path, const Deadline& deadline,
+    std::vector<Diagnostic>& warnings) {
   std::error_code error;
   if (!fs::is_regular_file(path, error)) {
     return unreadable(path, error ? error.message() : "not a regular file");

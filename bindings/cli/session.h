@@ -13,10 +13,10 @@
 #include "bindings/lua/rule_source.h"
 #include "core/base/deadline.h"
 #include "core/base/result.h"
-#include "core/io/staged.h"
-#include "core/ir/model.h"
 #include "core/engine/options.h"
 #include "core/engine/rule_set.h"
+#include "core/io/staged.h"
+#include "core/ir/model.h"
 
 namespace ruleengine::cli {
 

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -123,8 +123,6 @@ void warn_of_untested(const lua::RuleSet& set) {
   }
 }
 
-}  // namespace
-
 int test(const Options& options) {
   auto paths = sort_paths(options, Wants::kRules);
   if (!paths) return fail(paths.error());
@@ -145,9 +143,20 @@ int test(const Options& options) {
     show("{} passed, {} failed\n", passed, runs.results.size() - passed);
   }
   if (code != 0) return code;
-  return passed == runs.results.size()
-             ? 0
-             : kAnswerIsNo;
+  return passed == runs.results.size() ? 0 : kAnswerIsNo;
+}
+
+}  // namespace
+
+void add_test(Line& line) {
+  Options& o = line.options;
+  CLI::App* test =
+      add_verb(line, cli::test, "test", "run the examples of rules",
+               "ruleengine test rules/attention.lua");
+  add_paths(test, o, "rules");
+  test->add_flag("--json", o.json, "as JSON");
+  test->add_flag("-q", o.quiet, "only what is not ok");
+  add_rule_options(test, o);
 }
 
 }  // namespace ruleengine::cli

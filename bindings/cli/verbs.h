@@ -1,23 +1,32 @@
-// The verbs of the command line. Each takes parsed options, does one thing and
-// returns the exit code; diagnostics go to stderr, results to stdout.
+// The verbs of the command line. Each is a file of its name, which does one
+// thing and says what it may be asked; a new one is that file and its line
+// here.
 #ifndef RULEENGINE_BINDINGS_CLI_VERBS_H_
 #define RULEENGINE_BINDINGS_CLI_VERBS_H_
 
-#include "bindings/cli/options.h"
+#include "bindings/cli/line.h"
 
 namespace ruleengine::cli {
 
-int run(const Options& options);       // rewrite models
-int match(const Options& options);     // where would each rule fire
-int explain(const Options& options);   // how far a rule gets, and why not
-int coverage(const Options& options);  // how much attention is composed
-int collectives(const Options& options);  // what ranks send to each other
-int test(const Options& options);      // the examples of rules
-int report(const Options& options);    // a model as a table
-int draw(const Options& options);      // a model as a picture
-int print(const Options& options);     // a model as ONNX text
-int code(const Options& options);      // a graph as Lua
-int build(const Options& options);     // a model of such Lua
+// Adds the verb to what the command line may say.
+using AddVerb = void(Line&);
+AddVerb add_run, add_match, add_explain, add_coverage, add_collectives,
+    add_test, add_report, add_print, add_code, add_build, add_draw;
+
+// In the order of --help.
+inline constexpr AddVerb* kVerbs[] = {
+    add_run,          // rewrite models
+    add_match,        // where would each rule fire
+    add_explain,      // how far a rule gets, and why not
+    add_coverage,     // how much attention is composed
+    add_collectives,  // what ranks send to each other
+    add_test,         // the examples of rules
+    add_report,       // a model as a table
+    add_print,        // a model as ONNX text
+    add_code,         // a graph as Lua
+    add_build,        // a model of such Lua
+    add_draw,         // a model as a picture
+};
 
 }  // namespace ruleengine::cli
 

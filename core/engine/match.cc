@@ -46,7 +46,7 @@ Result<ir::NodeId> node_named(const ir::Model& model, const std::string& name) {
                    .where = model.path,
                    .expected = "the name of a node or of a value",
                    .found = name,
-                   .hint = "`ruleengine report` lists them"};
+                   .hint = "a report of the model lists them"};
   const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
   if (std::ranges::any_of(
           inputs, [&](ir::ValueId v) { return graph.name(v) == name; })) {

@@ -117,7 +117,7 @@ class Saver {
     }
     if (options_.share_data && external_ != nullptr && !in_own_folder()) {
       return usage("the result can share the model's data only in its folder",
-                   path_, "leave out --share-data, or write beside the model");
+                   path_, "copy the data, or write beside the model");
     }
     return {};
   }

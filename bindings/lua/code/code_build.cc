@@ -132,8 +132,8 @@ class CodeBuilder {
           value.line);
       if (!input) {
         error.hint =
-            "code of `--first` names weights that rules make; to build it, "
-            "`run` the rules first and take the code of the result";
+            "code that was printed after rules had run names their weights; "
+            "run the rules, and print the code of the result";
       }
       return error;
     }

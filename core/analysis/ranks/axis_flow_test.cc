@@ -6,7 +6,9 @@
 
 #include "core/analysis/graph_builder_test.h"
 
-namespace ruleengine::ranks {
+namespace ruleengine::analysis {
+
+using namespace ranks;
 namespace {
 
 using ir::ValueId;
@@ -100,4 +102,4 @@ TEST_CASE_FIXTURE(Fixture, "quantizers of rows, of columns, of everything") {
 }
 
 }  // namespace
-}  // namespace ruleengine::ranks
+}  // namespace ruleengine::analysis

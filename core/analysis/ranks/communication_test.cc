@@ -6,7 +6,9 @@
 
 #include "core/analysis/graph_builder_test.h"
 
-namespace ruleengine::ranks {
+namespace ruleengine::analysis {
+
+using namespace ranks;
 namespace {
 
 using ir::NodeId;
@@ -149,4 +151,4 @@ TEST_CASE_FIXTURE(Fixture, "calls of functions count theirs, up to a limit") {
 }
 
 }  // namespace
-}  // namespace ruleengine::ranks
+}  // namespace ruleengine::analysis

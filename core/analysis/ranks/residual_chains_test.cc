@@ -7,7 +7,9 @@
 
 #include "core/analysis/graph_builder_test.h"
 
-namespace ruleengine::ranks {
+namespace ruleengine::analysis {
+
+using namespace ranks;
 namespace {
 
 using ir::ValueId;
@@ -325,4 +327,4 @@ TEST_CASE_FIXTURE(Fixture, "a residual may be an output of the model") {
 }
 
 }  // namespace
-}  // namespace ruleengine::ranks
+}  // namespace ruleengine::analysis

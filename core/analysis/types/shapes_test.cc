@@ -4,7 +4,7 @@
 
 #include "core/analysis/types/slice_math.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::analysis {
 namespace {
 
 using ir::Dim;
@@ -43,9 +43,9 @@ TEST_CASE_FIXTURE(Fixture, "counts, axes, texts") {
   CHECK_FALSE(known_count(Shape{Dim(2), B}));
   CHECK_FALSE(known_count(Shape{Dim(INT64_MAX), Dim(3)}));
   CHECK_FALSE(known_count(Shape{Dim(-1)}));
-  CHECK(place_of_axis(-1, 3) == 2u);
-  CHECK_FALSE(place_of_axis(3, 3));
-  CHECK_FALSE(place_of_axis(INT64_MIN, 3));
+  CHECK(ir::place_of_axis(-1, 3) == 2u);
+  CHECK_FALSE(ir::place_of_axis(3, 3));
+  CHECK_FALSE(ir::place_of_axis(INT64_MIN, 3));
   ir::Type type;
   type.elem = ir::DataType::kFloat;
   CHECK(type_text(t, type) == "float[?]");
@@ -147,4 +147,4 @@ TEST_CASE_FIXTURE(Fixture, "slices of symbolic sizes") {
 }
 
 }  // namespace
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::analysis

@@ -1,0 +1,61 @@
+// `ruleengine build CODE MODEL`: a model of Lua that `code` printed.
+
+#include "bindings/cli/run_paths.h"
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "bindings/lua/code.h"
+#include "core/io/save.h"
+#include "core/rewrite/portable.h"
+
+namespace ruleengine::cli {
+namespace {
+
+Status build_one(const std::string& code_file, const std::string& path,
+                 const Options& options) {
+  auto model = load_model(path, options);
+  if (!model) return model.error();
+  auto made = lua::rebuild(**model, code_file, sandbox_limits(options));
+  if (!made) return made.error();
+  if (auto status = rewrite::write_portable(**model, *made); !status) {
+    return status;
+  }
+  if (auto status = check_end(**model, options); !status) return status;
+  auto staged = is_text_model(options.output)
+                    ? stage_model_text(options.output, **model)
+                    : io::stage(**model, options.output);
+  if (!staged) return staged.error();
+  return staged->commit();
+}
+
+int build(const Options& options) {
+  auto paths = sort_paths(options, Wants::kBoth);
+  if (!paths) return fail(paths.error());
+  if (paths->rules.size() != 1 || paths->models.size() != 1) {
+    return fail({ErrorKind::kUsage, "one file of code and one model are wanted",
+                 "", "", "", options.example});
+  }
+  if (auto status = check_run_paths(*paths, options); !status) {
+    return fail(status.error());
+  }
+  remove_leftovers(*paths, options);
+  auto status = build_one(paths->rules[0], paths->models[0], options);
+  return status ? 0 : fail(status.error());
+}
+
+}  // namespace
+
+void add_build(Line& line) {
+  Options& o = line.options;
+  CLI::App* build =
+      add_verb(line, cli::build, "build",
+               "make a model of such Lua; weights are the model's",
+               "ruleengine build model.lua model.onnx -o again.onnx");
+  add_paths(build, o, "the file of code and the model that it was printed of");
+  build->add_option("-o", o.output, "the result")->required();
+  build->add_option("--limit-load", o.limit_load, "seconds for the file; 2")
+      ->check(seconds());
+  add_memory_option(build, o);
+}
+
+}  // namespace ruleengine::cli
