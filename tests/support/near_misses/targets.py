@@ -70,6 +70,9 @@ OF = {
              ("[2,4,8,16] v", "[2,2,8,16] v")),
     ],
     "targets/ort/skip_simplified_layer_normalization.lua": [
+        near("a sum that goes on", "runtimes differ in the precision", ("float", "double")),
+        near("a sum that goes on", "the summands have different shapes", ("[2,3,4] z", "[1,3,4] z")),
+        near("a sum that goes on", "it is not a sum of [batch, length, width]", ("[2,3,4]", "[2,5,3,4]")),
         near("a sum that goes on", "epsilon is negative", ("{0.000001}", "{-0.000001}")),
         near("a sum that goes on", "the summands have different shapes",
              ("[2,3,4] z", "[2,1,4] z")),
@@ -90,6 +93,13 @@ OF = {
         near("by a tanh", None, ("c = {0.044715}", "c = {0.05}")),
     ],
     "targets/onnx/rms_normalization.lua": [
+        near("a root that divides one", "runtimes differ in the precision", ("float", "double")),
+        near("a root that divides one", None, ("last = {-1}", "last = {1}")),
+        near("halves that are normalized in float", None, ("float16[4] w", "float[4] w"),
+             ("float16[2,3,4] y", "float[2,3,4] y"), ("h = Cast <to = 10> (n)\n", "\n"),
+             ("Mul(w, h)", "Mul(w, n)"), gives="""
+             f = Cast <to = 1> (x)
+             y = RMSNormalization <axis = -1, epsilon = 0.000001> (f, w)"""),
         near("a root that divides one", None, ("two = {2.0}", "two = {3.0}")),
         near("a root that divides one", None, ("one = {1.0}", "one = {2.0}")),
         near("a root that divides one", None, ("float[4] w", "float[1] w")),
@@ -105,9 +115,11 @@ OF = {
         near("of the standard's op", None, ("Gelu(s)", 'Gelu <approximate = "tanh"> (s)')),
     ],
     "targets/ort/quick_gelu.lua": [
+        near("without a factor", "QuickGelu has no such type", ("float", "double")),
         near("with one", "the factor is a tensor", ("float c", "float[1,1] c")),
     ],
     "targets/onnx/layer_normalization.lua": [
+        near("in floats", "runtimes differ in the precision", ("float", "double")),
         near("in floats", None, ("int64[1] last = {-1}",
              "int64[1] last = {-1}, int64[1] one = {1}"),
              ("m = ReduceMean(x, last)", "m = ReduceMean(x, one)")),
@@ -127,6 +139,7 @@ OF = {
              ("float16", "double"), ("to = 10>", "to = 11>")),
     ],
     "targets/ort/gpu/skip_layer_normalization.lua": [
+        near("a sum that goes on", "the op has no such type", ("float", "double")),
         *(near("a sum that goes on", None, (f"float[4] {x}", f"float[{sizes}] {x}"))
           for x in "wb" for sizes in ("1", "3,4")),
         near("a sum that goes on", None, ("float[4]", "float[1]")),
