@@ -21,10 +21,7 @@ return pack {
   "canonical/turned_scores",
   "canonical/transposed_product",
   "canonical/split_heads",
-  "canonical/batched_transpose",
-  "canonical/batched_matmul",
-  "canonical/batched_pointwise",
-  "canonical/batched_sum",
+  "canonical/merged_batch",
   "canonical/split_sum",
   "canonical/rejoined_pointwise",
 }
