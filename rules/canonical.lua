@@ -22,6 +22,5 @@ return pack {
   "canonical/transposed_product",
   "canonical/split_heads",
   "canonical/merged_batch",
-  "canonical/split_sum",
   "canonical/rejoined_pointwise",
 }

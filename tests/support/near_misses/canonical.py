@@ -108,6 +108,10 @@ OF = {
              ("float[3,3] y", "double[3,3] y")),
     ],
     "canonical/rejoined_pointwise.lua": [
+        near("a residual", "the rank is unknown", ("float[8,8,16] r", "float[] r"),
+             ("y)\n        <", "y)\n        <float[8,8,16] b, ")),
+        near("a mask for each of two windows", "a step makes it larger",
+             ("m) =>", "m, int64[N] s) =>"), ("int64[5] s = {3,2,4,8,8}, ", "")),
         near("joined into other axes", "the axes end elsewhere",
              ("float[3,20,6] x", "float[] x, int64[N] t"), (", int64[3] t = {20,3,6}", ""),
              ("float[20,3,6] y", "float[] y")),
@@ -192,15 +196,6 @@ OF = {
         near("channels by places", None, ("[2,16,8] v", "[2,2,2,2] v"),
              ("[2,6,8] s", "[2,2,2,2] s"),
              ("[2,16,6] y", "[2,2,2,2] y"), ("perm = [0,2,1]", "perm = [0,3,2,1]")),
-    ],
-    "canonical/split_sum.lua": [
-        near("two windows", None, ("[6,4,8,8] x", "[6,?,?,8] x"), ("{3,2,4,8,8}", "{3,2,4,-1,8}"),
-             ("{6,4,8,8}", "{6,4,-1,8}"), ("[1,2,1,8,8] m", "[1,2,1,1,1] m"),
-             ("[6,4,8,8] y", "[6,4,?,8] y")),
-        near("two windows", None, ("[6,4,8,8] x", "[6,4,M,8] x, float[3,2,4,M,8] z"),
-             ("int64[5] s = {3,2,4,8,8}, ", ""), ("a = Resh", "s = Shape(z) a = Resh"),
-             ("{6,4,8,8}", "{6,-1,8,8}"), ("[1,2,1,8,8] m", "[1,2,1,1,1] m"),
-             ("[6,4,8,8] y", "[6,?,8,8] y")),
     ],
     "canonical/plain_operands.lua": [
         # One of x may turn out to be all that there is.
