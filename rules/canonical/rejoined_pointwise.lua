@@ -76,7 +76,7 @@ return rule {
       end
     end
     need(renamed <= 1, "the axes end elsewhere", joined)
-    if renamed == 1 then merge.need_elements(m.x) end
+    merge.need_elements(m.x)
     need(#m.step > 0, "nothing is done to the parts", joined)
     for _, step in ipairs(m.step) do
       need(step.outputs[1].shape == split.shape, "a step makes it larger", step)
