@@ -5,18 +5,17 @@ return rule {
   doc = [[
     f(merge(x), y)   =>   merge(f(x, split(y)))      merge: [B,H,M,N] -> [B*H,M,N]
 
-    f turns the last two axes, is a softmax or the largest over the last one, a product with what was merged alike, or
-    arithmetic or a choice by elements, where y is split unless it serves all batches. The merge moves towards the outputs,
-    where the Reshape that splits the axes again takes it away (cancel_reshapes). Element counts fix the merged axis.]],
+    f turns the last two axes, is a softmax over the last one, a product with what was merged alike, or arithmetic or a
+    choice by elements, where y is split unless it serves all batches. The merge moves towards the outputs, where the Reshape
+    that splits the axes again takes it away (cancel_reshapes). Element counts fix the merged axis.]],
   phase = "canonical",
 
-  match = function(op, x, y, z, c, sizes, axes, B, H, X, M)
+  match = function(op, x, y, z, c, sizes, B, H, X, M)
     x:shape "B H M N"
     local merged = context(op.Reshape{x, sizes, allowzero = any}:shape "X M N":as "merge")
     return either(
       op.Transpose{merged, perm = {0, 2, 1}}:as "turn",
       op.Softmax{merged, axis = -1}:as "softmax",
-      op.ReduceMax(merged, axes):as "largest",
       function()
         -- The axis that is summed over may have two names.
         z:shape "B H K L"
@@ -32,10 +31,6 @@ return rule {
   where = function(m)
     merge.need_elements(m.x)
     if m.z then merge.need_elements(m.z) end
-    if m.axes then
-      local axes = need(m.axes:constant(), "the axes are not constant", m.axes)
-      need(#axes == 1 and (axes[1] == -1 or axes[1] == 2), "it is not the last axis", m.axes)
-    end
     if not m.y then return end
     local rank = need(m.y:rank(), "the rank is unknown", m.y)
     m.split = rank == 3 and m.y:dim(0) ~= 1
@@ -44,7 +39,6 @@ return rule {
 
   rewrite = function(op, m)
     if m.turn then return merge.again(op, op.Transpose{m.x, perm = {0, 1, 3, 2}}, m.X) end
-    if m.largest then return merge.again(op, op.ReduceMax(m.x, {-1}), m.X) end
     if m.z then return merge.again(op, op.MatMul(m.x, m.z), m.X) end
     if m.softmax then return m.merge:with(op.Softmax{m.x, axis = -1}, m.sizes) end
     local old, inputs = m.merge.outputs[1], {}
@@ -79,15 +73,6 @@ return rule {
           y = Softmax <axis = 2> (a)
         }]],
       "a = Softmax <axis = -1> (x) y = Reshape(a, s)" },
-    { "the largest of each row", [[
-        (float[2,4,8,16] x) => (float[8,8,1] y) <int64[3] s = {8,8,16}, int64[1] last = {2}> {
-          a = Reshape(x, s)
-          y = ReduceMax(a, last)
-        }]],
-      [[end = Constant <value = int64[1] {-1}> ()
-        a = ReduceMax(x, end)
-        t = Constant <value = int64[3] {8,8,1}> ()
-        y = Reshape(a, t)]] },
     { "a row for each head", [[
         (float[2,4,8,16] x, float[8,1,16] b) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
           a = Reshape(x, s)
