@@ -9,15 +9,51 @@ local function plain(sizes)
   return true
 end
 
+local function known(size) return not tostring(size):match "^%?" end
+
+-- How many axes a and b have in common, from the front or from the back, `most` at most.
+local function in_common(a, b, from_back, most)
+  local count = 0
+  while count < most do
+    local axis = from_back and -1 - count or count
+    if a:dim(axis) ~= b:dim(axis) then break end
+    count = count + 1
+  end
+  return count
+end
+
+-- y, which stands beside the parts, as it stands beside x: of full size on the axes that are joined, as it is on the others.
+local function rejoined(op, m, y)
+  local parts, rank, more = m.split.outputs[1], m.x:rank(), m.split.outputs[1]:rank() - m.x:rank()
+  local sizes, joined, smaller, sized = {}, {}, false, true
+  for axis = 0, rank + more - 1 do
+    if axis < m.front or axis >= rank + more - m.back then
+      local from = axis - parts:rank() + y:rank()
+      local own = from < 0 and 1 or y:dim(from)
+      sizes[axis + 1], joined[axis < m.front and axis + 1 or axis - more + 1] = 1, own
+      smaller = smaller or own ~= parts:dim(axis)
+    else
+      sizes[axis + 1] = parts:dim(axis)
+      sized = sized and known(parts:dim(axis))
+    end
+  end
+  for axis = m.front, rank - m.back - 1 do
+    joined[axis + 1] = m.x:dim(axis)
+    sized = sized and known(m.x:dim(axis))
+  end
+  if smaller and sized then return op.Reshape(op.Expand(y, sizes), joined) end
+  return m.join:with(op.Expand(y, plain(m.parts) and m.parts or parts.shape), m.sizes)
+end
+
 return rule {
   doc = [[
     join(f(split(x), y))   =>   f(x, join(expand(y)))
 
     f are sums, choices between x and a number, and softmax on a last axis that is not cut, in any number and order. y is
-    there once for several elements: position biases of images, [rows, columns] of queries by those of keys, or masks of
-    heads that were stacked as rows. With values as large as x it would be as well the other way round.]],
+    there once for several elements: a mask for each window, the same for each image; position biases of images,
+    [rows, columns] of queries by those of keys; masks of heads that were stacked as rows. It is expanded on axes that are
+    joined alone. With values as large as x it would be as well the other way round.]],
   phase = "canonical",
-  after = "split_sum",
 
   match = function(op, x, y, c, parts, sizes)
     local split = op.Reshape{x, parts, allowzero = any}:as "split"
@@ -40,24 +76,29 @@ return rule {
       end
     end
     need(renamed <= 1, "the axes end elsewhere", joined)
-    if renamed == 1 then merge.need_elements(m.x) end
+    merge.need_elements(m.x)
     need(#m.step > 0, "nothing is done to the parts", joined)
     for _, step in ipairs(m.step) do
       need(step.outputs[1].shape == split.shape, "a step makes it larger", step)
       need(step.op ~= "Softmax" or split:dim(-1) == m.x:dim(-1), "softmax on an axis that is cut", step)
     end
-    for _, y in ipairs(m.y) do need(y.shape ~= split.shape, "it is as large as x", y) end
+    for _, y in ipairs(m.y) do
+      need(y:rank(), "the rank is unknown", y)
+      need(y.shape ~= split.shape, "it is as large as x", y)
+    end
+    local most = math.min(m.x:rank(), split:rank())
+    m.front = in_common(m.x, split, false, most)
+    m.back = in_common(m.x, split, true, most - m.front)
   end,
 
   rewrite = function(op, m)
-    local parts = plain(m.parts) and m.parts or m.split.outputs[1].shape
     local made, ys, numbers = m.x, 0, 0
     for _, step in ipairs(m.step) do
       if step.op == "Softmax" then
         made = op.Softmax{made, axis = -1}
       else
         ys = ys + 1
-        local y = m.join:with(op.Expand(m.y[ys], parts), m.sizes)
+        local y = rejoined(op, m, m.y[ys])
         if step.op == "Add" then
           made = op.Add(made, y)
         else
@@ -101,6 +142,18 @@ return rule {
         mj = Reshape(me, j)
         b = Where(mj, c, x)
         y = Softmax <axis = -1> (b)]] },
+    { "a mask for each of two windows", [[
+        (float[6,4,8,8] x, float[1,2,1,8,8] m) => (float[6,4,8,8] y)
+        <int64[5] s = {3,2,4,8,8}, int64[4] t = {6,4,8,8}> {
+          a = Reshape(x, s)
+          b = Add(a, m)
+          y = Reshape(b, t)
+        }]],
+      [[w = Constant <value = int64[5] {3,2,1,1,1}> ()
+        e = Expand(m, w)
+        r = Constant <value = int64[4] {6,1,8,8}> ()
+        f = Reshape(e, r)
+        y = Add(x, f)]] },
     { "softmax on an axis that is cut", [[
         (float[2,12,6] x) => (float[2,12,6] y) <int64[4] s = {2,12,3,2}, int64[3] t = {2,12,6}> {
           a = Reshape(x, s)

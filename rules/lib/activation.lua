@@ -12,11 +12,16 @@ function activation.gelu(op, x)
   return half_gated(op, x, op.Add(erf, 1))
 end
 
---- 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
-function activation.tanh_gelu(op, x)
+-- 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))).
+local function tanh_gelu(op, x)
   local cube = either(op.Pow(x, 3), op.Mul(op.Mul(x, x), x))
   local bend = op.Tanh(op.Mul(op.Add(x, op.Mul(cube, 0.044715)), math.sqrt(2 / math.pi)))
   return half_gated(op, x, op.Add(bend, 1))
+end
+
+--- Either of them; the second has the name `tanh`.
+function activation.any_gelu(op, x)
+  return either(activation.gelu(op, x), tanh_gelu(op, x):as "tanh")
 end
 
 return activation

@@ -10,6 +10,9 @@ function merge.need_elements(x)
   end
 end
 
+--- Builds x, [B,H,M,N], as [B*H,M,N].
+function merge.again(op, x, batch) return op.Reshape(x, {batch, x:dim(2), x:dim(3)}) end
+
 --- The sizes of all axes but the last two to which both a and b broadcast, with 1 for those two.
 function merge.common(a, b)
   local wide, rank = {}, a:rank()

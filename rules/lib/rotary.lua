@@ -53,20 +53,16 @@ end
 -- x, or x as another type.
 local function cast(op, x, tag) return either(op.Cast{x, to = any}:as(tag), x) end
 
---- x cos + quarter(x) sin, where a quarter turn of a pair (a, b) is (-b, a). p holds the variables of what `doubled` takes.
---- The factors may be cast, x and its turn in the same way.
-function rotary.whole(op, x, p)
+--- x with its pairs (a, b) turned: x cos + quarter(x) sin, where a quarter turn is (-b, a), or (a cos - b sin, b cos + a sin)
+--- put together. p holds the variables of what `doubled` takes. In the sum the factors may be cast, x and its turn in the same way.
+function rotary.turned(op, x, p)
   x:shape "_ _ _ W"
-  local quarter = parted(op, x, function(a, b) return joined(op, op.Neg(b), a) end)
-  return op.Add(op.Mul(cast(op, x, "cast"), doubled(op, p.cos, p.cos_table, "cos")):as "level",
-    op.Mul(cast(op, quarter, "cast_turned"), doubled(op, p.sin, p.sin_table, "sin")):as "upright")
-end
-
---- Pairs (a cos - b sin, b cos + a sin).
-function rotary.parts(op, x, cos, sin)
-  x:rank(4)
+  local level = op.Mul(cast(op, x, "cast"), doubled(op, p.cos, p.cos_table, "cos")):as "level"
+  local wide_sin = doubled(op, p.sin, p.sin_table, "sin")
   return parted(op, x, function(a, b)
-    return joined(op, op.Sub(op.Mul(a, cos), op.Mul(b, sin)), op.Add(op.Mul(b, cos), op.Mul(a, sin)))
+    local quarter = cast(op, joined(op, op.Neg(b), a), "cast_turned")
+    return either(op.Add(level, op.Mul(quarter, wide_sin):as "upright"),
+      joined(op, op.Sub(op.Mul(a, p.cos), op.Mul(b, p.sin)), op.Add(op.Mul(b, p.cos), op.Mul(a, p.sin))))
   end)
 end
 
@@ -101,11 +97,12 @@ local function need_columns(m, x)
   end
 end
 
---- What a match of `whole` turns: x, or that as another type.
-function rotary.factor(m) return m.cast and m.cast.outputs[1] or m.x end
+-- What is turned: x, or that as another type.
+local function factor(m) return m.cast and m.cast.outputs[1] or m.x end
 
---- Whether pairs of x are neighbours. Ends a match of `whole` or `parts` where it turns other pairs than it should.
-function rotary.need_pairs(m, x)
+--- Whether pairs of x are neighbours. Ends a match of `turned` where it turns other pairs than it should.
+function rotary.need_pairs(m)
+  local x = factor(m)
   local width = x:dim(-1)
   need(x.dtype == "float" or x.dtype == "float16", "RotaryEmbedding has no such type on every device", x)
   need(type(width) == "number" and width > 0 and width % 2 == 0, "the size of the heads is not known, or odd", m.x)
@@ -214,20 +211,19 @@ local function rows(op, x, c)
   return op.Squeeze(c, {heads}), behind
 end
 
---- Cosines and sines that broadcast to the pairs of x as [S,D/2] or as [1 or B,S,D/2], both; then whether x is [B,S,H,D] and
---- not [B,H,S,D].
-function rotary.rows(op, x, cos, sin)
+--- For a match of `turned`: what is turned; cosines and sines for its pairs as [S,D/2] or as [1 or B,S,D/2], both; whether it
+--- is [B,S,H,D] and not [B,H,S,D].
+function rotary.operands(op, m)
+  local x, cos, sin = factor(m), m.cos, m.sin
+  if m.upright then
+    local turned = (m.cast_turned or m.join or m.zip).outputs[1]
+    local function beside(part, product) return product.inputs[product.inputs[1] == part and 2 or 1] end
+    cos, sin = halved(op, m, beside(x, m.level), "cos"), halved(op, m, beside(turned, m.upright), "sin")
+  end
   local cos_rows, behind = rows(op, x, cos)
   local sin_rows, sin_behind = rows(op, x, sin)
   need(cos_rows.shape == sin_rows.shape and behind == sin_behind, "sines and cosines differ in shape", sin)
-  return cos_rows, sin_rows, behind
-end
-
---- The same for a match of `whole`.
-function rotary.angles(op, m)
-  local x, turned = rotary.factor(m), (m.cast_turned or m.join or m.zip).outputs[1]
-  local function beside(part, product) return product.inputs[product.inputs[1] == part and 2 or 1] end
-  return rotary.rows(op, x, halved(op, m, beside(x, m.level), "cos"), halved(op, m, beside(turned, m.upright), "sin"))
+  return x, cos_rows, sin_rows, behind
 end
 
 --- build(x); or, where x is [B,S,H,D], build(x as [B,S,H*D], H) as x was.
@@ -237,32 +233,6 @@ function rotary.built(op, x, behind, build)
   local heads, width = x:dim(2), x:dim(3)
   need(type(heads) == "number", "the number of heads is not known", x)
   return op.Reshape(build(op.Reshape(x, {0, 0, heads * width}), heads), {0, 0, heads, width})
-end
-
---- The standard's op.
-function rotary.standard(op, x, cos, sin, behind, pairs)
-  local function wide(c)
-    if c:rank() == 2 then c = op.Unsqueeze(c, {0}) end
-    return c:dim(0) == x:dim(0) and c or op.Expand(c, {x:dim(0), 1, 1})
-  end
-  return rotary.built(op, x, behind, function(rows, heads)
-    return op.RotaryEmbedding{rows, wide(cos), wide(sin), interleaved = pairs and 1 or 0, num_heads = heads}
-  end)
-end
-
---- ONNX Runtime's own: rows of cosines and sines, and the place of each token's.
-function rotary.contrib(op, x, cos, sin, behind, pairs)
-  local places
-  if cos:rank() == 3 and cos:dim(0) ~= 1 then
-    local lengths = op.Shape{cos, start = 0, ["end"] = 2}
-    places = op.Reshape{op.Range(0, op.ReduceProd{lengths, keepdims = 0}, 1), lengths, allowzero = 1}
-    cos, sin = op.Reshape(cos, {-1, x:dim(-1) / 2}), op.Reshape(sin, {-1, x:dim(-1) / 2})
-  elseif cos:rank() == 3 then
-    cos, sin = op.Squeeze(cos, {0}), op.Squeeze(sin, {0})
-  end
-  return rotary.built(op, x, behind, function(rows)
-    return op["com.microsoft"].RotaryEmbedding{rows, places or {0}, cos, sin, interleaved = pairs and 1 or 0}
-  end)
 end
 
 --- The first elements of x turned and the rest as it is. turned(a) is a RotaryEmbedding of a; where it takes heads behind

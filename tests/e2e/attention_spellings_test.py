@@ -211,6 +211,26 @@ SPELLINGS |= {
           kt = Transpose <perm = [0,1,3,2]> (k) s = MatMul(q, kt)
           f = Cast <to = 1> (s) a = Add(f, m) p = Softmax <axis = -1> (a)
           w = Cast <to = 1> (v) y = MatMul(p, w) }""",
+    "tokens of all blocks beside those of each (PEGASUS-X)": """
+        g (float[B,4,3,5,8] q, float[B,4,6,8] gk, float[B,4,3,5,8] k,
+           float[B,4,6,8] gv, float[B,4,3,5,8] v, float[B,1,3,1,5] m)
+        => (float[B,4,3,5,8] y)
+        <int64[10] pads = {0,0,0,0,6,0,0,0,0,0}, int64[1] first = {0},
+         int64[1] six = {6}, int64[1] end = {9223372036854775807},
+         int64[1] last = {4}, int64[1] one = {1}> {
+          a = Einsum <equation = "bhnkf,bhxf->bhnkx"> (q, gk)
+          b = Einsum <equation = "bhnkf,bhnxf->bhnkx"> (q, k)
+          s = Concat <axis = -1> (a, b) mp = Pad(m, pads) z = Add(s, mp)
+          p = Softmax <axis = -1> (z)
+          pg = Slice(p, first, six, last, one)
+          pk = Slice(p, six, end, last, one)
+          c = Einsum <equation = "bhnkx,bhxf->bhnkf"> (pg, gv)
+          d = Einsum <equation = "bhnkx,bhnxf->bhnkf"> (pk, v)
+          y = Add(c, d) }""",
+    "two values for one softmax (DiffLlama)": f"""
+        g ({HEADS}, float[B,4,T,8] w) => (float[B,4,S,8] y, float[B,4,S,8] z) {{
+          {TO_SCORES} p = Softmax <axis = -1> (s) y = MatMul(p, v)
+          z = MatMul(p, w) }}""",
 }
 
 

@@ -3,20 +3,27 @@ local rotary = lib "rotary"
 
 return rule {
   doc = [[
-    x cos + quarter(x) sin   =>   RotaryEmbedding(x, cos, sin)    from opset 23 on
+    x cos + quarter(x) sin                                 =>   RotaryEmbedding(x, cos, sin)
+    pairs (a, b) of x as (a cos - b sin, b cos + a sin)    =>   RotaryEmbedding(x, cos, sin)
 
-    A pair (a, b) that is turned a quarter is (-b, a).]],
+    From opset 23 on. A pair (a, b) that is turned a quarter is (-b, a).]],
   phase = "target",
 
   match = function(op, x, cos, sin, cos_table, sin_table)
-    return rotary.whole(op, x, {cos = cos, sin = sin, cos_table = cos_table, sin_table = sin_table})
+    return rotary.turned(op, x, {cos = cos, sin = sin, cos_table = cos_table, sin_table = sin_table})
   end,
 
-  where = function(m) m.pairs = rotary.need_pairs(m, rotary.factor(m)) end,
+  where = function(m) m.pairs = rotary.need_pairs(m) end,
 
   rewrite = function(op, m)
-    local cos, sin, behind = rotary.angles(op, m)
-    return rotary.standard(op, rotary.factor(m), cos, sin, behind, m.pairs)
+    local x, cos, sin, behind = rotary.operands(op, m)
+    local function wide(c)
+      if c:rank() == 2 then c = op.Unsqueeze(c, {0}) end
+      return c:dim(0) == x:dim(0) and c or op.Expand(c, {x:dim(0), 1, 1})
+    end
+    return rotary.built(op, x, behind, function(rows, heads)
+      return op.RotaryEmbedding{rows, wide(cos), wide(sin), interleaved = m.pairs and 1 or 0, num_heads = heads}
+    end)
   end,
 
   examples = {
@@ -79,35 +86,57 @@ return rule {
         y3 = RotaryEmbedding <interleaved = 1, num_heads = 3> (x3, c, s)
         apart = Constant <value = int64[4] {0,0,3,8}> ()
         y = Reshape(y3, apart)]] },
-    { "angles that differ within pairs", [[
+    { "products of complex numbers, heads behind tokens", [[
         <ir_version: 11, opset_import: ["" : 23]>
-        g (float[1,3,2,4] x, float[1,2,2] f, float[1,2,2] g) => (float[1,3,2,4] y)
-        <int64[1] one = {1}, int64[2] halves = {2,2}> {
-          t = Concat <axis = -1> (f, g)
-          c0 = Cos(t)
-          s0 = Sin(t)
-          c = Unsqueeze(c0, one)
-          s = Unsqueeze(s0, one)
-          a, b = Split <axis = -1> (x, halves)
-          n = Neg(b)
-          r = Concat <axis = -1> (n, a)
-          xc = Mul(x, c)
-          rs = Mul(r, s)
-          y = Add(xc, rs)
+        g (float[2,4,3,8] x, float[4,1,4] c, float[4,1,4] s) => (float[2,4,3,8] y)
+        <int64 zero = {0}, int64 one = {1}, int64[1] behind = {-1}, int64[5] pairs = {2,4,3,4,2}, int64[4] whole = {2,4,3,8}> {
+          p = Reshape(x, pairs)
+          a = Gather <axis = -1> (p, zero)
+          b = Gather <axis = -1> (p, one)
+          ac = Mul(a, c)
+          bs = Mul(b, s)
+          real = Sub(ac, bs)
+          as = Mul(a, s)
+          bc = Mul(b, c)
+          imaginary = Add(as, bc)
+          rd = Unsqueeze(real, behind)
+          id = Unsqueeze(imaginary, behind)
+          q = Concat <axis = -1> (rd, id)
+          y = Reshape(q, whole)
         }]],
-      [[t = Concat <axis = -1> (f, g)
-        c0 = Cos(t)
-        s0 = Sin(t)
-        one2 = Constant <value = int64[1] {1}> ()
-        c = Unsqueeze(c0, one2)
-        s = Unsqueeze(s0, one2)
-        halves2 = Constant <value = int64[2] {2,2}> ()
-        a, b = Split <axis = -1> (x, halves2)
-        n = Neg(b)
-        r = Concat <axis = -1> (n, a)
-        xc = Mul(x, c)
-        rs = Mul(r, s)
-        y = Add(xc, rs)]] },
+      [[merged = Constant <value = int64[3] {0,0,24}> ()
+        x3 = Reshape(x, merged)
+        middle = Constant <value = int64[1] {1}> ()
+        first = Constant <value = int64[1] {0}> ()
+        batches = Constant <value = int64[3] {2,1,1}> ()
+        c0 = Squeeze(c, middle)
+        c1 = Unsqueeze(c0, first)
+        c2 = Expand(c1, batches)
+        s0 = Squeeze(s, middle)
+        s1 = Unsqueeze(s0, first)
+        s2 = Expand(s1, batches)
+        y3 = RotaryEmbedding <interleaved = 1, num_heads = 3> (x3, c2, s2)
+        apart = Constant <value = int64[4] {0,0,3,8}> ()
+        y = Reshape(y3, apart)]] },
+    { "products of halves", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4,8] x, float[4,4] c, float[4,4] s) => (float[2,3,4,8] y) <int64[2] halves = {4,4}> {
+          a, b = Split <axis = -1> (x, halves)
+          ac = Mul(a, c)
+          bs = Mul(b, s)
+          real = Sub(ac, bs)
+          as = Mul(a, s)
+          bc = Mul(b, c)
+          imaginary = Add(as, bc)
+          y = Concat <axis = -1> (real, imaginary)
+        }]],
+      [[first = Constant <value = int64[1] {0}> ()
+        batches = Constant <value = int64[3] {2,1,1}> ()
+        c1 = Unsqueeze(c, first)
+        c2 = Expand(c1, batches)
+        s1 = Unsqueeze(s, first)
+        s2 = Expand(s1, batches)
+        y = RotaryEmbedding(x, c2, s2)]] },
     { "neighbours, angles as for halves", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,3,4,8] x, float[2,1,4,4] f) => (float[2,3,4,8] y)
@@ -128,71 +157,5 @@ return rule {
           y = Add(xc, rs)
         }]],
       rejected = "the angles of a pair differ" },
-    { "halves, angles as for neighbours", [[
-        <ir_version: 11, opset_import: ["" : 23]>
-        g (float[2,3,4,8] x, float[2,1,4,4] f) => (float[2,3,4,8] y)
-        <int64[2] halves = {4,4}, int64[1] behind = {-1}, int64[5] twos = {1,1,1,1,2}, int64[4] flat = {2,1,4,8}> {
-          fd = Unsqueeze(f, behind)
-          fw = Tile(fd, twos)
-          t = Reshape(fw, flat)
-          c = Cos(t)
-          s = Sin(t)
-          a, b = Split <axis = -1> (x, halves)
-          n = Neg(b)
-          r = Concat <axis = -1> (n, a)
-          xc = Mul(x, c)
-          rs = Mul(r, s)
-          y = Add(xc, rs)
-        }]],
-      rejected = "the angles of a pair differ" },
-    { "a table whose halves differ", [[
-        <ir_version: 11, opset_import: ["" : 23]>
-        g (float[2,3,4,4] x) => (float[2,3,4,4] y)
-        <int64[2] halves = {2,2}, float[4,4] c = {1,2,1,2,3,4,3,4,5,6,5,6,7,8,7,8},
-         float[4,4] s = {1,2,1,2,3,4,3,4,5,6,5,6,7,8,7,9}> {
-          a, b = Split <axis = -1> (x, halves)
-          n = Neg(b)
-          r = Concat <axis = -1> (n, a)
-          xc = Mul(x, c)
-          rs = Mul(r, s)
-          y = Add(xc, rs)
-        }]],
-      rejected = "the angles of a pair differ" },
-    { "a turn the other way", [[
-        <ir_version: 11, opset_import: ["" : 23]>
-        g (float[2,3,4,8] x, float[2,4,4] f) => (float[2,3,4,8] y)
-        <int64[1] zero = {0}, int64[1] half = {4}, int64[1] far = {100}, int64[1] last = {3}, int64[1] heads = {1}> {
-          t = Concat <axis = -1> (f, f)
-          c0 = Cos(t)
-          s0 = Sin(t)
-          c = Unsqueeze(c0, heads)
-          s = Unsqueeze(s0, heads)
-          a = Slice(x, zero, half, last)
-          b = Slice(x, half, far, last)
-          n = Neg(a)
-          r = Concat <axis = -1> (n, b)
-          xc = Mul(x, c)
-          rs = Mul(r, s)
-          y = Add(xc, rs)
-        }]],
-      rejected = "these are not the elements to turn" },
-    { "in doubles", [[
-        <ir_version: 11, opset_import: ["" : 23]>
-        g (double[2,3,4,8] x, double[2,4,4] f) => (double[2,3,4,8] y)
-        <int64[1] zero = {0}, int64[1] half = {4}, int64[1] far = {100}, int64[1] last = {3}, int64[1] heads = {1}> {
-          t = Concat <axis = -1> (f, f)
-          c0 = Cos(t)
-          s0 = Sin(t)
-          c = Unsqueeze(c0, heads)
-          s = Unsqueeze(s0, heads)
-          a = Slice(x, zero, half, last)
-          b = Slice(x, half, far, last)
-          n = Neg(b)
-          r = Concat <axis = -1> (n, a)
-          xc = Mul(x, c)
-          rs = Mul(r, s)
-          y = Add(xc, rs)
-        }]],
-      rejected = "no such type on every device" },
   },
 }

@@ -33,14 +33,6 @@ return rule {
         }]],
       [[p2 = Constant <value = int64[1] {0}> ()
         y = com.microsoft.RotaryEmbedding <interleaved = 1, num_heads = 3, rotary_embedding_dim = 8> (x, p2, c, s)]] },
-    { "a split", [[
-        (float[2,3,4,10] x, float[4,4] c, float[4,4] s) => (float[2,3,4,10] y) <int64[1] p = {0}, int64[2] parts = {8,2}> {
-          a, b = Split <axis = -1> (x, parts)
-          r = com.microsoft.RotaryEmbedding(a, p, c, s)
-          y = Concat <axis = -1> (r, b)
-        }]],
-      [[p2 = Constant <value = int64[1] {0}> ()
-        y = com.microsoft.RotaryEmbedding <num_heads = 3, rotary_embedding_dim = 8> (x, p2, c, s)]] },
     { "heads behind tokens", [[
         (float[2,4,3,10] x, float[4,4] c, float[4,4] s) => (float[2,4,3,10] y)
         <int64[1] p = {0}, int64[2] parts = {8,2}, int64[3] flat = {0,0,24}, int64[4] apart = {0,0,3,8}> {

@@ -38,11 +38,5 @@ return rule {
           y = Mul(x, s)
         }]],
       rejected = "the factor is not a constant" },
-    { "in doubles", [[
-        (double[2,3] x) => (double[2,3] y) {
-          s = Sigmoid(x)
-          y = Mul(s, x)
-        }]],
-      rejected = "QuickGelu has no such type" },
   },
 }

@@ -64,41 +64,5 @@ return rule {
           y = Mul(w, n)
         }]],
       rejected = "the summands have different shapes" },
-    { "one sequence for all", [[
-        (float[2,3,4] x, float[1,3,4] z, float[4] w) => (float[2,3,4] y)
-        <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {
-          s = Add(x, z)
-          p = Pow(s, two)
-          m = ReduceMean(p, last)
-          a = Add(m, tiny)
-          r = Sqrt(a)
-          n = Div(s, r)
-          y = Mul(w, n)
-        }]],
-      rejected = "the summands have different shapes" },
-    { "heads", [[
-        (float[2,5,3,4] x, float[2,5,3,4] z, float[4] w) => (float[2,5,3,4] y)
-        <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {
-          s = Add(x, z)
-          p = Pow(s, two)
-          m = ReduceMean(p, last)
-          a = Add(m, tiny)
-          r = Sqrt(a)
-          n = Div(s, r)
-          y = Mul(w, n)
-        }]],
-      rejected = "it is not a sum of [batch, length, width]" },
-    { "in doubles", [[
-        (double[2,3,4] x, double[2,3,4] z, double[4] w) => (double[2,3,4] y, double[2,3,4] s)
-        <double two = {2.0}, double tiny = {0.000001}, int64[1] last = {-1}> {
-          s = Add(x, z)
-          p = Pow(s, two)
-          m = ReduceMean(p, last)
-          a = Add(m, tiny)
-          r = Sqrt(a)
-          n = Div(s, r)
-          y = Mul(w, n)
-        }]],
-      rejected = "runtimes differ in the precision" },
   },
 }

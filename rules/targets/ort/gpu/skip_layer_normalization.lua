@@ -43,18 +43,5 @@ return rule {
           y = LayerNormalization(s, w)
         }]],
       rejected = "the summands have different shapes" },
-    { "a bias for each token", [[
-        (float[2,3,4] x, float[2,3,4] z, float[4] w, float[3,4] b) => (float[2,3,4] y) {
-          s = Add(x, z)
-          y = LayerNormalization(s, w, b)
-        }]],
-      "s = Add(x, z) y = LayerNormalization(s, w, b)" },
-    { "in doubles", [[
-        (double[2,3,4] x, double[2,3,4] z, double[4] w, double[4] b) => (double[2,3,4] y, double[2,3,4] t) {
-          s = Add(x, z)
-          y = LayerNormalization <axis = -1, epsilon = 0.001> (s, w, b)
-          t = Tanh(s)
-        }]],
-      rejected = "the op has no such type" },
   },
 }

@@ -1,0 +1,107 @@
+--- Work before the leading axes are merged, not after.
+local merge = lib "merge"
+
+return rule {
+  doc = [[
+    f(merge(x), y)   =>   merge(f(x, split(y)))      merge: [B,H,M,N] -> [B*H,M,N]
+
+    f turns the last two axes, is a softmax over the last one, a product with what was merged alike, or arithmetic or a
+    choice by elements, where y is split unless it serves all batches. The merge moves towards the outputs, where the Reshape
+    that splits the axes again takes it away (cancel_reshapes). Element counts fix the merged axis.]],
+  phase = "canonical",
+
+  match = function(op, x, y, z, c, sizes, B, H, X, M)
+    x:shape "B H M N"
+    local merged = context(op.Reshape{x, sizes, allowzero = any}:shape "X M N":as "merge")
+    return either(
+      op.Transpose{merged, perm = {0, 2, 1}}:as "turn",
+      op.Softmax{merged, axis = -1}:as "softmax",
+      function()
+        -- The axis that is summed over may have two names.
+        z:shape "B H K L"
+        return op.MatMul(merged, context(op.Reshape{z, any, allowzero = any}:shape "X K L"))
+      end,
+      function()
+        c:fits "1"
+        return either(op.Add(merged, y), op.Sub(merged, y), op.Mul(merged, y), op.Div(merged, y),
+          op.Where(y, merged, c), op.Where(y, c, merged)):shape "X M _":as "elements"
+      end)
+  end,
+
+  where = function(m)
+    merge.need_elements(m.x)
+    if m.z then merge.need_elements(m.z) end
+    if not m.y then return end
+    local rank = need(m.y:rank(), "the rank is unknown", m.y)
+    m.split = rank == 3 and m.y:dim(0) ~= 1
+    need(not m.split or m.y:dim(0) == m.X, "it is not there for each batch", m.y)
+  end,
+
+  rewrite = function(op, m)
+    if m.turn then return merge.again(op, op.Transpose{m.x, perm = {0, 1, 3, 2}}, m.X) end
+    if m.z then return merge.again(op, op.MatMul(m.x, m.z), m.X) end
+    if m.softmax then return m.merge:with(op.Softmax{m.x, axis = -1}, m.sizes) end
+    local old, inputs = m.merge.outputs[1], {}
+    local y = m.split and op.Reshape(m.y, {m.B, m.H, m.y:dim(1), m.y:dim(2)}) or m.y
+    for i, input in ipairs(m.elements.inputs) do inputs[i] = input == old and m.x or input == m.y and y or input end
+    -- Where two names of the last axis mean one size, it is the result that knows it.
+    local same = m.elements.outputs[1]:dim(2) == old:dim(2)
+    return m.merge:with(m.elements:with(inputs), same and m.sizes or {m.X, m.M, -1})
+  end,
+
+  examples = {
+    { "transposed heads", [[
+        (float[2,4,8,16] x) => (float[2,4,16,8] y) <int64[3] m = {-1,8,16}, int64[4] s = {2,4,16,8}> {
+          a = Reshape(x, m)
+          b = Transpose <perm = [0,2,1]> (a)
+          y = Reshape(b, s)
+        }]],
+      [[t = Transpose <perm = [0,1,3,2]> (x)
+        m2 = Constant <value = int64[3] {8,16,8}> ()
+        a = Reshape(t, m2)
+        y = Reshape(a, s)]] },
+    { "products of heads", [[
+        (float[2,4,8,16] a, float[2,4,16,8] b) => (float[8,8,8] y) <int64[3] s = {8,8,16}, int64[3] t = {8,16,8}> {
+          c = Reshape(a, s)
+          d = Reshape(b, t)
+          y = MatMul(c, d)
+        }]],
+      "m = MatMul(a, b) s2 = Constant <value = int64[3] {8,8,8}> () y = Reshape(m, s2)" },
+    { "softmax", [[
+        (float[2,4,8,16] x) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
+          a = Reshape(x, s)
+          y = Softmax <axis = 2> (a)
+        }]],
+      "a = Softmax <axis = -1> (x) y = Reshape(a, s)" },
+    { "a row for each head", [[
+        (float[2,4,8,16] x, float[8,1,16] b) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
+          a = Reshape(x, s)
+          y = Add(a, b)
+        }]],
+      [[t = Constant <value = int64[4] {2,4,1,16}> ()
+        c = Reshape(b, t)
+        a = Add(x, c)
+        y = Reshape(a, s)]] },
+    { "one matrix for all", [[
+        (float[2,4,8,16] x, float[1,8,16] b) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
+          a = Reshape(x, s)
+          y = Sub(a, b)
+        }]],
+      "a = Sub(x, b) y = Reshape(a, s)" },
+    { "a choice by column", [[
+        (float[2,4,8,16] x, bool[8,1,16] b) => (float[8,8,16] y) <int64[3] s = {8,8,16}, float c = {-1.0}> {
+          a = Reshape(x, s)
+          y = Where(b, c, a)
+        }]],
+      [[t = Constant <value = int64[4] {2,4,1,16}> ()
+        d = Reshape(b, t)
+        a = Where(d, c, x)
+        y = Reshape(a, s)]] },
+    { "softmax over another axis", [[
+        (float[2,4,8,16] x) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
+          a = Reshape(x, s)
+          y = Softmax <axis = 1> (a)
+        }]],
+      "a = Reshape(x, s) y = Softmax <axis = 1> (a)" },
+  },
+}
