@@ -296,7 +296,7 @@ class Tracer {
     if (tokens.size() % ranks == 0 || options_.uneven) return std::nullopt;
     return std::to_string(tokens.size()) +
            " tokens cannot be shared out evenly among " +
-           std::to_string(ranks) + " ranks (chain.uneven=true pads them)";
+           std::to_string(ranks) + " ranks (option `uneven` pads them)";
   }
 
   Reason entry_refusal(const Share& each) {
@@ -304,7 +304,7 @@ class Tracer {
       return "it is whole on every rank, as far as one can tell";
     }
     if (!options_.entry) {
-      return "it is whole on every rank (chain.entry=true takes slices of "
+      return "it is whole on every rank (option `entry` takes slices of "
              "inputs and constants)";
     }
     if (!rank_) {

@@ -70,7 +70,7 @@ TEST_CASE_FIXTURE(Fixture, "what breaks a chain") {
   SUBCASE("a term that is whole") {
     output(norm(add("Add", {r, input({"1", "4", "8"})})));
     CHECK(found() ==
-          Texts{"it is whole on every rank (chain.entry=true takes slices of "
+          Texts{"it is whole on every rank (option `entry` takes slices of "
                 "inputs and constants)"});
     CHECK(found({.entry = true}) == Texts{""});
   }
@@ -100,7 +100,7 @@ TEST_CASE_FIXTURE(Fixture, "what breaks a chain") {
     output(norm(r));
     CHECK(found() == Texts{"",
                            "3 tokens cannot be shared out evenly "
-                           "among 2 ranks (chain.uneven=true pads them)"});
+                           "among 2 ranks (option `uneven` pads them)"});
     CHECK(found({.uneven = true}) == Texts{"", ""});
   }
   SUBCASE("tokens that have no number") {
