@@ -145,6 +145,30 @@ const OpFacts* newest_op(std::string_view domain, std::string_view type) {
   return all.empty() ? nullptr : &all.back();
 }
 
+const OpFacts* find_or_newest(std::string_view domain, std::string_view type,
+                              int opset) {
+  const OpFacts* op = find_op(domain, type, opset);
+  return op != nullptr ? op : newest_op(domain, type);
+}
+
+std::int64_t int_of(const Attribute* written, const OpFacts* op,
+                    std::string_view name) {
+  if (written != nullptr && written->kind == AttributeKind::kInt) {
+    return written->i;
+  }
+  const FormalAttribute* formal = op == nullptr ? nullptr : op->attribute(name);
+  return formal == nullptr ? 0 : formal->default_int;
+}
+
+std::string_view string_of(const Attribute* written, const OpFacts* op,
+                           std::string_view name) {
+  if (written != nullptr && written->kind == AttributeKind::kString) {
+    return written->s;
+  }
+  const FormalAttribute* formal = op == nullptr ? nullptr : op->attribute(name);
+  return formal == nullptr ? std::string_view() : formal->default_string;
+}
+
 std::span<const OpFacts> all_ops() { return kOps; }
 
 bool known_domain(std::string_view domain) { return newest_opset(domain) > 0; }

@@ -69,6 +69,18 @@ const OpFacts* find_op(std::string_view domain, std::string_view type,
 const OpFacts* oldest_op(std::string_view domain, std::string_view type);
 const OpFacts* newest_op(std::string_view domain, std::string_view type);
 
+// The version in force at `opset`; the newest where the op came later.
+const OpFacts* find_or_newest(std::string_view domain, std::string_view type,
+                              int opset);
+
+// What an attribute says: as it is written, or by the default of its schema;
+// 0 or "" where there is neither, or it is of another kind. `written` and `op`
+// may be nullptr.
+std::int64_t int_of(const Attribute* written, const OpFacts* op,
+                    std::string_view name);
+std::string_view string_of(const Attribute* written, const OpFacts* op,
+                           std::string_view name);
+
 // Sorted by domain, type, since_version.
 std::span<const OpFacts> all_ops();
 

@@ -5,6 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/ir/model.h"
+#include "core/ir/op_facts.h"
+
 namespace ruleengine::ranks {
 namespace {
 
@@ -158,9 +161,19 @@ class Flow {
   static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
   bool first_only(Port port) const { return port.output || port.index == 0; }
 
-  std::int64_t setting(std::string_view name, std::int64_t fallback) const {
-    const ir::Attribute* a = graph_.attribute(node_, name);
-    return a != nullptr && a->kind == ir::AttributeKind::kInt ? a->i : fallback;
+  const ir::OpFacts* op_facts() const {
+    const ir::Op& op = graph_.op(node_);
+    const auto opset = static_cast<int>(graph_.model().opset(op.domain));
+    return ir::find_or_newest(op.domain, op.type, opset);
+  }
+  std::int64_t setting(std::string_view name) const {
+    return ir::int_of(graph_.attribute(node_, name), op_facts(), name);
+  }
+  // The first axis that a norm works on; ops that do not say it take the last.
+  std::int64_t norm_axis() const {
+    const ir::OpFacts* op = op_facts();
+    const bool says = op != nullptr && op->attribute("axis") != nullptr;
+    return says ? setting("axis") : -1;
   }
   // Counted from the front.
   static std::int64_t from_front(std::int64_t axis, int rank) {
@@ -178,7 +191,7 @@ class Flow {
     if (family == Family::kNorm) {
       if (!ranked(types_.inputs[0])) return false;
       const int own = rank(types_.inputs[0]);
-      if (own - from_front(setting("axis", -1), own) >= from_right) {
+      if (own - from_front(norm_axis(), own) >= from_right) {
         return false;
       }
     }
@@ -288,7 +301,7 @@ class Flow {
 
   bool concat(int axis) {
     const Type* out = types_.outputs[0];
-    if (!ranked(out) || from_front(setting("axis", 0), rank(out)) == axis) {
+    if (!ranked(out) || from_front(setting("axis"), rank(out)) == axis) {
       return false;
     }
     flow_.outputs[0] = axis;
@@ -318,9 +331,9 @@ class Flow {
     const Type* scale = types_.inputs[1];
     if (!ranked(scale) || !ranked(types_.inputs[0])) return false;
     if (scale->rank() == 0) return true;
-    if (scale->rank() > 1 || setting("block_size", 0) != 0) return false;
+    if (scale->rank() > 1 || setting("block_size") != 0) return false;
     return scale->dims[0] == Dim(1) ||
-           from_front(setting("axis", 1), rank(types_.inputs[0])) != axis;
+           from_front(setting("axis"), rank(types_.inputs[0])) != axis;
   }
 
   const ir::Graph& graph_;

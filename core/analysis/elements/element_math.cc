@@ -48,7 +48,7 @@ MaybeElements div(const NodeView& v, std::size_t) {
 
 MaybeElements mod(const NodeView& v, std::size_t) {
   ir::DimTable& dims = v.dims();
-  const bool fmod = v.attribute_int("fmod", 0) != 0;
+  const bool fmod = v.attribute_int("fmod") != 0;
   return zip(v, 0, 1, [&](Dim a, Dim b) {
     if (b == Dim(0)) return kUnknown;
     const bool both = dims.nonnegative(a) && dims.nonnegative(b);
@@ -165,7 +165,7 @@ MaybeElements reduce(const NodeView& v, std::size_t) {
   if (!in || v.rank(0) != 1 || wanted(v) != std::size_t{1}) return std::nullopt;
   const auto axes = v.ints_of("axes", 1);
   const bool none = axes && (!*axes || (*axes)->empty());
-  if (!axes || (none && v.attribute_int("noop_with_empty_axes", 0) != 0)) {
+  if (!axes || (none && v.attribute_int("noop_with_empty_axes") != 0)) {
     return std::nullopt;
   }
   Dim out(kProduct ? 1 : 0);

@@ -19,8 +19,8 @@ MaybeElements same(const NodeView& v, std::size_t) { return copied(v, 0); }
 
 MaybeElements cast(const NodeView& v, std::size_t) {
   auto out = copied(v, 0);
-  if (!out || v.attribute_int("to", 0) == 7) return out;
-  const bool to_bool = v.attribute_int("to", 0) == 9;
+  if (!out || v.attribute_int("to") == 7) return out;
+  const bool to_bool = v.attribute_int("to") == 9;
   for (Dim& d : *out) {
     if (!d.known()) continue;  // sizes fit into 32 bits, or the model fails
     if (to_bool) d = Dim(d.size() != 0 ? 1 : 0);
@@ -52,7 +52,7 @@ MaybeElements gather(const NodeView& v, std::size_t) {
   const auto indices = v.ints(1);
   if (!data || !indices) return std::nullopt;
   const Ints shape = shape_of(v, 0);
-  const auto axis = ir::place_of_axis(v.attribute_int("axis", 0), shape.size());
+  const auto axis = ir::place_of_axis(v.attribute_int("axis"), shape.size());
   if (!axis || data->size() * indices->size() > 4096) return std::nullopt;
   const auto places = gathered_places(shape, *axis, *indices);
   if (!places) return std::nullopt;
@@ -108,7 +108,7 @@ MaybeElements concat(const NodeView& v, std::size_t) {
   if (type == nullptr || !type->has_shape || type->rank() == 0) {
     return std::nullopt;
   }
-  const auto axis = ir::place_of_axis(v.attribute_int("axis", 0), type->rank());
+  const auto axis = ir::place_of_axis(v.attribute_int("axis"), type->rank());
   if (!axis || !known_count(type->dims.first(*axis))) return std::nullopt;
   const std::int64_t outer = *known_count(type->dims.first(*axis));
   if (outer > kMaxElements) return std::nullopt;
@@ -232,7 +232,7 @@ MaybeElements one_hot(const NodeView& v, std::size_t) {
   const auto depth = v.ints(1);
   const auto values = v.elements(2);
   if (!indices || !depth || depth->size() != 1 || !values ||
-      values->size() != 2 || v.attribute_int("axis", -1) != -1 ||
+      values->size() != 2 || v.attribute_int("axis") != -1 ||
       (*depth)[0] <= 0 || (*depth)[0] * indices->size() > 4096) {
     return std::nullopt;
   }

@@ -1,16 +1,18 @@
 #include <algorithm>
 
 #include "core/analysis/kernels/kernels.h"
+#include "core/ir/op_facts.h"
 
 namespace ruleengine::analysis {
 
 // Operands that say where and how much are short lists.
 constexpr std::int64_t kLongestList = 1 << 16;
 
-std::int64_t Call::attribute_int(std::string_view name,
-                                 std::int64_t fallback) const {
-  const ir::Attribute* a = graph.attribute(node, name);
-  return a != nullptr && a->kind == ir::AttributeKind::kInt ? a->i : fallback;
+std::int64_t Call::attribute_int(std::string_view name) const {
+  const ir::Op& op = graph.op(node);
+  return ir::int_of(
+      graph.attribute(node, name),
+      ir::find_or_newest(op.domain, op.type, static_cast<int>(opset)), name);
 }
 
 std::optional<Ints> Call::ints(std::size_t i) const {

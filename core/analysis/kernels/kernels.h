@@ -29,8 +29,8 @@ struct Call {
   const ir::Tensor* input(std::size_t i) const {
     return i < inputs.size() ? inputs[i] : nullptr;
   }
-  std::int64_t attribute_int(std::string_view name,
-                             std::int64_t fallback) const;
+  // As written, or the schema's default; 0 where it has none.
+  std::int64_t attribute_int(std::string_view name) const;
   // Attribute `name`, else input `i`: none when it cannot be read, an inner
   // none when there is neither.
   std::optional<std::optional<Ints>> ints_of(std::string_view name,

@@ -152,9 +152,11 @@ Folded shape(const Call& call) {
     at = std::max(at, -rank);
     return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
   };
-  const std::int64_t from = place(call.attribute_int("start", 0));
-  const std::int64_t to =
-      std::max(from, place(call.attribute_int("end", rank)));
+  const std::int64_t from = place(call.attribute_int("start"));
+  const std::int64_t end = call.graph.attribute(call.node, "end") == nullptr
+                               ? rank
+                               : call.attribute_int("end");
+  const std::int64_t to = std::max(from, place(end));
   return whole(call, {to - from},
                Ints(t->dims.begin() + from, t->dims.begin() + to));
 }
@@ -174,7 +176,7 @@ Folded trilu(const Call& call) {
     if (!given || given->size() != 1) return std::nullopt;
     k = (*given)[0];
   }
-  const bool upper = call.attribute_int("upper", 1) != 0;
+  const bool upper = call.attribute_int("upper") != 0;
   const std::int64_t columns = n->dims[n->dims.size() - 1];
   const std::int64_t rows = n->dims[n->dims.size() - 2];
   k = std::clamp(k, -rows - 1, columns + 1);

@@ -130,7 +130,7 @@ Folded div_kernel(const Call& c) {
   return same_types(c, div, [](double a, double b) { return a / b; });
 }
 Folded mod_kernel(const Call& c) {
-  const bool fmod = c.attribute_int("fmod", 0) != 0;
+  const bool fmod = c.attribute_int("fmod") != 0;
   return same_types(c, fmod ? truncated_mod : mod,
                     fmod ? [](double a, double b) { return std::fmod(a, b); }
                          : static_cast<RealOp>(nullptr));
@@ -297,7 +297,7 @@ Folded cast_to(const Call& call, DataType to) {
 }
 
 Folded cast(const Call& call) {
-  return cast_to(call, static_cast<DataType>(call.attribute_int("to", 0)));
+  return cast_to(call, static_cast<DataType>(call.attribute_int("to")));
 }
 Folded cast_like(const Call& call) {
   return call.input(1) != nullptr ? cast_to(call, call.input(1)->dtype)
@@ -315,7 +315,7 @@ Folded reduce(const Call& call) {
   }
   const std::size_t rank = in->dims.size();
   const bool all = !*axes || (*axes)->empty();
-  if (all && call.attribute_int("noop_with_empty_axes", 0) != 0) {
+  if (all && call.attribute_int("noop_with_empty_axes") != 0) {
     return std::vector<const ir::Tensor*>{call.input(0)};
   }
   std::vector<bool> gone(rank, all);
@@ -330,7 +330,7 @@ Folded reduce(const Call& call) {
   Ints thin = in->dims;
   for (std::size_t i = 0; i < rank; ++i) {
     if (gone[i]) thin[i] = 1;
-    if (!gone[i] || call.attribute_int("keepdims", 1) != 0) {
+    if (!gone[i] || call.attribute_int("keepdims") != 0) {
       out.dims.push_back(thin[i]);
     }
   }

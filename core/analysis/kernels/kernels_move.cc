@@ -67,7 +67,7 @@ Folded gather(const Call& call) {
   const auto indices = call.ints(1);
   if (t == nullptr || !indices || !count_of(t->dims)) return std::nullopt;
   const auto axis =
-      ir::place_of_axis(call.attribute_int("axis", 0), t->dims.size());
+      ir::place_of_axis(call.attribute_int("axis"), t->dims.size());
   if (!axis) return std::nullopt;
   const auto before = t->dims.first(*axis), after = t->dims.subspan(*axis + 1);
   Ints dims(before.begin(), before.end());
@@ -128,7 +128,7 @@ Folded split(const Call& call) {
   const ir::Tensor* t = call.input(0);
   if (t == nullptr || !count_of(t->dims, call.limit)) return std::nullopt;
   const auto axis =
-      ir::place_of_axis(call.attribute_int("axis", 0), t->dims.size());
+      ir::place_of_axis(call.attribute_int("axis"), t->dims.size());
   if (!axis) return std::nullopt;
   const auto sizes = split_sizes(call, t->dims[*axis]);
   if (!sizes || sizes->size() != call.graph.outputs(call.node).size()) {

@@ -39,7 +39,7 @@ Folded reshape(const Call& call) {
   const ir::Tensor* t = call.input(0);
   auto target = call.ints(1);
   if (t == nullptr || !target) return std::nullopt;
-  const bool allow_zero = call.attribute_int("allowzero", 0) != 0;
+  const bool allow_zero = call.attribute_int("allowzero") != 0;
   std::optional<std::size_t> open;
   Ints others;
   for (std::size_t i = 0; i < target->size(); ++i) {
@@ -68,7 +68,7 @@ Folded flatten(const Call& call) {
   const ir::Tensor* t = call.input(0);
   if (t == nullptr) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(t->dims.size());
-  std::int64_t axis = call.attribute_int("axis", 1);
+  std::int64_t axis = call.attribute_int("axis");
   if (axis < -rank || axis > rank) return std::nullopt;
   if (axis < 0) axis += rank;
   const auto at = static_cast<std::size_t>(axis);
@@ -216,7 +216,7 @@ std::optional<Ints> joined(const Call& call, std::size_t& axis) {
     }
     if (!dims) {
       const auto place =
-          ir::place_of_axis(call.attribute_int("axis", 0), t->dims.size());
+          ir::place_of_axis(call.attribute_int("axis"), t->dims.size());
       if (!place) return std::nullopt;
       axis = *place;
       dims.emplace(t->dims.begin(), t->dims.end());

@@ -105,16 +105,16 @@ const Attribute* NodeView::attribute(std::string_view name) const {
   return nullptr;
 }
 
-std::int64_t NodeView::attribute_int(std::string_view name,
-                                     std::int64_t fallback) const {
-  const Attribute* a = attribute(name);
-  return a != nullptr && a->kind == AttributeKind::kInt ? a->i : fallback;
+const ir::OpFacts* NodeView::facts() const {
+  return ir::find_or_newest(op_.domain, op_.type, static_cast<int>(opset_));
 }
 
-std::string_view NodeView::attribute_string(std::string_view name,
-                                            std::string_view fallback) const {
-  const Attribute* a = attribute(name);
-  return a != nullptr && a->kind == AttributeKind::kString ? a->s : fallback;
+std::int64_t NodeView::attribute_int(std::string_view name) const {
+  return ir::int_of(attribute(name), facts(), name);
+}
+
+std::string_view NodeView::attribute_string(std::string_view name) const {
+  return ir::string_of(attribute(name), facts(), name);
 }
 
 NodeView::MaybeInts NodeView::attribute_ints(std::string_view name) const {

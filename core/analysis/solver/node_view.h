@@ -14,6 +14,7 @@
 #include "core/analysis/solver/memo.h"
 #include "core/base/small_vector.h"
 #include "core/ir/model.h"
+#include "core/ir/op_facts.h"
 
 namespace ruleengine::analysis {
 
@@ -71,10 +72,9 @@ class NodeView {
   // The attribute, that of the call where a function body refers to one;
   // nullptr when absent.
   const ir::Attribute* attribute(std::string_view name) const;
-  std::int64_t attribute_int(std::string_view name,
-                             std::int64_t fallback) const;
-  std::string_view attribute_string(std::string_view name,
-                                    std::string_view fallback) const;
+  // As written, or the schema's default; 0 or "" where it has none.
+  std::int64_t attribute_int(std::string_view name) const;
+  std::string_view attribute_string(std::string_view name) const;
   std::optional<std::vector<std::int64_t>> attribute_ints(
       std::string_view name) const;
 
@@ -93,6 +93,8 @@ class NodeView {
   std::string_view refusal() const { return refusal_; }
 
  private:
+  const ir::OpFacts* facts() const;
+
   Solver& solver_;
   ir::NodeId node_;
   const ir::Op& op_;

@@ -67,7 +67,8 @@ bool norm_and_sum(const NodeView& v, Outputs out) {
   return true;
 }
 
-Dim count(std::int64_t n) { return n >= 0 ? Dim(n) : kUnknown; }
+// Of heads, or their size: a node that does not say it has 0.
+Dim count(std::int64_t n) { return n > 0 ? Dim(n) : kUnknown; }
 
 Dim product(const NodeView& v, Dim a, Dim b) {
   return a == kUnknown || b == kUnknown ? kUnknown : v.dims().mul(a, b);
@@ -81,9 +82,9 @@ bool multihead_attention(const NodeView& v, Outputs out) {
   if (!v.ranked(0) || !v.ranked(1) || v.rank(0) != 3 || v.rank(1) != 3) {
     return true;
   }
-  const std::size_t batch = v.attribute_int("batch_first", 0) != 0 ? 0 : 1;
+  const std::size_t batch = v.attribute_int("batch_first") != 0 ? 0 : 1;
   const bool longer = v.has_input(12) || v.has_input(13) ||
-                      v.attribute_int("add_zero_attn", 0) != 0;
+                      v.attribute_int("add_zero_attn") != 0;
   out[1].set_dims(Shape{v.shape(0)[batch], v.shape(0)[1 - batch],
                         longer ? kUnknown : v.shape(1)[1 - batch]});
   return true;
@@ -130,8 +131,8 @@ bool window_partition(const NodeView& v, Outputs out) {
 
 bool swin_attention(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
-  const auto heads = v.attribute_int("num_heads", -1);
-  const auto size = v.attribute_int("head_dim", -1);
+  const auto heads = v.attribute_int("num_heads");
+  const auto size = v.attribute_int("head_dim");
   const bool known = v.ranked(0) && v.rank(0) == 4;
   out[0].set_dims(Shape{known ? v.shape(0)[0] : kUnknown,
                         known ? v.shape(0)[2] : kUnknown,
@@ -140,8 +141,8 @@ bool swin_attention(const NodeView& v, Outputs out) {
 }
 
 bool in_projection(const NodeView& v, Outputs out) {
-  const Dim heads = count(v.attribute_int("num_heads", -1));
-  const Dim size = count(v.attribute_int("head_dim", -1));
+  const Dim heads = count(v.attribute_int("num_heads"));
+  const Dim size = count(v.attribute_int("head_dim"));
   const bool has_weight = v.ranked(3) && v.rank(3) == 2;
   if (has_weight && heads != kUnknown && size != kUnknown) {
     need_equal(v, v.shape(3)[0],
@@ -215,7 +216,7 @@ void need_attention(const NodeView& v) {
   if (rank > 2) {
     need_groups(v, q[rank - 3], k[rank - 3]);
     need_groups(v, q[rank - 3], values[rank - 3]);
-    const Dim heads = count(v.attribute_int("num_heads", -1));
+    const Dim heads = count(v.attribute_int("num_heads"));
     if (rank == 4) need_equal(v, q[1], heads, "num_heads is another number");
     scores.push_back(q[rank - 3]);
   }
@@ -269,7 +270,7 @@ bool linear(const NodeView& v, Outputs out) {
 }
 
 std::optional<std::size_t> sharded_axis(const NodeView& v) {
-  return v.ranked(0) ? ir::place_of_axis(v.attribute_int("dim", 0), v.rank(0))
+  return v.ranked(0) ? ir::place_of_axis(v.attribute_int("dim"), v.rank(0))
                      : std::nullopt;
 }
 
@@ -298,15 +299,14 @@ bool all_gather(const NodeView& v, Outputs out) {
   return true;
 }
 
-DataType out_dtype(const NodeView& v, DataType fallback) {
-  return static_cast<DataType>(
-      v.attribute_int("out_dtype", static_cast<std::int64_t>(fallback)));
+DataType out_dtype(const NodeView& v) {
+  return static_cast<DataType>(v.attribute_int("out_dtype"));
 }
 
 // q like x.
 bool quantized(const NodeView& v, Outputs out) {
   copy_type(v, 0, out[0]);
-  out[0].elem = out_dtype(v, DataType::kInt8);
+  out[0].elem = out_dtype(v);
   return true;
 }
 
@@ -353,7 +353,7 @@ bool dynamic_quantize_mxfp4(const NodeView& v, Outputs out) {
   out[0].elem = DataType::kUint8;
   if (out.size() < 2) return true;
   out[1].elem = DataType::kFloat;
-  const auto group = v.attribute_int("group_size", 32);
+  const auto group = v.attribute_int("group_size");
   if (!v.ranked(0) || v.rank(0) == 0 || group <= 0) return true;
   out[1].set_dims(v.shape(0));
   out[1].dims.back() = v.dims().floor_div(v.shape(0).back(), Dim(group));
@@ -364,7 +364,7 @@ bool dynamic_quantize_mxfp4(const NodeView& v, Outputs out) {
 // added to it.
 bool quantized_linear(const NodeView& v, Outputs out,
                       std::span<const std::size_t> of_x, std::size_t bias) {
-  out[0].elem = out_dtype(v, DataType::kFloat);
+  out[0].elem = out_dtype(v);
   if (!v.ranked(0) || v.rank(0) == 0) return true;
   out[0].set_dims(v.shape(0));
   for (std::size_t i : of_x) widen(v, i, out[0]);

@@ -96,7 +96,7 @@ bool quantize(const NodeView& v, Outputs out) {
   if (out.empty()) return true;
   copy_type(v, 0, out[0]);
   out[0].elem = DataType::kUint8;
-  if (const auto to = v.attribute_int("output_dtype", 0); to != 0) {
+  if (const auto to = v.attribute_int("output_dtype"); to != 0) {
     out[0].elem = static_cast<DataType>(to);
   } else if (v.has_input(2)) {
     out[0].elem = v.elem(2);
@@ -108,7 +108,7 @@ bool dequantize(const NodeView& v, Outputs out) {
   if (out.empty()) return true;
   copy_type(v, 0, out[0]);
   out[0].elem = v.opset() < 19 ? DataType::kFloat : v.elem(1);
-  if (const auto to = v.attribute_int("output_dtype", 0); to != 0) {
+  if (const auto to = v.attribute_int("output_dtype"); to != 0) {
     out[0].elem = static_cast<DataType>(to);
   }
   return true;
@@ -123,11 +123,11 @@ bool layer_normalization(const NodeView& v, Outputs out) {
       scale->elem != DataType::kUndefined) {
     out[0].elem = scale->elem;
   }
-  const auto axis =
-      v.ranked(0) ? ir::place_of_axis(v.attribute_int("axis", -1), v.rank(0))
-                  : std::nullopt;
+  const auto axis = v.ranked(0)
+                        ? ir::place_of_axis(v.attribute_int("axis"), v.rank(0))
+                        : std::nullopt;
   for (std::size_t o = 1; o < out.size(); ++o) {
-    const auto stash = v.attribute_int("stash_type", 1);
+    const auto stash = v.attribute_int("stash_type");
     out[o].elem = static_cast<DataType>(stash);
     if (!axis) continue;
     out[o].set_dims(v.shape(0));

@@ -185,7 +185,7 @@ bool loop(const NodeView& v, Outputs out) {
 bool scan(const NodeView& v, Outputs out) {
   if (v.opset() < 9) return false;
   const auto body = body_types(v, "body");
-  const auto scanned = v.attribute_int("num_scan_inputs", 0);
+  const auto scanned = v.attribute_int("num_scan_inputs");
   if (scanned < 0 || scanned > static_cast<std::int64_t>(v.input_count())) {
     return false;
   }
@@ -229,8 +229,10 @@ std::pair<std::size_t, std::size_t> shape_range(const NodeView& v) {
     if (at < 0) at += rank;
     return std::clamp<std::int64_t>(at, 0, rank);
   };
-  const std::int64_t from = place(std::max(v.attribute_int("start", 0), -rank));
-  const std::int64_t to = place(std::max(v.attribute_int("end", rank), -rank));
+  const std::int64_t from = place(std::max(v.attribute_int("start"), -rank));
+  const std::int64_t end =
+      v.attribute("end") == nullptr ? rank : v.attribute_int("end");
+  const std::int64_t to = place(std::max(end, -rank));
   return {static_cast<std::size_t>(from),
           static_cast<std::size_t>(std::max(from, to))};
 }

@@ -111,7 +111,7 @@ bool split(const NodeView& v, Outputs out) {
   if (out.empty()) return true;
   for (Inferred& o : out) o.elem = v.elem(0);
   if (!v.ranked(0)) return true;
-  const auto place = ir::place_of_axis(v.attribute_int("axis", 0), v.rank(0));
+  const auto place = ir::place_of_axis(v.attribute_int("axis"), v.rank(0));
   if (!place) return false;
   const auto sizes = split_sizes(v, v.shape(0)[*place], out.size());
   if (sizes.size() != out.size()) return false;
@@ -132,7 +132,7 @@ bool gather(const NodeView& v, Outputs out) {
   if (out.empty()) return true;
   out[0].elem = v.elem(0);
   if (!v.ranked(0) || !v.ranked(1)) return true;
-  const auto place = ir::place_of_axis(v.attribute_int("axis", 0), v.rank(0));
+  const auto place = ir::place_of_axis(v.attribute_int("axis"), v.rank(0));
   if (!place) return false;
   const auto data = v.shape(0);
   std::vector<Dim> dims(data.begin(),
@@ -159,7 +159,7 @@ bool gather_nd(const NodeView& v, Outputs out) {
   const auto data = v.shape(0);
   const auto indices = v.shape(1);
   const Dim depth = indices.back();
-  const auto batch = v.attribute_int("batch_dims", 0);
+  const auto batch = v.attribute_int("batch_dims");
   if (!depth.known()) return true;
   const auto rank = static_cast<std::int64_t>(data.size());
   if (batch < 0 || depth.size() < 0 || batch > rank ||

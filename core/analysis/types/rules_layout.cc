@@ -60,7 +60,7 @@ bool means_itself(const NodeView& v, Dim size, std::size_t axis) {
 }
 
 std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
-  const bool allow_zero = v.attribute_int("allowzero", 0) != 0;
+  const bool allow_zero = v.attribute_int("allowzero") != 0;
   std::vector<Dim> target(wanted.begin(), wanted.end());
   for (std::size_t i = 0; i < target.size() && !allow_zero; ++i) {
     if (target[i] == Dim(0)) {
@@ -122,7 +122,7 @@ bool flatten(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (!v.ranked(0)) return true;
   const auto rank = static_cast<std::int64_t>(v.rank(0));
-  std::int64_t axis = v.attribute_int("axis", 1);
+  std::int64_t axis = v.attribute_int("axis");
   if (axis < -rank || axis > rank) return false;
   if (axis < 0) axis += rank;
   const auto at = static_cast<std::size_t>(axis);
@@ -216,8 +216,9 @@ bool concat(const NodeView& v, Outputs out) {
     if (!v.ranked(i)) {
       ranked = false;
     } else if (!axis) {
-      axis = ir::place_of_axis(v.attribute_int("axis", v.opset() < 4 ? 1 : 0),
-                               v.rank(i));
+      // The oldest schema says its default in words only.
+      const bool unsaid = v.opset() < 4 && v.attribute("axis") == nullptr;
+      axis = ir::place_of_axis(unsaid ? 1 : v.attribute_int("axis"), v.rank(i));
       if (!axis) return false;
       dims.assign(v.shape(i).begin(), v.shape(i).end());
     } else if (v.rank(i) != dims.size()) {
@@ -318,7 +319,7 @@ Dim scaled(ir::DimTable& dims, Dim d, double scale) {
 
 bool resize(const NodeView& v, Outputs out) {
   if (out.empty() || v.opset() < 11 || v.attribute("axes") != nullptr ||
-      v.attribute_string("keep_aspect_ratio_policy", "stretch") != "stretch") {
+      v.attribute_string("keep_aspect_ratio_policy") != "stretch") {
     return false;
   }
   out[0].elem = v.elem(0);

@@ -58,7 +58,7 @@ bool gemm(const NodeView& v, Outputs out) {
   for (std::size_t i = 0; i < 2; ++i) {
     if (!v.ranked(i)) continue;
     if (v.rank(i) != 2) return false;
-    const bool swap = v.attribute_int(transposed[i], 0) != 0;
+    const bool swap = v.attribute_int(transposed[i]) != 0;
     dims[i] = v.shape(i)[swap ? 1 - i : i];
     inner[i] = v.shape(i)[swap ? i : 1 - i];
   }
@@ -116,8 +116,8 @@ std::optional<std::vector<Dim>> walked(const NodeView& v,
                                        std::span<const Dim> kernel) {
   const std::size_t space = kernel.size();
   if (v.rank(0) != space + 2) return std::nullopt;
-  const auto word = v.attribute_string("auto_pad", "NOTSET");
-  const bool ceil = v.attribute_int("ceil_mode", 0) != 0;
+  const auto word = v.attribute_string("auto_pad");
+  const bool ceil = v.attribute_int("ceil_mode") != 0;
   const auto list = [&](std::string_view name, std::size_t n,
                         std::int64_t fallback) {
     return v.attribute_ints(name).value_or(
@@ -171,7 +171,7 @@ bool conv_transpose(const NodeView& v, Outputs out) {
   const auto added = v.attribute_ints("output_padding");
   const bool adds = added && std::ranges::any_of(*added, std::identity());
   if (out.empty() || !v.ranked(0) || !adds ||
-      !v.attribute_string("auto_pad", "NOTSET").starts_with("SAME_")) {
+      !v.attribute_string("auto_pad").starts_with("SAME_")) {
     return false;
   }
   out[0].elem = v.elem(0);
@@ -206,8 +206,8 @@ bool attention(const NodeView& v, Outputs out) {
   std::vector<Dim> values(v.shape(2).begin(), v.shape(2).end());
   const bool flat = q.size() == 3;
   if (flat) {
-    const auto heads = v.attribute_int("q_num_heads", 0);
-    const auto groups = v.attribute_int("kv_num_heads", 0);
+    const auto heads = v.attribute_int("q_num_heads");
+    const auto groups = v.attribute_int("kv_num_heads");
     if (heads <= 0 || groups <= 0) return false;
     const auto apart = [&](std::vector<Dim>& shape, std::int64_t n) {
       shape.back() = v.dims().floor_div(shape.back(), Dim(n));

@@ -25,7 +25,7 @@ bool reduce(const NodeView& v, Outputs out) {
   if (out.empty()) return true;
   out[0].elem = v.elem(0);
   if (!v.ranked(0)) return true;
-  const bool keep = v.attribute_int("keepdims", 1) != 0;
+  const bool keep = v.attribute_int("keepdims") != 0;
   const auto axes = v.ints_of("axes", 1);
   if (!axes) {
     if (keep) {
@@ -40,7 +40,7 @@ bool reduce(const NodeView& v, Outputs out) {
   }
   std::vector<std::int64_t> list = axes->value_or(std::vector<std::int64_t>());
   if (list.empty()) {
-    if (v.attribute_int("noop_with_empty_axes", 0) != 0) {
+    if (v.attribute_int("noop_with_empty_axes") != 0) {
       out[0].set_dims(v.shape(0));
       return true;
     }
@@ -58,9 +58,9 @@ bool arg(const NodeView& v, Outputs out) {
   if (out.empty()) return true;
   out[0].elem = ir::DataType::kInt64;
   if (!v.ranked(0)) return true;
-  const auto place = ir::place_of_axis(v.attribute_int("axis", 0), v.rank(0));
+  const auto place = ir::place_of_axis(v.attribute_int("axis"), v.rank(0));
   if (!place) return false;
-  drop_axes(v, {*place}, v.attribute_int("keepdims", 1) != 0, out[0]);
+  drop_axes(v, {*place}, v.attribute_int("keepdims") != 0, out[0]);
   return true;
 }
 
