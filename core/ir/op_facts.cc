@@ -145,27 +145,30 @@ const OpFacts* newest_op(std::string_view domain, std::string_view type) {
   return all.empty() ? nullptr : &all.back();
 }
 
-const OpFacts* find_or_newest(std::string_view domain, std::string_view type,
-                              int opset) {
-  const OpFacts* op = find_op(domain, type, opset);
-  return op != nullptr ? op : newest_op(domain, type);
+const FormalAttribute* find_attribute(std::string_view domain,
+                                      std::string_view type, int opset,
+                                      std::string_view name) {
+  for (const OpFacts* op :
+       {find_op(domain, type, opset), newest_op(domain, type)}) {
+    const FormalAttribute* found =
+        op == nullptr ? nullptr : op->attribute(name);
+    if (found != nullptr) return found;
+  }
+  return nullptr;
 }
 
-std::int64_t int_of(const Attribute* written, const OpFacts* op,
-                    std::string_view name) {
+std::int64_t int_of(const Attribute* written, const FormalAttribute* formal) {
   if (written != nullptr && written->kind == AttributeKind::kInt) {
     return written->i;
   }
-  const FormalAttribute* formal = op == nullptr ? nullptr : op->attribute(name);
   return formal == nullptr ? 0 : formal->default_int;
 }
 
-std::string_view string_of(const Attribute* written, const OpFacts* op,
-                           std::string_view name) {
+std::string_view string_of(const Attribute* written,
+                           const FormalAttribute* formal) {
   if (written != nullptr && written->kind == AttributeKind::kString) {
     return written->s;
   }
-  const FormalAttribute* formal = op == nullptr ? nullptr : op->attribute(name);
   return formal == nullptr ? std::string_view() : formal->default_string;
 }
 

@@ -69,17 +69,19 @@ const OpFacts* find_op(std::string_view domain, std::string_view type,
 const OpFacts* oldest_op(std::string_view domain, std::string_view type);
 const OpFacts* newest_op(std::string_view domain, std::string_view type);
 
-// The version in force at `opset`; the newest where the op came later.
-const OpFacts* find_or_newest(std::string_view domain, std::string_view type,
-                              int opset);
+// The attribute in the version in force at `opset`, or the newest one's where
+// that has none yet: what came later leaves the meaning as it was by its
+// default. nullptr where no version has it.
+const FormalAttribute* find_attribute(std::string_view domain,
+                                      std::string_view type, int opset,
+                                      std::string_view name);
 
 // What an attribute says: as it is written, or by the default of its schema;
-// 0 or "" where there is neither, or it is of another kind. `written` and `op`
-// may be nullptr.
-std::int64_t int_of(const Attribute* written, const OpFacts* op,
-                    std::string_view name);
-std::string_view string_of(const Attribute* written, const OpFacts* op,
-                           std::string_view name);
+// 0 or "" where there is neither, or it is of another kind. Both may be
+// nullptr.
+std::int64_t int_of(const Attribute* written, const FormalAttribute* formal);
+std::string_view string_of(const Attribute* written,
+                           const FormalAttribute* formal);
 
 // Sorted by domain, type, since_version.
 std::span<const OpFacts> all_ops();

@@ -161,19 +161,17 @@ class Flow {
   static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
   bool first_only(Port port) const { return port.output || port.index == 0; }
 
-  const ir::OpFacts* op_facts() const {
+  const ir::FormalAttribute* formal(std::string_view name) const {
     const ir::Op& op = graph_.op(node_);
     const auto opset = static_cast<int>(graph_.model().opset(op.domain));
-    return ir::find_or_newest(op.domain, op.type, opset);
+    return ir::find_attribute(op.domain, op.type, opset, name);
   }
   std::int64_t setting(std::string_view name) const {
-    return ir::int_of(graph_.attribute(node_, name), op_facts(), name);
+    return ir::int_of(graph_.attribute(node_, name), formal(name));
   }
   // The first axis that a norm works on; ops that do not say it take the last.
   std::int64_t norm_axis() const {
-    const ir::OpFacts* op = op_facts();
-    const bool says = op != nullptr && op->attribute("axis") != nullptr;
-    return says ? setting("axis") : -1;
+    return formal("axis") == nullptr ? -1 : setting("axis");
   }
   // Counted from the front.
   static std::int64_t from_front(std::int64_t axis, int rank) {

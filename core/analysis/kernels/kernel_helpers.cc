@@ -12,7 +12,7 @@ std::int64_t Call::attribute_int(std::string_view name) const {
   const ir::Op& op = graph.op(node);
   return ir::int_of(
       graph.attribute(node, name),
-      ir::find_or_newest(op.domain, op.type, static_cast<int>(opset)), name);
+      ir::find_attribute(op.domain, op.type, static_cast<int>(opset), name));
 }
 
 std::optional<Ints> Call::ints(std::size_t i) const {

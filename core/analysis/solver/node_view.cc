@@ -105,16 +105,17 @@ const Attribute* NodeView::attribute(std::string_view name) const {
   return nullptr;
 }
 
-const ir::OpFacts* NodeView::facts() const {
-  return ir::find_or_newest(op_.domain, op_.type, static_cast<int>(opset_));
+const ir::FormalAttribute* NodeView::formal(std::string_view attribute) const {
+  return ir::find_attribute(op_.domain, op_.type, static_cast<int>(opset_),
+                            attribute);
 }
 
 std::int64_t NodeView::attribute_int(std::string_view name) const {
-  return ir::int_of(attribute(name), facts(), name);
+  return ir::int_of(attribute(name), formal(name));
 }
 
 std::string_view NodeView::attribute_string(std::string_view name) const {
-  return ir::string_of(attribute(name), facts(), name);
+  return ir::string_of(attribute(name), formal(name));
 }
 
 NodeView::MaybeInts NodeView::attribute_ints(std::string_view name) const {

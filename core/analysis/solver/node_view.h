@@ -93,7 +93,7 @@ class NodeView {
   std::string_view refusal() const { return refusal_; }
 
  private:
-  const ir::OpFacts* facts() const;
+  const ir::FormalAttribute* formal(std::string_view attribute) const;
 
   Solver& solver_;
   ir::NodeId node_;
