@@ -5,6 +5,7 @@ return pack {
   "canonical/remove_dropout",
   "canonical/common_subexpressions",
   "canonical/plain_operands",
+  "canonical/whole_assignment",
   "canonical/shape_from_inputs",
   "canonical/cancel_reshapes",
   "canonical/cancel_transposes",

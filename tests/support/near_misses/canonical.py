@@ -340,4 +340,17 @@ OF = {
         # One column may turn out to serve all others.
         near("two slices", "the values differ in width", ("[2,4,2,16] w", "[2,4,2,N] w")),
     ],
+    "canonical/whole_assignment.lua": [
+        *(near("every row and column", reason, *changes)
+          for reason, *changes in (
+              ("the rank is unknown", ("float[B,4] x", "float[] x"), ("float[B,4] z", "float[] z")),
+              ("it is assigned to a part", ("float[B,4] y", "float[A,4] y")),
+              ("the places are not expanded", ("ce = Expand(c, sizes)", "ce = Identity(c)")),
+              ("the places are not expanded", ("cu = Unsqueeze(ce, last)",
+               "cn = Unsqueeze(ce, last) cu = Abs(cn)")),
+              ("some axes have no places", ("float[B,4] x", "float[B,4,1] x"),
+               ("float[B,4] y", "float[B,4,1] y"), ("float[B,4] z", "float[B,4,1] z")))),
+        near("every row and column", None, ("[B,4]", "[2,2]"), ("four = {4}", "four = {2}"),
+             ("last = {-1}", "last = {1}"), ("axis = -1", "axis = 1")),
+    ],
 }
