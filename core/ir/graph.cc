@@ -8,7 +8,7 @@ namespace ruleengine::ir {
 
 namespace {
 
-// What a node takes with its slots, its values and what is kept about them.
+// The memory of a node with its operands, its values and their records.
 std::size_t bytes_of(const Node& node) {
   constexpr std::size_t kNode = 300, kOperand = 24, kOutput = 200;
   return kNode + kOperand * node.operand_count + kOutput * node.output_count;
