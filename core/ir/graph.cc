@@ -59,6 +59,11 @@ const Tensor* Graph::direct_constant(ValueId id) const {
   return data->tensors[0];
 }
 
+std::string_view kind_text(ValueKind kind) {
+  if (kind == ValueKind::kInput) return "an input";
+  return kind == ValueKind::kInitializer ? "an initializer" : "a node output";
+}
+
 std::string Graph::describe(NodeId id) const {
   const Node& n = node(id);
   std::string out = shortened(op(id).text()) + " node ";

@@ -80,6 +80,9 @@ enum class ValueKind : std::uint8_t {
   kUndefined,    // read by a node, but defined nowhere (the loader reports it)
 };
 
+// "an input", "an initializer", "a node output"; for diagnostics.
+std::string_view kind_text(ValueKind kind);
+
 struct Value {
   Name name;
   BlockId block;  // where it is defined
