@@ -131,7 +131,7 @@ TEST_CASE("what is absent, unread or gone breaks nothing") {
   }
   SUBCASE("the first value is counted too") {
     c.g.mutable_value(c.x).block_output_count = 1;
-    CHECK(problem(c.model).find("how often it is an output") !=
+    CHECK(problem(c.model).find("wrong count of its uses as an output") !=
           std::string::npos);
   }
 }
