@@ -63,7 +63,7 @@ class Arena {
     return {to.data(), to.size()};
   }
 
-  // Bytes handed out, and lost at the ends of blocks.
+  // Bytes allocated so far, including what is lost at the ends of blocks.
   std::size_t bytes() const {
     return total_ - static_cast<std::size_t>(end_ - next_);
   }

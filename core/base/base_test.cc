@@ -134,7 +134,7 @@ TEST_CASE("diagnostics: only what there is, nothing forged") {
                           std::string(2000, 'f') + "...\n  hint:     h");
 }
 
-// The first and the last of what each size of character can say.
+// The first and the last code point of each encoded length.
 TEST_CASE("what is printed is UTF-8 without controls") {
   for (const char* text :
        {" ", "~", "\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80", "\xe1\x80\x80",

@@ -7,7 +7,7 @@
 namespace ruleengine {
 namespace {
 
-// Beyond this no clock gets.
+// No clock runs this long (seconds).
 constexpr double kNever = 1e9;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Deadline: when a run has to be over, by the clock on the wall. Whoever works
-// for long is handed one and looks at it now and then; looking costs some 20 ns.
+// Deadline: the time at which a run must end, by a steady clock. Long
+// computations receive one and check it now and then; a check costs some 20 ns.
 // A plain value; safe on any thread.
 #ifndef RULEENGINE_CORE_BASE_DEADLINE_H_
 #define RULEENGINE_CORE_BASE_DEADLINE_H_
@@ -22,7 +22,7 @@ class Deadline {
   bool is_over() const {
     return at_ != Clock::time_point::max() && Clock::now() >= at_;
   }
-  // No later than the other.
+  // The earlier of the two.
   Deadline or_before(const Deadline& other) const {
     return other.at_ < at_ ? other : *this;
   }
@@ -32,7 +32,8 @@ class Deadline {
     return std::max(left.count(), 0.0);
   }
 
-  // That it is over: `where` it stood, and what is known of who took the time.
+  // The error for a deadline that has passed: `where` the run was, and in
+  // `found` what took the time, if known.
   Diagnostic passed(std::string where = {}, std::string found = {}) const;
   // kLimit when it is over.
   Status check() const { return is_over() ? Status(passed()) : Status(); }

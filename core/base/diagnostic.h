@@ -17,10 +17,10 @@ enum class ErrorKind {
   kLimit,
   kVerify,
   kWrite,
-  kInternal,  // a fault of our own
+  kInternal,  // a bug in the engine
 };
 
-// Which limit was reached; whoever set it says how to raise it.
+// Which limit was reached. The code that set the limit adds how to raise it.
 enum class Limit { kNone, kTime, kMemory, kRewrites, kCallback, kLoad };
 
 struct Diagnostic {
@@ -30,7 +30,7 @@ struct Diagnostic {
   std::string expected;  // "" when there is nothing to compare
   std::string found;
   std::string hint;
-  Limit limit = Limit::kNone;  // of kLimit
+  Limit limit = Limit::kNone;  // set when kind is kLimit
 
   // Several lines, the empty parts left out:
   //   error: WHAT
@@ -43,13 +43,13 @@ struct Diagnostic {
   std::string text() const;
 };
 
-// `text` with control characters and what is not UTF-8 as \xNN, cut after
-// about `limit` bytes with "...".
+// `text` with control characters and bytes that are not UTF-8 written as \xNN,
+// cut after about `limit` bytes with "...".
 std::string printable(std::string_view text, std::size_t limit = 200);
 
 // `text` itself, cut between two characters after at most `limit` bytes, with
-// "...". For names in messages and reports, which a file may have of any length
-// and which are said once for each node.
+// "...". For names in messages and reports: a file may have names of any
+// length, and a report repeats them for each node.
 std::string shortened(std::string_view text, std::size_t limit = 1000);
 
 }  // namespace ruleengine

@@ -27,7 +27,7 @@ class Names {
 
   std::string_view text(Name name) const { return texts_[name.index()]; }
   std::size_t size() const { return texts_.size(); }
-  std::size_t bytes() const {  // about
+  std::size_t bytes() const {  // approximate
     return arena_.bytes() +
            texts_.size() * (sizeof(std::string_view) + 2 * sizeof(Slot));
   }

@@ -1,6 +1,6 @@
-// SmallVector: a vector of plain values that keeps up to N of them in itself,
-// for the many lists that nearly always are short. Longer ones are on the heap.
-// Moving one that is short copies it. Not thread-safe.
+// SmallVector: a vector of trivially copyable values that stores up to N of
+// them inline, for lists that are nearly always short. Longer lists are on the
+// heap. Moving a short one copies it. Not thread-safe.
 #ifndef RULEENGINE_CORE_BASE_SMALL_VECTOR_H_
 #define RULEENGINE_CORE_BASE_SMALL_VECTOR_H_
 
@@ -54,7 +54,7 @@ class SmallVector {
   const T& back() const { return data()[size_ - 1]; }
 
   void push_back(const T& item) {
-    const T copy = item;  // it may be one of these
+    const T copy = item;  // `item` may be an element of this vector
     if (size_ == capacity_) grow(size_ + 1);
     std::construct_at(data() + size_++, copy);
   }
@@ -65,7 +65,7 @@ class SmallVector {
     if (size > size_) std::uninitialized_fill(end(), data() + size, item);
     size_ = size;
   }
-  // None of `items` may be one of these.
+  // `items` must not refer to elements of this vector.
   template <std::ranges::sized_range Items>
   void append(const Items& items) {
     const std::size_t size = size_ + std::ranges::size(items);

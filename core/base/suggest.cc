@@ -9,12 +9,12 @@
 namespace ruleengine {
 namespace {
 
-// Longer words are not typing errors of anything; keeps the table small.
+// Longer words are not typing errors; the limit keeps the table small.
 constexpr std::size_t kLongest = 64;
-// Longer lists nobody reads.
+// Nobody reads longer lists.
 constexpr std::size_t kMostListed = 20;
 
-// std::tolower asks the locale.
+// Not std::tolower, which depends on the locale.
 char folded(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }

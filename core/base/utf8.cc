@@ -22,9 +22,9 @@ std::uint32_t code_point(std::string_view text, std::size_t i,
   return code;
 }
 
-// First and last: controls, format characters (general category Cf), what is
-// to be ignored where it cannot be displayed, separators of lines, and
-// noncharacters. By Unicode 16.
+// First and last code point of each range: controls, format characters (general
+// category Cf), characters that are ignored where they cannot be displayed,
+// line separators, and noncharacters. As of Unicode 16.
 constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 28> kHidden = {{
     {0x0, 0x1f},        {0x7f, 0x9f},       {0xad, 0xad},
     {0x34f, 0x34f},     {0x600, 0x605},     {0x61c, 0x61c},
@@ -56,10 +56,10 @@ std::size_t utf8_size(std::string_view text, std::size_t i) {
   for (std::size_t k = 1; k < size; ++k) {
     if ((byte_at(text, i + k) & 0xc0) != 0x80) return 0;
   }
-  if (first == 0xe0 && second < 0xa0) return 0;       // too long
+  if (first == 0xe0 && second < 0xa0) return 0;       // overlong
   if (first == 0xed && second >= 0xa0) return 0;      // surrogates
-  if (first == 0xf0 && second < 0x90) return 0;       // too long
-  return first == 0xf4 && second >= 0x90 ? 0 : size;  // past the end
+  if (first == 0xf0 && second < 0x90) return 0;       // overlong
+  return first == 0xf4 && second >= 0x90 ? 0 : size;  // above U+10FFFF
 }
 
 bool is_utf8(std::string_view text) {

@@ -1,8 +1,8 @@
-// Characters of UTF-8 text, and which of them show as what they are. Those that
-// do not are invisible, steer a terminal or the direction of writing, end a
-// line, or are no characters at all, so that a name that holds them reads as
-// another or forges what stands around it; XML has no place for some either.
-// Pure functions.
+// Characters of UTF-8 text, and which of them are visible as themselves. The
+// others are invisible, control a terminal or the writing direction, end a
+// line, or are not characters at all: a name with them can look like another
+// name or forge the text around it. Some are also not allowed in XML. Pure
+// functions.
 #ifndef RULEENGINE_CORE_BASE_UTF8_H_
 #define RULEENGINE_CORE_BASE_UTF8_H_
 
@@ -11,11 +11,11 @@
 
 namespace ruleengine {
 
-// The size of the character at `i`; 0 where none is, since it is not UTF-8.
+// The size in bytes of the character at `i`; 0 where the text is not UTF-8.
 std::size_t utf8_size(std::string_view text, std::size_t i);
 bool is_utf8(std::string_view text);
 
-// The same, and 0 for a character that does not show.
+// The same, but 0 for a character that is not visible.
 std::size_t shown_size(std::string_view text, std::size_t i);
 
 }  // namespace ruleengine

@@ -1,4 +1,5 @@
-// Whether a number is an integer that a double tells from its neighbours.
+// Whether a number is an integer that a double represents exactly, so that its
+// neighbours differ from it.
 #ifndef RULEENGINE_CORE_BASE_WHOLE_H_
 #define RULEENGINE_CORE_BASE_WHOLE_H_
 

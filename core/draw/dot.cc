@@ -14,14 +14,14 @@
 namespace ruleengine::draw {
 namespace {
 
-// Light enough for black text, apart in brightness as well as in hue.
+// Light enough for black text; they differ in brightness as well as in hue.
 constexpr std::array<std::string_view, 12> kColours = {
     "#ffd166", "#8ecae6", "#b5e48c", "#ffadad", "#cdb4db", "#f9c58d",
     "#9be8d8", "#e0e36b", "#f4a6c8", "#a9c1ff", "#d8c3a5", "#c7f0a4"};
 
 constexpr std::size_t kNameBytes = 44;
 constexpr std::size_t kTipBytes = 300;
-// With more boxes, what an arrow carries is only in its tooltip.
+// With more boxes, the labels of arrows are shown as tooltips only.
 constexpr std::size_t kLabelledArrows = 70;
 
 constexpr std::string_view kStyle =
@@ -37,8 +37,8 @@ std::string small(std::string_view text) {
          "</FONT>";
 }
 
-// Below each other. Lines of one text stand as near as the smaller font says,
-// and touch where the one above is of a larger.
+// Puts lines below each other. Each line is a row of its own: in one text,
+// lines of different font sizes would overlap.
 std::string stacked(const std::vector<std::string>& lines) {
   if (lines.size() == 1) return lines.front();
   std::string rows;
@@ -50,7 +50,7 @@ std::string stacked(const std::vector<std::string>& lines) {
          rows + "</TABLE>";
 }
 
-// The last part of a path, the front of anything else.
+// The last part of a path; the beginning of any other name.
 std::string short_name(std::string_view name, std::size_t bytes) {
   if (const auto slash = name.rfind('/');
       slash != name.npos && slash + 1 < name.size()) {
@@ -82,7 +82,7 @@ class Writer {
     }
     labels_.resize(view_.frames.size() + 1);
     for (std::uint32_t i = 0; i < view_.arrows.size(); ++i) place_label(i);
-    // Labels take ranks of their own.
+    // Labels are nodes, which need ranks of their own.
     const auto any = [](const auto& each) { return !each.empty(); };
     if (std::ranges::any_of(labels_, any)) line(1, "ranksep=0.16;");
     std::uint32_t box = 0;
@@ -133,7 +133,7 @@ class Writer {
              rows + "</TABLE>>];");
   }
 
-  // Boxes stand in the order in which their frames were opened.
+  // Boxes are in the order in which their frames were opened.
   void frame(std::uint32_t at, std::uint32_t& box, int depth) {
     if (at != kNone) {
       const Group& group = scene_.outline[view_.frames[at].group];
@@ -218,8 +218,8 @@ class Writer {
            (group.nodes == 1 ? " node" : " nodes");
   }
 
-  // Its name where that says something, else that of a scope around it which
-  // has no frame; then its constants.
+  // The name if it adds information, else that of an enclosing scope without a
+  // frame; then the constants.
   std::vector<std::string> details(const Box& box) {
     std::vector<std::string> out;
     const ir::NodeId id = box.item.node;
@@ -246,7 +246,7 @@ class Writer {
     return out;
   }
 
-  // "MatMul", "MatMul_12": what an exporter makes up.
+  // Whether the name is one that an exporter makes: "MatMul", "MatMul_12".
   static bool is_numbered(std::string_view name, std::string_view type) {
     if (name.starts_with("node_")) name.remove_prefix(5);
     return name.starts_with(type) &&
@@ -259,7 +259,7 @@ class Writer {
     return scene_.outline[group].name;
   }
 
-  // Its numbers where they are few, else its sizes.
+  // The numbers of a small constant, else its shape.
   std::string constant_text(const ir::Tensor& tensor) {
     constexpr std::int64_t kFew = 4;
     ir::ExternalData* external = scene_.graph.model().external.get();
@@ -380,7 +380,7 @@ class Writer {
   const DotOptions& options_;
   std::vector<std::uint32_t> outermost_;
   std::vector<std::vector<std::uint32_t>> inside_;
-  std::vector<std::string> label_texts_;            // of each arrow, perhaps ""
+  std::vector<std::string> label_texts_;            // by arrow; may be ""
   std::vector<std::vector<std::uint32_t>> labels_;  // arrows, by frame
   std::string out_;
 };

@@ -1,6 +1,5 @@
-// DOT: views as the text that Graphviz lays out. Whatever a model calls its
-// nodes arrives as text: escaped, and cut. Pure functions, the same bytes for
-// the same view.
+// DOT: views as the text that Graphviz lays out. Names from a model are escaped
+// and cut. Pure functions: the same view always gives the same bytes.
 #ifndef RULEENGINE_CORE_DRAW_DOT_H_
 #define RULEENGINE_CORE_DRAW_DOT_H_
 
@@ -11,10 +10,10 @@
 
 namespace ruleengine::draw {
 
-// &, <, >, " and ' as XML has them.
+// Escapes &, <, >, " and ' as in XML.
 std::string escaped(std::string_view text);
 
-// "#rrggbb" of rule `i`; they repeat from some number on.
+// The colour "#rrggbb" of rule `i`; colours repeat after the last one.
 std::string_view colour(std::size_t i);
 
 // The short name of a node, a group or a value, printable.
@@ -22,7 +21,7 @@ std::string title(const Scene& scene, const Item& item);
 std::string title(const Scene& scene, ir::ValueId value);
 
 struct DotOptions {
-  bool legend = true;  // which colour is which rule
+  bool legend = true;  // show the colour of each rule
   std::string heading;
 };
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kDeepest = 16;    // scopes inside of scopes
 constexpr std::size_t kNameBytes = 60;  // of a group
-constexpr std::size_t kSmall = 2;       // nodes of a scope that is not kept
+constexpr std::size_t kSmall =
+    2;  // scopes with up to so many nodes are dissolved
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t with) {
   return (hash ^ (with + 0x9e3779b97f4a7c15ULL)) * 1099511628211ULL;
@@ -86,9 +87,9 @@ class Builder {
     return at->second;
   }
 
-  // What PyTorch's exporter says beside a flat name: "['', 'model',
-  // 'model.layers.0', 'linear_1']", each inside the one before; the last is the
-  // node itself.
+  // Enters the scopes that PyTorch's exporter writes beside a flat name: "['',
+  // 'model', 'model.layers.0', 'linear_1']", from the outermost in; the last is
+  // the node itself.
   GroupId told_scope(GroupId scope, std::string_view told) {
     std::string_view around, next;
     for (bool first = true; depth_[scope.index()] < kDeepest; first = false) {
@@ -108,7 +109,7 @@ class Builder {
     return scope;
   }
 
-  // A group comes where the first of its nodes does.
+  // A group is placed where the first of its nodes is.
   void attach(GroupId id) {
     std::vector<GroupId> way;
     for (; !attached_[id.index()]; id = group(id).parent) way.push_back(id);
@@ -129,8 +130,8 @@ class Builder {
     return a;
   }
 
-  // Of a node that tells none, such as optimizers make: the one that holds
-  // what it reads and what reads it, where both tell theirs.
+  // For a node without a scope, such as optimizers make: the innermost scope
+  // that holds both what it reads and what reads it, if those have one.
   GroupId scope_among(ir::NodeId node) const {
     GroupId scope;
     const auto join = [&](ir::NodeId other) {
@@ -154,11 +155,12 @@ class Builder {
     }
     if (!reads || readers == 0) scope = {};
     const GroupId block = blocks_[graph_.node(node).block.index()];
-    // Never out of the body that it stands in.
+    // A scope never leaves the body that contains the node.
     return scope && common(scope, block) == block ? scope : block;
   }
 
-  // By what stands before each slash of its name; none when it tells nothing.
+  // The scope given by the parts of the name before each slash; none if there
+  // is none.
   GroupId scope_of(ir::NodeId id) {
     const ir::Node& node = graph_.node(id);
     GroupId scope = blocks_[node.block.index()];
@@ -180,7 +182,7 @@ class Builder {
     return scope;
   }
 
-  // A block is made after the one around it.
+  // A block is entered after the one that contains it.
   void enter_blocks() {
     blocks_.assign(graph_.block_count(), Outline::root());
     for (std::size_t i = 1; i < blocks_.size(); ++i) {
@@ -192,7 +194,7 @@ class Builder {
     }
   }
 
-  // Scopes that hold one thing, or hardly anything, are no help.
+  // Dissolves scopes with one child, or with very few nodes.
   void tidy(GroupId id) {
     std::vector<Item> children;
     std::size_t nodes = 0;
@@ -222,7 +224,7 @@ class Builder {
     }
   }
 
-  // What a group looks like, names left aside.
+  // A hash of the group's structure; names are ignored.
   std::uint64_t sign(GroupId id) {
     signs_.resize(out_.groups.size());
     std::uint64_t hash = 17;
@@ -270,7 +272,7 @@ class Builder {
                       : printable(graph_.op(item.node).type, 40);
   }
 
-  // One repetition: the scope itself, or a group for what no scope holds.
+  // One repetition: the scope itself, or a new group for items without a scope.
   Item one_of(GroupId parent, std::span<const Item> items, std::string name) {
     if (items.size() == 1 && items[0].group) return items[0];
     const GroupId made = make(Group::Kind::kBlock, std::move(name), parent);
@@ -302,11 +304,12 @@ class Builder {
     out.push_back({.group = more});
   }
 
-  // A list too long to be looked at becomes parts of equal length.
+  // Cuts a list that is too long into parts of equal length.
   void cut(GroupId id) {
     const std::vector<Item> children = group(id).children;
     if (children.size() <= most_) return;
-    // Shorter than the list, and few enough for one more list.
+    // A part is shorter than the list, and the parts are few enough for one
+    // list.
     const std::size_t length =
         std::max<std::size_t>(most_ / 2, (children.size() + most_ - 1) / most_);
     const std::size_t parts = (children.size() + length - 1) / length;
@@ -325,7 +328,7 @@ class Builder {
     }
   }
 
-  // Parents and sizes, once everything is where it stays.
+  // Sets parents and sizes, after all groups are in place.
   void settle(GroupId id) {
     std::size_t nodes = 0;
     for (const Item& child : std::vector<Item>(group(id).children)) {
@@ -346,7 +349,7 @@ class Builder {
   Outline out_;
   std::vector<std::size_t> depth_;  // by group, while names are read
   std::vector<GroupId> blocks_;     // by block
-  std::vector<GroupId> scopes_;     // by node; invalid: it tells none
+  std::vector<GroupId> scopes_;     // by node; invalid: none
   std::vector<bool> attached_;      // by group
   std::vector<std::uint64_t> signs_;
   std::unordered_map<std::string, GroupId> known_;

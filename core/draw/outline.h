@@ -1,9 +1,9 @@
-// Outline: the nodes of a graph put together as a reader would: by the scopes
-// that their names ("/encoder/layer.0/MatMul") or their metadata tell, by the
-// bodies they stand in, and by repetition (twelve equal layers are one, and
-// eleven more like it), whether names say so or not. A plain value that refers
-// to its graph by id; linear in the graph but for logarithms; the order of
-// everything follows the graph's own.
+// Outline: the nodes of a graph, grouped as a reader would group them: by the
+// scopes in their names ("/encoder/layer.0/MatMul") or metadata, by the bodies
+// that contain them, and by repetition, with or without names (of twelve equal
+// layers one is shown, and "eleven more like it"). A plain value that refers to
+// its graph by id; linear in the graph except for logarithms; everything is in
+// the order of the graph.
 #ifndef RULEENGINE_CORE_DRAW_OUTLINE_H_
 #define RULEENGINE_CORE_DRAW_OUTLINE_H_
 
@@ -30,15 +30,15 @@ struct Group {
   enum class Kind : std::uint8_t {
     kScope,  // by name, or the body of a node
     kBlock,  // the first of repeated nodes that no scope holds
-    kMore,   // the other ones of what is repeated
+    kMore,   // the other repetitions
     kPart,   // a piece of a long list
   };
   Kind kind = Kind::kScope;
   std::string name;
   GroupId parent;
   std::vector<Item> children;
-  std::size_t nodes = 0;  // in all
-  std::size_t times = 0;  // kMore: how many
+  std::size_t nodes = 0;  // including those of its groups
+  std::size_t times = 0;  // kMore: how many repetitions
 };
 
 struct Outline {
@@ -50,11 +50,11 @@ struct Outline {
   static constexpr GroupId root() { return GroupId(0u); }
 };
 
-// A Constant node is part of those that read it, and not drawn itself.
+// A Constant node is shown as part of its readers, and not drawn itself.
 bool is_drawn(const ir::Graph& graph, ir::NodeId node);
 
-// Repetition is looked for, and lists are cut, where a graph has more than
-// `most` nodes. A graph with a cycle has no outline.
+// If the graph has more than `most` nodes, repetitions are grouped and lists
+// are cut. A graph with a cycle has no outline.
 Result<Outline> outline(const ir::Graph& graph, std::size_t most);
 
 }  // namespace ruleengine::draw

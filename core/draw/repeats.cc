@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMostPeriods = 6;  // tried for each length of window
 constexpr int kMostRuns = 16;            // of one sequence
 
-// How far apart equal windows of `width` items stand, the commonest distances.
+// The most frequent distances between equal windows of `width` items.
 std::vector<std::size_t> distances(std::span<const std::uint64_t> items,
                                    std::size_t width) {
   std::unordered_map<std::uint64_t, std::size_t> last;
@@ -77,7 +77,7 @@ class Search {
     return sums_[end] - sums_[begin];
   }
 
-  // What folding it saves; 0 when it is not worth it.
+  // The number of nodes saved by folding the run; 0 when it is not worth it.
   std::size_t saved(const Run& run) const {
     const std::size_t one = weight(run.start, run.start + run.period);
     if (run.count < 2 || one < 6 || (run.count < 3 && one < 12)) return 0;

@@ -1,6 +1,5 @@
-// Repetition in a sequence of numbers: where the same stretch stands several
-// times in a row. A pure function; time linear in the sequence but for
-// logarithms.
+// Repetition in a sequence of numbers: where the same items occur several times
+// in a row. A pure function; time linear in the sequence except for logarithms.
 #ifndef RULEENGINE_CORE_DRAW_REPEATS_H_
 #define RULEENGINE_CORE_DRAW_REPEATS_H_
 
@@ -11,13 +10,14 @@
 
 namespace ruleengine::draw {
 
-// items[start, start + period) stands `count` times in a row.
+// items[start, start + period) occurs `count` times in a row.
 struct Run {
   std::size_t start = 0, period = 0, count = 0;
 };
 
-// Runs that are worth folding, apart from each other, ascending. `weights` are
-// the nodes behind each item: a stretch of less than six is left alone.
+// The runs that are worth folding, without overlaps, ascending. `weights` are
+// the numbers of nodes of the items; repetitions of fewer than six nodes are
+// ignored.
 std::vector<Run> repeats(std::span<const std::uint64_t> items,
                          std::span<const std::size_t> weights);
 

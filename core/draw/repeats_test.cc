@@ -7,7 +7,7 @@
 namespace ruleengine::draw {
 namespace {
 
-// "start+period*count" of each run, so many nodes behind each item.
+// "start+period*count" of each run, with so many nodes for each item.
 std::string runs(const std::vector<std::uint64_t>& items,
                  std::size_t weight = 1) {
   const std::vector<std::size_t> weights(items.size(), weight);
@@ -59,7 +59,7 @@ TEST_CASE("a long stretch of a few kinds is found") {
 TEST_CASE("two stretches that are just worth folding, among shorter likeness") {
   std::vector<std::uint64_t> items;
   std::uint64_t other = 1000;
-  // Words that come again and again, each at a distance of its own.
+  // Words that occur again and again, each at a distance of its own.
   for (std::size_t distance = 20; distance < 30; ++distance) {
     for (int time = 0; time < 5; ++time) {
       for (std::size_t i = 0; i < distance; ++i) {

@@ -27,7 +27,7 @@ class Viewer {
     place(view_.group, kNone);
     for (const ir::NodeId node : nodes_) connect(node);
     for (const auto& [ends, arrow] : arrows_) view_.arrows.push_back(arrow);
-    // As the graph has them: layout follows the order.
+    // In the order of the graph, since the layout depends on it.
     std::ranges::stable_sort(view_.arrows, {}, [](const Arrow& arrow) {
       return std::pair(arrow.to, arrow.from);
     });
@@ -49,7 +49,7 @@ class Viewer {
   }
 
   void open_groups() {
-    // What is matched first, what is near the root first, then as they come.
+    // Opens groups with matches first, then those near the root, then in order.
     using Entry = std::tuple<bool, std::size_t, std::size_t, GroupId>;
     const auto later = [](const Entry& a, const Entry& b) {
       return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a)) >
@@ -101,7 +101,7 @@ class Viewer {
     }
   }
 
-  // Every node of the item stands in that box.
+  // Maps every node of the item to that box.
   void fill(const Item& item, std::uint32_t box) {
     if (item.group) {
       for (const Item& child : outline_[item.group].children) fill(child, box);
@@ -120,7 +120,7 @@ class Viewer {
 
   // --- arrows --------------------------------------------------------------
 
-  // None for what is over the limit.
+  // No port if there are too many.
   std::uint32_t port(ir::ValueId value, bool in) {
     auto& known = in ? in_ : out_;
     const auto found = known.find(value.index());
@@ -166,7 +166,8 @@ class Viewer {
     }
   }
 
-  // Is an output of the model, or read by what is not in this view.
+  // Whether the value is an output of the model, or is read outside of this
+  // view.
   bool leaves(ir::ValueId value) const {
     if (graph_.value(value).block_output_count > 0) return true;
     for (ir::OperandId use = graph_.first_use(value); use;

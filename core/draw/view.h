@@ -1,8 +1,8 @@
 // View: what is drawn of one group of an outline: boxes (nodes, and groups that
-// stay closed), frames around what is open, arrows, and the values that come in
-// and go out. Which groups are open is decided by how many boxes there may be;
-// what rules match is opened first. Plain values that refer to graph and
-// outline by id; a view costs what its group has nodes.
+// stay closed), frames around open groups, arrows, and the values that come in
+// and go out. The limit on boxes decides which groups are open; groups with
+// matches are opened first. Plain values that refer to graph and outline by id;
+// time linear in the nodes of the group.
 #ifndef RULEENGINE_CORE_DRAW_VIEW_H_
 #define RULEENGINE_CORE_DRAW_VIEW_H_
 
@@ -17,10 +17,10 @@
 
 namespace ruleengine::draw {
 
-// What is coloured: nodes that are matched, and those that go with the rewrite.
-// A node may be part of matches of several rules.
+// What is coloured: nodes that are matched, and nodes that the rewrite removes
+// with them. A node may be part of matches of several rules.
 struct Marks {
-  std::vector<std::string> rules;    // that match, by number
+  std::vector<std::string> rules;    // rules with matches, by number
   std::size_t silent = 0;            // rules that match nowhere
   std::vector<std::size_t> matches;  // of each rule
   std::vector<std::vector<std::uint32_t>>
@@ -28,7 +28,7 @@ struct Marks {
   std::vector<std::size_t> roots_of_node;  // by NodeId: matches that end there
 };
 
-// Everything that views are taken of. Facts may be asked for types.
+// Everything that views are made from. Types come from `facts`.
 struct Scene {
   const ir::Graph& graph;
   const Outline& outline;
@@ -40,24 +40,24 @@ constexpr std::uint32_t kNone = 0xffffffff;
 
 struct Frame {
   GroupId group;
-  std::uint32_t around = kNone;  // the frame it stands in
+  std::uint32_t around = kNone;  // the frame that contains it
 };
 
 struct Box {
   Item item;
   std::uint32_t frame = kNone;
-  std::vector<std::uint32_t> rules;  // that match inside
+  std::vector<std::uint32_t> rules;  // with matches inside
   std::size_t matches = 0;
 };
 
-// A value from outside, or for outside.
+// A value that comes in from outside the view, or goes out.
 struct Port {
   ir::ValueId value;
   bool in = true;
   bool of_model = false;  // an input or output of the graph itself
 };
 
-// From a box or port to a box or port; ports are numbered behind the boxes.
+// An arrow between boxes or ports; ports are numbered after the boxes.
 struct Arrow {
   std::uint32_t from = 0, to = 0;
   ir::ValueId value;      // the first one

@@ -22,7 +22,7 @@ std::unique_ptr<ir::Model> model(const std::string& nodes) {
   return std::move(*parsed);
 }
 
-// Children by name or op, groups with theirs in brackets.
+// The children by name or op; those of groups in brackets.
 std::string shown(const ir::Graph& graph, const Outline& outline, GroupId id) {
   std::string text;
   for (const Item& child : outline[id].children) {
@@ -41,7 +41,7 @@ std::string outlined(const std::string& nodes, std::size_t most = 100) {
   return shown(m->graph, *made, Outline::root());
 }
 
-// A chain of such steps: "[name] Op".
+// A chain of these steps: "[name] Op".
 std::string chain(const std::vector<std::string>& steps) {
   std::string text, value = "x";
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -94,7 +94,7 @@ TEST_CASE("equal layers are one, and others like it") {
   const std::string unnamed = outlined(chain(layers(4, false)), 10);
   CHECK(unnamed.starts_with("block 1 of 4[" + one +
                             "] blocks 2 \u2026 4[block 2[" + one));
-  // Where there is room for all of them they stay.
+  // If there is room for all of them they are not grouped.
   CHECK(outlined(chain(layers(2, false)), 100) == one + " " + one);
 }
 

@@ -9,6 +9,18 @@
 #include "core/match/machine.h"
 
 namespace ruleengine::engine {
+namespace {
+
+// Whether different matches may have different numbers of nodes: then no total
+// is shown.
+bool has_branches(const pattern::Pattern& pattern) {
+  using pattern::TermKind;
+  return std::ranges::any_of(pattern.terms(), [](const pattern::Term& term) {
+    return term.kind == TermKind::kEither || term.kind == TermKind::kMany;
+  });
+}
+
+}  // namespace
 
 std::vector<match::Miss> nearest_misses(const pattern::Pattern& pattern,
                                         ir::Graph& graph, ir::Facts& facts,
@@ -51,7 +63,10 @@ std::string text_of(const match::Miss& miss, const pattern::Pattern& pattern,
   };
   if (miss.root) line("tried at:", printable(graph.describe(miss.root)));
   line("got:",
-       miss.depth < all
+       has_branches(pattern)
+           ? fmt::format("{} node{} of the pattern", miss.depth,
+                         miss.depth == 1 ? "" : "s")
+       : miss.depth < all
            ? fmt::format("{} of {} nodes of the pattern", miss.depth, all)
            : fmt::format("every node of the pattern, and failed a test "
                          "on {}",
@@ -61,8 +76,8 @@ std::string text_of(const match::Miss& miss, const pattern::Pattern& pattern,
   } else if (miss.value) {
     line("failed at:", "value '" + printable(graph.name(miss.value)) + "'");
   }
-  line("test:", fmt::format("{} ({}:{})", printable(miss.test),
-                            printable(file), miss.line));
+  line("test:", fmt::format("{} ({}:{})", printable(miss.test), printable(file),
+                            miss.line));
   line("expected:", printable(miss.expected));
   line("found:", printable(miss.found));
   return text;

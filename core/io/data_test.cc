@@ -14,7 +14,7 @@ namespace {
 using namespace testing;
 using Names = std::vector<std::string>;
 
-// An initializer of float[floats] that lies in `file`.
+// An initializer of type float[floats] whose data is in `file`.
 onnx::TensorProto external(const std::string& name, const std::string& file,
                            std::int64_t offset, std::int64_t floats) {
   onnx::TensorProto tensor;
@@ -262,14 +262,15 @@ TEST_CASE_FIXTURE(Model, "external data deep inside moves along") {
   *value->mutable_t() = external("", "two.bin", 100, 2);
   write_file(folder / "m/in.onnx", proto.SerializeAsString());
   reload();
-  model->changed = true;  // nothing else is: all of it is relocated verbatim
+  // Nothing else has changed: the whole model is relocated from its encoding.
+  model->changed = true;
   REQUIRE(save(*model, folder / "out/out.onnx").ok());
   const std::string text = read_file(folder / "out/out.onnx");
   CHECK(text.find(".bin") == std::string::npos);
   CHECK(data_of(folder / "out/out.onnx", "deep") == one.substr(8, 16));
   auto again = load(folder / "out/out.onnx");
   REQUIRE_MESSAGE(again.ok(), again.error().text());
-  // Back under the old names and offsets it would be the same model.
+  // With the old names and offsets restored it would be the same model.
   onnx::ModelProto out;
   REQUIRE(out.ParseFromString(text));
   const auto& tensor = out.training_info(0).algorithm().initializer(0);

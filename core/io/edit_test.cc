@@ -1,4 +1,4 @@
-// Models saved after edits of the kind that rules make.
+// Models saved after edits such as rules make.
 #include <doctest/doctest.h>
 #include <onnx/onnx_pb.h>
 
@@ -70,7 +70,7 @@ TEST_CASE("what a body reads from outside comes before its node") {
   Edited e(rich_model());
   const ValueId made = e.new_value("made");
   e.new_node("Abs", {e.value("x")}, {made});
-  // The Mul inside the first branch reads it now.
+  // The Mul inside the first branch reads it from here on.
   const NodeId inner = e.graph().block(BlockId(1u)).nodes[0];
   e.graph().set_operand(ir::OperandId(e.graph().node(inner).first_operand),
                         made);
@@ -122,7 +122,7 @@ TEST_CASE("only names that still exist keep their declared types") {
 
 TEST_CASE("annotations go with their value, and keep their parameters") {
   onnx::ModelProto proto = rich_model();
-  // A second one of the same scale: it must not come twice.
+  // A second annotation with the same scale: it must not be written twice.
   auto* second = proto.mutable_graph()->add_quantization_annotation();
   *second = proto.graph().quantization_annotation(0);
   for (bool removed : {false, true}) {

@@ -30,7 +30,8 @@ std::string head(int field, std::uint64_t size) {
   return varint(static_cast<std::uint64_t>(field) << 3 | 2) + varint(size);
 }
 
-// A model file with two initializers of `size` bytes each, which are holes.
+// Writes a model file with two initializers of `size` bytes each, which are
+// holes.
 void write_sparse_model(const std::string& path, std::uint64_t size) {
   onnx::ModelProto model = small_model();
   onnx::GraphProto graph = model.graph();
@@ -145,7 +146,7 @@ TEST_CASE("what a joined constant read does not stay in memory") {
   CHECK(status_kib("RssFile:") < before + 16 * 1024);
 }
 
-// Some kernels bring in 2 MiB with each of the headers that are read.
+// With each header that is read, some kernels bring in 2 MiB.
 TEST_CASE("weights that nobody looks at do not stay in memory") {
   const TemporaryFolder folder;
   constexpr int kTensors = 48;
@@ -203,7 +204,7 @@ double seconds_to_load(const std::string& bytes) {
 }
 
 TEST_CASE("load is linear in the nodes") {
-  // Generous, since machines are shared: quadratic would be 400 times.
+  // A generous bound, since machines are shared: quadratic time is 400 times.
   const double small = seconds_to_load(chain(5000));
   const double large = seconds_to_load(chain(100000));
   CHECK(large < small * 20 * 8);

@@ -21,11 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A regular file that is ours alone from now on; none, and EWOULDBLOCK, where
-// somebody holds it.
+// Opens a regular file under an exclusive lock; none, with EWOULDBLOCK, if
+// another process has it locked.
 Descriptor open_alone(const std::string& path) {
   constexpr int kFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  // Some file systems want to write what they lock.
+  // Some file systems lock only files that are open for writing.
   int fd = ::open(path.c_str(), kFlags | O_RDWR);
   if (fd < 0) fd = ::open(path.c_str(), kFlags | O_RDONLY);
   Descriptor file(fd);
@@ -33,12 +33,12 @@ Descriptor open_alone(const std::string& path) {
   if (!file.valid() || ::fstat(fd, &info) != 0) return {};
   errno = EINVAL;
   if (!S_ISREG(info.st_mode) || !hold_alone(fd)) return {};
-  errno = EWOULDBLOCK;  // somebody was quicker
+  errno = EWOULDBLOCK;  // another process was faster
   return is_name_of(path.c_str(), fd) ? std::move(file) : Descriptor();
 }
 
-// While some of its data is held the model stays, by which the next run knows
-// that data for ours.
+// The model stays while some of its data is locked: it tells the next run that
+// this data is ours.
 void remove_model(const std::string& path, const std::string& result) {
   const std::string folder = folder_of(result);
   bool all = true;
@@ -49,7 +49,7 @@ void remove_model(const std::string& path, const std::string& result) {
   if (all) ::unlink(path.c_str());
 }
 
-// Names in a folder that may be temporary ones.
+// Names in a folder that may be those of temporary files.
 std::vector<std::string> temporaries_in(const std::string& folder) {
   std::vector<std::string> out;
   std::error_code error;
@@ -66,7 +66,7 @@ std::vector<std::string> temporaries_in(const std::string& folder) {
 Removal remove_unused(const std::string& data) {
   struct stat info;
   if (::lstat(data.c_str(), &info) != 0) return Removal::kGone;
-  // Not as we make them.
+  // We never make such files.
   if (!S_ISREG(info.st_mode) || info.st_nlink > 1) return Removal::kUsed;
   const Descriptor file = open_alone(data);
   if (!file.valid()) return Removal::kHeld;
@@ -82,7 +82,7 @@ void remove_replaced(const std::string& temporary, const std::string& result) {
   } else if (errno != EWOULDBLOCK) {
     ::unlink(temporary.c_str());  // there are no locks
   }
-  // Else the run that wrote it is about to end, and looks after it.
+  // Otherwise the run that wrote it is about to end and removes it itself.
 }
 
 void remove_leftovers(std::span<const std::string> results) {

@@ -1,9 +1,9 @@
-// What stays behind of results, and who may take it away: temporary names of
-// runs that died, results that a newer one replaced, and the data files that
-// nothing refers to any more. A file goes only when its name is one that we
-// give beside that very result (file_names.h), no live run holds it (hold.h),
-// and, of data, no model in the folder uses it. What cannot be told stays.
-// Best effort: nothing here fails. Thread-safe.
+// Removes what earlier runs left behind: temporary files of runs that died,
+// results that were replaced, and data files that no model refers to any more.
+// A file is removed only when its name is one that we make for that result
+// (file_names.h), no live run holds it (hold.h), and, for data, no model in the
+// folder uses it. In doubt it stays. Best effort: nothing here fails.
+// Thread-safe.
 #ifndef RULEENGINE_CORE_IO_LEFTOVERS_H_
 #define RULEENGINE_CORE_IO_LEFTOVERS_H_
 
@@ -12,14 +12,15 @@
 
 namespace ruleengine::io {
 
-// What dead runs left of these results. Lists each of their folders once.
+// Removes what dead runs left of these results. Lists each of their folders
+// once.
 void remove_leftovers(std::span<const std::string> results);
 
-// What `result` replaced, and waits under the name `temporary`, with the data
-// that it alone used.
+// Removes the file that `result` replaced, now named `temporary`, and the data
+// that only it used.
 void remove_replaced(const std::string& temporary, const std::string& result);
 
-// A data file, unless somebody uses it.
+// Removes a data file, unless it is in use.
 enum class Removal { kGone, kUsed, kHeld };
 Removal remove_unused(const std::string& data);
 

@@ -1,9 +1,9 @@
 // ONNX bytes to a graph. The file is mapped, never read as a whole: weights
-// stay where they are, those in external files are not even opened beyond a
-// look at their size. Everything that a later step relies on is checked here
-// (encoding, names, order, shapes against bytes, functions, opsets); what ops
-// mean is not. A model that is not accepted gives one Diagnostic of kind
-// kModel. Any thread; each Model belongs to one thread at a time.
+// stay where they are, and of external files only the size is checked.
+// Everything that later steps rely on is checked here (encoding, names, order,
+// shapes against bytes, functions, opsets); the meaning of ops is not. A model
+// that is rejected gives one Diagnostic of kind kModel. Thread-safe; each Model
+// belongs to one thread at a time.
 #ifndef RULEENGINE_CORE_IO_LOAD_H_
 #define RULEENGINE_CORE_IO_LOAD_H_
 
@@ -19,21 +19,22 @@
 namespace ruleengine::io {
 
 struct LoadOptions {
-  // Where external data is looked for; load() uses the model's own folder,
-  // load_bytes() accepts no external data without it.
+  // The folder of external data; load() uses the model's own folder,
+  // load_bytes() rejects external data without it.
   std::string directory;
-  // When it has to be over; else it is a Diagnostic of kind kLimit.
+  // When loading must end; a later end is a Diagnostic of kind kLimit.
   Deadline deadline;
-  // What the standard says no to and ONNX Runtime reads all the same is read as
-  // there, and noted here. May be null.
+  // What the standard forbids but ONNX Runtime accepts is read as ONNX Runtime
+  // reads it, and reported here. May be null.
   std::vector<Diagnostic>* warnings = nullptr;
 };
 
-// The newest file format that is understood.
+// The newest file format that the engine reads.
 inline constexpr std::int64_t kNewestIrVersion = 14;
 
-// The file must be a regular one. Keeps it mapped and open until the Model
-// ends; see guard_mapping_faults() about files that are cut short meanwhile.
+// The file must be a regular one. It stays mapped and open until the Model is
+// destroyed; see guard_mapping_faults() about files that are cut short
+// meanwhile.
 Result<std::unique_ptr<ir::Model>> load(const std::string& path,
                                         const LoadOptions& options = {});
 
@@ -41,17 +42,17 @@ Result<std::unique_ptr<ir::Model>> load(const std::string& path,
 Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
                                               const LoadOptions& options = {});
 
-// For programs that own their process: from now on, reading what is no longer
-// there of a file that somebody cut short while it was mapped gives zeros and
-// is noted, where it would end the process with SIGBUS. Installs a handler,
-// once, that passes on faults which are not ours.
+// For programs that own their process. If a mapped file is cut short, a read
+// past its end would end the process with SIGBUS; after this call it returns
+// zeros and is recorded. Installs a signal handler, once; it passes on other
+// faults.
 void guard_mapping_faults();
 
-// Whether all that was read of the model's files was really there: an error
-// when one of them was cut short since load.
+// An error when a file of the model was cut short after load, so that some of
+// what was read was not there.
 Status check_intact(const ir::Model& model);
 
-// Whether the file at `path` is one that the model's external data lies in.
+// Whether the file at `path` holds external data of the model.
 bool holds_data(const ir::Model& model, const std::string& path);
 
 }  // namespace ruleengine::io

@@ -100,11 +100,11 @@ TEST_CASE("the header is checked") {
   CHECK(says(after([](auto& m) {
                m.mutable_opset_import(0)->set_version(ir::newest_opset("") + 1);
              }),
-             {"newer than known"}));
+             {"newer than this program knows"}));
   CHECK(after([](auto& m) {
           m.mutable_opset_import(0)->set_version(ir::newest_opset(""));
         }) == "");
-  // Of two the last counts.
+  // Of two imports the last one is used.
   CHECK(says(after([](auto& m) { import(m, "ai.onnx", 0); }),
              {"no valid version"}));
   CHECK(says(after([](auto& m) {
@@ -124,7 +124,7 @@ TEST_CASE("what ONNX Runtime reads all the same is read as there") {
   auto model = load_proto(proto);
   CHECK((*model)->opset("") == 17);
   CHECK((*model)->opset_imports.size() == 1);
-  // What is written says what was read.
+  // The written model states what was read.
   touch_all(**model);
   onnx::ModelProto written;
   REQUIRE(written.ParseFromString(*serialize(**model)));
@@ -145,7 +145,7 @@ TEST_CASE("what ONNX Runtime reads all the same is read as there") {
   CHECK(says(odd_after([](auto& m) {
                set_type(m.mutable_graph()->add_output(), "y", {2, 4});
              }),
-             {"output twice"}));
+             {"two outputs have the same name"}));
 }
 
 TEST_CASE("domains that ONNX Runtime knows need no import") {
@@ -198,7 +198,7 @@ TEST_CASE("nodes are checked as far as the graph needs") {
                m.mutable_graph()->add_node()->set_op_type("Nothing");
              }),
              {"neither inputs nor outputs"}));
-  CHECK(after([](auto& m) {  // an op that nobody knows is none of our business
+  CHECK(after([](auto& m) {  // unknown ops are accepted
           m.mutable_graph()->mutable_node(0)->set_op_type("Unheard");
         }) == "");
 }
@@ -222,7 +222,7 @@ TEST_CASE("nodes may come in any order that has none in a circle") {
   CHECK(says(after([](auto& m) {
                m.mutable_graph()->mutable_node(0)->set_input(0, "a");
              }),
-             {"cycle", "1 nodes"}));
+             {"cycle", "1 node:"}));
 }
 
 TEST_CASE("a cycle through a subgraph is one") {

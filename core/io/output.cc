@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kBuffer = 256 * 1024;
 constexpr std::size_t kReadBuffer = 512 << 10;
 constexpr std::uint64_t kPage = 4096;
-// Below this, looking for holes costs more than it saves.
+// Below this size, a search for holes costs more than it saves.
 constexpr std::uint64_t kHoleSearch = 1024 * 1024;
 
 std::string temporary_name(const std::string& result) {
@@ -64,12 +64,11 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(
     const std::string& path) {
   const std::optional<Existing> old = existing(path);
   if (old && !old->regular) {
-    return Diagnostic{ErrorKind::kWrite,
-                      "the result cannot take the place of what is there",
-                      printable(path),
-                      "a regular file, or nothing",
-                      "a folder or a device",
-                      ""};
+    return Diagnostic{.kind = ErrorKind::kWrite,
+                      .what = "the result cannot replace what is there",
+                      .where = printable(path),
+                      .expected = "a regular file, or nothing",
+                      .found = "a folder or a device"};
   }
   return create_for(path);
 }
@@ -87,7 +86,7 @@ Status OutputFile::open() {
   if (bad) return fail(EINVAL);
   file_ = Descriptor(
       ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
-  // Without /proc there is no way to name it later.
+  // A file without a name can only be named later by way of /proc.
   if (file_.valid() && ::access("/proc/self/fd", X_OK) == 0) {
     (void)hold(file_.get());
     return {};
@@ -107,7 +106,8 @@ bool OutputFile::open_temporary() {
       return false;
     }
     doomed_ = Doomed::temporary(temporary_);
-    // Another run may have thought it a dead one's until it was held.
+    // Before it was locked, another run may have taken it for a dead run's file
+    // and removed it.
     if (hold(file_.get()) && is_name_of(temporary_.c_str(), file_.get())) {
       return true;
     }
@@ -172,7 +172,7 @@ Status OutputFile::copy(int from, std::uint64_t offset, std::uint64_t size) {
           end = std::min(static_cast<std::uint64_t>(hole), end);
         }
       } else if (errno == ENXIO) {
-        // Nothing but hole to the end of the file, if that is where it was.
+        // The file ends in a hole, if its size is still the same.
         struct stat info {};
         if (::fstat(from, &info) == 0 &&
             static_cast<std::uint64_t>(info.st_size) >= end) {
@@ -190,8 +190,9 @@ Status OutputFile::copy(int from, std::uint64_t offset, std::uint64_t size) {
 
 Status OutputFile::copy_extent(int from, std::uint64_t offset,
                                std::uint64_t size) {
-  // Where pages do not fall on pages nothing can be shared, and the kernel
-  // copies each in two parts: reading and writing takes two thirds of that.
+  // If pages of source and target do not align, blocks cannot be shared, and
+  // the kernel copies each page in two parts: read and write take two thirds of
+  // that.
   const bool pages_fit = offset % kPage == at_ % kPage;
   while (size > 0 && kernel_copies_ && pages_fit) {
     auto in = static_cast<off_t>(offset), out = static_cast<off_t>(at_);
@@ -202,7 +203,7 @@ Status OutputFile::copy_extent(int from, std::uint64_t offset,
       kernel_copies_ = false;
     else if (n < 0)
       return fail(errno);
-    if (n <= 0) break;  // the slow way knows whether the file ended
+    if (n <= 0) break;  // copy_by_reading notices the end of the file
     at_ += static_cast<std::uint64_t>(n);
     offset += static_cast<std::uint64_t>(n);
     size -= static_cast<std::uint64_t>(n);
@@ -216,7 +217,7 @@ Status OutputFile::copy_by_reading(int from, std::uint64_t offset,
   std::vector<std::byte> buffer(std::min<std::uint64_t>(size, kReadBuffer));
   while (size > 0) {
     std::size_t step = std::min<std::uint64_t>(size, buffer.size());
-    // Whole pages are written, but for the first and the last.
+    // Writes whole pages, except for the first and the last.
     if (step < size) step -= at_ % kPage;
     const ssize_t n =
         ::pread(from, buffer.data(), step, static_cast<off_t>(offset));
@@ -265,7 +266,7 @@ Status OutputFile::give_temporary_name() {
   }
 }
 
-// The error, or 0.
+// Returns errno, or 0.
 int OutputFile::move_to_free(const std::string& path) {
   if (temporary_.empty()) {
     const std::string link = "/proc/self/fd/" + std::to_string(file_.get());
@@ -278,7 +279,8 @@ int OutputFile::move_to_free(const std::string& path) {
     return 0;
   }
   if (errno != EINVAL && errno != ENOSYS) return errno;
-  // An empty file of ours takes the name where a rename cannot ask.
+  // Where rename cannot refuse to replace, an empty file reserves the name
+  // first.
   const SignalHold until_replaced;
   const Descriptor empty(
       ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666));
@@ -300,7 +302,7 @@ Result<bool> OutputFile::take(const std::string& path) {
   return true;
 }
 
-// What is about to be replaced, or just was.
+// Locks the file that is about to be replaced, or just was.
 void OutputFile::hold_replaced() {
   const std::string& name = keeps_old_ ? temporary_ : path_;
   if (replaced_.valid() && is_name_of(name.c_str(), replaced_.get())) return;
@@ -309,11 +311,11 @@ void OutputFile::hold_replaced() {
   if (replaced_.valid()) (void)hold(replaced_.get());
 }
 
-// Every step either finds the name free and takes it, or keeps what it
-// replaces; when neither, another run was quicker, and it begins anew.
+// Every step either finds the name free and takes it, or keeps the file that it
+// replaces. If neither works, another run was faster, and this begins again.
 bool OutputFile::replace() {
   for (;;) {
-    // Exchanged, so that revert() can bring the old one back.
+    // Exchanged, so that revert() can bring the old file back.
     if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
                     RENAME_EXCHANGE) == 0) {
       keeps_old_ = true;
@@ -329,7 +331,8 @@ bool OutputFile::replace() {
   }
 }
 
-// Where two names cannot be exchanged, the old file waits under a third.
+// Where two names cannot be exchanged, the old file gets a third name
+// meanwhile.
 bool OutputFile::replace_in_steps() {
   const std::string kept = temporary_name(result_);
   keeps_old_ = ::link(path_.c_str(), kept.c_str()) == 0;

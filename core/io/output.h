@@ -1,10 +1,10 @@
-// OutputFile: a file that appears under its name whole or not at all. It is
-// written without a name where the file system can (so that not even a killed
-// process leaves something behind), else under a temporary one in the same
-// folder, and gets its name by rename. What is there already stays untouched
-// until then. From open on it is held (hold.h), and what it replaces as well,
-// so that other runs know them for a live one's. Failures are Diagnostics of
-// kind kWrite. One thread each.
+// OutputFile: a file that appears under its name whole or not at all. Where the
+// file system allows it the file has no name while it is written (even a killed
+// process leaves nothing behind), else a temporary one in the same folder; it
+// gets its name by rename. Until then an existing file stays untouched. The
+// file is locked from open on (hold.h), and so is the one that it replaces:
+// other runs see that a live run needs them. Failures are Diagnostics of kind
+// kWrite. One thread each.
 #ifndef RULEENGINE_CORE_IO_OUTPUT_H_
 #define RULEENGINE_CORE_IO_OUTPUT_H_
 
@@ -22,7 +22,7 @@
 
 namespace ruleengine::io {
 
-// What stands at a path.
+// What exists at a path.
 struct Existing {
   FileId id;
   bool regular = false;
@@ -32,36 +32,36 @@ std::optional<Existing> existing(const std::string& path);
 
 class OutputFile final : public ByteSink {
  public:
-  // For the name `path`, or what take() will say. Temporary names are those of
-  // the result `result`.
+  // The file will be named `path`, or as take() says. Temporary names are those
+  // that belong to the result `result`.
   static Result<std::unique_ptr<OutputFile>> create(const std::string& path);
   static Result<std::unique_ptr<OutputFile>> create_for(
       const std::string& result);
-  ~OutputFile() override;  // without commit: nothing is left
+  ~OutputFile() override;  // without commit: removes the file
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
   Status write(Bytes bytes) override;
-  // Shared or copied inside the kernel where that can be; holes stay holes.
+  // Shares or copies blocks inside the kernel where possible; holes stay holes.
   Status copy(int from, std::uint64_t offset, std::uint64_t size) override;
   Status pad(std::uint64_t to) override;
 
-  // Everything is on its way to the disk, and there when `sync`.
+  // Flushes all writes; with `sync`, waits until the disk has them.
   Status finish(bool sync);
-  // Sees to it that there is a temporary name at least.
+  // Gives the file a temporary name if it has none.
   Status give_temporary_name();
-  // A temporary name stays, for the next run.
+  // Leaves the temporary name for the next run to remove.
   void leave_temporary() { temporary_.clear(); }
-  // Takes the name `path`, if it is free; whether it was. It may be given back
-  // by remove_unused() (leftovers.h).
+  // Takes the name `path` if it is free; returns whether it was.
+  // remove_unused() (leftovers.h) gives it back.
   Result<bool> take(const std::string& path);
   // Takes its own name. The old file of that name is kept until release();
-  // until then revert() brings it back. Where another run has taken the name
-  // since, that one's file stays.
+  // until then revert() brings it back. If another run has taken the name
+  // since, revert() leaves that run's file.
   Status commit();
   void revert();
   void release();
-  bool has_name() const;  // its own, and still
+  bool has_name() const;  // whether its own name still names this file
 
   const std::string& path() const { return path_; }
   int descriptor() const { return file_.get(); }

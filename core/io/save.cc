@@ -20,9 +20,9 @@
 namespace ruleengine::io {
 namespace {
 
-// protobuf's limit on a message.
+// protobuf's limit on the size of a message.
 constexpr std::uint64_t kMaxMessage = INT_MAX;
-// From here on a system call is cheaper than copying through the buffer.
+// From this size on a system call is cheaper than a copy through the buffer.
 constexpr std::uint64_t kStream = 128 * 1024;
 
 class Saver {
@@ -69,7 +69,7 @@ class Saver {
     return {};
   }
 
-  // The end of writing the model.
+  // Finishes the model's file.
   Status finish() {
     if (Status s = out_->finish(options_.sync); !s) return s;
     return check_intact(model_);
@@ -80,8 +80,8 @@ class Saver {
     return finish();
   }
 
-  // The model has a name first: should we die, it tells the next run that the
-  // data is ours.
+  // The model gets a temporary name before its data gets names: if the process
+  // dies, it tells the next run that the data is ours.
   Result<bool> take_data_names() {
     if (Status s = out_->give_temporary_name(); !s) return s.error();
     return data_.take_names();
@@ -143,7 +143,8 @@ class Saver {
     return finish();
   }
 
-  // The model says the name of its data, so another name is another model.
+  // The model contains the name of its data, so with another name it is written
+  // again.
   Status save_with_data(DataPlan& plan) {
     constexpr int kTries = 100;
     for (int i = 0; i < kTries; ++i) {
@@ -161,13 +162,14 @@ class Saver {
       if (!taken) return taken.error();
       if (*taken) return {};
     }
-    return Diagnostic{.kind = ErrorKind::kWrite,
-                      .what = "other runs keep taking the name of the data",
-                      .where = printable(data_path_)};
+    return Diagnostic{
+        .kind = ErrorKind::kWrite,
+        .what = "other runs keep taking the name of the data file",
+        .where = printable(data_path_)};
   }
 
-  // The model is written as a rope to see what goes outside. Where something
-  // does the plan says so, and the rope is none yet.
+  // Writes the model into a rope to find which tensors go outside. If any do,
+  // `plan` is set, and the rope is not the final one.
   Status build(Rope& rope, std::optional<DataPlan>& plan) {
     if (external_ != nullptr) {
       plan.emplace(file_of(data_path_),

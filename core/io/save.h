@@ -1,19 +1,19 @@
-// A graph back to ONNX bytes. The result appears whole or not at all: the data
-// file first, the model last, both by rename; on failure nothing is left and
-// what was there is intact. What did not change is streamed from the source.
+// Writes a graph as ONNX bytes. The result appears whole or not at all: the
+// data file first, the model last, both by rename; on failure nothing is left
+// and existing files are intact. What did not change is streamed from the
+// source.
 //
-// An unchanged model comes out byte for byte. Its external data is not touched
-// when the result lies in the model's own folder (the same bytes name the same
-// files). In another folder the data files are copied under the names that the
-// model gives them, as long as those are plain names that nothing else has
-// there; where they are not, the data goes into OUT.data and only the
-// references differ.
+// An unchanged model is written byte for byte. Its external data is not touched
+// when the result is in the model's own folder (the same bytes name the same
+// files). For another folder the data files are copied under the names in the
+// model, if those are plain names that no other file there has; else the data
+// goes into OUT.data, and only the references differ.
 //
-// A changed model with external data gets its own copy of what it still uses
-// in OUT.data, beside large new tensors; with share_data only the new ones. A
-// model without external data keeps everything inside, except that a result
-// over protobuf's 2 GiB, from a source below it, puts large initializers into
-// OUT.data. Any thread; the model must not change meanwhile.
+// A changed model with external data gets its own copy of what it still uses in
+// OUT.data, beside large new tensors; with share_data OUT.data has only the new
+// ones. A model without external data keeps everything inside, except that a
+// result over protobuf's 2 GiB, from a source below it, has large initializers
+// in OUT.data. Thread-safe; the model must not change meanwhile.
 #ifndef RULEENGINE_CORE_IO_SAVE_H_
 #define RULEENGINE_CORE_IO_SAVE_H_
 
@@ -26,20 +26,20 @@
 namespace ruleengine::io {
 
 struct SaveOptions {
-  // Refer to the model's own data files instead of copying them. Only where
-  // the result lies in the same folder (else kUsage).
+  // Refer to the model's own data files instead of copying them. The result
+  // must then be in the same folder (else kUsage).
   bool share_data = false;
-  // Wait for the disk before taking the names.
+  // Wait for the disk before the files get their names.
   bool sync = false;
 };
 
-// Kinds: kUsage when `path` is the model itself or one of its data files,
+// Error kinds: kUsage when `path` is the model itself or one of its data files,
 // kWrite when it cannot be written, kModel when the source was cut short.
 Status save(const ir::Model& model, const std::string& path,
             const SaveOptions& options = {});
 
-// The same up to the names: everything is written, and appears with
-// Staged::commit().
+// Like save, but without the final names: everything is written, and appears
+// with Staged::commit().
 Result<Staged> stage(const ir::Model& model, const std::string& path,
                      const SaveOptions& options = {});
 

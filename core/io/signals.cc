@@ -16,22 +16,23 @@ namespace ruleengine::io {
 
 struct Doomed::Name {
   std::string path;
-  int file = -1;  // of data
+  int file = -1;  // if it is a data file
   std::string result;
-  struct stat before = {};  // what stood at `result`; nothing: zeros
+  struct stat before = {};  // the file at `result`; zeros if none
 };
 
 namespace {
 
 constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 
-// What the handler can look at without a lock. Names beyond the table are left
-// to the next run.
+// The table of names that the handler reads without a lock. Names that do not
+// fit are left to the next run.
 constexpr std::size_t kSlots = 4096;
 std::array<std::atomic<Doomed::Name*>, kSlots> slots;
 std::atomic<std::size_t> slots_used{0};
 
-// How many SignalHolds there are; above them the signal that waits.
+// The mask for the number of SignalHolds; the bits above are the pending
+// signal.
 constexpr std::uint32_t kHolds = 0xffffff;
 constexpr int kSignalShift = 24;
 std::atomic<std::uint32_t> state{0};
@@ -49,13 +50,13 @@ bool is_as_before(const Doomed::Name& name) {
          now.st_ctim.tv_nsec == name.before.st_ctim.tv_nsec;
 }
 
-// Whether all data went. The models are what the next run knows it by: they
-// stay when it does.
+// Removes names; returns whether all data was removed. If not, the models stay,
+// since the next run finds the data by them.
 bool remove_names(bool data) {
   bool all = true;
   const std::size_t used = slots_used.load();
   for (std::size_t i = 0; i < used; ++i) {
-    // Whoever takes a name out owns it.
+    // Whoever takes a name out of the table owns it.
     Doomed::Name* name = slots[i].exchange(nullptr);
     if (name == nullptr) continue;
     if ((name->file >= 0) != data) {
@@ -87,7 +88,7 @@ void on_signal(int signal) {
   const int saved = errno;
   const auto waits = static_cast<std::uint32_t>(signal) << kSignalShift;
   std::uint32_t now = state.load();
-  // A first one that waits is the one that counts.
+  // Only the first signal is kept.
   while ((now & kHolds) != 0 && (now & ~kHolds) == 0) {
     if (state.compare_exchange_weak(now, now | waits)) break;
   }
@@ -169,7 +170,7 @@ FileSizeSignalBlock::~FileSizeSignalBlock() {
   sigemptyset(&signals);
   sigaddset(&signals, SIGXFSZ);
   const timespec now = {};
-  (void)::sigtimedwait(&signals, nullptr, &now);  // takes what is pending
+  (void)::sigtimedwait(&signals, nullptr, &now);  // consumes a pending signal
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 

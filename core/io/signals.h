@@ -1,7 +1,7 @@
-// Signals while a result is written. remove_names_on_signals() (for programs
-// that own their process) makes SIGTERM, SIGINT, SIGHUP, SIGQUIT and SIGPIPE
-// take away what has a name and is not whole before they end the process as
-// they would have. All thread-safe.
+// Signals while a result is written. After remove_names_on_signals() (for
+// programs that own their process), SIGTERM, SIGINT, SIGHUP, SIGQUIT and
+// SIGPIPE remove unfinished files that have a name, and then end the process as
+// usual. All thread-safe.
 #ifndef RULEENGINE_CORE_IO_SIGNALS_H_
 #define RULEENGINE_CORE_IO_SIGNALS_H_
 
@@ -11,22 +11,22 @@
 
 namespace ruleengine::io {
 
-// Installs the handlers, but for signals that the process ignores, and has
-// SIGXFSZ ignored: what grows too large is an error of write().
+// Installs the handlers, except for signals that the process ignores. Ignores
+// SIGXFSZ, so that a file that grows too large is an error of write().
 void remove_names_on_signals();
 
-// A name that goes when a signal ends the process. It must be dropped before
-// somebody else takes the name away, or makes it stay.
+// The name of a file that is removed when a signal ends the process. This must
+// be dropped before other code removes the file or decides to keep it.
 class Doomed {
  public:
   struct Name;
 
   Doomed() = default;
-  // A temporary name.
+  // The temporary name of a file.
   static Doomed temporary(const std::string& path);
-  // The data file `file` of a result at `result` that is still to come. It
-  // stays where another run has it too, or has put its own result there since:
-  // that may refer to it.
+  // The data file `file` of an unfinished result at `result`. It is kept if
+  // another run uses it too, or has replaced `result` meanwhile: that result
+  // may refer to it.
   static Doomed data(const std::string& path, int file,
                      const std::string& result);
   ~Doomed() { drop(); }
@@ -41,8 +41,8 @@ class Doomed {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 };
 
-// While one lives, signals wait: a result takes its name and the older one
-// goes, or neither.
+// While one exists, signals are deferred, so that the step from the old result
+// to the new one happens completely or not at all.
 class SignalHold {
  public:
   SignalHold();
@@ -51,8 +51,8 @@ class SignalHold {
   SignalHold& operator=(const SignalHold&) = delete;
 };
 
-// While one lives, exceeding the limit on file sizes (RLIMIT_FSIZE) is an error
-// of write() for this thread, and not a signal that ends the process.
+// While one exists, exceeding the limit on file sizes (RLIMIT_FSIZE) is an
+// error of write() in this thread instead of a signal that ends the process.
 class FileSizeSignalBlock {
  public:
   FileSizeSignalBlock();

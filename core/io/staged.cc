@@ -32,7 +32,8 @@ Status Staged::commit() {
   return s;
 }
 
-// The model goes after its data, by which it tells the next run whose that is.
+// The model is removed after its data: it tells the next run whose data that
+// is.
 void Staged::drop() {
   if (!data_.give_back()) file_->leave_temporary();
   file_ = nullptr;
@@ -49,8 +50,8 @@ void Staged::revert() {
 void Staged::release() {
   if (committed_ == nullptr) return;
   file_->release();
-  // In this order: whoever replaced the result meanwhile could not do away with
-  // it and its data while we held them.
+  // In this order: a run that replaced the result meanwhile could not remove it
+  // and its data while we held them.
   let_go_of(file_->descriptor());
   data_.let_go();
   if (!file_->has_name()) (void)data_.give_back();

@@ -1,7 +1,7 @@
-// Staged: a result that is whole on the disk and has no name yet; its data, if
-// it has any of its own, has, which no model refers to yet. Whoever holds it
-// decides when it appears; dropped before that, nothing is left. Movable; one
-// thread each; failures are Diagnostics of kind kWrite.
+// Staged: a result that is complete on the disk but has no name yet. Its own
+// data files, if any, already have names, but no model refers to them. The
+// owner decides when the result appears; destroyed before that, it leaves
+// nothing. Movable; one thread each; failures are Diagnostics of kind kWrite.
 #ifndef RULEENGINE_CORE_IO_STAGED_H_
 #define RULEENGINE_CORE_IO_STAGED_H_
 
@@ -16,18 +16,18 @@ namespace ruleengine::io {
 
 class Staged {
  public:
-  // Nothing at all, as of a dry run.
+  // An empty result, as in a dry run.
   Staged() = default;
   // `file` is finished, and the names of `data` are taken.
   explicit Staged(std::unique_ptr<OutputFile> file, DataFiles data = {})
       : file_(std::move(file)), data_(std::move(data)) {}
-  ~Staged();  // without commit: dropped; after it: released
+  ~Staged();  // before commit(): drops; after it: releases
   Staged(Staged&& from) noexcept = default;
   Staged& operator=(Staged&& from) noexcept;
 
-  // Takes the name, in one step that makes the result whole. What had it
-  // before is kept until release(); until then revert() brings it back. In
-  // between signals wait.
+  // Gives the result its name in one step. The file that had the name before is
+  // kept until release(); until then revert() brings it back. Signals are
+  // deferred from commit() to release().
   Status commit();
   void revert();
   void release();

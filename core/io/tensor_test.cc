@@ -20,12 +20,12 @@ onnx::ModelProto with(const TensorProto& tensor) {
   return model;
 }
 
-// What loading it says; "" when it is accepted.
+// The error of loading it; "" when it is accepted.
 std::string verdict(const TensorProto& tensor) {
   return error_of(with(tensor));
 }
 
-// What it warns of.
+// The warning of loading it.
 std::string oddity(const TensorProto& tensor) {
   return warning_of(with(tensor));
 }
@@ -230,7 +230,7 @@ TEST_CASE("sparse tensors are consistent") {
               s.mutable_indices()->set_dims(0, 2);
               s.mutable_indices()->add_int64_data(3);
             }),
-            "not rising"));
+            "not in rising order"));
   CHECK(
       has(sparse_verdict([](Sparse& s) { s.set_dims(0, 0); }), "not possible"));
   CHECK(
@@ -308,7 +308,7 @@ TEST_CASE("attributes have one value of their type") {
             "does not fit its type"));
   CHECK(has(attribute_verdict(
                 [](Node& n) { add(n, "a", 2)->set_ref_attr_name("b"); }),
-            "refers to one of a function"));
+            "outside of functions is a reference"));
   CHECK(has(attribute_verdict([](Node& n) { add(n, "", 2)->set_i(1); }),
             "no name"));
   for (int count : {2, 20}) {

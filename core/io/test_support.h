@@ -45,7 +45,7 @@ class TemporaryFolder {
     return (path_ / name).string();
   }
   std::string path() const { return path_.string(); }
-  // Names inside, sorted.
+  // The names in the folder, sorted.
   std::vector<std::string> names() const {
     std::vector<std::string> out;
     for (const auto& e : fs::directory_iterator(path_)) {
@@ -78,25 +78,25 @@ onnx::NodeProto* add_node(onnx::GraphProto* graph, const std::string& type,
 onnx::TensorProto* add_tensor(onnx::GraphProto* graph, const std::string& name,
                               std::initializer_list<std::int64_t> dims);
 
-// x -> Add(w) -> Relu -> y.
+// The graph x -> Add(w) -> Relu -> y.
 onnx::ModelProto small_model();
 
-// If with a subgraph that reads from outside, functions, sparse and quantized
-// parts, typed fields, metadata: one of everything.
+// A model with one of everything: If with a subgraph that reads from outside,
+// functions, sparse and quantized parts, typed fields, metadata.
 onnx::ModelProto rich_model();
 
 // --- loading -----------------------------------------------------------------
 
 Result<std::unique_ptr<ir::Model>> load_proto(
     const onnx::ModelProto& model, const std::string& directory = {});
-// What loading says; "" when the model is accepted.
+// The error of loading; "" when the model is accepted.
 std::string error_of(const onnx::ModelProto& model,
                      const std::string& directory = {});
 
-// What loading warns of first; "" when of nothing, or when it is refused.
+// The first warning of loading; "" when there is none or the model is rejected.
 std::string warning_of(const onnx::ModelProto& model);
 
-// Equal as protobuf messages, unknown fields apart.
+// Whether two are equal as protobuf messages, apart from unknown fields.
 bool same(const std::string& a, const std::string& b,
           std::string* difference = nullptr);
 

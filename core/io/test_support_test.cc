@@ -41,7 +41,7 @@ onnx::TensorProto* add_tensor(onnx::GraphProto* graph, const std::string& name,
   return tensor;
 }
 
-// x -> Add(w) -> Relu -> y.
+// The graph x -> Add(w) -> Relu -> y.
 onnx::ModelProto small_model() {
   onnx::ModelProto model;
   model.set_ir_version(10);

@@ -40,7 +40,7 @@ bool same_value(const Attribute& a, const Attribute& b,
     case AttributeKind::kGraph:
     case AttributeKind::kGraphs:
       return std::ranges::equal(a.blocks, b.blocks);
-    // Kept as they were encoded, and compared so.
+    // Kept and compared as their encoding.
     case AttributeKind::kSparseTensor:
     case AttributeKind::kSparseTensors:
     case AttributeKind::kTypeProto:

@@ -48,13 +48,14 @@ struct Attribute {
   std::span<const std::string_view> strings;
   std::span<const Tensor* const> tensors;  // one for kTensor
   std::span<const BlockId> blocks;         // one for kGraph
-  // In a function body: the attribute of the call that stands here.
+  // In a function body: the name of the function's attribute that is used here
+  // (ref_attr_name); "" if none.
   std::string_view ref;
   std::span<const std::byte> proto;
 };
 
-// Same kind and value; names and `proto` are not compared, floats by bits,
-// graphs by identity.
+// Same kind and value. Names and `proto` are ignored; floats are compared by
+// their bits, graphs by identity.
 bool same_value(const Attribute& a, const Attribute& b, ExternalData* external);
 
 }  // namespace ruleengine::ir

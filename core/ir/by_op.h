@@ -1,6 +1,6 @@
-// ByOp: what somebody knows of each op of a Model, by its OpId. There are as
-// many of these as graphs, and a file may have many functions and many ops, so
-// that only ops which nearly every model has get a place ahead. Not
+// ByOp: a table with one T for each op of a Model, indexed by OpId. There is
+// one per graph, and a file may have many functions and many ops, so only the
+// first ops, which most graphs use, have a place in a dense array. Not
 // thread-safe.
 #ifndef RULEENGINE_CORE_IR_BY_OP_H_
 #define RULEENGINE_CORE_IR_BY_OP_H_
@@ -16,7 +16,7 @@ namespace ruleengine::ir {
 template <typename T>
 class ByOp {
  public:
-  // T() at first; stays where it is until the next call.
+  // A new entry is T(). The reference is valid until the next call.
   T& operator[](OpId op) {
     const std::size_t i = op.index();
     if (i >= kNear) return far_[i];

@@ -1,5 +1,5 @@
-// Whether a call fits its model-local function. Thread-safe while nobody
-// writes to the graph.
+// Whether the inputs and outputs of a call fit its model-local function.
+// Thread-safe while nobody writes to the graph.
 #ifndef RULEENGINE_CORE_IR_CALL_H_
 #define RULEENGINE_CORE_IR_CALL_H_
 
@@ -10,8 +10,8 @@
 
 namespace ruleengine::ir {
 
-// Absent inputs and outputs at the end may be left out, or written beyond what
-// the function has; more make no sense.
+// Absent inputs and outputs at the end may be left out. Absent ones beyond the
+// function's own are allowed too; others are not.
 inline bool takes(const Function& function, const Graph& graph, NodeId call) {
   const auto inputs = graph.inputs(call);
   const auto outputs = graph.outputs(call);

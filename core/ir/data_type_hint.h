@@ -1,4 +1,4 @@
-// What was meant by the name of an element type that is none. Pure; any thread.
+// A hint for the name of an element type that does not exist. Pure; any thread.
 #ifndef RULEENGINE_CORE_IR_DATA_TYPE_HINT_H_
 #define RULEENGINE_CORE_IR_DATA_TYPE_HINT_H_
 
@@ -7,8 +7,8 @@
 
 namespace ruleengine::ir {
 
-// "did you mean 'float16'?", also of names that other tools have ("fp16"), or
-// which types there are.
+// "did you mean 'float16'?", also for names that other tools use ("fp16"); else
+// the list of all types.
 std::string data_type_hint(std::string_view name);
 
 }  // namespace ruleengine::ir

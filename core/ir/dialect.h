@@ -1,7 +1,7 @@
-// The ops outside the standard that the engine makes and reads itself, as rows
-// of the same table as the standard's. Their meaning: docs/dialect.md.
-// Constant data for op_facts.cc alone, which joins it to the generated rows;
-// everybody else asks op_facts.h.
+// The ops outside the standard that the engine itself makes and reads, as rows
+// of the same table as the standard's. Their meaning: docs/dialect.md. Constant
+// data for op_facts.cc alone, which joins it to the generated rows; other code
+// asks op_facts.h.
 #ifndef RULEENGINE_CORE_IR_DIALECT_H_
 #define RULEENGINE_CORE_IR_DIALECT_H_
 
@@ -44,7 +44,7 @@ constexpr FormalAttribute with(std::string_view name,
           .default_ints = value};
 }
 
-// As the standard counts: at least up to the last that must be there.
+// The minimum count, as the standard counts it: up to the last required one.
 constexpr int least(std::span<const FormalValue> formals) {
   int count = 0;
   for (std::size_t i = 0; i < formals.size(); ++i) {
@@ -82,8 +82,8 @@ constexpr FormalValue kQkv[] = {in("q"), in("k"), in("v")};
 
 // --- ruleengine ------------------------------------------------------------
 
-// What comes after bias_v is an extra positional argument of the source
-// module, which a rule has to see in order to leave the node alone.
+// What follows bias_v is an extra positional argument of the source module. A
+// rule has to see it in order to leave the node alone.
 constexpr FormalValue kMultiheadIn[] = {in("query"),
                                         in("key"),
                                         in("value"),
@@ -163,7 +163,7 @@ constexpr FormalAttribute kAtenSdpa[] = {
 
 // --- com.microsoft ---------------------------------------------------------
 
-// What the target ort writes, of a domain that is open otherwise.
+// What the target ort writes. The domain has many more ops.
 constexpr FormalValue kContribIn[] = {in("query"),
                                       opt("key"),
                                       opt("value"),
@@ -237,7 +237,7 @@ constexpr FormalAttribute kGrouped[] = {
 
 // --- tensor_cast: collectives, norms, markers ------------------------------
 
-// rank_group may be missing in the wild: then the world's size is unknown.
+// Some models leave rank_group out: then the number of ranks is unknown.
 constexpr FormalAttribute kReduce[] = {attr("rank", kInt),
                                        attr("rank_group", kInts)};
 constexpr FormalAttribute kScatter[] = {need("dim", kInt), attr("rank", kInt),
@@ -274,7 +274,7 @@ constexpr FormalValue kScaledIn[] = {in("x"), in("w", "W"), in("x_scale", "S"),
                                      in("w_scale", "S2"), opt("bias", "B")};
 constexpr FormalValue kScaledOut[] = {in("Y", "R")};
 
-// Sorted by domain and type, and behind every standard domain.
+// Sorted by domain and type. These rows come after all standard domains.
 constexpr std::string_view kAten = "aten";
 constexpr std::string_view kMicrosoft = "com.microsoft";
 constexpr std::string_view kOwn = "ruleengine";

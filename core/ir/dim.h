@@ -61,7 +61,7 @@ class DimTable {
   Dim neg(Dim a);
   // a / b when b divides a as polynomials; none when it does not or b is 0.
   std::optional<Dim> exact_div(Dim a, Dim b);
-  Dim floor_div(Dim a, Dim b);  // an atom when it cannot be said otherwise
+  Dim floor_div(Dim a, Dim b);  // an atom when it cannot be simplified
   Dim ceil_div(Dim a, Dim b);
   Dim min(Dim a, Dim b);
   Dim max(Dim a, Dim b);
@@ -77,18 +77,18 @@ class DimTable {
   };
   std::vector<Product> products(Dim d) const;
 
-  // What `d` is the smallest of, when it is a min(...) that could not be
-  // decided; else empty.
+  // The arguments of `d` when it is a min(...) that could not be evaluated;
+  // else empty.
   std::vector<Dim> minimum_of(Dim d) const;
-  // {a, b} where `d` is a quotient a // b that could not be said otherwise.
+  // {a, b} when `d` is a quotient a // b that could not be simplified.
   std::vector<Dim> quotient_of(Dim d) const;
 
-  // Atoms that stand for sizes are >= 0. True when `a` is provably so.
+  // True when `a` is provably >= 0. Atoms that stand for sizes are >= 0.
   bool nonnegative(Dim a) const;
-  // True when the two are provably different for every size of the atoms.
+  // True when `a` and `b` provably differ, whatever the sizes of the atoms.
   bool provably_different(Dim a, Dim b) const;
 
-  std::size_t bytes() const;  // about, of what it keeps
+  std::size_t bytes() const;  // memory in use, approximate
 
   // "12", "B", "B*S + 1"; deterministic.
   std::string text(Dim d) const;

@@ -44,15 +44,14 @@ Dim Store::intern_atom(const Atom& atom) {
     facts.depth = std::max(facts.depth, depth(d) + 1);
     facts.size += size(d);
   }
-  facts.dim =
-      Dim::expression(static_cast<std::uint32_t>(expressions_.size()));
+  facts.dim = Dim::expression(static_cast<std::uint32_t>(expressions_.size()));
   expressions_.push_back(
       &plain_.emplace_back(Polynomial{{{1, {{{id, 1}}, 1}}}}));
   atom_facts_.push_back(facts);
   return facts.dim;
 }
 
-// Each with what the map and the heap add.
+// The overhead of map nodes and heap blocks is included.
 std::size_t Store::bytes() const {
   constexpr std::size_t kAtom = 250, kExpression = 200;
   return kAtom * atoms_.size() + kExpression * expressions_.size();
@@ -119,7 +118,7 @@ std::vector<Dim> Store::arguments_of(Dim d, AtomKind kind) const {
   return atom && atom->kind == kind ? atom->arguments : std::vector<Dim>();
 }
 
-// Atoms are bounded in depth, so this recursion is.
+// The recursion is bounded, since atoms are bounded in depth.
 void Store::add_leaves(Dim d, std::vector<Dim>& out) const {
   if (d.known()) return;
   for (const Term& t : expressions_[d.id()]->terms) {
@@ -145,7 +144,7 @@ std::vector<DimTable::Product> Store::products(Dim d) const {
   return out;
 }
 
-// `a` has no multiple of `b` in it any more.
+// Requires that no multiple of `b` can be split off `a`.
 Dim Store::floor_div_atom(DimTable& table, Dim a, Dim b) {
   if (b.known()) {
     const Polynomial p = polynomial(a);
@@ -196,8 +195,8 @@ Dim Store::extremum(DimTable& table, AtomKind kind, Dim a, Dim b) {
   }
   if (kept.size() == 1) return kept[0];
   if (kept.size() > 8 || !fits(kept)) {
-    const bool is_size = is_max ? nonnegative(a, 0) || nonnegative(b, 0)
-                                : are_sizes(a, b);
+    const bool is_size =
+        is_max ? nonnegative(a, 0) || nonnegative(b, 0) : are_sizes(a, b);
     return unsayable(is_max ? 'M' : 'm', a, b, is_size);
   }
   return intern_atom({kind, {}, kept, 0});
@@ -270,11 +269,11 @@ bool Store::nonnegative(const Polynomial& p, int level) const {
   return plainly || bounded_below(p, level);
 }
 
-// With one atom replaced by something that makes `p` no larger: -min(a, b) by
-// -a or -b, max(a, b) by a or b; a // k lies between (a - k + 1) / k and a / k,
-// and a whole number that is more than -1 is none below 0.
+// Proves p >= 0 by replacing one atom with a bound that makes `p` no larger:
+// -min(a, b) by -a or -b, max(a, b) by a or b. For a // k the bounds are a / k
+// and (a - k + 1) / k; they are fractions, and an integer above -1 is >= 0.
 bool Store::bounded_below(const Polynomial& p, int level) const {
-  constexpr int kTries = 3;  // levels of replacements
+  constexpr int kTries = 3;  // nested replacements
   if (level >= kTries) return false;
   const auto constant = [](std::int64_t c) { return Polynomial{{{c, {}}}}; };
   for (const Term& t : p.terms) {
@@ -309,13 +308,13 @@ bool Store::bounded_below(const Polynomial& p, int level) const {
 bool Store::never_zero(const Polynomial& p) const {
   const std::int64_t constant = p.constant();
   if (constant == 0) return false;
-  // Every other term a multiple of what the constant is no multiple of.
+  // Every other term is a multiple of `common`, but the constant is not.
   std::int64_t common = 0;
   for (const Term& t : p.terms) {
     if (t.monomial.degree > 0) common = std::gcd(common, t.coefficient);
   }
   if (common != 0 && constant % common != 0) return true;
-  // A multiple of |constant| away from 0 on its side.
+  // The other terms have the sign of the constant or are 0.
   Polynomial away = constant > 0 ? p : negate(p);
   away.terms.pop_back();
   return nonnegative(away, 0);

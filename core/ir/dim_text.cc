@@ -185,7 +185,7 @@ std::optional<Dim> Store::parse(DimTable& table, std::string_view text) {
   return Parser(table, *this, text).whole();
 }
 
-// `alone`: nothing around it, so that no quotes or brackets are needed.
+// `alone`: nothing stands around it, so it needs no quotes or brackets.
 std::string Store::atom_text(std::uint32_t id, bool alone) const {
   const Atom& atom = *atoms_[id];
   switch (atom.kind) {
@@ -232,7 +232,7 @@ std::string Store::term_text(const Monomial& m, std::int64_t magnitude,
   return join(std::move(parts), "*");
 }
 
-// level 0: alone; 1: inside something; 2: an operand of //.
+// Level 0: stands alone; 1: inside another expression; 2: an operand of //.
 std::string Store::text(Dim d, int level) const {
   if (d.known()) return std::to_string(d.size());
   const Polynomial& p = *expressions_[d.id()];

@@ -1,4 +1,5 @@
-// to_opset: the way back of core/ir/upgrade.h.
+// to_opset: writes newest forms at an older opset, the inverse of
+// core/ir/upgrade.h.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +19,7 @@ constexpr std::int64_t kMaxElements = 4096;
 Diagnostic cannot(std::string_view type, std::int64_t opset,
                   std::string expected, std::string found) {
   return {ErrorKind::kRule,
-          "opset " + std::to_string(opset) + " cannot say this " +
+          "opset " + std::to_string(opset) + " cannot express this " +
               std::string(type),
           "",
           std::move(expected),
@@ -105,8 +106,8 @@ Status Writer::move_input(const Moved& row) {
   return {};
 }
 
-// An input that the older op does not have, and that says nothing where it is
-// all `usual`.
+// Removes an input that the older op does not have. That is possible when all
+// its elements are `usual`, the value that it has when absent.
 Status Writer::drop_usual_input(std::size_t slot, double usual, int since) {
   if (opset >= since || slot >= form.inputs.size() || !form.inputs[slot]) {
     return {};
@@ -128,7 +129,7 @@ Status Writer::drop_usual_input(std::size_t slot, double usual, int since) {
 Status Writer::fix_softmax() {
   const Type* input = input_type(0);
   if (input == nullptr) {
-    return cannot(type, opset, "an input of known rank", "");
+    return cannot(type, opset, "an input of known rank", "an unknown rank");
   }
   const auto rank = static_cast<std::int64_t>(input->rank());
   Attribute* axis = find(form.attributes, "axis");
@@ -138,14 +139,15 @@ Status Writer::fix_softmax() {
     axis = &form.attributes.back();
   }
   if (axis->i != -1 && axis->i != rank - 1) {
-    return cannot(type, opset, "the last axis", std::to_string(axis->i));
+    return cannot(type, opset, "the last axis",
+                  "axis " + std::to_string(axis->i));
   }
   axis->i = rank - 1;
   axis->proto = {};
   return {};
 }
 
-// Axes of Unsqueeze count in what comes out.
+// The axes of Unsqueeze refer to its output.
 std::optional<std::int64_t> Writer::rank_for_axes() const {
   const Type* input = input_type(0);
   if (input == nullptr) return std::nullopt;
@@ -162,8 +164,9 @@ Status Writer::fix_axis(std::int64_t& axis) const {
   if (axis >= 0) return {};
   const auto rank = rank_for_axes();
   if (!rank || axis < -*rank) {
-    return cannot(type, opset, "an axis that counts from the front",
-                  std::to_string(axis) + (rank ? "" : " of an unknown rank"));
+    return cannot(
+        type, opset, "an axis of 0 or more",
+        std::to_string(axis) + (rank ? "" : " of an input of unknown rank"));
   }
   axis += *rank;
   return {};
@@ -186,7 +189,7 @@ Status Writer::fix_axes() {
   return {};
 }
 
-// Parts of equal size need no count, but the older op makes no others.
+// An older Split without sizes makes parts of equal size only.
 Status Writer::fix_split() {
   const Attribute* count = find(form.attributes, "num_outputs");
   if (count == nullptr) return {};
@@ -202,7 +205,7 @@ Status Writer::fix_split() {
   if (!known || !graph.model().dims.exact_div(size, Dim(parts))) {
     return cannot(
         type, opset,
-        "an axis that is known to be a multiple of " + std::to_string(parts),
+        "an axis whose size is a known multiple of " + std::to_string(parts),
         known ? graph.model().dims.text(size) : "an unknown shape");
   }
   std::erase_if(form.attributes,
@@ -210,8 +213,8 @@ Status Writer::fix_split() {
   return {};
 }
 
-// Equal shapes need no word, and where the second is the end of the first,
-// "broadcast" says it.
+// Equal shapes need no attribute. Where the shape of the second input is a
+// suffix of the first one's, "broadcast" is set.
 Status Writer::fix_broadcast() {
   const std::size_t last = type == "Gemm" ? 2 : 1;
   if (form.inputs.size() <= last || !form.inputs[last]) return {};
@@ -222,8 +225,8 @@ Status Writer::fix_broadcast() {
                      std::ranges::equal(a->dims.last(b->rank()), b->dims);
   if (!known && type != "Gemm") {
     return cannot(type, opset,
-                  "a second input of the shape of the first, or "
-                  "of its last axes",
+                  "a second input with the shape of the first, or "
+                  "with a suffix of that shape",
                   "other shapes");
   }
   if (known && a->rank() == b->rank()) return {};
@@ -232,11 +235,13 @@ Status Writer::fix_broadcast() {
   return {};
 }
 
-// What neither moved nor is a default.
+// What kMoved and defaults do not cover: changed ops, removed attributes,
+// renamed values, the type of Cast.
 Status Writer::fix_changes() {
   for (const Changed& row : kChanged) {
     if (row.type != type || opset >= row.since) continue;
-    return cannot(type, opset, "opset " + std::to_string(row.since), "");
+    return cannot(type, opset,
+                  "opset " + std::to_string(row.since) + " or newer", "");
   }
   for (const Gone& row : kGone) {
     if (row.type != type || opset >= row.since) continue;
@@ -250,7 +255,9 @@ Status Writer::fix_changes() {
     if (a == nullptr || a->s != row.text) {
       return cannot(type, opset,
                     std::string(row.attribute) + " = " + std::string(row.text),
-                    a == nullptr ? "another default" : std::string(a->s));
+                    a == nullptr
+                        ? "no such attribute, which now has another default"
+                        : std::string(a->s));
     }
     std::erase_if(form.attributes, [&](const Attribute& old) {
       return old.name == row.attribute;
@@ -283,7 +290,7 @@ bool is_default(const Attribute& a, const FormalAttribute& formal) {
   return false;
 }
 
-// Attributes that came later are left out at their default.
+// Leaves out attributes that the older op does not have, if at their default.
 Status Writer::fix_attributes(const OpFacts& then, const OpFacts* now) {
   std::vector<Attribute> kept;
   for (const Attribute& a : form.attributes) {
@@ -294,8 +301,10 @@ Status Writer::fix_attributes(const OpFacts& then, const OpFacts* now) {
     const FormalAttribute* formal =
         now == nullptr ? nullptr : now->attribute(a.name);
     if (formal == nullptr || !is_default(a, *formal)) {
-      return cannot(type, opset, "an op without the attribute",
-                    std::string(a.name));
+      return cannot(
+          type, opset,
+          "no attribute '" + std::string(a.name) + "', unless at its default",
+          "the attribute");
     }
   }
   form.attributes = std::move(kept);
@@ -333,7 +342,7 @@ Status Writer::check_complete(const OpFacts& then) const {
   return {};
 }
 
-// The standard domain's ops that changed form.
+// Rewrites the ops of the standard domain whose form changed.
 Status Writer::standard() {
   if (auto status = fix_changes(); !status) return status;
   if (type == "Dropout") {

@@ -8,7 +8,7 @@ namespace ruleengine::ir {
 
 namespace {
 
-// What a node takes with its slots, its values and what is kept about them.
+// The memory of a node with its operands, its values and their records.
 std::size_t bytes_of(const Node& node) {
   constexpr std::size_t kNode = 300, kOperand = 24, kOutput = 200;
   return kNode + kOperand * node.operand_count + kOutput * node.output_count;
@@ -57,6 +57,11 @@ const Tensor* Graph::direct_constant(ValueId id) const {
   const Attribute* data = attribute(v.producer, "value");
   if (data == nullptr || data->tensors.empty()) return nullptr;
   return data->tensors[0];
+}
+
+std::string_view kind_text(ValueKind kind) {
+  if (kind == ValueKind::kInput) return "an input";
+  return kind == ValueKind::kInitializer ? "an initializer" : "a node output";
 }
 
 std::string Graph::describe(NodeId id) const {

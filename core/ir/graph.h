@@ -6,9 +6,9 @@
 // more user.
 //
 // The mutators here are the primitives of core/rewrite's Edit, which journals
-// and undoes them in reverse order; loaders call them directly. Removed nodes
-// and values stay as tombstones; an id is given again only where an undo takes
-// back the latest of its kind. Not thread-safe.
+// them and undoes them in reverse order; loaders call them directly. Removed
+// nodes and values stay as tombstones. An id is reused only after an undo has
+// removed the latest node or value. Not thread-safe.
 #ifndef RULEENGINE_CORE_IR_GRAPH_H_
 #define RULEENGINE_CORE_IR_GRAPH_H_
 
@@ -63,11 +63,12 @@ struct Node {
   std::span<const std::byte> extra;
   // metadata_props; parsed at load, written when `proto` was dropped.
   std::span<const Metadata> metadata;
-  // Topological key: from a producer to its users, and from a node of a body
-  // to the body's owner, it does not fall. Zero everywhere in a new graph; a
-  // sweep of core/rewrite numbers the nodes, an Edit keeps the order as it
-  // commits. Searches for cycles end where a rank is past their goal's, so
-  // whoever adds a node by hand sees to its rank; core/verify checks.
+  // Topological key: never falls from a producer to its users, nor from a node
+  // of a body to the body's owner. Zero everywhere in a new graph; a sweep of
+  // core/rewrite numbers the nodes, and an Edit keeps the order when it
+  // commits. A search for cycles stops at nodes whose rank is past that of its
+  // goal, so code that adds nodes must set their ranks; core/verify checks
+  // them.
   std::uint64_t rank = 0;
   bool removed = false;
 };
@@ -76,8 +77,11 @@ enum class ValueKind : std::uint8_t {
   kNodeOutput,
   kInput,        // of a block: graph input, Loop/Scan body input
   kInitializer,  // constant: an initializer that is not also an input
-  kUndefined,    // named by a node, defined by nobody (loader reports it)
+  kUndefined,    // read by a node, but defined nowhere (the loader reports it)
 };
+
+// "an input", "an initializer", "a node output"; for diagnostics.
+std::string_view kind_text(ValueKind kind);
 
 struct Value {
   Name name;
@@ -88,10 +92,10 @@ struct Value {
   std::uint32_t output_index = 0;  // among the producer's outputs
   OperandId first_use, last_use;
   std::uint32_t use_count = 0;
-  // Another number after every change of the uses; never given twice.
+  // Changes with every change of the uses; a number is never given twice.
   std::uint32_t use_stamp = 0;
   std::uint32_t block_output_count = 0;  // times it is an output of a block
-  // The uses may stand in another order than that of their nodes.
+  // True when the uses may not be in the order of their nodes.
   bool uses_mixed = false;
   // Initializer, or default of an overridable input; else nullptr.
   const Tensor* tensor = nullptr;
@@ -102,15 +106,15 @@ struct Value {
 
 // A GraphProto: the main graph, a function's body, or a subgraph attribute.
 struct Block {
-  NodeId owner;      // the node whose attribute it is; invalid for block 0
-  BlockId parent;    // the block of `owner`
+  NodeId owner;    // the node whose attribute it is; invalid for block 0
+  BlockId parent;  // the block of `owner`
   std::string_view name;
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
-  std::vector<NodeId> nodes;           // in file order, then in order of making
-  std::vector<ValueId> initializers;   // likewise
-  std::span<const std::byte> proto;    // the encoded GraphProto
-  bool changed = false;                // anything inside differs from `proto`
+  std::vector<NodeId> nodes;  // in file order, then in order of creation
+  std::vector<ValueId> initializers;  // likewise
+  std::span<const std::byte> proto;   // the encoded GraphProto
+  bool changed = false;               // anything inside differs from `proto`
 };
 
 class Graph {
@@ -132,7 +136,8 @@ class Graph {
   std::size_t live_node_count() const { return live_nodes_; }
   std::size_t value_count() const { return values_.size(); }
   std::size_t block_count() const { return blocks_.size(); }
-  // Grows whenever ranks may have fallen; see number_nodes in core/ir/order.h.
+  // Grows whenever some rank may have fallen; see number_nodes in
+  // core/ir/order.h.
   std::uint64_t numbering() const { return numbering_; }
   void mark_renumbered() { ++numbering_; }
 
@@ -165,7 +170,7 @@ class Graph {
   NodeId producer(ValueId id) const {
     return id ? values_[id.index()].producer : NodeId();
   }
-  // The uses, counting each block output as one.
+  // The number of uses; each block output counts as one use.
   std::uint32_t reader_count(ValueId id) const {
     const Value& v = values_[id.index()];
     return v.use_count + v.block_output_count;
@@ -221,8 +226,8 @@ class Graph {
   Node& mutable_node(NodeId id) { return nodes_[id.index()]; }
   Value& mutable_value(ValueId id) { return values_[id.index()]; }
   Block& mutable_block(BlockId id) { return blocks_[id.index()]; }
-  // For undoing set_operand: an unlinked slot may be given its old neighbours
-  // back before relink.
+  // For undoing set_operand: sets the old neighbours of an unlinked slot,
+  // before relink.
   Operand& mutable_operand(OperandId id) { return operands_[id.index()]; }
   // Gives output slot `i` of a node another value (the old one is orphaned).
   void set_output(NodeId id, std::size_t i, ValueId value);

@@ -33,7 +33,7 @@ struct World {
     }
     return out;
   }
-  // All there is to see of uses, for comparing before and after.
+  // Everything that is visible of the uses, to compare before and after.
   std::string everything() const {
     std::string out;
     for (std::size_t i = 0; i < g.value_count(); ++i) {

@@ -1,6 +1,6 @@
-// Layout: how a value lies on the ranks that run one program together. A model
-// with collectives is the program of one rank; the others run the same one with
-// values of their own.
+// Layout: how a value is distributed over the ranks that run one program
+// together. A model with collectives is the program of one rank; all ranks run
+// the same program on values of their own.
 #ifndef RULEENGINE_CORE_IR_LAYOUT_H_
 #define RULEENGINE_CORE_IR_LAYOUT_H_
 
@@ -11,7 +11,7 @@
 namespace ruleengine::ir {
 
 enum class Placement : std::uint8_t {
-  kReplicated,  // all ranks of the group have the same
+  kReplicated,  // all ranks of the group have the same value
   kSharded,     // each rank has an equal part along `axis`, in group order
 };
 

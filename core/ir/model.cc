@@ -4,8 +4,8 @@
 
 namespace ruleengine::ir {
 
-// Every node and block name, and the next number to try for each stem. Value
-// names are looked up in Model::names, which never forgets one.
+// All names of nodes and blocks, and the next number to try for each stem.
+// Names of values are looked up in Model::names, which keeps every name.
 struct Model::NameSet {
   Names names;
   std::unordered_map<std::string_view, std::uint64_t> next;
@@ -66,7 +66,7 @@ Diagnostic Model::full() const {
     return std::to_string(bytes >> 20) + " MiB";
   };
   return {.kind = ErrorKind::kLimit,
-          .what = "rules made the engine keep more than it may",
+          .what = "rules made the model grow beyond its memory limit",
           .expected = "at most " + mebibytes(most_),
           .found = mebibytes(growth() + (std::size_t{1} << 20) - 1),
           .limit = Limit::kMemory};

@@ -1,8 +1,8 @@
 // Model: what an ONNX file holds. Owns the arena, names, ops, dimensions, the
 // main graph and the functions, and keeps the mapped source alive. Everything
-// that is not modelled (producer, metadata, training info, unknown fields) stays
-// as its encoding in `source` and is written back from there. One thread at a
-// time; different Models are independent.
+// that is not modelled (producer, metadata, training info, unknown fields)
+// stays as its encoding in `source` and is written back from there. One thread
+// at a time; different Models are independent.
 #ifndef RULEENGINE_CORE_IR_MODEL_H_
 #define RULEENGINE_CORE_IR_MODEL_H_
 
@@ -31,8 +31,8 @@ struct Function {
   explicit Function(Model& model) : body(model) { body.set_function(this); }
 
   std::string_view domain, name, overload;
-  std::vector<std::string_view> inputs, outputs;      // formal names
-  std::vector<std::string_view> attributes;           // without default
+  std::vector<std::string_view> inputs, outputs;  // formal names
+  std::vector<std::string_view> attributes;       // without default
   std::span<const Attribute> attribute_defaults;
   OpsetImports opset_imports;
   Graph body;  // block 0: inputs and outputs are the formal ones
@@ -65,9 +65,9 @@ class Model {
   Graph graph;
   std::vector<std::unique_ptr<Function>> functions;
 
-  std::shared_ptr<const Source> source;        // null for built models
-  std::unique_ptr<ExternalData> external;      // null: no external data
-  bool changed = false;  // anything differs from `source`
+  std::shared_ptr<const Source> source;    // null for built models
+  std::unique_ptr<ExternalData> external;  // null: no external data
+  bool changed = false;                    // anything differs from `source`
   std::int64_t folded = 0;  // bytes of larger constants that analysis computed
 
   // The version imported for `domain` ("" or "ai.onnx" is the standard one), 0
@@ -75,25 +75,25 @@ class Model {
   std::int64_t opset(std::string_view domain) const {
     return opset_imports.version(domain);
   }
-  // Adds the import when the domain has none, and says one that was understood.
+  // Adds the import if the domain has none; marks an implied one as explicit.
   void import_opset(std::string_view domain, std::int64_t version);
   // nullptr when no (live) function has this id.
   Function* find_function(const Op& op) const;
 
-  // Bytes that the model takes beside its file, about; what is kept elsewhere
-  // because of it is told by hold() and release().
+  // Memory of the model beside its file, approximate. Code that stores
+  // something elsewhere for the model reports it by hold() and release().
   std::size_t bytes() const {
     return arena.bytes() + names.bytes() + ops.bytes() + dims.bytes() + held_;
   }
   void hold(std::size_t bytes) { held_ += bytes; }
   void release(std::size_t bytes) { held_ -= bytes; }
 
-  // From now on it may grow to some times its own size, and by so many bytes
-  // beyond: growth out of proportion is an accident. Whoever lets rules build
-  // asks is_full() now and then, and stops with full().
+  // Limits growth from now on: the model may grow to a few times its own size,
+  // and by `most` bytes beyond that. Code that lets rules build asks is_full()
+  // now and then, and stops with the error full().
   void limit_growth(std::size_t most);
   bool is_full() const { return growth() > most_; }
-  std::size_t growth() const {  // beyond what is free
+  std::size_t growth() const {  // bytes beyond the free growth
     const std::size_t now = bytes();
     return now > free_ ? now - free_ : 0;
   }
@@ -109,7 +109,7 @@ class Model {
   std::size_t free_ = std::numeric_limits<std::size_t>::max();
   std::size_t most_ = 0;
 
-  // Functions by what they are called; those added since are looked up first.
+  // The index of functions by op; adds those that are new since the last call.
   void index_functions() const;
 
   struct NameSet;
@@ -118,7 +118,7 @@ class Model {
   mutable std::size_t indexed_ = 0;
 };
 
-// What somebody keeps because of a model, for as long as this lives.
+// Counts memory that is stored elsewhere for a model, until this is destroyed.
 class Held {
  public:
   explicit Held(Model& model) : model_(model) {}

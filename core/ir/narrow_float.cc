@@ -64,7 +64,7 @@ Format format(DataType type) {
   }
 }
 
-// Exponent bits alone: no sign, no zero, all ones is NaN.
+// A float8e8m0: exponent bits alone; no sign, no zero, all ones is NaN.
 double widen_scale(std::uint32_t bits) {
   if ((bits & 0xff) == 0xff) return std::numeric_limits<double>::quiet_NaN();
   return std::ldexp(1.0, static_cast<int>(bits & 0xff) - 127);
@@ -80,7 +80,7 @@ std::uint32_t narrow_scale(double value) {
   return static_cast<std::uint32_t>(std::min(std::max(exponent, 0), 254));
 }
 
-// The bits of a finite magnitude, which may come out beyond the largest.
+// The bits of a finite magnitude; the result may be beyond the largest number.
 std::uint32_t round_magnitude(const Format& f, double value) {
   if (value == 0) return 0;
   int exponent = 0;
@@ -90,7 +90,7 @@ std::uint32_t round_magnitude(const Format& f, double value) {
   const double steps = std::nearbyint(std::ldexp(value, f.mantissa - power));
   const double base =
       std::ldexp(static_cast<double>(power + f.bias - 1), f.mantissa);
-  // Carries of the rounding run into the exponent by themselves.
+  // If rounding carries, it increments the exponent, as it should.
   const double bits = base + steps;
   if (bits > static_cast<double>(f.mask())) return f.mask() + 1;
   return static_cast<std::uint32_t>(bits);

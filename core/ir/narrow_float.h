@@ -1,7 +1,7 @@
-// Floating point types of 16 bits and less: their bits as a number, and a
-// number as the nearest bits (half to even; beyond the largest: infinity where
-// the type has one, else the largest, as ONNX's Cast saturates). Pure
-// functions, safe on any thread.
+// Floating point types of 16 bits and less: the number that bits stand for, and
+// the bits nearest to a number (half to even; beyond the largest number:
+// infinity where the type has one, else the largest, as ONNX's Cast saturates).
+// Pure functions, safe on any thread.
 #ifndef RULEENGINE_CORE_IR_NARROW_FLOAT_H_
 #define RULEENGINE_CORE_IR_NARROW_FLOAT_H_
 

@@ -1,8 +1,8 @@
-// What the engine has to know of ONNX Runtime, the runtime that most models are
-// for: up to which opset it runs an op on a CPU, which raising a model's opset
-// has to ask, and how it reads what the standard leaves open. Pure data, of
-// version 1.31; `python -m support.onnx_runtime` in tests/ prints the tables,
-// and tests/rewrite/onnx_runtime_test.py holds them against the runtime.
+// What the engine has to know about ONNX Runtime, the runtime that most models
+// are for: up to which opset it runs an op on a CPU (needed to raise a model's
+// opset), and how it reads what the standard leaves open. Pure data, of version
+// 1.31; `python -m support.onnx_runtime` in tests/ prints the tables, and
+// tests/rewrite/onnx_runtime_test.py checks them against the runtime.
 #ifndef RULEENGINE_CORE_IR_ONNX_RUNTIME_H_
 #define RULEENGINE_CORE_IR_ONNX_RUNTIME_H_
 
@@ -13,8 +13,8 @@ namespace ruleengine::ir {
 
 inline constexpr std::string_view kRuntimeName = "ONNX Runtime 1.31";
 
-// The opset that it takes a domain to be of which a model uses and does not
-// import; of the standard's it is the newest that it loads.
+// The opset that ONNX Runtime assumes for a domain that a model uses but does
+// not import. For the standard domain it is the newest opset that it loads.
 struct ImpliedOpset {
   std::string_view domain;
   int version;
@@ -32,24 +32,22 @@ inline constexpr std::array kImpliedOpsets = {
 };
 inline constexpr int kRuntimeOpset = kImpliedOpsets[0].version;
 
-// Ops of which it has a kernel up to an opset, and none for a later version.
+// Ops with a CPU kernel up to this opset, but none for a later version of the
+// op.
 struct LastKernel {
   std::string_view type;
   int opset;
 };
 inline constexpr std::array kLastKernels = {
-    LastKernel{"GlobalLpPool", 21},
-    LastKernel{"MaxRoiPool", 21},
-    LastKernel{"Multinomial", 21},
-    LastKernel{"RandomNormal", 21},
-    LastKernel{"RandomNormalLike", 21},
-    LastKernel{"RandomUniform", 21},
-    LastKernel{"RandomUniformLike", 21},
-    LastKernel{"RoiAlign", 21},
+    LastKernel{"GlobalLpPool", 21},      LastKernel{"MaxRoiPool", 21},
+    LastKernel{"Multinomial", 21},       LastKernel{"RandomNormal", 21},
+    LastKernel{"RandomNormalLike", 21},  LastKernel{"RandomUniform", 21},
+    LastKernel{"RandomUniformLike", 21}, LastKernel{"RoiAlign", 21},
 };
 
-// From here on its optimizer cannot move the quantization of what is not uint8
-// past a Transpose, a Reshape and their like: the model does not load.
+// From this opset on its optimizer moves only uint8 quantization past a
+// Transpose, Reshape and the like; a model with such a quantization of another
+// type fails to load.
 inline constexpr int kMovesUint8Alone = 21;
 
 }  // namespace ruleengine::ir

@@ -40,8 +40,8 @@ constexpr bool before(const OpFacts& a, const OpFacts& b) {
 static_assert(std::is_sorted(kOps.begin(), kOps.end(), before));
 
 // --- Finding the versions of an op -----------------------------------------
-// A hash table made by the compiler: slot -> row of the first version. Half
-// empty at most, so that a search ends after a probe or two.
+// A hash table computed at compile time: slot -> row of the op's first version.
+// At most half full, so that a search ends after a probe or two.
 
 constexpr std::size_t kSlots = 1024;
 constexpr std::uint16_t kNone = 0xffff;
@@ -187,7 +187,7 @@ int newest_opset(std::string_view domain) {
 std::vector<std::string_view> similar_ops(std::string_view domain,
                                           std::string_view type) {
   domain = normalized(domain);
-  // Beyond this a suggestion is noise; and no name is worth a long search.
+  // A name further away is no useful suggestion; long names are not compared.
   const std::size_t most = std::max<std::size_t>(1, type.size() / 3);
   std::vector<std::pair<std::size_t, std::string_view>> found;
   if (type.size() > 64) return {};

@@ -1,9 +1,9 @@
-// What is known of each op without asking the ONNX library: formal inputs,
+// What is known about each op without asking the ONNX library: formal inputs,
 // outputs and attributes with their defaults, for every version of every op of
 // "" and ai.onnx.ml (a table made from the library's schemas at build time,
 // since its registry takes 30 ms to fill) and of our own dialect. All data is
-// constant and lives as long as the program; any thread may ask; an op that is
-// not known is nullptr. Domain "ai.onnx" means "" everywhere.
+// constant and lives as long as the program; thread-safe. The answer for an
+// unknown op is nullptr. Domain "ai.onnx" means "" everywhere.
 #ifndef RULEENGINE_CORE_IR_OP_FACTS_H_
 #define RULEENGINE_CORE_IR_OP_FACTS_H_
 
@@ -22,15 +22,15 @@ enum class Arity : std::uint8_t { kSingle, kOptional, kVariadic };
 struct FormalValue {
   std::string_view name;
   Arity arity = Arity::kSingle;
-  // A type constraint ("T": the same type wherever it stands again in this op)
-  // or a type ("tensor(int64)").
+  // A type constraint ("T": the same type wherever it occurs in this op) or a
+  // type ("tensor(int64)").
   std::string_view type;
-  // 1 << DataType for each element type that may stand there; 0: no telling.
+  // Bit 1 << DataType for each element type that is allowed; 0: not known.
   std::uint32_t elems = 0;
 };
 
-// Only the default of the attribute's own kind means anything, and only where
-// has_default; the value of a tensor default is not carried.
+// Only the default of the attribute's own kind is valid, and only where
+// has_default is set. Default values of type tensor are not stored.
 struct FormalAttribute {
   std::string_view name;
   AttributeKind kind = AttributeKind::kUndefined;
@@ -58,7 +58,7 @@ struct OpFacts {
   std::span<const FormalAttribute> attributes;  // sorted by name
 
   const FormalAttribute* attribute(std::string_view name) const;
-  // The formal that stands at a place; a last variadic one goes on for ever.
+  // The formal at a position; the last one repeats if it is variadic.
   const FormalValue* input(std::size_t place) const;
   const FormalValue* output(std::size_t place) const;
 };
@@ -89,13 +89,13 @@ std::span<const OpFacts> all_ops();
 bool known_domain(std::string_view domain);
 int newest_opset(std::string_view domain);  // 0 for an unknown domain
 
-// "Did you mean": types of that domain that look alike, best first, at most 3.
+// "Did you mean": similar types of that domain, best first, at most 3.
 std::vector<std::string_view> similar_ops(std::string_view domain,
                                           std::string_view type);
 
-// Hints for a name that is no attribute (no input) of the op: that it is an
-// input (an attribute), what it looks like, or what there is. `more` may stand
-// beside the attributes.
+// Hints for a name that is not an attribute (not an input) of the op: that it
+// is an input (an attribute), a similar name, or a list of the names. `more`
+// are names that are allowed beside the attributes.
 std::string attribute_hint(const OpFacts& op, std::string_view name,
                            std::span<const std::string_view> more = {});
 std::string input_hint(const OpFacts& op, std::string_view name);

@@ -74,7 +74,7 @@ TEST_CASE("every row is sound and found again") {
   for (const OpFacts& op : all_ops()) {
     CAPTURE(std::string(op.type));
     CHECK(find_op(op.domain, op.type, op.since_version) == &op);
-    // Of a domain that is open the engine knows single ops.
+    // The engine knows only some ops of such a domain.
     CHECK((!known_domain(op.domain) ||
            op.since_version <= newest_opset(op.domain)));
     CHECK(op.min_inputs <= op.max_inputs);
@@ -98,7 +98,7 @@ TEST_CASE("the dialect is known like any other op") {
   CHECK_FALSE(sdpa->attribute("scale")->has_default);
   CHECK(sdpa->attribute("softcap")->default_float == 0.0f);
 
-  // Anything behind input 13 is an extra argument: seen, not refused.
+  // Inputs behind input 13 are extra arguments: accepted, not refused.
   const OpFacts* mha = newest_op("ruleengine", "MultiheadAttention");
   REQUIRE(mha != nullptr);
   CHECK(mha->min_inputs == 6);

@@ -5,7 +5,7 @@
 namespace ruleengine::ir {
 namespace {
 
-// Lists up to this long, nearly all, are looked through.
+// Lists up to this length, nearly all, are searched linearly.
 constexpr std::size_t kShort = 8;
 
 std::string_view normalized(std::string_view domain) {

@@ -1,6 +1,6 @@
-// OpsetImports: the opsets that a model or a function is written in, in the
-// order of the file. What is asked all the time, the version of a domain, takes
-// the same time however many a file lists. A plain value; not thread-safe.
+// OpsetImports: the opsets that a model or a function imports, in the order of
+// the file. The version of a domain is asked all the time; the answer takes
+// constant time, however long the list is. A plain value; not thread-safe.
 #ifndef RULEENGINE_CORE_IR_OPSETS_H_
 #define RULEENGINE_CORE_IR_OPSETS_H_
 
@@ -17,7 +17,7 @@ namespace ruleengine::ir {
 struct OpsetImport {
   std::string domain;  // "" for the standard one
   std::int64_t version = 0;
-  bool as_read = false;  // so the file says, or leaves it to be understood
+  bool as_read = false;  // stated by the file, or implied by it
 };
 
 class OpsetImports {
@@ -31,27 +31,27 @@ class OpsetImports {
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
 
-  // The first import of `domain` ("" or "ai.onnx" is the standard one), size()
-  // when there is none; and its version, then 0.
+  // The index of the first import of `domain` ("" or "ai.onnx" is the standard
+  // one), size() when there is none; and its version, then 0.
   std::size_t find(std::string_view domain) const;
   std::int64_t version(std::string_view domain) const;
 
   void push_back(OpsetImport import);
-  // From now on the result says it so.
+  // Sets a version that the result must state.
   void set_version(std::size_t i, std::int64_t version) {
     all_[i].version = version;
     all_[i].as_read = false;
   }
-  // The file says it once more, with this version.
+  // For a repeated import in the file: its version replaces the one before.
   void read_again(std::size_t i, std::int64_t version) {
     all_[i].version = version;
   }
   void clear();
-  // Keeps the first so many.
+  // Keeps the first `size` imports.
   void shrink(std::size_t size) {
     erase_if(size, [](const OpsetImport&) { return true; });
   }
-  // Takes out those from `first` on that `unwanted` is true of.
+  // Removes the imports from `first` on for which `unwanted` is true.
   template <typename Unwanted>
   void erase_if(std::size_t first, Unwanted unwanted) {
     std::vector<OpsetImport> old;

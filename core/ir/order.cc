@@ -11,7 +11,8 @@ constexpr std::size_t kMostNamed = 8;
 
 enum class State : std::uint8_t { kNew, kOpen, kDone };
 
-// How far a node was looked at: its operands, then the nodes of its bodies.
+// The position of the visit within a node: its operands, then the nodes of its
+// bodies.
 struct Frame {
   NodeId node;
   std::uint32_t operand = 0;
@@ -64,7 +65,7 @@ class Walk {
     return NodeId();
   }
 
-  // A body may hand out a value from outside as it is.
+  // The output of a body may be a value from outside the body.
   NodeId output_producer(Frame& frame, BlockId id) const {
     const Block& block = graph_.block(id);
     const std::size_t end = block.nodes.size() + block.outputs.size();
@@ -100,8 +101,8 @@ class Walk {
     stack_.push_back({node});
   }
 
-  // Upwards from `back_to_`, each frame waits for the one above it, and the
-  // last for `back_to_`.
+  // From `back_to_` up the stack, each frame waits for the next one, and the
+  // last waits for `back_to_`.
   Diagnostic cycle() const {
     auto at = std::ranges::find(stack_, back_to_, &Frame::node);
     const auto size = static_cast<std::size_t>(stack_.end() - at);
@@ -111,8 +112,9 @@ class Walk {
     }
     Diagnostic d;
     d.what = "the graph has a cycle";
-    d.expected = "nodes that can be put in an order";
-    d.found = std::to_string(size) + " nodes in a circle: " + path +
+    d.expected = "an acyclic graph";
+    d.found = "a cycle of " + std::to_string(size) +
+              (size == 1 ? " node: " : " nodes: ") + path +
               (size > kMostNamed ? " <- ..." : "");
     return d;
   }

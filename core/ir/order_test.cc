@@ -9,7 +9,7 @@
 namespace ruleengine::ir {
 namespace {
 
-// Nodes with one output each, named as it is.
+// Nodes with one output each, named like the node.
 struct World {
   Model model;
   Graph& g = model.graph;
@@ -58,11 +58,11 @@ TEST_CASE("a cycle is named, its nodes alone") {
   w.node("a", {x}, a);
   w.node("b", {a, c}, b);
   w.node("c", {b}, c);
-  CHECK(w.order() == "2 nodes in a circle: Op node 'b' <- Op node 'c'");
+  CHECK(w.order() == "a cycle of 2 nodes: Op node 'b' <- Op node 'c'");
   World own;
   const ValueId y = own.value("y");
   own.node("y", {y}, y);
-  CHECK(own.order() == "1 nodes in a circle: Op node 'y'");
+  CHECK(own.order() == "a cycle of 1 node: Op node 'y'");
 }
 
 TEST_CASE("what a body reads from outside comes before its node") {
@@ -77,11 +77,11 @@ TEST_CASE("what a body reads from outside comes before its node") {
   w.node("a", {x}, a);
   w.node("b", {x}, b);
   w.g.add_block_output(body, q);
-  w.g.add_block_output(body, b);  // handed through as it is
+  w.g.add_block_output(body, b);  // passed through unchanged
   CHECK(w.order() == "a p q b loop ");
-  // What comes out of the node cannot go into its body.
+  // The output of a node must not go into its own body.
   w.g.set_operand(OperandId(w.g.node(NodeId(2u)).first_operand), loop);
-  CHECK(w.order().starts_with("3 nodes in a circle: Op node 'loop'"));
+  CHECK(w.order().starts_with("a cycle of 3 nodes: Op node 'loop'"));
 }
 
 TEST_CASE("a long chain takes no deep stack") {

@@ -5,7 +5,7 @@
 namespace ruleengine::ir::dim_internal {
 namespace {
 
-// Left out, so that every coefficient has its negative.
+// Excluded, so that every coefficient has a negative.
 constexpr auto kLowestInteger = std::numeric_limits<std::int64_t>::min();
 
 std::optional<Monomial> times(const Monomial& a, const Monomial& b) {
@@ -53,8 +53,8 @@ bool divides(std::int64_t b, std::int64_t a) {
 
 std::strong_ordering Monomial::operator<=>(const Monomial& other) const {
   if (const auto c = degree <=> other.degree; c != 0) return c;
-  // Of equal degree: the one with the higher power of the first atom in which
-  // they differ is greater.
+  // At equal degree, the monomial with the higher power of the first differing
+  // atom is greater.
   auto i = factors.begin();
   auto j = other.factors.begin();
   for (; i != factors.end() && j != other.factors.end(); ++i, ++j) {
@@ -90,7 +90,7 @@ MaybePolynomial add(const Polynomial& a, const Polynomial& b) {
 
 Polynomial negate(const Polynomial& a) {
   Polynomial out = a;
-  // add and mul keep coefficients above the lowest integer.
+  // Cannot overflow: add and mul keep coefficients above the lowest integer.
   for (Term& t : out.terms) t.coefficient = -t.coefficient;
   return out;
 }
@@ -149,7 +149,7 @@ std::pair<Polynomial, Polynomial> split(const Polynomial& a,
     }
     std::int64_t left = t.coefficient % divisor.coefficient;
     if (left < 0) left += divisor.coefficient;
-    // t.coefficient - left may only overflow near the lowest integer.
+    // t.coefficient - left can only overflow near the lowest integer.
     std::int64_t whole = 0;
     if (__builtin_sub_overflow(t.coefficient, left, &whole)) return {{}, a};
     whole /= divisor.coefficient;

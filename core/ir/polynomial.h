@@ -1,7 +1,7 @@
-// What DimTable is made of: polynomials with integer coefficients over atoms,
-// and the store that interns both. Internal to core/ir's dim*.cc and
-// polynomial*.cc. Arithmetic answers none on overflow or when the result has
-// too many terms; the caller then invents an unknown. Not thread-safe.
+// The internals of DimTable: polynomials with integer coefficients over atoms,
+// and the store that interns both. Used only by core/ir's dim*.cc and
+// polynomial*.cc. Arithmetic returns none on overflow or when the result has
+// too many terms; the caller then makes an unknown. Not thread-safe.
 #ifndef RULEENGINE_CORE_IR_POLYNOMIAL_H_
 #define RULEENGINE_CORE_IR_POLYNOMIAL_H_
 
@@ -35,7 +35,7 @@ struct Monomial {
   std::vector<Factor> factors;  // by atom
   std::uint32_t degree = 0;
   bool operator==(const Monomial&) const = default;
-  // Graded lexicographic: a monomial order, so long division ends.
+  // Graded lexicographic: a monomial order, so long division terminates.
   std::strong_ordering operator<=>(const Monomial& other) const;
 };
 
@@ -66,13 +66,13 @@ MaybePolynomial add(const Polynomial& a, const Polynomial& b);
 Polynomial negate(const Polynomial& a);
 MaybePolynomial mul(const Polynomial& a, const Polynomial& b);
 MaybePolynomial exact_div(const Polynomial& a, const Polynomial& b);
-// {q, r} with a = b*q + r, term by term for a `b` of one term (0 <= r's
-// coefficients < b's); {0, a} otherwise.
+// {q, r} with a = b*q + r. If `b` has one term, term by term, and the
+// coefficients of r are at least 0 and below that of b; else {0, a}.
 std::pair<Polynomial, Polynomial> split(const Polynomial& a,
                                         const Polynomial& b);
 
-// Symbols and fresh unknowns stand for sizes. A result that is too large to say
-// may be of any sign.
+// Symbols and fresh unknowns are sizes (>= 0). kUnsaid, the result of an
+// operation that is too large to express, may have any sign.
 enum class AtomKind : std::uint8_t {
   kSymbol,
   kFresh,
@@ -85,7 +85,7 @@ enum class AtomKind : std::uint8_t {
 struct Atom {
   AtomKind kind = AtomKind::kSymbol;
   std::string name;            // kSymbol
-  std::vector<Dim> arguments;  // {a, b} of kFloorDiv; sorted of kMin, kMax
+  std::vector<Dim> arguments;  // {a, b} of kFloorDiv; sorted for others
   std::uint64_t number = 0;    // kFresh, kUnsaid
   auto operator<=>(const Atom&) const = default;
 };
@@ -98,12 +98,13 @@ class Store {
   Dim named(std::string_view name) {
     return intern_atom({AtomKind::kSymbol, std::string(name), {}, 0});
   }
-  // The same unknown for the same operation, when its result is too large to
-  // say; `is_size`: it is not negative.
+  // An unknown for the result of an operation that is too large to express: the
+  // same for the same operands. `is_size`: it is not negative.
   Dim unsayable(char operation, Dim a, Dim b, bool is_size);
   Dim floor_div_atom(DimTable& table, Dim a, Dim b);
   Dim extremum(DimTable& table, AtomKind kind, Dim a, Dim b);
-  // max(0, a - b) + min(a, b), what a slice leaves and the slice, is a.
+  // Replaces max(0, a - b) + min(a, b) by a (the rest of a slice, and the
+  // slice).
   Polynomial joined(DimTable& table, Polynomial p) const;
 
   bool has_fresh(Dim d) const;
@@ -120,7 +121,7 @@ class Store {
   // None when `text` is not an expression (then it is a plain name).
   std::optional<Dim> parse(DimTable& table, std::string_view text);
 
-  std::size_t bytes() const;  // about
+  std::size_t bytes() const;  // approximate
 
   std::uint64_t fresh_count = 0;
 
@@ -129,25 +130,25 @@ class Store {
     Dim dim;
     bool fresh = false;
     int depth = 0;
-    std::size_t size = 1;  // atoms in its text
+    std::size_t size = 1;  // number of atoms in its text
   };
   bool atom_nonnegative(std::uint32_t atom, int level) const;
   bool bounded_below(const Polynomial& p, int level) const;
   std::optional<Atom> single_atom(Dim d) const;
   int depth(Dim d) const;
   std::size_t size(Dim d) const;
-  // Room left for an atom over these.
+  // Whether an atom with these arguments is within the size limits.
   bool fits(const std::vector<Dim>& arguments) const;
   std::string atom_text(std::uint32_t atom, bool alone) const;
   std::string term_text(const Monomial& m, std::int64_t magnitude,
                         bool alone) const;
 
-  // An atom that stands alone.
+  // The atom when `p` is nothing but one atom; else nullptr.
   static const Factor* plain(const Polynomial& p);
 
-  // Keys of expression_ids_, or in plain_: files have many unknown dimensions,
-  // and nobody looks for an atom by its polynomial, nor for an unknown by what
-  // it is.
+  // Keys of expression_ids_, or elements of plain_ and fresh_. The latter are
+  // not in the maps: files have many unknown dimensions, and nobody looks up an
+  // atom by its polynomial, or an unknown by its content.
   std::vector<const Polynomial*> expressions_;
   std::map<Polynomial, std::uint32_t> expression_ids_;
   std::deque<Polynomial> plain_;

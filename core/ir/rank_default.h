@@ -1,5 +1,5 @@
-// Defaults of attributes that depend on the rank of the node's first input, so
-// that no schema can say them. The one place that knows them. Pure.
+// Defaults of attributes that depend on the rank of the node's first input,
+// which a schema cannot express. They are known only here. Pure.
 #ifndef RULEENGINE_CORE_IR_RANK_DEFAULT_H_
 #define RULEENGINE_CORE_IR_RANK_DEFAULT_H_
 
@@ -13,9 +13,8 @@
 
 namespace ruleengine::ir {
 
-// What stands for the attribute `name` where it is not written; none: it has no
-// such default, or the rank of `input` (nullptr: nothing is known) is not
-// known.
+// The default of the attribute `name`; none when it has no such default, or
+// when the rank of `input` is unknown (nullptr: nothing is known).
 std::optional<std::vector<std::int64_t>> rank_default(const OpFacts& op,
                                                       std::string_view name,
                                                       const Type* input);

@@ -13,11 +13,12 @@ std::optional<Dim> broadcast_dim(DimTable& dims, Dim a, Dim b) {
   if (a == b || b == Dim(1)) return a;
   if (a == Dim(1)) return b;
   if (a.known() && b.known()) return std::nullopt;
-  // A size other than 1 wins over a symbol, which then is 1 or the same.
+  // A known size other than 1 is the result: the symbol is then 1 or the same.
   if (a.known()) return a;
   if (b.known()) return b;
-  // Valid only where they are equal or one is 1, so the larger wins: a mask cut
-  // to the sequence out of one made for the longest, min(S, 64) against S.
+  // A valid broadcast has equal sizes or a 1, so the larger one is the result,
+  // e.g. min(S, 64) against S for a slice of a mask that was made for the
+  // maximum length.
   if (dims.max(a, Dim(0)) == b) return a;  // a size is not negative
   if (dims.max(b, Dim(0)) == a) return b;
   if (dims.nonnegative(dims.sub(a, b))) return a;

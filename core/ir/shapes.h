@@ -1,6 +1,6 @@
-// Arithmetic on shapes, for whoever reasons about Dims: broadcasting, element
-// counts, axes, and types as text. Free functions over a DimTable; nothing is
-// owned; answers are "none" where a result cannot be said, never a guess.
+// Arithmetic on shapes: broadcasting, element counts, axes, and types as text.
+// Free functions over a DimTable that own nothing. They return "none" where a
+// result is not provable, never a guess.
 #ifndef RULEENGINE_CORE_IR_SHAPES_H_
 #define RULEENGINE_CORE_IR_SHAPES_H_
 
@@ -16,8 +16,8 @@
 
 namespace ruleengine::ir {
 
-// One axis of a broadcast; none when the two may differ (neither equal, nor
-// one of them 1) or clash.
+// The broadcast of two sizes; none when they clash or may differ with neither
+// known to be 1.
 std::optional<ir::Dim> broadcast_dim(ir::DimTable& dims, ir::Dim a, ir::Dim b);
 
 // ONNX's multidirectional broadcasting; none when any axis is unknown.
@@ -25,19 +25,19 @@ std::optional<std::vector<ir::Dim>> broadcast(ir::DimTable& dims,
                                               std::span<const ir::Dim> a,
                                               std::span<const ir::Dim> b);
 
-// `shape` broadcasts to exactly `target` (unidirectional), provably.
+// Whether `shape` provably broadcasts to exactly `target` (unidirectional).
 bool fits(std::span<const ir::Dim> shape, std::span<const ir::Dim> target);
 
-// Provably the same shape.
+// Whether the two are provably the same shape.
 bool same_shape(std::span<const ir::Dim> a, std::span<const ir::Dim> b);
 
 // Product of all dimensions; 1 for a scalar.
 ir::Dim element_count(ir::DimTable& dims, std::span<const ir::Dim> shape);
 
-// The size when every dimension is known and the product fits.
+// The product when every dimension is known and it does not overflow.
 std::optional<std::int64_t> known_count(std::span<const ir::Dim> shape);
 
-// `axis` in [-rank, rank) as a place; none outside.
+// `axis` in [-rank, rank) as an index from 0; none outside that range.
 std::optional<std::size_t> place_of_axis(std::int64_t axis, std::size_t rank);
 
 // "float[2,H,S]", "int64", "float[?]" where the rank is unknown, "other".

@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little,
 
 std::int64_t Tensor::element_count() const {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  // A zero makes it empty whatever the others are.
+  // A zero makes it empty, whatever the other sizes are.
   if (std::ranges::any_of(dims, [](std::int64_t d) { return d <= 0; })) {
     return 0;
   }

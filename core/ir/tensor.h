@@ -1,9 +1,9 @@
 // Tensors: constants of a model, never copied. A Tensor says where its bytes
-// are: in the mapped model file (raw bytes, or protobuf's packed fields), in
-// an external file that nobody has opened yet, in an arena, or nowhere yet
-// because it is an expression over other tensors (Lazy), computed when read
-// and streamed at save. A Tensor lives in the arena of its Model and is
-// immutable. Reading is thread-compatible.
+// are: in the mapped model file (raw bytes, or protobuf's packed fields), in an
+// external file that is not opened yet, in an arena, or not computed yet (Lazy:
+// an expression over other tensors, evaluated when read and streamed at save).
+// A Tensor lives in the arena of its Model and is immutable. Concurrent reads
+// are safe with different scratch buffers.
 #ifndef RULEENGINE_CORE_IR_TENSOR_H_
 #define RULEENGINE_CORE_IR_TENSOR_H_
 
@@ -38,9 +38,9 @@ struct ExternalRef {
 
 struct Tensor;
 
-// A deferred result: the concatenation of `parts` along `axis`, each part
-// with its last two axes swapped first when `transpose` is set. One part
-// without axis meaning (axis 0) is a plain transposed or renamed view.
+// A deferred result: the concatenation of `parts` along `axis`, where the last
+// two axes of a part are swapped first if its `transpose` is set. A single part
+// with axis 0 is a transposed, renamed or reshaped view of one tensor.
 struct LazyPart {
   const Tensor* tensor = nullptr;
   bool transpose = false;  // rank 2 only
@@ -48,8 +48,8 @@ struct LazyPart {
 struct Lazy {
   std::span<const LazyPart> parts;
   std::int64_t axis = 0;
-  // Stored tensors it is made of, each as often as it occurs; what reading
-  // costs. Makers keep it bounded: parts may be shared without end.
+  // The number of stored tensors in the expression, counting repetitions: the
+  // cost of reading it. Code that makes lazy tensors keeps it bounded.
   std::int64_t leaves = 1;
 };
 
@@ -78,14 +78,14 @@ class ExternalData {
                                                   std::int64_t length) = 0;
 };
 
-// The raw little-endian bytes of `tensor`. Stored ones come as a view;
-// decoded (kTyped) and computed (kLazy) ones are put into `scratch`.
+// The raw little-endian bytes of `tensor`. Raw data is returned as a view;
+// decoded (kTyped) and computed (kLazy) bytes are put into `scratch`.
 Result<std::span<const std::byte>> raw_bytes(const Tensor& tensor,
                                              ExternalData* external,
                                              std::vector<std::byte>& scratch);
 
-// Hands the raw bytes to `sink` piece by piece, in order; memory stays below
-// about the largest single part of a lazy tensor.
+// Passes the raw bytes to `sink` in pieces, in order. Needs about as much
+// memory as the largest single part of a lazy tensor.
 using ByteSink = std::function<Status(std::span<const std::byte>)>;
 Status stream_bytes(const Tensor& tensor, ExternalData* external,
                     const ByteSink& sink);

@@ -8,8 +8,8 @@
 namespace ruleengine::ir::tensor_internal {
 namespace {
 
-// The varint at `at`, which moves behind it; none when it runs over the end or
-// over 10 bytes.
+// Reads the varint at `at` and moves `at` behind it; none when it runs over the
+// end or is longer than 10 bytes.
 std::optional<std::uint64_t> varint(const std::byte*& at,
                                     const std::byte* end) {
   std::uint64_t value = 0;
@@ -21,7 +21,7 @@ std::optional<std::uint64_t> varint(const std::byte*& at,
   return std::nullopt;
 }
 
-// The elements lie in float_data or double_data: as in raw data.
+// Types stored in float_data or double_data, with the same bytes as raw data.
 bool is_fixed(DataType type) {
   return type == DataType::kFloat || type == DataType::kDouble ||
          type == DataType::kComplex64 || type == DataType::kComplex128;
@@ -29,7 +29,7 @@ bool is_fixed(DataType type) {
 
 std::string bytes_text(std::size_t n) { return std::to_string(n) + " bytes"; }
 
-// One varint for each `width` bytes of `to`.
+// Decodes one varint for each `width` bytes of `to`.
 bool decode(Bytes from, std::size_t width, bool is_bool,
             std::span<std::byte> to) {
   const std::byte* at = from.data();
@@ -71,16 +71,18 @@ Result<Bytes> stored_bytes(const Tensor& tensor, ExternalData* external,
     if (!read) return read.error();
     bytes = *read;
   } else if (tensor.storage == Storage::kTyped && !is_fixed(tensor.dtype)) {
-    // A varint is a byte at least: nothing is allocated for a lie.
+    // A varint has at least one byte: this check avoids a huge allocation for a
+    // false size.
     const auto bits = static_cast<std::size_t>(bit_width(tensor.dtype));
     const std::size_t width = bits < 8 ? 1 : bits / 8;
     const bool enough = tensor.bytes.size() >= size / width;
     if (enough) scratch.resize(size);
     if (!enough || !decode(tensor.bytes, width, tensor.dtype == DataType::kBool,
                            scratch)) {
-      return bad_tensor("the data of a tensor does not fit its shape",
-                        std::to_string(size / width) + " packed integers",
-                        "other data of " + bytes_text(tensor.bytes.size()));
+      return bad_tensor(
+          "the data of a tensor does not fit its shape",
+          std::to_string(size / width) + " packed integers",
+          bytes_text(tensor.bytes.size()) + " that do not hold as many");
     }
     bytes = scratch;
   }

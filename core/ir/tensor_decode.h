@@ -1,7 +1,6 @@
-// How the bytes of a tensor are reached, between core/ir's tensor*.cc: stored
-// bytes as they lie, protobuf's varints decoded, lazy tensors read by range.
-// Not thread-safe. Failures are Diagnostics without a place: the callers know
-// the tensor's name.
+// How core/ir's tensor*.cc read the bytes of a tensor: stored bytes as views,
+// varints decoded, ranges of lazy tensors. Not thread-safe. Diagnostics have no
+// place: the callers know the tensor's name.
 #ifndef RULEENGINE_CORE_IR_TENSOR_DECODE_H_
 #define RULEENGINE_CORE_IR_TENSOR_DECODE_H_
 
@@ -18,7 +17,7 @@ namespace ruleengine::ir::tensor_internal {
 
 using Bytes = std::span<const std::byte>;
 
-// A lazy tensor deeper than this is refused, not followed.
+// A lazy tensor that is nested deeper is refused.
 constexpr int kMaxDepth = 200;
 
 Diagnostic bad_tensor(std::string what, std::string expected = {},
@@ -28,8 +27,8 @@ Diagnostic bad_tensor(std::string what, std::string expected = {},
 Result<Bytes> stored_bytes(const Tensor& tensor, ExternalData* external,
                            std::vector<std::byte>& scratch);
 
-// Reads any range of the raw bytes of a lazy tensor. What its leaves hold is
-// viewed where it can be, decoded once where not. Elements smaller than a byte
+// Reads any range of the raw bytes of a lazy tensor. The data of a leaf is a
+// view where possible, else it is decoded once. Elements smaller than a byte
 // are read as one byte each.
 class LazyReader {
  public:
@@ -59,11 +58,11 @@ class LazyReader {
   std::unordered_map<const Tensor*, int> opened_;   // depth it was checked at
 };
 
-// Bytes of one element as LazyReader counts.
+// Bytes of one element as LazyReader counts them.
 std::size_t element_size(DataType type);
 
-// From and to the packed form of types smaller than a byte: the first element
-// in the lowest bits.
+// Converts from and to the packed form of types smaller than a byte, where the
+// first element is in the lowest bits.
 void unpack_bits(int bits, Bytes packed, std::span<std::byte> elements);
 void pack_bits(int bits, Bytes elements, std::span<std::byte> packed);
 

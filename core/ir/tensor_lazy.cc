@@ -27,14 +27,14 @@ std::string dims_text(Dims dims) {
   return out + "]";
 }
 
-// Axis `i` of a part as it is concatenated.
+// The size of axis `i` of a part, after its transposition.
 std::int64_t part_dim(const LazyPart& part, std::size_t i) {
   return part.tensor->dims[part.transpose ? 1 - i : i];
 }
 
 Status misfit(const Tensor& whole, const Tensor& part) {
   return bad_tensor(
-      "the parts of a joined constant do not fit together",
+      "the parts of a concatenated constant do not fit together",
       std::string(data_type_name(whole.dtype)) + dims_text(whole.dims),
       std::string(data_type_name(part.dtype)) + dims_text(part.dims));
 }
@@ -65,11 +65,13 @@ Status check_parts(const Tensor& tensor) {
   }
   if (!lazy.parts.empty() && along == tensor.dims[axis]) return {};
   return bad_tensor(
-      "the parts of a joined constant do not fill it", dims_text(tensor.dims),
+      "the parts of a concatenated constant do not add up to its shape",
+      dims_text(tensor.dims),
       std::to_string(along) + " along axis " + std::to_string(axis));
 }
 
-// How often the parts take turns: once when they lie one behind the other.
+// The number of runs that each part contributes: 1 when the parts simply follow
+// each other.
 std::size_t runs(const Tensor& tensor, bool transposed) {
   const auto axis = static_cast<std::size_t>(tensor.lazy->axis);
   if (!transposed) return product(tensor.dims.first(axis));
@@ -93,7 +95,7 @@ struct Matrix {
   }
 };
 
-// Bytes [skip, skip + to.size()) of one row of the transpose.
+// Reads bytes [skip, skip + to.size()) of one row of the transpose.
 void read_part(const Matrix& m, std::size_t row, std::size_t skip,
                std::span<std::byte> to) {
   for (std::size_t done = 0; done < to.size();) {
@@ -105,8 +107,9 @@ void read_part(const Matrix& m, std::size_t row, std::size_t skip,
   }
 }
 
-// `count` rows of the transpose, of elements of a size that is known here: a
-// call to copy each of them would cost more than the copying.
+// Reads `count` rows of the transpose. The element size is a compile-time
+// constant, since a memcpy call for each element would cost more than the
+// copying.
 template <std::size_t kSize>
 void read_rows(const Matrix& m, std::size_t row, std::size_t count,
                std::byte* to) {
@@ -135,9 +138,9 @@ void read_rows(const Matrix& m, std::size_t row, std::size_t count,
   }
 }
 
-// Bytes [offset, ...) of the transpose. Whole rows of it are made several at a
-// time, since a line of cache that one of them reads holds the elements of the
-// next ones too.
+// Reads bytes [offset, ...) of the transpose. Several whole rows are made at a
+// time, since a cache line read for one row also holds elements of the next
+// rows.
 void read_transposed(const Matrix& m, std::size_t offset,
                      std::span<std::byte> to) {
   constexpr std::size_t kTogether = 16;
@@ -183,15 +186,15 @@ Status LazyReader::open_leaf(const Tensor& tensor) {
 Status LazyReader::open(const Tensor& tensor, int depth) {
   if (tensor.storage != Storage::kLazy) return open_leaf(tensor);
   if (depth > kMaxDepth) {
-    return too_large("a joined constant is nested too deep", kMaxDepth);
+    return too_large("a concatenated constant is nested too deep", kMaxDepth);
   }
-  // Shared parts are looked at once more only where they hang deeper.
+  // A shared part is checked again only if it occurs at a greater depth.
   const auto [at, fresh] = opened_.try_emplace(&tensor, depth);
   if (!fresh && at->second >= depth) return {};
   at->second = depth;
-  // Parts may be shared, so the whole can be larger than any memory.
+  // Parts may be shared, so the whole can be larger than the memory.
   if (tensor.byte_size() > kMaxBytes) {
-    return too_large("a joined constant is too large", kMaxBytes);
+    return too_large("a concatenated constant is too large", kMaxBytes);
   }
   if (const Status fits = check_parts(tensor); !fits) return fits;
   for (const LazyPart& part : tensor.lazy->parts) {
@@ -200,8 +203,8 @@ Status LazyReader::open(const Tensor& tensor, int depth) {
   return {};
 }
 
-// The transpose of a concatenation is the concatenation of the transposes
-// along the other axis, so the way down only carries a flag.
+// The transpose of a concatenation is the concatenation of the transposes along
+// the other axis, so the recursion only passes a flag.
 void LazyReader::read(const Tensor& tensor, bool transposed, std::size_t offset,
                       std::span<std::byte> to) const {
   const std::size_t size = element_size(tensor.dtype);
@@ -215,7 +218,7 @@ void LazyReader::read(const Tensor& tensor, bool transposed, std::size_t offset,
     std::memcpy(to.data(), bytes.data() + offset, to.size());
     return;
   }
-  // For every index before the axis, a run of each part.
+  // For every index before the axis, each part contributes one run.
   const std::size_t outer = runs(tensor, transposed);
   const std::size_t stride = product(tensor.dims) * size / outer;
   std::size_t index = offset / stride;

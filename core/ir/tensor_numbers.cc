@@ -13,7 +13,8 @@ namespace {
 
 using tensor_internal::Bytes;
 
-// Calls `use(i, element)` for each; false when `use` says so.
+// Calls `use(i, element)` for each element; false as soon as `use` returns
+// false.
 template <typename T, typename Use>
 bool each(Bytes bytes, Use use) {
   for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
@@ -96,7 +97,7 @@ bool for_all(const Tensor& tensor, ExternalData* external, std::int64_t limit,
   return each_small(tensor.dtype, Bytes(elements), use);
 }
 
-// False where no int64 is that number.
+// False where the value is not an int64.
 template <typename T>
 bool to_int(T element, std::int64_t& to) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -1,8 +1,8 @@
 // Types of values. Tensor types carry an element type and, when the rank is
-// known, one Dim an axis. Other ONNX types (sequence, optional, map, sparse)
-// are kept as their encoded TypeProto and only compared for equality; one that
-// was inferred has the Dims that it mentions, in order. Types live in the arena
-// of their Model and are immutable.
+// known, one Dim for each axis. Other ONNX types (sequence, optional, map,
+// sparse) are kept as their encoded TypeProto and only compared for equality;
+// an inferred one has the Dims that occur in it, in order. Types live in the
+// arena of their Model and are immutable.
 #ifndef RULEENGINE_CORE_IR_TYPE_H_
 #define RULEENGINE_CORE_IR_TYPE_H_
 

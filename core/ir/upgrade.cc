@@ -33,7 +33,7 @@ std::span<const std::byte> store(Arena& arena, std::span<const T> values) {
   return std::as_bytes(arena.copy(values));
 }
 
-// A scalar of a float type; none for types that an attribute never meant.
+// A scalar of a float type; none for other types.
 std::optional<Tensor> scalar(Arena& arena, float value, DataType dtype) {
   Tensor t;
   t.dtype = dtype;
@@ -82,7 +82,7 @@ void drop(NewestForm& form, std::string_view name) {
                 [&](const Attribute& a) { return a.name == name; });
 }
 
-// The flattening Softmax of before 13 is the newest one only on the last axis.
+// Before opset 13 Softmax flattened; on the last axis it equals the newest one.
 void upgrade_softmax(ValueId input, Facts& facts, NewestForm& form) {
   const Attribute* axis = find(form.attributes, "axis");
   const std::int64_t at = axis != nullptr ? axis->i : 1;
@@ -92,7 +92,7 @@ void upgrade_softmax(ValueId input, Facts& facts, NewestForm& form) {
   form.attributes.push_back(int_attribute("axis", -1));
 }
 
-// "FLOAT16" and so on.
+// Reads a type given as text, such as "FLOAT16".
 void upgrade_cast(NewestForm& form) {
   for (Attribute& a : form.attributes) {
     if (a.name != "to" || a.kind != AttributeKind::kString) continue;
@@ -106,8 +106,8 @@ void upgrade_cast(NewestForm& form) {
   }
 }
 
-// Broadcasting by order: without an axis, and with the one that numpy's rules
-// come to, it is what the newest ops do.
+// Explicit broadcasting equals that of the newest ops when it has no axis, or
+// the axis that numpy's rules lead to.
 void upgrade_broadcast(std::span<const Operand> inputs, Facts& facts,
                        NewestForm& form) {
   if (const Attribute* axis = find(form.attributes, "axis")) {
@@ -144,7 +144,7 @@ bool is_adopted(std::string_view type) {
 Upgrades::Upgrades(Graph& graph, std::int64_t opset, std::int64_t to)
     : graph_(&graph), opset_(opset), to_(to) {}
 
-// Whether anything but a moved attribute sets the ops of the two apart.
+// Whether the op changed in anything but attributes that became inputs.
 bool Upgrades::has_other_form(std::string_view type) const {
   const auto concerns = [&](const auto& row) {
     return row.type == type && crosses(row.since);
@@ -227,7 +227,7 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
       })) {
     form.readable = false;
   }
-  // What the callers of a function give is not known here.
+  // The attribute's value comes from the caller of the function: unknown here.
   if (std::ranges::any_of(attributes,
                           [](const Attribute& a) { return !a.ref.empty(); })) {
     form.readable = false;
@@ -257,7 +257,7 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
   }
 }
 
-// Of a Dropout: a mask of another type, or one that may hold something else.
+// Whether a Dropout has a mask of another type, or with possibly other values.
 bool Upgrades::has_old_mask(NodeId node) const {
   if (graph_->outputs(node).size() < 2) return false;
   const ValueId mask = graph_->output(node, 1);
@@ -265,7 +265,7 @@ bool Upgrades::has_old_mask(NodeId node) const {
                   (crosses(kMaskIsTrue) && graph_->reader_count(mask) > 0));
 }
 
-// Attributes that are inputs now.
+// Shows attributes that became inputs as inputs.
 void Upgrades::view_moved(NodeId node, Facts& facts, NewestForm& form) {
   const auto attributes = graph_->node(node).attributes;
   const std::string_view type = graph_->op(node).type;

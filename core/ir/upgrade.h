@@ -1,10 +1,10 @@
-// Upgrade: nodes of older opsets read as if written at the newest one (or at
-// one between), and newest forms written at an older one. What moved over time
-// are mostly attributes that became inputs (axes, split, ratio, min and max,
-// pads, ...), and Softmax, which before 13 flattened from its axis on. Reading
-// makes hidden constants: initializers without a name that belong to no block's
-// list, so that they are saved only when an edit names and uses them. One
-// Upgrades per Graph; not thread-safe.
+// Upgrade: reads nodes of older opsets as if written at the newest one (or at
+// one in between), and writes newest forms at an older opset. Most changes are
+// attributes that became inputs (axes, split, ratio, min and max, pads, ...),
+// and Softmax, which flattened from its axis on before 13. Reading makes hidden
+// constants: initializers without a name that are in no block's list, so they
+// are saved only when an edit names and uses them. One Upgrades per Graph; not
+// thread-safe.
 #ifndef RULEENGINE_CORE_IR_UPGRADE_H_
 #define RULEENGINE_CORE_IR_UPGRADE_H_
 
@@ -22,8 +22,8 @@
 
 namespace ruleengine::ir {
 
-// A node as a newer opset would have it. `readable` is false for a form that
-// it cannot say.
+// A node as a newer opset would have it. `readable` is false when that opset
+// cannot express it.
 struct NewestForm {
   std::vector<ValueId> inputs;
   std::vector<Attribute> attributes;
@@ -36,7 +36,7 @@ class Upgrades {
 
  public:
   // `opset`: the version of the standard domain that the graph's body imports.
-  // `to`: the one that nodes are read at.
+  // `to`: the opset at which nodes are read.
   Upgrades(Graph& graph, std::int64_t opset, std::int64_t to = kNewest);
 
   // False when nodes of this op read as they stand. Cheap.
@@ -50,7 +50,7 @@ class Upgrades {
   ValueId hidden(NodeId node, int input, const Tensor& tensor,
                  const void* data);
 
-  // Does what changed at `since` lie between the two opsets?
+  // Does the change made at opset `since` lie between the two opsets?
   bool crosses(std::int64_t since) const {
     return opset_ < since && since <= to_;
   }
@@ -60,18 +60,19 @@ class Upgrades {
   Graph* graph_;
   std::int64_t opset_;
   std::int64_t to_;
-  // The hidden constant of a node's input slot, and the attribute data that
-  // it was made from (an edit may replace the attribute).
+  // The hidden constant for a node's input slot, and the attribute data it was
+  // made from (to notice that an edit replaced the attribute).
   std::map<std::pair<NodeId, int>, std::pair<ValueId, const void*>> hidden_;
   mutable ByOp<std::uint8_t> needed_;  // 0: unknown yet, 1: no, 2: yes
 };
 
-// Did ONNX Runtime have the op in the standard's domain before the standard?
+// Was the op in ONNX Runtime's version of the standard domain before it was in
+// the standard?
 bool is_adopted(std::string_view type);
 
 // The same node written at `opset`: inputs and attributes. A Diagnostic (kind
-// kRule, no position) when that opset cannot say it, or when an input that it
-// wants as an attribute is not constant.
+// kRule, no position) when that opset cannot express it, or when an input that
+// becomes an attribute is not constant.
 struct OlderForm {
   std::vector<ValueId> inputs;
   std::vector<Attribute> attributes;

@@ -9,7 +9,7 @@
 
 namespace ruleengine::ir {
 
-// How the attribute's value reads as a tensor.
+// How to make a tensor from the attribute's value.
 enum class MovedAs : std::uint8_t {
   kInts,    // int64[n] from ints
   kInt,     // int64[1] from int
@@ -51,20 +51,20 @@ inline constexpr std::array kMoved = {
     Moved{"Unsqueeze", "axes", 13, 1, MovedAs::kInts},
 };
 
-// Softmax, LogSoftmax and Hardmax work on the axis alone from here on; before,
-// on everything from the axis (default 1) to the end.
+// From this opset on Softmax, LogSoftmax and Hardmax work on one axis; before,
+// on all axes from `axis` (default 1) to the end.
 inline constexpr int kSoftmaxOnAxis = 13;
 inline constexpr std::array<std::string_view, 3> kSoftmaxLike = {
     "Softmax", "LogSoftmax", "Hardmax"};
 
-// Before 7 these broadcast only when told so by attributes.
+// Before opset 7 these broadcast only when attributes say so.
 inline constexpr int kBroadcasts = 7;
 inline constexpr std::array<std::string_view, 12> kOnceExplicit = {
     "Add",  "And", "Div", "Equal", "Gemm", "Greater",
     "Less", "Mul", "Or",  "Pow",   "Sub",  "Xor"};
 
-// Attributes that are gone: a node that gives (or, by its old default, means)
-// another value than `value` is not what the newest op is.
+// Removed attributes: the newest op can only express a node whose attribute (or
+// old default, if left out) is `value`.
 struct Gone {
   std::string_view type;
   std::string_view attribute;
@@ -78,12 +78,12 @@ inline constexpr std::array kGone = {
     Gone{"Dropout", "is_test", 7, 0, 1},
 };
 
-// What an attribute that is left out meant before `since`.
+// The default of an attribute before `since`.
 struct OnceDefault {
   std::string_view type;
   std::string_view attribute;
   int since;
-  std::string_view text;  // of a string; else a number
+  std::string_view text;  // if the attribute is a string; else `number`
   std::int64_t number;
 };
 inline constexpr std::array kOnceDefault = {
@@ -92,7 +92,7 @@ inline constexpr std::array kOnceDefault = {
                 "output_half_pixel", 0},
 };
 
-// A value of a text attribute that has another name since.
+// A value of a string attribute that was renamed.
 struct Renamed {
   std::string_view type;
   std::string_view attribute;
@@ -104,7 +104,7 @@ inline constexpr std::array kRenamed = {
     Renamed{"GridSample", "mode", 20, "bilinear", "linear"},
 };
 
-// Ops that are something else before an opset; the newest form cannot say it.
+// Ops with another meaning before `since`; the newest form cannot express it.
 struct Changed {
   std::string_view type;
   int since;
@@ -117,17 +117,17 @@ inline constexpr std::array kChanged = {
 };
 
 // Ops that ONNX Runtime had in the standard's domain before the standard had
-// them. They are the standard's where their tensors have one type; of other
-// ops of such a name nobody knows.
+// them. They equal the standard's ops if all tensors have one type; other ops
+// of such a name are unknown.
 inline constexpr std::array<std::string_view, 2> kAdopted = {
     "LayerNormalization", "ThresholdedRelu"};
 
-// From here on `Cast` names its type by number, and no op has the hint
-// "consumed_inputs".
+// From here on `Cast` gives its type by number, and no op has the attribute
+// "consumed_inputs", a hint.
 inline constexpr int kCastByNumber = 6;
 inline constexpr int kNoHints = 6;
 
-// From here on axes count from the end when they are negative.
+// From here on a negative axis counts from the end.
 inline constexpr int kAxesFromTheEnd = 11;
 inline constexpr std::array<std::string_view, 20> kAxisOps = {
     "ArgMax",       "ArgMin",          "Compress",  "Concat",
@@ -136,13 +136,14 @@ inline constexpr std::array<std::string_view, 20> kAxisOps = {
     "ReduceMin",    "ReduceProd",      "ReduceSum", "ReduceSumSquare",
     "Slice",        "Split",           "Squeeze",   "Unsqueeze"};
 
-// From here on the mask of a Dropout is bool; before it had the data's type.
+// From here on the mask of a Dropout is bool; before, it has the type of the
+// data.
 inline constexpr int kMaskIsBool = 10;
-// From here on a mask without training is all true; before it runtimes differ.
+// From here on a mask without training is all true; before, runtimes differ.
 inline constexpr int kMaskIsTrue = 12;
-// From here on a Split without sizes says how many parts there are.
+// From here on a Split without sizes states the number of parts.
 inline constexpr int kSplitCounts = 18;
-// Up to here several outputs of a BatchNormalization meant training.
+// Before this opset several outputs of a BatchNormalization meant training.
 inline constexpr int kTrainingSaid = 14;
 
 }  // namespace ruleengine::ir

@@ -12,7 +12,7 @@
 namespace ruleengine::ir {
 namespace {
 
-// What the graph itself says.
+// Facts that the graph itself states.
 class PlainFacts : public Facts {
  public:
   explicit PlainFacts(const Graph& graph) : graph_(graph) {}
@@ -65,7 +65,7 @@ struct World {
   std::unique_ptr<PlainFacts> facts;
 };
 
-// How the first node reads.
+// The newest form of the first node.
 std::string newest(int opset, std::string_view node) {
   World w(opset, node);
   Upgrades upgrades(w.model->graph, opset);
@@ -75,7 +75,7 @@ std::string newest(int opset, std::string_view node) {
   return form.readable ? w.form(form.inputs, form.attributes) : "unreadable";
 }
 
-// How a node of the newest form, given in opset 21's words, is written.
+// A node of the newest form (opset 21), written at the older opset.
 std::string older(int opset, std::string_view node) {
   World w(21, node);
   const Graph& g = w.model->graph;
@@ -124,7 +124,7 @@ TEST_CASE("a hidden constant is made once, and again for another attribute") {
   g.mutable_node(NodeId(0u)).attributes = list;
   upgrades.view(NodeId(0u), *w.facts, again);
   CHECK(w.value(again.inputs[1]) == "int64[1] {2}");
-  // Nothing of it is seen in the graph until it is used.
+  // The graph does not show it until it is used.
   CHECK(text::print(*w.model).find("{2}") == std::string::npos);
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("Softmax once flattened; on the last axis that is the same") {
   CHECK(older(12, "y = Softmax <axis = -1> (x)") == "(x) axis = 2");
   CHECK(older(12, "y = Softmax(x)") == "(x) axis = 2");
   CHECK(older(12, "y = Softmax <axis = 1> (x)") ==
-        "opset 12 cannot say this Softmax: the last axis");
+        "opset 12 cannot express this Softmax: the last axis");
 }
 
 TEST_CASE("broadcasting by order") {
@@ -147,7 +147,8 @@ TEST_CASE("broadcasting by order") {
   CHECK(newest(7, "y = Add(x, s)") == "as it is");
   CHECK(older(6, "y = Add(x, x)") == "(x, x)");
   CHECK(older(6, "y = Add(x, s)") == "(x, s) broadcast = 1");
-  CHECK(older(6, "y = Add(s, x)").starts_with("opset 6 cannot say this Add"));
+  CHECK(
+      older(6, "y = Add(s, x)").starts_with("opset 6 cannot express this Add"));
 }
 
 TEST_CASE("what an op once was otherwise") {
@@ -182,16 +183,16 @@ TEST_CASE("the way back: inputs that were attributes") {
   CHECK(older(12, "y = Squeeze(x, two)") == "(x) axes = [0, -1]");
   CHECK(older(13, "y = Squeeze(x, two)") == "(x, two)");
   CHECK(older(12, "y = Squeeze(x, run)") ==
-        "opset 12 cannot say this Squeeze: a constant, since 'axes' is an "
+        "opset 12 cannot express this Squeeze: a constant, since 'axes' is an "
         "attribute before opset 13");
   CHECK(older(11, "y = Dropout(x, half, no)") == "(x) ratio = 0.5");
   CHECK(older(11, "y = Dropout(x, half, yes)") ==
-        "opset 11 cannot say this Dropout: no input 2");
+        "opset 11 cannot express this Dropout: no input 2");
   CHECK(older(6, "y = Dropout(x, half)") == "(x) is_test = 1 ratio = 0.5");
   CHECK(older(9, "y = Slice(x, zeros, ones, two, ones)") ==
         "(x) axes = [0, 2] ends = [1, 1] starts = [0, 0]");
   CHECK(older(9, "y = Slice(x, zeros, ones, two, two)") ==
-        "opset 9 cannot say this Slice: no input 4");
+        "opset 9 cannot express this Slice: no input 4");
   CHECK(older(10, "y = Clip(x, half)") == "(x) min = 0.5");
   CHECK(older(5, "y = Cast <to = 10> (x)") == "(x) to = \"FLOAT16\"");
 }
@@ -201,22 +202,23 @@ TEST_CASE("the way back: axes from the end, parts, and what is not there yet") {
   CHECK(older(11, "y = Concat <axis = -1> (x, x)") == "(x, x) axis = -1");
   CHECK(older(10, "y = Unsqueeze(x, two)") == "(x) axes = [0, 4]");
   CHECK(older(10, "y = Concat <axis = -1> (z, z) z = Relu(x)") ==
-        "opset 10 cannot say this Concat: an axis that counts from the front");
+        "opset 10 cannot express this Concat: an axis of 0 or more");
   CHECK(older(13, "a, y = Split <axis = 2, num_outputs = 2> (x)") ==
         "(x) axis = 2");
   CHECK(older(13, "a, y = Split <axis = 1, num_outputs = 2> (x)") ==
-        "opset 13 cannot say this Split: an axis that is known to be a "
+        "opset 13 cannot express this Split: an axis whose size is a known "
         "multiple of 2");
   CHECK(older(10, "y = Gemm(h, h)") ==
-        "opset 10 cannot say this Gemm: at least 3 inputs");
+        "opset 10 cannot express this Gemm: at least 3 inputs");
   CHECK(older(11, "y = Gemm(h, h)") == "(h, h)");
   CHECK(older(19, "y = Gelu(x)") ==
-        "opset 19 cannot say this Gelu: an opset that has the op");
+        "opset 19 cannot express this Gelu: an opset that has the op");
   CHECK(older(13, "y = Reshape <allowzero = 1> (x, two)") ==
-        "opset 13 cannot say this Reshape: an op without the attribute");
+        "opset 13 cannot express this Reshape: no attribute "
+        "'allowzero', unless at its default");
   CHECK(older(13, "y = Reshape <allowzero = 0> (x, two)") == "(x, two)");
   CHECK(older(10, "y = Resize(x, \"\", s)") ==
-        "opset 10 cannot say this Resize: opset 11");
+        "opset 10 cannot express this Resize: opset 11 or newer");
   CHECK(older(1, "y = my.Op <a = 1> (x)") == "(x) a = 1");
 }
 
@@ -235,7 +237,7 @@ TEST_CASE("the encoding of an attribute goes where its value changed") {
   }
 }
 
-// What is written at an old opset reads as what was meant.
+// A node that was written at an old opset reads as the original.
 TEST_CASE("there and back") {
   for (const auto& [opset, node] :
        {std::pair<int, std::string>{12, "y = Squeeze(x, two)"},

@@ -1,6 +1,6 @@
-// Small worlds: the Machine, with all patterns in one Program, and the oracle
-// must give exactly the same first match for every pattern at every root of
-// every graph.
+// Small worlds: for every pattern, at every root of every graph, the Machine
+// (with all patterns in one Program) and the oracle must give exactly the same
+// first match.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Comparison {
     Demands all;
     std::vector<std::vector<std::uint32_t>> demands;
     for (const Pattern* p : pointers_) demands.push_back(all.of(*p));
-    // Some pairs of which one pattern is said to cover the other.
+    // Some pairs for which covers() is true.
     const std::size_t stride = 1 + pointers_.size() / 500;
     for (std::uint32_t a = 0; a < pointers_.size(); ++a) {
       for (std::uint32_t b = a % stride; b < pointers_.size(); b += stride) {
@@ -131,8 +131,8 @@ std::vector<NodeChoice> next_nodes(int values, const std::vector<int>& base) {
   return out;
 }
 
-// Every graph of `size` nodes over `base`, and every set of outputs with the
-// last node in it; each `stride`-th.
+// Every `stride`-th one of all graphs of `size` nodes over `base`, with every
+// set of outputs that includes the last node.
 void all_graphs(int size, const std::vector<int>& base, std::size_t stride,
                 const std::function<void(World&)>& visit) {
   std::size_t number = 0;
@@ -194,7 +194,7 @@ void random_world(World& world, std::mt19937& random) {
   const int size = 3 + static_cast<int>(random() % 7);
   for (int n = 0; n < size; ++n) {
     const auto count = static_cast<unsigned>(world.value_count());
-    // Mostly what was made last, so that chains and sharing come about.
+    // Mostly recent values, so that there are chains and shared values.
     const auto value = [&] {
       return static_cast<int>(random() % 3 ? count - 1 - random() % 3
                                            : random() % count);

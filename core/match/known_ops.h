@@ -1,6 +1,6 @@
-// KnownOps: the ops of one Model as a Program knows them, and where to begin at
-// each. A model may have many functions, so that machines over its graphs share
-// one. Not thread-safe.
+// KnownOps: how a Program numbers the ops of one Model, and where it starts for
+// each. Machines over the graphs of a model share one, since a model may have
+// many functions. Not thread-safe.
 #ifndef RULEENGINE_CORE_MATCH_KNOWN_OPS_H_
 #define RULEENGINE_CORE_MATCH_KNOWN_OPS_H_
 
@@ -19,18 +19,17 @@ class KnownOps {
  public:
   explicit KnownOps(const Program& program);
 
-  // The program's number of each op, by OpId; kNone for what no rule names.
+  // The program's number of each op, by OpId; kNone for ops that no rule names.
   const std::vector<std::uint32_t>& ops() const { return ops_; }
-  // Those that were interned since.
+  // Adds the ops that were interned since the last call.
   void learn(const ir::OpTable& table);
-  // Starts of the program at one of its ops, by output.
+  // The starts of the program for one of its ops, by output.
   const std::vector<std::uint32_t>& starts(std::uint32_t op) const {
     return starts_[op];
   }
 
  private:
-  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t>
-      names_;
+  std::map<std::pair<std::string_view, std::string_view>, std::uint32_t> names_;
   std::vector<std::uint32_t> ops_;
   std::vector<std::vector<std::uint32_t>> starts_;
 };

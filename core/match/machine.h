@@ -1,7 +1,7 @@
-// Machine: runs a Program over one Graph. Holds the registers, the trail and the
-// program's ops resolved in the graph's model; asks Facts for types and
-// constants only where a rule tests them. One machine, one thread; the graph may
-// be edited between calls.
+// Machine: runs a Program over one Graph. Holds the registers, the trail and
+// the program's ops resolved in the graph's model; asks Facts for types and
+// constants only where a rule tests them. One machine, one thread; the graph
+// may be edited between calls.
 #ifndef RULEENGINE_CORE_MATCH_MACHINE_H_
 #define RULEENGINE_CORE_MATCH_MACHINE_H_
 
@@ -25,26 +25,27 @@ class KnownOps;  // core/match/known_ops.h
 
 class Machine {
  public:
-  // `known`: of this program and this model, for machines over its graphs.
+  // `known` belongs to this program and this model; machines over its graphs
+  // share it.
   Machine(const Program& program, ir::Graph& graph, ir::Facts& facts,
           std::shared_ptr<KnownOps> known = nullptr);
   ~Machine();
 
   // The first fit of every rule whose first result is produced by `root`,
-  // ascending by rule. Steps are bounded: a root that needs more than the
-  // limit gives no match of the rule in question and sets exhausted().
+  // ascending by rule. The search is bounded: if a rule needs more choices than
+  // the limit at this root, it has no match and exhausted() is set.
   void run(ir::NodeId root, const RuleMask& mask, std::vector<Match>& out);
 
-  // True when run() may give anything at all for this node's op.
+  // False when run() cannot give anything for this node's op.
   bool may_match(ir::NodeId root) const;
 
-  // The rule (index) and root whose search was cut, the first one, if any.
+  // The first rule (index) and root whose search was cut off, if any.
   struct Exhausted {
     std::uint32_t rule;
     ir::NodeId root;
   };
   std::optional<Exhausted> exhausted() const;
-  // Choices taken for one rule at one root before it is given up.
+  // The limit on choices for one rule at one root.
   static constexpr std::uint32_t kMostChoices = 1'000'000;
   void set_limit(std::uint32_t choices);
 
@@ -54,7 +55,7 @@ class Machine {
 };
 
 // How far `rule` gets at `root`: a Match when it fits, else the deepest Miss.
-// Slow and obvious: runs the oracle with a recorder.
+// Slow: runs the oracle with a recorder.
 struct Attempt {
   std::optional<Match> match;
   std::optional<Miss> miss;
@@ -62,7 +63,7 @@ struct Attempt {
 Attempt explain(const pattern::Pattern& pattern, ir::Graph& graph,
                 ir::Facts& facts, ir::NodeId root);
 
-// The obvious matcher: the meaning in pattern.h, as code. Never fast.
+// The simple matcher: the meaning in pattern.h, as code. Slow.
 std::optional<Match> naive_match(const pattern::Pattern& pattern,
                                  ir::Graph& graph, ir::Facts& facts,
                                  ir::NodeId root);

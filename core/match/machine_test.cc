@@ -133,7 +133,7 @@ TEST_CASE("infinity is near to nothing but itself") {
   })");
   REQUIRE(model.ok());
   DeclaredFacts facts((*model)->graph);
-  // Among others, and each alone.
+  // With other rules, and each alone.
   std::vector<Match> found;
   const Program all = compile(pointers);
   Machine(all, (*model)->graph, facts).run(ir::NodeId(0u), {}, found);
@@ -149,7 +149,7 @@ TEST_CASE("infinity is near to nothing but itself") {
 
 TEST_CASE("a search without end is cut, the other rules go on") {
   Draft d;
-  // Sums in any order, and at the end something that is not there.
+  // Sums in any order, and at the end something that does not exist.
   TermId x = d.num(3);
   for (int i = 0; i < 18; ++i) {
     x = d.op("Add", {d.v("v" + std::to_string(i)), x});

@@ -15,10 +15,10 @@
 
 namespace ruleengine::match {
 
-// What one variable stands for.
+// What one variable is bound to.
 struct Bound {
   enum class Kind : std::uint8_t {
-    kNothing,    // not on the path taken, or an absent input
+    kNothing,    // not bound on the way taken, or an absent input
     kValue,      // `value`; `transposed`: the constant whose transpose it is
     kNode,       // `node`
     kDim,        // `dim`
@@ -36,9 +36,8 @@ struct Bound {
   bool operator==(const Bound&) const = default;
 };
 
-// An attribute that stands, not at its default, on a node whose pattern lets
-// attributes be what they are and does not name this one: nothing said of the
-// match so far knows of it.
+// An attribute of a matched node that is not at its default and that the
+// pattern, which allows any attributes there, does not name.
 struct Unnamed {
   ir::NodeId node;
   pattern::NodePatternId pattern;
@@ -66,9 +65,9 @@ struct Match {
 struct Miss {
   std::uint32_t rule = 0;
   ir::NodeId root;          // where the attempt started
-  std::uint32_t depth = 0;  // node patterns that fitted before it failed
-  // And within that depth: not even the root's op is right, some test failed,
-  // or one of a node whose op is right.
+  std::uint32_t depth = 0;  // node patterns that fitted before
+  // At that depth: the root's op is wrong, or some test failed, or a test
+  // failed at a node whose op is right.
   enum class Nearness : std::uint8_t { kNoRoot, kSome, kOpFits };
   Nearness nearness = Nearness::kSome;
   std::pair<std::uint32_t, Nearness> how_far() const {

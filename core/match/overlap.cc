@@ -22,9 +22,9 @@ using pattern::TermId;
 using pattern::TermKind;
 using pattern::VariableId;
 
-// Compares two patterns term by term. What a variable of the general one
-// stands for is remembered, so that a name used twice covers only what is used
-// twice as well.
+// Compares two patterns term by term. It records which term each variable of
+// the general one corresponds to: a variable used twice covers only a term that
+// also occurs twice.
 class Cover {
  public:
   Cover(const Pattern& general, const Pattern& special)
@@ -61,7 +61,8 @@ class Cover {
         return s.kind == TermKind::kNumbers && g.numbers == s.numbers &&
                g.scalar == s.scalar;
       case TermKind::kVariable:
-        // What is not one value each time covers no second use.
+        // A term that may match different values each time does not cover a
+        // second use.
         covers = value && (s.kind == TermKind::kVariable ||
                            s.kind == TermKind::kOutput || once(general));
         break;
@@ -97,7 +98,8 @@ class Cover {
     return inputs(g, s);
   }
 
-  // Mentioned outputs are closed, others unread unless they are open.
+  // Outputs that the pattern mentions are closed; others are unread unless
+  // open.
   static bool outputs(const NodePattern& g, const NodePattern& s) {
     if (s.open_outputs) {
       return g.open_outputs && g.output_count <= s.output_count;
@@ -139,7 +141,8 @@ class Cover {
     using Kind = AttributePattern::Kind;
     if (g.kind == Kind::kAny) return true;
     if (g.kind == Kind::kVariable) {
-      // Free when this is the only place; else another variable's stand-in.
+      // Allowed if this is the only use; else a variable must correspond to a
+      // variable.
       if (s != nullptr && s->kind == Kind::kVariable) {
         return letter(g.variable, s->variable);
       }
@@ -150,8 +153,8 @@ class Cover {
            g.strings == s->strings;
   }
 
-  // A letter of the general pattern stands for one of the special's. Without
-  // one it must stand nowhere else.
+  // A letter of the general pattern corresponds to one of the special pattern.
+  // Without such a letter it must have no other use.
   bool letter(VariableId general, VariableId special) {
     const auto [at, is_new] = letters_.try_emplace(general, special);
     return is_new || (special && at->second == special);
@@ -184,9 +187,9 @@ class Cover {
     return true;
   }
 
-  // What the special pattern consumes beyond the general one's nodes must not
-  // be able to read an inner value of the general one: it stands upstream of
-  // all of them.
+  // The special pattern may consume more nodes than the general one. None of
+  // them may read an inner value of the general one: each must be upstream of
+  // all inner values.
   bool closed() {
     std::set<NodePatternId> image;
     for (const auto& [g, s] : nodes_) image.insert(s);
@@ -202,7 +205,7 @@ class Cover {
     return true;
   }
 
-  // Is there a node outside the image that need not stand upstream of `value`?
+  // Whether some node outside the image may not be upstream of `value`.
   bool reads_from_beside(TermId value, const std::set<NodePatternId>& image) {
     const std::vector<bool> upstream = certain_parts(value);
     std::vector<bool> seen(special_.terms().size());
@@ -221,7 +224,7 @@ class Cover {
     return false;
   }
 
-  // What is below `value` whatever alternatives are taken.
+  // The terms that are below `value` in all alternatives.
   std::vector<bool> certain_parts(TermId value) {
     std::vector<bool> out(special_.terms().size());
     std::vector<TermId> todo{value};
@@ -236,7 +239,7 @@ class Cover {
       out[id.index()] = true;
       if (t.kind == TermKind::kOutput &&
           !special_[t.node].permutations.empty()) {
-        continue;  // an order may leave inputs out
+        continue;  // a permutation may leave inputs out
       }
       pattern::for_each_part(special_, id,
                              [&](TermId part) { todo.push_back(part); });
@@ -252,8 +255,8 @@ class Cover {
   std::vector<std::uint32_t> ways_;
 };
 
-// The earlier patterns that may cover a later one, each filed under the one of
-// its demands that the fewest patterns have.
+// The earlier patterns that may cover a later one; each is indexed by its
+// demand that the fewest patterns have.
 class Earlier {
  public:
   explicit Earlier(std::span<const Tried> patterns) {
@@ -299,7 +302,8 @@ bool covers(const Pattern& general, const Pattern& special) {
 }
 
 std::vector<Shadow> shadowed(std::span<const Tried> patterns) {
-  // Comparisons in all, so that very many rules do not cost their square.
+  // The limit on all comparisons, so that the time is not quadratic for very
+  // many rules.
   constexpr std::size_t kMost = 200'000;
   Earlier earlier(patterns);
   std::vector<Shadow> out;

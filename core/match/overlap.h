@@ -1,7 +1,6 @@
-// Overlap: patterns that never get a turn because an earlier one fits wherever
-// they do. A sound and simple check: what it reports is so (as far as the
-// patterns go), and it misses what needs more than comparing the two patterns
-// part by part. Pure.
+// Overlap: finds patterns that never match because an earlier one fits wherever
+// they do. The check is sound but incomplete: it compares the two patterns part
+// by part and ignores conditions in code. Pure.
 #ifndef RULEENGINE_CORE_MATCH_OVERLAP_H_
 #define RULEENGINE_CORE_MATCH_OVERLAP_H_
 
@@ -14,22 +13,22 @@
 namespace ruleengine::match {
 
 struct Shadow {
-  std::uint32_t rule;  // hardly gets a turn
+  std::uint32_t rule;  // (almost) never matches
   std::uint32_t by;    // because this earlier one always fits
   bool operator==(const Shadow&) const = default;
 };
 
 struct Tried {
   const pattern::Pattern* pattern;
-  bool always;  // a rule that takes whatever its pattern fits
+  bool always;  // the rule rewrites every match of its pattern
 };
 
-// `patterns` in the order in which they are tried; the first that shadows a
-// rule is named. Ascending by rule. With very many rules that hardly differ the
-// last ones may not be compared.
+// `patterns` are in the order in which they are tried. Reports for each rule
+// the first one that shadows it, ascending by rule. If there are very many
+// similar rules, the last ones may not be compared.
 std::vector<Shadow> shadowed(std::span<const Tried> patterns);
 
-// Whether `general` fits at every root at which `special` does.
+// Whether `general` fits at every root at which `special` fits.
 bool covers(const pattern::Pattern& general, const pattern::Pattern& special);
 
 }  // namespace ruleengine::match

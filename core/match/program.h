@@ -1,7 +1,7 @@
-// Program: all patterns of a run compiled into one immutable thing. Dispatch on
-// the root's op leads to a tree of tests that rules with a common beginning
-// share; alternatives are branches that join again. Reading it is thread-safe;
-// it does not know any model (ops are bound to a model by Machine).
+// Program: all patterns of a run, compiled into one immutable object. The
+// root's op selects a tree of tests in which rules share their common
+// beginnings; alternatives are branches that join again. Thread-safe; it does
+// not depend on a model (Machine resolves ops in a model).
 #ifndef RULEENGINE_CORE_MATCH_PROGRAM_H_
 #define RULEENGINE_CORE_MATCH_PROGRAM_H_
 
@@ -21,12 +21,12 @@ class Program {
   Program& operator=(Program&&) noexcept;
   ~Program();
 
-  // The instructions as text, one a line, deterministic; tests read it.
+  // The instructions as text, one per line, deterministic; for tests.
   std::string dump() const;
   const Code& code() const { return *code_; }
   const pattern::Pattern& pattern(std::uint32_t rule) const;
-  // The longest chain of nodes a match can span downwards; a bound for how far
-  // an edit can matter. 0: unbounded (`many`).
+  // The largest number of nodes from a match's root down to its deepest node: a
+  // bound for how far an edit can matter. 0: unbounded (`many`).
   std::uint32_t reach() const;
 
  private:

@@ -47,7 +47,7 @@ TEST_CASE("programs as text") {
     const char* expected;
   };
   const Row rows[] = {
-      // Heads of all inputs come before what is below the first.
+      // Heads of all inputs come before the nodes below the first one.
       {{[](Draft& d) {
          const TermId x = d.v("x");
          return d.op("Sub", {d.op("Neg", {x}), d.op("Abs", {x})});
@@ -71,8 +71,8 @@ TEST_CASE("programs as text") {
   same r7 r6
   match 0
 )"},
-      // A literal is told before anything below is looked at; what two rules
-      // begin with stands there once.
+      // A literal is tested before anything below it; a common beginning of two
+      // rules occurs once.
       {{[](Draft& d) {
           return d.op("Mul", {d.op("Neg", {d.v("x")}), d.num(1)});
         },
@@ -108,7 +108,7 @@ TEST_CASE("programs as text") {
     present r5
     match 2
 )"},
-      // Alternatives are blocks that join again: no product.
+      // Alternatives are blocks that join again: they are not multiplied out.
       {{[](Draft& d) {
          const TermId x = d.v("x");
          const TermId a = d.maybe(d.op("Neg", {x}), x);
@@ -142,7 +142,7 @@ block 3:
 block 4:
   enter r2 -> r5 block 2
 )"},
-      // A chain is a loop with a frame a step.
+      // A chain is a loop with a frame for each step.
       {{[](Draft& d) {
          const TermId step = d.op("Add", {d.hole(), d.v("b")});
          return d.op("Relu", {d.many(step, d.v("x"), 1)});
@@ -228,9 +228,9 @@ TEST_CASE("a program grows with what its rules say, not with their product") {
     });
   }
   const std::string text = dump(builds);
-  // A few lines a rule.
+  // A few lines for each rule.
   CHECK(std::count(text.begin(), text.end(), '\n') < 300 * 5);
-  // Twelve optional nodes in a row: 4096 ways, but a line for each node.
+  // Twelve optional nodes in a row: 4096 ways, but one line for each node.
   const std::string chain = dump({[](Draft& d) {
     TermId x = d.v("x");
     for (int i = 0; i < 12; ++i) x = d.maybe(d.op("Neg", {x}, {}, ""), x);

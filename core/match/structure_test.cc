@@ -6,7 +6,7 @@
 
 #include "core/match/testing_words.h"
 
-// What is said of several nodes: closedness, chains, context, never, siblings.
+// Patterns of several nodes: closedness, chains, context, never, siblings.
 namespace ruleengine::match {
 namespace {
 
@@ -33,12 +33,12 @@ TEST_CASE("an inner value is read only inside the match") {
     r = Relu(a)
     y = Add(r, a)
   })") == "");
-  // Twice by the same node is inside.
+  // Two reads by the same node of the match are inside.
   CHECK(matches(pattern, R"((float[2] a) => (float[2] y) {
     r = Relu(a)
     y = Add(r, r)
   })") == "y {r y} x=a b=r\n");
-  // A subgraph's readers count.
+  // Readers in a subgraph count.
   CHECK(matches(pattern, R"((float[2] a, bool c) => (float[2] y, float[2] z) {
     r = Relu(a)
     y = Add(r, a)
@@ -144,7 +144,7 @@ TEST_CASE("a constant that stands transposed") {
     y = MatMul(a, c)
     z = MatMul(a, v)
   })") == "y {y} w=c.T x=a O=3 I=2\n");
-  // Equal to another constant as it stands.
+  // Equal to another constant without transposition.
   const auto both = [](Draft& d) {
     const TermId w = d.v("w");
     d.result(d.op("Gemm", {d.v("x"), w, d.transpose(w, 1)}));
@@ -211,7 +211,7 @@ TEST_CASE("under never nothing is consumed, so that readers are no matter") {
     const TermId sum = d.maybe(d.op("Add", {x, shared}), x);
     d.result(d.op("Sub", {sum, d.never(bad, 1)}));
   };
-  // The Relu below the Abs has a reader that no node of the pattern is.
+  // The Relu below the Abs has a reader that is not a node of the pattern.
   CHECK(matches(pattern, R"((float[2] a) => (float[2] y, float[2] z) {
     r = Relu(a)
     b = Abs(r)
@@ -237,7 +237,7 @@ TEST_CASE("siblings are different nodes, later ones in graph order") {
         "p,q,r {p q r} x=s a=u b=v c=w\n"
         "q,p,r {p q r} x=s a=v b=u c=w\n"
         "r,p,q {p q r} x=s a=w b=u c=v\n");
-  // As many nodes up as a chain has steps, by any of its alternatives.
+  // As many nodes up as a chain has steps, through any of its alternatives.
   const auto chain = [](Draft& d) {
     const TermId x = d.v("x");
     const TermId hole = d.hole();
@@ -292,7 +292,7 @@ TEST_CASE("older opsets are read as the newest") {
     g (float[2,1] a) => (float[2] y) {
       y = Squeeze <axes = [1]> (a)
     })") == "y {y} x=a\n");
-  // An attribute that is an input now is one input more.
+  // An attribute that became an input is one input more.
   const auto without = [](Draft& d) { d.result(d.op("Squeeze", {d.v("x")})); };
   CHECK(matches(without, R"(<ir_version: 7, opset_import: ["" : 11]>
     g (float[2,1] a) => (float[2] y, float[2] z) {

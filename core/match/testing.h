@@ -1,6 +1,5 @@
-// For the tests of patterns and matchers: patterns in a line, models from text,
-// and facts that know what is declared and nothing else. Not part of the
-// library.
+// For the tests of patterns and matchers: short patterns, models from text, and
+// facts that know only what is declared. Not part of the library.
 #ifndef RULEENGINE_CORE_MATCH_TESTING_H_
 #define RULEENGINE_CORE_MATCH_TESTING_H_
 
@@ -43,7 +42,7 @@ class DeclaredFacts : public ir::Facts {
   const ir::Graph& graph_;
 };
 
-// A Builder that is short to write with.
+// A Builder with short names.
 class Draft : public pattern::Builder {
  public:
   using TermId = pattern::TermId;

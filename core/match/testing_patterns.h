@@ -1,5 +1,5 @@
-// Small patterns for the tests that compare Machine and oracle: all of a kind,
-// and any at random. Not part of the library.
+// Small patterns for the tests that compare Machine and oracle: systematic and
+// random ones. Not part of the library.
 #ifndef RULEENGINE_CORE_MATCH_TESTING_PATTERNS_H_
 #define RULEENGINE_CORE_MATCH_TESTING_PATTERNS_H_
 
@@ -20,7 +20,7 @@ namespace ruleengine::match::testing {
 using pattern::Pattern;
 using pattern::TermId;
 
-// Each recipe builds one term; made anew in every Draft.
+// Each recipe builds one term, in any Draft.
 using Recipe = std::function<TermId(Draft&)>;
 
 inline std::vector<Recipe> leaves() {
@@ -159,7 +159,7 @@ inline void add_small(Patterns& out) {
       out.add({[p](Draft& d) { return d.op("Neg", {p(d)}); }, q});
     }
   }
-  // Three results of which the third has nothing to do with the second.
+  // Three results; the third does not depend on the second.
   for (std::size_t i = 0; i < flat.size(); ++i) {
     for (std::size_t j = i % 5; j < flat.size(); j += 5) {
       const Recipe& p = flat[i];
@@ -174,7 +174,7 @@ inline void add_small(Patterns& out) {
                }});
     }
   }
-  // Conditions that hold in one alternative alone.
+  // Conditions that hold in one alternative only.
   for (const Recipe& p : flat) {
     for (const bool never : {false, true}) {
       out.add({[p, never](Draft& d) {
@@ -189,7 +189,7 @@ inline void add_small(Patterns& out) {
   }
 }
 
-// Any term of the language, `depth` deep.
+// Random terms of the language, `depth` deep.
 class RandomTerms {
  public:
   RandomTerms(Draft& d, unsigned seed) : d_(d), random_(seed) {}

@@ -1,5 +1,5 @@
-// For tests of single words: every match of a pattern in a graph as text, asked
-// of the Machine and of the oracle. Not part of the library.
+// For tests of single words: every match of a pattern in a graph as text, found
+// both by the Machine and by the oracle. Not part of the library.
 #ifndef RULEENGINE_CORE_MATCH_TESTING_WORDS_H_
 #define RULEENGINE_CORE_MATCH_TESTING_WORDS_H_
 
@@ -60,7 +60,7 @@ inline std::string match_text(const ir::Graph& graph,
   return out;
 }
 
-// Every match of the pattern in the graph, one a line.
+// Every match of the pattern in the graph, one per line.
 inline std::string matches(const std::function<void(Draft&)>& build,
                            std::string_view text) {
   Draft d;

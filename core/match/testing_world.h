@@ -1,5 +1,6 @@
 // Small graphs for the tests that compare Machine and oracle: inputs, constants
-// of equal and of other bits, nodes of a few ops. Not part of the library.
+// with equal and with different bits, nodes of a few ops. Not part of the
+// library.
 #ifndef RULEENGINE_CORE_MATCH_TESTING_WORLD_H_
 #define RULEENGINE_CORE_MATCH_TESTING_WORLD_H_
 
@@ -18,7 +19,7 @@ struct NodeChoice {
   std::optional<int> k = std::nullopt;  // an attribute of F
 };
 
-// x, y, two equal constants and another: values 0 to 4.
+// x, y, two equal constants and a different one: values 0 to 4.
 class World {
  public:
   World() {
@@ -56,7 +57,7 @@ class World {
     text += " ] ";
   }
 
-  // An op of no known domain, with two outputs and an attribute.
+  // An op of an unknown domain, with two outputs and an attribute.
   void add_f(const NodeChoice& choice) {
     std::vector<ir::ValueId> inputs, outputs;
     for (int i : choice.inputs) {

@@ -6,7 +6,7 @@
 
 #include "core/match/testing_words.h"
 
-// What is said of one node: inputs, constants, attributes, facts.
+// Patterns of one node: inputs, constants, attributes, facts.
 namespace ruleengine::match {
 namespace {
 
@@ -102,7 +102,7 @@ TEST_CASE("numbers match constants within what their type resolves") {
     w = Div(a, k)
     y = Sum(p, q, r, s, t, u, w)
   })") == "p {p} x=a\nq {q} x=a\ns {s} x=a\nt {t} x=a\nw {w} x=a\n");
-  // What every type has, no constant is near to.
+  // Numbers that every float type represents exactly: no tolerance.
   const auto one = [](Draft& d) {
     d.result(d.op("Mul", {d.v("x"), d.num(1)}));
   };
@@ -205,7 +205,7 @@ TEST_CASE("an axis counts from the front and from the end alike") {
   CHECK(matches(with(-2), graph) == "z {z} x=b\n");
   CHECK(matches(with(1), graph) == "y {y} x=a\nz {z} x=b\n");
   CHECK(matches(with(std::nullopt), graph) == "y {y} x=a\n");
-  // Also where several rules tell axes apart.
+  // The same when several rules test the axis.
   std::vector<Pattern> patterns;
   for (int axis : {-1, 0, 1, -2}) {
     Draft d;
@@ -246,7 +246,7 @@ TEST_CASE("an attribute and a dimension may be one letter") {
 }
 
 TEST_CASE("a letter of both is a dimension, whichever comes first") {
-  // The attribute of the inner node is met after the shape of its result.
+  // The attribute of the inner node is read after the shape of its result.
   const auto pattern = [](Draft& d) {
     const TermId split = d.op("Flatten", {d.v("x")},
                               {{.name = "axis",

@@ -5,8 +5,8 @@
 namespace ruleengine::pattern {
 namespace {
 
-// Walks the terms from the results down: every term is finished before its
-// parts, whose ids are smaller.
+// Walks the terms from the results down: the parts of a term have smaller ids,
+// so every term is finished before its parts.
 class Walker {
  public:
   explicit Walker(const Pattern& pattern) : pattern_(pattern) {
@@ -80,7 +80,7 @@ class Walker {
     known = std::min(known, depth);
   }
 
-  // The letters of a fact stand where its subject stands.
+  // The letters of a fact count at the depth of its subject.
   void letters(const Fact& fact, std::uint32_t depth) {
     depth = std::min(depth, out_.terms[fact.subject.index()].depth);
     if (depth == kUnreached) return;
@@ -120,8 +120,8 @@ class Walker {
       default:
         break;
     }
-    // What only passes its value on names what is below as often as it is
-    // named itself.
+    // Such a term only passes its value on: the term below is named as often as
+    // this one.
     const bool passes_on = term.kind == TermKind::kContext ||
                            term.kind == TermKind::kNever ||
                            term.kind == TermKind::kTranspose;
@@ -143,7 +143,7 @@ class Walker {
     for (TermId input : node.inputs) {
       const std::uint32_t ways = out_.terms[input.index()].ways;
       enter(input, way);
-      // A second output of one node does not name its inputs again.
+      // A second output of a node does not name the node's inputs again.
       if (!first) out_.terms[input.index()].ways = ways;
     }
   }

@@ -26,7 +26,7 @@ void intersect(Set& into, const Set& from) {
   }
 }
 
-// For each term, from the parts up: what every way of matching it binds.
+// Computes for each term, parts first, what every way of matching it binds.
 class Bindings {
  public:
   explicit Bindings(const Pattern& pattern)
@@ -64,8 +64,8 @@ class Bindings {
     set[variable.index()] = true;
   }
 
-  // Is the subject always there? A variable in the set is; a term that is
-  // not a variable counts when all that it binds is.
+  // Whether the subject is bound whenever `set` is: a variable is if it is in
+  // the set; any other term is if all that it binds is in the set.
   static bool covers(const Set& set, const Set& subject) {
     if (subject.empty()) return false;
     if (set.empty()) return false;
@@ -77,7 +77,7 @@ class Bindings {
 
   void add_letters(Set& set, FactId id) {
     const Fact& fact = pattern_[id];
-    // An axis of size 1 fits without saying what the letter is.
+    // An axis of size 1 fits without binding the letter.
     if (fact.kind == Fact::Kind::kFits) return;
     for (const Fact::DimPattern& dim : fact.dims) add(set, dim.letter);
   }
@@ -94,7 +94,7 @@ class Bindings {
       case TermKind::kEither:
         return of_either(term);
       case TermKind::kMany: {
-        // Lists of the step are there even when no step is.
+        // Lists of the step are bound even when there is no step.
         Set inside = always_[term.step.index()];
         set = always_[term.base.index()];
         unite(set, inside, count_);
@@ -145,7 +145,7 @@ class Bindings {
 
   std::vector<Binding> answer(const Set& always) {
     const Analysis analysis = analyze(pattern_);
-    // What only `never` mentions is bound nowhere.
+    // Variables that only occur under `never` are not bound.
     std::vector<bool> some(count_, false);
     for (std::size_t i = 0; i < pattern_.terms().size(); ++i) {
       if (!analysis.terms[i].positive) continue;

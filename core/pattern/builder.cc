@@ -8,8 +8,8 @@
 namespace ruleengine::pattern {
 namespace {
 
-// Keys of interning: every part behind its length or of fixed width, so that
-// two different terms never share one.
+// Keys of interning. Every part has a fixed width or comes after its length, so
+// two different terms never have the same key.
 class Key {
  public:
   Key& add(std::uint64_t number) {
@@ -212,7 +212,7 @@ TermId Builder::many(TermId step, TermId base, int line) {
   term.kind = TermKind::kMany;
   term.step = step;
   term.base = base;
-  term.output = open_chains_;  // which hole is its own
+  term.output = open_chains_;  // the number of its hole
   term.line = line;
   return intern(std::move(term));
 }
@@ -323,7 +323,7 @@ Status Builder::tag(NodePatternId node, VariableId tag, int line) {
 }
 
 FactId Builder::fact(Fact fact) {
-  // What is said of a context is said of what must be there.
+  // A fact about a context is a fact about the term below it.
   while (pattern_[fact.subject].kind == TermKind::kContext) {
     fact.subject = pattern_[fact.subject].base;
   }
@@ -332,8 +332,8 @@ FactId Builder::fact(Fact fact) {
       use(dim.letter, VariableKind::kScalar, fact.line);
     }
   }
-  // The same fact stated twice is one fact, so that the alternatives that hold
-  // it are interned too.
+  // The same fact stated twice is one fact, so that alternatives with it are
+  // interned too.
   const auto [at, is_new] =
       fact_ids_.try_emplace(key_of(fact), FactId(pattern_.facts_.size()));
   if (is_new) pattern_.facts_.push_back(std::move(fact));

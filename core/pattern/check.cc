@@ -31,11 +31,11 @@ Problem check_size(const Pattern& pattern) {
   if (height.size() <= kMaxTerms && tallest <= kMaxHeight) return {};
   Diagnostic problem = rule_error("the pattern is too large");
   problem.expected = "at most " + std::to_string(kMaxTerms) +
-                     " terms, at most " + std::to_string(kMaxHeight) +
-                     " one below the other";
+                     " terms, nested at most " + std::to_string(kMaxHeight) +
+                     " deep";
   problem.found =
       std::to_string(height.size()) + " and " + std::to_string(tallest);
-  problem.hint = "`many` says chains of any length";
+  problem.hint = "`many` describes a chain of any length";
   return problem_at(0, std::move(problem));
 }
 
@@ -55,7 +55,7 @@ Problem check_reached(const Pattern& pattern, const Analysis& analysis) {
 
 // --- Results ----------------------------------------------------------------
 
-// Terms that can stand for a value without any node of their own.
+// Terms that can match a value without a node.
 std::vector<bool> bare_terms(const Pattern& pattern) {
   std::vector<bool> bare(pattern.terms().size());
   for (std::size_t i = 0; i < bare.size(); ++i) {
@@ -97,7 +97,7 @@ Problem check_results(const Pattern& pattern) {
       problem.expected = "a node on every branch, since results are replaced";
       if (is_many(pattern, result)) {
         problem.hint =
-            "`many` may take no step: put the last one outside of it";
+            "`many` may take no step: write the last node outside of it";
       }
       return problem_at(term.line, std::move(problem));
     }
@@ -245,7 +245,7 @@ Problem check_chains(const Pattern& pattern, const Analysis& analysis) {
 
 // --- Alternatives that are never reached ------------------------------------
 
-// How often each variable is named by terms, in all.
+// The number of terms that name each variable.
 std::vector<std::uint32_t> variable_uses(const Pattern& pattern,
                                          const Analysis& analysis) {
   std::vector<std::uint32_t> uses(pattern.variables().size(), 0);
@@ -267,7 +267,7 @@ Problem check_alternatives(const Pattern& pattern, const Analysis& analysis) {
       if (!a.facts.empty() || !a.conditions.empty()) continue;
       bool all = one.kind == TermKind::kAny;
       all |= one.kind == TermKind::kVariable && uses[one.variable.index()] == 1;
-      bool behind = false;  // a present value fits no absent one
+      bool behind = false;  // a present value does not fit an absent one
       for (std::size_t j = i + 1; j < term.alternatives.size(); ++j) {
         all |= term.alternatives[j].term == a.term;
         behind |= pattern[term.alternatives[j].term].kind != TermKind::kAbsent;
@@ -275,7 +275,7 @@ Problem check_alternatives(const Pattern& pattern, const Analysis& analysis) {
       if (!all || !behind) continue;
       Diagnostic problem = rule_error("an alternative that is never reached");
       problem.found = "alternative " + std::to_string(i + 1) +
-                      " fits whatever a later one fits";
+                      " fits everything that a later one fits";
       problem.hint = "alternatives are tried in order; write it last";
       return problem_at(term.line, std::move(problem));
     }

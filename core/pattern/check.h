@@ -1,8 +1,7 @@
-// The checks behind Builder, and what is known of a finished pattern's terms:
-// how deep inside chains they stand, what is consumed, what is bound.
-// Everything runs over ids in order (a term's parts have smaller ids than the
-// term), so that no pattern, however deep, drives recursion. Pure functions;
-// any thread.
+// The checks behind Builder, and an analysis of a finished pattern: how deep
+// inside chains terms are, what is consumed, what is bound. Everything is
+// computed over ids in order (the parts of a term have smaller ids), so that
+// deep patterns need no recursion. Pure functions; thread-safe.
 #ifndef RULEENGINE_CORE_PATTERN_CHECK_H_
 #define RULEENGINE_CORE_PATTERN_CHECK_H_
 
@@ -23,13 +22,13 @@ inline constexpr std::uint32_t kMaxChainNesting = 8;
 
 // How a term or a node pattern is reached from results and conditions.
 struct Reach {
-  // Chains whose step stands around it, on the way with the fewest: what is
-  // bound at depth 0 is bound once a match, at depth 1 once a step, and so on.
+  // The number of chains around it, on the way with the fewest: at depth 0 it
+  // is bound once per match, at depth 1 once per step, and so on.
   std::uint32_t depth = kUnreached;
   bool positive = false;   // on some way without `never`
   bool consumed = false;   // on some way without `context` or `never`
-  std::uint32_t ways = 0;  // places that name it
-  // By number of the hole: the depth of the chain's step. 0: not inside.
+  std::uint32_t ways = 0;  // number of places that name it
+  // By number of a hole: the depth of that chain's step; 0: not inside.
   std::array<std::uint8_t, kMaxChainNesting> chains{};
   bool entangled = false;  // two ways disagree about `chains`
 };
@@ -41,22 +40,23 @@ struct Analysis {
 };
 Analysis analyze(const Pattern& pattern);
 
-// By term, then by variable: bound on every way of matching the term. An empty
-// list binds nothing.
+// By term and variable: whether every way of matching the term binds the
+// variable. An empty list: none.
 std::vector<std::vector<bool>> always_bound(const Pattern& pattern);
 
-// For each term: does every way of matching it pass the hole of number `hole`?
+// For each term: does every way of matching it contain the hole of number
+// `hole`?
 struct Passing {
   bool passes = false;
   bool directly = false;  // on some way without a node in between
 };
 std::vector<Passing> passing(const Pattern& pattern, std::uint32_t hole);
 
-// Variables used inside steps alone arrive as lists.
+// Marks the variables that are only used inside steps: they become lists.
 void mark_repeated(std::vector<Variable>& variables, const Analysis& analysis);
 
-// The terms directly below `term`, in order of matching, conditions of
-// alternatives last.
+// Visits the terms directly below `term` in order of matching; conditions of
+// alternatives are last.
 void for_each_part(const Pattern& pattern, TermId term, const auto& visit) {
   const Term& t = pattern[term];
   switch (t.kind) {
@@ -85,8 +85,8 @@ void for_each_part(const Pattern& pattern, TermId term, const auto& visit) {
 
 Diagnostic rule_error(std::string what);
 
-// Op, number of inputs and outputs, attributes; numbers take the kind that the
-// schema wants.
+// Checks op, number of inputs and outputs, and attributes; converts numbers to
+// the kind that the schema wants.
 Status check_node(const Pattern& pattern, NodePattern& node);
 
 struct Problem {
@@ -94,7 +94,7 @@ struct Problem {
   int line = 0;
   Diagnostic diagnostic;
 };
-// What Builder::finish() promises.
+// All checks of Builder::finish().
 Problem check(const Pattern& pattern);
 Problem check_facts(const Pattern& pattern, const Analysis& analysis);
 Problem check_tags(const Pattern& pattern, const Analysis& analysis);

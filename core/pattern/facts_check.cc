@@ -6,11 +6,11 @@
 
 #include "core/pattern/check.h"
 
-// Facts that cannot hold: about nothing, or against each other.
+// Facts that cannot hold: they contradict each other or have no subject.
 namespace ruleengine::pattern {
 namespace {
 
-// What facts say together about one subject.
+// All that the facts state about one subject.
 struct Known {
   std::optional<std::int64_t> rank;
   std::int64_t least_rank = 0;

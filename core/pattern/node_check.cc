@@ -40,7 +40,7 @@ std::string_view kind_name(AttributeKind kind) {
     case AttributeKind::kStrings:
       return "a list of strings";
     default:
-      return "something that a pattern can only name";
+      return "a variable or `any`";
   }
 }
 
@@ -69,7 +69,8 @@ bool is_empty_list(const AttributePattern& a) {
          (a.kind == Kind::kStrings && a.strings.empty());
 }
 
-// 1 stands for 1.0 and 1.0 for 1, alone and in lists; {} for any empty list.
+// Converts 1 to 1.0 and 1.0 to 1, alone and in lists; {} becomes any empty
+// list.
 void adapt(AttributePattern& a, AttributeKind wanted) {
   if (a.kind == Kind::kInt && wanted == AttributeKind::kFloat) {
     a.kind = Kind::kFloat;
@@ -128,14 +129,15 @@ Status check_attribute(const NodePattern& node, AttributePattern& attribute,
   }
   adapt(attribute, formal->kind);
   if (fits(attribute.kind, formal->kind)) return {};
-  Diagnostic problem = rule_error("attribute '" + attribute.name + "' of " +
-                                  op_text(node) + " is of another kind");
+  Diagnostic problem =
+      rule_error("attribute '" + attribute.name + "' of " + op_text(node) +
+                 " must be " + std::string(kind_name(formal->kind)));
   problem.expected = kind_name(formal->kind);
   problem.found = kind_name(attribute.kind);
   return problem;
 }
 
-// A required attribute has no default that it could be at.
+// A required attribute has no default, so a pattern must mention it.
 Status check_required(const NodePattern& node, const OpFacts& facts) {
   if (node.open_attributes) return {};
   for (const FormalAttribute& formal : facts.attributes) {
@@ -148,7 +150,7 @@ Status check_required(const NodePattern& node, const OpFacts& facts) {
     Diagnostic problem =
         rule_error("this " + op_text(node) + " can never match: attribute '" +
                    name + "' is required");
-    problem.hint = "say `" + name + " = any`, or `attrs = any`";
+    problem.hint = "write `" + name + " = any`, or `attrs = any`";
     return problem;
   }
   return {};
@@ -200,7 +202,7 @@ Status check_places(const Pattern& pattern, const NodePattern& node) {
         (!sorted.empty() && sorted.back() >= 64)) {
       Diagnostic problem = rule_error("a permutation of " + op_text(node) +
                                       " does not fit its inputs");
-      problem.expected = "a different place for each written input";
+      problem.expected = "a different input slot for each written input";
       return problem;
     }
   }

@@ -1,20 +1,21 @@
-// Pattern: what one rule looks for, as an immutable DAG of terms. A term stands
-// for a value of the graph; a node pattern for a node. Terms and node patterns
-// are interned: building the same one twice gives the same id, so a shared
-// subpattern is one node however often it is named, and alternatives are
-// branches, never products. Patterns know nothing of Lua, of models or of each
-// other; any number of threads may read one.
+// Pattern: what one rule looks for, as an immutable DAG of terms. A term
+// describes a value of the graph, a node pattern a node. Both are interned:
+// building the same one twice gives the same id, so a shared subpattern is one
+// node however often it is named, and alternatives are branches that are never
+// multiplied out. Patterns do not depend on Lua, on models or on each other;
+// any number of threads may read one.
 //
-// Meaning (core/match implements it twice, fast and obviously):
-// - Matching starts at a node that could be the producer of the first result and
-//   goes depth first, node before inputs, inputs and alternatives left to right;
-//   the first complete fit wins. Commutative inputs try the written order first.
-// - A later result, and a condition that stands alone, is found among the readers
-//   of what is bound already, in graph order (ascending NodeId). Nodes of
-//   different results are different nodes.
-// - Consumed are the matched node patterns that are not under `context`. A
-//   consumed node's outputs that are not results may be read only by consumed
-//   nodes, and may not be outputs of a block.
+// Meaning (core/match implements it twice, in a fast and in a simple matcher):
+// - Matching starts at a node that could produce the first result and goes
+//   depth first: a node before its inputs, inputs and alternatives from left to
+//   right; the first complete fit is taken. Of commutative inputs the written
+//   order is tried first.
+// - A later result, or a condition on a line of its own, is searched among the
+//   readers of what is bound already, in ascending NodeId. Nodes of different
+//   results are different nodes.
+// - The matched node patterns that are not under `context` are consumed. An
+//   output of a consumed node that is not a result may be read only by consumed
+//   nodes, and may not be an output of a block.
 #ifndef RULEENGINE_CORE_PATTERN_PATTERN_H_
 #define RULEENGINE_CORE_PATTERN_PATTERN_H_
 
@@ -37,10 +38,10 @@ using VariableId = Id<struct VariableTag>;
 using FactId = Id<struct FactTag>;
 
 enum class VariableKind : std::uint8_t {
-  kUnused,  // declared, nowhere used yet
+  kUnused,  // declared, not used yet
   kValue,   // binds a value
   kScalar,  // binds an attribute's value, or a dimension; one namespace, so
-            // that num_heads = H and shape "B H S D" speak of the same H
+            // that num_heads = H and shape "B H S D" mean the same H
   kList,    // a tail of inputs; or kValue/kNode inside `many`: a list, nearest
             // to the bottom of the chain first
   kNode,    // a tag: binds a node
@@ -56,25 +57,25 @@ struct Variable {
 enum class TermKind : std::uint8_t {
   kVariable,   // `variable`
   kAny,        // any present value
-  kAbsent,     // an input that is not there
+  kAbsent,     // an absent input
   kOutput,     // output `output` of `node`
   kNumbers,    // a constant equal to `numbers` within tolerance. `scalar`: one
                // element of any shape with product 1, else that many elements
                // in a 1-D constant
   kEither,     // `alternatives`, in order
-  kMany,       // `step` upon step from `base`; inside the step, kHole
-  kHole,       // where the chain goes on below; `output` numbers nested ones
+  kMany,       // repeated `step` above `base`; kHole inside the step
+  kHole,       // where the chain continues below; `output` is its number
   kTranspose,  // a 2-D constant whose transpose is `base` (a kVariable)
-  kContext,    // `base` must be there, is not consumed
-  kNever,      // `base` must not be there
+  kContext,    // `base` must exist and is not consumed
+  kNever,      // `base` must not exist
   kRest,       // the remaining inputs of a node, bound to `variable` (may be
                // invalid: ignored); only as the last input
 };
 
 struct Alternative {
-  TermId term;                 // kAbsent is allowed: `maybe(x)`
-  std::vector<FactId> facts;   // stated in this alternative alone
-  std::vector<TermId> conditions;  // contexts/nevers that stand alone in it
+  TermId term;                     // kAbsent is allowed: `maybe(x)`
+  std::vector<FactId> facts;       // stated in this alternative alone
+  std::vector<TermId> conditions;  // contexts/nevers on a line of their own
 };
 
 struct Term {
@@ -92,7 +93,12 @@ struct Term {
 // An attribute test. Attributes are read at the newest opset, with defaults.
 struct AttributePattern {
   enum class Kind : std::uint8_t {
-    kInt, kFloat, kString, kInts, kFloats, kStrings,
+    kInt,
+    kFloat,
+    kString,
+    kInts,
+    kFloats,
+    kStrings,
     kVariable,  // binds or equals
     kAny,
   };
@@ -109,20 +115,20 @@ struct AttributePattern {
 
 struct NodePattern {
   std::string domain, type;
-  std::vector<TermId> inputs;     // trailing absent ones left out
-  bool open_inputs = false;       // further inputs may follow
+  std::vector<TermId> inputs;                // trailing absent ones left out
+  bool open_inputs = false;                  // further inputs may follow
   std::vector<AttributePattern> attributes;  // sorted by name
-  bool open_attributes = false;   // unmentioned ones may differ from default
+  bool open_attributes = false;  // others may differ from their default
   std::uint32_t output_count = 1;
-  bool open_outputs = false;      // unmentioned outputs may be read
-  // Assignments of the written inputs to input slots that are tried, in order;
-  // empty: the identity, and the swap for commutative ops.
+  bool open_outputs = false;  // other outputs may be read
+  // The assignments of the written inputs to input slots that are tried, in
+  // order; empty: the identity, and the swap for commutative ops.
   std::vector<std::vector<std::uint32_t>> permutations;
-  std::vector<VariableId> tags;   // not part of identity
+  std::vector<VariableId> tags;  // not part of identity
   int line = 0;
 };
 
-// A condition on the value of a term. A variable that is absent fulfils all.
+// A condition on the value of a term. It holds for an absent variable.
 struct Fact {
   enum class Kind : std::uint8_t {
     kShape,  // dims as in `dims`, the rank equal (`ellipsis`: at least)
@@ -171,7 +177,7 @@ class Pattern {
   // Contexts and nevers that stand alone outside alternatives.
   const std::vector<TermId>& conditions() const { return conditions_; }
 
-  // The pattern in words, one line a term, for dumps and tests; deterministic.
+  // The pattern as text, one line per term, for dumps and tests; deterministic.
   std::string text() const;
 
  private:
@@ -185,18 +191,18 @@ class Pattern {
   std::vector<TermId> conditions_;
 };
 
-// A pattern of more terms, or of more terms one below the other, is refused.
+// Patterns with more terms, or deeper nested terms, are rejected.
 inline constexpr std::size_t kMaxTerms = 20'000;
 inline constexpr std::size_t kMaxHeight = 1'000;
 
 // Builds and checks one Pattern. Calls that name an impossible thing (an
-// unknown op of a known domain, an attribute that the op lacks, too many inputs)
-// return a Diagnostic of kind kRule without position: the caller adds file and
-// line.
+// unknown op of a known domain, an attribute that the op lacks, too many
+// inputs) return a Diagnostic of kind kRule without position: the caller adds
+// file and line.
 class Builder {
  public:
-  // The variable of this name, made on first use. A name that is used as two
-  // kinds is an error at finish().
+  // The variable of this name, made on first use. Use with two kinds is an
+  // error at finish().
   VariableId variable(std::string_view name, int line);
 
   TermId value(VariableId variable, int line);  // kVariable
@@ -205,8 +211,8 @@ class Builder {
   TermId numbers(std::vector<double> numbers, bool scalar);
   TermId either(std::vector<Alternative> alternatives, int line);
   TermId many(TermId step, TermId base, int line);
-  // Where the chain that is built now goes on below. Call it once a chain,
-  // before its step is built; the next many() takes it. Chains nest.
+  // The place in a step where the chain continues below. Call it once for each
+  // chain, before its step is built; the next many() takes it. Chains nest.
   TermId hole();
   TermId transpose(TermId variable_term, int line);
   TermId context(TermId base, int line);
@@ -219,31 +225,31 @@ class Builder {
   Status tag(NodePatternId node, VariableId tag, int line);
   FactId fact(Fact fact);
 
-  // Results, facts and conditions at top level; then finish() checks that
-  // everything is sound: a term that no result reaches, a name bound twice as
-  // different kinds, a pattern that can never match (contradicting facts, an
-  // alternative behind one that always fits), results without a common
-  // value, a result that is a bare variable, `rest` not last, holes outside
-  // `many`. Each Diagnostic says which line.
+  // Adds results, facts and conditions at top level. Then finish() checks the
+  // pattern: rejected are a term that no result reaches, a name with two kinds,
+  // a pattern that can never match (contradicting facts, an alternative after
+  // one that always fits), results without a common value, a result that is a
+  // bare variable, `rest` not last, and holes outside `many`. Each Diagnostic
+  // gives the line.
   void result(TermId term);
   void global_fact(FactId fact);
   void condition(TermId term);
   Result<Pattern> finish();
-  // What calls without a Diagnostic of their own found wrong, as finish() would
-  // say it first.
+  // The first error of calls that return no Diagnostic; finish() would return
+  // it first.
   Status sound();
-  // The rule file's line that the latest error is about; 0 when not known.
+  // The line in the rule file of the latest error; 0 when not known.
   int error_line() const { return error_line_; }
 
-  // Which variables some path leaves unbound although others bind them, and
-  // which no path binds: for checks of what `where` and `rewrite` read.
+  // The unfinished pattern. For checks of what `where` and `rewrite` read:
+  // which variables only some ways of matching bind, and which none binds.
   const Pattern& draft() const { return pattern_; }
 
  private:
   TermId intern(Term term);
   void use(VariableId variable, VariableKind kind, int line);
   Diagnostic fail(int line, Diagnostic problem);
-  void remember(int line, Diagnostic problem);  // the first one, for finish()
+  void remember(int line, Diagnostic problem);  // keeps the first one
 
   Pattern pattern_;
   std::unordered_map<std::string, TermId> term_ids_;
@@ -255,7 +261,7 @@ class Builder {
   int first_error_line_ = 0, error_line_ = 0;
 };
 
-// For each variable: bound on no path, on some, or on every path.
+// For each variable: does no, some or every way of matching bind it?
 enum class Binding : std::uint8_t { kNever, kSometimes, kAlways };
 std::vector<Binding> bindings(const Pattern& pattern);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = AttributePattern::Kind;
 
-// A Builder that is short to write with; lines count up.
+// A Builder with short names; lines are counted.
 struct Draft : Builder {
   VariableId name(std::string_view n) { return variable(n, line); }
   TermId v(std::string_view n) { return value(name(n), line); }
@@ -72,7 +72,7 @@ struct Draft : Builder {
   std::string error;  // the first of node()
 };
 
-// What finish(), or a call before it, refuses.
+// The error of finish(), or of a call before it.
 std::string refusal(const std::function<void(Draft&)>& build) {
   Draft d;
   build(d);
@@ -102,7 +102,7 @@ TEST_CASE("what cannot match is refused, with its line") {
        [](Draft& d) {
          d.result(d.attribute("Softmax", {d.v("x")}, {.name = "axes"}));
        }},
-      {"attribute 'axis' of Softmax is of another kind",
+      {"attribute 'axis' of Softmax must be an integer",
        [](Draft& d) {
          d.result(d.attribute("Softmax", {d.v("x")},
                               {.name = "axis", .kind = Kind::kString}));
@@ -154,7 +154,7 @@ TEST_CASE("what cannot match is refused, with its line") {
        "  found:    it stands for a value",
        [](Draft& d) { d.result(d.op("Relu", {d.v("x")}, "x")); }},
       {"a permutation of Sub does not fit its inputs\n  where:    line 1\n"
-       "  expected: a different place for each written input",
+       "  expected: a different input slot for each written input",
        [](Draft& d) {
          NodePattern p = d.plain("Sub", {d.v("x"), d.v("y")});
          p.permutations = {{1, 1}};
@@ -191,7 +191,7 @@ TEST_CASE("what cannot match is refused, with its line") {
        }},
       {"only a variable can be transposed",
        [](Draft& d) { d.result(d.op("Neg", {d.transpose(d.num(1), 1)})); }},
-      {"one below the other",
+      {"nested at most",
        [](Draft& d) {
          TermId x = d.v("x");
          for (int i = 0; i < 1100; ++i) x = d.op("Relu", {x});
@@ -214,16 +214,17 @@ TEST_CASE("the same pattern written twice is one node") {
   CHECK(d.num(1) == d.num(1));
   CHECK(d.num(1) != d.numbers({1}, false));
   CHECK(d.rank(a, 2) == d.rank(a, 2));
-  // Tags and lines are no part of a node.
+  // Tags and lines are not part of a node's identity.
   CHECK(d.op("Relu", {d.v("x")}, "t") == a);
-  // Two short permutations are not one long one.
+  // Two short permutations differ from one long one.
   NodePattern sub = d.plain("Sub", {d.v("x"), d.v("y")});
   sub.permutations = {{0}, {1}};
   const NodePatternId two = d.made(sub);
   CHECK(d.made(sub) == two);
   sub.permutations = {{0, 1}};
   CHECK(d.made(sub) != two);
-  // Chains of the same step are one term, wherever their holes were made.
+  // Chains with the same step are one term, even if their holes were made
+  // apart.
   const auto chain = [&] {
     const TermId step = d.op("Neg", {d.hole()});
     return d.many(step, d.v("x"), 1);

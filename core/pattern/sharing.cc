@@ -26,11 +26,11 @@ void Sharing::bind(TermId root) {
       case TermKind::kOutput:
       case TermKind::kEither:
       case TermKind::kMany:
-      case TermKind::kHole:  // only ever of the step that `root` stands in
+      case TermKind::kHole:  // always of the step that contains `root`
         bound_[id.index()] = true;
         break;
       default:
-        break;  // stands for another value each time
+        break;  // matches another value each time
     }
     bind_parts(id, todo);
   }
@@ -101,7 +101,7 @@ std::uint32_t Sharing::climb(const Term& term,
       return worst;
     }
     case TermKind::kHole:
-      return 0;  // as far as the base of its chain is
+      return 0;  // the same as for the base of its chain
     case TermKind::kMany:
       return std::max(below[term.base.index()], below[term.step.index()]);
     case TermKind::kContext:

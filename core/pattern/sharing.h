@@ -1,6 +1,6 @@
-// Sharing: what ties the parts of a pattern together. Grows with what is bound
-// on every way, and says which terms can then be found by going up from inputs
-// to the nodes that read them. The pattern must outlive it; not thread-safe.
+// Sharing: tracks what is bound on every way of matching, and which other terms
+// can be found from there by going up from inputs to the nodes that read them.
+// The pattern must outlive it; not thread-safe.
 #ifndef RULEENGINE_CORE_PATTERN_SHARING_H_
 #define RULEENGINE_CORE_PATTERN_SHARING_H_
 
@@ -15,13 +15,13 @@ class Sharing {
  public:
   explicit Sharing(const Pattern& pattern);
 
-  // `root` fits: what is bound on every way now is.
+  // `root` has matched: binds what every way of matching it binds.
   void bind(TermId root);
 
   bool bound(TermId term) const { return bound_[term.index()]; }
   bool bound(VariableId variable) const { return variables_[variable.index()]; }
-  // By term: how many nodes up from what is bound; kCannot when that does not
-  // lead there on every way.
+  // By term: the number of nodes up from what is bound; kCannot when some way
+  // of matching the term cannot be reached like that.
   static constexpr std::uint32_t kCannot = 0xffffffffu;
   std::vector<std::uint32_t> climbs() const;
 

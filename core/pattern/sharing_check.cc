@@ -5,13 +5,13 @@
 #include "core/pattern/check.h"
 #include "core/pattern/sharing.h"
 
-// The checks that look at ways through the pattern: a tag bound twice on one
-// way, results and conditions that nothing ties to the rest.
+// The checks that follow ways through the pattern: a tag bound twice on one
+// way, and results and conditions without a connection to the rest.
 namespace ruleengine::pattern {
 namespace {
 
-// One choice of one `either`: what stands below it stands on no way together
-// with what stands below another choice of the same.
+// One choice of one `either`. Terms below different choices of the same
+// `either` never occur on one way.
 struct Choice {
   TermId either;
   std::uint32_t alternative;
@@ -25,7 +25,7 @@ void keep_common(Choices& into, const Choices& from) {
   into = std::move(common);
 }
 
-// For each node pattern the choices that every way to it makes.
+// Computes for each node pattern the choices that every way to it makes.
 class ForcedChoices {
  public:
   explicit ForcedChoices(const Pattern& pattern)

@@ -8,8 +8,8 @@
 
 namespace ruleengine::pattern {
 
-// The literal that an attribute is to be: "[1, 0]", "\"SAME\"". "any" and a
-// variable's place are empty.
+// The literal that an attribute must equal: "[1, 0]", "\"SAME\"". Empty for
+// "any" and for a variable.
 std::string literal_text(const AttributePattern& attribute);
 
 }  // namespace ruleengine::pattern

@@ -17,15 +17,15 @@ using ir::Type;
 
 enum class Family : std::uint8_t {
   kElementwise,  // with broadcasting; vectors of norms among the operands
-  kLinear,       // the same, and linear in what it works on
-  kNorm,         // elementwise but for its own axes, which are the last ones
-  kFirst,        // like its first input; the others are settings
+  kLinear,       // the same, and linear
+  kNorm,         // elementwise except along its own axes, the last ones
+  kFirst,        // shaped like its first input; the others are settings
   kReduction,
   kView,
   kTranspose,
   kConcat,
   kRowQuantizer,   // tensor_cast's, which quantize each row by itself
-  kAxisQuantizer,  // ONNX's, with a scale for all or along one axis
+  kAxisQuantizer,  // ONNX's, with one scale for all or along one axis
 };
 
 struct Row {
@@ -132,7 +132,8 @@ class Flow {
         good = first_only(port) && same_place(axis);
         break;
       case Family::kReduction:
-        // The axes are a setting: what is reduced is a 1 of the result.
+        // The reduced axes are a setting; each of them has size 1 in the
+        // result.
         good = first_only(port) && same_place(axis) &&
                type->dims[at(axis)] != Dim(1);
         break;
@@ -173,12 +174,12 @@ class Flow {
   std::int64_t norm_axis() const {
     return formal("axis") == nullptr ? -1 : setting("axis");
   }
-  // Counted from the front.
+  // The axis counted from the front.
   static std::int64_t from_front(std::int64_t axis, int rank) {
     return axis < 0 ? axis + rank : axis;
   }
 
-  // Every operand lines up with the result from the right.
+  // Whether every operand is aligned with the result from the right.
   bool broadcast(Family family, const Type* port, int axis) {
     const Type* out = types_.outputs[first_output()];
     if (!ranked(out)) return false;
@@ -211,7 +212,7 @@ class Flow {
     }
     return true;
   }
-  // Nodes may leave out the outputs before those that are read.
+  // The first output that is present: earlier ones may be left out.
   std::size_t first_output() const {
     std::size_t i = 0;
     while (i + 1 < types_.outputs.size() && !present(false, i)) ++i;
@@ -222,7 +223,7 @@ class Flow {
                   : static_cast<bool>(graph_.output(node_, i));
   }
 
-  // The first input and all results have the axis in the same place.
+  // Whether the first input and all results have the axis at the same position.
   bool same_place(int axis) {
     const Type* in = types_.inputs[0];
     if (!ranked(in) || axis >= rank(in)) return false;
@@ -237,8 +238,8 @@ class Flow {
     return true;
   }
 
-  // An axis of the other side with as many positions, and as many elements in
-  // front of it.
+  // Finds the axis of the other side that has as many positions, and as many
+  // elements before it.
   bool view(Port port, const Type* type, int axis) {
     const Type* other = port.output ? types_.inputs[0] : types_.outputs[0];
     if (!ranked(other)) return false;

@@ -18,14 +18,14 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// Of a value on the chain.
+// The state of a value on the chain.
 struct State {
   static constexpr int kNoShare = -1;
   int axis = kNoShare;
-  bool residual = false;       // of sums over the ranks, and no norm between
+  bool residual = false;       // from a sum over the ranks, without a norm
   bool normed = false;         // a norm made it
-  bool leads = false;          // a norm comes of it
-  std::uint32_t readings = 0;  // operands of nodes that work on shares
+  bool leads = false;          // leads to a norm
+  std::uint32_t readings = 0;  // uses by nodes that work on shares
 };
 
 class Ends {
@@ -61,7 +61,7 @@ class Ends {
   }
 
  private:
-  // nullptr where there is no share of the value.
+  // nullptr where the value is not shared out.
   State* share(ValueId value) {
     if (!value) return nullptr;
     const auto at = states_.find(value);
@@ -69,7 +69,7 @@ class Ends {
     return has ? &at->second : nullptr;
   }
 
-  // The shares that a node works on.
+  // Calls `act` for each share that the node reads.
   template <typename Do>
   void each_operand(NodeId node, Do&& act) {
     const auto inputs = graph_.inputs(node);
@@ -90,7 +90,7 @@ class Ends {
     break_chain(chain_, culprit, std::move(reason));
   }
 
-  // It works on whole tensors.
+  // Takes the node off the chain: it works on whole tensors.
   void leave(NodeId node) {
     inside_.erase(node);
     for (const ir::Operand& o : graph_.inputs(node)) {
@@ -99,7 +99,7 @@ class Ends {
     }
   }
 
-  // A node may read one value in two places, which mean two axes.
+  // A node may read one value at two inputs, along different axes.
   void check_operands() {
     for (NodeId node : chain_.nodes) {
       if (!has_axis_flow(graph_.op(node))) continue;
@@ -114,8 +114,9 @@ class Ends {
     }
   }
 
-  // Values that norms made, and what factors made of them; a sum is normed
-  // where all its terms are. Residuals are what else comes of a sum over ranks.
+  // Normed values are results of norms, and products of those; a sum is normed
+  // if all its terms are. All other results of a sum over the ranks are
+  // residuals.
   void find_normed() {
     for (NodeId node : chain_.nodes) {
       const ir::Op& op = graph_.op(node);
@@ -137,14 +138,14 @@ class Ends {
       });
     }
   }
-  // Which output of a norm is the sum that it normalizes; 0: none.
+  // The output of a norm that is the sum which it normalizes; 0: none.
   static int sum_output(const ir::Op& op) {
     if (op.type == "add_rms_norm2") return 1;
     return op.type.starts_with("Skip") ? 3 : 0;
   }
 
-  // Of `value` there is no share, so its readers work on whole tensors, which
-  // are gathered for them. A chain breaks where that takes a residual.
+  // `value` is not shared out, so its readers work on whole tensors, for which
+  // other shares are gathered. The chain breaks if one of those is a residual.
   void give_up(ValueId value, const std::string& reason) {
     std::vector<ValueId> whole = {value};
     while (!whole.empty()) {
@@ -172,7 +173,8 @@ class Ends {
     return graph_.describe(node) + " reads the residual too";
   }
 
-  // What is neither residual nor norm, nor leads to one, is another reader.
+  // A node that neither makes a norm nor leads to one reads the residual from
+  // outside.
   void drop_side_ways() {
     for (NodeId node : std::views::reverse(chain_.nodes)) {
       if (!inside_.contains(node)) continue;
@@ -193,8 +195,9 @@ class Ends {
     }
   }
 
-  // A node at the end whose result is more to gather than what it reads works
-  // on whole tensors: a Cast to a wider type, a DequantizeLinear.
+  // A node at the end of the chain works on whole tensors if its result has
+  // more bytes than its operands: gathering the operands is cheaper. E.g. a
+  // Cast to a wider type.
   void trim_ends() {
     for (NodeId node : std::views::reverse(chain_.nodes)) {
       const ir::Op& op = graph_.op(node);
@@ -223,7 +226,7 @@ class Ends {
   bool is_read_outside(ValueId v, const State& state) const {
     return graph_.value(v).use_count > state.readings;
   }
-  // 0 where nothing is known.
+  // 0 if unknown.
   double bytes(ValueId v) {
     const ir::Type* type = ranked_type(facts_, v);
     const auto count = type != nullptr ? known_count(type->dims) : std::nullopt;
@@ -243,7 +246,8 @@ class Ends {
     });
   }
 
-  // Only norms, and residuals that are outputs of the model, may be gathered.
+  // Only results of norms, and residuals that are outputs of the model, may be
+  // gathered.
   void check_exits() {
     for (const Share& each : chain_.shares) {
       if (!chain_.broken.empty()) return;

@@ -1,6 +1,7 @@
-// The ends of a residual chain: once everything that hangs together is known,
-// what of it works on shares, where it is left, and whether it may be. Internal
-// to residual_chains; a pure function of graph and chain, linear in the chain.
+// The ends of a residual chain: once all connected nodes are known, this
+// decides which of them work on shares, where the chain ends, and whether it
+// may be shared out at all. Used only by residual_chains; a pure function of
+// graph and chain, linear in the chain.
 #ifndef RULEENGINE_CORE_RANKS_CHAIN_ENDS_H_
 #define RULEENGINE_CORE_RANKS_CHAIN_ENDS_H_
 
@@ -13,13 +14,13 @@ namespace ruleengine::ranks {
 
 inline constexpr const char* kTwoTokenAxes = "its tokens lie along two axes";
 
-// A value that there is no share of, and why.
+// A value that is not shared out, and why.
 struct ChainLeaf {
   ir::ValueId value;
   std::string reason;
 };
 
-// What hangs together, as it was found: `chain` has its nodes, in computation
+// The connected nodes as they were found: `chain` has the nodes, in computation
 // order, and its entries.
 struct Trace {
   ResidualChain chain;
@@ -27,12 +28,12 @@ struct Trace {
   std::vector<ChainLeaf> leaves;
 };
 
-// The first reason stays.
+// Records why the chain is broken; only the first reason is kept.
 void break_chain(ResidualChain& chain, ir::ValueId culprit, std::string reason);
 
 ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace);
 
-// nullptr where the rank is not known.
+// nullptr if the rank is not known.
 const ir::Type* ranked_type(ir::Facts& facts, ir::ValueId value);
 
 }  // namespace ruleengine::ranks

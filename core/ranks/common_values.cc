@@ -41,7 +41,7 @@ const CommonValues::Group* CommonValues::of_results(const ir::Graph& graph,
 const CommonValues::Group* CommonValues::of_inputs(const ir::Graph& graph,
                                                    NodeId node) const {
   for (const ir::Attribute& a : graph.node(node).attributes) {
-    if (!a.blocks.empty()) return &nobody_;  // may read what it likes
+    if (!a.blocks.empty()) return &nobody_;  // its bodies may read anything
   }
   const Group* all = nullptr;
   for (const ir::Operand& o : graph.inputs(node)) {

@@ -1,7 +1,8 @@
-// On which ranks a value is the same: what a collective gives is the same on
-// its group, and what is made of that; what it reads, and what comes of a
-// share, is another on each rank. Inputs and constants are taken to be the same
-// on all. Internal to residual_chains; groups are attributes of the Model.
+// On which ranks a value is the same: the result of a collective is the same in
+// its group, and so is what is computed from it. The input of a collective, and
+// what is computed from a share, differs on each rank. Inputs and constants are
+// assumed to be the same on all. Used only by residual_chains; groups are
+// attributes of the Model.
 #ifndef RULEENGINE_CORE_RANKS_COMMON_VALUES_H_
 #define RULEENGINE_CORE_RANKS_COMMON_VALUES_H_
 
@@ -20,7 +21,8 @@ class CommonValues {
 
   // `order` has all nodes, in computation order.
   void find(const ir::Graph& graph, std::span<const ir::NodeId> order);
-  // Whether the ranks of the group have the same value, for all that is known.
+  // Whether the value is the same on all ranks of the group, as far as is
+  // known.
   bool on(ir::ValueId value, Group group) const;
 
  private:

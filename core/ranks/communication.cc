@@ -41,7 +41,7 @@ bool is_in_loop(const ir::Graph& graph, ir::NodeId node) {
   return false;
 }
 
-// Functions call no function that calls them: a model that does is not loaded.
+// There is no recursion of functions: loading rejects it.
 class Counter {
  public:
   explicit Counter(ir::Facts* facts) : facts_(facts) {}
@@ -71,7 +71,7 @@ class Counter {
   }
 
  private:
-  // A few functions that call each other twice make very many calls.
+  // Saturates: a few functions that call each other twice give very many calls.
   static std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
     constexpr std::uint64_t kMany = 1'000'000'000'000;
     return std::min(a + b, kMany);
@@ -86,7 +86,7 @@ class Counter {
     return functions_.emplace(&function, std::move(found)).first->second;
   }
 
-  ir::Facts* facts_;  // none in functions
+  ir::Facts* facts_;  // nullptr in functions
   std::unordered_map<const ir::Function*, Traffic> functions_;
 };
 

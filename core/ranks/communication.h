@@ -1,6 +1,5 @@
-// What the ranks of a model send to each other: each collective, and the bytes
-// that one rank sends for it where the ranks stand in a ring, which is the
-// least that any of them can do with:
+// The communication between the ranks of a model: each collective, and the
+// bytes that one rank sends for it in a ring of N ranks, which is the minimum:
 //   all_reduce      2 (N-1)/N of its input
 //   reduce_scatter    (N-1)/N of its input
 //   all_gather        (N-1)   of its input
@@ -19,27 +18,27 @@
 
 namespace ruleengine::ranks {
 
-// all_reduce, reduce_scatter or all_gather of the dialect.
+// Whether the op is all_reduce, reduce_scatter or all_gather of the dialect.
 bool is_collective(const ir::Op& op);
 
-// The ranks of a collective, an attribute of the model; empty: not said.
+// The ranks of a collective, an attribute of the model; empty: not stated.
 std::span<const std::int64_t> rank_group(const ir::Graph& graph,
                                          ir::NodeId node);
 
-// An attribute of a collective that no collective of the dialect has, "" for
-// none: it may be no sum then.
+// An attribute of the node that no collective of the dialect has ("" if none):
+// its meaning is unknown, so the collective may not be a sum.
 std::string_view unknown_attribute(const ir::Graph& graph, ir::NodeId node);
 
-// Of one op.
+// The communication of one op.
 struct Sent {
-  std::uint64_t nodes = 0;    // calls of functions count theirs
-  std::uint64_t unknown = 0;  // those of them that send who knows how much
-  double bytes = 0;           // that one rank sends for the others
+  std::uint64_t nodes = 0;    // in functions: once for each call
+  std::uint64_t unknown = 0;  // those whose bytes are not known
+  double bytes = 0;           // that one rank sends
 };
 using Traffic = std::map<std::string, Sent>;
 
-// Of all blocks and of the functions that are called. Nobody knows how often
-// the body of a loop runs, nor here the sizes in a function.
+// Counts all blocks and all functions that are called. The bytes that
+// bodies of loops and functions send are not known.
 Traffic traffic(const ir::Graph& graph, ir::Facts& facts);
 
 }  // namespace ruleengine::ranks

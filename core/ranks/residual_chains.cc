@@ -27,25 +27,25 @@ using ir::ValueId;
 using Reason = std::optional<std::string>;  // why not
 using Group = std::span<const std::int64_t>;
 
-// Owns nodes that are on no chain.
+// The owner of nodes that cannot be on a chain.
 constexpr auto kNobody = std::numeric_limits<std::uint32_t>::max();
 
 bool is_op(const ir::Graph& graph, NodeId node, std::string_view type) {
   return node && graph.op(node).is(ir::dialect::kCast, type);
 }
 
-// The axis of tokens of what collectives work on: [tokens, width], or [batch,
-// tokens, ...].
+// The token axis of the operands of collectives, which are [tokens, width] or
+// [batch, tokens, ...].
 int token_axis(std::size_t rank) { return rank == 2 ? 0 : 1; }
 
-// Which rank a collective says that the program is.
+// The rank whose program this is, as a collective states it.
 std::optional<std::int64_t> own_rank(const ir::Graph& graph, NodeId node) {
   const ir::Attribute* rank = graph.attribute(node, "rank");
   return rank != nullptr ? std::optional(rank->i) : std::nullopt;
 }
 
 std::string rank_text(std::optional<std::int64_t> rank) {
-  return rank ? std::to_string(*rank) : "not said";
+  return rank ? std::to_string(*rank) : "not stated";
 }
 
 std::string ranks_text(std::span<const std::int64_t> group) {
@@ -57,7 +57,7 @@ std::string ranks_text(std::span<const std::int64_t> group) {
   return "{" + out + (group.size() > kShown ? ",...}" : "}");
 }
 
-// Equal, or one has a leading 1 more.
+// Whether the two are equal, or equal except for one more leading 1.
 bool differ_in_a_one(std::span<const Dim> a, std::span<const Dim> b) {
   if (a.size() > b.size()) std::swap(a, b);
   if (a.size() == b.size()) return std::ranges::equal(a, b);
@@ -65,14 +65,15 @@ bool differ_in_a_one(std::span<const Dim> a, std::span<const Dim> b) {
          std::ranges::equal(a, b.subspan(1));
 }
 
-// Whether a Reshape to these sizes can be written: one may be a -1.
+// Whether a Reshape to these sizes is possible: at most one may be -1.
 bool can_say_sizes(std::span<const Dim> dims) {
   const auto unknown = [](Dim d) { return !d.known(); };
   return std::ranges::count_if(dims, unknown) <= 1 &&
-         std::ranges::find(dims, Dim(0)) == dims.end();  // 0: as it was
+         std::ranges::find(dims, Dim(0)) == dims.end();  // 0 copies a size
 }
 
-// What all chains of one graph have seen of it.
+// What the chains of one graph share: facts about the graph, and owners of
+// nodes.
 struct Seen {
   Seen(const ir::Graph& of, ir::Facts& known)
       : graph(of),
@@ -84,7 +85,7 @@ struct Seen {
     common.find(graph, order);
   }
 
-  // Whether all that it reads beside shares is the same on the ranks.
+  // Whether all inputs of the node other than shares are the same on the ranks.
   bool has_common_settings(NodeId node, const AxisFlow& flow,
                            const Group& group) const {
     const auto inputs = graph.inputs(node);
@@ -96,8 +97,8 @@ struct Seen {
     return true;
   }
 
-  // Whether the node works along the axis of its operand. Remembers what does
-  // not: operands that lie alike get the same answer, and there may be many.
+  // The flow of the node along this axis of its operand. Failures are cached:
+  // operands with equal sizes get the same answer, and there may be many.
   std::optional<AxisFlow> flow(NodeId node, Port port, int axis) {
     const ValueId value = port.output ? graph.output(node, port.index)
                                       : graph.input(node, port.index);
@@ -123,13 +124,13 @@ struct Seen {
   ir::Facts& facts;
   std::vector<NodeId> order;
   CommonValues common;
-  std::vector<std::size_t> place;    // by node: in the order
-  std::vector<std::uint32_t> owner;  // by node: the chain that has it; 0: none
+  std::vector<std::size_t> place;    // by node: its position in `order`
+  std::vector<std::uint32_t> owner;  // by node: number of its chain; 0: none
   std::vector<Group> groups;         // of the chains
   std::unordered_set<std::uint64_t> refused;
 };
 
-// Follows one chain. A node that an earlier one has stays with that.
+// Follows one chain. A node that belongs to an earlier chain stays there.
 class Tracer {
  public:
   Tracer(Seen& seen, const ChainOptions& options, NodeId sum)
@@ -188,7 +189,8 @@ class Tracer {
     }
   }
 
-  // Else it ends here: an entry, or a value that is whole.
+  // Whether the value is available as a share. If not, the chain ends here:
+  // with an entry or with a whole value.
   bool comes_as_share(const Share& each) {
     const NodeId node = graph_.producer(each.value);
     const std::uint32_t owner = node ? seen_.owner[node.index()] : 0;
@@ -204,7 +206,7 @@ class Tracer {
       const Reason reason = refusal(node, each.axis);
       if (!reason) return enter(node);
       if (!is_sum) return ends(each, *reason);
-      // All that hangs together with it stays as it is, for this one reason.
+      // The whole chain stays unchanged, for this one reason.
       breaks(each.value, *reason);
       seen_.owner[node.index()] = number_;
       return true;
@@ -228,7 +230,8 @@ class Tracer {
     return true;
   }
 
-  // Takes a node that works token by token in; all of it, or nothing.
+  // Adds a node that treats each token by itself, with all its operands; else
+  // changes nothing.
   bool take(NodeId node, Port port, int axis) {
     const std::uint32_t owner = seen_.owner[node.index()];
     if (owner != 0) return owner == number_;
@@ -253,19 +256,20 @@ class Tracer {
   // --- What brings shares in -------------------------------------------------
 
   std::string other_ranks(std::span<const std::int64_t> group) const {
-    if (std::ranges::equal(group, chain_.group)) return "another chain has it";
+    if (std::ranges::equal(group, chain_.group)) {
+      return "it belongs to another chain";
+    }
     return "its ranks are " + ranks_text(group) + ", those of the chain " +
            ranks_text(chain_.group);
   }
 
-  // Why this collective brings no share along the axis; none: it does.
+  // Why this collective gives no share along the axis; none if it does.
   Reason refusal(NodeId node, int axis) {
     const ir::Type* from = ranked_type(facts_, graph_.input(node, 0));
     const ir::Type* to = ranked_type(facts_, graph_.output(node));
     if (from == nullptr || to == nullptr) return "its shape is not known";
     if (const auto name = unknown_attribute(graph_, node); !name.empty()) {
-      return "nobody knows what its attribute '" + printable(name, 60) +
-             "' means";
+      return "its attribute '" + printable(name, 60) + "' is unknown";
     }
     if (const auto rank = own_rank(graph_, node); rank != rank_) {
       return "its rank is " + rank_text(rank) + ", that of the chain " +
@@ -280,7 +284,7 @@ class Tracer {
     }
     if (axis != token_axis(to->rank())) return kTwoTokenAxes;
     if (!differ_in_a_one(from->dims, to->dims)) {
-      return "the sum is said to have another shape than its terms";
+      return "the declared shape of the sum is not that of its terms";
     }
     if (from->rank() != to->rank() && !can_say_sizes(to->dims)) {
       return "its sizes cannot be computed";
@@ -290,7 +294,7 @@ class Tracer {
 
   Reason uneven(Dim tokens) const {
     if (!tokens.known()) {
-      return "the number of tokens is symbolic, only a fixed one is shared out";
+      return "the number of tokens is symbolic; only a fixed one is shared out";
     }
     const auto ranks = static_cast<std::int64_t>(chain_.group.size());
     if (tokens.size() % ranks == 0 || options_.uneven) return std::nullopt;
@@ -316,7 +320,7 @@ class Tracer {
     return uneven(type->dims[static_cast<std::size_t>(each.axis)]);
   }
 
-  // An input, a constant, or rows of a constant that an input picks.
+  // An input, a constant, or rows of a constant that are selected by an input.
   bool is_same_everywhere(ValueId value) {
     while (true) {
       if (!seen_.common.on(value, chain_.group)) return false;

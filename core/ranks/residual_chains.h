@@ -1,13 +1,13 @@
-// Residual chains: what stands between collectives and works token by token.
-// Sums over the ranks enter it, residuals go from one to the next, norms leave
-// it. Each rank may work on its share of the tokens there, all along one chain
-// or nowhere on it: half a chain would send more than none. Found by following
-// the axis of the tokens through the graph, in time linear in its operands;
-// nothing is changed, and nothing owned beyond the lists, which hold until an
-// edit changes what is on the chain. Norm weights, biases, scales and whatever
-// else a node on it reads beside shares are taken to be the same on all ranks;
-// what is known not to be is on no chain (common_values.h).
-// A graph with a cycle has no chains.
+// Residual chains: the nodes between collectives that treat each token by
+// itself. Sums over the ranks enter a chain, residuals go from one to the next,
+// norms leave it. On a chain each rank may work on its share of the tokens: on
+// the whole chain or nowhere, since half a chain would send more than none.
+// Chains are found by following the token axis through the graph, in time
+// linear in its operands. Nothing is changed or owned except the lists, which
+// are valid until an edit changes a node of the chain. Norm weights, biases,
+// scales and other operands that are not shares are assumed to be the same on
+// all ranks; nodes with operands that are known to differ are on no chain
+// (common_values.h). A graph with a cycle has no chains.
 #ifndef RULEENGINE_CORE_RANKS_RESIDUAL_CHAINS_H_
 #define RULEENGINE_CORE_RANKS_RESIDUAL_CHAINS_H_
 
@@ -23,10 +23,10 @@
 namespace ruleengine::ranks {
 
 struct ChainOptions {
-  // Graph inputs and constants are the same on all ranks, each of which may
-  // take its share of them: a chain may begin without a sum.
+  // Whether a chain may begin without a sum: graph inputs and constants are the
+  // same on all ranks, each of which can take its share.
   bool entry = false;
-  // Tokens may be padded up to a multiple of the ranks.
+  // Whether tokens may be padded to a multiple of the number of ranks.
   bool uneven = false;
 };
 
@@ -39,21 +39,24 @@ struct Share {
 struct ResidualChain {
   ir::NodeId sum;                       // its first all_reduce
   std::span<const std::int64_t> group;  // an attribute, alive with the Model
-  // Of this rank in its group; none: the model does not say which one it is.
+  // The position of this rank in the group; none: the model does not state its
+  // rank.
   std::optional<std::int64_t> place;
-  // In computation order: collectives that bring in shares (all_reduce,
-  // all_gather), and what works on shares.
+  // In computation order: the collectives that bring in shares (all_reduce,
+  // all_gather), and the nodes that work on shares.
   std::vector<ir::NodeId> nodes;
   std::vector<Share> shares;  // results of nodes that lie on the chain
-  // What each rank takes its share of; several chains may share one.
+  // Values of which each rank takes its share; several chains may have the same
+  // one.
   std::vector<Share> entries;
-  // Why the chain stays as it is, and the value that it breaks at; "" where it
-  // may be shared out.
+  // Why the chain stays unchanged, and the value where it breaks; "" if it may
+  // be shared out.
   std::string broken;
   ir::ValueId culprit;
 };
 
-// In the order of their first sums; of the main graph's block alone.
+// In the order of their first sums; of the main graph only, without its
+// subgraphs.
 std::vector<ResidualChain> residual_chains(const ir::Graph& graph,
                                            ir::Facts& facts,
                                            const ChainOptions& options = {});

@@ -418,7 +418,7 @@ TEST_CASE("older opsets") {
        .inputs = {x},
        .attributes = {w.integer("to", 1), w.integer("saturate", 0)}});
   REQUIRE(cast.ok());
-  CHECK(std::get<1>(*cast).reason == "opset 11 cannot say this Cast");
+  CHECK(std::get<1>(*cast).reason == "opset 11 cannot express this Cast");
   CHECK(std::get<1>(*cast).value ==
         "saturate; a model of opset 19 can say it");
 }

@@ -70,7 +70,7 @@ std::string differ(const std::string& what, const std::string& expected,
   return what + ": expected " + expected + ", found " + found;
 }
 
-// Names and types of a function's values are its own affair.
+// The values of a function's body are local: their names and types are ignored.
 Difference Comparison::interface(const std::string& what,
                                  const std::vector<ValueId>& expected,
                                  const std::vector<ValueId>& found,
@@ -109,7 +109,8 @@ Difference Comparison::ops() const {
   return "expected " + expected + "; found " + found;
 }
 
-// The first node in order that has no counterpart, and what comes nearest.
+// Describes the first node, in order, that has no counterpart, and the one most
+// like it.
 Difference Comparison::nodes() {
   std::unordered_map<Number, std::ptrdiff_t> left;
   for (Number n : a_.node_numbers) ++left[n];
@@ -202,7 +203,7 @@ Difference Comparison::outputs() {
   return std::nullopt;
 }
 
-// Model-local functions by the text of their op.
+// Model-local functions by their op as text.
 using Functions = std::map<std::string, const ir::Function*>;
 
 Functions functions_of(const ir::Model& model) {
@@ -222,7 +223,7 @@ class Models {
         functions_a_(functions_of(a)),
         functions_b_(functions_of(b)) {}
 
-  // The main graphs, then every function that is called from what was compared.
+  // Compares the main graphs, then all functions called from what was compared.
   Difference run() {
     auto d =
         graphs({.model = &a_, .graph = &a_.graph, .imports = &a_.opset_imports},

@@ -1,11 +1,10 @@
-// Whether two models say the same, up to what a reader would not call a
-// difference: names of values and nodes, the order of nodes and of the inputs
-// of commutative ops, attributes left at their default, constants as
-// initializers or as Constant nodes, absent inputs at the end, unread optional
-// outputs, unused constants and functions, versions of opsets. Graph inputs
-// and outputs count by position, name and declared type, constants by bits,
-// and how often an equal node occurs counts as well. Judges rule examples and
-// tests. Reads only; linear but for sorting.
+// Whether two models mean the same. Ignored are names of values and nodes, the
+// order of nodes and of the inputs of commutative ops, whether a default or a
+// constant is written as attribute, initializer or Constant node, absent inputs
+// at the end, unread optional outputs, unused constants and functions, and
+// versions of opsets. Compared are graph inputs and outputs by position, name
+// and declared type, constants by bits, and the number of equal nodes. For rule
+// examples and tests. Reads only; linear but for sorting.
 #ifndef RULEENGINE_CORE_TEXT_EQUIVALENT_H_
 #define RULEENGINE_CORE_TEXT_EQUIVALENT_H_
 
@@ -16,11 +15,11 @@
 
 namespace ruleengine::text {
 
-// What differs, in one line; none when nothing does.
+// The first difference, in one line; none when the models are equivalent.
 std::optional<std::string> difference(const ir::Model& expected,
                                       const ir::Model& found);
 
-// The same as a question; `difference` may be nullptr.
+// The same as a boolean; `difference` may be nullptr.
 bool equivalent(const ir::Model& expected, const ir::Model& found,
                 std::string* difference);
 

@@ -16,7 +16,7 @@ std::string compare(std::string_view a, std::string_view b) {
   return difference(**x, **y).value_or("");
 }
 
-// Bodies of graphs from x to y.
+// Whether two bodies of graphs from x to y are equivalent.
 std::string bodies(std::string_view a, std::string_view b) {
   const std::string head =
       "(float[2,3] x, float[2,3] z) => (float[2,3] y) <float c = {2}, float d "

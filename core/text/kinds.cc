@@ -8,7 +8,7 @@ namespace {
 
 using ir::AttributeKind;
 
-// By the number of the kind.
+// Indexed by the number of the kind.
 constexpr std::array<std::string_view, 15> kNames = {
     "undefined",      "float",      "int",        "string",
     "tensor",         "graph",      "floats",     "ints",

@@ -15,10 +15,11 @@ ir::AttributeKind kind_from_name(std::string_view name);
 std::span<const std::string_view> kind_names();
 
 bool is_list(ir::AttributeKind kind);
-// The kind of a list of such elements, and back; kUndefined has none.
+// The kind of a list of such elements, and the reverse; kUndefined if there is
+// none.
 ir::AttributeKind list_of(ir::AttributeKind kind);
 ir::AttributeKind element_kind(ir::AttributeKind list);
-// False for sparse tensors.
+// Whether ONNX text can express the attribute: false for sparse tensors.
 bool has_words(const ir::Attribute& a);
 
 }  // namespace ruleengine::text

@@ -8,8 +8,8 @@
 namespace ruleengine::text {
 namespace {
 
-// from_chars leaves out what lies beyond the range of its type, whose smaller
-// end is a number all the same; a wider type says which end it was.
+// from_chars fails for numbers outside the range of its type, but too small
+// ones are to become 0 or a subnormal. A wider type tells which case it is.
 template <typename T, typename Wider>
 std::optional<T> parse(std::string_view token) {
   const char* const end = token.data() + token.size();
@@ -25,7 +25,7 @@ std::optional<T> parse(std::string_view token) {
     value = static_cast<T>(wide);
     return std::isinf(value) ? std::nullopt : std::optional<T>(value);
   }
-  // Beyond that as well: the sign of the exponent tells.
+  // Out of the wider range as well: the sign of the exponent tells.
   const std::size_t e = token.find_first_of("eE");
   const bool tiny = e != std::string_view::npos && e + 1 < token.size() &&
                     token[e + 1] == '-';

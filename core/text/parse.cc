@@ -33,7 +33,7 @@ ModelResult parse_after(const ir::Model& before, std::string_view before_text,
   if (!outer.model(ast)) return std::move(outer.error());
   ast.graph.nodes.clear();
   if (!parser.nodes_alone(ast.graph.nodes)) return std::move(parser.error());
-  // The new nodes have to live with the old opset.
+  // The new nodes are written in the opset of the old graph.
   ast.header.ir_version = before.ir_version;
   ast.header.opset_imports = before.opset_imports;
   Builder builder(*model, options, outer.lexer(), parser.lexer());

@@ -1,10 +1,10 @@
-// Parsing of ONNX's textual syntax (docs of the onnx project, Syntax.md). What
-// is read here beyond it, since rule examples are written by hand:
+// Parsing of ONNX's textual syntax (docs of the onnx project, Syntax.md), with
+// extensions, since rule examples are written by hand:
 //  - the graph's name and the header may be left out. Then the IR version is
 //    10, the standard domain's opset 21 or the oldest that has every op used;
 //    domains that are used and not imported get version 1;
 //  - an integer is a float where the op's attribute is one (alpha = 1); the
-//    empty list needs no type where the op says it;
+//    empty list needs no type where the op determines it;
 //  - nodes may stand in any order, and names of any kind in quotes;
 //  - elements of float16, bfloat16 and float8 are bits as integers (as ONNX
 //    reads them) and values with a point: float16[2] {15360, 1.0}; elements
@@ -13,7 +13,7 @@
 //  - metadata of a node stands in brackets with its name, if it has one:
 //    [add_1, "key": "value"] y = Add(a, b).
 // Any text is safe: nesting is bounded, and every error names its line and
-// column. The model owns all it holds; the text may go.
+// column. The model keeps no reference to the text.
 #ifndef RULEENGINE_CORE_TEXT_PARSE_H_
 #define RULEENGINE_CORE_TEXT_PARSE_H_
 
@@ -29,26 +29,28 @@
 namespace ruleengine::text {
 
 struct ParseOptions {
-  // Refuse ops, attributes and numbers of inputs that their (known) domain does
-  // not have.
+  // Reject ops, attributes and numbers of inputs that do not exist in their
+  // (known) domain.
   bool check_ops = false;
-  // Takes what would be refused, the first of each op, and the model is read.
+  // If not null, these faults are warnings, one for each op, and the model is
+  // read.
   std::vector<Diagnostic>* warnings = nullptr;
-  // When it has to be over; else it is a Diagnostic of kind kLimit.
+  // When parsing must end; a later end is a Diagnostic of kind kLimit.
   Deadline deadline = {};
 };
 
-// A model, in full or in the short form. `file` is for diagnostics alone. The
-// fields of the header that a Model does not have (producer, metadata) become
-// its `source`, and the model is `changed`.
+// Parses a model, in full or in the short form. `file` is for diagnostics only.
+// The fields of the header that a Model does not have (producer, metadata)
+// become its `source`, and the model is `changed`.
 Result<std::unique_ptr<ir::Model>> parse_model(
     std::string_view text, std::string_view file = {},
     const ParseOptions& options = {});
 
-// What a rule makes of `before`: its signature, constants, functions and opset
-// with other nodes, which `nodes` lists without braces. A whole graph in
-// `nodes` is read as that graph. `before_text` is what `before` was parsed
-// from, or print(before, {.weights = true}).
+// Parses the graph that a rule makes of `before`: its signature, constants,
+// functions and opset, with the nodes listed in `nodes` (without braces)
+// instead of its own. If `nodes` is a whole graph, that graph is read.
+// `before_text` is what `before` was parsed from, or print(before, {.weights =
+// true}).
 Result<std::unique_ptr<ir::Model>> parse_after(
     const ir::Model& before, std::string_view before_text,
     std::string_view nodes, std::string_view file = {},

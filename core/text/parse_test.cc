@@ -90,7 +90,7 @@ TEST_CASE("the short form of rule examples") {
   CHECK(attribute(*m, "perm").ints.size() == 4);
   CHECK(attribute(*m, "axis", 3).i == -1);
   CHECK(m->graph.block(Graph::main_block()).name == "graph");
-  // The oldest opset that has all ops.
+  // The oldest opset that has all the ops.
   const auto newer = parse("(float x) => (y) { y = RMSNormalization(x, x) }");
   CHECK(newer->opset("") == 23);
   CHECK(newer->ir_version == 11);
@@ -114,7 +114,7 @@ TEST_CASE("a node has a name, metadata, or both") {
   CHECK(text(1) == "|k=v");
   CHECK(text(2) == "odd name|k=|\"l\"=w");
   CHECK(text(3) == "");
-  // Printed where all is, but for what a run says of itself.
+  // Printed with the weights, except for the metadata that a run itself adds.
   CHECK(print(*m).find("odd") != std::string::npos);
   CHECK(print(*m).find("\"k\"") == std::string::npos);
   const ir::Metadata own[] = {{"ruleengine.rule", "a/b"}, {"k", "v"}};
@@ -284,13 +284,15 @@ TEST_CASE("elements of every type") {
 }
 
 TEST_CASE("errors say where, and what was meant") {
-  CHECK(problem("(float x) => (y) { y = Relu(z) }") ==
-        "a node reads a value that is not there | g.onnxtxt:1:29 | an input, "
-        "a constant or the output of a node | 'z' | known: x, y");
-  CHECK(problem("(float query) => (y) {\n  y = Relu(qeury) }") ==
-        "a node reads a value that is not there | g.onnxtxt:2:12 | an input, "
-        "a constant or the output of a node | 'qeury' | did you mean "
-        "'query'?");
+  CHECK(
+      problem("(float x) => (y) { y = Relu(z) }") ==
+      "a node reads a value that nothing defines | g.onnxtxt:1:29 | an input, "
+      "a constant or the output of a node | 'z' | known: x, y");
+  CHECK(
+      problem("(float query) => (y) {\n  y = Relu(qeury) }") ==
+      "a node reads a value that nothing defines | g.onnxtxt:2:12 | an input, "
+      "a constant or the output of a node | 'qeury' | did you mean "
+      "'query'?");
   CHECK(problem("<ir_verson: 8> (float x) => (x) {}")
             .ends_with("'ir_verson' | did you mean 'ir_version'?"));
   CHECK(problem("(float x) => (y) { y = Op <a: flot = 1> (x) }")
@@ -300,7 +302,7 @@ TEST_CASE("errors say where, and what was meant") {
   CHECK(problem("(float x) => (y) { y = Relu(x) y = Relu(x) }")
             .starts_with("a name is defined twice | g.onnxtxt:1:32"));
   CHECK(problem("(float x) => (x, x) {}")
-            .starts_with("a name is an output twice"));
+            .starts_with("two outputs have the same name"));
   CHECK(problem("(float x) => (y) { a = Relu(b) b = Relu(a) y = Relu(x) }")
             .starts_with("the graph has a cycle | g.onnxtxt"));
   CHECK(problem("(float x) => (y) <float[2] c = {1}> { y = Add(x, c) }")
@@ -314,14 +316,16 @@ TEST_CASE("errors say where, and what was meant") {
             .starts_with("the shape of a constant is not known"));
   CHECK(problem("(float x) => (y) <float[9] c = {...}> { y = Add(x, c) }")
             .ends_with("print the model again with its weights"));
-  CHECK(problem("(float x) => (y) <float n> { y = Relu(x) }")
-            .starts_with("a type is declared for a value that is not there"));
+  CHECK(
+      problem("(float x) => (y) <float n> { y = Relu(x) }")
+          .starts_with("a type is declared for a value that nothing defines"));
   CHECK(problem("<opset_import: [\"\": 9999]> (float x) => (x) {}")
-            .starts_with("the opset of the model is newer than known"));
+            .starts_with(
+                "the opset of the model is newer than this program knows"));
   CHECK(problem("(float x) => (y) { y = Op <e = []> (x) }")
             .starts_with("the type of an empty list is not known"));
   CHECK(problem("(float x) => (y) { y = Op <e = [1, \"a\"]> (x) }")
-            .starts_with("the elements of a list are of two types"));
+            .starts_with("the elements of a list have different types"));
   CHECK(problem("(float x) => (y) { y = Op <e: ints = 1> (x) }")
             .starts_with("the value of an attribute is not of its type"));
   CHECK(problem("(float x) => (y) { y = Op <e: ints = [1, 2.5]> (x) }") ==
@@ -334,7 +338,7 @@ TEST_CASE("errors say where, and what was meant") {
   CHECK(problem("(float x) => (y) { y = Op <s = \"abc> (x) }")
             .find("a string without an end") != std::string::npos);
   CHECK(problem("(float x) => (y) { y = Relu($) }")
-            .find("a character that means nothing here") != std::string::npos);
+            .find("an unexpected character") != std::string::npos);
   CHECK(problem("") != "");
   CHECK(problem("(float x) => (x) {} <domain: \"d\"> f (x) => (y) { y = "
                 "d.f(x) }")
@@ -355,7 +359,7 @@ TEST_CASE("ops are checked where that is asked for") {
                 "RMSNormalization(x, x) }",
                 check)
             .ends_with("a newer opset | 'RMSNormalization' | RMSNormalization "
-                       "is there from opset 23 on; an op of your own has a "
+                       "exists from opset 23 on; an op of your own has a "
                        "domain: com.example.RMSNormalization"));
   CHECK(problem("(float x) => (y) { y = unknown.Op <a = 1> (x) }", check) ==
         "");
@@ -408,7 +412,7 @@ TEST_CASE("types by other names") {
             .ends_with("did you mean 'float'?"));
   CHECK(problem("(tensor[2] x) => (y) { y = Relu(x) }")
             .find("known: float, uint8, int8") != std::string::npos);
-  // Without a type, and with one for a name.
+  // A name without a type, and a type that is also a name.
   CHECK(problem("(float32) => (y) { y = Relu(float32) }") == "");
   CHECK(problem("(float float32) => (y) { y = Relu(float32) }") == "");
 }
@@ -420,7 +424,7 @@ TEST_CASE("nesting is bounded") {
   std::string graphs = "(bool c) => (y) { y = ";
   for (int i = 0; i < 1000; ++i) graphs += "If(c) <then_branch = () => (a) {a=";
   CHECK(problem(graphs).starts_with("subgraphs are nested too deep"));
-  // Side by side they are as many as there are.
+  // Side by side there may be any number.
   std::string many = "(bool c, seq(float) s";
   for (int i = 0; i < 100; ++i) {
     many += ", seq(float) s" + std::to_string(i);
@@ -471,13 +475,13 @@ TEST_CASE("the after of an example") {
         "graph (float[2,3] x) => (float[2,3] y) <\n    float c = {2}> {\n"
         "  y = my.Scaled <alpha = 2.0> (x)\n}\n");
   CHECK(after("z = Mul(x, c)\ny = Relu(w)") ==
-        "a node reads a value that is not there at rule.lua:2:10");
+        "a node reads a value that nothing defines at rule.lua:2:10");
   CHECK(after("z = Mul(x, c)") ==
-        "an output of the graph is a value that is not there at line 1, "
+        "an output of the graph is a value that nothing defines at line 1, "
         "column 31");
   const auto gone = parse_after(*before, before_text, "z = Mul(x, c)");
   CHECK(gone.error().hint ==
-        "where it is an input or a constant now: y = Identity(x)");
+        "if this output is now the input or constant x: y = Identity(x)");
   CHECK(after("(float[2,3] x) => (float[2,3] y) { y = Abs(x) }")
             .find("y = Abs(x)") != std::string::npos);
 }

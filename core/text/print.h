@@ -1,9 +1,8 @@
-// Printing of graphs as ONNX text that parse_model (core/text/parse.h) reads
-// back to an equal graph: header, functions, subgraphs, declared types and
-// constants, nodes in topological order (in that of their block where there is
-// none). What the text has no words for (sparse tensors, annotations) stands in
-// a comment or is left out. Reads only; works on any
-// graph, a broken one included.
+// Prints graphs as ONNX text that parse_model (core/text/parse.h) reads back to
+// an equal graph: header, functions, subgraphs, declared types, constants, and
+// nodes in topological order (in the order of their block if there is a cycle).
+// What the text cannot express (sparse tensors, annotations) becomes a comment
+// or is left out. Reads only; works on any graph, even an invalid one.
 #ifndef RULEENGINE_CORE_TEXT_PRINT_H_
 #define RULEENGINE_CORE_TEXT_PRINT_H_
 
@@ -17,18 +16,18 @@
 namespace ruleengine::text {
 
 struct PrintOptions {
-  // All elements of all tensors, external ones included (as a reference where
-  // their files are not at hand), and metadata of nodes. Else a tensor of more
-  // than `max_elements` says `{...}` instead, which cannot be read back.
+  // Print all elements of all tensors (a reference for external data without
+  // its file) and the metadata of nodes. If false, a tensor with more than
+  // `max_elements` elements is printed as `{...}`, which cannot be read back.
   bool weights = false;
   std::int64_t max_elements = 16;
 };
 
 std::string print(const ir::Model& model, const PrintOptions& options = {});
 
-// With all weights, to be read again. A Diagnostic (kWrite, no place) where
-// sparse data would be left out; doc strings may be, and which rule made a
-// node.
+// Prints with all weights, to be read again. A Diagnostic (kWrite, no place)
+// when sparse data would be left out. Doc strings are left out, and the
+// metadata that tells which rule made a node.
 Result<std::string> print_whole(const ir::Model& model);
 
 // "float[B,8]", "float" (a scalar), "float[]" (unknown rank); "?" for nullptr.

@@ -81,17 +81,25 @@ TEST_CASE("what is printed reads back, and prints the same") {
   const auto again = parse(first);
   CHECK(print(*again, {.weights = true}) == first);
   CHECK(difference(*model, *again).value_or("") == "");
-  // Nothing was lost on the way into the graph either.
+  // Nothing was lost when the text became a graph.
   for (std::string_view line :
-       {"domain: \"org.example\"", "model_version: 7", "two\\x0alines",
-        "metadata_props: [\"a\": \"b\", \"c\": \"\"]", "float[] u, untyped",
-        "float[B,?,\"S + 1\"] y", "seq(map(int64, optional(float[N]))) z",
-        "float16[2] h = {15360, 48128}", "uint4[3] nibbles = {1, 2, 3}",
-        "int2[5] pairs = {-2, -1, 0, 1, -2}", "3.141592653589793",
-        "18446744073709551615", "{1e-45, inf, -inf, -0}",
+       {"domain: \"org.example\"",
+        "model_version: 7",
+        "two\\x0alines",
+        "metadata_props: [\"a\": \"b\", \"c\": \"\"]",
+        "float[] u, untyped",
+        "float[B,?,\"S + 1\"] y",
+        "seq(map(int64, optional(float[N]))) z",
+        "float16[2] h = {15360, 48128}",
+        "uint4[3] nibbles = {1, 2, 3}",
+        "int2[5] pairs = {-2, -1, 0, 1, -2}",
+        "3.141592653589793",
+        "18446744073709551615",
+        "{1e-45, inf, -inf, -0}",
         "outside = [\"location\": \"w.bin\", \"offset\": \"16\", \"length\": "
         "\"24\"]",
-        "[\"first node\"] s", "[second, \"pkg.a\": \"a\\\"b\", \"c\": \"\"] y",
+        "[\"first node\"] s",
+        "[second, \"pkg.a\": \"a\\\"b\", \"c\": \"\"] y",
         "tys = [float, opaque(a.b,c)]",
         "\"/odd name\", \"float\" = \"my-domain.4.2\".\"odd-op\"(\"inf\")",
         "f <alpha, beta = 1.0, list: ints = []> (x, float[3] y) => (z) <",
@@ -105,7 +113,7 @@ TEST_CASE("nodes come in topological order") {
   const auto model = parse("(float x) => (y) { y = Relu(a) a = Neg(x) }");
   const std::string text = print(*model);
   CHECK(text.find("a = Neg(x)") < text.find("y = Relu(a)"));
-  // A cycle is printed all the same.
+  // A graph with a cycle is printed too.
   ir::Graph& g = model->graph;
   g.set_operand(ir::OperandId(g.node(NodeId(1u)).first_operand),
                 g.output(NodeId(0u)));
@@ -169,7 +177,7 @@ TEST_CASE("types nested without end are printed to a depth") {
   const std::string text = type_text(model, &type);
   CHECK(text.starts_with("seq(seq("));
   CHECK(text.size() < 1000);
-  // And no byte behind the end is read.
+  // No byte after the end is read.
   for (std::size_t n = 0; n < 40; ++n) {
     const ir::Type cut = {.kind = ir::TypeKind::kOther,
                           .other = std::span(proto).first(n)};
@@ -177,7 +185,7 @@ TEST_CASE("types nested without end are printed to a depth") {
   }
 }
 
-// Damages a text a little: deletes, repeats, swaps in what means something.
+// Damages a text a little: deletes, repeats or swaps significant characters.
 std::string mutated(std::string text, std::mt19937& random) {
   constexpr std::string_view kMarks = "<>()[]{}=,:.?@\"\\#-0e";
   const auto below = [&](std::size_t n) { return random() % n; };

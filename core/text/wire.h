@@ -1,7 +1,7 @@
-// The little of protobuf's encoding that this folder needs: types other than
+// The part of protobuf's encoding that this folder needs: types other than
 // tensors are kept encoded (ir::Type::other, attributes of types), and so is
-// the model's header. Readers stay within their message and stop at what they
-// do not understand. Pure functions.
+// the model's header. Readers stay within their message and stop at invalid
+// data. Pure functions.
 #ifndef RULEENGINE_CORE_TEXT_WIRE_H_
 #define RULEENGINE_CORE_TEXT_WIRE_H_
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kTypeWords = {
     "seq", "map", "optional", "sparse_tensor", "opaque"};
 
-// All parts between the points are identifiers.
+// Whether all parts between the points are identifiers.
 bool is_qualified(std::string_view domain) {
   for (;;) {
     const std::size_t point = domain.find('.');

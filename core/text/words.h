@@ -1,4 +1,4 @@
-// Words of ONNX text, as the printers write them. Pure functions.
+// Words of ONNX text in the form that is printed. Pure functions.
 #ifndef RULEENGINE_CORE_TEXT_WORDS_H_
 #define RULEENGINE_CORE_TEXT_WORDS_H_
 
@@ -7,12 +7,12 @@
 
 namespace ruleengine::text {
 
-// In quotes, with escapes: \\, \", and \xNN for a byte of what does not show.
+// In quotes, with escapes: \\, \", and \xNN for a byte that is not visible.
 std::string quoted_text(std::string_view text);
-// In quotes where it is no identifier, or would read as a type or a number.
+// In quotes if it is not an identifier, or would be read as a type or a number.
 std::string name_text(std::string_view name);
-// "com.microsoft": names with points between them, in quotes where one of them
-// is no identifier.
+// "com.microsoft": names separated by points, in quotes if one of them is not
+// an identifier.
 std::string qualified_text(std::string_view name);
 // "com.microsoft.Gelu:overload".
 std::string op_text(std::string_view domain, std::string_view type,

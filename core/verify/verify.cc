@@ -49,7 +49,8 @@ bool defined(const Graph& graph, ValueId id) {
 Status check_inputs(const Graph& graph, NodeId id) {
   for (const ir::Operand& use : graph.inputs(id)) {
     if (use.user != id) {
-      return broken("an input slot names another node", graph.describe(id));
+      return broken("an input slot belongs to another node",
+                    graph.describe(id));
     }
     if (!use.value) continue;
     if (!defined(graph, use.value)) {
@@ -66,21 +67,21 @@ Status check_inputs(const Graph& graph, NodeId id) {
   return {};
 }
 
-// Along every edge the rank does not fall.
+// The rank does not fall along any edge.
 Status check_rank(const Graph& graph, NodeId id) {
   const ir::Node& node = graph.node(id);
   if (node.removed) return {};
   for (const ir::Operand& use : graph.inputs(id)) {
     const NodeId producer = graph.producer(use.value);
     if (producer && graph.node(producer).rank > node.rank) {
-      return broken(
-          "a node ranks before one that it reads: " + graph.describe(producer),
-          graph.describe(id));
+      return broken("a node has a lower rank than a node that it reads: " +
+                        graph.describe(producer),
+                    graph.describe(id));
     }
   }
   const NodeId owner = graph.block(node.block).owner;
   if (owner && node.rank > graph.node(owner).rank) {
-    return broken("a node of a body ranks behind the body's owner",
+    return broken("a node of a body has a higher rank than the body's owner",
                   graph.describe(id));
   }
   return {};
@@ -94,14 +95,14 @@ Status check_outputs(const Graph& graph, NodeId id) {
     const ir::Value& v = graph.value(output);
     if (v.producer != id || v.output_index != at ||
         v.kind != ir::ValueKind::kNodeOutput) {
-      return broken("an output does not know its producer: " +
-                        value_text(graph, output),
-                    graph.describe(id));
+      return broken(
+          "an output has a wrong producer: " + value_text(graph, output),
+          graph.describe(id));
     }
     if (v.block != graph.node(id).block) {
-      return broken("an output lies in another block: " +
-                        value_text(graph, output),
-                    graph.describe(id));
+      return broken(
+          "an output is in another block: " + value_text(graph, output),
+          graph.describe(id));
     }
   }
   return {};
@@ -161,7 +162,7 @@ Status check_listed_once(const Graph& graph) {
   return {};
 }
 
-// Values know how often they are outputs of blocks.
+// Each value has the right count of its uses as an output of blocks.
 Status check_output_counts(const Graph& graph) {
   std::vector<std::uint32_t> counts(graph.value_count());
   for (std::size_t b = 0; b < graph.block_count(); ++b) {
@@ -171,16 +172,17 @@ Status check_output_counts(const Graph& graph) {
   }
   for (std::size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] == graph.value(ValueId(i)).block_output_count) continue;
-    return broken("a value does not know how often it is an output",
+    return broken("a value has a wrong count of its uses as an output",
                   value_text(graph, ValueId(i)));
   }
   return {};
 }
 
-// Each name is defined once in a block. Values that were taken out keep theirs.
+// Each name is defined once in a block. Removed values keep their names.
 Status check_names(const Graph& graph) {
-  // The first value of each name; those of a name in several blocks, by block.
-  // A model may have many graphs, of which few have a good part of its names.
+  // The first value of each name; for names in several blocks, by block. A map,
+  // unless the graph has many of the model's names: a model may have many
+  // graphs.
   const bool many = graph.value_count() >= graph.model().names.size() / 8;
   std::vector<ValueId> first(many ? graph.model().names.size() : 0);
   std::unordered_map<std::uint32_t, ValueId> first_of_few;
@@ -218,7 +220,7 @@ Status check_node(const Graph& graph, NodeId id) {
 
 using Functions = std::unordered_map<std::uint32_t, const ir::Function*>;
 
-// Domains and calls of one body.
+// Checks domains and calls of one body.
 Status check_ops(const Graph& graph, const ir::OpsetImports& imports,
                  const Functions& functions) {
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
@@ -229,9 +231,9 @@ Status check_ops(const Graph& graph, const ir::OpsetImports& imports,
     const auto function = functions.find(node.op.index());
     if (function == functions.end()) {
       if (imports.version(op.domain) != 0) continue;
-      return broken("the domain '" + std::string(op.domain) +
-                        "' is not imported",
-                    graph.describe(id));
+      return broken(
+          "the domain '" + std::string(op.domain) + "' is not imported",
+          graph.describe(id));
     }
     if (!ir::takes(*function->second, graph, id)) {
       return broken("a call has more inputs or outputs than its function",

@@ -1,7 +1,7 @@
 // Invariants of graphs and models, each with its own message. A violation is a
-// bug of the engine, not of the input (loading checks that), so nothing that
-// fails here may be saved. Run once before saving, and after every edit in
-// builds that ask for it. Linear but for one sort; reads only.
+// bug of the engine, not of the input (loading checks that), and such a model
+// must not be saved. Run once before saving, and after every edit in builds
+// that enable it. Linear except for one sort; reads only.
 #ifndef RULEENGINE_CORE_VERIFY_VERIFY_H_
 #define RULEENGINE_CORE_VERIFY_VERIFY_H_
 
@@ -11,14 +11,14 @@
 
 namespace ruleengine::verify {
 
-// Uses linked both ways, producers consistent, nothing removed is referenced,
-// names unique in their block, values visible where they are used, blocks
-// complete, initializers with data and listed once, no cycle, no rank that
-// falls.
+// Uses are linked both ways, producers are consistent, nothing refers to what
+// was removed, names are unique in their block, values are visible where they
+// are used, blocks are complete, initializers have data and are listed once,
+// there is no cycle, no rank falls.
 Status check_graph(const ir::Graph& graph);
 
-// check_graph of every body; every domain imported; calls of model-local
-// functions within their interface.
+// check_graph for every body; also every domain is imported, and calls fit the
+// interface of their model-local function.
 Status check_model(const ir::Model& model);
 
 }  // namespace ruleengine::verify

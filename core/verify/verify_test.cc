@@ -10,7 +10,7 @@
 namespace ruleengine::verify {
 namespace {
 
-// x -> Relu -> Neg -> y, in the standard domain.
+// The graph x -> Relu -> Neg -> y, in the standard domain.
 struct Chain {
   Chain() {
     model.opset_imports.push_back({"", 21});
@@ -71,7 +71,7 @@ TEST_CASE("each broken invariant has its own message") {
   }
   SUBCASE("a rank that falls") {
     c.g.mutable_node(c.relu).rank = 1;
-    CHECK(problem(c.model).find("ranks before one that it reads") !=
+    CHECK(problem(c.model).find("has a lower rank than a node that it reads") !=
           std::string::npos);
     c.g.mutable_node(c.neg).rank = 1;
     CHECK(problem(c.model) == "");
@@ -82,8 +82,7 @@ TEST_CASE("each broken invariant has its own message") {
   }
   SUBCASE("a producer that is another node") {
     c.g.mutable_value(c.y).producer = c.relu;
-    CHECK(problem(c.model).find("does not know its producer") !=
-          std::string::npos);
+    CHECK(problem(c.model).find("has a wrong producer") != std::string::npos);
   }
   SUBCASE("an initializer without data") {
     c.g.mutable_block(ir::Graph::main_block()).initializers.push_back(c.x);
@@ -119,7 +118,7 @@ TEST_CASE("what is absent, unread or gone breaks nothing") {
     CHECK(problem(c.model).find("is not imported") != std::string::npos);
     c.g.remove_node(gone);
     CHECK(problem(c.model) == "");
-    // Ranks of nodes that are there are held together alone.
+    // Only ranks of live nodes are compared.
     c.g.mutable_node(c.relu).rank = c.g.mutable_node(c.neg).rank = 1;
     CHECK(problem(c.model) == "");
   }
@@ -132,12 +131,12 @@ TEST_CASE("what is absent, unread or gone breaks nothing") {
   }
   SUBCASE("the first value is counted too") {
     c.g.mutable_value(c.x).block_output_count = 1;
-    CHECK(problem(c.model).find("how often it is an output") !=
+    CHECK(problem(c.model).find("wrong count of its uses as an output") !=
           std::string::npos);
   }
 }
 
-// What is wrong after `breaks` was done to a graph with a body and a function.
+// The error after `breaks` was applied to a graph with a body and a function.
 template <typename Breaks>
 std::string broken(Breaks breaks) {
   auto parsed = text::parse_model(R"((bool c, float x) => (y) {
@@ -158,7 +157,7 @@ std::string broken(Breaks breaks) {
 using ir::NodeId;
 
 TEST_CASE("bodies see what is around them, and nobody sees into them") {
-  // Nodes in the order of the text: Relu, If, f, Neg.
+  // The nodes are in the order of the text: Relu, If, f, Neg.
   CHECK(broken([](ir::Model&, ir::Graph& g) {
           g.set_operand(ir::OperandId(g.node(NodeId(3u)).first_operand),
                         g.output(NodeId(2u)));
@@ -168,7 +167,7 @@ TEST_CASE("bodies see what is around them, and nobody sees into them") {
         }) == "a block output is not visible from the block");
   CHECK(broken([](ir::Model&, ir::Graph& g) {
           g.mutable_value(g.output(NodeId(3u))).block = ir::Graph::main_block();
-        }).starts_with("an output lies in another block"));
+        }).starts_with("an output is in another block"));
   CHECK(broken([](ir::Model&, ir::Graph& g) {
           g.set_block_output(ir::BlockId(1u), 0, ir::ValueId());
         }) == "a block output is a value that nothing defines");
@@ -194,8 +193,8 @@ TEST_CASE("calls and functions") {
   CHECK(broken([](ir::Model& m, ir::Graph&) {
           ir::Graph& body = m.functions[0]->body;
           body.mutable_operand(ir::OperandId(0u)).user = NodeId();
-        }) == "an input slot names another node");
-  // A function that is gone is looked at no more.
+        }) == "an input slot belongs to another node");
+  // A removed function is not checked.
   CHECK(broken([](ir::Model& m, ir::Graph&) {
           m.functions[0]->removed = true;
           m.functions[0]->body.remove_node(NodeId(0u));
@@ -204,7 +203,7 @@ TEST_CASE("calls and functions") {
           m.functions[0]->removed = true;
           m.functions[0]->inputs.clear();
         }) == "");
-  // Without the function the call is an op of a domain like any other.
+  // Without the function, the call is an ordinary op of its domain.
   CHECK(broken([](ir::Model& m, ir::Graph&) {
           m.functions[0]->removed = true;
         }) == "");
@@ -217,7 +216,7 @@ TEST_CASE("uses are linked both ways") {
   CHECK(broken([](ir::Model&, ir::Graph& g) {
           g.mutable_operand(ir::OperandId(g.node(NodeId(3u)).first_operand))
               .user = NodeId(0u);
-        }) == "an input slot names another node");
+        }) == "an input slot belongs to another node");
   // 'a' is read by f and Neg, the nodes 2 and 3.
   const auto slot = [](ir::Graph& g, unsigned node) {
     return ir::OperandId(g.node(NodeId(node)).first_operand);
@@ -240,14 +239,14 @@ TEST_CASE("uses are linked both ways") {
   for (std::uint32_t count : {0, 2}) {
     CHECK(broken([&](ir::Model&, ir::Graph& g) {
             g.mutable_value(g.output(NodeId(1u))).block_output_count = count;
-          }) == "a value does not know how often it is an output");
+          }) == "a value has a wrong count of its uses as an output");
   }
   CHECK(broken([](ir::Model&, ir::Graph& g) {
           g.mutable_value(g.output(NodeId(0u))).output_index = 1;
-        }).starts_with("an output does not know its producer"));
+        }).starts_with("an output has a wrong producer"));
   CHECK(broken([](ir::Model&, ir::Graph& g) {
           g.mutable_value(g.output(NodeId(0u))).kind = ir::ValueKind::kInput;
-        }).starts_with("an output does not know its producer"));
+        }).starts_with("an output has a wrong producer"));
 }
 
 TEST_CASE("a body goes with its owner") {
@@ -275,7 +274,7 @@ TEST_CASE("a body ranks before its owner, whoever reads it") {
     g.mutable_node(NodeId(node)).rank = g.node(NodeId(1u)).rank + 1;
   };
   CHECK(broken([&](ir::Model&, ir::Graph& g) { raise(g, 3); }) ==
-        "a node of a body ranks behind the body's owner");
+        "a node of a body has a higher rank than the body's owner");
   CHECK(broken([&](ir::Model&, ir::Graph& g) {
           raise(g, 3);
           raise(g, 1);
@@ -286,7 +285,7 @@ TEST_CASE("a name stands for one value of a block") {
   const auto rename = [](ir::Graph& g, unsigned node, std::string_view name) {
     g.mutable_value(g.output(NodeId(node))).name = g.model().names.intern(name);
   };
-  // Outputs of the two branches, then one of theirs and one of the graph.
+  // Outputs of the two branches, then one of a branch and one of the graph.
   CHECK(broken([&](ir::Model&, ir::Graph& g) { rename(g, 3, "r"); }) == "");
   CHECK(broken([&](ir::Model&, ir::Graph& g) { rename(g, 3, "a"); }) == "");
   CHECK(broken([&](ir::Model&, ir::Graph& g) { rename(g, 1, "a"); }) ==

@@ -65,7 +65,7 @@ ODD = {
     "is not imported": [
         microsoft, other_domain, lambda m: imports(m, ("com.microsoft", 1)),
         lambda m: (microsoft(m), imports(m, ("ai.onnx.ml", 3)))],
-    "an output twice": [output_twice],
+    "two outputs have the same name": [output_twice],
     "defined twice": [weights(np.ones(3), np.full(3, 5))],
     "no name": [nameless],
     "that nothing reads": [unread],

@@ -89,7 +89,7 @@ TEST_CASE_FIXTURE(Fixture, "what breaks a chain") {
   SUBCASE("a sum that does not say its rank") {
     rank.reset();
     output(norm(add("Add", {r, sum(partial())})));
-    CHECK(found() == Texts{"its rank is not said, that of the chain 1"});
+    CHECK(found() == Texts{"its rank is not stated, that of the chain 1"});
   }
   SUBCASE("no norm") {
     output(add("Add", {r, r}));
@@ -107,7 +107,7 @@ TEST_CASE_FIXTURE(Fixture, "what breaks a chain") {
     output(norm(sum(input({"1", "T", "8"}))));
     output(norm(r));
     CHECK(found() == Texts{"",
-                           "the number of tokens is symbolic, only a "
+                           "the number of tokens is symbolic; only a "
                            "fixed one is shared out"});
   }
 }
@@ -316,7 +316,7 @@ TEST_CASE_FIXTURE(Fixture, "what is another on each rank sets no chain") {
 TEST_CASE_FIXTURE(Fixture, "a collective that says more than is known") {
   output(norm(add("tensor_cast::all_reduce", {partial()},
                   {i("rank", 1), is("rank_group", ranks), i("op", 2)})));
-  CHECK(found() == Texts{"nobody knows what its attribute 'op' means"});
+  CHECK(found() == Texts{"its attribute 'op' is unknown"});
 }
 
 TEST_CASE_FIXTURE(Fixture, "a residual may be an output of the model") {

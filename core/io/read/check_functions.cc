@@ -51,7 +51,7 @@ class FunctionChecker {
       if (!by_op_.emplace(op.index(), f).second) {
         return context_.fail({nullptr, "function", function.name},
                              "a function is defined twice",
-                             "one for each domain, name and overload",
+                             "one function for each domain, name and overload",
                              printable(model_.ops[op].text()));
       }
     }
@@ -79,7 +79,7 @@ class FunctionChecker {
            " outputs";
   }
 
-  // Calls in a body, its subgraphs included, by callee.
+  // The calls in a body, including its subgraphs, by callee.
   std::vector<Call> calls_of(const Graph& graph) const {
     std::vector<Call> calls;
     for (std::size_t i = 0; i < graph.node_count(); ++i) {
@@ -114,7 +114,8 @@ class FunctionChecker {
   }
 
   bool too_large(const Place& place) {
-    return context_.fail(place, "calls of functions expand without bound",
+    return context_.fail(place,
+                         "the calls of functions expand to too many nodes",
                          "at most " + std::to_string(kMaxExpandedNodes) +
                              " nodes after expansion",
                          "more");

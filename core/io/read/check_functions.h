@@ -1,6 +1,6 @@
-// Checks the model-local functions as a whole: ids are unique, no function
-// calls itself in any way, and expanding all calls stays within bounds (ten
-// functions that call each other twice over sixty levels would be 2^60 nodes).
+// Checks the model-local functions as a whole: ids are unique, there is no
+// recursion, and the expansion of all calls is bounded (sixty functions that
+// each call the next one twice would give 2^60 nodes).
 #ifndef RULEENGINE_CORE_IO_READ_CHECK_FUNCTIONS_H_
 #define RULEENGINE_CORE_IO_READ_CHECK_FUNCTIONS_H_
 
@@ -10,7 +10,7 @@
 
 namespace ruleengine::io {
 
-// Nodes of the model after all calls are expanded.
+// The limit on the nodes of the model after all calls are expanded.
 inline constexpr std::uint64_t kMaxExpandedNodes = 1'000'000'000;
 
 bool check_functions(Context& context);

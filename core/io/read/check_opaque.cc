@@ -8,7 +8,8 @@
 namespace ruleengine::io {
 namespace {
 
-// A graph, its node and the node's attribute are three messages.
+// A level of nesting is three messages: a graph, its node, the node's
+// attribute.
 constexpr int kMaxDepth = 3 * kMaxNesting;
 
 const schema::Message* child_of(const schema::Message& message,

@@ -12,7 +12,7 @@
 namespace ruleengine::io {
 namespace {
 
-// O_NONBLOCK: a FIFO must not hold us up before we see that it is one.
+// O_NONBLOCK: opening a FIFO must not block before we see that it is one.
 constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 int open_beneath(int folder, const std::string& path) {
@@ -21,13 +21,13 @@ int open_beneath(int folder, const std::string& path) {
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   long fd;
   int tries = 0;
-  do {  // EAGAIN: somebody renamed on the way
+  do {  // EAGAIN: a folder was renamed meanwhile
     fd = ::syscall(SYS_openat2, folder, path.c_str(), &how, sizeof how);
   } while (fd < 0 && (errno == EINTR || errno == EAGAIN) && ++tries < 100);
   return static_cast<int>(fd);
 }
 
-// For kernels and containers without openat2: one component at a time.
+// For kernels and containers without openat2: opens one component at a time.
 int open_by_steps(int folder, const std::string& path) {
   Descriptor at;
   int parent = folder;

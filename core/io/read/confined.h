@@ -1,9 +1,8 @@
-// Opens files that a model names, inside the model's own folder and nowhere
-// else. Policy, that of the onnx library: a relative path without "..", no
-// symbolic link in any component, a regular file with one hard link. The
-// kernel does the walk (openat2) where it can; elsewhere each component is
-// opened without following links. Nothing is followed, created or read.
-// Thread-safe.
+// Opens files that a model names, inside the model's own folder only. The
+// policy is that of the onnx library: a relative path without "..", no symbolic
+// link in any component, a regular file with one hard link. The kernel checks
+// the path (openat2) where it can; elsewhere each component is opened without
+// following links. Creates and reads nothing. Thread-safe.
 #ifndef RULEENGINE_CORE_IO_READ_CONFINED_H_
 #define RULEENGINE_CORE_IO_READ_CONFINED_H_
 
@@ -19,7 +18,7 @@
 
 namespace ruleengine::io {
 
-// Which file it is, whatever it is called.
+// The identity of a file, independent of its name.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
@@ -32,15 +31,15 @@ struct OpenFile {
   std::uint64_t size = 0;
 };
 
-// Who walks the path: the kernel where it can, or we (for tests).
+// Who resolves the path: the kernel where it can, or this code (for tests).
 enum class Walk : std::uint8_t { kKernel, kSteps };
 
-// Opens `location` for reading below `folder` (a directory's descriptor). The
-// Diagnostic has no place: the caller knows the tensor.
+// Opens `location` for reading below `folder` (a descriptor of a directory).
+// The Diagnostic has no place: the caller knows the tensor.
 Result<OpenFile> open_confined(int folder, std::string_view location,
                                Walk walk = Walk::kKernel);
 
-// Whether `location` may be used at all; "" or what is wrong with it.
+// What is wrong with `location`; "" if nothing.
 std::string location_fault(std::string_view location);
 
 }  // namespace ruleengine::io

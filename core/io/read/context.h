@@ -1,7 +1,7 @@
-// Context: what every reader of one load shares: the model that is being
-// filled, the first error, and the places of messages for diagnostics. Readers
-// return false after they called fail(); the first failure wins. Lives for one
-// load on one thread; views handed out live as long as the model.
+// Context: what all readers of one load share: the model that is being filled,
+// the first error, and the places for diagnostics. Readers return false after
+// they called fail(); the first failure is kept. Lives for one load on one
+// thread; views that it returns live as long as the model.
 #ifndef RULEENGINE_CORE_IO_READ_CONTEXT_H_
 #define RULEENGINE_CORE_IO_READ_CONTEXT_H_
 
@@ -20,16 +20,16 @@
 
 namespace ruleengine::io {
 
-// Where a reader is, as a chain on the stack: "node 'Add_3'", "attribute
-// 'axis'", outermost last.
+// The place of a reader, as a linked list on the stack, such as "node 'Add_3'",
+// "attribute 'axis'"; the outermost is last.
 struct Place {
   const Place* up = nullptr;
   std::string_view kind;  // "node"; "" is left out of the text
   std::string_view name;
 };
 
-// A singular message field as it is read. It may come again: protobuf reads all
-// of it as one message, which the encodings one behind the other say.
+// A singular message field while it is read. If it occurs several times,
+// protobuf merges the messages, which equals reading their encodings joined.
 class Pieces {
  public:
   void add(Bytes piece) {
@@ -43,7 +43,7 @@ class Pieces {
     first_ = {};
     more_.clear();
   }
-  // A view where there is one piece, else put together in `arena`.
+  // A view if there is one piece; else the pieces joined in `arena`.
   Bytes whole(Arena& arena) const;
 
  private:
@@ -58,42 +58,43 @@ class Context {
 
   ir::Model& model;
   Passage passage;
-  ExternalFiles* external = nullptr;  // null: no folder to look in
+  ExternalFiles* external = nullptr;  // null: external data is rejected
   bool in_function = false;
   Deadline deadline;
   std::optional<Diagnostic> error;
-  std::vector<Diagnostic>* warnings = nullptr;  // null: nobody asked
+  std::vector<Diagnostic>* warnings = nullptr;  // null: not wanted
 
-  // The reader of a graph that last found an op's domain imported, by op; how
-  // many readers there were.
+  // By op: the number of the graph reader that last found the op's domain
+  // imported. And the number of graph readers so far.
   std::vector<std::uint32_t> op_checked;
   std::uint32_t graph_readers = 0;
 
-  // Scratch that readers of lists fill and clear.
+  // Scratch buffers for readers of lists.
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
   std::vector<std::string_view> texts;
 
   bool fail(const Place& place, std::string what, std::string expected = {},
             std::string found = {}, std::string hint = {});
-  // True while there is time; looks at the clock now and then.
+  // True while there is time; checks the clock now and then.
   bool in_time(const Place& place) {
     return looks_++ % 64 != 0 || !deadline.is_over() || too_late(place);
   }
-  // What is wrong and read all the same; many of one kind are told once.
+  // Reports a fault that does not prevent reading. Many of one kind are
+  // reported once.
   void warn(const Place& place, std::string what, std::string expected,
             std::string found);
-  // What no reader of protobuf takes, whoever needs it.
+  // Fails on an encoding that every reader of protobuf rejects.
   bool damaged(const Place& place, std::string what) {
     is_damaged = true;
     return fail(place, std::move(what));
   }
   bool is_damaged = false;
-  // True when the cursor came to a good end.
+  // True when the cursor reached the end of its message without an error.
   bool finished(const Place& place, const Cursor& cursor);
 
-  // Notes a tensor whose data lies outside, for save. False when its encoding
-  // was put together of pieces, since it could not be found again.
+  // Records a tensor with external data, for save. False when its encoding was
+  // joined from pieces: save could not find it in the file.
   bool note_external(Bytes tensor);
 
   Bytes source() const { return source_; }

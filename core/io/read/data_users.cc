@@ -20,11 +20,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The key of the entry that names the file of external data.
+// The key of the entry that gives the file of external data.
 constexpr std::string_view kLocation = "location";
 constexpr int kDeepest = 1000;  // of subgraphs in subgraphs
 
-// Calls `visit(location)` for every one in a message; false when it is damaged.
+// Calls `visit(location)` for each location in a message; false when the
+// message is damaged.
 template <typename Visit>
 class Search {
  public:
@@ -78,7 +79,7 @@ struct Opened {
   int error = 0;
 };
 
-// Regular files only.
+// Opens regular files only.
 Opened open_to_read(const std::string& path) {
   Opened out;
   out.file =
@@ -116,7 +117,7 @@ bool is_used_by(const std::string& path, const std::string& name) {
 }  // namespace
 
 std::vector<std::string> data_locations(const std::string& path) {
-  // A text is looked for in so many bytes sooner than they are taken apart.
+  // For files up to this size a text search is faster than decoding them.
   constexpr std::size_t kSmall = 16 << 20;
   std::vector<std::string> out;
   const Opened model = open_to_read(path);
@@ -136,7 +137,7 @@ bool is_used_in(const std::string& folder, const std::string& name) {
   fs::directory_iterator each(folder, error);
   for (; !error && each != fs::directory_iterator(); each.increment(error)) {
     const std::string file = each->path().filename().string();
-    // Those of live runs hold their data themselves.
+    // Live runs lock the data of their temporary files themselves.
     if (file == name || file.starts_with(kTemporary)) continue;
     if (is_used_by(folder + file, name)) return true;
   }

@@ -1,6 +1,6 @@
-// Which data files a model refers to, found without loading it: whatever else
-// is wrong with it, and whether its data is there. Only the bytes that lead to
-// a reference are read. Thread-safe.
+// Which data files a model refers to, found without loading it: it works for
+// invalid models and for missing data. Only the bytes that lead to a reference
+// are read. Thread-safe.
 #ifndef RULEENGINE_CORE_IO_READ_DATA_USERS_H_
 #define RULEENGINE_CORE_IO_READ_DATA_USERS_H_
 
@@ -9,13 +9,13 @@
 
 namespace ruleengine::io {
 
-// As the model at `path` spells them, in no order that means something; what is
-// no model refers to nothing.
+// The locations as the model at `path` spells them, in no particular order;
+// none for a file that is not a model.
 std::vector<std::string> data_locations(const std::string& path);
 
-// Whether a file in `folder` (which ends with a slash) refers to `name` there.
-// One that is named as a model and cannot be read as one does when it mentions
-// the name at all, and one that may not be read does.
+// Whether a file in `folder` (which ends with a slash) refers to the file
+// `name` there. In doubt, yes: for a file that must not be read, and for one
+// that is named like a model, cannot be read as one and contains the name.
 bool is_used_in(const std::string& folder, const std::string& name);
 
 }  // namespace ruleengine::io

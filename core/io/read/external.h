@@ -1,8 +1,8 @@
-// ExternalFiles: the files beside a model that hold the data of its tensors.
-// Finding one (it is there, it is ours to read, it is long enough) happens at
-// load without reading a byte; it is mapped when somebody first asks for its
-// bytes, after checking that it is still the same file. Belongs to one Model;
-// one thread at a time; spans live as long as it does.
+// ExternalFiles: the files beside a model that hold the data of its tensors. A
+// file is found (it exists, may be read, is long enough) at load without
+// reading a byte. It is mapped when its bytes are first needed, after a check
+// that it is still the same file. Belongs to one Model; one thread at a time;
+// spans live as long as this object.
 #ifndef RULEENGINE_CORE_IO_READ_EXTERNAL_H_
 #define RULEENGINE_CORE_IO_READ_EXTERNAL_H_
 
@@ -23,17 +23,17 @@ namespace ruleengine::io {
 
 class ExternalFiles : public ir::ExternalData {
  public:
-  // Looks below `directory`, which stays the same folder even when renamed.
+  // Looks below `directory`; renaming that folder has no effect.
   static Result<std::unique_ptr<ExternalFiles>> open(
       const std::string& directory);
 
-  // The size of the file at `location`, found and checked once.
+  // The size of the file at `location`; the file is looked up and checked once.
   Result<std::uint64_t> size(std::string_view location);
 
   Result<std::span<const std::byte>> read(const ir::ExternalRef& ref,
                                           std::int64_t length) override;
 
-  // For copying: the file again, if it is still the one that was found.
+  // Opens the file again for copying, if it is still the one that was found.
   Result<OpenFile> reopen(std::string_view location);
 
   // The folder, and whether a file is one of those found so far.
@@ -41,17 +41,17 @@ class ExternalFiles : public ir::ExternalData {
   FileId folder_id() const { return folder_id_; }
   bool owns(FileId id) const;
   bool faulted() const;
-  // See Mapping.
+  // See Mapping::release.
   void release() const;
 
-  // Encoded TensorProtos that say "external", in the order of their addresses
-  // after sort_uses().
+  // Records an encoded TensorProto with external data. sort_uses() sorts the
+  // records by address.
   void note_use(Bytes tensor) { uses_.push_back(tensor.data()); }
   void sort_uses();
   bool any_use_in(Bytes range) const;
   bool any_use() const { return !uses_.empty(); }
 
-  // The locations found so far, in the order of finding.
+  // The locations found so far, in that order.
   std::vector<std::string_view> locations() const;
 
  private:

@@ -22,7 +22,7 @@ void set_entry(onnx::TensorProto* tensor, const std::string& key,
 
 using Entries = std::initializer_list<std::pair<const char*, std::string>>;
 
-// A model whose initializer `e` of float[count] lies outside as told.
+// A model whose initializer `e` of type float[count] has this external data.
 onnx::ModelProto external_model(Entries entries, std::int64_t count = 4) {
   onnx::ModelProto model = small_model();
   onnx::TensorProto* tensor = model.mutable_graph()->add_initializer();
@@ -111,7 +111,7 @@ TEST_CASE_FIXTURE(Folders, "a file that shrank after load is noticed") {
   const auto bytes = shrunk->external->read({"data.bin", 0, 16}, 16);
   REQUIRE(!bytes.ok());
   CHECK(bytes.error().what.find("changed") != std::string::npos);
-  // What grew still has all that was there.
+  // A file that grew still has all the data.
   const auto grown = load();
   fs::resize_file(folder / "m/data.bin", 200);
   CHECK(grown->external->read({"data.bin", 0, 16}, 16).ok());
@@ -214,8 +214,9 @@ TEST_CASE_FIXTURE(Folders, "data is in one place") {
 }
 
 TEST_CASE("a model from memory needs to be told the folder") {
-  CHECK(error_of(external_model({{"location", "data.bin"}}))
-            .find("without a folder") != std::string::npos);
+  CHECK(
+      error_of(external_model({{"location", "data.bin"}})).find("no folder") !=
+      std::string::npos);
 }
 
 TEST_CASE_FIXTURE(Folders, "the walk without openat2 has the same policy") {

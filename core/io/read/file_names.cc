@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::string_view kData = ".data";
 
-// FNV-1a: names may be as long as the file system allows, so that nothing can
-// be put before them or behind.
+// FNV-1a. A hash, since the name itself may be as long as the file system
+// allows, so that nothing can be added to it.
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) {

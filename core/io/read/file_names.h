@@ -1,6 +1,6 @@
-// The names that stand beside a result OUT: its data file is OUT.data, or, as
-// long as another file has that name, OUT.2.data, OUT.3.data and so on; what is
-// not whole yet is .ruleengine-<hash of OUT's name>-<anything>.tmp. Pure text.
+// The names of files beside a result OUT: its data file is OUT.data, or, while
+// another file has that name, OUT.2.data, OUT.3.data and so on; an unfinished
+// file is .ruleengine-<hash of OUT's name>-<anything>.tmp. Pure text.
 #ifndef RULEENGINE_CORE_IO_READ_FILE_NAMES_H_
 #define RULEENGINE_CORE_IO_READ_FILE_NAMES_H_
 
@@ -14,13 +14,13 @@ std::string file_of(const std::string& path);    // what follows the last one
 
 // The name of data file `number`, from 1 on.
 std::string data_path(const std::string& result, unsigned number);
-// Whether a model at `result` that names its data `location` means one of
-// those.
+// Whether `location`, as given by a model at `result`, is one of those data
+// files.
 bool is_data_of(const std::string& result, std::string_view location);
-// How a location is written without detours.
+// A location in its normal form: no "." or "..", no repeated slashes.
 std::string plain_location(std::string_view location);
 
-// What the temporary names of a result begin with, without the folder.
+// The prefix of the temporary names of a result, without the folder.
 std::string temporary_prefix(const std::string& result);
 inline constexpr std::string_view kTemporary = ".ruleengine-";
 

@@ -7,7 +7,7 @@
 
 namespace ruleengine::io {
 
-// All of these are called by a signal handler too: bare system calls.
+// All of these run in a signal handler too, so they are bare system calls.
 
 bool hold(int file) {
   return ::flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;

@@ -1,8 +1,8 @@
-// Holding files: a live run has a lock on every file that it wrote or counts
-// on, whatever its name, and the kernel takes the locks of a dead one. So who
-// gets a file for itself alone knows that nobody needs it. Where the file
-// system has no locks nobody ever gets that, and nothing is removed. Locks
-// belong to the descriptor. Thread-safe.
+// Holding files: a live run has a shared lock on every file that it wrote or
+// needs; the kernel drops the locks of a dead process. So a process that gets
+// an exclusive lock knows that nobody needs the file. Where the file system has
+// no locks, nobody gets an exclusive one, and nothing is removed. Locks belong
+// to the descriptor. Thread-safe.
 #ifndef RULEENGINE_CORE_IO_READ_HOLD_H_
 #define RULEENGINE_CORE_IO_READ_HOLD_H_
 
@@ -10,13 +10,13 @@
 
 namespace ruleengine::io {
 
-// Beside others. False when somebody is about to remove the file.
+// A shared lock. False when another process is about to remove the file.
 bool hold(int file);
-// Alone; false also where there are no locks.
+// An exclusive lock; false also where there are no locks.
 bool hold_alone(int file);
 void let_go_of(int file);
 
-// Whether `path` is a name of this very file, not of a link to it.
+// Whether `path` names this very file, not a symbolic link to it.
 bool is_name_of(const char* path, int file);
 
 }  // namespace ruleengine::io

@@ -14,9 +14,9 @@
 namespace ruleengine::io {
 namespace {
 
-// What the handler can look at: mapped ranges in a table without locks for
-// readers. A model has one mapping and one for each external file that was
-// read; those beyond the table are merely not guarded.
+// The table of mapped ranges that the signal handler reads, without locks. A
+// model has one mapping, and one for each external file that was read; those
+// that do not fit into the table are not guarded.
 struct Slot {
   std::atomic<std::uintptr_t> begin{0}, end{0};
   std::atomic<bool> faulted{false};
@@ -35,11 +35,12 @@ void pass_on(int signal, siginfo_t* info, void* context) {
              previous_action.sa_handler != SIG_IGN) {
     previous_action.sa_handler(signal);
   } else {
-    ::signal(SIGBUS, SIG_DFL);  // the access is repeated and ends the process
+    ::signal(SIGBUS, SIG_DFL);  // the repeated access then ends the process
   }
 }
 
-// mmap is not on POSIX's list for handlers, but is a bare system call here.
+// mmap is not on POSIX's list for signal handlers, but is a bare system call
+// here.
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const int saved = errno;
   const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);

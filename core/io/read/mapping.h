@@ -1,8 +1,8 @@
-// Mapping: a file mapped read-only, and the guard for what mapping brings: a
-// file that is cut short while it is mapped raises SIGBUS on access. Once
-// guard_mapping_faults() (load.h) was called, such an access reads zeros
-// instead and the mapping remembers it; load, save and check_intact() then
-// report it. All thread-safe; the handler passes on faults that are not ours.
+// Mapping: a file mapped read-only, and the guard against its risk: access to a
+// file that was cut short while it is mapped raises SIGBUS. After
+// guard_mapping_faults() (load.h) such an access reads zeros instead, and the
+// mapping records it; load, save and check_intact() then report it. All
+// thread-safe; the handler passes on faults that are not ours.
 #ifndef RULEENGINE_CORE_IO_READ_MAPPING_H_
 #define RULEENGINE_CORE_IO_READ_MAPPING_H_
 
@@ -29,10 +29,10 @@ class Mapping {
   Mapping& operator=(const Mapping&) = delete;
 
   Bytes bytes() const { return {data_, size_}; }
-  // Something of it was gone when it was looked at.
+  // Whether an access found part of the file missing.
   bool faulted() const;
-  // Gives back the memory of what was read. It is the file's, and comes again
-  // when it is looked at again.
+  // Releases the memory of pages that were read. The file still has their
+  // content; a later access loads them again.
   void release() const;
 
  private:
@@ -40,7 +40,7 @@ class Mapping {
 
   std::byte* data_;
   std::size_t size_;
-  std::size_t slot_;  // in the guard's table; or none
+  std::size_t slot_;  // in the guard's table, if any
 };
 
 // The source of a loaded model: a mapped file, or a buffer (no descriptor).
@@ -54,7 +54,8 @@ class FileSource : public ir::Source {
     return mapping_ ? mapping_->bytes() : as_bytes(buffer_);
   }
   bool is_file() const { return file_.descriptor.valid(); }
-  // Whether these bytes are a view into the file, and where they start in it.
+  // Whether these bytes are a view into the file, and at which offset they
+  // start.
   bool holds(Bytes bytes) const {
     const std::less<> before;
     const Bytes all = this->bytes();
@@ -77,14 +78,14 @@ class FileSource : public ir::Source {
   std::string buffer_;
 };
 
-// Gives a mapped file's memory back now and then while somebody goes through
-// it. Few bytes of a model lie between many that nobody looks at, but a kernel
-// that maps whole folios of its cache brings in up to 2 MiB with each of them.
+// Releases a mapped file's memory now and then while a reader goes through it.
+// The bytes that are read are few and far apart, but a kernel that maps whole
+// folios of its cache loads up to 2 MiB with each of them.
 class Passage {
  public:
   explicit Passage(const ir::Source* source)
       : file_(dynamic_cast<const FileSource*>(source)) {}
-  // These bytes were gone past.
+  // The reader has passed these bytes.
   void pass(Bytes bytes);
 
  private:

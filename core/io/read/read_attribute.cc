@@ -134,7 +134,7 @@ bool scan_fields(Context& context, Bytes proto, const Place& place, Scan& scan,
   return context.finished(place, cursor);
 }
 
-// IR version 1 had no `type`: the field that is there says it.
+// IR version 1 had no `type`: the value field that is present implies it.
 void infer_type(Scan& scan) {
   if (scan.type != 0) return;
   for (std::uint32_t kind = 1; kind < kKinds; ++kind) {
@@ -148,9 +148,9 @@ bool check_kind(Context& context, const Place& place, Scan& scan,
     return context.fail(place, "an attribute has no name");
   }
   if (!out.ref.empty() && !context.in_function) {
-    return context.fail(place, "an attribute refers to one of a function",
-                        "a value, outside of functions",
-                        "ref_attr_name " + quoted(out.ref));
+    return context.fail(place,
+                        "an attribute outside of functions is a reference",
+                        "a value", "ref_attr_name " + quoted(out.ref));
   }
   if (!out.ref.empty() && scan.present != 0) {
     return context.fail(place, "an attribute has a value and a reference",
@@ -170,7 +170,7 @@ bool check_kind(Context& context, const Place& place, Scan& scan,
         "the field '" +
             std::string(schema::kAttribute.fields[kFieldOf[scan.type]].name) +
             "' alone",
-        "another value field");
+        "another value field, or more than one");
   }
   return true;
 }

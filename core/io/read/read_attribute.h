@@ -1,5 +1,5 @@
-// Reads AttributeProto into an ir::Attribute whose data lies in the mapped
-// file or in the model's arena. See context.h for lifetimes and failure.
+// Reads AttributeProto into an ir::Attribute whose data is in the mapped file
+// or in the model's arena. See context.h for lifetimes and failure.
 #ifndef RULEENGINE_CORE_IO_READ_READ_ATTRIBUTE_H_
 #define RULEENGINE_CORE_IO_READ_READ_ATTRIBUTE_H_
 
@@ -8,15 +8,15 @@
 
 namespace ruleengine::io {
 
-// Makes the block of a graph attribute; its content is read later, so that
-// nesting is a list of work and not a recursion.
+// Makes the block of a graph attribute. Its content is read later, from a
+// worklist instead of by recursion.
 class BlockMaker {
  public:
   virtual ~BlockMaker() = default;
   virtual ir::BlockId make_block(Bytes graph) = 0;
 };
 
-// Without a maker, graphs stay in `proto` alone (defaults of functions).
+// Without a maker, graphs are kept in `proto` alone (defaults of functions).
 bool read_attribute(Context& context, Bytes proto, const Place& place,
                     BlockMaker* maker, ir::Attribute& out);
 

@@ -93,9 +93,9 @@ bool GraphReader::read_block(BlockId block, Bytes proto,
          declare(layout, place);
 }
 
-// Counts everything first: growing the arrays step by step would cost twice
-// the memory. Bodies inside rely on amortized growth, since many small exact
-// steps would be quadratic.
+// Counts everything first: growing the arrays step by step would need twice the
+// memory. Nested bodies rely on amortized growth, since many small exact steps
+// would be quadratic.
 bool GraphReader::reserve(Bytes proto, const BodyLayout& layout,
                           const Place& place) {
   std::size_t nodes = 0, values = 0, operands = 0;
@@ -130,7 +130,8 @@ bool GraphReader::reserve(Bytes proto, const BodyLayout& layout,
                          "less than 2^31 nodes, values and inputs", "more");
   }
   if (block_ == ir::Graph::main_block()) {
-    // Half as much again is for edits: memory that none needs is not touched.
+    // Half as much again is reserved for edits; memory that is not touched
+    // costs nothing.
     graph_.reserve(nodes + nodes / 2, values + values / 2,
                    operands + operands / 2);
     context_.model.names.reserve(values);
@@ -168,8 +169,10 @@ bool GraphReader::define(std::string_view name, ValueKind kind,
   }
   ValueId& seen = scope_[id.index()];
   if (seen && graph_.value(seen).block == block_) {
-    return context_.fail(place, "a name is defined twice",
-                         "one definition of " + quoted(name), "another one");
+    return context_.fail(
+        place, "a name is defined twice", "one definition of " + quoted(name),
+        std::string(ir::kind_text(kind)) + ", after " +
+            std::string(ir::kind_text(graph_.value(seen).kind)));
   }
   value = graph_.add_value(id, block_, kind);
   undo_.emplace_back(id, seen);
@@ -224,11 +227,11 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
   if (!read_tensor(context_, proto, here, tensor, name)) {
     return tensor != nullptr && define_broken(*tensor, name, place);
   }
-  if (name.empty()) {  // nobody can read it
+  if (name.empty()) {  // no node can read it
     context_.warn(here, "an initializer has no name", "a name", "none");
     return true;
   }
-  // Looking at a name within weights would bring them into memory.
+  // The name is copied, since looking at it among the weights would load them.
   constexpr std::size_t kFar = 4096;
   if (tensor->bytes.size() >= kFar) name = context_.model.arena.copy(name);
   ValueId value = visible(name);
@@ -236,7 +239,7 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
   if (own && graph_.value(value).tensor != nullptr && is_main()) {
     context_.warn({&place, "initializer", name}, "a name is defined twice",
                   "one definition of " + quoted(name),
-                  "another one; the last counts");
+                  "another initializer; the last one is used");
     graph_.mutable_value(value).tensor = tensor;
     return true;
   }
@@ -255,7 +258,8 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
   return true;
 }
 
-// One whose data is wrong; whether that matters is known when all is read.
+// Defines an initializer with wrong data. It is an error only if something
+// reads it, which is known at the end.
 bool GraphReader::define_broken(const ir::Tensor& tensor, std::string_view name,
                                 const Place& place) {
   if (context_.is_damaged || name.empty() ||
@@ -277,14 +281,14 @@ bool GraphReader::check_broken() {
       context_.error = std::move(why);
       return false;
     }
-    context_.warn({}, "of an initializer that nothing reads " + why.what,
+    context_.warn({}, "an initializer that nothing reads: " + why.what,
                   why.expected, why.found);
   }
   return true;
 }
 
-// A sparse initializer is a constant that nobody looks into; it stays in its
-// encoding and not among the block's initializers.
+// A sparse initializer is a constant that the engine never looks into; it stays
+// encoded and is not among the block's initializers.
 bool GraphReader::define_sparse(Bytes proto, const Place& place) {
   const Place here{&place, "sparse initializer", {}};
   std::string_view name;
@@ -318,7 +322,7 @@ bool GraphReader::define_node_outputs(const BodyLayout& layout,
       });
 }
 
-// Outputs, then what value_info says of any name of this body.
+// Reads outputs, then the types that value_info gives to names of this body.
 bool GraphReader::declare(const BodyLayout& layout, const Place& place) {
   const auto declare_one = [&](const Cursor& field) {
     ValueInfo info;
@@ -361,9 +365,11 @@ bool GraphReader::declare_output(std::string_view name, Bytes type_proto,
   if (block_ == ir::Graph::main_block() &&
       graph_.value(value).block_output_count > 0) {
     if (!is_main()) {
-      return context_.fail(here, "a name is an output twice", "once", "again");
+      return context_.fail(here, "two outputs have the same name",
+                           "each name once", "the second output");
     }
-    context_.warn(here, "a name is an output twice", "once", "again");
+    context_.warn(here, "two outputs have the same name", "each name once",
+                  "the second output");
   }
   graph_.add_block_output(block_, value);
   check_order(block_, value);
@@ -386,10 +392,11 @@ bool GraphReader::order_blocks() {
         nodes += (i == 0 ? "" : " -> ") + graph_.describe(order.cycle[i]);
       }
       if (order.cycle.size() > 8) nodes += " -> ...";
-      return context_.fail({}, "the graph has a cycle",
-                           "nodes that can be put in an order",
-                           std::to_string(order.cycle.size()) +
-                               " nodes in a circle: " + printable(nodes, 2000));
+      return context_.fail(
+          {}, "the graph has a cycle", "an acyclic graph",
+          "a cycle of " + std::to_string(order.cycle.size()) +
+              (order.cycle.size() == 1 ? " node: " : " nodes: ") +
+              printable(nodes, 2000));
     }
     for (ir::NodeId n : order.nodes) {
       graph_.mutable_node(n).rank = ++next_rank_ << 20;
@@ -398,7 +405,8 @@ bool GraphReader::order_blocks() {
   return true;
 }
 
-// Nodes of a body are read behind its owner and rank before it.
+// Nodes of a body are read after its owner, but their ranks must come before
+// its.
 bool GraphReader::rank_bodies() {
   if (graph_.block_count() == 1) return true;
   const auto order = ir::topological_order(graph_);

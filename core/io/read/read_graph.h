@@ -1,9 +1,9 @@
-// GraphReader: GraphProto and FunctionProto bodies into an ir::Graph. Names
-// are resolved by scope: a body sees its own names and those of the bodies
-// around it, wherever in the file they are defined; a name may be defined once
-// in a body (hiding an outer one is allowed, as ONNX does). Nodes need not
-// come in topological order, but there must be one. Bodies nest to a bounded
-// depth and are worked off from a list. See context.h for failure.
+// GraphReader: reads GraphProto and FunctionProto bodies into an ir::Graph.
+// Names are resolved by scope: a body sees its own names and those of the
+// enclosing bodies, wherever in the file they are defined. A name may be
+// defined once in a body and may hide an outer one, as in ONNX. Nodes need not
+// be in topological order, but there must be such an order. Bodies nest to a
+// bounded depth and are read from a worklist. See context.h for failure.
 #ifndef RULEENGINE_CORE_IO_READ_READ_GRAPH_H_
 #define RULEENGINE_CORE_IO_READ_READ_GRAPH_H_
 
@@ -17,10 +17,10 @@
 
 namespace ruleengine::io {
 
-// Bodies of control-flow nodes may be nested this deep.
+// The limit on the nesting of bodies of control-flow nodes.
 inline constexpr int kMaxNesting = 100;
 
-// Which fields of a message make up a body. 0: it has no such field.
+// The field numbers of a body in its message; 0: the message has no such field.
 struct BodyLayout {
   const schema::Message& message;
   std::uint32_t node, initializer, sparse, input, output, value_info;
@@ -28,7 +28,8 @@ struct BodyLayout {
 };
 extern const BodyLayout kGraphBody, kFunctionBody;
 
-// What is visible at the moment, by name; shared by the readers of one model.
+// The values that are visible at the moment, by name; shared by all readers of
+// a model.
 using Scope = std::vector<ir::ValueId>;
 
 class GraphReader : public BlockMaker {
@@ -36,14 +37,14 @@ class GraphReader : public BlockMaker {
   GraphReader(Context& context, ir::Graph& graph, ir::OpsetImports& imports,
               Scope& scope);
 
-  // Fills the graph: main block from `proto`, then everything inside.
+  // Fills the graph: the main block from `proto`, then all nested ones.
   bool read(Bytes proto, const BodyLayout& layout, const Place& place);
 
   ir::BlockId make_block(Bytes graph) override;
 
  private:
   struct Task {
-    ir::BlockId block;  // invalid: leave the scope
+    ir::BlockId block;  // invalid: end of a scope
     Bytes proto;
     std::size_t undo = 0;
   };
@@ -51,7 +52,7 @@ class GraphReader : public BlockMaker {
     std::string_view name, type, domain, overload;
     std::size_t attributes = 0, metadata = 0;
     Bytes extra;
-    bool scattered = false;  // `extra` is not all
+    bool scattered = false;  // `extra` is incomplete
 
     void add_extra(Bytes field);
   };
@@ -90,7 +91,7 @@ class GraphReader : public BlockMaker {
   bool order_blocks();
   bool rank_bodies();
 
-  // The main graph of the model itself is being read.
+  // Whether this is the main graph of the model.
   bool is_main() const {
     return block_ == ir::Graph::main_block() && !context_.in_function;
   }
@@ -100,16 +101,16 @@ class GraphReader : public BlockMaker {
   ir::Graph& graph_;
   ir::OpsetImports& imports_;
   Scope& scope_;
-  const std::uint32_t serial_;  // among the readers of the model
+  const std::uint32_t serial_;  // number of this reader in the model
   std::vector<std::pair<Name, ir::ValueId>> undo_;
   std::vector<Task> tasks_;
-  std::vector<Task> children_;  // of the block that is being read
+  std::vector<Task> children_;  // of the current block
   std::vector<int> depths_;     // by block
-  // The fields of the block that is being read: initializers, and all others.
-  // Many passes go over those, which would step through the weights each time.
+  // The fields of the current block: initializers, and all others. Several
+  // passes go over the others alone, so that they do not touch the weights.
   std::vector<Bytes> constants_, others_;
   std::vector<std::pair<ir::ValueId, Diagnostic>> broken_;
-  ir::BlockId block_;              // that is being read
+  ir::BlockId block_;              // the current block
   std::uint32_t next_output_ = 0;  // value of the next node output to link
   std::uint64_t next_rank_ = 0;
   std::vector<ir::ValueId> inputs_, outputs_;

@@ -19,7 +19,7 @@ struct Parts {
   std::vector<Bytes> functions, training;
 };
 
-// What people feed to a model reader by mistake.
+// A hint for files that people give to a model reader by mistake.
 std::string_view guess(Bytes source) {
   const std::string_view text = as_text(source);
   if (text.starts_with("version https://git-lfs")) {
@@ -48,7 +48,7 @@ bool no_version(Context& context, const Place& place,
                       std::to_string(import.version));
 }
 
-// As ONNX Runtime does it, the last of a domain counts.
+// Of several imports of a domain the last one is used, as ONNX Runtime does it.
 bool read_opset(Context& context, Bytes proto, const Place& place,
                 ir::OpsetImports& imports) {
   ir::OpsetImport import;
@@ -70,15 +70,16 @@ bool read_opset(Context& context, Bytes proto, const Place& place,
   }
   const int newest = ir::newest_opset("");
   if (import.domain.empty() && import.version > newest) {
-    return context.fail(here, "the opset of the model is newer than known",
-                        "ai.onnx " + std::to_string(newest) + " or older",
-                        "ai.onnx " + std::to_string(import.version),
-                        "export the model at an older opset");
+    return context.fail(
+        here, "the opset of the model is newer than this program knows",
+        "ai.onnx " + std::to_string(newest) + " or older",
+        "ai.onnx " + std::to_string(import.version),
+        "export the model at an older opset");
   }
   if (const std::size_t at = imports.find(import.domain); at < imports.size()) {
     context.warn(here, "a domain is imported twice", "once",
                  "versions " + std::to_string(imports[at].version) + " and " +
-                     std::to_string(import.version) + "; the last counts");
+                     std::to_string(import.version) + "; the last one is used");
     imports.read_again(at, import.version);
     return true;
   }
@@ -127,8 +128,8 @@ bool check_header(Context& context, const Parts& parts) {
   ir::Model& model = context.model;
   const std::string hint(guess(context.source()));
   if (!parts.has_graph) {
-    return context.fail({}, "the model has no graph", "a ModelProto with one",
-                        "none", hint);
+    return context.fail({}, "the model has no graph",
+                        "a ModelProto with a graph", "none", hint);
   }
   if (!parts.has_ir_version || model.ir_version > kNewestIrVersion) {
     return context.fail(
@@ -146,7 +147,7 @@ bool check_header(Context& context, const Parts& parts) {
       return context.fail({}, "the model imports no opset",
                           "at least one opset_import", "none");
     }
-    model.opset_imports.push_back({"", 1});  // what the old versions meant
+    model.opset_imports.push_back({"", 1});  // implied by the old versions
   }
   return true;
 }
@@ -259,7 +260,7 @@ bool read_function(Context& context, Bytes proto, Scope& scope) {
   return ok;
 }
 
-// A domain of no version is one of functions alone.
+// A domain without a version in the imports may only have functions.
 bool check_versions(Context& context) {
   const ir::Model& model = context.model;
   std::set<std::string_view> bad;

@@ -12,7 +12,7 @@ using ir::ValueId;
 
 namespace {
 
-// Ranks leave room for nodes that edits put between two others.
+// Ranks leave gaps for nodes that edits insert between two others.
 constexpr int kRankShift = 20;
 
 bool has_duplicate(std::span<const ir::Attribute> attributes,
@@ -36,8 +36,8 @@ bool has_duplicate(std::span<const ir::Attribute> attributes,
   return true;
 }
 
-// For a diagnostic: the name, or the first output, which often stand behind
-// what is wrong.
+// For diagnostics: the name or the first output of a node, searched in its
+// fields since they often come after the faulty part.
 std::string_view node_name(Bytes proto) {
   std::string_view name, output;
   Cursor cursor(proto, schema::kNode);
@@ -59,8 +59,8 @@ bool GraphReader::link_nodes(const BodyLayout& layout, const Place& place) {
       });
 }
 
-// A node may read what stands before it in the file; remembers when one reads
-// something else, and an order has to be looked for.
+// Notes when a node reads a value that comes later in the file: the nodes then
+// have to be sorted.
 void GraphReader::check_order(ir::BlockId reader, ValueId id) {
   const ir::Value& value = graph_.value(id);
   if (value.block == reader) {
@@ -93,7 +93,7 @@ bool GraphReader::scan_operand(const Cursor& cursor, Bytes node,
   return true;
 }
 
-// One view as long as the fields touch.
+// Keeps one view as long as the fields are adjacent.
 void GraphReader::NodeParts::add_extra(Bytes field) {
   if (extra.empty()) {
     extra = field;
@@ -180,7 +180,7 @@ bool GraphReader::check_node(const NodeParts& parts, const Place& place,
       "none", "used by op " + quoted(context_.model.ops[op].text()));
 }
 
-// In a model that imports some domain ONNX Runtime takes the others that it
+// If a model imports some domain, ONNX Runtime treats the other domains that it
 // knows as imported.
 bool GraphReader::imply(std::string_view domain, const Place& place) {
   const auto implied =

@@ -40,7 +40,8 @@ bool scan(Context& context, Bytes proto, const Place& place, Sparse& out) {
   return context.finished(place, cursor);
 }
 
-// Hands out the int64 elements of a tensor that is stored in the model.
+// Returns the int64 elements of a tensor that is stored in the model, one by
+// one.
 class Elements {
  public:
   explicit Elements(const ir::Tensor& tensor)
@@ -53,7 +54,7 @@ class Elements {
       std::memcpy(&value, at_, 8);
       at_ += 8;
     } else {
-      read_varint(at_, end_, value);  // counted before
+      read_varint(at_, end_, value);  // cannot fail: counted before
     }
     return static_cast<std::int64_t>(value);
   }
@@ -64,7 +65,8 @@ class Elements {
   const std::byte* end_;
 };
 
-// Rows of `width` coordinates, or one linear index each: in range, rising.
+// Checks that rows of `width` coordinates, or linear indices, are in range and
+// in rising order.
 bool check_indices(Context& context, const Place& place, const Sparse& sparse,
                    const ir::Tensor& indices) {
   const bool linear = indices.dims.size() == 1;
@@ -83,7 +85,7 @@ bool check_indices(Context& context, const Place& place, const Sparse& sparse,
       }
     }
     if (row <= before) {
-      context.warn(place, "indices of a sparse tensor are not rising",
+      context.warn(place, "indices of a sparse tensor are not in rising order",
                    "sorted indices, each once", "entry " + std::to_string(i));
     }
     before = row;
@@ -101,7 +103,8 @@ bool check_shapes(Context& context, const Place& place, const Sparse& sparse,
        (at.size() == 2 && static_cast<std::size_t>(at[1]) == rank)) &&
       at[0] == values.dims[0];
   if (fits) return true;
-  return context.fail(place, "the indices of a sparse tensor do not fit",
+  return context.fail(place,
+                      "the indices of a sparse tensor do not fit its values",
                       "int64 indices [NNZ] or [NNZ, rank] for values [NNZ]",
                       "other shapes or another type");
 }
@@ -126,7 +129,8 @@ bool check_sparse(Context& context, Bytes proto, const Place& place,
   for (std::int64_t dim : sparse.dims) possible &= dim > 0;
   if (!possible) {
     return context.fail(here, "the shape of a sparse tensor is not possible",
-                        "one or more sizes above 0", "something else");
+                        "one or more sizes above 0",
+                        sparse.dims.empty() ? "no sizes" : "other sizes");
   }
   if (!sparse.has_indices) {
     if (values->dims.size() == 1 && values->dims[0] == 0) return true;

@@ -45,7 +45,7 @@ bool append_dims(Context& context, const Cursor& cursor, const Place& place) {
   return true;
 }
 
-// What one pass over the fields finds.
+// What one pass over the fields of a tensor finds.
 struct Parts {
   std::int64_t data_type = 0;
   std::uint64_t location = 0;
@@ -139,7 +139,7 @@ bool read_data(Context& context, Bytes proto, const Parts& parts,
   const bool raw = parts.has_raw && !parts.raw.empty();
   if (raw && parts.data.kinds() > 0) {
     context.warn(place, "a tensor stores its data twice", "one data field",
-                 "raw_data, which counts, and a typed one");
+                 "raw_data, which is used, and a typed field");
     if (!check_spare(context, proto, place, tensor_field::kRawData)) {
       return false;
     }
@@ -167,8 +167,7 @@ std::optional<std::int64_t> element_count(std::span<const std::int64_t> dims) {
 }
 
 int element_bits(ir::DataType type) {
-  // The 6-bit floats of IR version 14, which the rest of the engine does not
-  // look into.
+  // The 6-bit floats of IR version 14; no other part of the engine knows them.
   const auto number = static_cast<std::int32_t>(type);
   if (number == 27 || number == 28) return 6;
   return ir::bit_width(type);
@@ -191,7 +190,8 @@ bool read_tensor(Context& context, Bytes proto, const Place& place,
   if (parts.location == 1 &&
       (parts.data.kinds() > 0 || (parts.has_raw && !parts.raw.empty()))) {
     return context.fail(here, "a tensor stores its data twice",
-                        "external data alone", "a data field as well");
+                        "external data alone",
+                        "external data and a data field");
   }
   return read_data(context, proto, parts, here, *out);
 }

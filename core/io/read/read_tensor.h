@@ -1,8 +1,8 @@
 // Reads TensorProto and SparseTensorProto. A tensor becomes a view: raw bytes
-// and packed fields stay where they are in the mapped file and are not looked
-// at, except that packed integers of variable length are counted. What is
-// stated (type, shape, where the data is) is checked against what is there.
-// See context.h for lifetimes and failure.
+// and packed fields stay in the mapped file and are not read, except that
+// packed integers of variable length are counted. The stated type, shape and
+// data location are checked against the data. See context.h for lifetimes and
+// failure.
 #ifndef RULEENGINE_CORE_IO_READ_READ_TENSOR_H_
 #define RULEENGINE_CORE_IO_READ_READ_TENSOR_H_
 
@@ -13,24 +13,24 @@
 
 namespace ruleengine::io {
 
-// The name is that of the TensorProto; "" when it has none. A tensor whose type
-// and shape are good and whose data is not is handed out all the same.
+// `name` is that of the TensorProto; "" when it has none. If the type and shape
+// are good but the data is not, this fails, but still returns the tensor.
 bool read_tensor(Context& context, Bytes proto, const Place& place,
                  const ir::Tensor*& tensor, std::string_view& name);
 
-// Only checks: the engine carries sparse tensors along as they are. The name
-// is that of `values`.
+// Only checks: sparse tensors are carried along unchanged. The name is that of
+// `values`.
 bool check_sparse(Context& context, Bytes proto, const Place& place,
                   std::string_view& name);
 
-// The name in an encoded TensorProto that was read before.
+// The name in an encoded TensorProto that was read successfully before.
 std::string_view tensor_name(Bytes proto);
 
 // Elements of a tensor with these dims; nothing when a dim is negative or the
 // product does not fit 63 bits.
 std::optional<std::int64_t> element_count(std::span<const std::int64_t> dims);
 
-// Bits of one element; 0 for strings and types that nobody knows.
+// Bits of one element; 0 for strings and unknown types.
 int element_bits(ir::DataType type);
 
 }  // namespace ruleengine::io

@@ -6,8 +6,8 @@
 namespace ruleengine::io {
 namespace {
 
-// One `oneof` of TypeProto: the last member wins, and the same member twice is
-// one message.
+// The value of TypeProto's `oneof`: the last member is used; if the same member
+// occurs twice, the messages are merged.
 struct Choice {
   std::uint32_t field = 0;
   Pieces payload;
@@ -85,10 +85,10 @@ bool read_tensor_type(Context& context, Bytes proto, const Place& place,
                                   place, type.dims);
 }
 
-// Walks down the element types of what is not a tensor.
+// Checks the nesting of types that are not tensors.
 bool check_nesting(Context& context, Choice choice, const Place& place) {
-  // What is put together serves to look inside: of this level, of the one
-  // above.
+  // Merged messages are needed only to read the next level: one arena for this
+  // level, one for the level above.
   Arena arenas[2];
   for (int depth = 0; depth < kMaxTypeNesting; ++depth) {
     Arena& here = arenas[depth % 2];

@@ -1,7 +1,7 @@
-// Reads TypeProto and ValueInfoProto into the model's arena. Sizes below zero,
-// which some exporters write for "unknown", are unknown dimensions. Types that
-// are not of tensors keep their encoding, after a check that their nesting is
-// bounded. See context.h for lifetimes and failure.
+// Reads TypeProto and ValueInfoProto into the model's arena. Negative sizes,
+// which some exporters write for "unknown", become unknown dimensions. Types
+// other than tensors stay encoded, after a check that their nesting is bounded.
+// See context.h for lifetimes and failure.
 #ifndef RULEENGINE_CORE_IO_READ_READ_TYPE_H_
 #define RULEENGINE_CORE_IO_READ_READ_TYPE_H_
 
@@ -12,14 +12,14 @@
 
 namespace ruleengine::io {
 
-// Sequences, optionals and maps may be nested this deep.
+// The limit on the nesting of sequences, optionals and maps.
 inline constexpr int kMaxTypeNesting = 64;
 
-// `type` becomes nullptr when the message says nothing.
+// `type` becomes nullptr when the message gives no type.
 bool read_type(Context& context, Bytes proto, const Place& place,
                const ir::Type*& type);
 
-// The name is a view; `type` is left empty when there is none.
+// The name is a view; `type` is empty when there is none.
 struct ValueInfo {
   std::string_view name;
   Bytes type;

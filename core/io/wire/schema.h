@@ -1,7 +1,7 @@
 // The part of onnx.proto that this folder depends on: message names, field
-// numbers, the wire types that a field may come with, and which fields hold
-// messages. Constant data, safe on any thread. Fields that are not listed are
-// unknown to the reader and pass through as they are.
+// numbers, the wire types that a field may have, and which fields hold
+// messages. Constant data, thread-safe. Other fields are unknown to the reader
+// and pass through.
 #ifndef RULEENGINE_CORE_IO_WIRE_SCHEMA_H_
 #define RULEENGINE_CORE_IO_WIRE_SCHEMA_H_
 
@@ -24,9 +24,9 @@ enum class WireType : std::uint8_t {
 
 namespace schema {
 
-// What a field may be on the wire, as a set of wire types.
+// The wire types that a field may have, as a set.
 enum Shape : std::uint8_t {
-  kAny = 0,  // not a field of this message: nothing is known
+  kAny = 0,  // not a known field of this message
   kVarint = 1 << 0,
   kFloat = 1 << 5,
   kLength = 1 << 2,

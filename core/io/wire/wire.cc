@@ -5,7 +5,7 @@
 namespace ruleengine::io {
 namespace {
 
-// What protobuf's own readers allow by default.
+// The default limit of protobuf's own readers.
 constexpr int kMaxGroupDepth = 100;
 constexpr std::uint64_t kMaxTag = 0xffffffffu;
 
@@ -73,7 +73,7 @@ bool Cursor::read_length() {
   if (WireError e = read_varint(next_, end_, number_); e != WireError::kNone) {
     return fail(e);
   }
-  // Compared as a remainder: next_ + number_ may not exist.
+  // Compares sizes, since the pointer next_ + number_ could overflow.
   if (number_ > static_cast<std::uint64_t>(end_ - next_)) {
     payload_ = {next_, end_};
     return fail(WireError::kTruncated);
@@ -93,7 +93,7 @@ bool Cursor::read_fixed(std::size_t size) {
   return true;
 }
 
-// A value inside a group, of a type that is not a group's begin or end.
+// Skips a value inside a group, except the begin or end of a group.
 bool Cursor::skip_value(WireType type) {
   std::uint64_t skipped;
   switch (type) {

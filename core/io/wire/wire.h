@@ -1,10 +1,10 @@
 // Cursor: walks the fields of one encoded protobuf message, in place. It never
 // reads outside the message, never copies, and stops for good at the first
-// byte that is not protobuf; error() then says what was wrong and at() where.
-// A known field with a wire type that it cannot have is an error too (protobuf
-// would carry it along as unknown; in a model it only ever means damage).
-// Groups, which ONNX does not use, are skipped to a bounded depth. Payloads
-// are views with the lifetime of the message. One cursor, one thread.
+// invalid byte; error() then tells the fault and at() the place. A known field
+// with a wrong wire type is an error too (protobuf would treat it as unknown;
+// in a model it always means damage). Groups, which ONNX does not use, are
+// skipped to a bounded depth. Payloads are views with the lifetime of the
+// message. One cursor, one thread.
 #ifndef RULEENGINE_CORE_IO_WIRE_WIRE_H_
 #define RULEENGINE_CORE_IO_WIRE_WIRE_H_
 
@@ -34,7 +34,7 @@ enum class WireError : std::uint8_t {
   kVarint,     // more than 10 bytes
   kTag,        // field number 0 or too large, or wire type 6 or 7
   kGroup,      // unmatched end, or nested too deep
-  kWireType,   // a known field of another type
+  kWireType,   // a known field with a wrong wire type
 };
 
 // Reads a varint of [at, end) and moves `at` behind it.
@@ -67,30 +67,30 @@ class Cursor {
   WireType type() const { return type_; }
   bool is_length() const { return type_ == WireType::kLength; }
 
-  // Of a varint or fixed field.
+  // The value of a varint or fixed field.
   std::uint64_t number() const { return number_; }
   std::int64_t integer() const { return static_cast<std::int64_t>(number_); }
   float real() const {
     return std::bit_cast<float>(static_cast<std::uint32_t>(number_));
   }
-  // Of a length-delimited field.
+  // The payload of a length-delimited field.
   Bytes bytes() const { return payload_; }
   std::string_view text() const { return as_text(payload_); }
-  // The field with its tag.
+  // The whole field, including its tag.
   Bytes whole() const { return {at_, next_}; }
 
   WireError error() const { return error_; }
-  // Where the field starts that was read last, or could not be read.
+  // The start of the current field, or of the one that could not be read.
   const std::byte* at() const { return at_; }
-  // What the error means: {"length of field 'node'", "at most 5", "77"}.
+  // Explains the error: {"length of field 'node'", "at most 5", "77"}.
   struct Explanation {
     std::string what, expected, found;
   };
   Explanation explain() const;
 
  private:
-  // What most fields are: a number below 16, fewer than 128 bytes. Reads
-  // nothing when this is another one.
+  // Fast path for most fields: a field number below 16, fewer than 128 bytes.
+  // False, and nothing is read, for any other field.
   bool read_short() {
     if (end_ - next_ < 2) return false;
     const auto tag = static_cast<std::uint8_t>(next_[0]);
@@ -129,8 +129,8 @@ class Cursor {
   Bytes payload_;
 };
 
-// Calls `visit(cursor)` for the fields of that number in stretches of a
-// message, until one says false; whether none did.
+// Calls `visit(cursor)` for the fields with that number in parts of a message.
+// Stops when `visit` returns false, and then returns false.
 template <typename Visit>
 bool each_field(std::span<const Bytes> stretches,
                 const schema::Message& message, std::uint32_t field,

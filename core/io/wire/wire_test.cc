@@ -31,7 +31,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Accepts or refuses; whatever was accepted must also be writable.
+// Accepts or refuses; an accepted model must also be writable.
 bool survives(const std::string& bytes) {
   auto model = load_bytes(bytes);
   if (!model) {
@@ -211,7 +211,7 @@ TEST_CASE("lengths need not be in their shortest form") {
 
 TEST_CASE("fields may come in any order") {
   const onnx::ModelProto proto = rich_model();
-  // The graph with its fields turned round.
+  // The graph with its fields in reverse order.
   const std::string graph = proto.graph().SerializeAsString();
   std::vector<std::string> fields;
   Cursor cursor(as_bytes(graph), schema::kGraph);

@@ -1,5 +1,5 @@
-// ByteSink: where the bytes of a file go, one after the other: into the file,
-// or beside one that is there, to see whether it is the same.
+// ByteSink: receives the bytes of a file in order: writes them, or compares
+// them with an existing file.
 #ifndef RULEENGINE_CORE_IO_WRITE_BYTE_SINK_H_
 #define RULEENGINE_CORE_IO_WRITE_BYTE_SINK_H_
 
@@ -13,9 +13,9 @@ namespace ruleengine::io {
 class ByteSink {
  public:
   virtual ~ByteSink() = default;
-  // All append.
+  // All of these append.
   virtual Status write(Bytes bytes) = 0;
-  // `size` bytes at `offset` of another file.
+  // Appends `size` bytes at `offset` of another file.
   virtual Status copy(int from, std::uint64_t offset, std::uint64_t size) = 0;
   virtual Status pad(std::uint64_t to) = 0;  // zeros up to that size
 };

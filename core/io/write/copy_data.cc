@@ -15,7 +15,7 @@
 namespace ruleengine::io {
 namespace {
 
-// What was read for smaller tensors may stay in memory.
+// After smaller tensors the memory that was read is not released.
 constexpr std::int64_t kHeld = 64 * 1024;
 
 bool is_plain(std::string_view location) {
@@ -28,7 +28,7 @@ bool is_free(const std::string& path) {
   return ::lstat(path.c_str(), &info) != 0;
 }
 
-// The regular file of that size at `path`, held; none where there is another.
+// Opens and locks the regular file of that size at `path`; none if it differs.
 Descriptor open_held(const std::string& path, std::uint64_t size,
                      const ExternalFiles* external) {
   Descriptor file(
@@ -37,7 +37,7 @@ Descriptor open_held(const std::string& path, std::uint64_t size,
   if (!file.valid() || ::fstat(file.get(), &info) != 0) return {};
   const bool fits = S_ISREG(info.st_mode) && info.st_nlink == 1 &&
                     static_cast<std::uint64_t>(info.st_size) == size;
-  // A copy of the original is not the original.
+  // Whether it is the original itself, not a copy.
   const bool original =
       external != nullptr && external->owns({info.st_dev, info.st_ino});
   if (!fits || original || !hold(file.get()) ||
@@ -107,7 +107,7 @@ Status stream_tensor(const ir::Tensor& tensor, const ir::Model& model,
   return s;
 }
 
-// The file at `path`, if it holds these very bytes.
+// Finds the file at `path`, if it holds exactly these bytes.
 Result<Descriptor> DataFiles::find(const std::string& path,
                                    const DataContents& data) {
   Descriptor file = open_held(path, data.plan.size(), data.external);
@@ -119,7 +119,8 @@ Result<Descriptor> DataFiles::find(const std::string& path,
   return file;
 }
 
-// Looks for the bytes under the names of the result; else `free` is a name.
+// Looks for a file with these bytes among the names of the result; if there is
+// none, `free` becomes the first free name.
 Result<bool> DataFiles::find_any(const DataContents& data, std::string& free) {
   std::vector<std::string> tried;
   const auto use = [&](const std::string& path) -> Result<bool> {

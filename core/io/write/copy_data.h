@@ -1,9 +1,9 @@
-// DataFiles: the data files of one result: one that is laid out by a DataPlan,
-// or copies of the original files under their own names. Each is written in
-// full before it takes a name, and only ever a free one, so that no model that
-// is there refers to other bytes than it did. Bytes that are there already are
-// used, and not written again. Names can be given back until the result has
-// its own; see leftovers.h for when they are. One thread each.
+// DataFiles: the data files of one result: one that a DataPlan lays out, or
+// copies of the original files under their own names. Each is written in full
+// before it takes a name, and only a free name, so that existing models never
+// refer to changed bytes. Existing files with the right bytes are used and not
+// written again. Names can be given back until the result has its own; see
+// leftovers.h for when they are removed. One thread each.
 #ifndef RULEENGINE_CORE_IO_WRITE_COPY_DATA_H_
 #define RULEENGINE_CORE_IO_WRITE_COPY_DATA_H_
 
@@ -21,12 +21,12 @@
 
 namespace ruleengine::io {
 
-// Writes the bytes of a tensor that has to be made, and gives back the memory
-// of what that read: however much is packed, little of it is held.
+// Writes the bytes of a computed tensor, and releases the memory that was read
+// for it, so that memory stays small however much is written.
 Status stream_tensor(const ir::Tensor& tensor, const ir::Model& model,
                      ByteSink& file);
 
-// What a data file is made of; `source` is the model's, or null.
+// The content of a data file; `source` is the model's, or null.
 struct DataContents {
   const DataPlan& plan;
   const ir::Model& model;
@@ -40,28 +40,30 @@ class DataFiles {
   DataFiles(std::string result, bool sync)
       : result_(std::move(result)), sync_(sync) {}
 
-  // Writes what the plan says, unless it is there. Its path is a data name of
-  // the result (file_names.h), which take_names() is to take: the first that is
-  // free or holds these bytes, but one that the older result uses comes first.
-  // Again after that failed: the next such name.
+  // Writes the planned file, unless it exists, and returns its path: the data
+  // name of the result (file_names.h) that take_names() shall take. That is the
+  // name that the older result uses, if it has these bytes, else the first one
+  // that is free or has them. If take_names() failed, call it again for the
+  // next name.
   Result<std::string> prepare(const DataContents& contents);
 
   // Copies every file of `external` to the folder, under its own name. False,
-  // and nothing done, when a name is one that a model had better not choose
-  // (with folders, or hidden) or is taken by a file with other content.
+  // and nothing is done, when a name is in a subfolder or hidden, or belongs to
+  // a file with other content.
   Result<bool> copy_originals(ExternalFiles& external);
 
-  // False, and none is taken, when another run took one meanwhile.
+  // False, and no name is taken, when another run took one meanwhile.
   Result<bool> take_names();
   bool any() const { return !files_.empty(); }
 
-  // Other runs may do away with what nobody uses.
+  // Releases the locks: other runs may then remove unused data.
   void let_go();
-  // Gives back the names that were taken. False when another run holds one.
+  // Gives back the names that were taken. False when another run has locked
+  // one.
   bool give_back();
 
  private:
-  // One that we wrote, or one that was there.
+  // A file that we wrote, or an existing one.
   struct DataFile {
     std::string path;
     std::unique_ptr<OutputFile> written;

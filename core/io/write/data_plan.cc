@@ -7,7 +7,7 @@ namespace ruleengine::io {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-// Paddings between tensors are copied along rather than cut out.
+// Gaps between tensors up to this size are copied too.
 constexpr std::uint64_t kMaxGap = 64 * 1024;
 constexpr std::uint64_t kPageAligned = 1024 * 1024;  // tensors this large
 constexpr std::uint64_t kAlign = 64;

@@ -1,9 +1,9 @@
-// DataPlan: what goes into a result's data file, and what its tensors then
-// say. It is filled by writing the model once (every tensor that wants to be
-// outside reports itself), laid out by finish(), and answers while the model is
+// DataPlan: the layout of a result's data file, and the references of its
+// tensors. It is filled by writing the model once (every tensor that shall be
+// outside reports itself), laid out by finish(), and used when the model is
 // written again. Ranges of the original files that touch or overlap become one
 // extent, so that a whole file is one copy and no range is copied twice; an
-// extent keeps its offset within a page, which lets file systems share blocks.
+// extent keeps its offset within a page, so that file systems can share blocks.
 #ifndef RULEENGINE_CORE_IO_WRITE_DATA_PLAN_H_
 #define RULEENGINE_CORE_IO_WRITE_DATA_PLAN_H_
 
@@ -25,23 +25,23 @@ class DataPlan {
     kShare,  // tensors keep referring to the original files
   };
 
-  // `location` is the data file as the model names it. With `spill`, large
-  // tensors that were inside the model go out too.
+  // `location`: the data file as named in the model. `spill`: large tensors
+  // from inside the model go to the data file too.
   DataPlan(std::string location, Originals originals, bool spill);
 
   bool relocates() const { return originals_ == Originals::kCopy; }
   bool spills() const { return spill_; }
-  // Whether a tensor of that many bytes, made by a rule, goes outside.
+  // Whether a new tensor of that many bytes goes outside.
   static bool is_large(std::uint64_t size) { return size > 1024; }
 
-  // Where `size` bytes that the model had outside are to be found.
+  // The new place of `size` bytes that were external data of the model.
   ir::ExternalRef original(const ir::ExternalRef& ref, std::uint64_t size);
-  // The same for a tensor that had no file. It must outlive the plan.
+  // The same for a tensor without a file. The tensor must outlive the plan.
   ir::ExternalRef stored(const ir::Tensor& tensor, std::uint64_t size);
 
-  // Ends the first pass.
+  // Ends the first pass and lays out the file.
   void finish();
-  // The data file has another name.
+  // Renames the data file.
   void set_location(std::string location) { location_ = std::move(location); }
 
   struct Extent {
@@ -62,7 +62,7 @@ class DataPlan {
  private:
   struct File {
     std::string_view location;
-    std::vector<Extent> ranges;  // as reported; later: first extent, count
+    std::vector<Extent> ranges;  // as reported
     std::size_t first = 0, count = 0;
   };
 

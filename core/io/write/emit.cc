@@ -8,7 +8,7 @@
 namespace ruleengine::io {
 namespace {
 
-// What an encoded TensorProto that was accepted at load says of its data.
+// The external data entry of an encoded TensorProto that was accepted at load.
 struct External {
   bool is = false;
   ir::ExternalRef ref;
@@ -83,7 +83,7 @@ void Emitter::verbatim(std::uint32_t field, Bytes body,
   rope_.end(mark);
 }
 
-// Recursion follows the nesting of messages, which load has bounded.
+// The recursion is as deep as the messages are nested, which load has bounded.
 void Emitter::relocate(Bytes body, const schema::Message& message) {
   if (&message == &schema::kTensor) return relocate_tensor(body, nullptr);
   Cursor cursor(body, message);

@@ -1,7 +1,7 @@
-// Emitter: writes what did not change. A message goes into the rope as the
-// view that it is, except where a tensor inside has its data in a file that
-// does not come along: that tensor then says the new place, and only the
-// lengths around it are written anew. Borrows everything; one thread.
+// Emitter: writes what did not change. A message is added to the rope as a
+// view. The exception is a tensor whose data file is not copied along: its
+// location is replaced, and the lengths of the enclosing messages with it.
+// Borrows everything; one thread.
 #ifndef RULEENGINE_CORE_IO_WRITE_EMIT_H_
 #define RULEENGINE_CORE_IO_WRITE_EMIT_H_
 
@@ -19,25 +19,25 @@ namespace ruleengine::io {
 
 class Emitter {
  public:
-  // Without a plan, tensors keep saying what they say.
+  // Without a plan, tensors keep their locations.
   Emitter(Rope& rope, DataPlan* plan, const ExternalFiles* external)
       : rope_(rope), plan_(plan), external_(external) {}
 
-  // Scratch of the writers of graphs, one after the other: values by name, none
-  // where nobody writes.
+  // Scratch buffer for the writers of graphs: values by name; all invalid while
+  // no writer runs.
   std::vector<ir::ValueId> by_name;
 
   Rope& rope() { return rope_; }
   DataPlan* plan() { return plan_; }
 
-  // A field that holds `message`, encoded before as `body`.
+  // A field that holds `message`, whose old encoding is `body`.
   void verbatim(std::uint32_t field, Bytes body,
                 const schema::Message& message);
 
-  // A tensor under another name than its encoding says.
+  // A tensor with a new name; `body` is its old encoding.
   void renamed_tensor(std::uint32_t field, Bytes body, std::string_view name);
 
-  // The entries of external_data.
+  // The entries of the field external_data.
   void external_data(const ir::ExternalRef& ref);
 
  private:

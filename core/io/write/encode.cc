@@ -32,8 +32,8 @@ void encode_type(Rope& rope, const ir::Type& type, const ir::DimTable& dims) {
   rope.end(tensor);
 }
 
-// The tensor whose bytes these are: what merely renames or reshapes one has
-// the same.
+// The stored tensor with the same bytes: skips lazy tensors that only rename or
+// reshape.
 const ir::Tensor& data_of(const ir::Tensor& tensor) {
   const ir::Tensor* at = &tensor;
   while (at->storage == ir::Storage::kLazy && at->lazy->parts.size() == 1 &&

@@ -1,5 +1,5 @@
 // Encodes the small parts of a model that have no encoding yet: types, value
-// infos, opsets, tensors and attributes (graphs excepted) made by rules.
+// infos, opsets, and tensors and attributes made by rules (except graphs).
 #ifndef RULEENGINE_CORE_IO_WRITE_ENCODE_H_
 #define RULEENGINE_CORE_IO_WRITE_ENCODE_H_
 
@@ -13,27 +13,28 @@
 
 namespace ruleengine::io {
 
-// A ValueInfoProto; without a type when `type` is nullptr.
+// Writes a ValueInfoProto; without a type when `type` is nullptr.
 void encode_value_info(Rope& rope, std::uint32_t field, std::string_view name,
                        const ir::Type* type, const ir::DimTable& dims);
-// The same for what a tensor is.
+// The same, with the type of a tensor.
 void encode_tensor_info(Rope& rope, std::uint32_t field, std::string_view name,
                         const ir::Tensor& tensor);
 
 void encode_opset(Rope& rope, std::uint32_t field,
                   const ir::OpsetImport& import);
 
-// Whether the data of a new tensor may go to the plan's file. That of
-// attributes stays inside, where every reader finds it.
+// Whether the data of a new tensor may go to the plan's file. The data of
+// attributes stays inside, since many readers expect it there.
 enum class DataPlace : std::uint8_t { kInside, kAnywhere };
 
-// A tensor, from its encoding where it has one that still fits, else anew;
-// its data inside or in the plan's file.
+// Writes a tensor: from its encoding if that still fits, else anew, with its
+// data inside or in the plan's file.
 void write_tensor(Emitter& emitter, std::uint32_t field,
                   const ir::Tensor& tensor, std::string_view name,
                   DataPlace place);
 
-// The value of an attribute that holds no graph, with name, type and ref.
+// Writes the value of an attribute that holds no graph, with name, type and
+// ref.
 void encode_attribute(Emitter& emitter, const ir::Attribute& attribute);
 
 }  // namespace ruleengine::io

@@ -43,8 +43,8 @@ void Orderer::find_captures() {
                   captures_.end());
 }
 
-// The node that dependency `frame.next` of a node waits for; invalid when that
-// one is no node of the same block.
+// The node of the same block that dependency `frame.next` of a node waits for;
+// invalid when there is none.
 NodeId Orderer::dependency(const Frame& frame, bool& end) const {
   const ir::Node& node = graph_.node(frame.node);
   ValueId value;
@@ -89,7 +89,7 @@ bool Orderer::visit(NodeId start, Order& order) {
       stack_.push_back({next});
       continue;
     }
-    // Upwards from `next`, each frame waits for the one above it.
+    // From `next` up the stack, each frame waits for the next one.
     auto from = std::find_if(stack_.begin(), stack_.end(),
                              [&](const Frame& f) { return f.node == next; });
     for (; from != stack_.end(); ++from) order.cycle.push_back(from->node);

@@ -1,7 +1,7 @@
-// Topological order of the nodes of one block, counting what the bodies of
-// control-flow nodes read from outside as read by those nodes. Stable: nodes
-// keep their order in the block wherever it is already good. Views one Graph
-// that must not change meanwhile; linear time; no recursion.
+// Topological order of the nodes of one block. A control-flow node also depends
+// on what its bodies read from outside. Stable: nodes keep the order of their
+// block where dependencies allow it. Views one Graph that must not change
+// meanwhile; linear time; no recursion.
 #ifndef RULEENGINE_CORE_IO_WRITE_ORDER_H_
 #define RULEENGINE_CORE_IO_WRITE_ORDER_H_
 
@@ -18,15 +18,15 @@ class Orderer {
   explicit Orderer(const ir::Graph& graph);
 
   struct Order {
-    std::vector<ir::NodeId> nodes;  // live ones, each after what it reads
-    // Not empty when there is no order: nodes that each read the one before,
-    // the first the last.
+    std::vector<ir::NodeId> nodes;  // live, each after its dependencies
+    // Empty, unless there is a cycle: then its nodes, each of which reads the
+    // one before it, and the first one reads the last one.
     std::vector<ir::NodeId> cycle;
   };
   Order run(ir::BlockId block);
 
-  // The node of block `outer` in whose bodies `inner` lies; invalid when there
-  // is none, or one on the way was removed.
+  // The node of block `outer` whose bodies contain `inner`; invalid when there
+  // is none, or when a node in between was removed.
   static ir::NodeId ancestor(const ir::Graph& graph, ir::BlockId inner,
                              ir::BlockId outer);
 

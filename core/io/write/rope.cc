@@ -10,10 +10,10 @@ namespace ruleengine::io {
 namespace {
 
 constexpr std::uint32_t kVarint = 0, kLength = 2, kFixed32 = 5;
-// Bodies up to this size are moved to stand behind their header.
+// A body up to this size is moved to stand behind its header.
 constexpr std::uint64_t kShort = 512;
 
-// A tag and a varint, on the stack.
+// A buffer on the stack for a tag and a varint.
 struct Head {
   char bytes[20];
   int size = 0;
@@ -41,8 +41,8 @@ bool Rope::in_source(const std::byte* data) const {
          before(data, source_.data() + source_.size());
 }
 
-// Are they one stretch of memory? Neighbours may still belong to different
-// files. A piece without bytes waits for its header.
+// Whether the two are adjacent in one piece of memory. Adjacent pieces may
+// belong to different files. A piece without bytes waits for its header.
 bool Rope::touches(const Piece& before, const Piece& after) const {
   return before.tensor == nullptr && before.size > 0 &&
          before.data + before.size == after.data &&
@@ -117,7 +117,7 @@ void Rope::end(const Mark& mark) {
   const bool short_body =
       pieces_.size() == mark.piece + 2 && pieces_.back().size <= kShort;
   if (short_body && touches(pieces_.back(), header)) {
-    // It was made here, right before its header: they change places.
+    // The body was written just before its header, so they are swapped.
     const Piece body = pieces_.back();
     std::byte* const begin = const_cast<std::byte*>(body.data);
     std::memmove(begin + header.size, begin, body.size);

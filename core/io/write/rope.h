@@ -1,9 +1,9 @@
-// Rope: an encoded message that is put together from pieces: views of stable
-// memory (above all the mapped source), small encoded parts of its own, and
-// tensors whose bytes are made when it is written. Views that touch become one
-// piece, so that an unchanged run of a file is one copy, however many fields
-// it holds. Sizes are known throughout; nothing is copied to build it. One
-// thread; views must outlive the rope.
+// Rope: an encoded message made of pieces: views of stable memory (mostly the
+// mapped source), small encoded parts of its own, and tensors whose bytes are
+// computed when it is written. Adjacent views are joined, so that an unchanged
+// part of a file is one copy, however many fields it holds. Sizes are always
+// known; building a rope copies nothing. One thread; views must outlive the
+// rope.
 #ifndef RULEENGINE_CORE_IO_WRITE_ROPE_H_
 #define RULEENGINE_CORE_IO_WRITE_ROPE_H_
 
@@ -25,26 +25,25 @@ struct Piece {
 
 class Rope {
  public:
-  // `source`: where views most often lie, in one stretch.
+  // `source`: the memory that most views are in.
   explicit Rope(Bytes source = {}) : source_(source) {}
 
   void view(Bytes bytes);            // kept as a view
   void copy(std::string_view text);  // copied
   void tensor(const ir::Tensor& tensor, std::uint64_t size);
 
-  // Fields.
+  // Functions that write one field.
   void varint(std::uint32_t field, std::uint64_t value);
   void fixed32(std::uint32_t field, std::uint32_t value);
   void text(std::uint32_t field, std::string_view value);  // copied
-  // A length-delimited field whose body lies in stable memory. Where its
-  // header stands right before it, as in the file it came from, both are one
-  // view.
+  // A length-delimited field whose body is in stable memory. If the header
+  // stands just before it, as in the source file, both become one view.
   void message(std::uint32_t field, Bytes body);
-  // The header of a field of `size` bytes that follow.
+  // The header of a field; `size` bytes must follow.
   void header(std::uint32_t field, std::uint64_t size);
 
-  // A message that is still to be written: everything between begin and end
-  // becomes its body. Ends come in reverse order of begins.
+  // A message that is not written yet: everything between begin and end becomes
+  // its body. Marks must be nested.
   struct Mark {
     std::size_t piece;
     std::uint64_t size;

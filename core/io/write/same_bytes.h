@@ -1,5 +1,6 @@
-// SameBytes: compares a file with what would be written. The first difference
-// ends the writing with an error that same() explains. One thread each.
+// SameBytes: compares a file with the bytes that would be written. The first
+// difference ends the writing with an error, and same() is then false. One
+// thread each.
 #ifndef RULEENGINE_CORE_IO_WRITE_SAME_BYTES_H_
 #define RULEENGINE_CORE_IO_WRITE_SAME_BYTES_H_
 
@@ -18,7 +19,8 @@ class SameBytes final : public ByteSink {
   bool same() const { return same_; }
 
  private:
-  // That much of the file, from where we are; empty at its end.
+  // Reads up to `size` bytes at the current position; empty at the end of the
+  // file.
   Bytes read(std::uint64_t size);
   Status differs();
 

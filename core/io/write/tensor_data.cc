@@ -10,7 +10,7 @@ namespace {
 
 using ir::DataType;
 
-// Which typed field the data of a type is kept in.
+// The typed field that holds the data of a type.
 std::uint32_t field_of(DataType type) {
   switch (type) {
     case DataType::kFloat:
@@ -31,7 +31,7 @@ std::uint32_t field_of(DataType type) {
   }
 }
 
-// Entries of the typed field for `elements` elements.
+// The number of entries in the typed field for `elements` elements.
 std::optional<std::int64_t> entry_count(DataType type, std::int64_t elements) {
   std::int64_t count = elements;
   switch (type) {
@@ -52,7 +52,7 @@ struct Range {
   std::int64_t low, high;
 };
 
-// What an entry of int32_data or uint64_data may hold for a type.
+// The range of an entry of int32_data or uint64_data for a type.
 Range range_of(DataType type) {
   switch (type) {
     case DataType::kInt32:
@@ -88,7 +88,7 @@ bool check_varints(Context& context, Bytes packed, const Place& place,
     if (read_varint(at, end, raw) != WireError::kNone) {
       return context.damaged(place, "packed tensor data ends inside a number");
     }
-    // protobuf reads the lower half of an int32 field.
+    // protobuf truncates a varint to the lower 32 bits for an int32 field.
     const std::int64_t value = narrow ? static_cast<std::int32_t>(raw)
                                       : static_cast<std::int64_t>(raw);
     if (value < range.low || value > range.high) {
@@ -103,8 +103,8 @@ bool check_varints(Context& context, Bytes packed, const Place& place,
   return true;
 }
 
-// Whether a packed list of numbers ends with a whole number. True for fields
-// that are no such list.
+// Whether a packed list of numbers does not end inside a number. True for other
+// fields.
 bool is_whole(std::uint32_t field, Bytes packed) {
   switch (field) {
     case tensor_field::kFloatData:
@@ -127,7 +127,7 @@ bool is_whole(std::uint32_t field, Bytes packed) {
   }
 }
 
-// Puts scattered and unpacked entries one behind the other, as if packed.
+// Joins scattered and unpacked entries into one packed list.
 Bytes repack(Context& context, Bytes proto, std::uint32_t field) {
   std::vector<std::byte> out;
   Cursor cursor(proto, schema::kTensor);
@@ -213,7 +213,7 @@ bool read_entry(Context& context, Bytes proto, const Place& place,
   return context.finished(place, cursor);
 }
 
-// Digits only: no sign, no blank, no exponent, and it fits.
+// Accepts digits only (no sign, blank or exponent), and only numbers that fit.
 std::optional<std::int64_t> to_number(std::string_view text) {
   std::int64_t value = 0;
   if (text.empty() || text.front() == '-') return std::nullopt;
@@ -322,7 +322,8 @@ bool read_typed(Context& context, Bytes proto, const DataFields& data,
   const std::uint32_t field = field_of(out.dtype);
   if (data.kinds() > 1 && data.count(field) > 0) {
     context.warn(place, "a tensor stores its data twice", "one data field",
-                 std::to_string(data.kinds()) + "; that of its type counts");
+                 std::to_string(data.kinds()) +
+                     " data fields; the one of its type is used");
     if (!check_spare(context, proto, place, field)) return false;
   } else if (data.kinds() > 0 && data.first() != field) {
     return context.fail(place, "the data of a tensor is in the wrong field",
@@ -362,7 +363,7 @@ bool read_external(Context& context, Bytes proto, const Place& place,
     return context.fail(place, "strings cannot be external data");
   }
   if (context.external == nullptr) {
-    return context.fail(place, "external data without a folder",
+    return context.fail(place, "external data, but no folder to look for it",
                         "the folder of the model", "a model given as bytes",
                         "say where the data files are");
   }

@@ -1,5 +1,5 @@
-// Where the data of a TensorProto is: one of the typed fields (packed or not),
-// or an external file. Parts of read_tensor; see there.
+// Finds and checks the data of a TensorProto: in a typed field (packed or not),
+// or in an external file. Part of read_tensor; see there.
 #ifndef RULEENGINE_CORE_IO_WRITE_TENSOR_DATA_H_
 #define RULEENGINE_CORE_IO_WRITE_TENSOR_DATA_H_
 
@@ -12,13 +12,14 @@
 
 namespace ruleengine::io {
 
-// The typed data fields met so far.
+// The typed data fields found so far.
 class DataFields {
  public:
   void add(const Cursor& cursor);
   int kinds() const;            // different fields
   std::uint32_t first() const;  // the lowest of them; 0 for none
-  // The payload when the field came once, packed; else it needs repacking.
+  // The payload when the field occurs once and packed; else it has to be
+  // repacked.
   std::optional<Bytes> view(std::uint32_t field) const;
   std::size_t count(std::uint32_t field) const { return seen_[field].count; }
 
@@ -31,13 +32,13 @@ class DataFields {
   std::array<Seen, 12> seen_{};
 };
 
-// Bytes of the raw encoding of out.dims elements; nothing on overflow.
+// Bytes of the raw encoding of the tensor; none on overflow.
 std::optional<std::int64_t> raw_size(const ir::Tensor& tensor);
 
 bool read_typed(Context& context, Bytes proto, const DataFields& data,
                 const Place& place, ir::Tensor& out);
-// Data fields that do not count must still be whole: protobuf reads them all.
-// `counts` is the field that does.
+// Data fields that are ignored must still be valid: protobuf reads them all.
+// `counts` is the field that is used.
 bool check_spare(Context& context, Bytes proto, const Place& place,
                  std::uint32_t counts);
 bool read_external(Context& context, Bytes proto, const Place& place,

@@ -34,7 +34,7 @@ void GraphWriter::find_changes(bool fresh) {
     const bool anew = block.changed || block.proto.empty() || (fresh && b == 0);
     if (!anew) continue;
     changed_ = true;
-    // Upwards until somebody was here before.
+    // Stops at the first block that is marked already.
     for (BlockId at(b); !dirty_[at.index()];) {
       dirty_[at.index()] = true;
       const NodeId owner = graph_.block(at).owner;
@@ -46,7 +46,8 @@ void GraphWriter::find_changes(bool fresh) {
   }
 }
 
-// Counting sort by block; marks what the fields of a body may still mention.
+// Counting sort by block; also marks names that the fields of a body may refer
+// to.
 void GraphWriter::sort_values() {
   by_name_.resize(std::max(by_name_.size(), model_.names.size()));
   is_initializer_.resize(graph_.value_count());
@@ -90,8 +91,8 @@ bool GraphWriter::lives(ValueId id) const {
   return false;
 }
 
-// The names of a body, live values before dead ones; outer bodies' entries are
-// put aside.
+// Enters the names of a body, those of live values before those of dead ones;
+// entries of outer bodies are saved aside.
 void GraphWriter::enter_names(BlockId block) {
   shadowed_.emplace_back();
   for (std::size_t i = block_begin_[block.index()];
@@ -116,7 +117,7 @@ void GraphWriter::leave_names(BlockId block) {
   shadowed_.pop_back();
 }
 
-// Of the body being written: the value of that name, invalid when it has none.
+// The value of that name in the body being written; invalid when there is none.
 ValueId GraphWriter::own_value(std::string_view text) const {
   const Name name = model_.names.find(text);
   return name ? by_name_[name.index()] : ValueId();
@@ -126,8 +127,8 @@ std::string_view GraphWriter::name_of(ValueId id) {
   const ir::Value& value = graph_.value(id);
   if (value.name) return model_.names.text(value.name);
   std::string& made = made_names_[id.index()];
-  // Value ids are unique and so are these, apart from names that the model
-  // has itself.
+  // Made names are unique, as value ids are, unless the model already has such
+  // a name.
   for (int i = 0; made.empty() || model_.names.find(made); ++i) {
     made = "value_" + std::to_string(id.index()) +
            (i == 0 ? "" : "_" + std::to_string(i));
@@ -141,7 +142,7 @@ Status GraphWriter::write(std::uint32_t field) {
   return {};
 }
 
-// Recursion follows the nesting of bodies, which is bounded at load.
+// The recursion is as deep as bodies are nested, which load has bounded.
 void GraphWriter::write_block(BlockId id, std::uint32_t field) {
   const ir::Block& block = graph_.block(id);
   if (!dirty_[id.index()]) {
@@ -194,7 +195,7 @@ void GraphWriter::write_field(Body& body, const Cursor& cursor) {
   }
 }
 
-// What the old encoding had no field for yet.
+// Writes what the old encoding had no field for.
 void GraphWriter::finish_body(Body& body) {
   if (!body.nodes) write_nodes(body);
   if (!body.initializers) write_initializers(body);
@@ -221,13 +222,13 @@ void GraphWriter::write_nodes(Body& body) {
   body.nodes = true;
   const Orderer::Order order = orderer_->run(body.block);
   if (!order.cycle.empty() && !error_) {
-    error_ =
-        Diagnostic{ErrorKind::kModel,
-                   "the rewritten graph has a cycle",
-                   graph_.describe(order.cycle.front()),
-                   "nodes that can be put in an order",
-                   std::to_string(order.cycle.size()) + " nodes in a circle",
-                   ""};
+    error_ = Diagnostic{
+        ErrorKind::kModel,
+        "the rewritten graph has a cycle",
+        graph_.describe(order.cycle.front()),
+        "an acyclic graph",
+        "a cycle of " + std::to_string(order.cycle.size()) + " nodes",
+        ""};
   }
   for (NodeId n : order.nodes) write_node(n, body.layout.node);
 }
@@ -244,8 +245,8 @@ void GraphWriter::write_initializers(Body& body) {
   }
 }
 
-// Of a file before IR version 4, inputs that are constants go where the
-// constant went, and are constants alone in a newer version.
+// In a file before IR version 4, constants are also listed as inputs: such an
+// input is written only if its constant is, and not in a newer version.
 void GraphWriter::write_input(Body& body, const Cursor& cursor) {
   if (body.layout.formal || settings_.source_ir_version >= 4) {
     return rope_.view(cursor.whole());
@@ -294,8 +295,7 @@ void GraphWriter::write_value_info(Body& body, const Cursor& cursor) {
   const ValueId v = own_value(name);
   const bool own = v && graph_.value(v).block == body.block;
   if (own && !lives(v)) return;
-  // What stands for an older value of that name, of which this is no longer
-  // true.
+  // The name now belongs to a newer value; this type was that of the older one.
   if (own && graph_.value(v).kind == ValueKind::kNodeOutput &&
       graph_.value(v).declared == nullptr) {
     return;
@@ -325,8 +325,8 @@ void GraphWriter::write_annotation(Body& body, const Cursor& cursor) {
   }
 }
 
-// An initializer that only an annotation mentions has no reader, and so was
-// dropped; it is still wanted.
+// An initializer that only an annotation mentions has no reader and was
+// dropped; it is still needed.
 void GraphWriter::rescue(Body& body, std::string_view name) {
   const ValueId v = own_value(name);
   if (!v || graph_.value(v).kind != ValueKind::kInitializer ||

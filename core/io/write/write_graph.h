@@ -1,9 +1,9 @@
-// GraphWriter: one ir::Graph back into GraphProto or FunctionProto. What did
-// not change is a view of its old encoding; a changed body keeps the order of
-// its fields, its nodes come in topological order that is theirs wherever it
-// can be, and everything that the engine does not model comes along. A graph
-// that never had an encoding is written whole. Borrows the model, which must
-// not change; one thread.
+// GraphWriter: writes one ir::Graph as GraphProto or FunctionProto. What did
+// not change is a view of its old encoding. A changed body keeps the order of
+// its fields; its nodes are in topological order, as close to the old order as
+// possible; everything that the engine does not model is kept. A graph without
+// an encoding is written whole. Borrows the model, which must not change; one
+// thread.
 #ifndef RULEENGINE_CORE_IO_WRITE_WRITE_GRAPH_H_
 #define RULEENGINE_CORE_IO_WRITE_WRITE_GRAPH_H_
 
@@ -21,26 +21,26 @@
 
 namespace ruleengine::io {
 
-// What a result looks like that was not in its source.
+// Properties of a result that its source does not have.
 struct WriteSettings {
   std::int64_t source_ir_version = 0;  // 0: there is no source
 };
 
 class GraphWriter {
  public:
-  // `fresh`: nothing is taken from an old encoding of the main block.
+  // `fresh`: the old encoding of the main block is ignored.
   GraphWriter(const ir::Model& model, const ir::Graph& graph, Emitter& emitter,
               const WriteSettings& settings, bool fresh = false);
 
   bool changed() const { return changed_; }
 
-  // The main block as field `field`.
+  // Writes the main block as field `field`.
   Status write(std::uint32_t field);
-  // The inside of a function's encoding; the caller writes what is around it.
+  // Writes the inside of a function's message; the caller writes the rest.
   Status write_function(const ir::Function& function);
 
  private:
-  // What the fields of a body that is written anew were found to hold.
+  // What was found in the fields of a body that is written anew.
   struct Body {
     ir::BlockId block;
     const BodyLayout& layout;
@@ -98,8 +98,8 @@ class GraphWriter {
   std::optional<Diagnostic> error_;
 };
 
-// Fields of opset imports: what a message had, brought up to date. Call field()
-// for each in turn, then finish().
+// Writes opset imports: those of a message, updated. Call field() for each in
+// turn, then finish().
 class OpsetWriter {
  public:
   OpsetWriter(Rope& rope, std::uint32_t field, const ir::OpsetImports& imports)

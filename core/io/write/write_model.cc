@@ -79,7 +79,7 @@ class ModelWriter {
     status_ = writer.write(model_field::kGraph);
   }
 
-  // Those that are to be written anew have no encoding any more.
+  // Functions that are written anew have no encoding any more.
   void known_function(Bytes proto) {
     if (functions_.empty()) {
       for (const auto& f : model_.functions) {

@@ -1,4 +1,4 @@
-// A whole model as a rope of its encoding. See write_graph.h.
+// Writes a whole model as a rope. See write_graph.h.
 #ifndef RULEENGINE_CORE_IO_WRITE_WRITE_MODEL_H_
 #define RULEENGINE_CORE_IO_WRITE_WRITE_MODEL_H_
 
@@ -8,7 +8,7 @@
 
 namespace ruleengine::io {
 
-// Views in the rope live as long as the model does unchanged.
+// Views in the rope are valid until the model is changed or destroyed.
 Status write_model(const ir::Model& model, Emitter& emitter);
 
 }  // namespace ruleengine::io

@@ -3,7 +3,7 @@
 #include "core/io/write/encode.h"
 #include "core/io/write/write_graph.h"
 
-// The parts of GraphWriter for nodes, and for what has no encoding yet.
+// The parts of GraphWriter for nodes, and for parts without an encoding.
 namespace ruleengine::io {
 
 using ir::AttributeKind;
@@ -13,7 +13,7 @@ using ir::ValueId;
 using ir::ValueKind;
 
 // For debug builds: an edit that renamed a value must have dropped the
-// encoding of everybody who says its name.
+// encodings of all nodes that contain its name.
 bool GraphWriter::names_hold(NodeId id) {
   std::size_t input = 0, output = 0;
   Cursor cursor(graph_.node(id).proto, schema::kNode);
@@ -81,7 +81,7 @@ void GraphWriter::write_attributes(NodeId id) {
   }
 }
 
-// Graphs stand where they stood.
+// A graph keeps its place in the list.
 void GraphWriter::write_graph_attribute(const ir::Attribute& attribute) {
   const auto field = attribute.kind == AttributeKind::kGraph
                          ? attribute_field::kG
@@ -107,7 +107,7 @@ void GraphWriter::write_graph_attribute(const ir::Attribute& attribute) {
   while (next < attribute.blocks.size()) write_next();
 }
 
-// Inputs and name of a graph that never had an encoding.
+// Writes the inputs and the name of a graph that has no encoding.
 void GraphWriter::write_interface(Body& body) {
   const ir::Block& block = graph_.block(body.block);
   if (!body.layout.formal) {
@@ -136,7 +136,7 @@ void GraphWriter::write_new_inputs(const Body& body) {
   }
 }
 
-// Types that edits gave to new values.
+// Writes the types that edits gave to new values.
 void GraphWriter::write_new_infos(const Body& body) {
   for (std::size_t i = block_begin_[body.block.index()];
        i < block_begin_[body.block.index() + 1]; ++i) {
@@ -146,7 +146,7 @@ void GraphWriter::write_new_infos(const Body& body) {
         value.kind != ValueKind::kNodeOutput || !lives(v)) {
       continue;
     }
-    // A shape alone is nothing that a file can say.
+    // A file cannot express a shape without an element type.
     if (value.declared->is_tensor() &&
         value.declared->elem == ir::DataType::kUndefined) {
       continue;

@@ -1,5 +1,5 @@
-// Assembler: the operands and blocks of a Code, each kept once. compile() makes
-// one, hands it every rule's sequence in turn, and lays everything out at the
+// Assembler: collects the operands and blocks of a Code, each once. compile()
+// makes one, adds every rule's sequence in turn, and lays out the result at the
 // end. Not thread-safe.
 #ifndef RULEENGINE_CORE_MATCH_COMPILE_ASSEMBLER_H_
 #define RULEENGINE_CORE_MATCH_COMPILE_ASSEMBLER_H_
@@ -35,12 +35,12 @@ class Assembler {
   std::uint32_t table(Table table);
   std::uint32_t block(Sequence sequence);
 
-  // `rule`'s way to a match, for roots of these ops and this output.
+  // Adds `rule`'s instructions, for roots of these ops and this output.
   void add_rule(std::uint32_t rule, const Sequence& sequence,
                 std::vector<std::uint32_t> root_ops, std::uint32_t output);
   void need_frame(std::uint32_t depth, std::uint32_t registers,
                   std::uint32_t scalars);
-  // Blocks and trees become cells.
+  // Lays out blocks and trees as cells.
   void finish();
 
  private:
@@ -53,7 +53,7 @@ class Assembler {
     return at->second;
   }
 
-  // A cell of a tree while it grows.
+  // A cell of a tree before it is laid out.
   struct Grown {
     Instr instr;
     std::vector<std::uint32_t> children;
@@ -65,7 +65,7 @@ class Assembler {
   void lay_block(const Sequence& sequence);
   void lay_trees();
   void lay_start(const StartKey& key, std::uint32_t top);
-  // Cells from `grown` on, until the tree forks or ends.
+  // Lays out cells from `grown` on, until the tree forks or ends.
   std::uint32_t lay_segment(std::uint32_t grown, std::uint32_t parent);
   std::uint32_t lay_fork(std::uint32_t grown, std::uint32_t segment);
   void add_child(Branch& branch, std::uint32_t grown);
@@ -89,7 +89,7 @@ class Assembler {
   std::vector<Grown> grown_;
   std::map<std::pair<std::uint32_t, Instr>, std::uint32_t> grown_ids_;
   std::map<StartKey, std::uint32_t> starts_;
-  // Forks still to be laid: the cell, what grows behind, the segment.
+  // Forks that are not laid out yet: the cell, the cells after it, the segment.
   struct Open {
     std::uint32_t cell, grown, segment;
   };

@@ -1,6 +1,6 @@
-// Climber: from what is bound, up through readers, to the values that a later
-// result or a condition may stand for. Costs what the readers on the way cost.
-// Lives for one search.
+// Climber: goes from bound values up through their readers, to the values that
+// may match a later result or a condition. Takes time linear in the readers on
+// the way. Lives for one search.
 #ifndef RULEENGINE_CORE_MATCH_COMPILE_CLIMBER_H_
 #define RULEENGINE_CORE_MATCH_COMPILE_CLIMBER_H_
 
@@ -14,7 +14,8 @@
 
 namespace ruleengine::match {
 
-// Whether a node that reads a value at these slots is one step up `row`.
+// Whether a node that reads a value at these slots is one step up, as `row`
+// says.
 bool climbs(const Climb::Row& row, const Reader& reader, bool upgraded);
 
 class Climber {
@@ -23,7 +24,7 @@ class Climber {
   Climber(const Climb& climb, const ir::Graph& graph, NodeView& view,
           Readers& readers, std::function<std::uint32_t(Reg)> get);
 
-  // In no order, perhaps with repetitions.
+  // Unordered, perhaps with duplicates.
   std::vector<ir::ValueId> run();
 
  private:

@@ -1,8 +1,8 @@
-// Code: a Program from the inside. Each rule becomes one straight sequence of
-// instructions over registers; the sequences are merged into trees of tests, so
-// that rules with a common beginning share it; alternatives, steps of chains
-// and shared subpatterns are blocks that return to where they were entered
-// from. Equal blocks and operands are one. Immutable once compiled.
+// Code: the inside of a Program. Each rule becomes one straight sequence of
+// instructions over registers. The sequences are merged into trees of tests, so
+// that rules share a common beginning. Alternatives, steps of chains and shared
+// subpatterns are blocks that return to where they were entered. Equal blocks
+// and operands are stored once. Immutable once compiled.
 #ifndef RULEENGINE_CORE_MATCH_COMPILE_CODE_H_
 #define RULEENGINE_CORE_MATCH_COMPILE_CODE_H_
 
@@ -19,10 +19,9 @@
 
 namespace ruleengine::match {
 
-// A register: how deep inside chains its frame stands, and its place there.
-// Frame 0 is the match, each step of a chain has a frame one deeper. Registers
-// hold values, nodes and small numbers; letters and attributes have registers
-// of their own.
+// A register: the chain depth of its frame, and its index there. Frame 0 is the
+// match; each step of a chain has a frame one deeper. Registers hold values,
+// nodes and small numbers; letters and attributes have separate registers.
 using Reg = std::uint32_t;
 inline constexpr std::uint32_t kNone = 0xffffffffu;        // also: not set
 inline constexpr std::uint32_t kNoValue = 0xfffffffeu;     // an absent input
@@ -46,20 +45,20 @@ enum class Do : std::uint8_t {
   kPlain,        // attributes of node a outside list b are at their defaults
   kUnread,       // outputs of node a from b on have no readers
   kClosed,       // output b of node a is read only by nodes of the match, or by
-                 // ones whose op is in set c and that may join it yet
+                 // nodes that may still join it (their op is in set c)
   kPresent,      // a is a value
   kAbsent,       // a is an absent input
   kNumber,       // constant a is numbers b
   kOps,          // the producer of a is of set b
   kMatrix,       // a is a constant matrix
-  kSame,         // value a (c: transposed) is what b (d: transposed) is
+  kSame,         // values a (c: transposed) and b (d: transposed) are equal
   kBind,    // variable register a is unset or the same as b (c: transposed)
-  kFact,    // fact b holds of value a (c: transposed; d: a is a variable
-            // register, which says so itself)
+  kFact,    // fact b holds for value a (c: transposed; d: a is a variable
+            // register, which tells that itself)
   kMove,    // a -> b
   kOutput,  // output b of node a -> c
-  kRest,    // variable registers a.. take what inputs b (f: which choice)
-            // of node c leave over
+  kRest,    // variable registers a.. take the inputs of node c that order b
+            // (f: which choice) does not use
   // Choices: come back on failure.
   kInputs,    // inputs of node a, in one of the orders b -> c..; which -> d
   kBySize,    // as many inputs as order a of b has: block in table c
@@ -67,19 +66,19 @@ enum class Do : std::uint8_t {
   kMany,      // a: chain b
   kNextStep,  // (internal) a step of chain a is done
   kFind,      // search b -> value a
-  kLevel,     // how many choices are open -> a
-  kCut,       // once no candidate for result a fits, whatever else was
-              // found: back to before the choices from level b on
+  kLevel,     // number of open choices -> a
+  kCut,       // when no candidate for result a fits: drop all choices from
+              // level b on
   kPlaced,    // a candidate for result a fits
   // The end.
   kDefer,      // later a of the rule's table, at value b
   kDeferFact,  // fact b, when its subject a (kind c, output d) is bound
   kTable,      // the rule's table of what was deferred is a
   kDrain,      // conditions deferred so far; a counts them
-  kNevers,     // what must not be there is not there
+  kNevers,     // nothing that `never` describes exists
   kAccept,     // rule a fits
   kReturn,     // the block ends
-  kFits,       // (internal) what `never` looked for is there
+  kFits,       // (internal) the pattern of a `never` fits
 };
 
 struct Instr {
@@ -99,7 +98,7 @@ struct OpSet {
 
 struct Inputs {
   std::vector<std::vector<std::uint32_t>> orders;
-  bool open = false;  // further inputs may be there
+  bool open = false;  // further inputs are allowed
   auto operator<=>(const Inputs&) const = default;
 };
 
@@ -115,15 +114,15 @@ struct Branches {
 
 struct Chain {
   std::uint32_t step, base;          // blocks
-  Reg step_value, base_value;        // where they find their value
-  Reg hole;                          // where the step leaves the next value
+  Reg step_value, base_value;        // the registers of their values
+  Reg hole;                          // where the step puts the next value
   std::uint32_t depth;               // of the chain; its steps are one deeper
   std::uint32_t step_ops, base_ops;  // sets, kNone: any
   auto operator<=>(const Chain&) const = default;
 };
 
-// How to climb from bound values to the candidates for a later result: rows
-// use the sets of earlier rows.
+// How to climb from bound values to the candidates for a later result: rows use
+// the results of earlier rows.
 struct Climb {
   enum class Kind : std::uint8_t {
     kRegister,  // the value in register a
@@ -131,8 +130,8 @@ struct Climb {
     kHole,      // the value that the chain of hole c climbs from
     kUp,        // output c of nodes of op b that read row a at slots d.. e
     kUnion,     // rows a to b of `list`
-    kChain,     // row a, and what row b makes of hole c being that, again
-                // and again
+    kChain,     // row a, and repeatedly the result of row b with hole c at
+                // the result so far
   };
   struct Row {
     Kind kind;
@@ -156,11 +155,11 @@ struct Search {
   auto operator<=>(const Search&) const = default;
 };
 
-// Something judged at the end, one row of a rule's table.
+// A condition or fact that is judged at the end: one row of a rule's table.
 struct Deferred {
   enum class Kind : std::uint8_t { kContext, kNever, kNeverAt };
   Kind kind;
-  bool at_once = false;  // stands alone outside alternatives
+  bool at_once = false;  // on a line of its own, outside alternatives
   std::uint32_t search = kNone;
   std::uint32_t block = kNone;
   Reg value = kNone;
@@ -168,18 +167,18 @@ struct Deferred {
 };
 using Table = std::vector<Deferred>;
 
-// Where a fact's subject is found when it is judged late.
+// Where the subject of a fact is found when the fact is judged late.
 struct LateFact {
   enum class Subject : std::uint8_t { kValue, kVariable, kNodeOutput };
 };
 
 struct Cell {
   Instr instr;
-  std::uint32_t next = kNone;    // the cell behind, or
-  std::uint32_t branch = kNone;  // the branch behind
+  std::uint32_t next = kNone;    // the next cell, or
+  std::uint32_t branch = kNone;  // the branch that follows
 };
 
-// The children of a cell, grouped by what tells them apart at once.
+// The children of a cell, grouped by the test that selects between them.
 struct Child {
   double number = 0;     // kNumbers
   std::string key;       // kLiterals
@@ -196,11 +195,12 @@ struct Group {
 };
 using Branch = std::vector<Group>;
 
-// A stretch of cells without a fork: what is left when its rules are done.
+// A sequence of cells without a fork. It is skipped when all its rules are
+// done.
 struct Segment {
   std::uint32_t parent = kNone;
-  std::uint32_t rules = 0;     // below it
-  std::uint32_t rule = kNone;  // the one, when there is one
+  std::uint32_t rules = 0;     // number of rules below it
+  std::uint32_t rule = kNone;  // the rule, if it is only one
   std::uint32_t least_rule = 0;
 };
 
@@ -211,7 +211,7 @@ struct Start {
   std::uint32_t segment = 0;
 };
 
-// How a rule's match is read from the registers.
+// How to read a rule's match from the registers.
 struct Report {
   struct Variable {
     enum class Kind : std::uint8_t {
@@ -260,13 +260,13 @@ struct Code {
   std::vector<Segment> segments;
   std::vector<Start> starts;
 
-  // Registers and letters of a frame of each depth.
+  // The number of registers and letters in a frame of each depth.
   std::vector<std::uint32_t> frame_registers, frame_scalars;
   std::uint32_t reach = 0;
 };
 
-// What tells literals of one attribute apart; empty where equality of the key
-// is not all there is to it.
+// A key that differs for different literals of one attribute; empty where
+// comparing keys would not be exact.
 std::string literal_key(const pattern::AttributePattern& literal);
 std::string literal_key(const ir::Attribute& found);
 

@@ -7,7 +7,7 @@
 namespace ruleengine::match {
 namespace {
 
-// Nodes on the longest way down from a result; 0 when there is no longest.
+// The number of nodes on the longest path down from a result; 0 when unbounded.
 std::uint32_t reach_of(const pattern::Pattern& pattern) {
   std::vector<std::uint32_t> height(pattern.terms().size(), 0);
   std::uint32_t reach = 0;

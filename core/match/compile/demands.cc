@@ -15,11 +15,12 @@ using pattern::Pattern;
 using pattern::Term;
 using pattern::TermKind;
 
-// So few that patterns which share their parts do not unfold for ever.
+// A small depth: patterns that share parts would otherwise be unfolded without
+// end.
 constexpr std::size_t kDeepest = 4;
 constexpr std::size_t kMostInputs = 4;
 
-// Empty: it may be anything.
+// Empty: any value is allowed.
 std::string literal(const AttributePattern& a) {
   using Kind = AttributePattern::Kind;
   if (a.kind == Kind::kAny || a.kind == Kind::kVariable) return {};

@@ -1,7 +1,8 @@
-// Demands: what a pattern asks for whatever else it says, as small numbers: an
-// op, a constant, a literal attribute at a place below the root. A pattern that
-// fits wherever another does demands nothing that the other does not, so most
-// pairs of patterns need no closer look. One Demands, one set of patterns.
+// Demands: what a pattern requires in every case, as small numbers: an op, a
+// constant, or a literal attribute at a place below the root. If a pattern fits
+// wherever another one does, its demands are a subset of the other's, so most
+// pairs of patterns need no closer comparison. One Demands for one set of
+// patterns.
 #ifndef RULEENGINE_CORE_MATCH_COMPILE_DEMANDS_H_
 #define RULEENGINE_CORE_MATCH_COMPILE_DEMANDS_H_
 
@@ -16,7 +17,7 @@ namespace ruleengine::match {
 
 class Demands {
  public:
-  // Ascending. Those of the topmost levels, and of a node's first inputs.
+  // Ascending. Covers the topmost levels, and the first inputs of a node.
   std::vector<std::uint32_t> of(const pattern::Pattern& pattern);
 
  private:

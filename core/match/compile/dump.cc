@@ -6,8 +6,8 @@
 #include "core/match/compile/code.h"
 #include "core/match/program.h"
 
-// A Program as text: where each root starts, the tree behind it indented by
-// its forks, then the blocks.
+// A Program as text: the start of each root, its tree indented by forks, then
+// the blocks.
 namespace ruleengine::match {
 namespace {
 
@@ -85,7 +85,7 @@ class Dump {
     for (const Group& group : code_.forks[branch]) {
       count += group.children.size();
     }
-    // Pushed last to first, so that they come off in order.
+    // Pushed in reverse, so that they are popped in order.
     for (std::size_t g = code_.forks[branch].size(); g-- > 0;) {
       const auto& children = code_.forks[branch][g].children;
       for (std::size_t c = children.size(); c-- > 0;) {

@@ -147,8 +147,8 @@ Emitter::Done Emitter::precheck_output(TermId id, Reg value) {
     output(id, value);
     return true;
   }
-  // Only what one place names can begin early: a shared node must be matched
-  // in full where the oracle reaches it first.
+  // Only a node that is named at one place may begin early: a shared node must
+  // be matched in full where the oracle reaches it first.
   const bool once = prepared_.analysis.nodes[node.index()].ways == 1;
   if (!node_touched_[node.index()] && once) {
     head(id, value);

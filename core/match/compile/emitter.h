@@ -1,10 +1,10 @@
 // Emitter: turns one pattern into one sequence of instructions. Registers are
-// numbered in the order in which they are needed, so that patterns which begin
-// alike begin with the same instructions. Tests that only prune (ops of
-// producers, literals, readers) come as early as their operand is there; what
-// binds or chooses keeps the depth-first order of the pattern, which is the
-// order of the oracle. One Emitter per rule; recursion is as deep as the
-// pattern, which Builder limits.
+// numbered in the order of use, so that patterns with an equal beginning begin
+// with equal instructions. Tests that only prune (ops of producers, literals,
+// readers) come as early as their operand is known; instructions that bind or
+// choose keep the depth-first order of the pattern, which is the order of the
+// oracle. One Emitter per rule; the recursion is as deep as the pattern, which
+// Builder limits.
 #ifndef RULEENGINE_CORE_MATCH_COMPILE_EMITTER_H_
 #define RULEENGINE_CORE_MATCH_COMPILE_EMITTER_H_
 
@@ -22,7 +22,7 @@ class Emitter {
  public:
   Emitter(Assembler& out, const Prepared& prepared);
 
-  // Adds the rule to the trees; how its match is read goes to `report`.
+  // Adds the rule to the trees, and to `report` how to read its match.
   void emit(std::uint32_t rule, Report& report);
 
  private:
@@ -30,7 +30,7 @@ class Emitter {
     Reg reg = kNone;
     bool transposed = false;
   };
-  // A value register whose precheck said all there is to say.
+  // True when the precheck of a value register was complete.
   using Done = bool;
 
   const pattern::Pattern& pattern() const { return *prepared_.pattern; }
@@ -44,7 +44,7 @@ class Emitter {
     sequences_.pop_back();
     return out_.block(std::move(sequence));
   }
-  // Outside all blocks: what is emitted here is certain to run.
+  // Outside of all blocks: what is emitted here is certain to run.
   bool main() const { return inside_ == 0; }
 
   Reg new_reg(std::uint32_t depth, std::uint32_t count = 1);
@@ -62,7 +62,7 @@ class Emitter {
   bool dominated(pattern::NodePatternId node, pattern::TermId by) const;
   std::uint32_t future(pattern::TermId output);
 
-  // Tests of what stands at `value`, as far as they only prune.
+  // Emits the tests of the term at `value` that only prune.
   Done precheck(pattern::TermId term, Reg value);
   Done precheck_output(pattern::TermId term, Reg value);
   void term(pattern::TermId term, Reg value);
@@ -120,7 +120,7 @@ class Emitter {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Reg> hole_regs_;
   std::vector<bool> node_certain_;  // bound in main
   std::vector<bool> node_touched_;  // some instruction binds it
-  std::vector<bool> head_done_;     // by node; its tail is still to come
+  std::vector<bool> head_done_;     // by node; its tail is not emitted yet
   std::vector<bool> variable_touched_;
   std::vector<std::optional<Value>> variable_certain_;
   std::vector<std::uint32_t> node_blocks_, term_blocks_;
@@ -130,7 +130,7 @@ class Emitter {
   std::vector<std::uint32_t> dominator_, level_;       // by term
   std::vector<std::vector<pattern::TermId>> outputs_;  // by node
 
-  // What is judged at the end, in order of deferring.
+  // What is judged at the end, in the order in which it was deferred.
   struct Later {
     Deferred::Kind kind;
     pattern::TermId term;
@@ -139,7 +139,7 @@ class Emitter {
   };
   std::vector<Later> later_;
   bool facts_deferred_ = false;
-  bool late_differ_ = false;  // at the end of the result at hand
+  bool late_differ_ = false;  // at the end of the current result
   std::vector<Reg> results_;
 };
 

@@ -2,7 +2,7 @@
 
 #include "core/match/compile/emitter.h"
 
-// What is worked out before anything is emitted, and who may yet read a value.
+// What is computed before emitting, and which nodes may still read a value.
 namespace ruleengine::match {
 
 using pattern::Alternative;
@@ -72,8 +72,8 @@ void Emitter::find_op_sets() {
   }
 }
 
-// A term dominates another when every way to the other leads through it: what
-// stands below it is upstream of its value, which it therefore cannot read.
+// A term dominates another one when every way to the other leads through it.
+// The terms below it are upstream of its value and therefore cannot read it.
 void Emitter::find_dominators() {
   const std::size_t n = pattern().terms().size();
   constexpr std::uint32_t kTop = kNone - 1;  // above all results
@@ -120,7 +120,7 @@ std::uint32_t Emitter::future(TermId output) {
     return out_.op_set({.all = true});
   }
   const pattern::Reach& reach = prepared_.analysis.terms[output.index()];
-  // The chain whose next steps stand upstream of this output as well.
+  // The chain whose next steps are upstream of this output as well.
   TermId chain;
   for (std::size_t i = 0; i < pattern().terms().size(); ++i) {
     const Term& t = pattern().terms()[i];

@@ -3,7 +3,7 @@
 
 #include "core/match/compile/emitter.h"
 
-// Nodes: what is tested of the node itself, and its inputs.
+// Nodes: tests of the node itself, and its inputs.
 namespace ruleengine::match {
 
 using pattern::AttributePattern;
@@ -95,8 +95,8 @@ void Emitter::head_tests(TermId id) {
   if (!p.open_outputs) {
     add({.op = Do::kUnread, .a = node, .b = p.output_count});
   }
-  // What is, or may turn out to be, a result may have other readers. (With a
-  // single one every other node stands further down.)
+  // A node that is, or may be, a result may have other readers. (With a single
+  // result every other node is further down.)
   const bool single = pattern().results().size() == 1;
   for (TermId result : pattern().results()) {
     for (const Top& top : tops(pattern(), result)) {
@@ -107,13 +107,13 @@ void Emitter::head_tests(TermId id) {
       }
     }
   }
-  // Which of several outputs is entered is not known in a shared block.
+  // In a shared block it is unknown which of several outputs is entered.
   if (outputs_[n].size() > 1 && !main()) return;
   add({.op = Do::kClosed, .a = node, .b = t.output, .c = future(id)});
 }
 
-// A producer of a result is not that of another. Failing because of a result
-// from `from` on counts: another choice there may free the node.
+// The producers of two results differ. A failure because of a result from
+// `from` on is recorded: another choice there may free the node.
 void Emitter::differ(NodePatternId id, std::uint32_t from) {
   if (!prepared_.top[id.index()]) return;
   for (std::uint32_t r = 0; r < pattern().results().size(); ++r) {
@@ -187,7 +187,7 @@ void Emitter::inputs_by_size(NodePatternId id, Reg first, Reg which,
   for (const auto& order : prepared_.permutations[id.index()]) {
     if (blocks.size() <= order.size()) blocks.resize(order.size() + 1, kNone);
   }
-  // A shared subpattern in several sizes is named by several places.
+  // A shared subpattern in several sizes is named at several places.
   for (const auto& order : prepared_.permutations[id.index()]) {
     std::uint32_t& of_size = blocks[order.size()];
     if (of_size != kNone) continue;

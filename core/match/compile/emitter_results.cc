@@ -70,7 +70,8 @@ void Emitter::results() {
     }
     if (!cuts) differ_values(i, 0);
     if (bound) continue;
-    // What would fit, but is taken, is told from what does not fit at all.
+    // This distinguishes a candidate that fits but is taken from one that does
+    // not fit.
     late_differ_ = cuts;
     if (t.kind == TermKind::kOutput && !node_touched_[t.node.index()]) {
       precheck(result, value);
@@ -94,9 +95,8 @@ void Emitter::differ_values(std::uint32_t result, std::uint32_t from) {
 }
 
 // For each result the earliest other one such that neither it nor those in
-// between have anything to do with this one, beyond what the first result
-// binds: when nothing fits here, other choices there are of no use. kNone:
-// there is none.
+// between depend on this one, apart from what the first result binds: when
+// nothing fits here, other choices there do not help. kNone: there is none.
 std::vector<std::uint32_t> Emitter::backjumps() const {
   const std::size_t n = pattern().results().size();
   std::vector<std::uint32_t> back(n, kNone);
@@ -180,7 +180,7 @@ void Emitter::deferred() {
                       true});
   }
   if (later_.empty() && !facts_deferred_) return;
-  // Compiled now, when what is certain is known; may defer more.
+  // Compiled now that it is known what is certain; may defer more.
   Table table;
   for (std::size_t i = 0; i < later_.size(); ++i) {
     const Later later = later_[i];

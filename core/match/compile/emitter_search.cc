@@ -3,7 +3,7 @@
 #include "core/match/compile/emitter.h"
 #include "core/match/run/readers.h"
 
-// How later results and conditions are searched for, and how a match is read.
+// How later results and conditions are searched, and how a match is read.
 namespace ruleengine::match {
 
 using pattern::Alternative;

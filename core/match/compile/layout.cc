@@ -4,9 +4,9 @@
 
 #include "core/match/compile/assembler.h"
 
-// Sequences of rules grow into trees of tests, and trees and blocks are laid
-// out as cells. Children of one cell that ask the same of the same register
-// become a group that is entered by looking up the answer.
+// The sequences of rules are merged into trees of tests; trees and blocks are
+// laid out as cells. If several children of a cell test the same register in
+// the same way, they become a group, and a lookup selects the child.
 namespace ruleengine::match {
 
 void Assembler::add_rule(std::uint32_t rule, const Sequence& sequence,
@@ -83,7 +83,7 @@ void Assembler::lay_start(const StartKey& key, std::uint32_t top) {
 
 std::uint32_t Assembler::lay_fork(std::uint32_t grown, std::uint32_t segment) {
   Branch branch;
-  // A copy: laying cells out may not touch it, but is no place to find out.
+  // A copy, in case laying out cells changes the original.
   const std::vector<std::uint32_t> children = grown_[grown].children;
   for (std::uint32_t child : children) add_child(branch, child);
   for (Group& group : branch) {

@@ -25,7 +25,7 @@ std::vector<std::vector<std::uint32_t>> permutations_of(
   }
   std::vector<std::uint32_t> identity(n);
   std::iota(identity.begin(), identity.end(), 0u);
-  // Swapping what is the same pattern finds nothing new.
+  // Swapping two equal inputs would find nothing new.
   const bool swap = n == 2 && node.inputs[0] != node.inputs[1] &&
                     ir::is_commutative(node.domain, node.type);
   if (!swap) return {identity};

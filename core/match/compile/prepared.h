@@ -1,6 +1,5 @@
-// Prepared: what both matchers ask again and again of one pattern, worked out
-// once. Immutable after prepare(); any thread may read it. The pattern must
-// outlive it.
+// Prepared: what both matchers need again and again from one pattern, computed
+// once. Immutable after prepare(); thread-safe. The pattern must outlive it.
 #ifndef RULEENGINE_CORE_MATCH_COMPILE_PREPARED_H_
 #define RULEENGINE_CORE_MATCH_COMPILE_PREPARED_H_
 
@@ -15,14 +14,15 @@
 
 namespace ruleengine::match {
 
-// What a later result, or a condition that stands alone, hangs on: what is
-// bound by then, and for each term how many nodes up from there it is.
+// Where the search for a later result, or for a condition on a line of its own,
+// starts: what is bound by then, and for each term the number of nodes up from
+// there.
 struct Anchor {
   pattern::Sharing bound;
   std::vector<std::uint32_t> climbs;
 };
 
-// Where such a term stands.
+// Where such a term is stated.
 struct Place {
   pattern::TermId either;  // none: at top level
   std::uint32_t alternative = 0;
@@ -37,23 +37,24 @@ struct Prepared {
   std::vector<std::vector<pattern::FactId>> facts;  // global, by subject term
   // By node pattern: the assignments of written inputs to slots, in order.
   std::vector<std::vector<std::vector<std::uint32_t>>> permutations;
-  // By node pattern: it can be the producer of a result. Two such are never
-  // the same node.
+  // By node pattern: whether it can produce a result. Two such patterns never
+  // match the same node.
   std::vector<bool> top;
-  // Which outputs of the root the first result can be, ascending.
+  // The outputs of the root that the first result can be, ascending.
   std::vector<std::uint32_t> root_outputs;
   std::map<Place, Anchor> anchors;
 };
 
 Prepared prepare(const pattern::Pattern& pattern);
 
-// The node patterns that can produce the value of `term`, and as which output.
+// The node patterns that can produce the value of `term`, and the output of
+// each.
 struct Top {
   pattern::NodePatternId node;
   std::uint32_t output;
 };
 std::vector<Top> tops(const pattern::Pattern& pattern, pattern::TermId term);
-// The input by which `node` is climbed to, and the slots where it may stand.
+// The input through which `node` is reached from below, and its possible slots.
 std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
                           pattern::NodePatternId node);
 std::vector<std::uint32_t> slots_of(const Prepared& prepared,

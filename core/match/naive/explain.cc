@@ -8,7 +8,7 @@
 #include "core/match/machine.h"
 #include "core/match/naive/naive.h"
 
-// What the oracle says of the tests that failed, in the user's words.
+// How the oracle describes the tests that failed, in terms of rule and model.
 namespace ruleengine::match {
 
 using pattern::Fact;
@@ -17,7 +17,7 @@ using pattern::TermKind;
 
 namespace {
 
-// Longer lists of permutations are tried as they stand.
+// Longer lists of permutations are not sorted by likeness.
 constexpr std::size_t kMostSorted = 24;
 
 std::string number_text(double number) {
@@ -44,7 +44,7 @@ void Recorder::offer(Miss miss, std::size_t goals_left) {
   const bool same = miss.how_far() == best_->how_far() &&
                     goals_left == goals_left_ && miss.test == best_->test &&
                     miss.found == best_->found;
-  // The same test with another wish: an alternative.
+  // The same test with another expectation, of another alternative: names both.
   if (same &&
       (" or " + best_->expected + " or ")
               .find(" or " + miss.expected + " or ") == std::string::npos) {
@@ -52,7 +52,7 @@ void Recorder::offer(Miss miss, std::size_t goals_left) {
   }
 }
 
-// Only goals that ask for something in the graph count.
+// Counts only goals that require something of the graph.
 std::size_t Naive::goals_left() const {
   std::size_t left = 0;
   for (const Goal* g = at_; g != nullptr; g = g->next) {
@@ -174,9 +174,11 @@ const std::vector<std::uint32_t>& Naive::slots_at(const Goal& goal,
 }
 
 std::string Naive::numbers_text(const std::vector<double>& numbers) {
-  std::string out = "the constant";
-  for (double number : numbers) out += " " + number_text(number);
-  return out;
+  std::string out;
+  for (double number : numbers) {
+    out += (out.empty() ? "" : ", ") + number_text(number);
+  }
+  return "the constant " + (numbers.size() == 1 ? out : "[" + out + "]");
 }
 
 std::string Naive::place(const Goal& goal) {
@@ -196,6 +198,8 @@ std::string Naive::value_text(ir::ValueId value) {
     if (index > 0) out += " (its output " + std::to_string(index) + ")";
   } else if (graph.value(value).kind == ir::ValueKind::kInput) {
     out = "input " + name;
+  } else if (graph.name(value).empty()) {
+    out = "a constant read from an attribute";  // see ir/upgrade.h
   } else {
     out = "initializer " + name;
   }

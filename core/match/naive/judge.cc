@@ -14,9 +14,9 @@ namespace {
 using pattern::AttributePattern;
 using pattern::Fact;
 
-// Constants with more elements are not looked into for numbers.
+// Constants with more elements are not compared with numbers.
 constexpr std::int64_t kMostNumbers = 4096;
-// Matrices with more bytes are never equal to a transpose.
+// Matrices with more bytes are never compared with a transpose.
 constexpr std::int64_t kMostTransposed = std::int64_t{1} << 24;
 
 double resolution(ir::DataType type) {
@@ -33,8 +33,8 @@ double resolution(ir::DataType type) {
   }
 }
 
-// Whether every type of floats has the number, as it has 0, 1 and 0.5: then no
-// rounding of it can be meant.
+// Whether every float type represents the number exactly, like 0, 1 and 0.5:
+// then a match needs no tolerance for rounding.
 bool is_short(double number) {
   const auto narrow = static_cast<float>(number);
   return narrow == number &&
@@ -44,7 +44,8 @@ bool is_short(double number) {
 bool near(double found, double wanted, double relative) {
   if (found == wanted) return true;
   if (is_short(wanted)) return false;
-  // Infinity is near to nothing, though it is within any share of itself.
+  // Infinity is not near to anything, though a relative tolerance would allow
+  // it.
   return std::isfinite(found) && std::isfinite(wanted) &&
          std::abs(found - wanted) <=
              relative * std::max(std::abs(found), std::abs(wanted));
@@ -123,8 +124,8 @@ Scalar Scalar::of(const ir::Attribute* attribute) {
   return scalar;
 }
 
-// The constant, if it may be one of `count` elements: a large one is not
-// computed to find that out.
+// The constant, if it may have `count` elements: a large one is not computed
+// just to find out.
 const ir::Tensor* Judge::small_constant(ir::ValueId value, std::int64_t count) {
   if (!value || !facts_.is_constant(value)) return nullptr;
   const ir::Type* type = facts_.type(value);

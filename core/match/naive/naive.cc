@@ -18,7 +18,7 @@ using pattern::VariableId;
 
 namespace {
 
-// Goals taken in one search; the oracle gives up beyond.
+// The limit on goals in one search; beyond it the oracle gives up.
 constexpr std::size_t kMostSteps = 20'000'000;
 
 }  // namespace

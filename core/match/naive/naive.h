@@ -1,8 +1,8 @@
-// Naive: the obvious matcher, the meaning of pattern.h as code and the oracle
-// of the Machine. It keeps a list of goals still to be reached and a stack of
-// choices to come back to; every later result and every condition tries all
-// nodes of the graph. Slow, and iterative, so that a chain of any length is
-// fine. One search per object; not thread-safe.
+// Naive: the simple matcher, which is the meaning of pattern.h as code and the
+// oracle of the Machine. It keeps a list of goals to reach and a stack of
+// choices to return to; every later result and every condition tries all nodes
+// of the graph. Slow, and iterative, so that chains may have any length. One
+// search per object; not thread-safe.
 #ifndef RULEENGINE_CORE_MATCH_NAIVE_NAIVE_H_
 #define RULEENGINE_CORE_MATCH_NAIVE_NAIVE_H_
 
@@ -22,8 +22,8 @@
 
 namespace ruleengine::match {
 
-// Keeps the deepest failing test of a search; of those equally deep the one
-// with the fewest goals left, since everything before it fitted in some way.
+// Keeps the deepest failing test of a search; of several equally deep ones, the
+// one with the fewest goals left, since more of the pattern fitted before it.
 class Recorder {
  public:
   void offer(Miss miss, std::size_t goals_left);
@@ -42,7 +42,7 @@ class Naive {
   bool gave_up() const { return gave_up_; }
 
  private:
-  // Bindings of one match, or of one step of a chain.
+  // The bindings of one match, or of one step of a chain.
   struct Frame {
     Frame* parent = nullptr;
     std::uint32_t depth = 0;
@@ -50,7 +50,7 @@ class Naive {
     std::map<std::pair<int, std::uint32_t>, Bound> slots;
   };
   static constexpr std::uint32_t kNoHole = 0xffffffffu;
-  // As the input of a goal: nobody reads the value, it was only tried.
+  // For the input index of a goal: no node reads the value, it is only tried.
   static constexpr std::uint32_t kTried = 0xffffffffu;
   enum SlotKind { kTermSlot, kNodeSlot, kVariableSlot, kHoleSlot };
   struct Undo {
@@ -81,8 +81,9 @@ class Naive {
     Place place;  // kFind
     const Goal* next = nullptr;
   };
-  // Judged at the end: facts about what was bound later, conditions that
-  // stand alone in an alternative, and everything under `never`.
+  // What is judged at the end: facts about values that are bound later,
+  // conditions on a line of their own in an alternative, and everything under
+  // `never`.
   struct Pending {
     enum class Kind : std::uint8_t { kFact, kContext, kNever, kNeverAt };
     Kind kind = Kind::kFact;
@@ -103,7 +104,7 @@ class Naive {
     return prepared_.analysis.terms[t.index()];
   }
 
-  // Everything behind the first result.
+  // The goals after the first result.
   const Goal* later_goals(Frame* frame);
   bool search(const Goal* goals);
   std::size_t options(const Goal& goal);
@@ -127,11 +128,11 @@ class Naive {
   bool outputs_unread(const pattern::NodePattern& p, ir::NodeId node);
   bool inputs(const Goal& goal, std::size_t option, const Goal*& next);
   // The assignment of inputs to slots that is tried as number `option`. With a
-  // recorder the one that looks likeliest comes first, so that of misses
-  // equally deep its own is kept; which fit is found does not matter then.
+  // recorder the likeliest one comes first, so that its miss is kept among
+  // equally deep ones; which match is found does not matter then.
   const std::vector<std::uint32_t>& slots_at(const Goal& goal,
                                              std::size_t option);
-  // 2: the value alone could stand for the term; 1: it is of the kind.
+  // 2: the value alone could match the term; 1: it is of the right kind.
   int likeness(pattern::TermId term, ir::ValueId value, Frame* frame);
   int likeness_of_leaf(const pattern::Term& t, ir::ValueId value, Frame* frame);
   bool bind_rest(const Goal& goal, const std::vector<std::uint32_t>& slots);
@@ -143,7 +144,7 @@ class Naive {
   bool variable(pattern::VariableId id, const Goal& goal, bool transposed);
   bool hole(const Goal& goal);
   bool scalar(pattern::VariableId id, const Scalar& found, Frame* frame);
-  // The value of a compound term that is bound already, if it is.
+  // The value of a compound term if it is already bound.
   std::optional<ir::ValueId> known(pattern::TermId term, Frame* frame);
   bool facts_of(pattern::TermId term, ir::ValueId value, Frame* frame);
   bool fact(pattern::FactId id, Frame* frame, bool& subject_bound);
@@ -151,7 +152,7 @@ class Naive {
 
   std::optional<ir::ValueId> known_thing(pattern::TermId term, Frame* frame);
   std::size_t candidates(pattern::TermId term, Frame* frame);
-  // Whether something bound stands where `term` at `value` hangs on it.
+  // Whether `term` at `value` is connected to what is bound, as `place` asks.
   bool hangs(const Place& place, pattern::TermId term, ir::ValueId value,
              Frame* frame);
   bool result(const Goal& goal, std::size_t option, const Goal*& next);
@@ -168,7 +169,7 @@ class Naive {
   Bound collect(pattern::VariableId id, Frame* frame);
   Bound finished(Bound bound);
 
-  // Records the failing test; always false.
+  // Records the failing test; always returns false.
   struct Failure {
     ir::NodeId node;
     ir::ValueId value;
@@ -179,14 +180,14 @@ class Naive {
   bool fail(const std::function<Failure()>& failure);
   std::size_t goals_left() const;
   bool fail_at(const Goal& goal, const std::string& expected);
-  // Of the goal's term; of the node pattern around it where it has none.
+  // The line of the goal's term, or else of the node pattern around it.
   int line_of(const Goal& goal);
   std::string place(const Goal& goal);
   static std::string numbers_text(const std::vector<double>& numbers);
   std::string value_text(ir::ValueId value);
   std::string fact_text(const pattern::Fact& fact);
   std::string attribute_text(const ir::Attribute* attribute);
-  // "H", or "H=4" where it is bound.
+  // "H", or "H=4" if it is bound.
   std::string letter_text(pattern::VariableId letter, Frame* frame);
 
   const Prepared& prepared_;

@@ -18,7 +18,7 @@ using pattern::VariableId;
 // --- Facts ------------------------------------------------------------------
 
 bool Naive::facts_of(TermId term, ir::ValueId value, Frame* frame) {
-  if (!value) return true;  // a fact on what is absent holds
+  if (!value) return true;  // facts hold for an absent value
   for (FactId id : prepared_.facts[term.index()]) {
     if (!holds(id, value, frame)) return false;
   }
@@ -53,7 +53,7 @@ bool Naive::holds(FactId id, ir::ValueId value, Frame* frame) {
 
 // --- Results and conditions -------------------------------------------------
 
-// What is known of a context is what is known of the thing itself.
+// A context is known when the term below it is.
 std::optional<ir::ValueId> Naive::known_thing(TermId term, Frame* frame) {
   while (pattern()[term].kind == TermKind::kContext) {
     term = pattern()[term].base;
@@ -153,7 +153,7 @@ bool Naive::result(const Goal& goal, std::size_t option, const Goal*& next) {
                        {},
                        pattern()[term].line,
                        "result " + std::to_string(goal.index + 1),
-                       "another node that reads what is bound already",
+                       "another node that reads a value of the match",
                        "none that fits"};
       });
     }
@@ -189,7 +189,7 @@ bool Naive::find(const Goal& goal, std::size_t option, const Goal*& next) {
                      {},
                      pattern()[goal.term].line,
                      "context",
-                     "a node that reads what is bound",
+                     "a node that reads a value of the match",
                      "none that fits"};
     });
   }
@@ -240,7 +240,7 @@ bool Naive::nevers(const Goal& goal) {
                      item.value,
                      pattern()[item.term].line,
                      "never",
-                     "nothing of the kind",
+                     "no such node",
                      item.value ? value_text(item.value) : "a node that fits"};
     });
   }
@@ -249,7 +249,7 @@ bool Naive::nevers(const Goal& goal) {
 
 bool Naive::holds_never(const Pending& never) {
   Recorder* recorder = recorder_;
-  recorder_ = nullptr;  // failing is what is wanted here
+  recorder_ = nullptr;  // a failure here is no miss
   const Choice start = mark();
   const auto from = static_cast<std::uint32_t>(pending_.size());
   const Goal* rest =

@@ -158,7 +158,7 @@ bool Naive::output(const Goal& goal, const Goal*& next) {
       graph.op(node).domain == p.domain &&
       graph.value(goal.value).output_index == t.output && view_.readable(node);
   if (fits) return fresh_node(goal, node, next);
-  // A node that was only tried for a later result is no miss.
+  // A node that was only tried for a later result is not a miss.
   if (goal.index == kTried) return false;
   return fail([&] {
     std::string expected = p.domain.empty() ? p.type : p.domain + "::" + p.type;
@@ -259,8 +259,8 @@ bool Naive::outputs_unread(const NodePattern& p, ir::NodeId node) {
           value,
           p.line,
           "output " + std::to_string(i) + " of " + graph.describe(node),
-          "nobody reads it",
-          "it is read",
+          "no reader",
+          "a reader",
           Miss::Nearness::kOpFits};
     });
   }

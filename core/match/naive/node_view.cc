@@ -59,7 +59,7 @@ const ir::Attribute* NodeView::attribute(ir::NodeId node,
 }
 
 bool NodeView::is_default(ir::NodeId node, const ir::Attribute& attribute) {
-  // Into how many parts a Split divides, its outputs say as well.
+  // The outputs of a Split also tell the number of parts.
   if (attribute.name == "num_outputs" && attribute.ref.empty() &&
       graph_.op(node).standard("Split")) {
     return attribute.i ==
@@ -79,7 +79,7 @@ void NodeView::collect_unnamed(const pattern::Pattern& pattern,
                                pattern::NodePatternId by, ir::NodeId node,
                                std::vector<Unnamed>& out) {
   const pattern::NodePattern& p = pattern[by];
-  if (!p.open_attributes) return;  // then nothing else stands there
+  if (!p.open_attributes) return;  // then there are no other attributes
   const bool temporary = form(node) != nullptr;
   for (const ir::Attribute& a : written(node)) {
     const bool named = std::ranges::binary_search(
@@ -91,7 +91,7 @@ void NodeView::collect_unnamed(const pattern::Pattern& pattern,
 
 const ir::Attribute* NodeView::keep(const ir::Attribute* attribute) {
   if (attribute == nullptr) return nullptr;
-  // Upgraded forms are temporary; what the graph holds is not.
+  // Upgraded forms are temporary; attributes of the graph are not.
   for (const auto& [node, newest] : forms_) {
     const auto& list = newest.attributes;
     if (attribute < list.data() || attribute >= list.data() + list.size()) {
@@ -149,7 +149,7 @@ bool NodeView::same_axis(ir::NodeId node,
       wanted.kind != pattern::AttributePattern::Kind::kInt ||
       found == nullptr || found->kind != ir::AttributeKind::kInt ||
       !found->ref.empty() || (wanted.i < 0) == (found->i < 0) ||
-      graph_.op(node).type == "OneHot") {  // counts in its output
+      graph_.op(node).type == "OneHot") {  // its axis refers to the output
     return false;
   }
   const ir::ValueId data = input(node, 0);

@@ -1,9 +1,8 @@
-// NodeView: the one place where the matcher reads inputs and attributes of
-// nodes. What it shows is the newest opset's form: older nodes through
-// ir::Upgrades, attributes that are not written at the schema's default. Types
-// and constants come from the same place for both matchers. A view keeps
-// upgraded forms until forget(), which is due after every edit of the graph;
-// not thread-safe.
+// NodeView: how both matchers read inputs, attributes, types and constants of
+// nodes. It shows nodes in the newest opset's form: older nodes are read
+// through ir::Upgrades, and absent attributes are at the schema's default. A
+// view keeps upgraded forms until forget(), which must be called after every
+// edit of the graph; not thread-safe.
 #ifndef RULEENGINE_CORE_MATCH_NAIVE_NODE_VIEW_H_
 #define RULEENGINE_CORE_MATCH_NAIVE_NODE_VIEW_H_
 
@@ -30,30 +29,32 @@ class NodeView {
   ir::Facts& facts() const { return facts_; }
   void forget() { forms_.clear(); }
 
-  // True when the node's inputs may stand elsewhere than the graph says.
+  // True when the node's inputs may be at other slots than in the graph.
   bool upgraded(ir::OpId op) const { return upgrades_.needed(op); }
-  // False for an old node that the newest opset cannot say, and for one of a
-  // function's body whose callers give an attribute: they fit nothing.
+  // False for an old node that the newest opset cannot express, and for a node
+  // of a function's body with an attribute that callers set: no pattern matches
+  // those.
   bool readable(ir::NodeId node);
 
   std::size_t input_count(ir::NodeId node);
   ir::ValueId input(ir::NodeId node, std::size_t i);
-  // As written, or the default, which may depend on the rank of the first
-  // input; nullptr when there is neither.
+  // The written attribute, or its default, which may depend on the rank of the
+  // first input; nullptr when there is neither.
   const ir::Attribute* attribute(ir::NodeId node, std::string_view name);
-  // Whether an `axis` that stands as `found` is the axis `wanted`, one counted
-  // from the front and one from the end.
+  // Whether `found` and `wanted` are the same `axis`, one counted from the
+  // front and one from the end.
   bool same_axis(ir::NodeId node, const pattern::AttributePattern& wanted,
                  const ir::Attribute* found);
-  // The attributes that stand there, without defaults.
+  // The attributes that are written, without defaults.
   std::span<const ir::Attribute> written(ir::NodeId node);
-  // Whether an attribute that stands there says no more than its default.
+  // Whether a written attribute equals its default.
   bool is_default(ir::NodeId node, const ir::Attribute& attribute);
-  // What stands there, not at its default, and is named by no pattern.
+  // Collects the attributes that are not at their default and that no pattern
+  // names.
   void collect_unnamed(const pattern::Pattern& pattern,
                        pattern::NodePatternId by, ir::NodeId node,
                        std::vector<Unnamed>& out);
-  // A pointer that lives as long as the model.
+  // Returns a pointer that is valid as long as the model.
   const ir::Attribute* keep(const ir::Attribute* attribute);
 
  private:
@@ -71,13 +72,13 @@ class NodeView {
     const ir::OpFacts* facts = nullptr;
   };
   ir::ByOp<KnownOp> ops_;
-  // By the formal and, where it counts, the rank of the first input.
+  // By the formal and, where it matters, the rank of the first input.
   std::map<std::pair<const ir::FormalAttribute*, std::size_t>,
            const ir::Attribute*>
       defaults_;
 };
 
-// By node and name, each once.
+// Sorts by node and name, and removes duplicates.
 void sort_unnamed(std::vector<Unnamed>& all);
 
 }  // namespace ruleengine::match

@@ -28,8 +28,8 @@ void Readers::list(ir::ValueId value, std::vector<Reader>& out) const {
   out.resize(kept);
 }
 
-// The user of `use`, with all slots in a row that are its own; `use` is then
-// the next user's.
+// The user of `use` with all its slots that follow in the list; `use` becomes
+// the first use of the next user.
 Reader Readers::take(ir::OperandId& use) const {
   const ir::NodeId user = graph_.operand(use).user;
   Reader reader{ops_[graph_.node(user).op.index()], user, 0};

@@ -1,7 +1,7 @@
-// Readers: who reads a value, by op and then by NodeId. Values with many
-// readers keep their list until their uses change, so that looking for one
-// reader after the other costs no more than the readers; and where only the
-// first few are asked for, as after every edit, only these are looked at. Not
+// Readers: the nodes that read a value, by op and then by NodeId. For values
+// with many readers the list is cached until their uses change, so that the
+// search for one reader after the other is linear in the readers; if only the
+// first few are needed, as after every edit, only these are visited. Not
 // thread-safe.
 #ifndef RULEENGINE_CORE_MATCH_RUN_READERS_H_
 #define RULEENGINE_CORE_MATCH_RUN_READERS_H_
@@ -17,21 +17,21 @@
 namespace ruleengine::match {
 
 struct Reader {
-  std::uint32_t op = 0;  // of the program
+  std::uint32_t op = 0;  // the program's number
   ir::NodeId node;
   std::uint64_t slots = 0;  // bits; the last one: any slot from 63 on
 };
 
 class Readers {
  public:
-  // `ops`: of the program, by OpId; may grow between calls.
+  // `ops`: the program's numbers of ops, by OpId; may grow between calls.
   Readers(const ir::Graph& graph, const std::vector<std::uint32_t>& ops)
       : graph_(graph), ops_(ops) {}
 
-  // Readers of this op, ascending. Valid until the next call or edit.
+  // The readers of this op, ascending. Valid until the next call or edit.
   std::span<const Reader> of(ir::ValueId value, std::uint32_t op);
-  // The same one by one, for values with many readers: the reader of that
-  // place, none beyond the last.
+  // The same one by one, for values with many readers: the reader at an index,
+  // none beyond the last.
   bool one_by_one(ir::ValueId value) const {
     const ir::Value& v = graph_.value(value);
     return v.use_count > kFew && !v.uses_mixed;
@@ -49,7 +49,7 @@ class Readers {
     std::vector<Reader> readers;
   };
 
-  // Readers of one op, as far as somebody asked.
+  // The readers of one op that were found so far.
   struct Begun {
     std::uint32_t stamp = 0;
     std::vector<Reader> readers;

@@ -36,7 +36,7 @@ bool Runner::may_match(ir::NodeId root) {
 void Runner::run(ir::NodeId root, const RuleMask& mask,
                  std::vector<Match>& out) {
   if (!may_match(root) || graph_.node(root).removed) return;
-  // An edit may have brought ops that the match meets further up.
+  // An edit may have added ops that the match meets further up.
   known_->learn(graph_.model().ops);
   view_.forget();
   if (times_matched_.size() < graph_.node_count()) {
@@ -235,7 +235,7 @@ bool Runner::alive(std::uint32_t segment) const {
   return true;
 }
 
-// The rules below `segment` fitted, are masked, or were given up.
+// All rules below `segment` fitted, are masked, or were given up.
 void Runner::finish_rules(std::uint32_t segment) {
   const std::uint32_t more =
       code_.segments[segment].rules - count(done_, segment);
@@ -248,7 +248,7 @@ bool Runner::enter(const Child& child) {
   if (done(child.segment)) return false;
   const std::uint32_t rule = code_.segments[child.segment].rule;
   if (rule == kNone) return true;
-  // A rule whose root has several outputs may have fitted at another.
+  // A rule whose root has several outputs may have fitted at another output.
   const bool masked = !mask_->empty() && !(*mask_)[rule];
   if (masked || rule_epochs_[rule] == epoch_) {
     finish_rules(child.segment);
@@ -259,7 +259,7 @@ bool Runner::enter(const Child& child) {
 
 Runner::Range Runner::matching(const Group& group) {
   const std::vector<Child>& all = group.children;
-  // One child tests for itself.
+  // A single child does its own test.
   if (all.size() == 1 && group.kind != Group::Kind::kOps) return {0, 1};
   const auto range = [&](auto begin, auto end) {
     return Range{static_cast<std::size_t>(begin - all.begin()),
@@ -278,7 +278,7 @@ Runner::Range Runner::matching(const Group& group) {
     case Group::Kind::kNumbers: {
       const auto number = judge_.number(value(group.reg));
       if (!number) return {};
-      // A little wider than the test itself, where numbers can be near.
+      // A little wider than the test itself, since numbers have a tolerance.
       const double reach =
           std::isfinite(number->value)
               ? std::abs(number->value) * number->tolerance * 1.2

@@ -1,10 +1,10 @@
 // Runner: the state of a Machine while it runs, and its instructions. Every
-// write to a register goes on a trail; a choice remembers how long all stacks
-// were, and coming back to it undoes what happened since. Blocks return through
-// a list of returns that is never changed, only grown and cut, so that an
-// alternative can be left and entered again. All rules of one tree are searched
-// together: one that fitted, or was given up, is done, and branches that lead
-// to done rules alone are not entered again.
+// write to a register is recorded on a trail. A choice records the size of all
+// stacks; backtracking to it undoes everything since. Return addresses of
+// blocks are in a list that is only appended to and cut, so that an alternative
+// can be left and entered again. All rules of one tree are searched together: a
+// rule that fitted or was given up is done, and branches that lead only to done
+// rules are not entered again.
 #ifndef RULEENGINE_CORE_MATCH_RUN_RUNNER_H_
 #define RULEENGINE_CORE_MATCH_RUN_RUNNER_H_
 
@@ -38,7 +38,7 @@ class Runner {
 
  private:
   enum class Outcome : std::uint8_t { kNext, kJump, kFail, kStop };
-  // Frames in force, by depth.
+  // The current frames, by depth.
   using Frames = std::array<std::uint32_t, pattern::kMaxChainNesting + 2>;
 
   struct Frame {
@@ -46,7 +46,7 @@ class Runner {
   };
   struct Return {
     std::uint32_t cell;
-    bool execute;  // the cell itself, not what is behind it
+    bool execute;  // the cell itself, not the cells after it
     std::uint32_t parent;
     Frames frames;
   };
@@ -61,7 +61,7 @@ class Runner {
     kOrder,        // order a of the kInputs at pc
     kAlternative,  // alternative a of the kEither at pc
     kBase,         // the base of chain a at value b
-    kCandidate,    // candidate a, up to b, for register c; go on at pc
+    kCandidate,    // candidate a, up to b, for register c; continue at pc
     kReader,       // reader a of value b, for the kFind at pc
     kCut,          // nothing fits result a: cut to level b
   };
@@ -71,7 +71,7 @@ class Runner {
   };
   struct Choice {
     ChoiceKind kind;
-    bool behind;  // kCandidate: on behind pc, not at it
+    bool behind;  // kCandidate: continue after pc, not at it
     std::uint32_t a, b, c;
     std::uint32_t pc, returns, segment;
     Frames frames;
@@ -167,7 +167,7 @@ class Runner {
 
   // --- Searches and what is judged at the end
   Outcome find(const Instr& i);
-  // Candidates go on their stack; where they start.
+  // Pushes the candidates on their stack; returns where they start.
   std::uint32_t collect(const Search& search);
   std::optional<std::uint32_t> known(const Search& search) const;
   Outcome reader(const Instr& i, std::uint32_t from, ir::ValueId value);
@@ -211,7 +211,8 @@ class Runner {
   std::vector<ir::ValueId> candidates_;
   Readers readers_;
   // By result: whether any candidate fitted since its search began, and how
-  // many candidates fell to nodes of other results before it.
+  // many candidates were rejected before because nodes of other results had
+  // taken them.
   struct Attempts {
     bool placed = false;
     std::uint64_t blocked = 0;
@@ -222,14 +223,14 @@ class Runner {
   std::vector<std::uint32_t> times_matched_, times_consumed_;
 
   std::uint32_t pc_ = 0;
-  std::uint32_t return_ = kNone;  // where the block at hand returns to
+  std::uint32_t return_ = kNone;  // where the current block returns to
   std::uint32_t segment_ = kNone;
   Frames now_{};
   std::uint32_t table_ = kNone;
-  std::size_t pending_floor_ = 0;  // of the `never` at hand
-  int nested_ = 0;                 // inside how many
+  std::size_t pending_floor_ = 0;  // of the current `never`
+  int nested_ = 0;                 // number of enclosing `never`s
 
-  // By segment, valid for the root at hand when the epoch is its own.
+  // By segment; valid for the current root if the epoch is the current one.
   std::uint32_t epoch_ = 0;
   std::vector<std::uint32_t> epochs_, done_, steps_;
   std::vector<std::uint32_t> rule_epochs_;  // by rule: when it last fitted

@@ -75,7 +75,8 @@ Runner::Outcome Runner::find(const Instr& i) {
                    true);
 }
 
-// The usual search: one node above one value, looked at one by one.
+// The usual search: one node above one value. Candidates are visited one by
+// one.
 Runner::Outcome Runner::reader(const Instr& i, std::uint32_t from,
                                ir::ValueId value) {
   if (!value) return Outcome::kFail;
@@ -107,9 +108,9 @@ Runner::Outcome Runner::reader(const Instr& i, std::uint32_t from,
   return Outcome::kFail;
 }
 
-// Every candidate for a result failed, and none because of what another result
-// took: other choices for results that it has nothing to do with change
-// nothing. Choices that are open for other rules as well stay.
+// Every candidate for a result failed, and none because another result had
+// taken its nodes: other choices for independent results change nothing.
+// Choices that other rules still need stay.
 void Runner::cut(const Choice& choice) {
   const Attempts& attempts = attempts_[choice.a];
   if (attempts.placed || attempts.blocked != blocked_) return;
@@ -227,7 +228,7 @@ bool Runner::fits(const Deferred& row, const Pending& pending) {
   return found;
 }
 
-// A search of its own, of which nothing stays.
+// A search of its own that leaves no bindings.
 bool Runner::fits_at(const Deferred& row, std::uint32_t value) {
   const Mark before = mark();
   const auto pc = pc_, back = return_;

@@ -36,7 +36,7 @@ Runner::Outcome Runner::execute(const Instr& i) {
       return nevers_hold() ? Outcome::kNext : Outcome::kFail;
     case Do::kAccept:
       if (accept(i.a)) finish_rules(segment_);
-      return Outcome::kFail;  // on to the other rules
+      return Outcome::kFail;  // continue with the other rules
     case Do::kReturn:
       return leave();
     case Do::kFits:
@@ -113,7 +113,7 @@ bool Runner::test_value(const Instr& i) {
   }
 }
 
-// What writes registers or takes notes rather than tests.
+// Instructions that write registers or record something, but do not test.
 bool Runner::act(const Instr& i) {
   switch (i.op) {
     case Do::kMove:
@@ -174,7 +174,7 @@ bool Runner::bind_node(ir::ValueId value, std::uint32_t op,
 Runner::Outcome Runner::enter_node(const Instr& i) {
   const std::uint32_t known = get(i.d);
   if (known != kNone) {
-    // A later result that is an output nobody made.
+    // A later result that is an absent output.
     if (get(i.a) == kNone) return Outcome::kNext;
     const ir::ValueId wanted = graph_.output(ir::NodeId(known), i.c);
     return value(i.a) && value(i.a) == wanted ? Outcome::kNext : Outcome::kFail;
@@ -211,13 +211,13 @@ bool Runner::unread(ir::NodeId node, std::uint32_t from) const {
 
 bool Runner::closed(const Instr& i) const {
   const ir::ValueId value = graph_.output(node(i.a), i.b);
-  // Under `never` nothing is consumed, so that who reads it is no matter.
+  // Under `never` nothing is consumed, so other readers do not matter.
   if (!value || nested_ > 0) return true;
   if (graph_.value(value).block_output_count > 0) return false;
   const OpSet& later = code_.op_sets[i.c];
   int looked_at = 0;
   for (ir::OperandId u = graph_.first_use(value); u; u = graph_.next_use(u)) {
-    if (++looked_at > 64 || later.all) break;  // accept() looks at all
+    if (++looked_at > 64 || later.all) break;  // accept() checks all
     const ir::NodeId user = graph_.operand(u).user;
     if (times_consumed_[user.index()] == 0 &&
         !std::ranges::binary_search(later.ops, op_of(user))) {
@@ -259,7 +259,7 @@ bool Runner::scalar(Reg reg, const Scalar& found) {
 }
 
 bool Runner::fact(std::uint32_t fact, ir::ValueId value, bool transposed) {
-  if (!value) return true;  // a fact on what is absent holds
+  if (!value) return true;  // facts hold for an absent value
   return judge_.fact(code_.facts[fact], value, transposed,
                      [&](pattern::VariableId letter, ir::Dim dim) {
                        return scalar(letter.index(), Scalar::of(dim));
@@ -369,7 +369,7 @@ std::uint32_t Runner::new_frame(std::uint32_t depth, std::uint32_t parent) {
   return static_cast<std::uint32_t>(frames_.size() - 1);
 }
 
-// The chain's return is on top: one more step at `value`, or the base.
+// The chain's return address is on top: one more step at `value`, or the base.
 Runner::Outcome Runner::chain(std::uint32_t id, ir::ValueId value) {
   const Chain& chain = code_.chains[id];
   now_ = returns_[return_].frames;

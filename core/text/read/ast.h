@@ -1,5 +1,5 @@
-// What a text says before its names mean anything. Types, tensors and values
-// of attributes are already the model's (in its arena); names are views into
+// The syntax tree of a text, before names are resolved. Types, tensors and
+// attribute values are already the model's (in its arena); names are views into
 // the text or the arena. Owned by one parse.
 #ifndef RULEENGINE_CORE_TEXT_READ_AST_H_
 #define RULEENGINE_CORE_TEXT_READ_AST_H_
@@ -22,7 +22,7 @@ struct NameAst {
 
 struct ValueAst {
   NameAst name;
-  const ir::Type* type = nullptr;      // not said
+  const ir::Type* type = nullptr;      // nullptr: not given
   const ir::Tensor* tensor = nullptr;  // an initializer, or an input's default
 };
 
@@ -32,8 +32,8 @@ struct AttributeAst {
   ir::Attribute value;  // `blocks` is not filled
   std::vector<std::unique_ptr<GraphAst>> graphs;
   std::vector<std::vector<std::byte>> types;  // encoded TypeProtos
-  bool has_type = false;                      // written out: "axis: int = 1"
-  bool empty_list = false;  // "[]" without a type: the op has to say
+  bool has_type = false;                      // given, as in "axis: int = 1"
+  bool empty_list = false;  // "[]" without a type: the op determines it
   std::size_t at = 0;
 };
 
@@ -51,7 +51,7 @@ struct GraphAst {
   std::string_view name;
   std::vector<ValueAst> inputs;
   std::vector<ValueAst> outputs;
-  std::vector<ValueAst> infos;  // value infos and initializers, as they came
+  std::vector<ValueAst> infos;  // value infos and initializers, in order
   std::vector<NodeAst> nodes;
 };
 
@@ -65,9 +65,9 @@ struct FunctionAst {
 };
 
 struct HeaderAst {
-  std::int64_t ir_version = 0;  // 0: not said
+  std::int64_t ir_version = 0;  // 0: not given
   std::optional<ir::OpsetImports> opset_imports;
-  // The fields of ModelProto that a Model does not have, encoded.
+  // The encoded fields of ModelProto that a Model does not have.
   std::vector<std::byte> other;
 };
 

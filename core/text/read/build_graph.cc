@@ -17,7 +17,7 @@ std::string quoted(std::string_view name) {
 
 }  // namespace
 
-// Nesting is bounded by the parser.
+// The recursion is bounded: the parser limits nesting.
 bool Builder::block(const GraphAst& ast, BlockId id) {
   const std::size_t outer = undo_.size();
   std::vector<Child> children;
@@ -59,7 +59,9 @@ bool Builder::define(const NameAst& name, ValueKind kind, BlockId block,
   ValueId& seen = scope_[id.index()];
   if (seen && graph_->value(seen).block == block) {
     return fail(name.at, "a name is defined twice",
-                "one definition of " + quoted(name.text), "another one");
+                "one definition of " + quoted(name.text),
+                std::string(ir::kind_text(kind)) + ", after " +
+                    std::string(ir::kind_text(graph_->value(seen).kind)));
   }
   value = graph_->add_value(id, block, kind);
   undo_.emplace_back(id, seen);
@@ -81,7 +83,7 @@ bool Builder::inputs(const GraphAst& ast, BlockId id) {
 bool Builder::initializers(const GraphAst& ast, BlockId id) {
   for (const ValueAst& info : ast.infos) {
     if (info.tensor == nullptr) continue;
-    // An initializer may be the default of an input of its name.
+    // An initializer may be the default of an input with the same name.
     ValueId value = visible(info.name.text);
     const bool input = value && graph_->value(value).block == id &&
                        graph_->value(value).kind == ValueKind::kInput &&
@@ -91,8 +93,8 @@ bool Builder::initializers(const GraphAst& ast, BlockId id) {
     }
     graph_->add_initializer(value, info.tensor);
   }
-  // Before IR version 4 every initializer had to be an input, which did not
-  // make it one.
+  // Before IR version 4 every initializer had to be listed as an input; it is a
+  // constant all the same.
   if (model_.ir_version < 4) {
     for (ValueId value : graph_->block(id).initializers) {
       graph_->mutable_value(value).kind = ValueKind::kInitializer;
@@ -127,7 +129,7 @@ bool Builder::resolve(const NameAst& name, std::string_view reader,
                       ValueId& value) {
   value = name.text.empty() ? ValueId() : visible(name.text);
   if (value || name.text.empty()) return true;
-  return fail(name.at, std::string(reader) + " a value that is not there",
+  return fail(name.at, std::string(reader) + " a value that nothing defines",
               "an input, a constant or the output of a node", quoted(name.text),
               suggestion(name.text));
 }
@@ -156,15 +158,15 @@ bool Builder::outputs(const GraphAst& ast, BlockId id) {
     if (!resolve(output.name, "an output of the graph is", value)) {
       if (loose_ && !error_.hint.starts_with("did you mean")) {
         const std::string name = name_text(output.name.text);
-        error_.hint = "where it is an input or a constant now: " + name +
+        error_.hint = "if this output is now the input or constant x: " + name +
                       " = Identity(x)";
       }
       return false;
     }
     if (id == ir::Graph::main_block() &&
         graph_->value(value).block_output_count > 0) {
-      return fail(output.name.at, "a name is an output twice", "once",
-                  quoted(output.name.text) + " again");
+      return fail(output.name.at, "two outputs have the same name",
+                  "each name once", quoted(output.name.text));
     }
     graph_->add_block_output(id, value);
     ir::Value& v = graph_->mutable_value(value);
@@ -180,8 +182,8 @@ bool Builder::infos(const GraphAst& ast, BlockId id) {
     if (!value || graph_->value(value).block != id) {
       if (loose_) continue;
       return fail(info.name.at,
-                  "a type is declared for a value that is not "
-                  "there",
+                  "a type is declared for a value that nothing "
+                  "defines",
                   "the name of a value", quoted(info.name.text),
                   suggestion(info.name.text));
     }

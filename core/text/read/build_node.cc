@@ -46,7 +46,7 @@ bool Builder::attributes(const NodeAst& ast, BlockId id,
     if (!fit(a, op, made)) return false;
     std::vector<BlockId> blocks;
     for (const auto& inner : a.graphs) {
-      // The node comes next, so its id is known.
+      // The node is added next, so its id is known.
       const BlockId block =
           graph_->add_block(ir::NodeId(graph_->node_count()), id, inner->name);
       blocks.push_back(block);
@@ -58,8 +58,8 @@ bool Builder::attributes(const NodeAst& ast, BlockId id,
   return true;
 }
 
-// Numbers without a point are written for floats, and empty lists are of any
-// type: the op knows what was meant.
+// Numbers without a point may be floats, and an empty list may have any type:
+// the op determines what is meant.
 bool Builder::fit(const AttributeAst& ast, const ir::OpFacts* op,
                   ir::Attribute& out) {
   const ir::FormalAttribute* formal =
@@ -109,7 +109,7 @@ bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
         "'" + printable(text) + "'",
         later == nullptr
             ? did_you_mean(ir::similar_ops(ast.domain, ast.type))
-            : text + " is there from opset " +
+            : text + " exists from opset " +
                   std::to_string(later->since_version) +
                   " on; an op of your own has a domain: com.example." +
                   std::string(ast.type));

@@ -13,10 +13,9 @@ namespace {
 
 constexpr std::int64_t kDefaultIr = 10;
 constexpr std::int64_t kDefaultOpset = 21;
-constexpr int kRankShift = 20;  // leaves room for what edits put between
+constexpr int kRankShift = 20;  // leaves gaps for nodes that edits insert
 
-// The header of a text, as the ModelProto that it would be with an empty
-// graph.
+// The header of a text, encoded as a ModelProto with an empty graph.
 class TextSource : public ir::Source {
  public:
   explicit TextSource(std::vector<std::byte> bytes)
@@ -87,7 +86,7 @@ bool Builder::build(const ModelAst& ast, bool loose) {
   return true;
 }
 
-// The oldest opset that has all ops of the graph, or 0.
+// The oldest opset that has all ops of the graph; 0 if there is none.
 std::int64_t Builder::needed_opset(const GraphAst& graph) const {
   std::int64_t needed = 0;
   for_each_node(graph, [&](const NodeAst& node) {
@@ -136,7 +135,7 @@ bool Builder::header(const ModelAst& ast) {
                           : ir_version_of(model_.opset(""));
   const int newest = ir::newest_opset({});
   if (model_.opset("") <= newest) return true;
-  return fail(0, "the opset of the model is newer than known",
+  return fail(0, "the opset of the model is newer than this program knows",
               "ai.onnx " + std::to_string(newest) + " or older",
               std::to_string(model_.opset("")));
 }
@@ -146,7 +145,7 @@ bool Builder::functions(const ModelAst& ast) {
     const ir::OpId op = model_.ops.intern(f.domain, f.body.name, f.overload);
     if (functions_.insert(op.index()).second) continue;
     return fail(f.at, "a function is defined twice", "one definition",
-                "'" + printable(model_.ops[op].text()) + "' again");
+                "a second '" + printable(model_.ops[op].text()) + "'");
   }
   for (const FunctionAst& f : ast.functions) {
     if (!function(f)) return false;

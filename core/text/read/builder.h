@@ -1,7 +1,7 @@
-// Builder: makes graphs of what a text says: gives names their meaning,
-// attributes the types that their ops want, and nodes an order. Nodes may
-// stand in any order; a name that nothing defines, one that is defined twice
-// and a cycle are errors with their place. One use, one thread.
+// Builder: makes graphs from the syntax tree of a text: resolves names, gives
+// attributes the types that their ops want, and sorts the nodes, which may be
+// in any order. An undefined name, a name that is defined twice and a cycle are
+// errors with their place. One use, one thread.
 #ifndef RULEENGINE_CORE_TEXT_READ_BUILDER_H_
 #define RULEENGINE_CORE_TEXT_READ_BUILDER_H_
 
@@ -24,8 +24,8 @@ namespace ruleengine::text {
 
 class Builder {
  public:
-  // `places` says where things stand; `nodes_places` the same for the nodes of
-  // the main graph when they come from another text.
+  // `places` gives the positions of syntax elements; `nodes_places` those of
+  // the nodes of the main graph, if they come from another text.
   Builder(ir::Model& model, const ParseOptions& options, const Lexer& places,
           const Lexer& node_places)
       : model_(model),
@@ -33,8 +33,7 @@ class Builder {
         places_(places),
         node_places_(node_places) {}
 
-  // Value infos of names that the graph does not have are an error, unless
-  // `loose`.
+  // Value infos of undefined names are an error, unless `loose`.
   bool build(const ModelAst& ast, bool loose);
 
   Diagnostic& error() { return error_; }
@@ -42,7 +41,7 @@ class Builder {
  private:
   using Imports = ir::OpsetImports;
 
-  // A body that waits for its outer block to be complete.
+  // A body that is built after its outer block is complete.
   struct Child {
     ir::BlockId block;
     const GraphAst* graph;
@@ -93,13 +92,13 @@ class Builder {
   const Lexer& node_places_;
   Diagnostic error_;
 
-  // Of the body that is being built.
+  // The body that is being built.
   ir::Graph* graph_ = nullptr;
   std::unordered_map<std::string_view, std::int64_t> versions_;  // by domain
-  std::unordered_set<std::uint32_t> functions_;  // OpIds of all of the model
+  std::unordered_set<std::uint32_t> functions_;  // OpIds of all functions
   std::unordered_set<std::uint32_t> warned_;     // OpIds
   bool loose_ = false;
-  bool in_nodes_ = false;           // places are those of nodes
+  bool in_nodes_ = false;           // use nodes_places
   std::vector<ir::ValueId> scope_;  // by Name
   std::vector<std::pair<Name, ir::ValueId>> undo_;
 };

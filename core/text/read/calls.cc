@@ -54,7 +54,7 @@ class Walk {
     std::size_t node = 0;
   };
 
-  // The function that node `i` calls; none: past the end.
+  // The function that node `i` calls; no function if `i` is past the end.
   std::size_t callee(const ir::Graph& graph, std::size_t i) const {
     const auto at = ids_.find(graph.node(ir::NodeId(i)).op.index());
     return at == ids_.end() ? model_.functions.size() : at->second;
@@ -116,7 +116,7 @@ class Walk {
     const ir::Function& f = *model_.functions[top.function];
     Diagnostic d;
     d.what = "a function calls itself";
-    d.expected = "functions that can be expanded";
+    d.expected = "functions without recursion";
     d.found = f.body.op(ir::NodeId(top.node)).text() + " in the body of " +
               ir::Op{f.domain, f.name, f.overload}.text();
     return d;

@@ -1,7 +1,7 @@
-// Whether the calls of model-local functions make sense and end: none has more
-// inputs or outputs than its function, no function calls itself in any way,
-// and expanding all calls stays within bounds (ten functions that call each
-// other twice over sixty levels would be 2^60 nodes). Linear.
+// Checks the calls of model-local functions: no call has more inputs or outputs
+// than its function, there is no recursion, and the expansion of all calls is
+// bounded (sixty functions that each call the next one twice would give 2^60
+// nodes). Linear.
 #ifndef RULEENGINE_CORE_TEXT_READ_CALLS_H_
 #define RULEENGINE_CORE_TEXT_READ_CALLS_H_
 

@@ -8,7 +8,7 @@
 namespace ruleengine::text {
 namespace {
 
-// By ASCII alone: the text must not depend on the locale.
+// ASCII only: the result must not depend on the locale.
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_alpha(char c) {
@@ -16,7 +16,7 @@ bool is_alpha(char c) {
 }
 bool is_alnum(char c) { return is_alpha(c) || is_digit(c); }
 
-// "x1b" at the front.
+// Reads "x1b" at the front.
 std::optional<char> hex_byte(std::string_view text) {
   unsigned byte = 0;
   if (text.size() < 3 || text[0] != 'x') return std::nullopt;
@@ -110,7 +110,7 @@ Token Lexer::scan() {
   }
   ++position_;
   if (std::string_view("<>()[]{}=,:.?@").find(c) == std::string_view::npos) {
-    return bad(from, "a character that means nothing here");
+    return bad(from, "an unexpected character");
   }
   return token(TokenKind::kMark, from);
 }

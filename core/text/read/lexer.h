@@ -1,6 +1,6 @@
-// Lexer: ONNX text as tokens with places, one at a time with one token of
+// Lexer: splits ONNX text into tokens with places, with one token of
 // look-ahead. Never reads outside the text, which must outlive it; tokens are
-// views into it. Broken input makes a kBad token whose `problem` says why. Not
+// views into it. Invalid input gives a kBad token whose `problem` says why. Not
 // thread-safe.
 #ifndef RULEENGINE_CORE_TEXT_READ_LEXER_H_
 #define RULEENGINE_CORE_TEXT_READ_LEXER_H_
@@ -22,7 +22,7 @@ enum class TokenKind : std::uint8_t {
   kFloat,  // has a point or an exponent, or is -inf, -nan, -infinity
   kArrow,  // =>
   kDots,   // ...
-  kMark,   // any other character that means something, alone
+  kMark,   // any other single character with a meaning
   kBad,
 };
 
@@ -40,8 +40,8 @@ struct Token {
 bool is_identifier(std::string_view text);
 // "inf", "infinity" or "nan" in any case.
 bool is_float_word(std::string_view text);
-// The string without quotes and escapes (\xNN is a byte; else a backslash
-// stands for the character after it).
+// The content of a string token, without quotes and escapes (\xNN is a byte;
+// any other backslash stands for the character after it).
 std::string unquoted(std::string_view token);
 
 class Lexer {

@@ -21,7 +21,7 @@ bool Parser::attributes(std::vector<AttributeAst>& out) {
     const std::string_view given = out.back().value.name;
     if (!seen.insert(given).second) {
       return fail_at(out.back().at, "an attribute is given twice", "once",
-                     "'" + printable(given) + "' again");
+                     "a second '" + printable(given) + "'");
     }
   } while (accept(','));
   return expect('>', "after attributes");
@@ -47,7 +47,7 @@ bool Parser::attribute_behind(std::string_view attribute_name,
     }
     out.has_type = true;
   }
-  if (!expect('=', "behind the name of an attribute")) return false;
+  if (!expect('=', "after the name of an attribute")) return false;
   if (accept('@')) {
     NameAst ref;
     if (!name(ref, "an attribute of the function")) return false;
@@ -67,7 +67,7 @@ bool Parser::attribute_behind(std::string_view attribute_name,
   return true;
 }
 
-// Kept as the AttributeProto that it would be.
+// Types are kept as an encoded AttributeProto.
 void Parser::encode_types(AttributeAst& out) {
   const bool list = out.value.kind == AttributeKind::kTypeProtos;
   std::vector<std::byte> proto;
@@ -106,14 +106,14 @@ bool Parser::attribute_list(AttributeAst& out) {
 
 bool Parser::append(ListAst& list, AttributeAst&& element) {
   const ir::Attribute& value = element.value;
-  // Integers among floats are floats.
+  // Integers in a list with floats are floats.
   const bool real =
       list.kind == AttributeKind::kFloat && value.kind == AttributeKind::kInt;
   const bool turns =
       list.kind == AttributeKind::kInt && value.kind == AttributeKind::kFloat;
   if (list.kind != AttributeKind::kUndefined && list.kind != value.kind &&
       !real && !turns) {
-    return fail_at(element.at, "the elements of a list are of two types",
+    return fail_at(element.at, "the elements of a list have different types",
                    std::string(kind_name(list.kind)),
                    std::string(kind_name(value.kind)));
   }
@@ -150,7 +150,7 @@ void Parser::finish(ListAst& list, AttributeAst& out) {
   out.types = std::move(list.types);
 }
 
-// One value; `out.value.kind` is what it has to be, if that was said.
+// Reads one value; `out.value.kind` is its required kind, if that was given.
 bool Parser::attribute_value(AttributeAst& out) {
   const AttributeKind wanted = out.value.kind;
   const Token token = lexer_.peek();
@@ -179,7 +179,7 @@ bool Parser::attribute_value(AttributeAst& out) {
                  std::string(kind_name(out.value.kind)));
 }
 
-// A quoted string may be the name of a graph.
+// A quoted string may also be the name of a graph.
 bool Parser::next_is_graph() const {
   Lexer ahead = lexer_;
   ahead.take();
@@ -201,7 +201,7 @@ bool Parser::attribute_number(AttributeAst& out) {
   return true;
 }
 
-// A tensor, or a type alone.
+// Reads a tensor, or a type alone.
 bool Parser::attribute_typed(AttributeAst& out) {
   TypeAst said;
   if (!type(said)) return false;

@@ -28,7 +28,7 @@ bool Parser::graph_body(GraphAst& out) {
          node_list(out.nodes);
 }
 
-// `data`: a value may have one.
+// `data`: whether a value may have data.
 bool Parser::values(std::vector<ValueAst>& out, char open, char close,
                     bool data) {
   if (!expect(open, "before a list of values")) return false;
@@ -84,12 +84,12 @@ bool Parser::node(NodeAst& out) {
       !expect(')', "after the inputs of a node")) {
     return false;
   }
-  // They may also stand behind the inputs.
+  // Attributes may also come after the inputs.
   return !out.attributes.empty() || !is('<') || attributes(out.attributes);
 }
 
-// Behind '[': the name of the node, its metadata as "key": "value", or both,
-// with commas between them.
+// After '[': the name of the node, its metadata as "key": "value", or both,
+// separated by commas.
 bool Parser::node_label(NodeAst& out) {
   NameAst first;
   if (at_name() && !name(first, "the name of a node")) return false;
@@ -103,7 +103,7 @@ bool Parser::node_label(NodeAst& out) {
   }
   for (;;) {
     std::string_view value;
-    if (!expect(':', "behind the key") || !string(value, "a value")) {
+    if (!expect(':', "after the key") || !string(value, "a value")) {
       return false;
     }
     out.metadata.push_back({key, value});
@@ -112,7 +112,8 @@ bool Parser::node_label(NodeAst& out) {
   }
 }
 
-// Domain and type with points between them; the last is the type.
+// Reads the domain and the type, separated by points; the last part is the
+// type.
 bool Parser::op(NodeAst& out) {
   NameAst part;
   std::string domain;
@@ -120,7 +121,7 @@ bool Parser::op(NodeAst& out) {
   out.at = part.at;
   while (accept('.')) {
     domain.append(domain.empty() ? "" : ".").append(part.text);
-    if (!name(part, "the type of an op behind its domain")) return false;
+    if (!name(part, "the type of an op after its domain")) return false;
   }
   out.domain = domain == "ai.onnx"
                    ? std::string_view()
@@ -137,7 +138,7 @@ bool Parser::op(NodeAst& out) {
 }
 
 // Names may be left out or "": "(x, , y)" has an absent second one. A comma
-// behind the last means nothing.
+// after the last name is ignored.
 bool Parser::names(std::vector<NameAst>& out) {
   while (at_name() || is(',')) {
     NameAst& next = out.emplace_back();

@@ -104,7 +104,7 @@ bool Parser::name(NameAst& out, std::string_view what) {
   if (!at_name()) {
     return fail(lexer_.peek(), std::string(what),
                 "names with other characters than letters, digits and '_' "
-                "stand in quotes");
+                "need quotes");
   }
   out.at = lexer_.peek().at;
   out.text = keep(lexer_.take());
@@ -151,7 +151,7 @@ bool Parser::header(HeaderAst& out) {
     if (key.kind != TokenKind::kName) {
       return fail(key, "a key of the model, such as ir_version");
     }
-    if (!expect(':', "behind a key") || !header_entry(key, out)) return false;
+    if (!expect(':', "after a key") || !header_entry(key, out)) return false;
   } while (accept(','));
   return expect('>', "after the model's header");
 }
@@ -192,14 +192,14 @@ bool Parser::opsets(ir::OpsetImports& out) {
     std::string_view domain;
     std::int64_t version = 0;
     const std::size_t at = lexer_.peek().at;
-    if (!string(domain, "a domain") || !expect(':', "behind the domain") ||
+    if (!string(domain, "a domain") || !expect(':', "after the domain") ||
         !integer(version, "the version of the opset")) {
       return false;
     }
     if (domain == "ai.onnx") domain = {};
     if (!seen.insert(domain).second) {
       return fail_at(at, "a domain is imported twice", "once",
-                     "'" + printable(domain) + "' again");
+                     "a second import of '" + printable(domain) + "'");
     }
     if (version < 1) {
       return fail_at(at, "an opset has no valid version", "1 or more",
@@ -215,7 +215,7 @@ bool Parser::metadata(std::vector<std::byte>& out) {
   if (accept(']')) return true;
   do {
     std::string_view key, value;
-    if (!string(key, "a key") || !expect(':', "behind the key") ||
+    if (!string(key, "a key") || !expect(':', "after the key") ||
         !string(value, "a value")) {
       return false;
     }
@@ -248,7 +248,7 @@ bool Parser::function_header(FunctionAst& out) {
     if (key.kind != TokenKind::kName) {
       return fail(key, "a key of the function, such as domain");
     }
-    if (!expect(':', "behind a key")) return false;
+    if (!expect(':', "after a key")) return false;
     bool ok = false;
     std::string_view text;
     if (key.text == "opset_import") {
@@ -269,7 +269,7 @@ bool Parser::function_header(FunctionAst& out) {
   return expect('>', "after the function's header");
 }
 
-// "<axis, epsilon: float = 1e-5>": with and without default.
+// Reads "<axis, epsilon: float = 1e-5>": attributes without and with a default.
 bool Parser::function_attributes(FunctionAst& out) {
   if (!accept('<')) return true;
   if (accept('>')) return true;

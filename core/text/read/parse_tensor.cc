@@ -25,14 +25,14 @@ bool is_signed(DataType type) {
          type == DataType::kInt4 || type == DataType::kInt2;
 }
 
-// The lowest and the highest integer of `bits` bits.
+// Whether `value` is an integer of `bits` bits.
 bool fits(std::int64_t value, int bits, bool with_sign) {
   if (bits == 64) return true;
   const std::int64_t high = std::int64_t{1} << (with_sign ? bits - 1 : bits);
   return value < high && value >= (with_sign ? -high : 0);
 }
 
-// Elements smaller than a byte were read as one byte each.
+// Packs elements smaller than a byte, which were read as one byte each.
 std::vector<std::byte> packed(const std::vector<std::byte>& elements,
                               int bits) {
   const auto in_byte = static_cast<std::size_t>(8 / bits);
@@ -56,7 +56,7 @@ void put_bits(DataType type, std::uint64_t value, std::vector<std::byte>& out) {
   out.insert(out.end(), bytes, bytes + (bits < 8 ? 1 : bits / 8));
 }
 
-// False when `token` is no number of that type.
+// False when `token` is not a number of that type.
 bool put_real(DataType type, std::string_view token,
               std::vector<std::byte>& out) {
   if (type == DataType::kFloat || type == DataType::kComplex64) {
@@ -114,7 +114,7 @@ bool Parser::tensor_dims(const TypeAst& type, ir::Tensor& out) {
   for (const DimAst& d : type.dims) {
     if (d.size < 0) {
       return fail_at(
-          type.at, "the shape of a constant is not known", "sizes alone",
+          type.at, "the shape of a constant is not known", "only sizes",
           d.symbol.empty() ? "'?'" : "'" + printable(d.symbol) + "'");
     }
     sizes.push_back(d.size);
@@ -167,7 +167,7 @@ bool Parser::element(DataType type, std::vector<std::byte>& out) {
       is_int || token.kind == TokenKind::kFloat ||
       (token.kind == TokenKind::kName && is_float_word(token.text));
   if (!real) return fail(token, "an element of the tensor, or '}'");
-  // The small ones read integers as their bits, as ONNX does.
+  // For floats of 16 bits and less an integer gives the bits, as in ONNX.
   const bool number = ir::is_float(type) || is_complex(type);
   const bool ok = number && !(is_int && ir::is_narrow_float(type))
                       ? put_real(type, token.text, out)
@@ -206,7 +206,7 @@ bool Parser::tensor_external(ir::Tensor& out) {
     std::string_view key, value;
     const std::size_t entry = lexer_.peek().at;
     if (!string(key, "a key of external data") ||
-        !expect(':', "behind a key of external data") ||
+        !expect(':', "after a key of external data") ||
         !string(value, "a value of external data")) {
       return false;
     }

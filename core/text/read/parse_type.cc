@@ -50,7 +50,7 @@ bool Parser::type(TypeAst& out) {
                    "more");
   }
   lexer_.take();
-  const bool ok = expect('(', "behind the kind of a type") && inner_type(out) &&
+  const bool ok = expect('(', "after the kind of a type") && inner_type(out) &&
                   expect(')', "after a type");
   --depth_;
   return ok;
@@ -71,7 +71,7 @@ bool Parser::inner_type(TypeAst& out) {
       return fail(key, "the type of a map's keys, such as int64");
     }
     lexer_.take();
-    if (!expect(',', "behind the type of a map's keys")) return false;
+    if (!expect(',', "after the type of a map's keys")) return false;
   }
   return type(out.inner.emplace_back());
 }
@@ -85,7 +85,7 @@ bool Parser::tensor_type(TypeAst& out) {
                 at_name() ? ir::data_type_hint(token.text) : "");
   }
   lexer_.take();
-  // "float" is a scalar, "float[]" has an unknown rank.
+  // "float" is a scalar; "float[]" has an unknown rank.
   out.has_shape = true;
   if (!accept('[')) return true;
   if (!accept(']')) return dims(out);
@@ -152,7 +152,7 @@ const ir::Type* Parser::make_type(const TypeAst& type) {
   return out;
 }
 
-// A TypeProto.
+// Encodes a type as TypeProto.
 std::vector<std::byte> Parser::encode(const TypeAst& type) const {
   std::vector<std::byte> body, shape;
   const bool tensor =

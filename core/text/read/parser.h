@@ -1,7 +1,7 @@
-// Parser: ONNX text to what it says (ast.h), by recursive descent to a bounded
-// depth. Methods return false after the first error, which error() holds. The
-// model gives the arena and the symbols of dimensions; names are not looked up
-// here. Not thread-safe.
+// Parser: ONNX text to its syntax tree (ast.h), by recursive descent with
+// bounded depth. Methods return false after the first error, which error()
+// returns. The model provides the arena and the symbols of dimensions; names
+// are not resolved here. Not thread-safe.
 #ifndef RULEENGINE_CORE_TEXT_READ_PARSER_H_
 #define RULEENGINE_CORE_TEXT_READ_PARSER_H_
 
@@ -18,7 +18,7 @@
 
 namespace ruleengine::text {
 
-// Subgraphs in subgraphs, types in types.
+// The limit on the nesting of subgraphs and of types.
 constexpr int kMaxNesting = 64;
 
 class Parser {
@@ -28,7 +28,7 @@ class Parser {
       : lexer_(text, file), model_(model), deadline_(deadline) {}
 
   bool model(ModelAst& out);
-  // A node list alone, without braces, up to the end of the text.
+  // Reads a node list without braces, up to the end of the text.
   bool nodes_alone(std::vector<NodeAst>& out);
   // Whether the text is a graph rather than a list of nodes.
   bool starts_graph() const;
@@ -37,7 +37,7 @@ class Parser {
   const Lexer& lexer() const { return lexer_; }
 
  private:
-  // A type before it is the model's.
+  // A type before it is made in the model.
   struct DimAst {
     std::int64_t size = -1;  // -1: symbol, or unknown
     std::string_view symbol;
@@ -52,10 +52,10 @@ class Parser {
     std::size_t at = 0;
   };
 
-  // The elements of a list that is being read.
+  // The elements of the current list.
   struct ListAst {
     ir::AttributeKind kind = ir::AttributeKind::kUndefined;  // of an element
-    std::vector<float> floats;  // of ints too, in case one turns out a float
+    std::vector<float> floats;  // of ints too, in case a later one is a float
     std::vector<std::int64_t> ints;
     std::vector<std::string_view> strings;
     std::vector<const ir::Tensor*> tensors;
@@ -90,7 +90,7 @@ class Parser {
 
   // --- graph and nodes (parse_graph.cc) ---
   bool graph(GraphAst& out);
-  bool graph_body(GraphAst& out);  // behind the name
+  bool graph_body(GraphAst& out);  // after the name
   bool values(std::vector<ValueAst>& out, char open, char close, bool data);
   bool value(ValueAst& out, bool data);
   bool node_list(std::vector<NodeAst>& out);

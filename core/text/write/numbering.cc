@@ -60,8 +60,8 @@ std::uint32_t level(const ir::Graph& graph, ir::BlockId block) {
   return depth;
 }
 
-// A Constant node's value as the tensor that it stands for; `made` holds what
-// is not one yet.
+// The tensor of a Constant node. If the node gives it in another form, it is
+// made in `made`.
 const ir::Tensor* constant_of(const ir::Attribute& a, ir::Tensor& made,
                               std::int64_t& size) {
   made.bytes = {};
@@ -153,7 +153,7 @@ Number Numbering::value(Side& side, ValueId id) {
   const ir::Value& v = side.graph->value(id);
   if (v.tensor != nullptr) {
     number = constant(*side.model, *v.tensor);
-  } else {  // sparse, or defined by nobody
+  } else {  // sparse, or undefined
     std::string key = "named";
     put_text(key, side.graph->name(id));
     number = intern(key);
@@ -172,7 +172,7 @@ bool Numbering::number_constant(Side& side, NodeId node) {
   const ir::Tensor* tensor =
       constant_of(side.graph->node(node).attributes[0], made, size);
   if (tensor == nullptr || !side.graph->output(node)) return false;
-  // `made` borrows from here; what is kept for comparisons must live on.
+  // `made` refers to local data; what is kept for comparisons is copied.
   if (tensor == &made) {
     made.dims = arena_.copy(made.dims);
     made.bytes = arena_.copy(made.bytes);
@@ -274,7 +274,8 @@ std::string Numbering::attribute_key(Side& side, const ir::Attribute& a) {
   return key;
 }
 
-// Its nodes count by themselves; here only what goes in and out.
+// The nodes of a body have numbers of their own; the key has only its inputs
+// and outputs.
 std::string Numbering::block_key(Side& side, ir::BlockId id) {
   const ir::Block& block = side.graph->block(id);
   std::string key;
@@ -300,7 +301,7 @@ Number Numbering::constant_key(std::string key, const ir::Model& model,
                                const ir::Tensor& tensor) {
   std::vector<std::byte> scratch, other;
   const auto bytes = raw_bytes(tensor, model.external.get(), scratch);
-  if (!bytes) {  // then only the same file holds the same
+  if (!bytes) {  // not readable: equal only if it is in the same file
     put_text(key, tensor.external.location);
     put(key, tensor.external.offset);
     return intern(key);

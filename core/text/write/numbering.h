@@ -1,7 +1,7 @@
-// Numbering: gives values and nodes of several graphs numbers such that equal
-// ones (the same op on equal inputs with equal attributes) have the same. Keys
-// are written out and interned, so equality is exact, not a matter of hashes.
-// Internal to equivalent.cc. Borrows the graphs; one thread.
+// Numbering: gives values and nodes of several graphs numbers, so that equal
+// ones (the same op with equal inputs and attributes) have equal numbers. Keys
+// are written out and interned, so equality is exact and does not depend on
+// hashes. Used only by equivalent.cc. Borrows the graphs; one thread.
 #ifndef RULEENGINE_CORE_TEXT_WRITE_NUMBERING_H_
 #define RULEENGINE_CORE_TEXT_WRITE_NUMBERING_H_
 
@@ -19,7 +19,7 @@ namespace ruleengine::text {
 
 using Number = std::uint32_t;
 
-// One graph, numbered.
+// One graph and the numbers of its nodes and values.
 struct Side {
   const ir::Model* model = nullptr;
   const ir::Graph* graph = nullptr;
@@ -32,7 +32,7 @@ struct Side {
   const ir::OpFacts* facts(ir::NodeId node) const;
 };
 
-// An attribute that is not at its default, its value written out.
+// An attribute that is not at its default, with its value as text.
 struct AttributeText {
   std::string_view name;
   std::string key;  // equal for equal values
@@ -43,12 +43,12 @@ class Numbering {
   // Fills the lists of `side`.
   Status run(Side& side);
 
-  // Those of `node` that are not at their default, by name.
+  // The attributes of `node` that are not at their default, sorted by name.
   std::vector<AttributeText> attributes(Side& side, ir::NodeId node);
-  // The inputs without absent ones at the end; sorted where their order means
-  // nothing.
+  // The inputs without absent ones at the end; sorted if their order does not
+  // matter.
   std::vector<Number> inputs(Side& side, ir::NodeId node);
-  // How many outputs there are, without unread optional ones at the end.
+  // The number of outputs, without unread optional ones at the end.
   static std::size_t output_count(const Side& side, ir::NodeId node);
   Number value(Side& side, ir::ValueId value);
 

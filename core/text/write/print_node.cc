@@ -19,7 +19,7 @@ std::string Printer::constant(ValueId id, const ir::Tensor& data) const {
          data_text(data, model_.external.get(), options_);
 }
 
-// Constants and declared types, one a line.
+// Prints constants and declared types, one per line.
 void Printer::constants(BlockId id, int depth) {
   std::vector<std::string> lines;
   const ir::Block& b = graph_->block(id);
@@ -62,13 +62,13 @@ void Printer::node(NodeId id, int depth) {
     out_ += (i++ == 0 ? "" : ", ") + value_name(use.value);
   }
   out_ += ")";
-  // A long body reads better behind the inputs.
+  // Attributes with a long body are easier to read after the inputs.
   if (has_graph) attributes(n.attributes, depth);
   out_ += "\n";
 }
 
-// "[name, "key": "value"] ", the metadata where all is printed. What a run
-// writes of itself is none of the model's.
+// Prints "[name, "key": "value"] ", with metadata only if weights are printed
+// too. The metadata that a run adds is left out.
 void Printer::label(const ir::Node& n) {
   std::string inside = n.name.empty() ? "" : name_text(n.name);
   if (options_.weights) {
@@ -95,13 +95,13 @@ void Printer::attributes(std::span<const ir::Attribute> list, int depth) {
   }
   if (!first) out_ += ">";
   if (!comments.empty()) {
-    out_ += "  # not in words:" + comments + "\n" + indent(depth + 1);
+    out_ += "  # not expressible:" + comments + "\n" + indent(depth + 1);
   }
 }
 
 namespace {
 
-// `text(i)` of `count` elements in brackets.
+// A list in brackets of `count` elements, each given by `text(i)`.
 template <typename Text>
 std::string list_text(std::size_t count, Text text) {
   std::string out = "[";
@@ -111,7 +111,7 @@ std::string list_text(std::size_t count, Text text) {
   return out + "]";
 }
 
-// Numbers and strings.
+// The value of an attribute that is numbers or strings.
 std::string plain_text(const ir::Attribute& a) {
   switch (a.kind) {
     case AttributeKind::kFloat:
@@ -136,7 +136,7 @@ std::string plain_text(const ir::Attribute& a) {
   }
 }
 
-// What no element says the type of.
+// Whether the elements do not show the type of the attribute.
 bool needs_type(const ir::Attribute& a) {
   if (!a.ref.empty()) return a.kind != AttributeKind::kUndefined;
   return is_list(a.kind) && a.floats.empty() && a.ints.empty() &&
@@ -191,7 +191,7 @@ void Printer::graphs(const ir::Attribute& a, int depth) {
   if (list) out_ += "]";
 }
 
-// From the AttributeProto that they are kept as.
+// Prints types from the AttributeProto in which they are kept.
 void Printer::attribute_types(const ir::Attribute& a) {
   std::string all;
   wire::Fields f(a.proto);

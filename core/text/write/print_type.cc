@@ -1,4 +1,4 @@
-// The text of types and tensors.
+// Prints types and tensors.
 #include <cstring>
 
 #include "core/text/numbers.h"
@@ -25,7 +25,7 @@ std::string encoded_dim(wire::Bytes proto) {
   return out;
 }
 
-// A TypeProto.Tensor, or a sparse one.
+// Prints a TypeProto.Tensor, or a sparse one.
 std::string encoded_tensor(wire::Bytes proto) {
   std::string elem = elem_text(0), shape = "[]";
   wire::Fields f(proto);
@@ -54,7 +54,7 @@ std::string encoded_opaque(wire::Bytes proto) {
   return "opaque(" + domain + (domain.empty() ? "" : ",") + name + ")";
 }
 
-// A TypeProto.
+// Prints a TypeProto.
 std::string encoded_type(wire::Bytes proto, int depth) {
   if (depth > kMaxNesting) return "?";
   wire::Fields f(proto);
@@ -131,7 +131,7 @@ std::int64_t small_element(ir::DataType type, std::span<const std::byte> bytes,
   return negative ? value - (std::int64_t{1} << bits) : value;
 }
 
-// Types of 16 bits and less as their bits, as ONNX prints them.
+// Prints floats of 16 bits and less as their bits, as ONNX does.
 std::string element_text(ir::DataType type, std::span<const std::byte> bytes,
                          std::size_t i) {
   switch (type) {

@@ -1,4 +1,4 @@
-// Whether the text has words for all that a model computes with.
+// Checks whether ONNX text can express everything that a model computes with.
 #include <algorithm>
 
 #include "core/text/kinds.h"
@@ -21,7 +21,7 @@ std::string unsaid_attribute(std::span<const ir::Attribute> list,
   return {};
 }
 
-// Of the body of the model or of a function, subgraphs included.
+// Checks the body of the model or of a function, with its subgraphs.
 std::string unsaid(const ir::Graph& graph) {
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const ir::Node& n = graph.node(NodeId(i));
@@ -41,7 +41,7 @@ std::string unsaid(const ir::Graph& graph) {
   return {};
 }
 
-// Of an encoded SparseTensorProto: its values' name.
+// The name of the values in an encoded SparseTensorProto.
 std::string_view sparse_name(wire::Bytes proto) {
   wire::Fields sparse(proto);
   std::string_view name;
@@ -55,7 +55,7 @@ std::string_view sparse_name(wire::Bytes proto) {
   return name;
 }
 
-// Sparse defaults of inputs, of which the graph keeps no trace.
+// Checks sparse defaults of inputs, which the graph does not hold.
 std::string unsaid_default(const ir::Model& model) {
   if (model.source == nullptr) return {};
   const ir::Graph& graph = model.graph;
@@ -95,9 +95,9 @@ Result<std::string> print_whole(const ir::Model& model) {
   std::string found = unsaid(model);
   if (found.empty()) return print(model, {.weights = true});
   return Diagnostic{ErrorKind::kWrite,
-                    "the model cannot be said in ONNX text",
+                    "the model cannot be written as ONNX text",
                     "",
-                    "only what the text has words for",
+                    "only dense tensors",
                     std::move(found),
                     "write it as *.onnx"};
 }

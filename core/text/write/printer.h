@@ -1,4 +1,4 @@
-// Printer: the text of one model, piece by piece; and what the printers share.
+// Printer: prints one model in parts; and functions that the printers share.
 // Borrows the model; one thread.
 #ifndef RULEENGINE_CORE_TEXT_WRITE_PRINTER_H_
 #define RULEENGINE_CORE_TEXT_WRITE_PRINTER_H_
@@ -13,10 +13,10 @@
 
 namespace ruleengine::text {
 
-// Of an encoded TypeProto.
+// The text of an encoded TypeProto.
 std::string encoded_type_text(wire::Bytes proto);
 std::string tensor_type_text(const ir::Tensor& tensor);
-// The elements alone: "{1, 2}".
+// The text of the elements alone: "{1, 2}".
 std::string data_text(const ir::Tensor& tensor, ir::ExternalData* external,
                       const PrintOptions& options);
 
@@ -26,7 +26,7 @@ class Printer {
       : model_(model), options_(options) {}
 
   std::string model();
-  // Without graphs inside: those as "{3 nodes}".
+  // The attribute on one line; graphs inside are shown as "{3 nodes}".
   std::string one_line(const ir::Graph& graph, const ir::Attribute& attribute);
 
  private:
@@ -58,7 +58,7 @@ class Printer {
   const PrintOptions& options_;
   std::string out_;
 
-  // Of the body that is being printed.
+  // The body that is being printed.
   const ir::Graph* graph_ = nullptr;
   std::vector<std::vector<ir::NodeId>> order_;   // by block
   std::vector<std::vector<ir::ValueId>> typed_;  // likewise: declared outputs
