@@ -301,10 +301,9 @@ Status Writer::fix_attributes(const OpFacts& then, const OpFacts* now) {
     const FormalAttribute* formal =
         now == nullptr ? nullptr : now->attribute(a.name);
     if (formal == nullptr || !is_default(a, *formal)) {
-      return cannot(
-          type, opset,
-          "no attribute '" + std::string(a.name) + "', unless at its default",
-          "the attribute");
+      const std::string attribute = "attribute '" + std::string(a.name) + "'";
+      return cannot(type, opset, "no " + attribute + ", unless at its default",
+                    attribute);
     }
   }
   form.attributes = std::move(kept);

@@ -420,7 +420,7 @@ TEST_CASE("older opsets") {
   REQUIRE(cast.ok());
   CHECK(std::get<1>(*cast).reason == "opset 11 cannot express this Cast");
   CHECK(std::get<1>(*cast).value ==
-        "saturate; a model of opset 19 can say it");
+        "attribute 'saturate'; a model of opset 19 can say it");
 }
 
 TEST_CASE("a hidden constant is listed and named when an edit reads it") {

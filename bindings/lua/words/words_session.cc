@@ -33,7 +33,7 @@ void spend(lua_State* state, WordsSession& session, std::size_t bytes) {
   Sandbox::charge(state, bytes);
   if (session.bytes > kMaxPatternBytes) {
     Diagnostic error = wrong("the pattern is too large");
-    error.hint = "`many` says chains of any length";
+    error.hint = "`many` describes a chain of any length";
     Sandbox::fail(state, std::move(error));
   }
 }
