@@ -4,9 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/attribute_meaning.h"
+#include "core/ir/data_type.h"
 #include "core/ir/model.h"
 #include "core/match/machine.h"
 #include "core/match/naive/naive.h"
+#include "core/pattern/text.h"
 
 // What the oracle says of the tests that failed, in the user's words.
 namespace ruleengine::match {
@@ -25,6 +28,15 @@ std::string number_text(double number) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text;
+}
+
+// An INT attribute's value; element types by their names.
+std::string integer_text(std::string_view attribute, std::int64_t number) {
+  const bool in_range = number > 0 && number < 1000;
+  const auto type = static_cast<ir::DataType>(in_range ? number : 0);
+  return ir::names_element_type(attribute) && ir::is_known(type)
+             ? std::string(ir::data_type_name(type))
+             : std::to_string(number);
 }
 
 }  // namespace
@@ -266,6 +278,12 @@ std::string Naive::letter_text(pattern::VariableId letter, Frame* frame) {
               : attribute_text(bound->attribute));
 }
 
+std::string Naive::literal_text(const pattern::AttributePattern& wanted) {
+  return wanted.kind == pattern::AttributePattern::Kind::kInt
+             ? integer_text(wanted.name, wanted.i)
+             : pattern::literal_text(wanted);
+}
+
 std::string Naive::attribute_text(const ir::Attribute* attribute) {
   if (attribute == nullptr) return "nothing";
   const auto list = [](const auto& items, auto&& text) {
@@ -278,7 +296,7 @@ std::string Naive::attribute_text(const ir::Attribute* attribute) {
   };
   switch (attribute->kind) {
     case ir::AttributeKind::kInt:
-      return std::to_string(attribute->i);
+      return integer_text(attribute->name, attribute->i);
     case ir::AttributeKind::kFloat:
       return std::to_string(attribute->f);
     case ir::AttributeKind::kString:

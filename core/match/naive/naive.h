@@ -185,6 +185,7 @@ class Naive {
   static std::string numbers_text(const std::vector<double>& numbers);
   std::string value_text(ir::ValueId value);
   std::string fact_text(const pattern::Fact& fact);
+  std::string literal_text(const pattern::AttributePattern& wanted);
   std::string attribute_text(const ir::Attribute* attribute);
   // "H", or "H=4" where it is bound.
   std::string letter_text(pattern::VariableId letter, Frame* frame);

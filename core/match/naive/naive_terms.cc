@@ -223,7 +223,7 @@ bool Naive::attributes(const NodePattern& p, ir::NodeId node, Frame* frame) {
           "attribute " + wanted.name + " of " + view_.graph().describe(node),
           wanted.kind == AttributePattern::Kind::kVariable
               ? letter_text(wanted.variable, frame)
-              : pattern::literal_text(wanted),
+              : literal_text(wanted),
           attribute_text(found),
           Miss::Nearness::kOpFits};
     });
