@@ -6,10 +6,13 @@
 // other; any number of threads may read one.
 //
 // Meaning (core/match implements it twice, fast and obviously):
-// - Matching starts at a node that could be the producer of the first result and
-//   goes depth first, node before inputs, inputs and alternatives left to right;
-//   the first complete fit wins. Commutative inputs try the written order first.
-// - A later result, and a condition that stands alone, is found among the readers
+// - Matching starts at a node that could be the producer of the first result
+// and
+//   goes depth first, node before inputs, inputs and alternatives left to
+//   right; the first complete fit wins. Commutative inputs try the written
+//   order first.
+// - A later result, and a condition that stands alone, is found among the
+// readers
 //   of what is bound already, in graph order (ascending NodeId). Nodes of
 //   different results are different nodes.
 // - Consumed are the matched node patterns that are not under `context`. A
@@ -28,6 +31,7 @@
 #include "core/base/id.h"
 #include "core/base/result.h"
 #include "core/ir/data_type.h"
+#include "core/ir/op_family.h"
 
 namespace ruleengine::pattern {
 
@@ -72,8 +76,8 @@ enum class TermKind : std::uint8_t {
 };
 
 struct Alternative {
-  TermId term;                 // kAbsent is allowed: `maybe(x)`
-  std::vector<FactId> facts;   // stated in this alternative alone
+  TermId term;                     // kAbsent is allowed: `maybe(x)`
+  std::vector<FactId> facts;       // stated in this alternative alone
   std::vector<TermId> conditions;  // contexts/nevers that stand alone in it
 };
 
@@ -92,7 +96,12 @@ struct Term {
 // An attribute test. Attributes are read at the newest opset, with defaults.
 struct AttributePattern {
   enum class Kind : std::uint8_t {
-    kInt, kFloat, kString, kInts, kFloats, kStrings,
+    kInt,
+    kFloat,
+    kString,
+    kInts,
+    kFloats,
+    kStrings,
     kVariable,  // binds or equals
     kAny,
   };
@@ -109,17 +118,25 @@ struct AttributePattern {
 
 struct NodePattern {
   std::string domain, type;
-  std::vector<TermId> inputs;     // trailing absent ones left out
-  bool open_inputs = false;       // further inputs may follow
+  // Set by Builder where `type` is the name of a class of ops: any of them.
+  // Their attributes are open, and those of them that commute match both ways.
+  const ir::OpClass* op_class = nullptr;
+  std::vector<TermId> inputs;                // trailing absent ones left out
+  bool open_inputs = false;                  // further inputs may follow
   std::vector<AttributePattern> attributes;  // sorted by name
-  bool open_attributes = false;   // unmentioned ones may differ from default
+  bool open_attributes = false;  // unmentioned ones may differ from default
   std::uint32_t output_count = 1;
-  bool open_outputs = false;      // unmentioned outputs may be read
+  bool open_outputs = false;  // unmentioned outputs may be read
   // Assignments of the written inputs to input slots that are tried, in order;
   // empty: the identity, and the swap for commutative ops.
   std::vector<std::vector<std::uint32_t>> permutations;
-  std::vector<VariableId> tags;   // not part of identity
+  std::vector<VariableId> tags;  // not part of identity
   int line = 0;
+
+  bool fits(std::string_view op_domain, std::string_view op_type) const;
+  // Each op that fits.
+  std::vector<ir::OpName> ops() const;
+  bool shares_op(const NodePattern& other) const;
 };
 
 // A condition on the value of a term. A variable that is absent fulfils all.
@@ -190,9 +207,9 @@ inline constexpr std::size_t kMaxTerms = 20'000;
 inline constexpr std::size_t kMaxHeight = 1'000;
 
 // Builds and checks one Pattern. Calls that name an impossible thing (an
-// unknown op of a known domain, an attribute that the op lacks, too many inputs)
-// return a Diagnostic of kind kRule without position: the caller adds file and
-// line.
+// unknown op of a known domain, an attribute that the op lacks, too many
+// inputs) return a Diagnostic of kind kRule without position: the caller adds
+// file and line.
 class Builder {
  public:
   // The variable of this name, made on first use. A name that is used as two

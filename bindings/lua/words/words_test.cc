@@ -47,6 +47,10 @@ constexpr Said kSaid[] = {
     {"x", "return op.Mul(op.Pow(x, 2), {1, 2.5})",
      "t0 = x\nt1 = 2\nt2 = n0 Pow(t0, t1)\nt3 = [1, 2.5]\n"
      "t4 = n1 Mul(t2, t3)\nreturn t4\n"},
+    // Classes of ops, whose attributes are what they are.
+    {"x, y", "return op.elementwise_unary(op.elementwise_binary(x, y)):as 'f'",
+     "t0 = x\nt1 = y\nt2 = n0 elementwise_binary(t0, t1) attrs=any\n"
+     "t3 = n1 elementwise_unary(t2) attrs=any as f\nreturn t3\n"},
     // Element types by name, where the schema says that the number is one.
     {"x", "return op.Cast{x, to = 'float16'}",
      "t0 = x\nt1 = n0 Cast(t0) to=10\nreturn t1\n"},
@@ -133,6 +137,8 @@ constexpr RefusedMatch kRefused[] = {
     // Names that are not there.
     {"x", "return op.Relux(x)", 2, "did you mean 'Relu'"},
     {"x", "\nreturn op.Softmax{x, axes = 1}", 3, "did you mean 'axis'?"},
+    {"x", "return op.reductions(x)", 2, "did you mean 'reduction'?"},
+    {"x", "return op.view{x, axis = 1}", 2, "Reshape, which has none"},
     {"x", "return op.Squeeze{x, axes = {1}}", 2,
      "'axes' is input 2 of Squeeze"},
     {"x", "return op.Relu{x, axis = 1}", 2, "it has no attributes"},

@@ -150,7 +150,7 @@ int Naive::likeness_of_leaf(const pattern::Term& t, ir::ValueId value,
       const ir::NodeId node = graph.producer(value);
       if (!node || judge_.number(value)) return 0;
       const pattern::NodePattern& p = pattern()[t.node];
-      return graph.op(node).is(p.domain, p.type) ? 2 : 1;
+      return p.fits(graph.op(node).domain, graph.op(node).type) ? 2 : 1;
     }
     case TermKind::kNumbers:
       if (judge_.numbers(value, t.numbers, t.scalar)) return 2;
@@ -168,7 +168,8 @@ int Naive::likeness_of_leaf(const pattern::Term& t, ir::ValueId value,
 const std::vector<std::uint32_t>& Naive::slots_at(const Goal& goal,
                                                   std::size_t option) {
   const auto& all = prepared_.permutations[goal.index];
-  if (recorder_ == nullptr || all.size() == 1 || all.size() > kMostSorted) {
+  if (recorder_ == nullptr || orders_at(goal) == 1 ||
+      all.size() > kMostSorted) {
     return all[option];
   }
   const pattern::NodePattern& p = pattern().nodes()[goal.index];

@@ -129,6 +129,7 @@ class Naive {
   // The assignment of inputs to slots that is tried as number `option`. With a
   // recorder the one that looks likeliest comes first, so that of misses
   // equally deep its own is kept; which fit is found does not matter then.
+  std::size_t orders_at(const Goal& goal);
   const std::vector<std::uint32_t>& slots_at(const Goal& goal,
                                              std::size_t option);
   // 2: the value alone could stand for the term; 1: it is of the kind.
