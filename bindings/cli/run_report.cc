@@ -31,13 +31,20 @@ Json rule_json(const rewrite::RuleReport& rule) {
                         {"reason", clean(r.reason)},
                         {"value", exact(r.value)}});
   }
-  return {{"name", rule.name},
-          {"file", exact(rule.file)},
-          {"phase", rewrite::phase_name(rule.phase)},
-          {"matches", rule.matches},
-          {"rewrites", rule.rewrites},
-          {"rejected", std::move(rejected)},
-          {"seconds", rule.seconds}};
+  Json json = {{"name", rule.name},
+               {"file", exact(rule.file)},
+               {"phase", rewrite::phase_name(rule.phase)},
+               {"matches", rule.matches},
+               {"rewrites", rule.rewrites},
+               {"rejected", std::move(rejected)},
+               {"seconds", rule.seconds}};
+  if (rule.lint) {
+    json["found"] = Json::array();
+    for (const std::string& node : rule.found) {
+      json["found"].push_back(exact(node));
+    }
+  }
+  return json;
 }
 
 Json error_json(const Diagnostic& error) {
@@ -62,6 +69,25 @@ std::string rejections(const rewrite::Report& report) {
       text += fmt::format(": {}", printable(r.reason));
       if (!r.value.empty()) text += fmt::format(" ({})", printable(r.value));
       text += "\n";
+    }
+  }
+  return text;
+}
+
+// Where lints match; with `verbose` all of it.
+std::string findings(const rewrite::Report& report, bool verbose) {
+  constexpr std::size_t kMost = 10;
+  std::string text;
+  for (const rewrite::RuleReport& rule : report.rules) {
+    const std::size_t all = rule.found.size();
+    const std::size_t shown = verbose ? all : std::min(all, kMost);
+    for (std::size_t i = 0; i < shown; ++i) {
+      text += fmt::format("{} matches at '{}'\n", rule.name,
+                          printable(rule.found[i]));
+    }
+    if (shown < all) {
+      text += fmt::format("{} matches at {} more, `-v` lists them\n", rule.name,
+                          all - shown);
     }
   }
   return text;
@@ -126,12 +152,14 @@ constexpr std::size_t kFewRules = 3;
 // What to ask next, where nothing was rewritten.
 std::string next_step(const RunReport& report, bool verbose) {
   const auto& rules = report.engine.rewrites.rules;
-  std::size_t matches = 0, rewrites = 0;
+  std::size_t matches = 0, rewrites = 0, rejected = 0;
   for (const rewrite::RuleReport& rule : rules) {
     matches += rule.matches;
+    rejected += rule.rejected.size();
     rewrites += rule.rewrites;
   }
   if (rewrites > 0) return "";
+  if (matches > 0 && rejected == 0) return "";
   if (matches > 0) return verbose ? "" : "`-v` says why each was rejected\n";
   std::vector<std::string> asked;
   for (const rewrite::RuleReport& rule : rules) {
@@ -202,6 +230,7 @@ std::string summary(const RunReport& report, bool verbose) {
                     fmt::format("{:.1f} ms", rule.seconds * 1e3)});
   }
   std::string text = rows.size() > 1 ? table(rows) : std::string();
+  text += findings(report.engine.rewrites, verbose);
   if (verbose) text += rejections(report.engine.rewrites);
   text += assumptions(report.engine.rewrites, verbose);
   if (silent > 0) text += counted_rules(silent) + " matched nowhere\n";

@@ -219,6 +219,12 @@ class Run {
       say(out, Verdict::kNoisy,
           "it assumes '" + report.assumptions[0].assumption.text +
               "', and `assumed` does not say so");
+    } else if (example_.matches) {
+      const bool found = !report.rules.at(0).found.empty();
+      if (*example_.matches && !found) return say_why(report, out);
+      if (!*example_.matches && found) {
+        say(out, Verdict::kNoisy, "matches where it should not");
+      }
     } else if (example_.after) {
       return judge_after(report, out);
     } else if (fired(report)) {

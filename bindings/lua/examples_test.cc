@@ -60,6 +60,30 @@ TEST_CASE("ok") {
   CHECK_FALSE(out.executed);
 }
 
+TEST_CASE("a lint matches, or does not") {
+  const RuleFolder folder;
+  const auto verdict = [&](const std::string& example) {
+    const auto results = run(folder.write(
+        "r.lua",
+        "return rule {lint = true, match = function(op, x) "
+        "return op.Relu(op.Relu(x)):as 'outer' end,\n"
+        "where = function(m) "
+        "need(m.outer.name ~= 'keep', 'it is kept', m.outer) "
+        "refuse(m.outer.name == 'warn', 'as it says', m.outer) end,\n"
+        "examples = {" + example + "}}"));
+    REQUIRE(results.size() == 1);
+    return results[0].verdict;
+  };
+  CHECK(verdict("{" TWICE ", matches = true}") == Verdict::kOk);
+  CHECK(verdict("{" ONCE ", matches = false}") == Verdict::kOk);
+  CHECK(verdict("{" ONCE ", matches = true}") == Verdict::kMissing);
+  CHECK(verdict("{" TWICE ", matches = false}") == Verdict::kNoisy);
+  CHECK(verdict("{" NAMED("keep") ", rejected = 'it is kept'}") ==
+        Verdict::kOk);
+  CHECK(verdict("{" NAMED("warn") ", warned = 'as it says'}") ==
+        Verdict::kOk);
+}
+
 TEST_CASE("missing") {
   const ExampleResult out = one("{" ONCE ", 'y = Neg(x)'}");
   CHECK(out.verdict == Verdict::kMissing);

@@ -57,6 +57,7 @@ struct Example {
   std::optional<std::string> rejected;  // the reason
   std::optional<std::string> warned;    // a substring of a warning
   std::optional<std::string> assumed;   // a substring of an assumption
+  std::optional<bool> matches;          // of a lint
   std::string file;  // where `before` came from, if from a file
   int line = 0;
   std::map<std::string, OptionValue> options;  // of this example alone
@@ -78,6 +79,7 @@ struct LoadedRule {
   std::map<std::string, OptionValue> own_options;
   std::vector<std::pair<std::string, std::string>> meta;
   bool changes_meaning = false;
+  bool lint = false;  // says where it matches, and rewrites nothing
   // Nothing but the pattern decides: no callback can turn a match down.
   bool unconditional = false;
   int line = 0;  // of the `rule` call

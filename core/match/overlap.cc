@@ -89,13 +89,18 @@ class Cover {
   bool node(NodePatternId general, NodePatternId special) {
     const NodePattern& g = general_[general];
     const NodePattern& s = special_[special];
-    if (g.type != s.type || g.domain != s.domain ||
-        g.permutations != s.permutations || !outputs(g, s) ||
+    if (!ops(g, s) || g.permutations != s.permutations || !outputs(g, s) ||
         !attributes(g, s)) {
       return false;
     }
     nodes_[general] = special;
     return inputs(g, s);
+  }
+
+  static bool ops(const NodePattern& g, const NodePattern& s) {
+    return std::ranges::all_of(s.ops(), [&](const ir::OpName& op) {
+      return g.fits(op.domain, op.type);
+    });
   }
 
   // Outputs that the pattern mentions are closed; others are unread unless
@@ -256,7 +261,7 @@ class Cover {
 };
 
 // The earlier patterns that may cover a later one; each is indexed by its
-// demand that the fewest patterns have.
+// demand that the fewest patterns have. A class of ops may demand nothing.
 class Earlier {
  public:
   explicit Earlier(std::span<const Tried> patterns) {
@@ -272,6 +277,7 @@ class Earlier {
   }
 
   void add(std::uint32_t rule) {
+    if (of_[rule].empty()) return everywhere_.push_back(rule);
     const auto rarest = std::ranges::min_element(
         of_[rule], {}, [&](std::uint32_t d) { return count_[d]; });
     filed_[*rarest].push_back(rule);
@@ -279,7 +285,7 @@ class Earlier {
 
   // Ascending.
   std::vector<std::uint32_t> within(std::uint32_t rule) const {
-    std::vector<std::uint32_t> out;
+    std::vector<std::uint32_t> out = everywhere_;
     for (std::uint32_t d : of_[rule]) {
       for (std::uint32_t by : filed_[d]) {
         if (std::ranges::includes(of_[rule], of_[by])) out.push_back(by);
@@ -293,6 +299,7 @@ class Earlier {
   std::vector<std::vector<std::uint32_t>> of_;  // by pattern
   std::vector<std::uint32_t> count_;            // by demand
   std::vector<std::vector<std::uint32_t>> filed_;
+  std::vector<std::uint32_t> everywhere_;
 };
 
 }  // namespace

@@ -304,7 +304,7 @@ class RandomTerms {
     const TermId rest = term(depth - 1, true);
     TermId step;
     if (kind == 0)
-      step = d_.op("Add", {h, rest});
+      step = d_.op(pick(3) ? "Add" : "elementwise_binary", {h, rest});
     else if (kind == 1)
       step = d_.op("Sub", {d_.op("Neg", {h}), rest});
     else if (kind == 2)
@@ -317,10 +317,13 @@ class RandomTerms {
 
   TermId fresh(int depth, bool in_step) {
     if (depth == 0 || pick(6) == 0) return leaf();
-    const char* binary = pick(2) ? "Add" : "Sub";
+    static constexpr const char* kBinary[] = {"Sub", "Add", "Sub", "Add",
+                                              "elementwise_binary"};
+    const char* binary = kBinary[pick(5)];
     switch (pick(13)) {
       case 0:
-        return d_.op("Neg", {term(depth - 1, in_step)});
+        return d_.op(pick(4) ? "Neg" : "elementwise_unary",
+                     {term(depth - 1, in_step)});
       case 1:
       case 2:
         return choice(depth, in_step);

@@ -37,6 +37,83 @@ TEST_CASE("commutative inputs match both ways, others as written") {
   CHECK(matches(sub, graph) == "");
 }
 
+TEST_CASE("a class of ops: any of them, with the attributes it has") {
+  const auto unary = [](Draft& d) {
+    d.result(d.op("elementwise_unary", {d.op("view", {d.v("x"), d.v("s")})}, {},
+                  "f"));
+  };
+  CHECK(matches(unary, R"((float[2] a) => (float[1,2] y) <int64[2] t = {1,2}> {
+    p = Reshape(a, t)
+    y = LeakyRelu <alpha = 0.5> (p)
+    q = Reshape(a, t)
+    z = Softmax(q)
+    r = Expand(a, t)
+    w = Relu(r)
+    u = Unsqueeze(a, t)
+    v = Cast <to = 10> (u)
+  })") == "y {p y} x=a s=t f=@y\nv {u v} x=a s=t f=@v\n");
+  const auto keeping = [](Draft& d) {
+    d.result(d.op("reduction", {d.v("x"), d.absent()},
+                  {{.name = "keepdims", .kind = Kind::kInt}}));
+  };
+  CHECK(matches(keeping, R"((float[2] a) => (float y) {
+    y = ReduceMean <keepdims = 0> (a)
+    z = ReduceMax (a)
+    w = ArgMax <keepdims = 0> (a)
+  })") == "y {y} x=a\n");
+}
+
+TEST_CASE("in a class of ops those that commute match both ways") {
+  const auto binary = [](Draft& d) {
+    d.result(d.op("elementwise_binary", {d.v("x"), d.op("Relu", {d.v("z")})}));
+  };
+  const char* graph = R"((float[2] a, float[2] b) => (float[2] v) {
+    r = Relu(a)
+    p = Add(r, b)
+    s = Relu(a)
+    q = Sub(s, b)
+    t = Relu(a)
+    w = Sub(b, t)
+    u = Relu(a)
+    v = Max(u, b, b)
+    e = Relu(a)
+    o = Max(e, b)
+  })";
+  CHECK(matches(binary, graph) ==
+        "p {r p} x=b z=a\nw {t w} x=b z=a\no {e o} x=b z=a\n");
+  const auto fixed = [](Draft& d) {
+    NodePattern p;
+    p.type = "elementwise_binary";
+    p.inputs = {d.v("x"), d.op("Relu", {d.v("z")})};
+    p.permutations = {{1, 0}};
+    d.result(d.output(d.made(p), 0));
+  };
+  CHECK(matches(fixed, graph) ==
+        "p {r p} x=b z=a\nq {s q} x=b z=a\no {e o} x=b z=a\n");
+}
+
+TEST_CASE("a class of ops is found among readers, too") {
+  const auto lone = [](Draft& d) {
+    d.result(d.op("Exp", {d.v("x")}));
+    d.result(d.op("elementwise_unary", {d.v("x")}, {}, "f"));
+    d.condition(d.never(d.op("elementwise_binary", {d.v("x"), d.any()}), 1));
+  };
+  // Pow reads a as its first input.
+  CHECK(matches(lone, R"((float[2] a, float[2] b) => (float[2] u) {
+    p = Exp(a)
+    q = Softmax(a)
+    r = Tanh(a)
+    s = Exp(b)
+    t = Sin(b)
+    u = Pow(a, b)
+  })") == "s,t {s t} x=b f=@t\n");
+  CHECK(matches(lone, R"((float[2] a, float[2] b) => (float[2] q) {
+    p = Exp(a)
+    q = Softmax(a)
+    r = Tanh(a)
+  })") == "p,r {p r} x=a f=@r\n");
+}
+
 TEST_CASE("permutations are the ones tried, and may be shorter") {
   const auto pattern = [](Draft& d) {
     NodePattern p;

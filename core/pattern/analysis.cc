@@ -3,6 +3,23 @@
 #include "core/pattern/check.h"
 
 namespace ruleengine::pattern {
+
+bool NodePattern::fits(std::string_view op_domain,
+                       std::string_view op_type) const {
+  return op_class != nullptr ? op_class->has(op_domain, op_type)
+                             : type == op_type && domain == op_domain;
+}
+
+std::vector<ir::OpName> NodePattern::ops() const {
+  if (op_class == nullptr) return {{domain, type}};
+  return {op_class->ops.begin(), op_class->ops.end()};
+}
+
+bool NodePattern::shares_op(const NodePattern& other) const {
+  return std::ranges::any_of(ops(), [&](const ir::OpName& op) {
+    return other.fits(op.domain, op.type);
+  });
+}
 namespace {
 
 // Walks the terms from the results down: the parts of a term have smaller ids,

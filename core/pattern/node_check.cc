@@ -5,6 +5,7 @@
 #include "core/base/suggest.h"
 #include "core/base/whole.h"
 #include "core/ir/op_facts.h"
+#include "core/ir/op_family.h"
 #include "core/pattern/check.h"
 
 namespace ruleengine::pattern {
@@ -21,7 +22,16 @@ std::string op_text(const NodePattern& node) {
 
 Status unknown_op(const NodePattern& node) {
   Diagnostic problem = rule_error("no op '" + op_text(node) + "'");
-  problem.hint = did_you_mean(ir::similar_ops(node.domain, node.type));
+  std::vector<std::string_view> like = ir::similar_ops(node.domain, node.type);
+  if (node.domain.empty() && like.empty()) {
+    std::vector<std::string_view> classes;
+    for (const ir::OpClass& each : ir::op_classes()) {
+      classes.push_back(each.name);
+    }
+    const std::string_view near = nearest(node.type, classes);
+    if (!near.empty()) like.push_back(near);
+  }
+  problem.hint = did_you_mean(like);
   return problem;
 }
 
@@ -215,6 +225,33 @@ Status check_places(const Pattern& pattern, const NodePattern& node) {
   return {};
 }
 
+// What a class of ops says must hold for each of them; only how many inputs are
+// written may fit some alone.
+Status check_class(const Pattern& pattern, NodePattern& node) {
+  node.open_attributes = true;
+  Status counts;
+  for (const ir::OpName& op : node.op_class->ops) {
+    counts = check_counts(pattern, node, *ir::newest_op(op.domain, op.type));
+    if (counts) break;
+  }
+  if (!counts) return counts;
+  for (AttributePattern& attribute : node.attributes) {
+    for (const ir::OpName& op : node.op_class->ops) {
+      const OpFacts& facts = *ir::newest_op(op.domain, op.type);
+      if (facts.attribute(attribute.name) == nullptr) {
+        Diagnostic problem =
+            rule_error("not every op of " + node.type + " has an attribute '" +
+                       attribute.name + "'");
+        problem.found = std::string(op.type) + ", which has none";
+        return problem;
+      }
+      Status status = check_attribute(node, attribute, facts);
+      if (!status) return status;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Diagnostic rule_error(std::string what) {
@@ -227,6 +264,8 @@ Diagnostic rule_error(std::string what) {
 Status check_node(const Pattern& pattern, NodePattern& node) {
   if (node.type.empty()) return rule_error("an op without a name");
   if (Status status = check_places(pattern, node); !status) return status;
+  if (node.domain.empty()) node.op_class = ir::find_op_class(node.type);
+  if (node.op_class != nullptr) return check_class(pattern, node);
   const OpFacts* facts = ir::newest_op(node.domain, node.type);
   if (facts == nullptr) {
     if (ir::known_domain(node.domain)) return unknown_op(node);

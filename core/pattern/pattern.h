@@ -29,6 +29,7 @@
 #include "core/base/id.h"
 #include "core/base/result.h"
 #include "core/ir/data_type.h"
+#include "core/ir/op_family.h"
 
 namespace ruleengine::pattern {
 
@@ -115,6 +116,9 @@ struct AttributePattern {
 
 struct NodePattern {
   std::string domain, type;
+  // Set by Builder where `type` is the name of a class of ops: any of them.
+  // Their attributes are open, and those of them that commute match both ways.
+  const ir::OpClass* op_class = nullptr;
   std::vector<TermId> inputs;                // trailing absent ones left out
   bool open_inputs = false;                  // further inputs may follow
   std::vector<AttributePattern> attributes;  // sorted by name
@@ -126,6 +130,11 @@ struct NodePattern {
   std::vector<std::vector<std::uint32_t>> permutations;
   std::vector<VariableId> tags;  // not part of identity
   int line = 0;
+
+  bool fits(std::string_view op_domain, std::string_view op_type) const;
+  // Each op that fits.
+  std::vector<ir::OpName> ops() const;
+  bool shares_op(const NodePattern& other) const;
 };
 
 // A condition on the value of a term. It holds for an absent variable.

@@ -98,6 +98,24 @@ TEST_CASE("what cannot match is refused, with its line") {
       {"wrong number of inputs of Gemm\n  where:    line 1\n  expected: 2 to "
        "3\n  found:    1",
        [](Draft& d) { d.result(d.op("Gemm", {d.v("x")})); }},
+      {"no op 'elementwise_unari'\n  where:    line 1\n  hint:     did you "
+       "mean "
+       "'elementwise_unary'",
+       [](Draft& d) { d.result(d.op("elementwise_unari", {d.v("x")})); }},
+      {"wrong number of inputs of elementwise_unary",
+       [](Draft& d) {
+         d.result(d.op("elementwise_unary", {d.v("x"), d.v("y")}));
+       }},
+      {"not every op of elementwise_unary has an attribute 'alpha'",
+       [](Draft& d) {
+         d.result(
+             d.attribute("elementwise_unary", {d.v("x")}, {.name = "alpha"}));
+       }},
+      {"attribute 'keepdims' of reduction is of another kind",
+       [](Draft& d) {
+         d.result(d.attribute("reduction", {d.v("x")},
+                              {.name = "keepdims", .kind = Kind::kString}));
+       }},
       {"Softmax has no attribute 'axes'",
        [](Draft& d) {
          d.result(d.attribute("Softmax", {d.v("x")}, {.name = "axes"}));

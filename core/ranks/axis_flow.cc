@@ -7,6 +7,7 @@
 
 #include "core/ir/model.h"
 #include "core/ir/op_facts.h"
+#include "core/ir/op_family.h"
 
 namespace ruleengine::ranks {
 namespace {
@@ -36,48 +37,24 @@ struct Row {
 constexpr std::string_view kCast = "tensor_cast";
 constexpr std::string_view kContrib = "com.microsoft";
 
+// Where ir::op_family says too little.
 constexpr Row kRows[] = {
-    {"", "Abs", Family::kElementwise},
     {"", "Add", Family::kLinear},
     {"", "Cast", Family::kLinear},
     {"", "CastLike", Family::kFirst},
-    {"", "Clip", Family::kElementwise},
     {"", "Concat", Family::kConcat},
     {"", "DequantizeLinear", Family::kAxisQuantizer},
     {"", "Div", Family::kLinear},
-    {"", "Erf", Family::kElementwise},
-    {"", "Exp", Family::kElementwise},
-    {"", "Flatten", Family::kView},
-    {"", "Gelu", Family::kElementwise},
     {"", "Identity", Family::kLinear},
     {"", "LayerNormalization", Family::kNorm},
-    {"", "Log", Family::kElementwise},
-    {"", "Max", Family::kElementwise},
-    {"", "Min", Family::kElementwise},
     {"", "Mul", Family::kLinear},
     {"", "Neg", Family::kLinear},
-    {"", "Pow", Family::kElementwise},
     {"", "QuantizeLinear", Family::kAxisQuantizer},
     {"", "RMSNormalization", Family::kNorm},
-    {"", "Reciprocal", Family::kElementwise},
-    {"", "ReduceL2", Family::kReduction},
-    {"", "ReduceMax", Family::kReduction},
-    {"", "ReduceMean", Family::kReduction},
-    {"", "ReduceMin", Family::kReduction},
-    {"", "ReduceSum", Family::kReduction},
-    {"", "ReduceSumSquare", Family::kReduction},
-    {"", "Relu", Family::kElementwise},
-    {"", "Reshape", Family::kView},
-    {"", "Sigmoid", Family::kElementwise},
     {"", "SimplifiedLayerNormalization", Family::kNorm},
-    {"", "Sqrt", Family::kElementwise},
-    {"", "Squeeze", Family::kView},
     {"", "Sub", Family::kLinear},
     {"", "Sum", Family::kLinear},
-    {"", "Tanh", Family::kElementwise},
     {"", "Transpose", Family::kTranspose},
-    {"", "Unsqueeze", Family::kView},
-    {"", "Where", Family::kElementwise},
     {kContrib, "SkipLayerNormalization", Family::kNorm},
     {kContrib, "SkipSimplifiedLayerNormalization", Family::kNorm},
     {kCast, "_internal_copy_region", Family::kLinear},
@@ -97,12 +74,23 @@ constexpr bool before(const Row& a, const Row& b) {
 }
 static_assert(std::ranges::is_sorted(kRows, before));
 
-const Row* find_row(const ir::Op& op) {
+std::optional<Family> family_of(const ir::Op& op) {
   const Row key{op.domain, op.type, Family::kFirst};
   const auto* at = std::ranges::lower_bound(kRows, key, before);
   const bool found =
       at != std::end(kRows) && at->domain == op.domain && at->type == op.type;
-  return found ? at : nullptr;
+  if (found) return at->family;
+  switch (ir::op_family(op.domain, op.type)) {
+    case ir::OpFamily::kElementwise:
+      return Family::kElementwise;
+    case ir::OpFamily::kReduction:
+      return Family::kReduction;
+    case ir::OpFamily::kView:
+      return Family::kView;
+    case ir::OpFamily::kOther:
+      break;
+  }
+  return std::nullopt;
 }
 
 bool ranked(const Type* type) {
@@ -345,14 +333,14 @@ class Flow {
 
 std::optional<AxisFlow> axis_flow(const ir::Graph& graph, NodeId node,
                                   const PortTypes& types, Port port, int axis) {
-  const Row* row = find_row(graph.op(node));
-  if (row == nullptr || types.inputs.empty() || types.outputs.empty()) {
+  const auto family = family_of(graph.op(node));
+  if (!family || types.inputs.empty() || types.outputs.empty()) {
     return std::nullopt;
   }
-  if (row->family == Family::kAxisQuantizer && types.inputs.size() < 2) {
+  if (family == Family::kAxisQuantizer && types.inputs.size() < 2) {
     return std::nullopt;
   }
-  return Flow(graph, node, types).along(row->family, port, axis);
+  return Flow(graph, node, types).along(*family, port, axis);
 }
 
 std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
@@ -368,16 +356,16 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
   return axis_flow(graph, node, {in, out}, port, axis);
 }
 
-bool has_axis_flow(const ir::Op& op) { return find_row(op) != nullptr; }
+bool has_axis_flow(const ir::Op& op) { return family_of(op).has_value(); }
 
 bool reads_type_only(const ir::Op& op, std::size_t input) {
   return op.standard("CastLike") && input == 1;
 }
 
 bool is_linear(const ir::Op& op) {
-  const Row* row = find_row(op);
-  if (row == nullptr) return false;
-  switch (row->family) {
+  const auto family = family_of(op);
+  if (!family) return false;
+  switch (*family) {
     case Family::kLinear:
     case Family::kFirst:
     case Family::kView:
@@ -390,16 +378,14 @@ bool is_linear(const ir::Op& op) {
 }
 
 bool has_settings(const ir::Op& op) {
-  const Row* row = find_row(op);
-  return row != nullptr &&
-         (row->family == Family::kFirst || row->family == Family::kView ||
-          row->family == Family::kReduction);
+  const auto family = family_of(op);
+  return family == Family::kFirst || family == Family::kView ||
+         family == Family::kReduction;
 }
 
 bool is_normalizing(const ir::Op& op) {
-  const Row* row = find_row(op);
-  return row != nullptr &&
-         (row->family == Family::kNorm || row->family == Family::kReduction);
+  const auto family = family_of(op);
+  return family == Family::kNorm || family == Family::kReduction;
 }
 
 }  // namespace ruleengine::ranks

@@ -317,13 +317,17 @@ class Driver::Run {
     out.file = rule.file();
     out.phase = rule.phase();
     out.took_part = state_.took_part[index];
+    out.lint = rule.is_lint();
     out.rewrites = state_.counts.rewrites[index];
     out.matches = state_.counts.matches[index];
     out.seconds = state_.seconds_of[index];
     out.rejected = rejected(index);
     for (const Standing& standing : standings_) {
       const auto met = standing.of.find(index);
-      if (met != standing.of.end()) out.matches += met->second.matches;
+      if (met == standing.of.end()) continue;
+      out.matches += met->second.matches;
+      out.found.insert(out.found.end(), met->second.found.begin(),
+                       met->second.found.end());
     }
     for (auto& [its, node] : taken_back_) {
       if (its != index) continue;

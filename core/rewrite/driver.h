@@ -54,12 +54,14 @@ struct RuleReport {
   std::uint64_t matches = 0;
   std::uint64_t rewrites = 0;      // edits that were kept; a group is one
   std::vector<Rejected> rejected;  // at the fixed point, and taken back
+  bool lint = false;
+  std::vector<std::string> found;  // by a lint, at the fixed point: the nodes
   double seconds = 0;
 };
 
 struct Report {
   std::vector<RuleReport> rules;
-  std::vector<Warning> warnings;  // once per rule, node and reason
+  std::vector<Warning> warnings;     // once per rule, node and reason
   std::vector<Assumed> assumptions;  // in the order of the rewrites
   // Those that an option silenced, of matches that were rewritten.
   std::vector<Warning> allowed;

@@ -74,6 +74,8 @@ class Rule {
   // Names of rules of the same phase that come first.
   virtual const std::vector<std::string>& after() const = 0;
   virtual bool groups() const = 0;  // has `together`
+  // Its matches are reported, and nothing is rewritten: apply() is not called.
+  virtual bool is_lint() const { return false; }
   // `meta`: metadata of every new node; goes into the Edit's Provenance.
   virtual std::vector<std::pair<std::string, std::string>> meta() const {
     return {};

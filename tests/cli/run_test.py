@@ -242,6 +242,20 @@ class Reports(runs.RunTest):
         self.check_form(self.report("cancel.lua", "never.lua", "m.onnx"),
                         REPORT)
 
+    def test_a_lint_names_nodes_and_changes_nothing(self):
+        self.write("lint.lua", "return rule { lint = true, match = "
+                   "function(op, x) return op.Neg(x) end }")
+        report = self.report("lint.lua", "m.onnx", "-o", "out.onnx")
+        (rule,) = report["rules"]
+        self.assertEqual((rule["matches"], rule["rewrites"]), (2, 0))
+        self.assertEqual(len(rule["found"]), 2)
+        self.assertEqual(report["nodes_before"], report["nodes_after"])
+        out = self.run_ok("run", "lint.lua", "m.onnx", "-o", "out.onnx")
+        self.assertEqual((out.out + out.err).count("lint matches at"), 2)
+        found = json.loads(
+            self.run_ok("match", "lint.lua", "m.onnx", "--json").out)
+        self.assertEqual([each["fires"] for each in found], [True, True])
+
     def test_numbers(self):
         report = self.report("cancel.lua", "never.lua", "m.onnx", "-o",
                              "out.onnx")

@@ -43,6 +43,26 @@ TEST_CASE(
   CHECK(runner.ops() == "Gemm Relu Gemm Sigmoid");
 }
 
+TEST_CASE("a class of ops keeps the op that was found") {
+  const std::string pattern =
+      "function(op, v, s) return op.elementwise_unary(op.Reshape(v, s))"
+      ":as 'f' end";
+  const std::string model =
+      "(float[2,3] x) => (float[6] y) <int64[1] s = {6}> "
+      "{ a = Reshape(x, s) y = LeakyRelu <alpha = 0.5> (a) }";
+  RuleRunner runner(replaced(pattern,
+                             "function(op, v, s) return op.Reshape("
+                             "op.elementwise_unary(v):as 'f', s) end"),
+                    model);
+  CHECK(runner.pass().fired);
+  CHECK(runner.ops() == "LeakyRelu Reshape");
+  RuleRunner wrong(replaced(pattern,
+                            "function(op, v, s) return op.Reshape("
+                            "op.elementwise_unary(v), s) end"),
+                   model);
+  CHECK(wrong.pass().what() == "a new elementwise_unary");
+}
+
 TEST_CASE("S2.2 the matches are returned, with anchor and nodes") {
   const std::string then =
       "assert(#found == 1) local m = found[1]\n"

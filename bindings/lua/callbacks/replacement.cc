@@ -152,6 +152,11 @@ class Check {
     const bool any = std::ranges::any_of(node.attributes, [](const auto& each) {
       return each.kind == pattern::AttributePattern::Kind::kAny;
     });
+    if (node.op_class != nullptr) {
+      Diagnostic error = wrong("a new " + op_text(node));
+      error.hint = ir::class_hint(node.domain, node.type);
+      return report(node.line, std::move(error));
+    }
     if (!any && !node.open_attributes && !node.open_inputs) return;
     Diagnostic error = wrong("a new " + op_text(node) + " with `any`");
     error.hint = hint(TermKind::kAny);

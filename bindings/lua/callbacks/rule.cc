@@ -43,6 +43,7 @@ class LuaRule final : public rewrite::Rule {
   const std::string& qualified() const override { return rule_.qualified; }
   const std::string& file() const override { return rule_.file; }
   rewrite::Phase phase() const override { return rule_.phase; }
+  bool is_lint() const override { return rule_.lint; }
   const std::vector<std::string>& after() const override { return rule_.after; }
   bool groups() const override { return rule_.together != 0; }
   std::vector<std::pair<std::string, std::string>> meta() const override {

@@ -9,6 +9,7 @@
 #include "bindings/lua/load/rule_file_scan.h"
 #include "core/base/suggest.h"
 #include "core/ir/op_facts.h"
+#include "core/ir/op_family.h"
 
 namespace ruleengine::lua {
 
@@ -82,9 +83,12 @@ void check_calls(lua_State* state, const RuleTable& table,
       continue;
     }
     if (facts == nullptr) {
+      const std::string_view hint = ir::class_hint(domain, call.type);
       fail_at(state, table, call.line,
               {.what = "no op '" + name + "'",
-               .hint = did_you_mean(ir::similar_ops(domain, call.type))});
+               .hint = hint.empty()
+                           ? did_you_mean(ir::similar_ops(domain, call.type))
+                           : std::string(hint)});
     }
     for (const SourceScan::Use& attribute : call.attributes) {
       if (attribute.name == "outputs" || facts->attribute(attribute.name)) {

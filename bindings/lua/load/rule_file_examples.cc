@@ -15,15 +15,19 @@ namespace {
 
 constexpr std::size_t kMaxExampleFile = std::size_t{4} << 20;
 constexpr int kMaxExamples = 10'000;
-constexpr std::array kKeys = {"assumed", "file", "options", "rejected",
-                              "warned"};
+constexpr std::array kKeys = {"assumed", "file",     "matches",
+                              "options", "rejected", "warned"};
 
 // One example at the top of the stack.
 class ExampleReader {
  public:
   ExampleReader(lua_State* state, const RuleTable& table, int line,
-                const DeclaredOptions& options)
-      : state_(state), table_(table), line_(line), options_(options) {}
+                const DeclaredOptions& options, bool lint)
+      : state_(state),
+        table_(table),
+        line_(line),
+        options_(options),
+        lint_(lint) {}
 
   Example read() {
     if (!lua_istable(state_, -1)) {
@@ -44,6 +48,7 @@ class ExampleReader {
     example.rejected = text("rejected");
     example.warned = text("warned");
     example.assumed = text("assumed");
+    example.matches = flag("matches");
     if (lua_objlen(state_, -1) > static_cast<std::size_t>(place)) {
       fail("an example with too many texts", "{title, before, after}");
     }
@@ -115,6 +120,11 @@ class ExampleReader {
   void check_outcome(const Example& example) {
     const bool after = example.after.has_value();
     const bool rejected = example.rejected.has_value();
+    if (lint_) return check_outcome_of_lint(example);
+    if (example.matches) {
+      fail("`matches` in an example of a rule that rewrites",
+           "the nodes after, rejected = reason, or warned = text");
+    }
     if (!after && !rejected && !example.warned) {
       fail("an example without an outcome",
            "the nodes after, rejected = reason, or warned = text");
@@ -125,6 +135,27 @@ class ExampleReader {
     if (example.assumed && !after) {
       fail("an example that assumes and is not rewritten", "the nodes after");
     }
+  }
+
+  void check_outcome_of_lint(const Example& example) {
+    const bool said = example.matches || example.rejected || example.warned;
+    if (said && !example.after && !example.assumed) return;
+    fail(
+        said ? "an example of a lint that rewrites or assumes"
+             : "an example without an outcome",
+        "matches = true, matches = false, rejected = reason, or warned = text");
+  }
+
+  std::optional<bool> flag(const char* key) {
+    lua_getfield(state_, -1, key);
+    std::optional<bool> out;
+    if (lua_isboolean(state_, -1)) out = lua_toboolean(state_, -1) != 0;
+    const bool other = !out && !lua_isnil(state_, -1);
+    lua_pop(state_, 1);
+    if (other) {
+      fail("`" + std::string(key) + "` of an example", "true or false");
+    }
+    return out;
   }
 
   void read_options_of(Example& example) {
@@ -152,12 +183,13 @@ class ExampleReader {
   const RuleTable& table_;
   int line_;
   const DeclaredOptions& options_;
+  bool lint_;
 };
 
 }  // namespace
 
 std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
-                                   const DeclaredOptions& options) {
+                                   const DeclaredOptions& options, bool lint) {
   const int line = table.scan.key_line("rule", "examples");
   if (!lua_istable(state, -1) || lua_objlen(state, -1) > kMaxExamples) {
     fail_at(state, table, line, {.what = "`examples` is no list of examples"});
@@ -174,7 +206,7 @@ std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
     lua_rawgeti(state, -1, i);
     examples.push_back(ExampleReader(state, table,
                                      at < lines.size() ? lines[at] : line,
-                                     options)
+                                     options, lint)
                            .read());
     lua_pop(state, 1);
   }

@@ -15,14 +15,14 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::array kRuleKeys = {"after",    "changes_meaning",
-                                  "doc",      "examples",
-                                  "match",    "meta",
-                                  "name",     "options",
-                                  "pass",     "phase",
-                                  "replace",  "rewrite",
-                                  "together", "when",
-                                  "where"};
+constexpr std::array kRuleKeys = {"after",   "changes_meaning",
+                                  "doc",     "examples",
+                                  "lint",    "match",
+                                  "meta",    "name",
+                                  "options", "pass",
+                                  "phase",   "replace",
+                                  "rewrite", "together",
+                                  "when",    "where"};
 constexpr std::array kPackKeys = {"doc", "options"};
 constexpr rewrite::Phase kPhases[] = {
     rewrite::Phase::kCanonical, rewrite::Phase::kConversion,
@@ -210,6 +210,24 @@ bool read_flag(lua_State* state, const Keys& keys, const char* key) {
 
 // --- what belongs together ---
 
+// A lint rewrites nothing: `lint = true` stands for what would say how.
+void check_lint(const Keys& keys, const LoadedRule& rule, bool replace) {
+  const std::pair<const char*, bool> kBuild[] = {
+      {"rewrite", rule.rewrite != 0},
+      {"replace", replace},
+      {"pass", rule.pass != 0},
+      {"together", rule.together != 0},
+      {"meta", !rule.meta.empty()},
+      {"changes_meaning", rule.changes_meaning}};
+  for (const auto& [key, there] : kBuild) {
+    if (!there) continue;
+    Diagnostic error = wrong(fmt::format("a lint with `{}`", key));
+    error.hint =
+        "`lint = true` says where the rule matches, and builds nothing";
+    keys.fail(key, std::move(error));
+  }
+}
+
 void check_callbacks(const Keys& keys, const LoadedRule& rule, bool match,
                      bool replace) {
   const auto refuse = [&](const char* key, std::string what) {
@@ -230,8 +248,10 @@ void check_callbacks(const Keys& keys, const LoadedRule& rule, bool match,
   if (replace && rule.together != 0) {
     refuse("together", "`together` goes with `rewrite`, not with `replace`");
   }
-  if (!replace && rule.rewrite == 0) {
-    refuse("rewrite", "the rule has no `rewrite`");
+  if (!replace && rule.rewrite == 0 && !rule.lint) {
+    Diagnostic error = wrong("the rule has no `rewrite`");
+    error.hint = "`lint = true` for one that only says where it matches";
+    keys.fail("rewrite", std::move(error));
   }
 }
 
@@ -268,6 +288,7 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   rule.after = read_after(state, keys, table);
   rule.meta = read_meta(state, keys, table);
   rule.changes_meaning = read_flag(state, keys, "changes_meaning");
+  rule.lint = read_flag(state, keys, "lint");
   if (rule.changes_meaning) {
     load.changes_meaning_line = keys.line("changes_meaning");
   }
@@ -283,16 +304,17 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   rule.pass = keys.function("pass");
   const FunctionRef replace = keys.function("replace");
   // A lib may hold a `need` of its own.
-  rule.unconditional = rule.where == 0 && rule.together == 0 &&
+  rule.unconditional = !rule.lint && rule.where == 0 && rule.together == 0 &&
                        rule.when == 0 && !table.scan.mentions("need") &&
                        !table.scan.mentions("assume") &&
                        !table.scan.mentions("lib");
+  if (rule.lint) check_lint(keys, rule, replace != 0);
   check_callbacks(keys, rule, match != 0, replace != 0);
   if (match != 0) read_pattern(state, table, match, replace, rule);
   check_reads(state, table, rule, load.options);
   check_calls(state, table, rule.rewrite);
   if (keys.push("examples")) {
-    rule.examples = read_examples(state, table, load.options);
+    rule.examples = read_examples(state, table, load.options, rule.lint);
     lua_pop(state, 1);
   }
   return load;

@@ -153,7 +153,7 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table);
 
 // Reads `examples` at the top of the stack; raises. (rule_file_examples.cc)
 std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
-                                   const DeclaredOptions& options);
+                                   const DeclaredOptions& options, bool lint);
 
 // `match` compares no variable with a number or a text: patterns are objects,
 // and Lua says no without asking them. (rule_file_reads.cc)

@@ -98,6 +98,14 @@ TEST_CASE("the phase is that of the folder, unless it is said") {
 
 // Each is a whole file, or further keys of a good rule (from line 4 on).
 constexpr Refused kFiles[] = {
+    {"return rule {match = function(op, x) return op.Relu(x) end}", 1,
+     "`lint = true` for one"},
+    {"return rule {lint = true, match = function(op, x) return op.Relu(x) end,"
+     "\nexamples = {{'t', 'b', 'a'}}}",
+     2, "matches = true"},
+    {"return rule {lint = true, match = function(op, x) return op.Relu(x) end,"
+     "\nexamples = {{'t', 'b', 'a', matches = true}}}",
+     2, "rewrites or assumes"},
     {"", 1, "holds no rule"},
     {"return 3", 1, "holds no rule"},
     {"\nrule {}", 2, "does not return its rule"},
@@ -191,6 +199,10 @@ constexpr Refused kKeys[] = {
      "too many texts"},
     {"examples = {{'t', 'b', 'a', rejected = 'r'}}", 4, "one of them"},
     {"examples = {{'t', 'b', rejected = 3}}", 4, "is no text"},
+    {"lint = true", 3, "a lint with `rewrite`"},
+    {"lint = 1", 4, "true or false"},
+    {"examples = {{'t', 'b', matches = true}}", 4, "a rule that rewrites"},
+    {"examples = {{'t', 'b', matches = 1}}", 4, "true or false"},
     {"examples = {{'t', 'b', rejectd = 'r'}}", 4, "did you mean 'rejected'?"},
     {"examples = {{'t', 'a', file = '../up.onnxtxt'}}", 4, "in the folder"},
     {"examples = {{'t', 'a', file = '/etc/passwd'}}", 4, "in the folder"},

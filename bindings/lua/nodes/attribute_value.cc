@@ -7,6 +7,8 @@
 #include "bindings/lua/nodes/value_api.h"
 #include "bindings/lua/words/element_types.h"
 #include "bindings/lua/words/float_word.h"
+#include "core/ir/attribute_meaning.h"
+#include "core/ir/data_type_hint.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
@@ -143,10 +145,8 @@ class Reader {
       out = lua_toboolean(state_, index);
       return true;
     }
-    if (const auto type = named_type(index)) {
-      out = static_cast<std::int64_t>(*type);
-      return true;
-    }
+    const auto written = string_at(state_, index);
+    if (written && ir::names_element_type(name_)) return element(*written, out);
     const Handle* handle = to_handle(rt_, state_, index);
     if (handle != nullptr && handle->kind == HandleKind::kDim) {
       reject_dim(rt_, name_, handle->dim);
@@ -161,16 +161,14 @@ class Reader {
     return true;
   }
 
-  // Cast{x, to = m.y.dtype}: the element types by name.
-  std::optional<ir::DataType> named_type(int index) {
-    const auto text = string_at(state_, index);
-    if (!text || (name_ != "to" && name_ != "dtype" && name_ != "out_dtype" &&
-                  name_ != "output_dtype")) {
-      return std::nullopt;
-    }
-    const ir::DataType type = element_type(*text);
-    if (type == ir::DataType::kUndefined) return std::nullopt;
-    return type;
+  // Cast{x, to = m.y.dtype}: an element type by its name.
+  bool element(std::string_view text, std::int64_t& out) {
+    const ir::DataType type = element_type(text);
+    out = static_cast<std::int64_t>(type);
+    if (type != ir::DataType::kUndefined) return true;
+    fail(rt_, "there is no element type '" + printable(text, 60) + "'", {}, {},
+         ir::data_type_hint(text));
+    return false;
   }
 
   bool real(int index, float& out) {

@@ -14,6 +14,7 @@
 #include "core/base/suggest.h"
 #include "core/base/whole.h"
 #include "core/ir/model.h"
+#include "core/ir/op_family.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -228,8 +229,11 @@ int domain_assign(Runtime& rt, lua_State*) {
 }
 
 int no_such_op(Runtime& rt, std::string_view domain, std::string_view type) {
+  const std::string_view hint = ir::class_hint(domain, type);
   return fail(rt, "no op '" + op_text(domain, printable(type, 60)) + "'", {},
-              {}, did_you_mean(ir::similar_ops(domain, type)));
+              {},
+              hint.empty() ? did_you_mean(ir::similar_ops(domain, type))
+                           : std::string(hint));
 }
 
 // A domain that is called was meant as an op. Upvalue: its name.

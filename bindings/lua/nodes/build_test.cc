@@ -457,6 +457,8 @@ TEST_CASE("nor does building again what is of an unknown domain") {
 TEST_CASE("another shape or type is rejected when the edit is kept") {
   CHECK(attempt("return op.Transpose(m.x)", kFloat).rejection);
   CHECK(attempt("return op.Cast{m.x, to = 'float16'}", kFloat).rejection);
+  CHECK(attempt("return op.Cast{m.x, to = 'fp16'}", kFloat).error->hint ==
+        "did you mean 'float16'?");
 }
 
 }  // namespace

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "bindings/lua/sandbox/sandbox.h"
-#include "bindings/lua/words/element_types.h"
 #include "bindings/lua/words/words_session.h"
 #include "core/base/suggest.h"
 #include "core/base/whole.h"
-#include "core/ir/data_type_hint.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -173,14 +171,7 @@ int type(lua_State* state) {
   for (int i = 2; i <= std::max(given, 2); ++i) {
     const std::string_view name =
         check_string(state, i, "type", "names of element types");
-    const ir::DataType found = element_type(name);
-    if (found == ir::DataType::kUndefined) {
-      Diagnostic error =
-          wrong("there is no element type '" + printable(name, 60) + "'");
-      error.hint = ir::data_type_hint(name);
-      return Sandbox::fail(state, std::move(error));
-    }
-    fact.types.push_back(found);
+    fact.types.push_back(check_element_type(state, name));
   }
   return state_fact(state, session_of(state), std::move(fact));
 }

@@ -8,127 +8,21 @@
 
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/table_keys.h"
-#include "bindings/lua/words/float_word.h"
 #include "bindings/lua/words/words_session.h"
 #include "core/base/whole.h"
-#include "core/ir/op_facts.h"
 
 namespace ruleengine::lua {
 namespace {
 
-using pattern::AttributePattern;
 using pattern::NodePattern;
 using pattern::TermId;
 
 // Of a node in a pattern: each is a step of the program that it becomes.
 constexpr int kMostInputs = 250;
 constexpr int kMostOutputs = 250;
-constexpr std::size_t kMostElements = 4096;  // of a list attribute
 
 std::string op_text(const NodePattern& node) {
   return node.domain.empty() ? node.type : node.domain + "::" + node.type;
-}
-
-// --- attributes ---
-
-int bad_attribute(lua_State* state, const std::string& name, int index) {
-  Diagnostic error =
-      wrong("attribute '" + printable(name, 60) + "' cannot be that");
-  error.expected =
-      "a number, a string, a list of one of them, a parameter of "
-      "`match`, or any";
-  error.found = kind_at(state, index);
-  if (lua_isboolean(state, index)) error.hint = "ONNX writes 1 and 0";
-  return Sandbox::fail(state, std::move(error));
-}
-
-void set_number(AttributePattern& attribute, double number) {
-  if (is_whole(number)) {
-    attribute.kind = AttributePattern::Kind::kInt;
-    attribute.i = static_cast<std::int64_t>(number);
-  } else {
-    attribute.kind = AttributePattern::Kind::kFloat;
-    attribute.f = number;
-  }
-}
-
-std::string_view text_at(lua_State* state, int index) {
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return {text, size};
-}
-
-void set_list(lua_State* state, WordsSession& session,
-              AttributePattern& attribute, int index) {
-  const std::size_t size = lua_objlen(state, index);
-  if (size > kMostElements) bad_attribute(state, attribute.name, index);
-  spend(state, session, size * 32);
-  const Runtime& rt = Runtime::of(state);
-  bool whole = !is_floats(rt, state, index);
-  for (std::size_t i = 1; i <= size; ++i) {
-    lua_rawgeti(state, index, static_cast<int>(i));
-    if (lua_type(state, -1) == LUA_TNUMBER) {
-      attribute.floats.push_back(lua_tonumber(state, -1));
-      whole = whole && is_whole(attribute.floats.back());
-    } else if (const auto number = float_at(rt, state, lua_gettop(state))) {
-      attribute.floats.push_back(*number);
-      whole = false;
-    } else if (lua_type(state, -1) == LUA_TSTRING) {
-      spend(state, session, 64 + lua_objlen(state, -1) * 2);
-      attribute.strings.emplace_back(text_at(state, -1));
-    }
-    lua_pop(state, 1);
-  }
-  if (attribute.strings.size() == size && size > 0) {
-    attribute.kind = AttributePattern::Kind::kStrings;
-  } else if (attribute.floats.size() != size) {
-    bad_attribute(state, attribute.name, index);
-  } else if (whole) {
-    attribute.kind = AttributePattern::Kind::kInts;
-    for (const double number : attribute.floats) {
-      attribute.ints.push_back(static_cast<std::int64_t>(number));
-    }
-    attribute.floats.clear();
-  } else {
-    attribute.kind = AttributePattern::Kind::kFloats;
-  }
-}
-
-AttributePattern check_attribute(lua_State* state, WordsSession& session,
-                                 std::string_view name, int index) {
-  spend(state, session, 512 + name.size());
-  AttributePattern attribute{.name = std::string(name)};
-  if (is_any(state, index)) return attribute;
-  if (const TermHandle* handle = to_term(state, index)) {
-    check_handle_of(state, session, index, "an attribute");
-    if (handle->kind != TermHandle::Kind::kVariable) {
-      bad_attribute(state, attribute.name, index);
-    }
-    attribute.kind = AttributePattern::Kind::kVariable;
-    attribute.variable = handle->variable;
-    return attribute;
-  }
-  if (const auto number = float_at(Runtime::of(state), state, index)) {
-    attribute.kind = AttributePattern::Kind::kFloat;
-    attribute.f = *number;
-    return attribute;
-  }
-  switch (lua_type(state, index)) {
-    case LUA_TNUMBER:
-      set_number(attribute, lua_tonumber(state, index));
-      break;
-    case LUA_TSTRING:
-      attribute.kind = AttributePattern::Kind::kString;
-      spend(state, session, lua_objlen(state, index) * 2);
-      attribute.s = text_at(state, index);
-      break;
-    case LUA_TTABLE:
-      set_list(state, session, attribute, index);
-      break;
-    default:
-      bad_attribute(state, attribute.name, index);
-  }
-  return attribute;
 }
 
 // --- the words inside of a node's table ---
@@ -227,7 +121,8 @@ void set_named(lua_State* state, WordsSession& session, NodePattern& node,
   } else if (name == "perms") {
     set_permutations(state, session, node, index);
   } else {
-    node.attributes.push_back(check_attribute(state, session, name, index));
+    node.attributes.push_back(
+        check_attribute(state, session, node, name, index));
   }
 }
 

@@ -123,6 +123,16 @@ pattern::VariableId named(lua_State* state, WordsSession& session,
 
 // "a number", "a pattern": for `found`.
 std::string kind_at(lua_State* state, int index);
+// The characters of the string at `index`, as long as it stays there.
+std::string_view text_at(lua_State* state, int index);
+
+// The attribute `name` of `node` as the value at `index` describes it.
+pattern::AttributePattern check_attribute(lua_State* state,
+                                          WordsSession& session,
+                                          const pattern::NodePattern& node,
+                                          std::string_view name, int index);
+// Raises when there is no element type of this name.
+ir::DataType check_element_type(lua_State* state, std::string_view name);
 
 // The parts of install().
 void install_op(lua_State* state, Words& words);       // metatable of op

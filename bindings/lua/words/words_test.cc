@@ -47,6 +47,17 @@ constexpr Said kSaid[] = {
     {"x", "return op.Mul(op.Pow(x, 2), {1, 2.5})",
      "t0 = x\nt1 = 2\nt2 = n0 Pow(t0, t1)\nt3 = [1, 2.5]\n"
      "t4 = n1 Mul(t2, t3)\nreturn t4\n"},
+    // Classes of ops, whose attributes are what they are.
+    {"x, y", "return op.elementwise_unary(op.elementwise_binary(x, y)):as 'f'",
+     "t0 = x\nt1 = y\nt2 = n0 elementwise_binary(t0, t1) attrs=any\n"
+     "t3 = n1 elementwise_unary(t2) attrs=any as f\nreturn t3\n"},
+    // Element types by name, where the schema says that the number is one.
+    {"x", "return op.Cast{x, to = 'float16'}",
+     "t0 = x\nt1 = n0 Cast(t0) to=10\nreturn t1\n"},
+    {"x", "return op.EyeLike{x, dtype = 'float32', k = 1}",
+     "t0 = x\nt1 = n0 EyeLike(t0) dtype=1 k=1\nreturn t1\n"},
+    {"x", "return op.mine.Cast{x, to = 'float16'}",
+     "t0 = x\nt1 = n0 mine::Cast(t0) to=\"float16\"\nreturn t1\n"},
     {"x", "return op.Cast{x, to = any \"kind\"}",
      "t0 = x\nt1 = n0 Cast(t0) to=kind\nreturn t1\n"},
     // Domains.
@@ -126,6 +137,8 @@ constexpr RefusedMatch kRefused[] = {
     // Names that are not there.
     {"x", "return op.Relux(x)", 2, "did you mean 'Relu'"},
     {"x", "\nreturn op.Softmax{x, axes = 1}", 3, "did you mean 'axis'?"},
+    {"x", "return op.reductions(x)", 2, "did you mean 'reduction'?"},
+    {"x", "return op.view{x, axis = 1}", 2, "Reshape, which has none"},
     {"x", "return op.Squeeze{x, axes = {1}}", 2,
      "'axes' is input 2 of Squeeze"},
     {"x", "return op.Relu{x, axis = 1}", 2, "it has no attributes"},
@@ -160,6 +173,9 @@ constexpr RefusedMatch kRefused[] = {
     {"x", "return op.Softmax{x, axis = op.Relu(x)}", 2, "cannot be that"},
     {"x", "return op.Softmax{x, axis = 'a'}", 2, ""},
     {"x", "return op.Transpose{x, perm = {1, 'a'}}", 2, "cannot be that"},
+    {"x", "return op.Cast{x, to = 'flaot'}", 2, "did you mean 'float'?"},
+    {"x", "return op.Cast{x, to = 'fp16'}", 2, "did you mean 'float16'?"},
+    {"x", "return op.Cast{x, saturate = 'float'}", 2, "is of another kind"},
     {"x", "return op.Relu(x, x)", 2, ""},
     {"x", "return op.Split{x, any, outputs = 0}", 2, "that many outputs"},
     {"x", "return op.Split{x, any, outputs = 2.5}", 2, "that many outputs"},

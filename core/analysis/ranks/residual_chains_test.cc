@@ -42,7 +42,7 @@ struct Fixture : Builder {
 TEST_CASE_FIXTURE(Fixture, "two layers are one chain") {
   const ValueId r = sum(partial());
   const ValueId x = norm(r);
-  const ValueId r2 = add("Add", {sum(add("Sin", {x})), r});
+  const ValueId r2 = add("Add", {sum(add("Hardmax", {x})), r});
   output(norm(r2));
   const auto chains = residual_chains(g, facts);
   REQUIRE(chains.size() == 1);

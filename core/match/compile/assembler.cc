@@ -73,9 +73,21 @@ std::string literal_key(const ir::Attribute& a) {
   }
 }
 
-std::uint32_t Assembler::op(const std::string& domain,
-                            const std::string& type) {
-  return keep(ops_, code_.ops, {domain, type});
+std::uint32_t Assembler::op(std::string_view domain, std::string_view type) {
+  return keep(ops_, code_.ops, {std::string(domain), std::string(type)});
+}
+
+std::vector<std::uint32_t> Assembler::ops(const pattern::NodePattern& node) {
+  std::vector<std::uint32_t> out;
+  for (const ir::OpName& each : node.ops()) {
+    out.push_back(op(each.domain, each.type));
+  }
+  return out;
+}
+
+std::uint32_t Assembler::op(const pattern::NodePattern& node) {
+  return node.op_class == nullptr ? op(node.domain, node.type)
+                                  : kOpSet | op_set({.ops = ops(node)});
 }
 
 std::uint32_t Assembler::name(const std::string& name) {

@@ -19,7 +19,10 @@ class Assembler {
  public:
   explicit Assembler(Code& code) : code_(code) {}
 
-  std::uint32_t op(const std::string& domain, const std::string& type);
+  std::uint32_t op(std::string_view domain, std::string_view type);
+  // The operand of kNode: an op, or a set of them.
+  std::uint32_t op(const pattern::NodePattern& node);
+  std::vector<std::uint32_t> ops(const pattern::NodePattern& node);
   std::uint32_t name(const std::string& name);
   std::uint32_t name_list(std::vector<std::string> names);
   std::uint32_t literal(const pattern::AttributePattern& literal);

@@ -34,7 +34,8 @@ constexpr std::uint32_t reg_index(Reg reg) { return reg & 0xffffffu; }
 
 enum class Do : std::uint8_t {
   // Tests and bindings: go on or fail.
-  kNode,         // value a is output c of a node of op b; node -> d; e: Marks
+  kNode,         // value a is output c of a node of op b (kOpSet: of a set);
+                 // node -> d; e: Marks
   kSameNode,     // value a is output c of node d
   kEnterNode,    // kSameNode when d is set; else kNode, then block `f`
   kEnter,        // term register a equals value b; or takes it, then block c
@@ -88,6 +89,8 @@ struct Instr {
 };
 // Bits of kNode's e.
 inline constexpr std::uint32_t kMarkConsumed = 1;
+// Or-ed to the number of a set that stands where an op does.
+inline constexpr std::uint32_t kOpSet = 0x80000000u;
 
 struct OpSet {
   std::vector<std::uint32_t> ops;  // sorted
@@ -98,7 +101,8 @@ struct OpSet {
 
 struct Inputs {
   std::vector<std::vector<std::uint32_t>> orders;
-  bool open = false;  // further inputs are allowed
+  bool open = false;   // further inputs are allowed
+  bool by_op = false;  // all but the first order are for ops that commute
   auto operator<=>(const Inputs&) const = default;
 };
 

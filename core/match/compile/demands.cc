@@ -45,8 +45,10 @@ void Demands::walk(const Pattern& pattern, pattern::TermId id,
   }
   if (term.kind != TermKind::kOutput) return;
   const NodePattern& node = pattern[term.node];
-  out.push_back(number(
-      fmt::format("{} {} {}::{}", place, term.output, node.domain, node.type)));
+  if (node.op_class == nullptr) {  // a class may cover any of its ops
+    out.push_back(number(fmt::format("{} {} {}::{}", place, term.output,
+                                     node.domain, node.type)));
+  }
   for (const AttributePattern& a : node.attributes) {
     const std::string value = literal(a);
     if (value.empty()) continue;

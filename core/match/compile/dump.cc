@@ -106,6 +106,11 @@ class Dump {
     return out.empty() ? "none" : out;
   }
 
+  // The operand of a node test.
+  std::string ops(std::uint32_t i) const {
+    return (i & kOpSet) != 0 ? set(i & ~kOpSet) : op(i);
+  }
+
   std::string value(std::uint32_t r, std::uint32_t transposed) const {
     return reg(r) + (transposed != 0 ? ".T" : "");
   }
@@ -230,12 +235,12 @@ class Dump {
   std::string node_test(const Instr& i) const {
     switch (i.op) {
       case Do::kNode:
-        return fmt::format("node {} {}{} -> {}", reg(i.a), op(i.b), output(i.c),
-                           reg(i.d));
+        return fmt::format("node {} {}{} -> {}", reg(i.a), ops(i.b),
+                           output(i.c), reg(i.d));
       case Do::kSameNode:
         return fmt::format("same {} {}:{}", reg(i.a), reg(i.d), i.c);
       case Do::kEnterNode:
-        return fmt::format("node {} {}{} -> {} block {}", reg(i.a), op(i.b),
+        return fmt::format("node {} {}{} -> {} block {}", reg(i.a), ops(i.b),
                            output(i.c), reg(i.d), i.f);
       case Do::kEnter:
         return i.c == kNone ? fmt::format("same {} -> {}", reg(i.b), reg(i.a))

@@ -48,7 +48,7 @@ void Emitter::find_op_sets() {
     switch (t.kind) {
       case TermKind::kOutput: {
         const NodePattern& p = pattern()[t.node];
-        set = OpSet{.ops = {out_.op(p.domain, p.type)}};
+        set = OpSet{.ops = out_.ops(p)};
         break;
       }
       case TermKind::kAbsent:
@@ -138,7 +138,8 @@ std::uint32_t Emitter::future(TermId output) {
       continue;
     }
     const NodePattern& p = pattern()[node];
-    set.ops.push_back(out_.op(p.domain, p.type));
+    const std::vector<std::uint32_t> ops = out_.ops(p);
+    set.ops.insert(set.ops.end(), ops.begin(), ops.end());
   }
   return out_.op_set(std::move(set));
 }

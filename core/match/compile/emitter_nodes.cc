@@ -47,7 +47,7 @@ void Emitter::output(TermId id, Reg value) {
   const bool consumed = prepared_.analysis.nodes[n].consumed;
   add({.op = Do::kEnterNode,
        .a = value,
-       .b = out_.op(p.domain, p.type),
+       .b = out_.op(p),
        .c = t.output,
        .d = node_reg(t.node),
        .e = consumed ? kMarkConsumed : 0,
@@ -62,7 +62,7 @@ void Emitter::head(TermId id, Reg value) {
   const bool consumed = prepared_.analysis.nodes[n].consumed;
   add({.op = Do::kNode,
        .a = value,
-       .b = out_.op(p.domain, p.type),
+       .b = out_.op(p),
        .c = t.output,
        .d = node_reg(t.node),
        .e = consumed ? kMarkConsumed : 0});
@@ -101,8 +101,7 @@ void Emitter::head_tests(TermId id) {
   for (TermId result : pattern().results()) {
     for (const Top& top : tops(pattern(), result)) {
       const NodePattern& other = pattern()[top.node];
-      if (top.node == t.node ||
-          (!single && other.type == p.type && other.domain == p.domain)) {
+      if (top.node == t.node || (!single && other.shares_op(p))) {
         return;
       }
     }
@@ -161,7 +160,9 @@ void Emitter::inputs(NodePatternId id) {
   for (const auto& order : orders) {
     sizes_differ |= order.size() != orders[0].size();
   }
-  const std::uint32_t operand = out_.inputs({orders, p.open_inputs || tail});
+  const std::uint32_t operand = out_.inputs({.orders = orders,
+                                             .open = p.open_inputs || tail,
+                                             .by_op = swaps_by_op(p)});
   Reg which = kNone;
   const bool listed = tail && pattern()[p.inputs.back()].variable;
   if (sizes_differ || (listed && orders.size() > 1)) {

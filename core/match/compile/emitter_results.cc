@@ -34,8 +34,8 @@ void Emitter::emit(std::uint32_t rule, Report& report) {
     std::vector<std::uint32_t> ops;
     for (const Top& top : tops(pattern(), first)) {
       if (top.output != output) continue;
-      const NodePattern& p = pattern()[top.node];
-      ops.push_back(out_.op(p.domain, p.type));
+      const auto of_top = out_.ops(pattern()[top.node]);
+      ops.insert(ops.end(), of_top.begin(), of_top.end());
     }
     out_.add_rule(rule, sequences_[0], std::move(ops), output);
   }

@@ -115,13 +115,20 @@ Climb::Row Emitter::node_row(const Anchor& anchor, TermId id, Climb& climb,
   const std::size_t input = climbed_input(prepared_, anchor, t.node);
   Climb::Row row{.kind = Climb::Kind::kUp,
                  .a = climb_row(anchor, p.inputs[input], climb, known),
-                 .b = out_.op(p.domain, p.type),
+                 .b = 0,
                  .c = t.output};
   row.holes = climb.rows[row.a].holes;
   for (std::uint32_t s : slots_of(prepared_, t.node, input)) {
     row.slots |= Readers::slot_bit(s);
   }
-  return row;
+  std::vector<std::uint32_t> parts;
+  for (const std::uint32_t op : out_.ops(p)) {
+    row.b = op;
+    if (p.op_class == nullptr) return row;
+    parts.push_back(static_cast<std::uint32_t>(climb.rows.size()));
+    climb.rows.push_back(row);
+  }
+  return union_row(parts, climb);
 }
 
 Climb::Row Emitter::union_row(const std::vector<std::uint32_t>& parts,

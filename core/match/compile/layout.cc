@@ -130,7 +130,7 @@ void Assembler::add_child(Branch& branch, std::uint32_t grown) {
   Child child;
   child.cell = grown;  // until it is laid out
   group.reg = instr.a;
-  if (instr.op == Do::kNode) {
+  if (instr.op == Do::kNode && (instr.b & kOpSet) == 0) {
     group.kind = Group::Kind::kOps;
     child.op = instr.b;
   } else if (instr.op == Do::kNumber && code_.numbers[instr.b].first) {

@@ -13,6 +13,10 @@ using pattern::Pattern;
 using pattern::TermId;
 using pattern::TermKind;
 
+bool is_commutative(const ir::OpName& op) {
+  return ir::is_commutative(op.domain, op.type);
+}
+
 std::vector<std::vector<std::uint32_t>> permutations_of(
     const Pattern& pattern, const NodePattern& node) {
   const std::size_t n = written_inputs(pattern, node);
@@ -27,7 +31,7 @@ std::vector<std::vector<std::uint32_t>> permutations_of(
   std::iota(identity.begin(), identity.end(), 0u);
   // Swapping two equal inputs would find nothing new.
   const bool swap = n == 2 && node.inputs[0] != node.inputs[1] &&
-                    ir::is_commutative(node.domain, node.type);
+                    std::ranges::any_of(node.ops(), is_commutative);
   if (!swap) return {identity};
   return {identity, {1, 0}};
 }
@@ -37,6 +41,10 @@ std::vector<std::vector<std::uint32_t>> permutations_of(
 bool has_rest(const Pattern& pattern, const NodePattern& node) {
   return !node.inputs.empty() &&
          pattern[node.inputs.back()].kind == TermKind::kRest;
+}
+
+bool swaps_by_op(const NodePattern& node) {
+  return node.op_class != nullptr && node.permutations.empty();
 }
 
 std::size_t written_inputs(const Pattern& pattern, const NodePattern& node) {

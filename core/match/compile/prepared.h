@@ -61,6 +61,9 @@ std::vector<std::uint32_t> slots_of(const Prepared& prepared,
                                     pattern::NodePatternId node,
                                     std::size_t input);
 
+// Whether orders behind the first one are for the ops that commute.
+bool swaps_by_op(const pattern::NodePattern& node);
+
 std::vector<std::uint32_t> top_outputs(const pattern::Pattern& pattern,
                                        pattern::TermId term);
 

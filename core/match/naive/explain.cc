@@ -4,9 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/attribute_meaning.h"
+#include "core/ir/data_type.h"
 #include "core/ir/model.h"
 #include "core/match/machine.h"
 #include "core/match/naive/naive.h"
+#include "core/pattern/text.h"
 
 // How the oracle describes the tests that failed, in terms of rule and model.
 namespace ruleengine::match {
@@ -25,6 +28,15 @@ std::string number_text(double number) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
   return text;
+}
+
+// An INT attribute's value; element types by their names.
+std::string integer_text(std::string_view attribute, std::int64_t number) {
+  const bool in_range = number > 0 && number < 1000;
+  const auto type = static_cast<ir::DataType>(in_range ? number : 0);
+  return ir::names_element_type(attribute) && ir::is_known(type)
+             ? std::string(ir::data_type_name(type))
+             : std::to_string(number);
 }
 
 }  // namespace
@@ -138,7 +150,7 @@ int Naive::likeness_of_leaf(const pattern::Term& t, ir::ValueId value,
       const ir::NodeId node = graph.producer(value);
       if (!node || judge_.number(value)) return 0;
       const pattern::NodePattern& p = pattern()[t.node];
-      return graph.op(node).is(p.domain, p.type) ? 2 : 1;
+      return p.fits(graph.op(node).domain, graph.op(node).type) ? 2 : 1;
     }
     case TermKind::kNumbers:
       if (judge_.numbers(value, t.numbers, t.scalar)) return 2;
@@ -156,7 +168,8 @@ int Naive::likeness_of_leaf(const pattern::Term& t, ir::ValueId value,
 const std::vector<std::uint32_t>& Naive::slots_at(const Goal& goal,
                                                   std::size_t option) {
   const auto& all = prepared_.permutations[goal.index];
-  if (recorder_ == nullptr || all.size() == 1 || all.size() > kMostSorted) {
+  if (recorder_ == nullptr || orders_at(goal) == 1 ||
+      all.size() > kMostSorted) {
     return all[option];
   }
   const pattern::NodePattern& p = pattern().nodes()[goal.index];
@@ -270,6 +283,12 @@ std::string Naive::letter_text(pattern::VariableId letter, Frame* frame) {
               : attribute_text(bound->attribute));
 }
 
+std::string Naive::literal_text(const pattern::AttributePattern& wanted) {
+  return wanted.kind == pattern::AttributePattern::Kind::kInt
+             ? integer_text(wanted.name, wanted.i)
+             : pattern::literal_text(wanted);
+}
+
 std::string Naive::attribute_text(const ir::Attribute* attribute) {
   if (attribute == nullptr) return "nothing";
   const auto list = [](const auto& items, auto&& text) {
@@ -282,7 +301,7 @@ std::string Naive::attribute_text(const ir::Attribute* attribute) {
   };
   switch (attribute->kind) {
     case ir::AttributeKind::kInt:
-      return std::to_string(attribute->i);
+      return integer_text(attribute->name, attribute->i);
     case ir::AttributeKind::kFloat:
       return std::to_string(attribute->f);
     case ir::AttributeKind::kString:

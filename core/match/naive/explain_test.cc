@@ -66,6 +66,17 @@ TEST_CASE("the deepest failing test, in the user's words") {
         "found input 'q' float[2,2]");
 }
 
+TEST_CASE("element types are said by name") {
+  const auto cast = [](Draft& d) {
+    using Kind = pattern::AttributePattern::Kind;
+    return d.op("Cast", {d.v("x")},
+                {{.name = "to", .kind = Kind::kInt, .i = 1}});
+  };
+  CHECK(miss(cast, "(float[2] x) => (float16[2] y) { y = Cast <to = 10> (x) }",
+             "y")
+            .ends_with("expected float, found float16"));
+}
+
 TEST_CASE("numbers, attributes, facts, readers") {
   const char* graph = R"((float[2,3] a) => (float[2,3] y, float[2,3] z)
       <float k = {2.5}> {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/ir/model.h"
+#include "core/ir/op_facts.h"
 #include "core/match/machine.h"
 
 // The search, and the meaning of each kind of term.
@@ -147,6 +148,14 @@ void Naive::undo_to(const Choice& mark) {
   goals_.resize(mark.goals);
 }
 
+// In a class of ops the inputs of those that commute may be swapped.
+std::size_t Naive::orders_at(const Goal& goal) {
+  const NodePattern& p = pattern().nodes()[goal.index];
+  const ir::Op& op = view_.graph().op(goal.node);
+  if (swaps_by_op(p) && !ir::is_commutative(op.domain, op.type)) return 1;
+  return prepared_.permutations[goal.index].size();
+}
+
 std::size_t Naive::options(const Goal& goal) {
   switch (goal.aim) {
     case Aim::kTerm: {
@@ -157,7 +166,7 @@ std::size_t Naive::options(const Goal& goal) {
       return t.alternatives.size();
     }
     case Aim::kInputs:
-      return prepared_.permutations[goal.index].size();
+      return orders_at(goal);
     case Aim::kChain:
       return 2;
     case Aim::kResult:

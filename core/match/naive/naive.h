@@ -127,6 +127,8 @@ class Naive {
   bool attributes(const pattern::NodePattern& p, ir::NodeId node, Frame* frame);
   bool outputs_unread(const pattern::NodePattern& p, ir::NodeId node);
   bool inputs(const Goal& goal, std::size_t option, const Goal*& next);
+  // How many assignments of inputs to slots are tried.
+  std::size_t orders_at(const Goal& goal);
   // The assignment of inputs to slots that is tried as number `option`. With a
   // recorder the likeliest one comes first, so that its miss is kept among
   // equally deep ones; which match is found does not matter then.
@@ -186,6 +188,7 @@ class Naive {
   static std::string numbers_text(const std::vector<double>& numbers);
   std::string value_text(ir::ValueId value);
   std::string fact_text(const pattern::Fact& fact);
+  std::string literal_text(const pattern::AttributePattern& wanted);
   std::string attribute_text(const ir::Attribute* attribute);
   // "H", or "H=4" if it is bound.
   std::string letter_text(pattern::VariableId letter, Frame* frame);

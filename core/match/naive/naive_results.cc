@@ -98,7 +98,7 @@ bool Naive::hangs(const Place& place, TermId term, ir::ValueId value,
       case TermKind::kOutput: {
         const NodePattern& p = pattern()[t.node];
         const ir::NodeId node = graph.producer(state.value);
-        if (!node || !graph.op(node).is(p.domain, p.type) ||
+        if (!node || !p.fits(graph.op(node).domain, graph.op(node).type) ||
             graph.value(state.value).output_index != t.output) {
           break;
         }

@@ -153,10 +153,10 @@ bool Naive::output(const Goal& goal, const Goal*& next) {
                      place(goal), value_text(wanted), value_text(goal.value)};
     });
   }
-  const bool fits =
-      node && !graph.node(node).removed && graph.op(node).type == p.type &&
-      graph.op(node).domain == p.domain &&
-      graph.value(goal.value).output_index == t.output && view_.readable(node);
+  const bool fits = node && !graph.node(node).removed &&
+                    p.fits(graph.op(node).domain, graph.op(node).type) &&
+                    graph.value(goal.value).output_index == t.output &&
+                    view_.readable(node);
   if (fits) return fresh_node(goal, node, next);
   // A node that was only tried for a later result is not a miss.
   if (goal.index == kTried) return false;
@@ -223,7 +223,7 @@ bool Naive::attributes(const NodePattern& p, ir::NodeId node, Frame* frame) {
           "attribute " + wanted.name + " of " + view_.graph().describe(node),
           wanted.kind == AttributePattern::Kind::kVariable
               ? letter_text(wanted.variable, frame)
-              : pattern::literal_text(wanted),
+              : literal_text(wanted),
           attribute_text(found),
           Miss::Nearness::kOpFits};
     });

@@ -149,6 +149,9 @@ class Runner {
   bool unread(ir::NodeId node, std::uint32_t from) const;
   bool closed(const Instr& i) const;
   bool in_set(ir::ValueId value, std::uint32_t set) const;
+  bool is_op(ir::NodeId node, std::uint32_t op) const;  // kNode's operand
+  // How many of the orders this op's inputs may be read in.
+  static std::size_t orders_for(const ir::Op& op, const Inputs& inputs);
   bool bind(Reg variable, ir::ValueId value, bool transposed);
   bool scalar(Reg reg, const Scalar& found);
   bool fact(std::uint32_t fact, ir::ValueId value, bool transposed);

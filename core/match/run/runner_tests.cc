@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/ir/model.h"
+#include "core/ir/op_facts.h"
 #include "core/match/run/runner.h"
 
 // The instructions that test, bind and choose.
@@ -156,9 +157,8 @@ bool Runner::act(const Instr& i) {
 bool Runner::bind_node(ir::ValueId value, std::uint32_t op,
                        std::uint32_t output, Reg reg, std::uint32_t marks) {
   const ir::NodeId node = graph_.producer(value);
-  if (!node || op_of(node) != op ||
-      graph_.value(value).output_index != output || graph_.node(node).removed ||
-      !view_.readable(node)) {
+  if (!node || !is_op(node, op) || graph_.value(value).output_index != output ||
+      graph_.node(node).removed || !view_.readable(node)) {
     return false;
   }
   set(reg, node.index());
@@ -225,6 +225,12 @@ bool Runner::closed(const Instr& i) const {
     }
   }
   return true;
+}
+
+bool Runner::is_op(ir::NodeId node, std::uint32_t op) const {
+  if ((op & kOpSet) == 0) return op_of(node) == op;
+  return std::ranges::binary_search(code_.op_sets[op & ~kOpSet].ops,
+                                    op_of(node));
 }
 
 bool Runner::in_set(ir::ValueId value, std::uint32_t set) const {
@@ -315,13 +321,19 @@ bool Runner::order_fits(ir::NodeId node, const Inputs& inputs,
   return true;
 }
 
+std::size_t Runner::orders_for(const ir::Op& op, const Inputs& inputs) {
+  const bool all = !inputs.by_op || ir::is_commutative(op.domain, op.type);
+  return all ? inputs.orders.size() : 1;
+}
+
 Runner::Outcome Runner::inputs(const Instr& i, std::uint32_t from) {
   const Inputs& operand = code_.inputs[i.b];
   const ir::NodeId id = node(i.a);
-  for (std::uint32_t k = from; k < operand.orders.size(); ++k) {
+  const std::size_t orders = orders_for(graph_.op(id), operand);
+  for (std::uint32_t k = from; k < orders; ++k) {
     const auto& order = operand.orders[k];
     if (!order_fits(id, operand, order)) continue;
-    if (k + 1 < operand.orders.size() && !choose(ChoiceKind::kOrder, k + 1)) {
+    if (k + 1 < orders && !choose(ChoiceKind::kOrder, k + 1)) {
       return Outcome::kFail;
     }
     load(i, id, order);

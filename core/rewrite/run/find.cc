@@ -95,6 +95,10 @@ class Finder {
       add(run, match, rule, std::move(*rejection));
       return {};
     }
+    if (state_.rules[rule]->is_lint()) {
+      add(run, match, rule, {});
+      return {};
+    }
     auto candidate = std::get<std::unique_ptr<Candidate>>(std::move(*filtered));
     const match::Match* const its = &match;
     if (!state_.rules[rule]->groups()) {

@@ -38,6 +38,7 @@ struct Standing {
   struct Met {
     std::uint64_t matches = 0;
     std::vector<Rejected> rejected;
+    std::vector<std::string> found;  // of a lint: the nodes' labels
   };
   std::map<std::uint32_t, Met> of;  // by rule of the run: those that matched
   std::vector<Warning> warnings;

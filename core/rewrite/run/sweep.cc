@@ -110,7 +110,9 @@ Status Sweep::look(NodeId root) {
     auto candidate = filter(match);
     if (!candidate) return candidate.error();
     Result<bool> changed = false;
-    if (*candidate) {
+    if (*candidate && state_.rules[rule]->is_lint()) {
+      note_found(rule, root);
+    } else if (*candidate) {
       Candidate* const one = candidate->get();
       const match::Match* const its = &match;
       changed = apply(rule, {&one, 1}, {&its, 1});
@@ -145,6 +147,13 @@ Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   }
   standing_->reject(rule, place_of(graph_, match.root), std::move(*rejection));
   return std::unique_ptr<Candidate>();
+}
+
+// A node is looked at again after edits nearby; it is found once.
+void Sweep::note_found(std::uint32_t rule, NodeId root) {
+  std::string label = node_label(graph_, root);
+  if (!standing_->seen.emplace(rule, label, "", "").second) return;
+  standing_->of[rule].found.push_back(std::move(label));
 }
 
 Result<bool> Sweep::apply(std::uint32_t rule,

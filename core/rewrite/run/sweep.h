@@ -46,6 +46,7 @@ class Sweep {
   Result<bool> once();
   Status look(ir::NodeId root);
   Result<std::unique_ptr<Candidate>> filter(const match::Match& match);
+  void note_found(std::uint32_t rule, ir::NodeId root);
   // True when the graph changed.
   Result<bool> apply(std::uint32_t rule, std::span<Candidate* const> candidates,
                      std::span<const match::Match* const> matches);
