@@ -8,6 +8,8 @@
 #define RULEENGINE_CORE_MATCH_NAIVE_NODE_VIEW_H_
 
 #include <map>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -41,10 +43,13 @@ class NodeView {
   // As written, or the default, which may depend on the rank of the first
   // input; nullptr when there is neither.
   const ir::Attribute* attribute(ir::NodeId node, std::string_view name);
-  // Whether an `axis` that stands as `found` is the axis `wanted`, one counted
-  // from the front and one from the end.
+  // Whether an axis, or a list of them, that stands as `found` is what is
+  // wanted, however each is counted: from the front or from the back.
   bool same_axis(ir::NodeId node, const pattern::AttributePattern& wanted,
                  const ir::Attribute* found);
+  // The same for a constant that stands at an input, where that takes axes.
+  bool same_axes(ir::NodeId node, std::size_t slot, ir::ValueId value,
+                 std::span<const double> wanted, bool scalar);
   // The attributes that stand there, without defaults.
   std::span<const ir::Attribute> written(ir::NodeId node);
   // Whether an attribute that stands there says no more than its default.
@@ -59,6 +64,9 @@ class NodeView {
  private:
   const ir::NewestForm* form(ir::NodeId node);
   const ir::OpFacts* op_facts(ir::OpId op);
+  // From the front, sorted where the order says nothing. None: no such axis.
+  std::optional<std::vector<std::int64_t>> from_front(
+      ir::NodeId node, std::vector<std::int64_t> axes);
   const ir::Attribute* default_of(ir::NodeId node, std::string_view name);
 
   ir::Graph& graph_;
