@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ir/op_family.h"
+
 namespace ruleengine::ir {
 
 bool names_element_type(std::string_view attribute) {
@@ -10,6 +12,19 @@ bool names_element_type(std::string_view attribute) {
       "precision", "softmax_precision", "stash_type",      "to"};
   static_assert(std::ranges::is_sorted(kNames));
   return std::ranges::binary_search(kNames, attribute);
+}
+
+bool names_axes(std::string_view name) {
+  return name == "axis" || name == "axes";
+}
+
+bool counts_axes_of_result(std::string_view domain, std::string_view type) {
+  return domain.empty() && (type == "OneHot" || type == "Unsqueeze");
+}
+
+bool takes_axes_in_any_order(std::string_view domain, std::string_view type) {
+  const OpFamily family = op_family(domain, type);
+  return family == OpFamily::kReduction || family == OpFamily::kView;
 }
 
 }  // namespace ruleengine::ir

@@ -50,6 +50,8 @@ enum class Do : std::uint8_t {
   kPresent,      // a is a value
   kAbsent,       // a is an absent input
   kNumber,       // constant a is numbers b
+  kAxes,         // constant a, input d of node c, is numbers b, or where it is
+                 // axes the same ones
   kOps,          // the producer of a is of set b
   kMatrix,       // a is a constant matrix
   kSame,         // values a (c: transposed) and b (d: transposed) are equal

@@ -277,6 +277,12 @@ class Dump {
         return fmt::format("number {} {}{}{}", reg(i.a), scalar ? "" : "[",
                            fmt::join(numbers, ","), scalar ? "" : "]");
       }
+      case Do::kAxes: {
+        const auto& [scalar, numbers] = code_.numbers[i.b];
+        return fmt::format("axes {} of {} {}{}{}", reg(i.a), reg(i.c),
+                           scalar ? "" : "[", fmt::join(numbers, ","),
+                           scalar ? "" : "]");
+      }
       case Do::kOps:
         return fmt::format("op {} {}", reg(i.a), set(i.b));
       case Do::kMatrix:

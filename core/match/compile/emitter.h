@@ -58,6 +58,7 @@ class Emitter {
 
   void find_late_subjects();
   void find_op_sets();
+  void axes(pattern::NodePatternId id, std::size_t input, Reg value);
   void find_dominators();
   bool dominated(pattern::NodePatternId node, pattern::TermId by) const;
   std::uint32_t future(pattern::TermId output);

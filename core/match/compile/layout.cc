@@ -2,6 +2,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/ir/attribute_meaning.h"
 #include "core/match/compile/assembler.h"
 
 // The sequences of rules are merged into trees of tests; trees and blocks are
@@ -137,7 +138,7 @@ void Assembler::add_child(Branch& branch, std::uint32_t grown) {
     group.kind = Group::Kind::kNumbers;
     child.number = code_.numbers[instr.b].second[0];
   } else if (instr.op == Do::kLiteral &&
-             code_.literals[instr.b].name != "axis" &&  // two spellings
+             !ir::names_axes(code_.literals[instr.b].name) &&  // spellings
              !literal_key(code_.literals[instr.b]).empty()) {
     group.kind = Group::Kind::kLiterals;
     group.name = code_.literals[instr.b].name;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/ir/attribute_meaning.h"
 #include "core/ir/op_facts.h"
 
 namespace ruleengine::match {
@@ -41,6 +42,23 @@ std::vector<std::vector<std::uint32_t>> permutations_of(
 bool has_rest(const Pattern& pattern, const NodePattern& node) {
   return !node.inputs.empty() &&
          pattern[node.inputs.back()].kind == TermKind::kRest;
+}
+
+bool may_be_axes(const Prepared& prepared, pattern::NodePatternId node,
+                 std::size_t input) {
+  const Pattern& pattern = *prepared.pattern;
+  const NodePattern& p = pattern[node];
+  const auto& orders = prepared.permutations[node.index()];
+  if (orders.size() != 1 || input >= orders[0].size() ||
+      pattern[p.inputs[input]].kind != TermKind::kNumbers) {
+    return false;
+  }
+  return std::ranges::any_of(p.ops(), [&](const ir::OpName& op) {
+    const ir::OpFacts* facts = ir::newest_op(op.domain, op.type);
+    const auto* formal =
+        facts == nullptr ? nullptr : facts->input(orders[0][input]);
+    return formal != nullptr && ir::names_axes(formal->name);
+  });
 }
 
 bool swaps_by_op(const NodePattern& node) {

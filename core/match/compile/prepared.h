@@ -61,6 +61,11 @@ std::vector<std::uint32_t> slots_of(const Prepared& prepared,
                                     pattern::NodePatternId node,
                                     std::size_t input);
 
+// Whether the number at this written input may be axes, counted either way:
+// always at the same slot of ops that take axes there.
+bool may_be_axes(const Prepared& prepared, pattern::NodePatternId node,
+                 std::size_t input);
+
 // Whether orders behind the first one are for the ops that commute.
 bool swaps_by_op(const pattern::NodePattern& node);
 

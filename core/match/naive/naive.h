@@ -77,6 +77,7 @@ class Naive {
     ir::ValueId value;
     ir::NodeId node;          // kTerm: who reads `value`; kInputs: the node
     std::uint32_t index = 0;  // kTerm: as which input
+    bool axes = false;        // kTerm: the number there may be axes
     Frame* frame = nullptr;
     Place place;  // kFind
     const Goal* next = nullptr;

@@ -51,6 +51,8 @@ bool Naive::term(const Goal& goal, std::size_t option, const Goal*& next) {
       return output(goal, next);
     case TermKind::kNumbers:
       return judge_.numbers(goal.value, t.numbers, t.scalar) ||
+             (goal.axes && view_.same_axes(goal.node, goal.index, goal.value,
+                                           t.numbers, t.scalar)) ||
              fail_at(goal, numbers_text(t.numbers));
     case TermKind::kEither:
       return either(goal, option, next);
@@ -295,6 +297,7 @@ bool Naive::inputs(const Goal& goal, std::size_t option, const Goal*& next) {
                  .value = view_.input(goal.node, slots[i]),
                  .node = goal.node,
                  .index = slots[i],
+                 .axes = may_be_axes(prepared_, NodePatternId(goal.index), i),
                  .frame = goal.frame},
                 next);
   }

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/base/whole.h"
+#include "core/ir/attribute_meaning.h"
 #include "core/ir/model.h"
 #include "core/ir/rank_default.h"
 
@@ -142,23 +144,68 @@ const ir::Attribute* NodeView::default_of(ir::NodeId node,
   return usual;
 }
 
+std::optional<std::vector<std::int64_t>> NodeView::from_front(
+    ir::NodeId node, std::vector<std::int64_t> axes) {
+  const ir::Op& op = graph_.op(node);
+  const ir::ValueId counted = ir::counts_axes_of_result(op.domain, op.type)
+                                  ? graph_.output(node)
+                                  : input(node, 0);
+  const ir::Type* type = counted ? facts_.type(counted) : nullptr;
+  if (type == nullptr || !type->has_shape) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(type->rank());
+  for (std::int64_t& axis : axes) {
+    if (axis < -rank || axis >= rank) return std::nullopt;
+    if (axis < 0) axis += rank;
+  }
+  if (ir::takes_axes_in_any_order(op.domain, op.type)) std::ranges::sort(axes);
+  return axes;
+}
+
 bool NodeView::same_axis(ir::NodeId node,
                          const pattern::AttributePattern& wanted,
                          const ir::Attribute* found) {
-  if (wanted.name != "axis" ||
-      wanted.kind != pattern::AttributePattern::Kind::kInt ||
-      found == nullptr || found->kind != ir::AttributeKind::kInt ||
-      !found->ref.empty() || (wanted.i < 0) == (found->i < 0) ||
-      graph_.op(node).type == "OneHot") {  // its axis refers to the output
+  using Kind = pattern::AttributePattern::Kind;
+  if (!ir::names_axes(wanted.name) || found == nullptr || !found->ref.empty()) {
     return false;
   }
-  const ir::ValueId data = input(node, 0);
-  const ir::Type* type = data ? facts_.type(data) : nullptr;
-  if (type == nullptr || !type->has_shape) return false;
-  const auto rank = static_cast<std::int64_t>(type->rank());
-  const std::int64_t front = std::max(wanted.i, found->i);
-  const std::int64_t back = std::min(wanted.i, found->i);
-  return back >= -rank && front == back + rank;
+  std::optional<std::vector<std::int64_t>> a, b;
+  if (wanted.kind == Kind::kInt && found->kind == ir::AttributeKind::kInt) {
+    a = from_front(node, {wanted.i});
+    b = from_front(node, {found->i});
+  } else if (wanted.kind == Kind::kInts &&
+             found->kind == ir::AttributeKind::kInts &&
+             wanted.ints.size() == found->ints.size()) {
+    a = from_front(node, wanted.ints);
+    b = from_front(node, {found->ints.begin(), found->ints.end()});
+  }
+  return a && a == b;
+}
+
+bool NodeView::same_axes(ir::NodeId node, std::size_t slot, ir::ValueId value,
+                         std::span<const double> wanted, bool scalar) {
+  const ir::OpFacts* facts = op_facts(graph_.node(node).op);
+  const ir::FormalValue* formal =
+      facts == nullptr ? nullptr : facts->input(slot);
+  if (formal == nullptr || !ir::names_axes(formal->name) || !value) {
+    return false;
+  }
+  const ir::Tensor* tensor = facts_.constant(value);
+  if (tensor == nullptr || !ir::is_integer(tensor->dtype) ||
+      tensor->element_count() != static_cast<std::int64_t>(wanted.size()) ||
+      (!scalar && tensor->dims.size() != 1) ||
+      !std::ranges::all_of(wanted, is_whole)) {
+    return false;
+  }
+  const auto found =
+      ir::to_doubles(*tensor, graph_.model().external.get(), wanted.size());
+  if (!found) return false;
+  const auto whole = [](const auto& numbers) {
+    std::vector<std::int64_t> out;
+    for (const double n : numbers) out.push_back(static_cast<std::int64_t>(n));
+    return out;
+  };
+  const auto a = from_front(node, whole(wanted));
+  return a && a == from_front(node, whole(*found));
 }
 
 void sort_unnamed(std::vector<Unnamed>& all) {

@@ -7,6 +7,8 @@
 #define RULEENGINE_CORE_MATCH_NAIVE_NODE_VIEW_H_
 
 #include <map>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -41,10 +43,13 @@ class NodeView {
   // The written attribute, or its default, which may depend on the rank of the
   // first input; nullptr when there is neither.
   const ir::Attribute* attribute(ir::NodeId node, std::string_view name);
-  // Whether `found` and `wanted` are the same `axis`, one counted from the
-  // front and one from the end.
+  // Whether an axis, or a list of axes, that is written as `found` is `wanted`,
+  // counted from the front or from the back.
   bool same_axis(ir::NodeId node, const pattern::AttributePattern& wanted,
                  const ir::Attribute* found);
+  // The same for a constant at an input that takes axes.
+  bool same_axes(ir::NodeId node, std::size_t slot, ir::ValueId value,
+                 std::span<const double> wanted, bool scalar);
   // The attributes that are written, without defaults.
   std::span<const ir::Attribute> written(ir::NodeId node);
   // Whether a written attribute equals its default.
@@ -60,6 +65,9 @@ class NodeView {
  private:
   const ir::NewestForm* form(ir::NodeId node);
   const ir::OpFacts* op_facts(ir::OpId op);
+  // From the front, sorted where the order says nothing. None: no such axis.
+  std::optional<std::vector<std::int64_t>> from_front(
+      ir::NodeId node, std::vector<std::int64_t> axes);
   const ir::Attribute* default_of(ir::NodeId node, std::string_view name);
 
   ir::Graph& graph_;

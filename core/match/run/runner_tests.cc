@@ -98,6 +98,12 @@ bool Runner::test_value(const Instr& i) {
       const auto& [scalar, numbers] = code_.numbers[i.b];
       return judge_.numbers(value(i.a), numbers, scalar);
     }
+    case Do::kAxes: {
+      const auto& [scalar, numbers] = code_.numbers[i.b];
+      const ir::ValueId found = value(i.a);
+      return judge_.numbers(found, numbers, scalar) ||
+             view_.same_axes(node(i.c), i.d, found, numbers, scalar);
+    }
     case Do::kOps:
       return in_set(value(i.a), i.b);
     case Do::kMatrix:
