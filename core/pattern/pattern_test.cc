@@ -111,7 +111,7 @@ TEST_CASE("what cannot match is refused, with its line") {
          d.result(
              d.attribute("elementwise_unary", {d.v("x")}, {.name = "alpha"}));
        }},
-      {"attribute 'keepdims' of reduction is of another kind",
+      {"attribute 'keepdims' of reduction must be an integer",
        [](Draft& d) {
          d.result(d.attribute("reduction", {d.v("x")},
                               {.name = "keepdims", .kind = Kind::kString}));

@@ -175,7 +175,7 @@ constexpr RefusedMatch kRefused[] = {
     {"x", "return op.Transpose{x, perm = {1, 'a'}}", 2, "cannot be that"},
     {"x", "return op.Cast{x, to = 'flaot'}", 2, "did you mean 'float'?"},
     {"x", "return op.Cast{x, to = 'fp16'}", 2, "did you mean 'float16'?"},
-    {"x", "return op.Cast{x, saturate = 'float'}", 2, "is of another kind"},
+    {"x", "return op.Cast{x, saturate = 'float'}", 2, "must be an integer"},
     {"x", "return op.Relu(x, x)", 2, ""},
     {"x", "return op.Split{x, any, outputs = 0}", 2, "that many outputs"},
     {"x", "return op.Split{x, any, outputs = 2.5}", 2, "that many outputs"},
