@@ -60,9 +60,8 @@ OpCounts count_ops(const ir::Model& model) {
 }
 
 bool Report::has_rewritten() const {
-  return std::ranges::any_of(rewrites.rules, [](const auto& rule) {
-    return rule.rewrites > 0;
-  });
+  return std::ranges::any_of(
+      rewrites.rules, [](const auto& rule) { return rule.rewrites > 0; });
 }
 
 // One model on its way.
@@ -108,13 +107,16 @@ class Engine::Run {
   }
 
   Status drive(const Target& target, const Plan& plan,
-                 const Progress& progress) {
+               const Progress& progress) {
     rewrite::Options how = rewrite_options(options());
     how.progress = progress;
     rewrite::Driver driver(model_, plan.rules, std::move(how));
     if (Status s = driver.act(engine_.stages_); !s) return s;
     if (Status s = raise_for_bodies(driver); !s) return s;
-    if (!plan.stages.empty()) {
+    // Nothing is said anew in a model that no rule rewrote, unless the target
+    // was asked for.
+    const bool wanted = options().target != "auto" || driver.has_rewritten();
+    if (!plan.stages.empty() && wanted) {
       if (Status s = write_as(target, plan, driver); !s) return s;
     }
     if (Status s = driver.settle(); !s) return s;
@@ -181,8 +183,8 @@ class Engine::Run {
   // Ops of the engine's own that are left.
   void warn_of_rest(const Target& target, const Plan& plan,
                     const rewrite::Driver& driver) {
-    for (const ir::Graph* graph : rewrite::rewritable_graphs(
-             static_cast<const ir::Model&>(model_))) {
+    for (const ir::Graph* graph :
+         rewrite::rewritable_graphs(static_cast<const ir::Model&>(model_))) {
       for (std::size_t i = 0; i < graph->node_count(); ++i) {
         const ir::NodeId node(i);
         if (graph->node(node).removed || !rewrite::has_body(graph->op(node))) {
@@ -203,8 +205,8 @@ class Engine::Run {
     std::string text;
     for_target_rules(plan, driver, [&](const auto& rule, const auto& rejected) {
       if (rejected.graph != &graph || rejected.at != node) return;
-      text += (text.empty() ? ": " : "; ") + rule.name() + ": " +
-              rejected.reason;
+      text +=
+          (text.empty() ? ": " : "; ") + rule.name() + ": " + rejected.reason;
     });
     return text;
   }
@@ -275,10 +277,10 @@ Status Engine::check_settings() {
       if (!may_be || target.rules.empty()) continue;
       const auto its = plan(target);
       if (!its) return its.error();
-      claimed = claimed ||
-                std::ranges::find((*its)->own->unclaimed(), each.setting,
-                                  &RuleSet::Unclaimed::setting) ==
-                    (*its)->own->unclaimed().end();
+      claimed =
+          claimed || std::ranges::find((*its)->own->unclaimed(), each.setting,
+                                       &RuleSet::Unclaimed::setting) ==
+                         (*its)->own->unclaimed().end();
     }
     if (!claimed) return each.error;
   }

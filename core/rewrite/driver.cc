@@ -91,7 +91,13 @@ class Driver::Run {
     return out;
   }
 
-  bool has_rewritten() const { return state_.counts.has_rewritten(); }
+  bool has_rewritten() const {
+    for (std::size_t i = 0; i < state_.rules.size(); ++i) {
+      const bool may_go = recorded_ && is_canonical(*state_.rules[i]);
+      if (state_.counts.rewrites[i] > 0 && !may_go) return true;
+    }
+    return false;
+  }
 
   Report report() {
     Report out;

@@ -100,7 +100,7 @@ class Driver {
   Status act(const Stages& stages);
   // What stands turned down now.
   std::vector<Rejected> rejected(std::uint32_t rule) const;
-  // Whether a rewrite is kept.
+  // Whether a rule rewrote something that stays, whatever others need.
   bool has_rewritten() const;
   // Takes back what nobody needed, and checks the graphs. Acts may follow.
   Status settle();

@@ -117,10 +117,15 @@ class OpsetTest(runs.RunTest):
             self.assertEqual((self.folder / "again.onnx").read_bytes(), (self.folder / "out.onnx").read_bytes())
         model.opset_import[0].version = 23  # of which `auto` is onnx
         self.write("m.onnx", model.SerializeToString())
-        self.run_ok("run", "never.lua", "m.onnx", "-o", "out.onnx")
-        self.assertEqual(self.ops("out.onnx"), ["Add", "Gelu"])
-        self.run_ok("run", "never.lua", "m.onnx", "-o", "out.onnx", "--target", "portable")
-        self.assertEqual((self.folder / "out.onnx").read_bytes(), (self.folder / "m.onnx").read_bytes())
+        for rules in (["never.lua"], program.packs()):
+            self.run_ok("run", *rules, "m.onnx", "-o", "out.onnx")  # left to itself, nothing fired
+            self.assertEqual((self.folder / "out.onnx").read_bytes(), (self.folder / "m.onnx").read_bytes())
+        model.graph.node.extend(make.model("g (float[2] y) => (float[2] w) { n = Neg(y) t = Neg(n) w = Abs(t) }")
+                                .graph.node)
+        model.graph.output[0].name = "w"
+        self.write("m.onnx", model.SerializeToString())
+        self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
+        self.assertEqual(self.ops("out.onnx"), ["Add", "Gelu", "Abs"])
 
     def test_a_target_raises_for_any_of_its_rules(self):
         model = make.model(GELU, '<ir_version: 8, opset_import: ["" : 17]>\n')

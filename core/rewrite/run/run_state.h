@@ -4,7 +4,6 @@
 #ifndef RULEENGINE_CORE_REWRITE_RUN_RUN_STATE_H_
 #define RULEENGINE_CORE_REWRITE_RUN_RUN_STATE_H_
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -79,10 +78,6 @@ struct Counts {
   std::vector<std::uint64_t> rewrites, matches;
   std::vector<OfEdit<Warning>> allowed;  // of matches that were rewritten
   std::vector<OfEdit<Assumed>> assumed;
-
-  bool has_rewritten() const {
-    return std::ranges::any_of(rewrites, [](auto count) { return count > 0; });
-  }
 };
 
 class RunState {
