@@ -61,7 +61,8 @@ TEST_CASE("declared sizes that inputs contradict go with the first rewrite") {
       named = Exp(stale)
       own = Abs(named)
       y = Neg(own)
-    })", "model");
+    })",
+                                   "model");
     REQUIRE(model.ok());
     ir::Graph& graph = (*model)->graph;
     Runner r({unary("a", fires ? "Neg" : "Tanh",
@@ -74,9 +75,9 @@ TEST_CASE("declared sizes that inputs contradict go with the first rewrite") {
       if (v.declared) declared.emplace_back(graph.name(ValueId(i)));
     }
     std::ranges::sort(declared);
-    CHECK(declared == (fires ? std::vector<std::string>{"named", "y"}
-                             : std::vector<std::string>{"named", "own", "stale",
-                                                        "y"}));
+    CHECK(declared ==
+          (fires ? std::vector<std::string>{"named", "y"}
+                 : std::vector<std::string>{"named", "own", "stale", "y"}));
   }
 }
 
@@ -294,6 +295,42 @@ TEST_CASE("two runs give the same names") {
     if (i == 0) first = w.text();
     CHECK(w.text() == first);
   }
+}
+
+// The first act writes a canonical form, the second has a rule that reads it.
+TEST_CASE("what a later act meets again is reported once") {
+  World w;
+  w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
+  auto no = unary("no", "Neg", [](Edit&, ValueId x) { return x; });
+  no.where = [](const Match&, ir::Graph&) { return Rejection{"no", "", 23}; };
+  no.phase = Phase::kAttention;
+  auto form = unary("form", "Relu",
+                    [](Edit& e, ValueId x) { return make(e, "Tanh", {x}); });
+  auto reads = unary("reads", "Tanh",
+                     [](Edit& e, ValueId x) { return make(e, "Abs", {x}); });
+  reads.phase = Phase::kTarget;
+  Runner r({form, no, reads});
+  const std::uint32_t given[] = {0, 1};
+  const auto first = make_stages(r.pointers, given);
+  const auto second = make_stages(r.pointers);
+  REQUIRE(first.ok());
+  REQUIRE(second.ok());
+  Driver driver(w.model, r.pointers, r.options);
+  REQUIRE(driver.act(*first).ok());
+  CHECK(!driver.has_rewritten());  // but for a form, which may go again
+  REQUIRE(driver.act(*second).ok());
+  CHECK(driver.has_rewritten());
+  const auto rejected = driver.rejected(1);
+  REQUIRE(rejected.size() == 1);
+  CHECK(rejected[0].graph == &w.graph());
+  CHECK(rejected[0].opset == 23);
+  REQUIRE(driver.settle().ok());
+  CHECK(w.text() == "v0 = Abs(x); y = Neg(v0)");
+  const Report report = driver.report();
+  REQUIRE(report.rules.size() == 3);
+  CHECK(report.rules[0].rewrites == 1);  // what was needed stays
+  CHECK(report.rules[1].matches == 1);
+  CHECK(report.rules[1].rejected.size() == 1);
 }
 
 }  // namespace
