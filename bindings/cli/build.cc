@@ -17,9 +17,8 @@ Status build_one(const std::string& code_file, const std::string& path,
   if (!model) return model.error();
   auto made = lua::rebuild(**model, code_file, sandbox_limits(options));
   if (!made) return made.error();
-  if (auto status = rewrite::write_portable(**model, *made); !status) {
-    return status;
-  }
+  const auto bare = rewrite::write_portable(**model, *made);
+  if (!bare) return bare.error();
   if (auto status = check_end(**model, options); !status) return status;
   auto staged = is_text_model(options.output)
                     ? stage_model_text(options.output, **model)

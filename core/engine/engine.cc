@@ -79,7 +79,7 @@ class Engine::Run {
     const auto plan = engine_.plan(target);
     if (!plan) return plan.error();
     if (Status s = drive(target, **plan, progress); !s) return s.error();
-    if (Status s = rewrite::write_portable(model_); !s) return s.error();
+    if (Status s = write_bodies(); !s) return s.error();
     rewrite::remove_unused_imports(model_, imports);
     if (Status s = verify::check_model(model_); !s) return s.error();
     report_.opset_after = model_.opset("");
@@ -124,6 +124,17 @@ class Engine::Run {
     auto& warnings = report_.rewrites.warnings;
     warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
     note_absent();
+    return {};
+  }
+
+  Status write_bodies() {
+    const auto bare = rewrite::write_portable(model_);
+    if (!bare) return bare.error();
+    for (const rewrite::Bare& each : *bare) {
+      report_.rewrites.warnings.push_back(
+          {.node = each.node,
+           .message = each.node + " gets no function body: " + each.reason});
+    }
     return {};
   }
 
@@ -187,7 +198,10 @@ class Engine::Run {
          rewrite::rewritable_graphs(static_cast<const ir::Model&>(model_))) {
       for (std::size_t i = 0; i < graph->node_count(); ++i) {
         const ir::NodeId node(i);
-        if (graph->node(node).removed || !rewrite::has_body(graph->op(node))) {
+        const ir::Op& op = graph->op(node);
+        // The ops of another runtime are not written in another form.
+        const bool is_foreign = op.domain == "tensor_cast";
+        if (graph->node(node).removed || is_foreign || !rewrite::has_body(op)) {
           continue;
         }
         const std::string label = rewrite::node_label(*graph, node);

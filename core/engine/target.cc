@@ -16,12 +16,9 @@ constexpr std::array kTargets = {
 constexpr std::int64_t kAttention = 23;
 
 constexpr std::array kLowering = {
-    "lowering/linear.lua",
-    "lowering/mha_in_projection.lua",
-    "lowering/relative_position_bias.lua",
-    "lowering/swin_attention.lua",
-    "lowering/swin_window_partition.lua",
-    "lowering/swin_window_reverse.lua",
+    "lowering/in_projection.lua",
+    "lowering/layers.lua",
+    "lowering/window_partition.lua",
     "canonical/cancel_reshapes.lua",
     "canonical/cancel_transposes.lua",
 };

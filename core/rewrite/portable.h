@@ -10,6 +10,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
@@ -19,12 +21,18 @@ namespace ruleengine::rewrite {
 // The oldest opset of the standard that bodies are said in.
 inline constexpr std::int64_t kOldestOpset = 11;
 
-// Gives a body to what rules made (nodes with ruleengine.rule in their
-// metadata) and nothing defines, and to `more` (ascending) of the main graph,
-// which are looked at first: one that is not what its op says is kRule. Ops
-// without a counterpart, such as the collectives, stay as they are. An opset
-// too old to say a body: kModel.
-Status write_portable(ir::Model& model, std::span<const ir::NodeId> more = {});
+// A node that got no function body, though its op has a meaning.
+struct Bare {
+  std::string node, reason;
+};
+
+// Gives a function body to the nodes that rules made (with ruleengine.rule in
+// their metadata) and whose op no function defines, and to `more` (ascending)
+// of the main graph, which are looked at first: one that is not what its op
+// says is kRule. Ops without a meaning, such as the collectives, stay as they
+// are. An opset that is too old for any body: kModel.
+Result<std::vector<Bare>> write_portable(ir::Model& model,
+                                         std::span<const ir::NodeId> more = {});
 
 // Is this one of the ops that get a body?
 bool has_body(const ir::Op& op);

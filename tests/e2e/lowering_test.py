@@ -24,8 +24,8 @@ RANDOM = {
         {"ruleengine::ShiftedWindowAttention"},
     random_attention.multihead_attention: {"ruleengine::MultiheadAttention"},
     random_attention.functional_attention: set(),
-    random_layers.quantized_views: {"tensor_cast::dynamic_quantize_mxfp4"},
-    random_layers.sibling_layers: {"tensor_cast::mxfp4_linear"},
+    random_layers.quantized_views: set(),
+    random_layers.sibling_layers: set(),
 }
 
 

@@ -15,6 +15,7 @@
 #include "core/base/whole.h"
 #include "core/ir/model.h"
 #include "core/ir/op_family.h"
+#include "core/rewrite/inline.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -26,6 +27,24 @@ constexpr int kMaxUnknownOps = 1000;
 std::string op_text(std::string_view domain, std::string_view type) {
   if (domain.empty()) return std::string(type);
   return std::string(domain) + "::" + std::string(type);
+}
+
+// What was built; a mistake in what was kept of `like`, a node of the model
+// (invalid: none), is not the rule's fault.
+int push_built(Runtime& rt, lua_State* state,
+               Result<rewrite::Edit::Built> built, ir::NodeId like) {
+  if (!built.ok()) {
+    if (!like) return fail(rt, std::move(built.error()));
+    return reject(rt, std::move(built.error().what),
+                  rt.session.graph->describe(like));
+  }
+  if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
+    return reject(rt, std::move(*rejection));
+  }
+  const auto& values = std::get<std::vector<ir::ValueId>>(*built);
+  luaL_checkstack(state, static_cast<int>(values.size()) + 4, "outputs");
+  for (ir::ValueId value : values) push_value(rt, state, value);
+  return static_cast<int>(values.size());
 }
 
 // One node in the making.
@@ -97,20 +116,7 @@ class Build {
       spec_.attributes.push_back(
           {.name = "allowzero", .kind = ir::AttributeKind::kInt, .i = 1});
     }
-    auto built = rt_.session.edit->build(spec_);
-    if (!built.ok()) {
-      // What was kept of a node of the model is not the rule's fault.
-      if (!spec_.like) return fail(rt_, std::move(built.error()));
-      return reject(rt_, std::move(built.error().what),
-                    rt_.session.graph->describe(spec_.like));
-    }
-    if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
-      return reject(rt_, std::move(*rejection));
-    }
-    const auto& values = std::get<std::vector<ir::ValueId>>(*built);
-    luaL_checkstack(state_, static_cast<int>(values.size()) + 4, "outputs");
-    for (ir::ValueId value : values) push_value(rt_, state_, value);
-    return static_cast<int>(values.size());
+    return push_built(rt_, state_, rt_.session.edit->build(spec_), spec_.like);
   }
 
  private:
@@ -328,6 +334,17 @@ int build_with(Runtime& rt, lua_State* state) {
   const Handle* node = check_self(rt, state, HandleKind::kNode);
   if (node == nullptr || !check_can_build(rt)) return kFailed;
   return build_like(rt, state, node->node(), 2);
+}
+
+int build_inline(Runtime& rt, lua_State* state) {
+  const Handle* node = check_self(rt, state, HandleKind::kNode);
+  if (node == nullptr || !check_can_build(rt)) return kFailed;
+  const ir::NodeId call = node->node();
+  for (const ir::Attribute& a : rt.session.graph->node(call).attributes) {
+    rt.session.hear(call, a.name);
+  }
+  return push_built(rt, state, rewrite::inline_call(*rt.session.edit, call),
+                    call);
 }
 
 }  // namespace ruleengine::lua

@@ -24,6 +24,9 @@ int build_like(Runtime& rt, lua_State* state, ir::NodeId node, int first);
 // n:with(s, w), n:with{s, axis = -1}
 int build_with(Runtime& rt, lua_State* state);
 
+// n:inline(): the values that the node computes, by its function body.
+int build_inline(Runtime& rt, lua_State* state);
+
 }  // namespace ruleengine::lua
 
 #endif  // RULEENGINE_BINDINGS_LUA_NODES_BUILD_H_

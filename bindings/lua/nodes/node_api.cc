@@ -274,6 +274,7 @@ constexpr Field kNodeFields[] = {
     {"attribute_names", kAttributeNames},
     {"meta", kMeta},
     {"with", kMethod, entry<build_with>},
+    {"inline", kMethod, entry<build_inline>},
     {"replace_input", kMethod, entry<replace_input>},
     {"along", kMethod, entry<along>},
 };

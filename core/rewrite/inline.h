@@ -1,0 +1,19 @@
+// Inlining: the meaning of a call of one of the engine's own ops, built into
+// the graph around it by an Edit. What is known of the call (sizes, types,
+// elements of small lists) is computed at once, so that little more than what
+// an exporter would write is left.
+#ifndef RULEENGINE_CORE_REWRITE_INLINE_H_
+#define RULEENGINE_CORE_REWRITE_INLINE_H_
+
+#include "core/rewrite/edit.h"
+
+namespace ruleengine::rewrite {
+
+// The outputs that the op has, whether `call` names them or not; the node stays
+// as it is. A Rejection where the op has no
+// meaning, or not for this call; errors are those of Edit::build.
+Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call);
+
+}  // namespace ruleengine::rewrite
+
+#endif  // RULEENGINE_CORE_REWRITE_INLINE_H_
