@@ -2,7 +2,7 @@
 return rule {
   doc = [[
     dynamic_quantize_asymmetric(x)
-      =>   Cast(Clip(Round(x / scale) + offset)), scale, offset
+      =>   Cast(clip(Round(x / scale) + offset)), scale, offset
            where low = min(min x, 0), scale = (max(max x, 0) - low) / 255, 1 where that is 0,
                  offset = Round(least - low / scale)]],
   phase = "target",
@@ -36,7 +36,8 @@ return rule {
         from = Sub(zero, lows)
         offset = Round(from)
         a = Add(r, offset)
-        c = Clip(a, zero, steps)
+        c1 = Min(a, steps)
+        c = Max(c1, zero)
         y = Cast <to = 2> (c)
         o = Cast <to = 6> (offset)]] },
     { "a float of eight bits", [[

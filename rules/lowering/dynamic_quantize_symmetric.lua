@@ -1,6 +1,6 @@
 --- Quantizing by the largest number, in standard ops.
 return rule {
-  doc = [[ dynamic_quantize_symmetric(x)   =>   Cast(Clip(Round(x / scale))), scale, where scale = max|x| / 127, 1 where that is 0 ]],
+  doc = [[ dynamic_quantize_symmetric(x)   =>   Cast(clip(Round(x / scale))), scale, where scale = max|x| / 127, 1 where that is 0 ]],
   phase = "target",
 
   match = function(op, x)
@@ -23,7 +23,8 @@ return rule {
         q = Div(x, s)
         r = Round(q)
         low = Constant <value = float {-127}> ()
-        c = Clip(r, low, most)
+        c1 = Min(r, most)
+        c = Max(c1, low)
         y = Cast <to = 3> (c)]] },
     { "a float of eight bits", [[
         (float[3,2] x) => (float8e4m3fn[3,2] y) { y = tensor_cast.dynamic_quantize_symmetric <out_dtype = 17> (x) }]],

@@ -1,4 +1,5 @@
-"""The bodies of fused ops run in a stock ONNX Runtime, at every opset.
+"""The meanings of fused ops run in a stock ONNX Runtime, at every opset: as
+function bodies, and inlined by rules/lowering.
 
 Each case is a call of an op of a domain that nobody knows; a rule made for the
 case turns it into one of the engine's own ops, which the target `portable`
@@ -6,13 +7,15 @@ writes with a body; and that must compute what numpy says.
 """
 
 import dataclasses
+import itertools
+import types
 import unittest
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from support import dialect, numbers, program
+from support import dialect, numbers, program, tensor_cast
 
 TYPES = {
     np.dtype("float32"): TensorProto.FLOAT,
@@ -20,19 +23,26 @@ TYPES = {
     np.dtype("float64"): TensorProto.DOUBLE,
     np.dtype("bool"): TensorProto.BOOL,
     np.dtype("int64"): TensorProto.INT64,
+    np.dtype("int32"): TensorProto.INT32,
+    np.dtype("int16"): TensorProto.INT16,
+    np.dtype("uint16"): TensorProto.UINT16,
+    np.dtype("int8"): TensorProto.INT8,
+    np.dtype("uint8"): TensorProto.UINT8,
 }
+LOWERING = program.ROOT / "rules" / "lowering" / "all.lua"
 
 
 @dataclasses.dataclass
 class Case:
     title: str
     op: str  # "domain::Type"
-    inputs: list  # arrays, None where absent, "=0" for input 0 again
+    inputs: list  # arrays, "" where absent, "=0" for input 0 again
     attributes: dict
     expected: list
     opsets: tuple = (11, 12, 13, 14, 15, 17, 18, 21, 23)
     symbolic: bool = False  # dimensions of the inputs are names
     tolerance: float = 1e-5
+    typed: bool = False  # the result has the type of `expected`, not of input 0
 
 
 def softmax(s):
@@ -181,6 +191,80 @@ def cases():
     yield from window_cases()
 
 
+def meant(op, inputs, attributes, outputs=1):
+    """What support/tensor_cast.py computes."""
+    node = types.SimpleNamespace(output=["y"] * outputs)
+    inputs = [None if isinstance(i, str) else i for i in inputs]
+    # pylint: disable=protected-access
+    return list(getattr(tensor_cast, op)._run(node, *inputs, **attributes))
+
+
+def tensor_cast_cases():
+    """Norms, quantizers and quantized layers."""
+    rng = np.random.default_rng(11)
+
+    def rand(*dims, dtype=np.float32):
+        return (rng.standard_normal(dims) * 3).astype(dtype)
+
+    def ints(*dims, dtype=np.int8):
+        return rng.integers(-8 if dtype == np.int8 else 0, 8, dims).astype(dtype)
+
+    def case(title, op, inputs, attributes=None, outputs=1, **how):
+        attributes = attributes or {}
+        return Case(f"{op}, {title}", f"tensor_cast::{op}", inputs, attributes,
+                    meant(op, inputs, attributes, outputs), typed=True, **how)
+
+    for dtype, tolerance in ((np.float32, 1e-5), (np.float64, 1e-5),
+                             (np.float16, 2e-3)):
+        x, r, w = rand(2, 3, 8, dtype=dtype), rand(2, 3, 8, dtype=dtype), rand(8, dtype=dtype)
+        how = {"tolerance": tolerance, "symbolic": dtype == np.float32}
+        yield case(f"{dtype.__name__}", "rms_norm", [x, w], {"epsilon": 0.5}, **how)
+        yield case(f"{dtype.__name__}, no weight", "rms_norm", [x], **how)
+        yield case(f"{dtype.__name__}", "add_rms_norm", [x, r, w], **how)
+        yield case(f"{dtype.__name__}", "add_rms_norm2", [x, r, w], {}, 2, **how)
+        scale = np.abs(rand(8, dtype=dtype)) + 1
+        for out in (np.int8, np.uint8):
+            number = {"out_dtype": int(TYPES[np.dtype(out)])}
+            yield case(f"{dtype.__name__} to {out.__name__}", "quantize",
+                       [x, scale, ints(8, dtype=np.int32)], number)
+            for dims in ([-1], [0, 2], []):
+                title = f"{dtype.__name__} to {out.__name__} along {dims}"
+                number = {**number, "dims": dims}
+                yield case(title, "dynamic_quantize_symmetric", [x], number, 2,
+                           symbolic=True)
+                yield case(title, "dynamic_quantize_asymmetric", [x], number, 3)
+        yield case(f"{dtype.__name__}, a part that nobody reads",
+                   "dynamic_quantize_symmetric", [x])
+    yield case("zeros", "dynamic_quantize_symmetric", [rand(2, 4) * 0], {}, 2)
+    yield case("zeros", "dynamic_quantize_asymmetric", [rand(2, 4) * 0], {}, 3)
+    wide = rand(3, 64) * np.float32(2.0) ** rng.integers(-120, 120, (3, 1))
+    wide[0, :32] = 0
+    powers = np.float32(2.0) ** np.arange(-126, 127)
+    yield case("all powers", "dynamic_quantize_mxfp4",
+               [powers.astype(np.float32)], {"group_size": 1}, 2)
+    yield case("just below all powers", "dynamic_quantize_mxfp4",
+               [np.nextafter(powers[2:], np.float32(0)).astype(np.float32)],
+               {"group_size": 1}, 2)
+    yield case("wide", "dynamic_quantize_mxfp4", [wide.astype(np.float32)], {}, 2,
+               symbolic=True)
+    yield case("halves", "dynamic_quantize_mxfp4",
+               [rand(2, 2, 8, dtype=np.float16)], {"group_size": 4}, 2)
+
+    x, w = ints(2, 3, 8), ints(8, 5)
+    s, b = np.abs(rand(5)) + 1, rand(5)
+    for op in ("static_quant_linear", "static_quant_linear_int4"):
+        yield case("all", op, [x, w, s, ints(5), np.array(0.5, np.float32),
+                               ints(1), b], symbolic=True, tolerance=1e-4)
+        yield case("by groups", op, [x, w, np.abs(rand(4, 5)), ints(4, 5)],
+                   tolerance=1e-4)
+        yield case("one scale", op, [x, w, s[:1], "", "", "", b],
+                   {"out_dtype": 10}, tolerance=2e-2)
+    codes = [ints(3, 8, dtype=np.uint8), ints(8, 5, dtype=np.uint8)]
+    yield case("groups", "mxfp4_linear",
+               [*codes, np.abs(rand(3, 2)), np.abs(rand(2, 5)), b],
+               {"group_size": 4}, symbolic=True, tolerance=1e-4)
+
+
 def fill(case):
     """What the numpy meaning gives where the case does not say it."""
     if case.expected is None:
@@ -197,7 +281,7 @@ def model(case, opset):
     names, values, feeds = [], [], {}
     for i, array in enumerate(case.inputs):
         if isinstance(array, str):
-            names.append(names[int(array[1:])])
+            names.append(names[int(array[1:])] if array else "")
             continue
         name = f"i{i}"
         dims = ([f"{name}d{a}" if a in (0, array.ndim - 2) else d
@@ -210,7 +294,7 @@ def model(case, opset):
     outs = [f"o{i}" for i in range(len(case.expected))]
     node = helper.make_node("Call", names, outs, name="call", domain="test")
     infos = [helper.make_tensor_value_info(
-        o, TensorProto.INT64 if e.dtype == np.int64
+        o, TYPES[e.dtype] if case.typed or e.dtype == np.int64
         else TYPES[case.inputs[0].dtype],
         [None] * e.ndim if case.symbolic else list(e.shape))
         for o, e in zip(outs, case.expected)]
@@ -224,16 +308,17 @@ def rule(case):
     names = []
     for i, array in enumerate(case.inputs):
         same = isinstance(array, str)
-        names.append(names[int(array[1:])] if same else "abcdefgh"[i])
+        names.append("abcdefgh"[i] if not same
+                     else names[int(array[1:])] if array else "nil")
     domain, op = case.op.split("::")
     count = f", outputs = {len(case.expected)}"
-    given = [f"m.{n}" for n in names] + [
+    given = ["nil" if n == "nil" else f"m.{n}" for n in names] + [
         f"{k} = {v!r}".replace("[", "{").replace("]", "}")
         for k, v in case.attributes.items()]
     return f"""
 return rule {{
   doc = "test::Call => {case.op}",
-  match = function(op, {", ".join(sorted(set(names)))})
+  match = function(op, {", ".join(sorted(set(names) - {"nil"}))})
     return op.test.Call{{{", ".join(names)}{count}}}
   end,
   rewrite = function(op, m)
@@ -261,16 +346,37 @@ class Portable(program.ProgramTest):
         self.assertEqual(len(result.functions), 1)
         self.assertEqual(result.graph.node[0].op_type,
                          case.op.split("::")[1])
+        self.compare(case, computed)
+
+    def check_inlined(self, case, opset):
+        """The same by rules/lowering, without a function."""
+        source, feeds = model(case, opset)
+        self.write("m.onnx", source.SerializeToString())
+        self.write("call.lua", rule(case))
+        self.run_ok("run", "call.lua", LOWERING, "m.onnx", "-o", "out.onnx",
+                    "--target", "portable")
+        out = self.folder / "out.onnx"
+        self.assertFalse(onnx.load(out).functions)
+        self.compare(case, numbers.session(out).run(None, feeds))
+
+    def compare(self, case, computed):
         for got, expected in zip(computed, case.expected):
+            self.assertEqual(got.shape, expected.shape)
             np.testing.assert_allclose(
-                got.astype(np.float64), expected, rtol=case.tolerance,
-                atol=case.tolerance)
+                got.astype(np.float64), expected.astype(np.float64),
+                rtol=case.tolerance, atol=case.tolerance)
 
     def test_bodies(self):
-        for case in cases():
+        for case in itertools.chain(cases(), tensor_cast_cases()):
             for opset in case.opsets:
                 with self.subTest(case.title, opset=opset):
                     self.check(fill(case), opset)
+
+    def test_inlined(self):
+        for case in itertools.chain(cases(), tensor_cast_cases()):
+            for opset in (11, 17, 23):
+                with self.subTest(case.title, opset=opset):
+                    self.check_inlined(fill(case), opset)
 
     def test_windows_that_are_not_shifted(self):
         """What made `spatial` says so: the attention has no seams then."""

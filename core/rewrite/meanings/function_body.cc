@@ -53,6 +53,10 @@ FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
   }
   outputs_ = meaning_of(op_.domain, op_.type)(
       Call(*this, op_, std::move(inputs), host_.node(call_).attributes));
+  // A call has as many outputs as its function.
+  const std::size_t count = host_.outputs(call_).size();
+  if (count < op_.outputs.size()) note(fmt::format("outputs{}", count));
+  outputs_.resize(std::min(count, outputs_.size()));
 }
 
 ValueId FunctionBody::value(std::string_view name) {

@@ -75,9 +75,11 @@ class Quantizer {
   }
 
   ValueId clipped(ValueId y, float least) const {
-    const ValueId in_range = body_.node(
-        "Clip", {y, number(least, "least"), number(range_.most, "most")},
-        "clipped");
+    // Older runtimes clip floats alone.
+    const ValueId below =
+        body_.node("Min", {y, number(range_.most, "most")}, "not_above");
+    const ValueId in_range =
+        body_.node("Max", {below, number(least, "least")}, "clipped");
     return body_.cast(in_range, range_.elem, "q");
   }
 
@@ -154,6 +156,7 @@ ValueId power_of_two(Body& body, ValueId x, int shift) {
     powers.push_back(std::ldexp(1.0f, p));
     shifted.push_back(std::ldexp(1.0f, p + shift));
   }
+  powers.push_back(std::numeric_limits<float>::infinity());
   const auto real = [&](float value, std::string_view name) {
     return body.number(value, DataType::kFloat, name);
   };
@@ -169,9 +172,6 @@ ValueId power_of_two(Body& body, ValueId x, int shift) {
       "place_in_range");
   ValueId at = body.cast(place, DataType::kInt64, "guess");
   const ValueId all = body.floats(powers, "powers");
-  const ValueId one = body.integers({1}, "one", true);
-  const ValueId last =
-      body.integers({kMostPower - kLeastPower}, "last", true);
   // One less where the guess is above x, one more where the next is not.
   const ValueId above =
       body.node("Greater", {body.node("Gather", {all, at}, "power"), x},
@@ -179,7 +179,7 @@ ValueId power_of_two(Body& body, ValueId x, int shift) {
   at = body.node("Sub", {at, body.cast(above, DataType::kInt64, "less")},
                  "lowered");
   const ValueId next =
-      body.node("Min", {body.node("Add", {at, one}, "next"), last}, "next_place");
+      body.node("Add", {at, body.integers({1}, "one", true)}, "next_place");
   const ValueId beyond =
       body.node("Greater", {body.node("Gather", {all, next}, "next_power"), x},
                 "is_beyond");
