@@ -41,7 +41,32 @@ return rule {
         }]],
       [[r = Relu(x)
         y = Tanh(r)]] },
-    { "a float of eight bits", [[
+    { "floats of eight bits, a scale for each column", [[
+        (float8e4m3fn[3,2] x, float8e4m3fn[2,4] w, float xs, float[4] ws, float[4] b) => (float[3,4] y) {
+          y = tensor_cast.fp8_linear(x, w, xs, ws, b)
+        }]],
+      [[xf = Cast <to = 1> (x)
+        xm = Mul(xf, xs)
+        wf = Cast <to = 1> (w)
+        wm = Mul(wf, ws)
+        p = MatMul(xm, wm)
+        y = Add(p, b)]] },
+    { "floats of four bits in groups of two", [[
+        (uint8[3,4] x, uint8[4,5] w, float[3,2] xs, float[2,5] ws) => (float[3,5] y) {
+          y = tensor_cast.mxfp4_linear <group_size = 2> (x, w, xs, ws)
+        }]],
+      [[e2m1 = Constant <value = float[16] {0,0.5,1,1.5,2,3,4,6,-0.0,-0.5,-1,-1.5,-2,-3,-4,-6}> ()
+        xi = Cast <to = 7> (x)
+        xn = Gather(e2m1, xi)
+        groups = Constant <value = int64[4] {0,0,1,1}> ()
+        xw = Gather <axis = 1> (xs, groups)
+        xm = Mul(xn, xw)
+        wi = Cast <to = 7> (w)
+        wn = Gather(e2m1, wi)
+        ww = Gather(ws, groups)
+        wm = Mul(wn, ww)
+        y = MatMul(xm, wm)]] },
+    { "a result of a float of eight bits", [[
         (float[3,2] x, float s) => (float8e4m3fn[3,2] y) { y = tensor_cast.quantize <out_dtype = 17> (x, s) }]],
       rejected = "out_dtype is not an integer type of 8 or 16 bits" },
   },

@@ -37,9 +37,6 @@ MENDS = {
     "a summand that beta leaves out": (
         "canonical/gemm_of_activations.lua", None,
         "m.c and said.beta ~= 0 and op.Add", "m.c and op.Add"),
-    "scales that no float holds": (
-        "lowering/dynamic_quantize_symmetric.lua", "lib/number.lua",
-        "return op.Where(op.Equal(step, 0), 1, step)", "return step"),
 }
 
 

@@ -67,17 +67,6 @@ OF = {
              ("[3,16] x", "[3,16] x, int32[16] o"), ("s0)\n", 's0, "", o)\n'),
              ("s1)\n", 's1, "", o)\n')),
     ],
-    "lowering/mha_in_projection.lua": [
-        near("one source", "num_heads and head_dim are not two positive numbers", change)
-        for change in (("num_heads = 2, ", ""), ("num_heads = 2", "num_heads = 0"),
-                       (", head_dim = 1", ""), ("head_dim = 1", "head_dim = -1"))
-    ],
-    "lowering/scaled_dot_product_attention.lua": [
-        near("grouped heads, a mask of booleans", "there are no columns",
-             ("8,16] v", "8,0] v"), ("8,16] y", "8,0] y")),
-        near("grouped heads, a mask of booleans", "the size of the heads is not known",
-             ("8,16] q", "8,D] q"), ("8,16] k", "8,D] k")),
-    ],
     "quantization/lift_combine_quant.lua": [
         near("each row its scale, which somebody reads", "the quantizer goes along other axes",
              ("symmetric(a)", "symmetric <dims = [-1,0]> (a)"), ("[12,1] scale", "[1,1] scale")),
@@ -132,9 +121,6 @@ OF = {
               ("the residual is gathered along another axis", "1,4,4", 2),
               ("the residual is not known to be a share", "1,3,8", 1))),
     ],
-    "lowering/attention_forward.lua": [
-        *(near("with a mask", None, (f"[2,4,8,16] {x}", f"[2,1,8,16] {x}")) for x in "qk"),
-    ],
     "sequence_parallel/p2.lua": [
         near("the residual through its gather", "the residual is gathered along another axis",
              ("[1,2,8] r", "[1,4,4] r"), ("all_gather <dim = 1", "all_gather <dim = 2")),
@@ -150,70 +136,6 @@ OF = {
     ],
     "lowering/collective_of_one.lua": [
         near("two ranks", "the group is not one rank", (", rank_group = [0,1]", "")),
-    ],
-    "lowering/fp8_linear.lua": [
-        near("a scale for each column", "the scale of the weight is not one for all",
-             ("float[4] ws", "float[2,4] ws")),
-        near("a scale for each column", "the rank of the scale is unknown",
-             ("float[4] ws", "float[] ws")),
-        near("a scale for each column", "the scale is of another weight",
-             ("float[4] ws", "float[1,1,4] ws")),
-        near("a scale for each column", "the scale is of another weight",
-             ("float[4] ws", "float[2,1] ws")),
-        near("a scale for each column", "out_dtype is no type of floats",
-             ("fp8_linear(", "fp8_linear <out_dtype = 7> ("), ("float[3,4] y", "int64[3,4] y")),
-    ],
-    "lowering/static_quant_linear.lua": [
-        near("two groups of two rows", "the groups are not known", ("[2,5] ws", "[3,5] ws")),
-        near("two groups of two rows", "the groups are not known", ("[2,5] ws", "[G,5] ws")),
-        near("two groups of two rows", "the groups are not known", ("[3,4] x", "[3,K] x"),
-             ("[4,5] w", "[K,5] w")),
-    ],
-    "lowering/functional_attention.lua": [
-        near("grouped heads", "the heads are not known", ("[2,2,8,16]", "[2,G,8,16]")),
-        near("grouped heads", "the heads are not known", ("8,16] v", "8,0] v"), ("8,16] y",
-             "8,0] y")),
-        near("grouped heads", "keys have another number of heads", ("[2,2,8,16]", "[2,3,8,16]")),
-        near("grouped heads", None, ("[2,2,8,16] k", "[2,1,8,16] k")),
-    ],
-    "lowering/mxfp4_linear.lua": [
-        near("two groups", "the groups are not known", ("[3,4] x", "[3,K] x"), ("[4,5] w",
-             "[K,5] w")),
-        near("two groups", "the groups are not known", ("group_size = 2", "group_size = -2")),
-        near("two groups", "the groups are not known", ("group_size = 2", "group_size = 3")),
-        near("two groups", "the scale is of other groups", ("[3,2] xs", "[2] xs")),
-        near("two groups", "the scale is of other groups", ("[3,2] xs", "[3,1] xs")),
-        near("two groups", None, ("[2,5] ws", "[2,1] ws")),
-    ],
-    "lowering/swin_attention.lua": [
-        near("two windows, rolled by one", "the map is too large to write its seams down",
-             ("[4,1,2,3]", "[N,1,2,3]"), ("[4,2,3] y", "[N,2,3] y"),
-             ("{2,1,4,1,4,0,1}", "{2,1,2097152,1,2097152,0,1}")),
-        near("one window, which needs no roll", "the size of the map is not known",
-             ("index) =>", "index, float[H] z) =>"), ("int64[7] spatial = {2,2,2,2,2,0,0}",
-              "int64[1] two = {2}, int64[5] more = {2,2,2,0,0}"), ("y = ruleengine.",
-              "h = Shape(z) spatial = Concat <axis = 0> (two, h, more) y = ruleengine.")),
-        *(near("one window, which needs no roll", None, (f"[2,2,4,3] {x}", f"[2,1,4,3] {x}"))
-          for x in "qkv"),
-        *(near("one window, which needs no roll", reason, ("{2,2,2,2,2,0,0}", spatial))
-          for reason, spatial in (
-              ("it is no map of such windows", "{2,2,2,3,2,0,0}"),
-              ("it is no map of such windows", "{2,2,2,2,3,0,0}"),
-              ("it is no map of such windows", "{2,0,2,0,2,0,0}"),
-              ("the shift is negative", "{2,2,2,2,2,-1,0}"),
-              ("the shift is negative", "{2,2,2,2,2,0,-1}"),
-              ("it has not the windows of the map", "{3,2,2,2,2,0,0}"))),
-        near("one window, which needs no roll", "the size of the map is not known",
-             ("int64[7] spatial = {2,2,2,2,2,0,0}", "int64[8] spatial = {2,2,2,2,2,0,0,0}")),
-        near("one window, which needs no roll", "it has not the positions of a window",
-             ("[2,2,4,3]", "[2,2,5,3]"), ("[2,4,6] y", "[2,5,6] y")),
-    ],
-    "lowering/swin_window_partition.lua": [
-        near("a map of any height", "the size of the map is not known", ("[2,H,4,5] x",
-             "[2,4,W,5] x")),
-        *(near("padded and rolled along one axis", "shift_size is not two numbers from 0 on",
-               ("shift_size = [1,1]", f"shift_size = {shift}"))
-          for shift in ("[1,1,1]", "[-1,1]", "[1,-1]")),
     ],
     "sequence_parallel/gather_narrow.lua": [
         near("a Cast to half", "the result is no narrower", ("float[2,8] x", "bool[2,8] x")),
@@ -253,10 +175,49 @@ OF = {
              past = Constant <value = int64[1] {2}> ()
              y = Slice(rows, at, past, axis2)"""),
     ],
-    "lowering/rms_norm.lua": [
-        near("with a weight", "the type is unknown",
-             ("y = tensor_cast.rms_norm <epsilon = 0.5> (x, w)",
-              "u = com.example.Unknown(x) z = tensor_cast.rms_norm <epsilon = 0.5> (u, w)"
+    "lowering/in_projection.lua": [
+        near("one source, one part that nobody reads",
+             "num_heads and head_dim are not two positive numbers", change)
+        for change in (("num_heads = 2, ", ""), ("num_heads = 2", "num_heads = 0"),
+                       (", head_dim = 1", ""), ("head_dim = 1", "head_dim = -1"))
+    ],
+    "lowering/layers.lua": [
+        *(near("one window, which needs no roll", reason, ("{2,2,2,2,2,0,0}", spatial))
+          for reason, spatial in (
+              ("it is not a map of such windows", "{2,2,2,3,2,0,0}"),
+              ("it is not a map of such windows", "{2,2,2,2,3,0,0}"),
+              ("it is not a map of such windows", "{2,0,2,0,2,0,0}"),
+              ("the shift is negative", "{2,2,2,2,2,-1,0}"),
+              ("the shift is negative", "{2,2,2,2,2,0,-1}"))),
+        near("one window, which needs no roll", "it is not a map of such windows",
+             ("int64[7] spatial = {2,2,2,2,2,0,0}", "int64[8] spatial = {2,2,2,2,2,0,0,0}")),
+        *(near("one window, which needs no roll", "num_heads and head_dim are not", change)
+          for change in (("num_heads = 2", "num_heads = 0"), ("head_dim = 3", "head_dim = -3"))),
+    ],
+    "lowering/tensor_cast.lua": [
+        near("a norm of halves", "the type is unknown",
+             ("y = tensor_cast.rms_norm <epsilon = 0.5> (x)",
+              "u = com.example.Unknown(x) z = tensor_cast.rms_norm <epsilon = 0.5> (u)"
               " y = com.example.Unknown(z)")),
+        near("floats of eight bits, a scale for each column", "the scale of the weight is not one for all",
+             ("float[4] ws", "float[2,4] ws")),
+        near("floats of eight bits, a scale for each column", "the scale is of another weight",
+             ("float[4] ws", "float[] ws")),
+        near("floats of eight bits, a scale for each column", "the scale is of another weight",
+             ("float[4] ws", "float[1,1,4] ws")),
+        near("floats of eight bits, a scale for each column", "the scale is of another weight",
+             ("float[4] ws", "float[3] ws")),
+        near("floats of eight bits, a scale for each column", "out_dtype is not a type of floats",
+             ("fp8_linear(", "fp8_linear <out_dtype = 7> ("), ("float[3,4] y", "int64[3,4] y")),
+        *(near("floats of four bits in groups of two", "the scale is of other groups", *changes)
+          for changes in ((("group_size = 2", "group_size = -2"),),
+                          (("group_size = 2", "group_size = 3"),),
+                          (("[3,2] xs", "[2] xs"),), (("[3,2] xs", "[3,1] xs"),),
+                          (("[2,5] ws", "[1,5] ws"),))),
+    ],
+    "lowering/window_partition.lua": [
+        *(near("neither padded nor rolled", "shift_size is not two numbers from 0 on",
+               ("window_size = [2,2]", f"window_size = [2,2], shift_size = {shift}"))
+          for shift in ("[1,1,1]", "[-1,1]", "[1,-1]")),
     ],
 }
