@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/ir/dialect.h"
 #include "core/ir/model.h"
 #include "core/ir/shapes.h"
+#include "core/ops/dialect.h"
 
 namespace ruleengine::ranks {
 namespace {

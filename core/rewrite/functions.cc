@@ -6,7 +6,7 @@
 #include <set>
 #include <string_view>
 
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::rewrite {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
-#include "core/ir/op_facts.h"
 #include "core/ir/order.h"
+#include "core/ops/op_facts.h"
 #include "core/rewrite/bodies/attention_body.h"
 #include "core/rewrite/bodies/body.h"
 #include "core/rewrite/bodies/variant.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/analysis/kernels/kernels.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::analysis {
 

@@ -14,7 +14,7 @@
 #include "core/analysis/solver/memo.h"
 #include "core/base/small_vector.h"
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::analysis {
 

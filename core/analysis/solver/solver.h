@@ -21,7 +21,7 @@
 #include "core/ir/by_op.h"
 
 namespace ruleengine::ranks {
-struct AxisFlow;  // core/ranks/axis_flow.h
+struct AxisFlow;  // core/ops/axis_flow.h
 }
 
 namespace ruleengine::analysis {

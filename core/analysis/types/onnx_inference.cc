@@ -13,8 +13,8 @@
 #include <onnx/onnx_pb.h>
 
 #include "core/analysis/solver/solver.h"
-#include "core/ir/op_facts.h"
 #include "core/ir/shapes.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::analysis {
 namespace {

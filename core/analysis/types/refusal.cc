@@ -6,7 +6,7 @@
 
 #include "core/analysis/solver/solver.h"
 #include "core/analysis/types/onnx_inference.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::analysis {
 namespace {

@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/ir/attribute_meaning.h"
 #include "core/ir/data_type.h"
 #include "core/ir/model.h"
 #include "core/match/machine.h"
 #include "core/match/naive/naive.h"
+#include "core/ops/attribute_meaning.h"
 #include "core/pattern/text.h"
 
 // How the oracle describes the tests that failed, in terms of rule and model.

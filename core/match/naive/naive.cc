@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
 #include "core/match/machine.h"
+#include "core/ops/op_facts.h"
 
 // The search, and the meaning of each kind of term.
 namespace ruleengine::match {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/base/whole.h"
-#include "core/ir/attribute_meaning.h"
 #include "core/ir/model.h"
-#include "core/ir/rank_default.h"
+#include "core/ops/attribute_meaning.h"
+#include "core/ops/rank_default.h"
 
 namespace ruleengine::match {
 

@@ -16,9 +16,9 @@
 
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
-#include "core/ir/op_facts.h"
-#include "core/ir/upgrade.h"
 #include "core/match/match.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/upgrade.h"
 #include "core/pattern/pattern.h"
 
 namespace ruleengine::match {

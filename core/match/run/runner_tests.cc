@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
 #include "core/match/run/runner.h"
+#include "core/ops/op_facts.h"
 
 // The instructions that test, bind and choose.
 namespace ruleengine::match {

@@ -1,4 +1,4 @@
-#include "core/ir/upgrade.h"
+#include "core/ops/upgrade.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/ir/rank_default.h"
+#include "core/ops/rank_default.h"
 
 #include <numeric>
 

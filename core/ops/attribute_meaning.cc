@@ -1,8 +1,8 @@
-#include "core/ir/attribute_meaning.h"
+#include "core/ops/attribute_meaning.h"
 
 #include <algorithm>
 
-#include "core/ir/op_family.h"
+#include "core/ops/op_family.h"
 
 namespace ruleengine::ir {
 

@@ -4,8 +4,8 @@
 // since its registry takes 30 ms to fill) and of our own dialect. All data is
 // constant and lives as long as the program; thread-safe. The answer for an
 // unknown op is nullptr. Domain "ai.onnx" means "" everywhere.
-#ifndef RULEENGINE_CORE_IR_OP_FACTS_H_
-#define RULEENGINE_CORE_IR_OP_FACTS_H_
+#ifndef RULEENGINE_CORE_OPS_OP_FACTS_H_
+#define RULEENGINE_CORE_OPS_OP_FACTS_H_
 
 #include <cstdint>
 #include <span>
@@ -105,4 +105,4 @@ bool is_commutative(std::string_view domain, std::string_view type);
 
 }  // namespace ruleengine::ir
 
-#endif  // RULEENGINE_CORE_IR_OP_FACTS_H_
+#endif  // RULEENGINE_CORE_OPS_OP_FACTS_H_

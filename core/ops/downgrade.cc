@@ -1,5 +1,5 @@
 // to_opset: writes newest forms at an older opset, the inverse of
-// core/ir/upgrade.h.
+// core/ops/upgrade.h.
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <string>
 
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
-#include "core/ir/upgrade.h"
-#include "core/ir/upgrade_table.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/upgrade.h"
+#include "core/ops/upgrade_table.h"
 
 namespace ruleengine::ir {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/ranks/axis_flow.h"
+#include "core/ops/axis_flow.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
-#include "core/ir/op_family.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/op_family.h"
 
 namespace ruleengine::ranks {
 namespace {

@@ -3,8 +3,8 @@
 // opset), and how it reads what the standard leaves open. Pure data, of version
 // 1.31; `python -m support.onnx_runtime` in tests/ prints the tables, and
 // tests/rewrite/onnx_runtime_test.py checks them against the runtime.
-#ifndef RULEENGINE_CORE_IR_ONNX_RUNTIME_H_
-#define RULEENGINE_CORE_IR_ONNX_RUNTIME_H_
+#ifndef RULEENGINE_CORE_OPS_ONNX_RUNTIME_H_
+#define RULEENGINE_CORE_OPS_ONNX_RUNTIME_H_
 
 #include <array>
 #include <string_view>
@@ -52,4 +52,4 @@ inline constexpr int kMovesUint8Alone = 21;
 
 }  // namespace ruleengine::ir
 
-#endif  // RULEENGINE_CORE_IR_ONNX_RUNTIME_H_
+#endif  // RULEENGINE_CORE_OPS_ONNX_RUNTIME_H_

@@ -1,4 +1,4 @@
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/ir/op_family.h"
+#include "core/ops/op_family.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <climits>
 #include <string>
 
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::ir {
 namespace {

@@ -2,12 +2,12 @@
 // of the same table as the standard's. Their meaning: docs/dialect.md. Constant
 // data for op_facts.cc alone, which joins it to the generated rows; other code
 // asks op_facts.h.
-#ifndef RULEENGINE_CORE_IR_DIALECT_H_
-#define RULEENGINE_CORE_IR_DIALECT_H_
+#ifndef RULEENGINE_CORE_OPS_DIALECT_H_
+#define RULEENGINE_CORE_OPS_DIALECT_H_
 
 #include <climits>
 
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::ir::dialect {
 
@@ -323,4 +323,4 @@ constexpr OpFacts kOps[] = {
 
 }  // namespace ruleengine::ir::dialect
 
-#endif  // RULEENGINE_CORE_IR_DIALECT_H_
+#endif  // RULEENGINE_CORE_OPS_DIALECT_H_

@@ -1,7 +1,7 @@
 // Which attributes of the standard domain became inputs, when and where. Pure
-// data; internal to core/ir/upgrade*.cc.
-#ifndef RULEENGINE_CORE_IR_UPGRADE_TABLE_H_
-#define RULEENGINE_CORE_IR_UPGRADE_TABLE_H_
+// data; internal to core/ops/upgrade*.cc.
+#ifndef RULEENGINE_CORE_OPS_UPGRADE_TABLE_H_
+#define RULEENGINE_CORE_OPS_UPGRADE_TABLE_H_
 
 #include <array>
 #include <cstdint>
@@ -148,4 +148,4 @@ inline constexpr int kTrainingSaid = 14;
 
 }  // namespace ruleengine::ir
 
-#endif  // RULEENGINE_CORE_IR_UPGRADE_TABLE_H_
+#endif  // RULEENGINE_CORE_OPS_UPGRADE_TABLE_H_

@@ -1,8 +1,8 @@
 // What the outputs of an op have to do with its inputs, as far as patterns and
 // the flow of axes ask; and the classes of ops that patterns name. One table
 // says which op is of which family. Constant data; any thread may ask.
-#ifndef RULEENGINE_CORE_IR_OP_FAMILY_H_
-#define RULEENGINE_CORE_IR_OP_FAMILY_H_
+#ifndef RULEENGINE_CORE_OPS_OP_FAMILY_H_
+#define RULEENGINE_CORE_OPS_OP_FAMILY_H_
 
 #include <cstdint>
 #include <span>
@@ -41,4 +41,4 @@ std::string_view class_hint(std::string_view domain, std::string_view type);
 
 }  // namespace ruleengine::ir
 
-#endif  // RULEENGINE_CORE_IR_OP_FAMILY_H_
+#endif  // RULEENGINE_CORE_OPS_OP_FAMILY_H_

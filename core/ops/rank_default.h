@@ -1,15 +1,15 @@
 // Defaults of attributes that depend on the rank of the node's first input,
 // which a schema cannot express. They are known only here. Pure.
-#ifndef RULEENGINE_CORE_IR_RANK_DEFAULT_H_
-#define RULEENGINE_CORE_IR_RANK_DEFAULT_H_
+#ifndef RULEENGINE_CORE_OPS_RANK_DEFAULT_H_
+#define RULEENGINE_CORE_OPS_RANK_DEFAULT_H_
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "core/ir/op_facts.h"
 #include "core/ir/type.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::ir {
 
@@ -21,4 +21,4 @@ std::optional<std::vector<std::int64_t>> rank_default(const OpFacts& op,
 
 }  // namespace ruleengine::ir
 
-#endif  // RULEENGINE_CORE_IR_RANK_DEFAULT_H_
+#endif  // RULEENGINE_CORE_OPS_RANK_DEFAULT_H_

@@ -1,4 +1,4 @@
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/base/suggest.h"
-#include "core/ir/dialect.h"
+#include "core/ops/dialect.h"
 
 namespace ruleengine::ir {
 namespace {
@@ -17,7 +17,7 @@ struct DomainFacts {
   int newest = 0;
 };
 
-#include "core/ir/op_facts_table.inc"
+#include "core/ops/op_facts_table.inc"
 
 constexpr DomainFacts kDialectDomains[] = {
     {dialect::kAten, 1}, {dialect::kOwn, 1}, {dialect::kCast, 1}};

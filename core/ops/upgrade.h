@@ -5,8 +5,8 @@
 // constants: initializers without a name that are in no block's list, so they
 // are saved only when an edit names and uses them. One Upgrades per Graph; not
 // thread-safe.
-#ifndef RULEENGINE_CORE_IR_UPGRADE_H_
-#define RULEENGINE_CORE_IR_UPGRADE_H_
+#ifndef RULEENGINE_CORE_OPS_UPGRADE_H_
+#define RULEENGINE_CORE_OPS_UPGRADE_H_
 
 #include <cstdint>
 #include <limits>
@@ -84,4 +84,4 @@ Result<OlderForm> to_opset(const Graph& graph, std::string_view domain,
 
 }  // namespace ruleengine::ir
 
-#endif  // RULEENGINE_CORE_IR_UPGRADE_H_
+#endif  // RULEENGINE_CORE_OPS_UPGRADE_H_

@@ -1,7 +1,7 @@
 // What the attributes and inputs of ops stand for beyond their kinds. Constant
 // data; any thread may ask.
-#ifndef RULEENGINE_CORE_IR_ATTRIBUTE_MEANING_H_
-#define RULEENGINE_CORE_IR_ATTRIBUTE_MEANING_H_
+#ifndef RULEENGINE_CORE_OPS_ATTRIBUTE_MEANING_H_
+#define RULEENGINE_CORE_OPS_ATTRIBUTE_MEANING_H_
 
 #include <string_view>
 
@@ -21,4 +21,4 @@ bool takes_axes_in_any_order(std::string_view domain, std::string_view type);
 
 }  // namespace ruleengine::ir
 
-#endif  // RULEENGINE_CORE_IR_ATTRIBUTE_MEANING_H_
+#endif  // RULEENGINE_CORE_OPS_ATTRIBUTE_MEANING_H_

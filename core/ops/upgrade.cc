@@ -1,4 +1,4 @@
-#include "core/ir/upgrade.h"
+#include "core/ops/upgrade.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,8 +6,8 @@
 
 #include "core/ir/model.h"
 #include "core/ir/narrow_float.h"
-#include "core/ir/op_facts.h"
-#include "core/ir/upgrade_table.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/upgrade_table.h"
 
 namespace ruleengine::ir {
 namespace {

@@ -2,8 +2,8 @@
 // example, treat each token by itself: such a node may run on a part of the
 // positions of the axis, and then gives that part of its results. Pure
 // functions of the node and the types around it.
-#ifndef RULEENGINE_CORE_RANKS_AXIS_FLOW_H_
-#define RULEENGINE_CORE_RANKS_AXIS_FLOW_H_
+#ifndef RULEENGINE_CORE_OPS_AXIS_FLOW_H_
+#define RULEENGINE_CORE_OPS_AXIS_FLOW_H_
 
 #include <cstddef>
 #include <optional>
@@ -59,4 +59,4 @@ bool is_normalizing(const ir::Op& op);
 
 }  // namespace ruleengine::ranks
 
-#endif  // RULEENGINE_CORE_RANKS_AXIS_FLOW_H_
+#endif  // RULEENGINE_CORE_OPS_AXIS_FLOW_H_

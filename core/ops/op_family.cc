@@ -1,11 +1,11 @@
-#include "core/ir/op_family.h"
+#include "core/ops/op_family.h"
 
 #include <algorithm>
 #include <array>
 #include <climits>
 #include <vector>
 
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::ir {
 namespace {
