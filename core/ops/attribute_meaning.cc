@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/ops/op_family.h"
+#include "core/ops/op_row.h"
 
 namespace ruleengine::ir {
 
@@ -19,7 +19,7 @@ bool names_axes(std::string_view name) {
 }
 
 bool counts_axes_of_result(std::string_view domain, std::string_view type) {
-  return domain.empty() && (type == "OneHot" || type == "Unsqueeze");
+  return ops::roles_of(domain, type).counts_axes_of_result;
 }
 
 bool takes_axes_in_any_order(std::string_view domain, std::string_view type) {

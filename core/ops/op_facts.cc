@@ -8,6 +8,8 @@
 
 #include "core/base/suggest.h"
 #include "core/ops/dialect.h"
+#include "core/ops/op_row.h"
+#include "core/ops/rules/name_hash.h"
 
 namespace ruleengine::ir {
 namespace {
@@ -19,40 +21,19 @@ struct DomainFacts {
 
 #include "core/ops/op_facts_table.inc"
 
-constexpr DomainFacts kDialectDomains[] = {
-    {dialect::kAten, 1}, {dialect::kOwn, 1}, {dialect::kCast, 1}};
-
-template <class T, std::size_t N, std::size_t M>
-constexpr std::array<T, N + M> joined(const T (&a)[N], const T (&b)[M]) {
-  std::array<T, N + M> out;
-  std::copy(a, a + N, out.begin());
-  std::copy(b, b + M, out.begin() + N);
-  return out;
-}
-
-constexpr auto kOps = joined(kStandardOps, dialect::kOps);
-constexpr auto kDomains = joined(kStandardDomains, kDialectDomains);
-
 constexpr bool before(const OpFacts& a, const OpFacts& b) {
   return std::tie(a.domain, a.type, a.since_version) <
          std::tie(b.domain, b.type, b.since_version);
 }
-static_assert(std::is_sorted(kOps.begin(), kOps.end(), before));
+static_assert(std::is_sorted(std::begin(kStandardOps), std::end(kStandardOps),
+                             before));
 
-// --- Finding the versions of an op -----------------------------------------
+// --- Finding the versions of an op of the standard -------------------------
 // A hash table computed at compile time: slot -> row of the op's first version.
 // At most half full, so that a search ends after a probe or two.
 
 constexpr std::size_t kSlots = 1024;
 constexpr std::uint16_t kNone = 0xffff;
-
-constexpr std::uint32_t hash(std::string_view domain, std::string_view type) {
-  std::uint32_t h = 2166136261u;
-  for (char c : domain) h = (h ^ static_cast<unsigned char>(c)) * 16777619u;
-  h = (h ^ 0xffu) * 16777619u;
-  for (char c : type) h = (h ^ static_cast<unsigned char>(c)) * 16777619u;
-  return h ^ (h >> 15);
-}
 
 constexpr bool same_op(const OpFacts& op, std::string_view domain,
                        std::string_view type) {
@@ -63,10 +44,10 @@ constexpr std::array<std::uint16_t, kSlots> make_slots() {
   std::array<std::uint16_t, kSlots> slots;
   slots.fill(kNone);
   std::size_t used = 0;
-  for (std::size_t i = 0; i < kOps.size(); ++i) {
-    const OpFacts& op = kOps[i];
-    if (i > 0 && same_op(kOps[i - 1], op.domain, op.type)) continue;
-    std::size_t slot = hash(op.domain, op.type) % kSlots;
+  for (std::size_t i = 0; i < std::size(kStandardOps); ++i) {
+    const OpFacts& op = kStandardOps[i];
+    if (i > 0 && same_op(kStandardOps[i - 1], op.domain, op.type)) continue;
+    std::size_t slot = name_hash(op.domain, op.type) % kSlots;
     while (slots[slot] != kNone) slot = (slot + 1) % kSlots;
     slots[slot] = static_cast<std::uint16_t>(i);
     if (++used > kSlots / 2) throw "kSlots is too small";
@@ -79,17 +60,31 @@ constexpr std::string_view normalized(std::string_view domain) {
   return domain == "ai.onnx" ? std::string_view() : domain;
 }
 
+// Whose ops come from the library's schemas.
+bool is_standard(std::string_view domain) {
+  return std::ranges::find(kStandardDomains, domain, &DomainFacts::name) !=
+         std::end(kStandardDomains);
+}
+
 // All versions of the op, oldest first.
 std::span<const OpFacts> versions(std::string_view domain,
                                   std::string_view type) {
   domain = normalized(domain);
-  std::size_t slot = hash(domain, type) % kSlots;
+  if (!is_standard(domain)) {
+    const ops::OpRow* row = ops::find_row(domain, type);
+    if (row == nullptr || row->facts.type.empty()) return {};
+    return {&row->facts, 1};
+  }
+  std::size_t slot = name_hash(domain, type) % kSlots;
   for (; kTable[slot] != kNone; slot = (slot + 1) % kSlots) {
     std::size_t first = kTable[slot];
-    if (!same_op(kOps[first], domain, type)) continue;
+    if (!same_op(kStandardOps[first], domain, type)) continue;
     std::size_t end = first + 1;
-    while (end < kOps.size() && same_op(kOps[end], domain, type)) ++end;
-    return std::span(kOps).subspan(first, end - first);
+    while (end < std::size(kStandardOps) &&
+           same_op(kStandardOps[end], domain, type)) {
+      ++end;
+    }
+    return std::span(kStandardOps).subspan(first, end - first);
   }
   return {};
 }
@@ -172,16 +167,33 @@ std::string_view string_of(const Attribute* written,
   return formal == nullptr ? std::string_view() : formal->default_string;
 }
 
-std::span<const OpFacts> all_ops() { return kOps; }
+std::span<const OpFacts* const> all_ops() {
+  static const std::vector<const OpFacts*> kAll = [] {
+    std::vector<const OpFacts*> all;
+    for (const OpFacts& op : kStandardOps) all.push_back(&op);
+    for (const ops::OpRow* row : ops::all_rows()) {
+      if (!row->facts.type.empty()) all.push_back(&row->facts);
+    }
+    std::ranges::sort(
+        all, [](const OpFacts* a, const OpFacts* b) { return before(*a, *b); });
+    return all;
+  }();
+  return kAll;
+}
+
+bool is_own_domain(std::string_view domain) {
+  return std::ranges::find(dialect::kClosed, domain) !=
+         std::end(dialect::kClosed);
+}
 
 bool known_domain(std::string_view domain) { return newest_opset(domain) > 0; }
 
 int newest_opset(std::string_view domain) {
   domain = normalized(domain);
-  for (const DomainFacts& facts : kDomains) {
+  for (const DomainFacts& facts : kStandardDomains) {
     if (facts.name == domain) return facts.newest;
   }
-  return 0;
+  return is_own_domain(domain) ? 1 : 0;
 }
 
 std::vector<std::string_view> similar_ops(std::string_view domain,
@@ -191,12 +203,12 @@ std::vector<std::string_view> similar_ops(std::string_view domain,
   const std::size_t most = std::max<std::size_t>(1, type.size() / 3);
   std::vector<std::pair<std::size_t, std::string_view>> found;
   if (type.size() > 64) return {};
-  for (const OpFacts& op : kOps) {
-    if (op.domain != domain) continue;
-    if (!found.empty() && found.back().second == op.type) continue;
-    std::size_t d = edit_distance(type, op.type);
-    if (begins_with(op.type, type)) d = std::min<std::size_t>(d, most);
-    if (d <= most) found.emplace_back(d, op.type);
+  for (const OpFacts* op : all_ops()) {
+    if (op->domain != domain) continue;
+    if (!found.empty() && found.back().second == op->type) continue;
+    std::size_t d = edit_distance(type, op->type);
+    if (begins_with(op->type, type)) d = std::min<std::size_t>(d, most);
+    if (d <= most) found.emplace_back(d, op->type);
   }
   std::ranges::stable_sort(found, {}, [](const auto& f) { return f.first; });
   std::vector<std::string_view> out;
@@ -232,10 +244,7 @@ std::string input_hint(const OpFacts& op, std::string_view name) {
 }
 
 bool is_commutative(std::string_view domain, std::string_view type) {
-  static constexpr std::string_view kTypes[] = {
-      "Add",  "And", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "Max",
-      "Mean", "Min", "Mul",        "Or",        "Sum",        "Xor"};
-  return normalized(domain).empty() && std::ranges::binary_search(kTypes, type);
+  return ops::roles_of(domain, type).commutative;
 }
 
 }  // namespace ruleengine::ir

@@ -1,9 +1,9 @@
 // What is known about each op without asking the ONNX library: formal inputs,
 // outputs and attributes with their defaults, for every version of every op of
 // "" and ai.onnx.ml (a table made from the library's schemas at build time,
-// since its registry takes 30 ms to fill) and of our own dialect. All data is
-// constant and lives as long as the program; thread-safe. The answer for an
-// unknown op is nullptr. Domain "ai.onnx" means "" everywhere.
+// since its registry takes 30 ms to fill) and of our own (core/ops/op_row.h).
+// All data is constant and lives as long as the program; thread-safe. The
+// answer for an unknown op is nullptr. Domain "ai.onnx" means "" everywhere.
 #ifndef RULEENGINE_CORE_OPS_OP_FACTS_H_
 #define RULEENGINE_CORE_OPS_OP_FACTS_H_
 
@@ -84,8 +84,10 @@ std::string_view string_of(const Attribute* written,
                            const FormalAttribute* formal);
 
 // Sorted by domain, type, since_version.
-std::span<const OpFacts> all_ops();
+std::span<const OpFacts* const> all_ops();
 
+// One of ours, with no ops but those that are known.
+bool is_own_domain(std::string_view domain);
 bool known_domain(std::string_view domain);
 int newest_opset(std::string_view domain);  // 0 for an unknown domain
 

@@ -6,107 +6,10 @@
 #include <vector>
 
 #include "core/ops/op_facts.h"
+#include "core/ops/op_row.h"
 
 namespace ruleengine::ir {
 namespace {
-
-struct Row {
-  OpName op;
-  OpFamily family;
-};
-
-constexpr OpFamily kElementwise = OpFamily::kElementwise;
-constexpr OpFamily kReduction = OpFamily::kReduction;
-constexpr OpFamily kView = OpFamily::kView;
-
-constexpr Row kRows[] = {
-    {{"", "Abs"}, kElementwise},
-    {{"", "Acos"}, kElementwise},
-    {{"", "Acosh"}, kElementwise},
-    {{"", "Add"}, kElementwise},
-    {{"", "And"}, kElementwise},
-    {{"", "Asin"}, kElementwise},
-    {{"", "Asinh"}, kElementwise},
-    {{"", "Atan"}, kElementwise},
-    {{"", "Atanh"}, kElementwise},
-    {{"", "BitShift"}, kElementwise},
-    {{"", "BitwiseAnd"}, kElementwise},
-    {{"", "BitwiseNot"}, kElementwise},
-    {{"", "BitwiseOr"}, kElementwise},
-    {{"", "BitwiseXor"}, kElementwise},
-    {{"", "Cast"}, kElementwise},
-    {{"", "Ceil"}, kElementwise},
-    {{"", "Celu"}, kElementwise},
-    {{"", "Clip"}, kElementwise},
-    {{"", "Cos"}, kElementwise},
-    {{"", "Cosh"}, kElementwise},
-    {{"", "Div"}, kElementwise},
-    {{"", "Elu"}, kElementwise},
-    {{"", "Equal"}, kElementwise},
-    {{"", "Erf"}, kElementwise},
-    {{"", "Exp"}, kElementwise},
-    {{"", "Flatten"}, kView},
-    {{"", "Floor"}, kElementwise},
-    {{"", "Gelu"}, kElementwise},
-    {{"", "Greater"}, kElementwise},
-    {{"", "GreaterOrEqual"}, kElementwise},
-    {{"", "HardSigmoid"}, kElementwise},
-    {{"", "HardSwish"}, kElementwise},
-    {{"", "Identity"}, kElementwise},
-    {{"", "IsInf"}, kElementwise},
-    {{"", "IsNaN"}, kElementwise},
-    {{"", "LeakyRelu"}, kElementwise},
-    {{"", "Less"}, kElementwise},
-    {{"", "LessOrEqual"}, kElementwise},
-    {{"", "Log"}, kElementwise},
-    {{"", "Max"}, kElementwise},
-    {{"", "Mean"}, kElementwise},
-    {{"", "Min"}, kElementwise},
-    {{"", "Mish"}, kElementwise},
-    {{"", "Mod"}, kElementwise},
-    {{"", "Mul"}, kElementwise},
-    {{"", "Neg"}, kElementwise},
-    {{"", "Not"}, kElementwise},
-    {{"", "Or"}, kElementwise},
-    {{"", "PRelu"}, kElementwise},
-    {{"", "Pow"}, kElementwise},
-    {{"", "Reciprocal"}, kElementwise},
-    {{"", "ReduceL1"}, kReduction},
-    {{"", "ReduceL2"}, kReduction},
-    {{"", "ReduceLogSum"}, kReduction},
-    {{"", "ReduceLogSumExp"}, kReduction},
-    {{"", "ReduceMax"}, kReduction},
-    {{"", "ReduceMean"}, kReduction},
-    {{"", "ReduceMin"}, kReduction},
-    {{"", "ReduceProd"}, kReduction},
-    {{"", "ReduceSum"}, kReduction},
-    {{"", "ReduceSumSquare"}, kReduction},
-    {{"", "Relu"}, kElementwise},
-    {{"", "Reshape"}, kView},
-    {{"", "Round"}, kElementwise},
-    {{"", "Selu"}, kElementwise},
-    {{"", "Shrink"}, kElementwise},
-    {{"", "Sigmoid"}, kElementwise},
-    {{"", "Sign"}, kElementwise},
-    {{"", "Sin"}, kElementwise},
-    {{"", "Sinh"}, kElementwise},
-    {{"", "Softplus"}, kElementwise},
-    {{"", "Softsign"}, kElementwise},
-    {{"", "Sqrt"}, kElementwise},
-    {{"", "Squeeze"}, kView},
-    {{"", "Sub"}, kElementwise},
-    {{"", "Sum"}, kElementwise},
-    {{"", "Swish"}, kElementwise},
-    {{"", "Tan"}, kElementwise},
-    {{"", "Tanh"}, kElementwise},
-    {{"", "ThresholdedRelu"}, kElementwise},
-    {{"", "Unsqueeze"}, kView},
-    {{"", "Where"}, kElementwise},
-    {{"", "Xor"}, kElementwise},
-    {{"com.microsoft", "Gelu"}, kElementwise},
-    {{"com.microsoft", "QuickGelu"}, kElementwise},
-};
-static_assert(std::ranges::is_sorted(kRows, {}, &Row::op));
 
 // Elementwise ops of so many inputs; of a number that is left open, two too.
 bool takes(const OpName& op, int inputs) {
@@ -118,10 +21,10 @@ bool takes(const OpName& op, int inputs) {
 
 std::vector<OpName> ops_of(OpFamily family, int inputs) {
   std::vector<OpName> out;
-  for (const Row& row : kRows) {
-    if (row.family != family || (inputs > 0 && !takes(row.op, inputs)))
-      continue;
-    out.push_back(row.op);
+  for (const ops::OpRow* row : ops::all_rows()) {
+    const OpName op{row->domain, row->type};
+    if (row->family != family || (inputs > 0 && !takes(op, inputs))) continue;
+    out.push_back(op);
   }
   return out;
 }
@@ -129,10 +32,8 @@ std::vector<OpName> ops_of(OpFamily family, int inputs) {
 }  // namespace
 
 OpFamily op_family(std::string_view domain, std::string_view type) {
-  const OpName op{domain, type};
-  const auto* at = std::ranges::lower_bound(kRows, op, {}, &Row::op);
-  const bool found = at != std::end(kRows) && at->op == op;
-  return found ? at->family : OpFamily::kOther;
+  const ops::OpRow* row = ops::find_row(domain, type);
+  return row != nullptr ? row->family : OpFamily::kOther;
 }
 
 bool OpClass::has(std::string_view domain, std::string_view type) const {

@@ -1,6 +1,6 @@
 // What the outputs of an op have to do with its inputs, as far as patterns and
-// the flow of axes ask; and the classes of ops that patterns name. One table
-// says which op is of which family. Constant data; any thread may ask.
+// the flow of axes ask; and the classes of ops that patterns name. The row of
+// an op says its family. Constant data; any thread may ask.
 #ifndef RULEENGINE_CORE_OPS_OP_FAMILY_H_
 #define RULEENGINE_CORE_OPS_OP_FAMILY_H_
 

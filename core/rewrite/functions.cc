@@ -12,9 +12,7 @@ namespace ruleengine::rewrite {
 namespace {
 
 bool is_own_op(const ir::Function& function) {
-  static constexpr std::string_view kDomains[] = {"aten", "ruleengine",
-                                                  "tensor_cast"};
-  return std::ranges::find(kDomains, function.domain) != std::end(kDomains) &&
+  return ir::is_own_domain(function.domain) &&
          ir::newest_op(function.domain, function.name) != nullptr;
 }
 

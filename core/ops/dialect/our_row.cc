@@ -1,0 +1,32 @@
+#include "core/ops/dialect/our_row.h"
+
+namespace ruleengine::ops {
+
+using ir::Dim;
+
+bool all_like_first(const NodeView& v, Outputs out) {
+  for (Inferred& o : out) copy_type(v, 0, o);
+  return true;
+}
+
+void loosely(const NodeView& v, Outputs out) {
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const ir::ValueId value = v.graph().output(v.id(), i);
+    const ir::Type* declared =
+        value ? v.graph().value(value).declared : nullptr;
+    if (declared != nullptr && declared->has_shape && out[i].ranked &&
+        (declared->rank() == out[i].dims.size() + 1 ||
+         declared->rank() + 1 == out[i].dims.size())) {
+      out[i].ranked = false;
+      out[i].dims.clear();
+    }
+  }
+}
+
+Dim count(std::int64_t n) { return n > 0 ? Dim(n) : kUnknown; }
+
+Dim product(const NodeView& v, Dim a, Dim b) {
+  return a == kUnknown || b == kUnknown ? kUnknown : v.dims().mul(a, b);
+}
+
+}  // namespace ruleengine::ops
