@@ -322,7 +322,7 @@ std::string Naive::attribute_text(const ir::Attribute* attribute) {
 Attempt explain(const pattern::Pattern& pattern, ir::Graph& graph,
                 ir::Facts& facts, ir::NodeId root) {
   const Prepared prepared = prepare(pattern);
-  NodeView view(graph, facts);
+  ops::NewestNodes view(graph, facts);
   Recorder recorder;
   Attempt attempt;
   attempt.match = Naive(prepared, view, &recorder).run(root);

@@ -24,7 +24,7 @@ constexpr std::size_t kMostSteps = 20'000'000;
 
 }  // namespace
 
-Naive::Naive(const Prepared& prepared, NodeView& view, Recorder* recorder)
+Naive::Naive(const Prepared& prepared, ops::NewestNodes& view, Recorder* recorder)
     : prepared_(prepared),
       view_(view),
       judge_(view.graph(), view.facts()),

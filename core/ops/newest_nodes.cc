@@ -1,8 +1,7 @@
-#include "core/match/naive/node_view.h"
+#include "core/ops/newest_nodes.h"
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "core/base/whole.h"
@@ -10,22 +9,22 @@
 #include "core/ops/attribute_meaning.h"
 #include "core/ops/rank_default.h"
 
-namespace ruleengine::match {
+namespace ruleengine::ops {
 
-NodeView::NodeView(ir::Graph& graph, ir::Facts& facts)
+NewestNodes::NewestNodes(ir::Graph& graph, ir::Facts& facts)
     : graph_(graph),
       facts_(facts),
       upgrades_(graph, graph.opset("")),
       in_function_(graph.function() != nullptr) {}
 
-const ir::NewestForm* NodeView::form(ir::NodeId node) {
+const ir::NewestForm* NewestNodes::form(ir::NodeId node) {
   if (!upgrades_.needed(graph_.node(node).op)) return nullptr;
   const auto [at, is_new] = forms_.try_emplace(node);
   if (is_new) upgrades_.view(node, facts_, at->second);
   return &at->second;
 }
 
-bool NodeView::readable(ir::NodeId node) {
+bool NewestNodes::readable(ir::NodeId node) {
   const auto given = [](const ir::Attribute& a) { return !a.ref.empty(); };
   if (in_function_ &&
       std::ranges::any_of(graph_.node(node).attributes, given)) {
@@ -35,32 +34,32 @@ bool NodeView::readable(ir::NodeId node) {
   return newest == nullptr || newest->readable;
 }
 
-std::size_t NodeView::input_count(ir::NodeId node) {
+std::size_t NewestNodes::input_count(ir::NodeId node) {
   const ir::NewestForm* newest = form(node);
   return newest ? newest->inputs.size() : graph_.node(node).operand_count;
 }
 
-ir::ValueId NodeView::input(ir::NodeId node, std::size_t i) {
+ir::ValueId NewestNodes::input(ir::NodeId node, std::size_t i) {
   const ir::NewestForm* newest = form(node);
   if (newest == nullptr) return graph_.input(node, i);
   return i < newest->inputs.size() ? newest->inputs[i] : ir::ValueId();
 }
 
-std::span<const ir::Attribute> NodeView::written(ir::NodeId node) {
+std::span<const ir::Attribute> NewestNodes::written(ir::NodeId node) {
   const ir::NewestForm* newest = form(node);
   if (newest != nullptr) return newest->attributes;
   return graph_.node(node).attributes;
 }
 
-const ir::Attribute* NodeView::attribute(ir::NodeId node,
-                                         std::string_view name) {
+const ir::Attribute* NewestNodes::attribute(ir::NodeId node,
+                                            std::string_view name) {
   for (const ir::Attribute& a : written(node)) {
     if (a.name == name) return &a;
   }
   return default_of(node, name);
 }
 
-bool NodeView::is_default(ir::NodeId node, const ir::Attribute& attribute) {
+bool NewestNodes::is_default(ir::NodeId node, const ir::Attribute& attribute) {
   // The outputs of a Split also tell the number of parts.
   if (attribute.name == "num_outputs" && attribute.ref.empty() &&
       graph_.op(node).standard("Split")) {
@@ -69,29 +68,11 @@ bool NodeView::is_default(ir::NodeId node, const ir::Attribute& attribute) {
   }
   const ir::Attribute* usual = default_of(node, attribute.name);
   if (usual == nullptr || !attribute.ref.empty()) return false;
-  pattern::AttributePattern wanted;
-  wanted.name = attribute.name;
-  wanted.kind = pattern::AttributePattern::Kind::kInt;
-  wanted.i = usual->i;
   return ir::same_value(attribute, *usual, graph_.model().external.get()) ||
-         same_axis(node, wanted, &attribute);
+         same_axis(node, *usual, &attribute);
 }
 
-void NodeView::collect_unnamed(const pattern::Pattern& pattern,
-                               pattern::NodePatternId by, ir::NodeId node,
-                               std::vector<Unnamed>& out) {
-  const pattern::NodePattern& p = pattern[by];
-  if (!p.open_attributes) return;  // then there are no other attributes
-  const bool temporary = form(node) != nullptr;
-  for (const ir::Attribute& a : written(node)) {
-    const bool named = std::ranges::binary_search(
-        p.attributes, a.name, {}, &pattern::AttributePattern::name);
-    if (named || is_default(node, a)) continue;
-    out.push_back({node, by, temporary ? keep(&a) : &a});
-  }
-}
-
-const ir::Attribute* NodeView::keep(const ir::Attribute* attribute) {
+const ir::Attribute* NewestNodes::keep(const ir::Attribute* attribute) {
   if (attribute == nullptr) return nullptr;
   // Upgraded forms are temporary; attributes of the graph are not.
   for (const auto& [node, newest] : forms_) {
@@ -104,7 +85,7 @@ const ir::Attribute* NodeView::keep(const ir::Attribute* attribute) {
   return attribute;
 }
 
-const ir::OpFacts* NodeView::op_facts(ir::OpId op) {
+const ir::OpFacts* NewestNodes::op_facts(ir::OpId op) {
   KnownOp& known = ops_[op];
   if (!known.looked) {
     known.looked = true;
@@ -114,8 +95,8 @@ const ir::OpFacts* NodeView::op_facts(ir::OpId op) {
   return known.facts;
 }
 
-const ir::Attribute* NodeView::default_of(ir::NodeId node,
-                                          std::string_view name) {
+const ir::Attribute* NewestNodes::default_of(ir::NodeId node,
+                                             std::string_view name) {
   const ir::OpFacts* facts = op_facts(graph_.node(node).op);
   if (facts == nullptr) return nullptr;
   const ir::FormalAttribute* formal = facts->attribute(name);
@@ -144,7 +125,7 @@ const ir::Attribute* NodeView::default_of(ir::NodeId node,
   return usual;
 }
 
-std::optional<std::vector<std::int64_t>> NodeView::from_front(
+std::optional<std::vector<std::int64_t>> NewestNodes::from_front(
     ir::NodeId node, std::vector<std::int64_t> axes) {
   const ir::Op& op = graph_.op(node);
   const ir::ValueId counted = ir::counts_axes_of_result(op.domain, op.type)
@@ -161,28 +142,28 @@ std::optional<std::vector<std::int64_t>> NodeView::from_front(
   return axes;
 }
 
-bool NodeView::same_axis(ir::NodeId node,
-                         const pattern::AttributePattern& wanted,
-                         const ir::Attribute* found) {
-  using Kind = pattern::AttributePattern::Kind;
-  if (!ir::names_axes(wanted.name) || found == nullptr || !found->ref.empty()) {
+bool NewestNodes::same_axis(ir::NodeId node, const ir::Attribute& wanted,
+                            const ir::Attribute* found) {
+  using Kind = ir::AttributeKind;
+  if (!ir::names_axes(wanted.name) || found == nullptr || !found->ref.empty() ||
+      wanted.kind != found->kind) {
     return false;
   }
   std::optional<std::vector<std::int64_t>> a, b;
-  if (wanted.kind == Kind::kInt && found->kind == ir::AttributeKind::kInt) {
+  if (wanted.kind == Kind::kInt) {
     a = from_front(node, {wanted.i});
     b = from_front(node, {found->i});
   } else if (wanted.kind == Kind::kInts &&
-             found->kind == ir::AttributeKind::kInts &&
              wanted.ints.size() == found->ints.size()) {
-    a = from_front(node, wanted.ints);
+    a = from_front(node, {wanted.ints.begin(), wanted.ints.end()});
     b = from_front(node, {found->ints.begin(), found->ints.end()});
   }
   return a && a == b;
 }
 
-bool NodeView::same_axes(ir::NodeId node, std::size_t slot, ir::ValueId value,
-                         std::span<const double> wanted, bool scalar) {
+bool NewestNodes::same_axes(ir::NodeId node, std::size_t slot,
+                            ir::ValueId value, std::span<const double> wanted,
+                            bool scalar) {
   const ir::OpFacts* facts = op_facts(graph_.node(node).op);
   const ir::FormalValue* formal =
       facts == nullptr ? nullptr : facts->input(slot);
@@ -208,13 +189,4 @@ bool NodeView::same_axes(ir::NodeId node, std::size_t slot, ir::ValueId value,
   return a && a == from_front(node, whole(*found));
 }
 
-void sort_unnamed(std::vector<Unnamed>& all) {
-  const auto key = [](const Unnamed& u) {
-    return std::tuple(u.node, u.attribute->name, u.pattern);
-  };
-  std::ranges::sort(all, {}, key);
-  const auto again = std::ranges::unique(all);
-  all.erase(again.begin(), again.end());
-}
-
-}  // namespace ruleengine::match
+}  // namespace ruleengine::ops

@@ -1,10 +1,10 @@
-// NodeView: how both matchers read inputs, attributes, types and constants of
-// nodes. It shows nodes in the newest opset's form: older nodes are read
-// through ir::Upgrades, and absent attributes are at the schema's default. A
-// view keeps upgraded forms until forget(), which must be called after every
-// edit of the graph; not thread-safe.
-#ifndef RULEENGINE_CORE_MATCH_NAIVE_NODE_VIEW_H_
-#define RULEENGINE_CORE_MATCH_NAIVE_NODE_VIEW_H_
+// NewestNodes: the nodes of a graph as the newest opset has them, which is how
+// patterns see them: older nodes are read through ir::Upgrades, and absent
+// attributes are at the schema's default. It keeps upgraded forms until
+// forget(), which must be called after every edit of the graph; not
+// thread-safe.
+#ifndef RULEENGINE_CORE_OPS_NEWEST_NODES_H_
+#define RULEENGINE_CORE_OPS_NEWEST_NODES_H_
 
 #include <map>
 #include <optional>
@@ -16,16 +16,14 @@
 
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
-#include "core/match/match.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/upgrade.h"
-#include "core/pattern/pattern.h"
 
-namespace ruleengine::match {
+namespace ruleengine::ops {
 
-class NodeView {
+class NewestNodes {
  public:
-  NodeView(ir::Graph& graph, ir::Facts& facts);
+  NewestNodes(ir::Graph& graph, ir::Facts& facts);
 
   ir::Graph& graph() const { return graph_; }
   ir::Facts& facts() const { return facts_; }
@@ -43,9 +41,9 @@ class NodeView {
   // The written attribute, or its default, which may depend on the rank of the
   // first input; nullptr when there is neither.
   const ir::Attribute* attribute(ir::NodeId node, std::string_view name);
-  // Whether an axis, or a list of axes, that is written as `found` is `wanted`,
-  // counted from the front or from the back.
-  bool same_axis(ir::NodeId node, const pattern::AttributePattern& wanted,
+  // Whether an axis, or a list of axes, that is written as `found` is the
+  // attribute `wanted`, counted from the front or from the back.
+  bool same_axis(ir::NodeId node, const ir::Attribute& wanted,
                  const ir::Attribute* found);
   // The same for a constant at an input that takes axes.
   bool same_axes(ir::NodeId node, std::size_t slot, ir::ValueId value,
@@ -54,12 +52,7 @@ class NodeView {
   std::span<const ir::Attribute> written(ir::NodeId node);
   // Whether a written attribute equals its default.
   bool is_default(ir::NodeId node, const ir::Attribute& attribute);
-  // Collects the attributes that are not at their default and that no pattern
-  // names.
-  void collect_unnamed(const pattern::Pattern& pattern,
-                       pattern::NodePatternId by, ir::NodeId node,
-                       std::vector<Unnamed>& out);
-  // Returns a pointer that is valid as long as the model.
+  // The attribute at a place that is valid as long as the model.
   const ir::Attribute* keep(const ir::Attribute* attribute);
 
  private:
@@ -86,9 +79,6 @@ class NodeView {
       defaults_;
 };
 
-// Sorts by node and name, and removes duplicates.
-void sort_unnamed(std::vector<Unnamed>& all);
+}  // namespace ruleengine::ops
 
-}  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_NAIVE_NODE_VIEW_H_
+#endif  // RULEENGINE_CORE_OPS_NEWEST_NODES_H_
