@@ -195,8 +195,9 @@ Status Writer::fix_split() {
   if (count == nullptr) return {};
   const std::int64_t parts = count->i;
   const Type* input = input_type(0);
-  const Attribute* axis = find(form.attributes, "axis");
-  std::int64_t at = axis == nullptr ? 0 : axis->i;
+  std::int64_t at =
+      int_of(find(form.attributes, "axis"),
+             find_attribute({}, type, static_cast<int>(opset), "axis"));
   if (input != nullptr && at < 0)
     at += static_cast<std::int64_t>(input->rank());
   const bool known = input != nullptr && at >= 0 &&

@@ -129,6 +129,10 @@ struct OpRow {
   ElementRule elements;
   Kernel kernel = nullptr;
   AxisRule axes = nullptr;
+  // The default of an attribute where it depends on the rank of the first
+  // input, which a schema cannot express.
+  NodeView::MaybeInts (*rank_default)(std::string_view attribute,
+                                      std::size_t rank) = nullptr;
   std::string_view formula;  // of an op of ours, in a line
   Meaning meaning = nullptr;
 };

@@ -1,17 +1,16 @@
 #include "core/ops/rank_default.h"
 
-#include <numeric>
+#include "core/ops/op_row.h"
 
 namespace ruleengine::ir {
 
 std::optional<std::vector<std::int64_t>> rank_default(const OpFacts& op,
                                                       std::string_view name,
                                                       const Type* input) {
-  if (!op.domain.empty() || op.type != "Transpose" || name != "perm") return {};
   if (input == nullptr || !input->has_shape) return {};
-  std::vector<std::int64_t> axes(input->rank());
-  std::iota(axes.rbegin(), axes.rend(), 0);  // reversed
-  return axes;
+  const ops::OpRow* row = ops::find_row(op.domain, op.type);
+  if (row == nullptr || row->rank_default == nullptr) return {};
+  return row->rank_default(name, input->rank());
 }
 
 }  // namespace ruleengine::ir

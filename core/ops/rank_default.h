@@ -1,5 +1,5 @@
 // Defaults of attributes that depend on the rank of the node's first input,
-// which a schema cannot express. They are known only here. Pure.
+// which a schema cannot express: the row of the op knows them. Pure.
 #ifndef RULEENGINE_CORE_OPS_RANK_DEFAULT_H_
 #define RULEENGINE_CORE_OPS_RANK_DEFAULT_H_
 

@@ -83,9 +83,9 @@ void drop(NewestForm& form, std::string_view name) {
 }
 
 // Before opset 13 Softmax flattened; on the last axis it equals the newest one.
-void upgrade_softmax(ValueId input, Facts& facts, NewestForm& form) {
-  const Attribute* axis = find(form.attributes, "axis");
-  const std::int64_t at = axis != nullptr ? axis->i : 1;
+void upgrade_softmax(const FormalAttribute* formal, ValueId input, Facts& facts,
+                     NewestForm& form) {
+  const std::int64_t at = int_of(find(form.attributes, "axis"), formal);
   const auto rank = rank_of(facts, input);
   if (at != -1 && (!rank || at != *rank - 1)) form.readable = false;
   drop(form, "axis");
@@ -238,7 +238,9 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
   }
   upgrade_gone(type, form);
   if (crosses(kSoftmaxOnAxis) && is_softmax_like(type)) {
-    upgrade_softmax(first, facts, form);
+    const auto* axis =
+        find_attribute({}, type, static_cast<int>(opset_), "axis");
+    upgrade_softmax(axis, first, facts, form);
   }
   if (crosses(kBroadcasts) && once_explicit(type)) {
     upgrade_broadcast(graph_->inputs(node), facts, form);

@@ -108,9 +108,8 @@ MaybeElements window_partition(const NodeView& v, std::size_t output) {
       window->size() != 2 || (*window)[0] <= 0 || (*window)[1] <= 0) {
     return std::nullopt;
   }
-  const auto shift =
-      v.attribute_ints("shift_size").value_or(std::vector<std::int64_t>{0, 0});
-  if (shift.size() != 2) return std::nullopt;
+  const auto shift = v.attribute_ints("shift_size");
+  if (!shift || shift->size() != 2) return std::nullopt;
   const auto x = v.shape(0);
   Elements out(x.begin(), x.begin() + 3);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -121,8 +120,8 @@ MaybeElements window_partition(const NodeView& v, std::size_t output) {
     const Dim padded = out[3 + i];
     // No shift where one window covers the axis.
     const bool covered = padded == Dim((*window)[i]);
-    out.push_back(covered || shift[i] == 0 ? Dim(0)
-                  : padded.known()         ? Dim(shift[i])
+    out.push_back(covered || (*shift)[i] == 0 ? Dim(0)
+                  : padded.known()         ? Dim((*shift)[i])
                                            : kUnknown);
   }
   return out;

@@ -1,6 +1,7 @@
 // Transpose and Concat, which for large constants are left to be done when
 // somebody reads them.
 #include <algorithm>
+#include <numeric>
 
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
@@ -16,23 +17,32 @@ using Bytes = std::span<const std::byte>;
 
 // --- Transpose ---------------------------------------------------------------
 
+// Without `perm` the axes are turned round.
+NodeView::MaybeInts turned_round(std::string_view attribute, std::size_t rank) {
+  if (attribute != "perm") return std::nullopt;
+  Ints axes(rank);
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return axes;
+}
+
+Ints permutation(const NodeView& v, std::size_t rank) {
+  const auto perm = v.attribute_ints("perm");
+  return perm ? *perm : *turned_round("perm", rank);
+}
+
 bool transpose(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (!v.ranked(0)) return true;
-  const auto perm = v.attribute_ints("perm");
-  Dims dims(v.shape(0));
-  if (!perm) {
-    std::ranges::reverse(dims);
-  } else {
-    const auto places = places_of_axes(*perm, v.rank(0));
-    if (!places || places->size() != v.rank(0) || perm->size() != v.rank(0)) {
-      return false;
-    }
-    for (std::size_t i = 0; i < dims.size(); ++i) {
-      dims[i] = v.shape(0)[*ir::place_of_axis((*perm)[i], v.rank(0))];
-    }
+  const auto x = v.shape(0);
+  const Ints perm = permutation(v, x.size());
+  const auto places = places_of_axes(perm, x.size());
+  if (!places || places->size() != x.size() || perm.size() != x.size()) {
+    return false;
   }
-  out[0].set_dims(dims);
+  out[0].set_dims(x);
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    out[0].dims[i] = x[*ir::place_of_axis(perm[i], x.size())];
+  }
   return true;
 }
 
@@ -40,12 +50,7 @@ MaybeElements transpose(const NodeView& v, std::size_t) {
   const auto data = v.elements(0);
   if (!data) return std::nullopt;
   const Ints shape = shape_of(v, 0);
-  Ints reversed;
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    reversed.push_back(static_cast<std::int64_t>(i));
-  }
-  const auto places =
-      transposed_places(shape, v.attribute_ints("perm").value_or(reversed));
+  const auto places = transposed_places(shape, permutation(v, shape.size()));
   if (!places) return std::nullopt;
   return picked(*data, *places);
 }
@@ -99,14 +104,7 @@ Folded transpose(const Call& call) {
   const ir::Tensor* t = call.input(0);
   if (t == nullptr) return std::nullopt;
   const std::size_t rank = t->dims.size();
-  Ints perm;
-  if (const auto* a = call.node.attribute("perm")) {
-    perm.assign(a->ints.begin(), a->ints.end());
-  } else {
-    for (std::size_t i = rank; i-- > 0;) {
-      perm.push_back(static_cast<std::int64_t>(i));
-    }
-  }
+  const Ints perm = permutation(call.node, rank);
   const auto all = flags(perm, rank);
   if (!all || perm.size() != rank || std::ranges::count(*all, false) > 0) {
     return std::nullopt;
@@ -270,12 +268,11 @@ Folded concat(const Call& call) {
 bool transpose(Flow& flow, Port port, int axis) {
   const ir::Type* in = flow.types.inputs[0];
   if (!Flow::ranked(in) || !Flow::ranked(flow.types.outputs[0])) return false;
-  const auto perm = flow.node.attribute_ints("perm");
-  if (perm && perm->size() != in->rank()) return false;
   const int rank = Flow::rank(in);
+  const Ints perm = permutation(flow.node, in->rank());
+  if (perm.size() != in->rank()) return false;
   for (int place = 0; place < rank; ++place) {
-    const std::int64_t from =
-        perm ? (*perm)[Flow::at(place)] : rank - 1 - place;
+    const std::int64_t from = perm[Flow::at(place)];
     if ((port.output ? place : from) != axis) continue;
     flow.axes.inputs[0] = static_cast<int>(from);
     flow.axes.outputs[0] = place;
@@ -314,7 +311,8 @@ constexpr OpRow kRows[] = {
      .types = {transpose},
      .elements = {transpose, 1},
      .kernel = transpose,
-     .axes = transpose},
+     .axes = transpose,
+     .rank_default = turned_round},
 };
 
 }  // namespace
