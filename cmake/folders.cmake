@@ -98,20 +98,20 @@ function(ruleengine_bench)
   endif()
 endfunction()
 
-# core/ir answers questions about ops from a table made at build time, since
+# core/ops answers questions about ops from a table made at build time, since
 # the ONNX library's own registry takes 30 ms of every start to fill.
 function(ruleengine_op_facts)
-  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/core/ir/op_facts.cc)
+  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/core/ops/op_facts.cc)
     return()
   endif()
   add_executable(op_facts_generator EXCLUDE_FROM_ALL
                  cmake/op_facts_generator.cc)
   target_link_libraries(op_facts_generator PRIVATE ruleengine_onnx
                         ruleengine_options)
-  set(table ${CMAKE_BINARY_DIR}/generated/core/ir/op_facts_table.inc)
+  set(table ${CMAKE_BINARY_DIR}/generated/core/ops/op_facts_table.inc)
   add_custom_command(OUTPUT ${table} COMMAND op_facts_generator ${table}
                      DEPENDS op_facts_generator VERBATIM)
-  target_sources(core_ir PRIVATE ${table})
+  target_sources(core_ops PRIVATE ${table})
 endfunction()
 
 # The programs that ./test runs, one name per line.

@@ -1,5 +1,5 @@
-// Writes the table behind core/ir/op_facts.h from the schemas of the ONNX
-// library: op_facts_generator FILE. The file is included by core/ir/op_facts.cc
+// Writes the table behind core/ops/op_facts.h from the schemas of the ONNX
+// library: op_facts_generator FILE. The file is included by core/ops/op_facts.cc
 // alone. Equal lists are written once: most versions of an op share theirs, and
 // a smaller table is less to relocate when the program starts.
 

@@ -11,6 +11,7 @@
 
 #include "core/ir/model.h"
 #include "core/ir/order.h"
+#include "core/ops/op_row.h"
 
 namespace ruleengine::analysis {
 namespace {
@@ -345,25 +346,6 @@ std::vector<AttentionSite> attention_sites(const ir::Graph& graph,
   return sites;
 }
 
-bool is_attention(const ir::Op& op) {
-  using Names = std::span<const std::string_view>;
-  static constexpr std::string_view kStandard[] = {"Attention"};
-  static constexpr std::string_view kAten[] = {"scaled_dot_product_attention"};
-  static constexpr std::string_view kOwn[] = {
-      "AttentionForward", "MultiheadAttention", "ScaledDotProductAttention",
-      "ShiftedWindowAttention", "SwinAttention"};
-  static constexpr std::string_view kContrib[] = {
-      "Attention",           "DecoderMaskedMultiHeadAttention",
-      "GroupQueryAttention", "MultiHeadAttention",
-      "PackedAttention",     "PackedMultiHeadAttention",
-      "PagedAttention",      "QAttention",
-      "SparseAttention"};
-  const Names names = op.domain.empty()              ? Names(kStandard)
-                      : op.domain == "aten"          ? Names(kAten)
-                      : op.domain == "ruleengine"    ? Names(kOwn)
-                      : op.domain == "com.microsoft" ? Names(kContrib)
-                                                     : Names();
-  return std::ranges::find(names, op.type) != names.end();
-}
+bool is_attention(const ir::Op& op) { return ops::roles_of(op).attention; }
 
 }  // namespace ruleengine::analysis

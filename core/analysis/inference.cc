@@ -7,6 +7,8 @@
 
 namespace ruleengine::analysis {
 
+bool broadcasts(const ir::Op& op) { return ops::roles_of(op).broadcasts; }
+
 Inference::Inference(ir::Graph& graph, InferenceOptions options)
     : solver_(std::make_unique<Solver>(graph, options)) {}
 

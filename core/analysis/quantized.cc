@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/ir/model.h"
+#include "core/ops/op_row.h"
 
 namespace ruleengine::analysis {
 namespace {
@@ -136,9 +137,7 @@ class Looker {
 
 }  // namespace
 
-bool is_quantizer(const ir::Op& op) {
-  return is(op, "QuantizeLinear") || is(op, "DequantizeLinear");
-}
+bool is_quantizer(const ir::Op& op) { return ops::roles_of(op).quantizer; }
 
 bool may_be_quantized(const ir::Model& model) {
   return model.ops.find("", "DequantizeLinear") ||

@@ -2,7 +2,7 @@
 
 #include "core/analysis/inference.h"
 #include "core/engine/target.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::engine {
 

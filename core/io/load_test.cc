@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/io/test_support.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::io {
 namespace {

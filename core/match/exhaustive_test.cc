@@ -47,7 +47,7 @@ class Comparison {
     ir::Graph& graph = world.model.graph;
     DeclaredFacts facts(graph);
     Machine machine(program_, graph, facts);
-    NodeView view(graph, facts);
+    ops::NewestNodes view(graph, facts);
     std::vector<Match> found;
     for (std::size_t n = 0; n < graph.node_count(); ++n) {
       const ir::NodeId root(n);

@@ -4,8 +4,8 @@
 
 #include "core/base/suggest.h"
 #include "core/base/whole.h"
-#include "core/ir/op_facts.h"
-#include "core/ir/op_family.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/op_family.h"
 #include "core/pattern/check.h"
 
 namespace ruleengine::pattern {

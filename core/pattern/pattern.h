@@ -29,7 +29,7 @@
 #include "core/base/id.h"
 #include "core/base/result.h"
 #include "core/ir/data_type.h"
-#include "core/ir/op_family.h"
+#include "core/ops/op_family.h"
 
 namespace ruleengine::pattern {
 

@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "core/ir/dialect.h"
 #include "core/ir/model.h"
 #include "core/ir/shapes.h"
+#include "core/ops/op_row.h"
 
 namespace ruleengine::ranks {
 namespace {
@@ -93,9 +93,7 @@ class Counter {
 }  // namespace
 
 bool is_collective(const ir::Op& op) {
-  return op.domain == ir::dialect::kCast &&
-         (op.type == "all_reduce" || op.type == "reduce_scatter" ||
-          op.type == "all_gather");
+  return !op.domain.empty() && ops::roles_of(op).collective;
 }
 
 std::span<const std::int64_t> rank_group(const ir::Graph& graph,

@@ -8,11 +8,11 @@
 #include <unordered_set>
 #include <utility>
 
-#include "core/ir/dialect.h"
 #include "core/ir/model.h"
 #include "core/ir/order.h"
 #include "core/ir/shapes.h"
-#include "core/ranks/axis_flow.h"
+#include "core/ops/axis_flow.h"
+#include "core/ops/dialect.h"
 #include "core/ranks/chain_ends.h"
 #include "core/ranks/common_values.h"
 #include "core/ranks/communication.h"

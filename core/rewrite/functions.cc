@@ -6,15 +6,13 @@
 #include <set>
 #include <string_view>
 
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::rewrite {
 namespace {
 
 bool is_own_op(const ir::Function& function) {
-  static constexpr std::string_view kDomains[] = {"aten", "ruleengine",
-                                                  "tensor_cast"};
-  return std::ranges::find(kDomains, function.domain) != std::end(kDomains) &&
+  return ir::is_own_domain(function.domain) &&
          ir::newest_op(function.domain, function.name) != nullptr;
 }
 

@@ -5,16 +5,17 @@
 #include <utility>
 
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/call_site.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/op_row.h"
 #include "core/rewrite/edits/workspace.h"
-#include "core/rewrite/meanings/call.h"
 
 namespace ruleengine::rewrite {
 namespace {
 
 using ir::ValueId;
 
-class InlineBody final : public Body {
+class InlineBody final : public ops::Body {
  public:
   explicit InlineBody(Edit& edit)
       : edit_(edit), opset_(Workspace(edit.graph()).opset("")) {}
@@ -23,8 +24,8 @@ class InlineBody final : public Body {
     if (error_) return *std::move(error_);
     if (rejection_) return Edit::Built(*std::move(rejection_));
     if (refusal_) {
-      return Edit::Built(Rejection{std::move(refusal_->reason),
-                                   std::move(refusal_->value)});
+      return Edit::Built(
+          Rejection{std::move(refusal_->reason), std::move(refusal_->value)});
     }
     return Edit::Built(std::move(outputs));
   }
@@ -126,13 +127,13 @@ class InlineBody final : public Body {
 Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call) {
   const ir::Graph& graph = edit.graph();
   const ir::Op& op = graph.op(call);
-  const Meaning meaning = meaning_of(op.domain, op.type);
+  const ops::Meaning meaning = ops::meaning_of(op.domain, op.type);
   if (meaning == nullptr) {
     return Edit::Built(
         Rejection{"the op has no function body", graph.describe(call)});
   }
   const ir::OpFacts& facts = *ir::newest_op(op.domain, op.type);
-  Body::Values inputs;
+  ops::Body::Values inputs;
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     inputs.push_back(graph.input(call, i));
   }
@@ -140,8 +141,8 @@ Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call) {
   const auto written = graph.node(call).attributes;
   const std::vector<ir::Attribute> attributes(written.begin(), written.end());
   InlineBody body(edit);
-  Body::Values outputs =
-      meaning(Call(body, facts, std::move(inputs), attributes));
+  ops::Body::Values outputs =
+      meaning(ops::CallSite(body, facts, std::move(inputs), attributes));
   outputs.resize(facts.outputs.size());
   return body.finish(std::move(outputs));
 }

@@ -10,14 +10,15 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
-#include "core/ir/op_facts.h"
 #include "core/ir/order.h"
+#include "core/ops/call_site.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/op_row.h"
 #include "core/rewrite/driver.h"
 #include "core/rewrite/edits/schema.h"
 #include "core/rewrite/edits/workspace.h"
+#include "core/rewrite/function_body.h"
 #include "core/rewrite/functions.h"
-#include "core/rewrite/meanings/call.h"
-#include "core/rewrite/meanings/function_body.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -147,7 +148,7 @@ class Writer {
 }  // namespace
 
 bool has_body(const ir::Op& op) {
-  return meaning_of(op.domain, op.type) != nullptr;
+  return ops::meaning_of(op.domain, op.type) != nullptr;
 }
 
 Result<std::vector<Bare>> write_portable(ir::Model& model,

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
-#include "core/ir/onnx_runtime.h"
-#include "core/ir/op_facts.h"
-#include "core/ir/upgrade.h"
+#include "core/ops/onnx_runtime.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/upgrade.h"
 #include "core/rewrite/edits/workspace.h"
 #include "core/rewrite/functions.h"
 

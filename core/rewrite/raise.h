@@ -14,7 +14,7 @@ namespace ruleengine::rewrite {
 
 // Nothing is done where the model is at `opset` already, or beyond. A node that
 // the newer opset cannot say, or that ONNX Runtime does not run there
-// (core/ir/onnx_runtime.h), is a Diagnostic (kModel) that names it; the model
+// (core/ops/onnx_runtime.h), is a Diagnostic (kModel) that names it; the model
 // is then as it was.
 Status raise_opset(ir::Model& model, std::int64_t opset);
 

@@ -1,4 +1,4 @@
-"""core/ir/onnx_runtime.h holds what ONNX Runtime says of itself."""
+"""core/ops/onnx_runtime.h holds what ONNX Runtime says of itself."""
 
 import re
 import unittest
@@ -7,7 +7,7 @@ import onnxruntime
 
 from support import onnx_runtime, program
 
-HEADER = (program.ROOT / "core/ir/onnx_runtime.h").read_text()
+HEADER = (program.ROOT / "core/ops/onnx_runtime.h").read_text()
 
 
 def rows(name):

@@ -1,4 +1,4 @@
-"""What core/ir/onnx_runtime.h says of ONNX Runtime, asked of the one that is
+"""What core/ops/onnx_runtime.h says of ONNX Runtime, asked of the one that is
 installed. `python -m support.onnx_runtime` prints the tables."""
 
 import collections

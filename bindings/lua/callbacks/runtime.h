@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "bindings/lua/rule_file.h"
-#include "core/ir/op_facts.h"
-#include "core/ir/upgrade.h"
 #include "core/match/match.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/upgrade.h"
 #include "core/rewrite/edit.h"
 #include "core/rewrite/rule.h"
 

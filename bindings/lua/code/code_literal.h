@@ -10,7 +10,7 @@
 
 #include "core/base/arena.h"
 #include "core/ir/attribute.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::lua {
 

@@ -11,8 +11,8 @@
 #include "bindings/lua/code.h"
 #include "bindings/lua/code/code_literal.h"
 #include "bindings/lua/words/words.h"
-#include "core/ir/op_facts.h"
 #include "core/ir/order.h"
+#include "core/ops/op_facts.h"
 #include "core/text/print.h"
 
 namespace ruleengine::lua {

@@ -16,7 +16,7 @@
 #include "core/base/suggest.h"
 #include "core/base/whole.h"
 #include "core/ir/data_type.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 #include "core/rewrite/edit.h"
 
 namespace ruleengine::lua {

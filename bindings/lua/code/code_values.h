@@ -6,7 +6,7 @@
 #include "bindings/lua/code/code_objects.h"
 #include "core/base/arena.h"
 #include "core/ir/attribute.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::lua {
 

@@ -8,8 +8,8 @@
 #include "bindings/lua/load/rule_file_loader.h"
 #include "bindings/lua/load/rule_file_scan.h"
 #include "core/base/suggest.h"
-#include "core/ir/op_facts.h"
-#include "core/ir/op_family.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/op_family.h"
 
 namespace ruleengine::lua {
 

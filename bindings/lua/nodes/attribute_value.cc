@@ -7,9 +7,9 @@
 #include "bindings/lua/nodes/value_api.h"
 #include "bindings/lua/words/element_types.h"
 #include "bindings/lua/words/float_word.h"
-#include "core/ir/attribute_meaning.h"
 #include "core/ir/data_type_hint.h"
 #include "core/ir/model.h"
+#include "core/ops/attribute_meaning.h"
 
 namespace ruleengine::lua {
 namespace {

@@ -14,7 +14,7 @@
 #include "core/base/suggest.h"
 #include "core/base/whole.h"
 #include "core/ir/model.h"
-#include "core/ir/op_family.h"
+#include "core/ops/op_family.h"
 #include "core/rewrite/inline.h"
 
 namespace ruleengine::lua {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bindings/lua/nodes/handle.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::lua {
 

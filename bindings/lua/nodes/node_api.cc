@@ -11,7 +11,7 @@
 #include "bindings/lua/nodes/rank_api.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/ir/model.h"
-#include "core/ir/rank_default.h"
+#include "core/ops/rank_default.h"
 
 namespace ruleengine::lua {
 namespace {

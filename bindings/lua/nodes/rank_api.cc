@@ -7,7 +7,7 @@
 #include "core/base/suggest.h"
 #include "core/base/whole.h"
 #include "core/ir/shapes.h"
-#include "core/ranks/axis_flow.h"
+#include "core/ops/axis_flow.h"
 #include "core/ranks/residual_chains.h"
 
 namespace ruleengine::lua {

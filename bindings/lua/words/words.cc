@@ -8,7 +8,7 @@
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/words/words_session.h"
 #include "core/base/suggest.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::lua {
 namespace {

@@ -7,9 +7,9 @@
 #include "bindings/lua/words/float_word.h"
 #include "bindings/lua/words/words_session.h"
 #include "core/base/whole.h"
-#include "core/ir/attribute_meaning.h"
 #include "core/ir/data_type_hint.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/attribute_meaning.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::lua {
 namespace {

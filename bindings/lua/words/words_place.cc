@@ -9,7 +9,7 @@
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
 #include "bindings/lua/words/words_session.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -91,10 +91,10 @@ int known_ops(lua_State* state) {
   lua_newtable(state);
   std::string last;
   int count = 0;
-  for (const ir::OpFacts& op : ir::all_ops()) {
-    std::string name(op.domain);
+  for (const ir::OpFacts* op : ir::all_ops()) {
+    std::string name(op->domain);
     if (!name.empty()) name += '.';
-    name += op.type;
+    name += op->type;
     if (name == last) continue;  // an older version came before
     lua_pushlstring(state, name.data(), name.size());
     lua_rawseti(state, -2, ++count);

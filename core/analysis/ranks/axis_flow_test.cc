@@ -1,6 +1,6 @@
 // Which nodes work on each position of an axis by itself, and where the axis
 // goes.
-#include "core/ranks/axis_flow.h"
+#include "core/ops/axis_flow.h"
 
 #include <doctest/doctest.h>
 

@@ -10,14 +10,12 @@
 
 #include "core/ir/graph.h"
 #include "core/ir/layout.h"
+#include "core/ops/node_view.h"
 
 namespace ruleengine::analysis {
 
-// An element of an integer tensor that is not known.
-inline constexpr ir::Dim kUnknown = ir::Dim::expression(0xffffffffu);
-
-// Tensors with more elements are not followed element by element.
-inline constexpr std::int64_t kMaxElements = 64;
+using ops::kMaxElements;
+using ops::kUnknown;
 
 // The questions about one value. A question rests on others about the value's
 // inputs, and: kConstant on kOrigin, kElements on both and on kType, kLayout on

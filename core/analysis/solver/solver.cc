@@ -89,6 +89,24 @@ bool Solver::done(ValueId value, Ask ask) const {
   return known(value).state[static_cast<std::size_t>(ask)] == State::kDone;
 }
 
+const ir::Type* Solver::type(ValueId value) const { return known(value).type; }
+
+std::optional<std::span<const ir::Dim>> Solver::elements(ValueId value) const {
+  const Memo& memo = known(value);
+  if (memo.elements == nullptr || !done(value, Ask::kElements)) {
+    return std::nullopt;
+  }
+  return memo.element_span();
+}
+
+const ir::Tensor* Solver::constant(ValueId value) const {
+  return done(value, Ask::kConstant) ? known(value).constant : nullptr;
+}
+
+NodeView Solver::view(NodeId node) {
+  return {graph_, node, opset(graph_.op(node).domain), *this, call_};
+}
+
 State& Solver::state(const Query& q) {
   return memos_[q.value.index()].state[static_cast<std::size_t>(q.ask)];
 }
@@ -164,7 +182,7 @@ void Solver::prepare_type(NodeId node) {
 }
 
 void Solver::prepare_values(NodeId node) {
-  const TypeRule* rule = rules_of(graph_.node(node).op).type;
+  const ops::TypeRule* rule = rules_of(graph_.node(node).op).type;
   const std::uint32_t mask = rule != nullptr ? rule->values : ~0u;
   const auto inputs = graph_.inputs(node);
   for (std::size_t i = 0; i < inputs.size() && i < 32; ++i) {
@@ -231,7 +249,7 @@ void Solver::prepare_elements(const Query& q) {
   const NodeId node = graph_.producer(q.value);
   if (!node) return;
   const std::size_t before = stack_.size();
-  const ElementRule* rule = rules_of(graph_.node(node).op).elements;
+  const ops::ElementRule* rule = rules_of(graph_.node(node).op).elements;
   const auto inputs = graph_.inputs(node);
   bool followed = rule != nullptr;
   for (std::size_t i = 0; rule != nullptr && i < inputs.size(); ++i) {

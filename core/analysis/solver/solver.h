@@ -14,30 +14,34 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
-#include "core/analysis/kernels/small_evaluator.h"
+#include "core/analysis/small_evaluator.h"
 #include "core/analysis/solver/memo.h"
-#include "core/analysis/types/rules.h"
 #include "core/analysis/types/type_pool.h"
 #include "core/ir/by_op.h"
+#include "core/ops/op_row.h"
 
 namespace ruleengine::ranks {
-struct AxisFlow;  // core/ranks/axis_flow.h
+struct AxisFlow;  // core/ops/axis_flow.h
 }
 
 namespace ruleengine::analysis {
 
+using ops::Dims;
+using ops::Inferred;
+using ops::MaybeElements;
+using ops::NodeView;
+using ops::Outputs;
+
 // What a model-local function's body is worked out with.
-struct CallContext {
-  std::span<const ir::Attribute> attributes;  // of the call
-  std::span<const ir::Attribute> defaults;    // of the function
-  std::vector<const ir::Type*> types;         // of the formal inputs
+struct CallContext : ops::CallAttributes {
+  std::vector<const ir::Type*> types;  // of the formal inputs
   std::vector<std::vector<ir::Dim>> elements;
   std::vector<const ir::Tensor*> constants;
   const ir::OpsetImports* opsets = nullptr;
   int depth = 0;
 };
 
-class Solver {
+class Solver final : public ops::Known {
  public:
   Solver(ir::Graph& graph, InferenceOptions options,
          const CallContext* call = nullptr);
@@ -51,6 +55,11 @@ class Solver {
   // What is known already, for rules.
   const Memo& known(ir::ValueId value) const;
   bool done(ir::ValueId value, Ask ask) const;
+  const ir::Type* type(ir::ValueId value) const override;
+  std::optional<std::span<const ir::Dim>> elements(
+      ir::ValueId value) const override;
+  const ir::Tensor* constant(ir::ValueId value) const override;
+  NodeView view(ir::NodeId node);
 
   ir::Graph& graph() const { return graph_; }
   ir::Model& model() const { return graph_.model(); }
@@ -58,8 +67,7 @@ class Solver {
   const CallContext* call() const { return call_; }
   std::int64_t opset(std::string_view domain) const;
 
-  // The unknown that a broadcast of these two gives: the same for all.
-  ir::Dim pair_unknown(ir::Dim a, ir::Dim b);
+  ir::Dim pair_unknown(ir::Dim a, ir::Dim b) override;
 
   // The tensor's elements as Dims (at most kMaxElements), or none.
   MaybeElements elements_of(const ir::Tensor& tensor) const;
@@ -139,8 +147,8 @@ class Solver {
 
   struct OpRules {
     bool looked_up = false;
-    const TypeRule* type = nullptr;
-    const ElementRule* elements = nullptr;
+    const ops::TypeRule* type = nullptr;
+    const ops::ElementRule* elements = nullptr;
     bool computes = false;
   };
   const OpRules& rules_of(ir::OpId op);

@@ -4,7 +4,7 @@
 #include "core/analysis/solver/solver.h"
 #include "core/ir/model.h"
 #include "core/ir/shapes.h"
-#include "core/ranks/axis_flow.h"
+#include "core/ops/axis_flow.h"
 #include "core/ranks/communication.h"
 
 namespace ruleengine::analysis {

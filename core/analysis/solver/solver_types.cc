@@ -29,11 +29,11 @@ bool Solver::declared_in_full(NodeId node) const {
 }
 
 std::span<const Inferred> Solver::infer(NodeId node) {
-  const NodeView view(*this, node);
+  const NodeView view = this->view(node);
   std::vector<Inferred>& out = inferred_;
   out.assign(view.output_count(), {});
-  if (view.blocked()) return out;
-  const TypeRule* rule = rules_of(graph_.node(node).op).type;
+  if (out.empty() || view.blocked()) return out;
+  const ops::TypeRule* rule = rules_of(graph_.node(node).op).type;
   if (rule != nullptr && rule->infer(view, out)) return out;
   out.assign(out.size(), {});
   // What the file says in full need not cost building the registry.

@@ -32,25 +32,18 @@ bool Solver::compute(const Query& q) {
 
 // --- rules and evaluators ----------------------------------------------------
 
-namespace {
-
-bool is_computed(std::string_view type) {
-  // These fold however large they are.
-  static constexpr std::string_view kViews[] = {
-      "Concat",  "Constant", "Flatten",  "Identity",
-      "Reshape", "Squeeze",  "Unsqueeze"};
-  return std::ranges::find(kViews, type) == std::end(kViews);
-}
-
-}  // namespace
-
 const Solver::OpRules& Solver::rules_of(ir::OpId op) {
   OpRules& rules = op_rules_[op];
   if (!rules.looked_up) {
     rules.looked_up = true;
-    if (options_.use_rules) rules.type = find_type_rule(model().ops[op]);
-    rules.elements = find_element_rule(model().ops[op]);
-    rules.computes = is_computed(model().ops[op].type);
+    rules.computes = true;
+    const ops::OpRow* row = ops::find_row(model().ops[op]);
+    if (row == nullptr) return rules;
+    if (options_.use_rules && row->types.infer != nullptr) {
+      rules.type = &row->types;
+    }
+    if (row->elements.follow != nullptr) rules.elements = &row->elements;
+    rules.computes = !row->roles.folds_whole;
   }
   return rules;
 }
@@ -114,7 +107,7 @@ bool Solver::is_beyond(NodeId node) {
   const ir::OpId op = graph_.node(node).op;
   if (!rules_of(op).computes) return false;
   const std::string_view type = model().ops[op].type;
-  const auto most = small_.limit_of(type);
+  const auto most = small_.limit_of(model().ops[op]);
   const auto is_large = [&](ValueId v) {
     const ir::Type* t = v ? known(v).type : nullptr;
     if (t == nullptr || !t->is_tensor() || !t->has_shape) return false;
@@ -137,7 +130,7 @@ bool Solver::is_beyond(NodeId node) {
 // makes out of nothing is no weight.
 void Solver::say_beyond(ValueId value) {
   const ir::Op& op = graph_.op(graph_.producer(value));
-  if (small_.limit_of(op.type) < options_.fold_limit) return;
+  if (small_.limit_of(op) < options_.fold_limit) return;
   if (std::exchange(said_beyond_, true)) return;
   warnings.push_back("value '" + printable(graph_.name(value)) +
                      "' is computed from constants, but is too large to be "
@@ -262,8 +255,9 @@ bool Solver::compute_elements(ValueId value) {
       if (t == nullptr) t = v.tensor;
       if (t != nullptr) found = elements_of(*t);
     } else if (v.kind == ValueKind::kNodeOutput && v.producer) {
-      const ElementRule* rule = rules_of(graph_.node(v.producer).op).elements;
-      const NodeView view(*this, v.producer);
+      const ops::ElementRule* rule =
+          rules_of(graph_.node(v.producer).op).elements;
+      const NodeView view = this->view(v.producer);
       if (rule != nullptr && !view.blocked()) {
         found = rule->follow(view, v.output_index);
       }

@@ -13,8 +13,8 @@
 #include <onnx/onnx_pb.h>
 
 #include "core/analysis/solver/solver.h"
-#include "core/ir/op_facts.h"
 #include "core/ir/shapes.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::analysis {
 namespace {
@@ -138,8 +138,7 @@ std::optional<onnx::TensorProto> tensor_proto(const NodeView& v,
     return out;
   }
   std::vector<std::byte> scratch;
-  const auto bytes =
-      ir::raw_bytes(*t, v.solver().model().external.get(), scratch);
+  const auto bytes = ir::raw_bytes(*t, v.model().external.get(), scratch);
   if (!bytes.ok()) return std::nullopt;
   out.set_raw_data(bytes->data(), bytes->size());
   return out;
@@ -202,7 +201,7 @@ class Context final : public onnx::InferenceContext {
         shapes_(view.input_count()),
         outputs_(view.output_count()) {
     for (std::size_t i = 0; i < view.input_count(); ++i) add_input(i);
-    for (const ir::Attribute& a : view.graph().node(view.id()).attributes) {
+    for (const ir::Attribute& a : view.attributes()) {
       const ir::Attribute* bound = view.attribute(a.name);
       onnx::AttributeProto proto;
       if (bound == nullptr || !put_attribute(view, *bound, proto)) continue;
@@ -288,7 +287,7 @@ class Context final : public onnx::InferenceContext {
 
   bool take_other(const onnx::TypeProto& from, Inferred& to) const {
     if (from.value_case() == onnx::TypeProto::VALUE_NOT_SET) return false;
-    Arena& arena = view_.solver().model().arena;
+    Arena& arena = view_.model().arena;
     onnx::TypeProto said = from;
     std::vector<Dim> dims;
     for_each_dimension(said, [&](auto& d) {

@@ -7,9 +7,13 @@
 
 #include <string>
 
-#include "core/analysis/types/rules.h"
+#include "core/ops/op_row.h"
 
 namespace ruleengine::analysis {
+
+using ops::Inferred;
+using ops::NodeView;
+using ops::Outputs;
 
 // False when there is no schema, or it could not say anything. `refusal`, where
 // given, is what the library has against the node, or stays as it is.

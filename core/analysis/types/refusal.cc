@@ -6,7 +6,7 @@
 
 #include "core/analysis/solver/solver.h"
 #include "core/analysis/types/onnx_inference.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::analysis {
 namespace {
@@ -52,8 +52,7 @@ bool knows_inputs(const NodeView& v) {
     if (t == nullptr || (t->is_tensor() && !t->has_shape)) return false;
   }
   return std::ranges::none_of(
-      v.graph().node(v.id()).attributes,
-      [](const ir::Attribute& a) { return !a.blocks.empty(); });
+      v.attributes(), [](const ir::Attribute& a) { return !a.blocks.empty(); });
 }
 
 }  // namespace
@@ -62,14 +61,14 @@ std::optional<std::string> Solver::refusal(ir::NodeId node) {
   for (ir::ValueId v : graph_.outputs(node)) {
     if (v) answer(v, Ask::kType);
   }
-  const NodeView view(*this, node);
+  const NodeView view = this->view(node);
   if (view.blocked() || model().find_function(view.op()) != nullptr) {
     return std::nullopt;
   }
   std::string why = refused_elements(view);
   std::vector<Inferred> out(view.output_count());
-  const TypeRule* rule = rules_of(graph_.node(node).op).type;
-  if (why.empty()) {
+  const ops::TypeRule* rule = rules_of(graph_.node(node).op).type;
+  if (why.empty() && !out.empty()) {
     if (rule != nullptr && rule->infer(view, out)) {
       why = view.refusal();
     } else if (options_.use_schemas && knows_inputs(view)) {

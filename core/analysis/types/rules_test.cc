@@ -1,5 +1,4 @@
 // Types and elements, op by op.
-#include "core/analysis/types/rules.h"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include "core/io/read/check_opaque.h"
 #include "core/io/read/read_graph.h"
 #include "core/io/read/read_tensor.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::io {
 namespace {

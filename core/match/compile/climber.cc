@@ -9,8 +9,9 @@ bool climbs(const Climb::Row& row, const Reader& reader, bool upgraded) {
   return upgraded || (row.slots & reader.slots) != 0;
 }
 
-Climber::Climber(const Climb& climb, const ir::Graph& graph, NodeView& view,
-                 Readers& readers, std::function<std::uint32_t(Reg)> get)
+Climber::Climber(const Climb& climb, const ir::Graph& graph,
+                 ops::NewestNodes& view, Readers& readers,
+                 std::function<std::uint32_t(Reg)> get)
     : climb_(climb),
       graph_(graph),
       view_(view),

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/match/compile/code.h"
-#include "core/match/naive/node_view.h"
 #include "core/match/run/readers.h"
+#include "core/ops/newest_nodes.h"
 
 namespace ruleengine::match {
 
@@ -21,7 +21,7 @@ bool climbs(const Climb::Row& row, const Reader& reader, bool upgraded);
 class Climber {
  public:
   // `get` reads a register.
-  Climber(const Climb& climb, const ir::Graph& graph, NodeView& view,
+  Climber(const Climb& climb, const ir::Graph& graph, ops::NewestNodes& view,
           Readers& readers, std::function<std::uint32_t(Reg)> get);
 
   // Unordered, perhaps with duplicates.
@@ -37,7 +37,7 @@ class Climber {
 
   const Climb& climb_;
   const ir::Graph& graph_;
-  NodeView& view_;
+  ops::NewestNodes& view_;
   Readers& readers_;
   std::function<std::uint32_t(Reg)> get_;
   std::vector<Values> values_;  // by row

@@ -2,8 +2,8 @@
 #include <tuple>
 #include <utility>
 
-#include "core/ir/attribute_meaning.h"
 #include "core/match/compile/assembler.h"
+#include "core/ops/attribute_meaning.h"
 
 // The sequences of rules are merged into trees of tests; trees and blocks are
 // laid out as cells. If several children of a cell test the same register in

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/ir/attribute_meaning.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/attribute_meaning.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::match {
 namespace {

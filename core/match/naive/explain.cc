@@ -4,11 +4,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/ir/attribute_meaning.h"
 #include "core/ir/data_type.h"
 #include "core/ir/model.h"
 #include "core/match/machine.h"
 #include "core/match/naive/naive.h"
+#include "core/ops/attribute_meaning.h"
 #include "core/pattern/text.h"
 
 // How the oracle describes the tests that failed, in terms of rule and model.
@@ -322,7 +322,7 @@ std::string Naive::attribute_text(const ir::Attribute* attribute) {
 Attempt explain(const pattern::Pattern& pattern, ir::Graph& graph,
                 ir::Facts& facts, ir::NodeId root) {
   const Prepared prepared = prepare(pattern);
-  NodeView view(graph, facts);
+  ops::NewestNodes view(graph, facts);
   Recorder recorder;
   Attempt attempt;
   attempt.match = Naive(prepared, view, &recorder).run(root);

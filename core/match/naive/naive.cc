@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
 #include "core/match/machine.h"
+#include "core/ops/op_facts.h"
 
 // The search, and the meaning of each kind of term.
 namespace ruleengine::match {
@@ -24,7 +24,7 @@ constexpr std::size_t kMostSteps = 20'000'000;
 
 }  // namespace
 
-Naive::Naive(const Prepared& prepared, NodeView& view, Recorder* recorder)
+Naive::Naive(const Prepared& prepared, ops::NewestNodes& view, Recorder* recorder)
     : prepared_(prepared),
       view_(view),
       judge_(view.graph(), view.facts()),

@@ -17,8 +17,8 @@
 
 #include "core/match/compile/prepared.h"
 #include "core/match/match.h"
+#include "core/match/naive/attributes.h"
 #include "core/match/naive/judge.h"
-#include "core/match/naive/node_view.h"
 
 namespace ruleengine::match {
 
@@ -36,7 +36,7 @@ class Recorder {
 
 class Naive {
  public:
-  Naive(const Prepared& prepared, NodeView& view, Recorder* recorder);
+  Naive(const Prepared& prepared, ops::NewestNodes& view, Recorder* recorder);
 
   std::optional<Match> run(ir::NodeId root);
   bool gave_up() const { return gave_up_; }
@@ -195,7 +195,7 @@ class Naive {
   std::string letter_text(pattern::VariableId letter, Frame* frame);
 
   const Prepared& prepared_;
-  NodeView& view_;
+  ops::NewestNodes& view_;
   Judge judge_;
   Recorder* recorder_;
   ir::NodeId root_;

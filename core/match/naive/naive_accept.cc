@@ -112,7 +112,7 @@ Match Naive::take_match(ir::NodeId root) {
     for (const auto& [slot, bound] : frame->slots) {
       if (slot.first != kNodeSlot) continue;
       match.nodes[slot.second] = bound.node;
-      view_.collect_unnamed(pattern(), NodePatternId(slot.second), bound.node,
+      collect_unnamed(view_, pattern(), NodePatternId(slot.second), bound.node,
                             match.unnamed);
     }
   }
@@ -129,7 +129,7 @@ std::optional<Match> naive_match(const pattern::Pattern& pattern,
                                  ir::Graph& graph, ir::Facts& facts,
                                  ir::NodeId root) {
   const Prepared prepared = prepare(pattern);
-  NodeView view(graph, facts);
+  ops::NewestNodes view(graph, facts);
   return Naive(prepared, view, nullptr).run(root);
 }
 

@@ -214,8 +214,7 @@ bool Naive::attributes(const NodePattern& p, ir::NodeId node, Frame* frame) {
     const ir::Attribute* found = view_.attribute(node, wanted.name);
     const bool fits = wanted.kind == AttributePattern::Kind::kVariable
                           ? scalar(wanted.variable, Scalar::of(found), frame)
-                          : Judge::literal(wanted, found) ||
-                                view_.same_axis(node, wanted, found);
+                          : is_literal(view_, node, wanted, found);
     if (fits) continue;
     return fail([&] {
       return Failure{

@@ -19,8 +19,8 @@
 #include "core/match/compile/code.h"
 #include "core/match/known_ops.h"
 #include "core/match/machine.h"
+#include "core/match/naive/attributes.h"
 #include "core/match/naive/judge.h"
-#include "core/match/naive/node_view.h"
 #include "core/match/run/readers.h"
 
 namespace ruleengine::match {
@@ -197,7 +197,7 @@ class Runner {
 
   const Code& code_;
   ir::Graph& graph_;
-  NodeView view_;
+  ops::NewestNodes view_;
   Judge judge_;
   std::shared_ptr<KnownOps> known_;
   const std::vector<std::uint32_t>& ops_;  // of the program, by OpId

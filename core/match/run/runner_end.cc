@@ -307,7 +307,7 @@ Match Runner::make_match(std::uint32_t rule) {
       const std::uint32_t held = registers_[frame.registers + reg_index(reg)];
       if (held == kNone) continue;
       match.nodes[n] = ir::NodeId(held);
-      view_.collect_unnamed(*code_.rules[rule].pattern,
+      collect_unnamed(view_, *code_.rules[rule].pattern,
                             pattern::NodePatternId(n), match.nodes[n],
                             match.unnamed);
     }

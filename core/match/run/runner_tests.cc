@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
 #include "core/match/run/runner.h"
+#include "core/ops/op_facts.h"
 
 // The instructions that test, bind and choose.
 namespace ruleengine::match {
@@ -69,8 +69,7 @@ bool Runner::test_node(const Instr& i) {
     case Do::kLiteral: {
       const pattern::AttributePattern& wanted = code_.literals[i.b];
       const ir::Attribute* found = view_.attribute(node(i.a), wanted.name);
-      return Judge::literal(wanted, found) ||
-             view_.same_axis(node(i.a), wanted, found);
+      return is_literal(view_, node(i.a), wanted, found);
     }
     case Do::kScalar:
       return scalar(i.c,

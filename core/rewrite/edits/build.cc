@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 #include "core/rewrite/edits/older_form.h"
 #include "core/rewrite/edits/same.h"
 #include "core/rewrite/edits/schema.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 #include "core/rewrite/edits/state.h"
 
 namespace ruleengine::rewrite {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/ir/op_facts.h"
-#include "core/ir/upgrade.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/upgrade.h"
 #include "core/rewrite/edits/schema.h"
 #include "core/rewrite/portable.h"
 

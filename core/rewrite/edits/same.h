@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 #include "core/rewrite/edits/state.h"
 
 namespace ruleengine::rewrite {

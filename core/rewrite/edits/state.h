@@ -88,7 +88,7 @@ struct EditState {
   SmallVector<ir::OperandId, 8> slots;  // that read another value now
   SmallVector<ir::BlockId, 4> outputs;  // blocks with another output
   // Initializers that stood in no block's list and are read now: hidden ones
-  // of core/ir/upgrade.h, and such as an earlier edit had dropped.
+  // of core/ops/upgrade.h, and such as an earlier edit had dropped.
   SmallVector<ir::ValueId, 4> adopted;
   SmallVector<Replacement, 2> replacements;
   SmallVector<Heir, 2> heirs;

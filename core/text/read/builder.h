@@ -15,7 +15,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 #include "core/text/parse.h"
 #include "core/text/read/ast.h"
 #include "core/text/read/lexer.h"

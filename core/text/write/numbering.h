@@ -13,7 +13,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
-#include "core/ir/op_facts.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::text {
 

@@ -1,0 +1,256 @@
+#include "core/analysis/small_evaluator.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/analysis/graph_builder_test.h"
+
+namespace ruleengine::analysis {
+namespace {
+
+using ir::DataType;
+using ir::ValueId;
+
+struct Fixture : Builder {
+  Inference facts{g};
+  std::string of(ValueId v) { return constant(facts, v); }
+  template <typename T>
+  ValueId data(DataType type, std::vector<std::int64_t> dims,
+               std::vector<T> values) {
+    return initializer(tensor<T>(type, std::move(dims), std::move(values)));
+  }
+};
+
+TEST_CASE_FIXTURE(Fixture, "movement") {
+  const ValueId x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  CHECK(of(add("Transpose", {x})) == "float[3][2]: 1 4 2 5 3 6");
+  CHECK(of(add("Reshape", {x, ints({3, -1})})) == "float[3][2]: 1 2 3 4 5 6");
+  CHECK(of(add("Gather", {x, ints({-1, 0})}, {i("axis", 1)})) ==
+        "float[2][2]: 3 1 6 4");
+  CHECK(of(add("Slice", {x, ints({-1}), ints({INT64_MIN}), ints({1}),
+                         ints({-2})})) == "float[2][2]: 3 1 6 4");
+  CHECK(of(add("Concat", {x, x}, {i("axis", 1)})) ==
+        "float[2][6]: 1 2 3 1 2 3 4 5 6 4 5 6");
+  CHECK(of(add("Expand", {floats({2, 1}, {1, 2}), ints({1, 3})})) ==
+        "float[2][3]: 1 1 1 2 2 2");
+  CHECK(of(add("Tile", {x, ints({1, 2})})) ==
+        "float[2][6]: 1 2 3 1 2 3 4 5 6 4 5 6");
+  const ValueId c = add("Less", {x, floats({}, {3})});
+  CHECK(of(add("Where", {c, x, floats({1}, {0})})) ==
+        "float[2][3]: 1 2 0 0 0 0");
+  const ir::NodeId parts = node("Split", {x, ints({1, 2})}, {i("axis", 1)}, 2);
+  CHECK(of(g.output(parts, 0)) == "float[2][1]: 1 4");
+  CHECK(of(g.output(parts, 1)) == "float[2][2]: 2 3 5 6");
+  CHECK(of(add("Trilu", {x}, {i("upper", 0)})) == "float[2][3]: 1 0 0 4 5 0");
+  CHECK(of(add("Unsqueeze", {x, ints({0, -1})})) ==
+        "float[1][2][3][1]: 1 2 3 4 5 6");
+  CHECK(of(add("Flatten", {x}, {i("axis", 0)})) == "float[1][6]: 1 2 3 4 5 6");
+}
+
+TEST_CASE_FIXTURE(Fixture, "arithmetic") {
+  const ValueId x = floats({2}, {1, -7}), y = floats({}, {2});
+  CHECK(of(add("Div", {x, y})) == "float[2]: 0.5 -3.5");
+  CHECK(of(add("Mod", {x, y}, {i("fmod", 1)})) == "float[2]: 1 -1");
+  CHECK(of(add("Pow", {x, ints({2})})) == "float[2]: 1 49");
+  CHECK(of(add("Sqrt", {y})) == "float: 1.414214");
+  const ValueId a = ints({7, -7}), b = ints({2});
+  CHECK(of(add("Div", {a, b})) == "int64[2]: 3 -3");
+  CHECK(of(add("Mod", {a, b})) == "int64[2]: 1 1");
+  CHECK(of(add("Mod", {a, b}, {i("fmod", 1)})) == "int64[2]: 1 -1");
+  CHECK(of(add("Pow", {a, b})) == "int64[2]: 49 49");
+  CHECK(of(add("Max", {a, b, ints({3, 3})})) == "int64[2]: 7 3");
+  CHECK(of(add("ReduceSum", {x}, {i("keepdims", 0)})) == "float: -6");
+  CHECK(of(add("ReduceProd", {a, ints({0})})) == "int64[1]: -49");
+  CHECK(of(add("Neg", {a})) == "int64[2]: -7 7");
+  CHECK(of(add("Not", {add("Equal", {a, b})})) == "bool[2]: 1 1");
+  CHECK(of(add("And", {add("Greater", {a, b}), add("LessOrEqual", {b, b})})) ==
+        "bool[2]: 1 0");
+}
+
+TEST_CASE_FIXTURE(Fixture, "narrow types round and wrap") {
+  const auto half = [&](ValueId v) { return add("Cast", {v}, {i("to", 10)}); };
+  const ValueId third =
+      add("Div", {half(floats({}, {1})), half(floats({}, {3}))});
+  CHECK(of(third) == "float16: 0.333252");
+  CHECK(of(half(floats({2}, {65519, 65520}))) == "float16[2]: 65504 inf");
+  CHECK(of(half(floats({1}, {6e-8f}))) == "float16[1]: 0");  // printed to 6
+  CHECK(of(add("Cast", {floats({2}, {1.00390625f, 1.01171875f})},
+               {i("to", 16)})) == "bfloat16[2]: 1 1.015625");  // ties to even
+  const ValueId u = data<std::uint8_t>(DataType::kUint8, {2}, {250, 3});
+  CHECK(of(add("Add", {u, u})) == "uint8[2]: 244 6");
+  CHECK(of(add("Cast", {ints({-1, 300})}, {i("to", 2)})) == "uint8[2]: 255 44");
+  CHECK(of(add("Cast", {floats({2}, {-1.9f, 1.9f})}, {i("to", 7)})) ==
+        "int64[2]: -1 1");
+  CHECK(of(add("Cast", {floats({2}, {0, 0.5f})}, {i("to", 9)})) ==
+        "bool[2]: 0 1");
+}
+
+TEST_CASE_FIXTURE(Fixture, "what has no result is refused") {
+  const ValueId low = ints({INT64_MIN}), zero = ints({0}), minus = ints({-1});
+  const ValueId x = ints({1, 2, 3});
+  CHECK(of(add("Div", {x, zero})) == "none");
+  CHECK(of(add("Mod", {x, zero})) == "none");
+  CHECK(of(add("Div", {low, minus})).starts_with("int64[1]: -92"));
+  CHECK(of(add("Mod", {low, minus})) == "int64[1]: 0");
+  CHECK(of(add("Abs", {low})).starts_with("int64[1]: -92"));
+  CHECK(of(add("Gather", {x, ints({3})})) == "none");
+  CHECK(of(add("Gather", {x, ints({INT64_MIN})})) == "none");
+  CHECK(of(add("Slice", {x, zero, ints({2}), zero, zero})) == "none");
+  CHECK(of(add("Cast", {floats({1}, {std::nanf("")})}, {i("to", 7)})) ==
+        "none");
+  CHECK(of(add("Cast", {floats({1}, {1e30f})}, {i("to", 6)})) == "none");
+  CHECK(of(add("Reshape", {x, ints({2, -1})})) == "none");
+  CHECK(of(add("Reshape", {x, ints({-1, -1})})) == "none");
+  CHECK(of(add("Pow", {x, minus})) == "none");
+  CHECK(of(add("Add", {x, floats({1}, {1})})) == "none");
+  CHECK(of(add("Concat", {x, floats({1}, {1})}, {i("axis", 0)})) == "none");
+  CHECK(of(add("Add", {x, ints({1, 2})})) == "none");
+}
+
+TEST_CASE_FIXTURE(Fixture, "sizes that nobody can allocate are refused") {
+  const ValueId huge = ints({std::int64_t{1} << 40, 1 << 20, 1 << 20});
+  const ValueId one = floats({}, {1});
+  const std::size_t before = model.arena.bytes();
+  CHECK(of(add("ConstantOfShape", {huge})) == "none");
+  CHECK(of(add("Expand", {one, huge})) == "none");
+  CHECK(of(add("Tile", {floats({1}, {1}), ints({INT64_MAX})})) == "none");
+  CHECK(of(add("Range", {scalar(0), scalar(INT64_MAX), scalar(1)})) == "none");
+  CHECK(of(add("Range", {scalar(INT64_MIN), scalar(INT64_MAX), scalar(1)})) ==
+        "none");
+  CHECK(of(add("Range", {floats({}, {0}), floats({}, {1e30f}),
+                         floats({}, {1e-30f})})) == "none");
+  CHECK(of(add("ConstantOfShape", {ints({-1})})) == "none");
+  // Nothing in them, however large the other sizes.
+  const ValueId wide = add("ConstantOfShape", {ints({INT64_MAX, 0})});
+  CHECK(of(wide) == "float[9223372036854775807][0]:");
+  CHECK(of(add("Concat", {wide, wide}, {i("axis", 1)})) ==
+        "float[9223372036854775807][0]:");
+  CHECK(of(add("Gather", {wide, ints({})}, {i("axis", 1)})) ==
+        "float[9223372036854775807][0]:");
+  CHECK(facts.is_constant(add("ConstantOfShape", {huge})));
+  CHECK(model.arena.bytes() < before + (1 << 20));
+}
+
+TEST_CASE_FIXTURE(Fixture,
+                  "many large constants out of nothing end somewhere") {
+  int folded = 0;
+  for (int n = 0; n < 2000; ++n) {
+    const ValueId large = add("ConstantOfShape", {ints({1 << 16})});
+    folded += facts.constant(large) != nullptr;
+  }
+  CHECK(folded > 500);
+  CHECK(folded < 1500);
+  CHECK(of(add("Add", {ints({1}), ints({2})})) == "int64[1]: 3");
+}
+
+TEST_CASE_FIXTURE(Fixture, "large constants fold without being read") {
+  // 4 MiB that are not there: reading them would fail.
+  ir::Tensor t;
+  t.dtype = DataType::kFloat;
+  t.storage = ir::Storage::kExternal;
+  const std::int64_t dims[] = {1024, 1024};
+  t.dims = model.arena.copy(std::span<const std::int64_t>(dims));
+  t.external = {.location = "absent"};
+  const ValueId w = initializer(model.arena.make<ir::Tensor>(t));
+  const ir::Tensor* flat = facts.constant(add("Reshape", {w, ints({-1, 512})}));
+  REQUIRE(flat != nullptr);
+  CHECK(flat->storage == ir::Storage::kExternal);
+  CHECK(flat->dims[0] == 2048);
+  const ValueId turned = add("Transpose", {w}, {is("perm", {1, 0})});
+  const ir::Tensor* lazy = facts.constant(turned);
+  REQUIRE(lazy != nullptr);
+  CHECK(lazy->storage == ir::Storage::kLazy);
+  CHECK(lazy->lazy->parts[0].transpose);
+  CHECK(facts.constant(add("Transpose", {turned})) == facts.constant(w));
+  const ir::Tensor* joined =
+      facts.constant(add("Concat", {w, turned}, {i("axis", 1)}));
+  REQUIRE(joined != nullptr);
+  CHECK(joined->dims[1] == 2048);
+  CHECK(joined->lazy->axis == 1);
+  CHECK(joined->lazy->parts.size() == 2);
+  CHECK(facts.constant(add("Mul", {w, w})) == nullptr);
+  CHECK(facts.is_constant(add("Mul", {w, w})));
+  CHECK_FALSE(facts.is_constant(add("MatMul", {w, w})));
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is called constant folds") {
+  const auto filled = [&](std::int64_t rows, std::int64_t columns) {
+    ir::Tensor t;
+    t.dtype = DataType::kFloat;
+    t.dims = model.arena.copy(
+        std::span<const std::int64_t>(std::array{rows, columns}));
+    t.bytes = model.arena.array<std::byte>(
+        static_cast<std::size_t>(rows * columns) * 4);
+    return initializer(model.arena.make<ir::Tensor>(t));
+  };
+  // Above 2^16 elements, where a mask of one number still stays a node.
+  const ValueId w = filled(258, 258);
+  const ValueId product = add("Mul", {w, w});
+  CHECK(facts.is_constant(product));
+  CHECK(facts.constant(product) != nullptr);
+  const ValueId mask = add("Expand", {floats({1}, {1}), ints({258, 258})});
+  CHECK_FALSE(facts.is_constant(mask));
+  CHECK(facts.constant(mask) == nullptr);
+  CHECK(facts.take_warnings().empty());
+  const ValueId large = filled(2049, 2048);
+  const ValueId half = add("Cast", {large}, {i("to", 10)});
+  CHECK_FALSE(facts.is_constant(half));
+  CHECK(facts.constant(half) == nullptr);
+  CHECK_FALSE(facts.is_constant(add("Reshape", {half, ints({-1})})));
+  CHECK_FALSE(facts.is_constant(add("ReduceSum", {large, ints({0})})));
+  CHECK_FALSE(facts.is_constant(add("Add", {half, floats({1}, {1})})));
+  CHECK(facts.is_constant(add("Transpose", {large})));
+  CHECK(facts.is_constant(add("Concat", {large, large}, {i("axis", 0)})));
+  CHECK(facts.is_constant(add("Slice", {large, ints({0}), ints({9})})));
+  CHECK(facts.take_warnings().size() == 1);
+}
+
+TEST_CASE_FIXTURE(Fixture, "every form of Constant") {
+  ir::Attribute f;
+  f.name = "value_floats";
+  f.kind = ir::AttributeKind::kFloats;
+  const float values[] = {1, 2.5f};
+  f.floats = model.arena.copy(std::span<const float>(values));
+  ir::Attribute s;
+  s.name = "value_string";
+  s.kind = ir::AttributeKind::kString;
+  s.s = "text";
+  CHECK(of(add("Constant", {}, {f})) == "float[2]: 1 2.5");
+  CHECK(of(add("Constant", {}, {i("value_int", 3)})) == "int64: 3");
+  CHECK(of(add("Constant", {}, {is("value_ints", {3, 4})})) == "int64[2]: 3 4");
+  CHECK(text(facts, add("Constant", {}, {s})) == "string");
+  CHECK(facts.constant(add("Constant", {}, {s}))->strings[0] == "text");
+  CHECK(of(add("Constant", {})) == "none");
+}
+
+// What an executor would bring: here, it says that every Relu is 42.
+struct Everything final : Evaluator {
+  ir::Model* model = nullptr;
+  bool can_evaluate(const ir::Graph& graph, ir::NodeId node) const override {
+    return graph.op(node).type == "Relu";
+  }
+  Result<std::vector<const ir::Tensor*>> evaluate(
+      ir::Graph&, ir::NodeId,
+      std::span<const ir::Tensor* const> inputs) override {
+    if (inputs[0]->dims.size() != 1) return Diagnostic{.what = "no"};
+    const std::int64_t value = 42;
+    return std::vector<const ir::Tensor*>{SmallEvaluator().make_ints(
+        model->arena, DataType::kInt64, {}, std::span(&value, 1))};
+  }
+};
+
+TEST_CASE_FIXTURE(Fixture,
+                  "another evaluator folds what the small one cannot") {
+  Everything everything;
+  everything.model = &model;
+  Inference all(g, {.evaluator = &everything});
+  const ValueId relu = add("Relu", {ints({1})});
+  CHECK(constant(all, add("Add", {relu, scalar(1)})) == "int64: 43");
+  CHECK(constant(all, add("Relu", {scalar(1)})) == "none");
+  CHECK_FALSE(facts.is_constant(relu));
+}
+
+}  // namespace
+}  // namespace ruleengine::analysis

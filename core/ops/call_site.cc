@@ -1,0 +1,127 @@
+#include "core/ops/call_site.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "core/ops/op_row.h"
+
+namespace ruleengine::ops {
+
+std::size_t CallSite::place_of(std::string_view input) const {
+  const auto at = std::ranges::find(op_.inputs, input, &ir::FormalValue::name);
+  assert(at != op_.inputs.end());
+  return static_cast<std::size_t>(at - op_.inputs.begin());
+}
+
+ir::ValueId CallSite::operator[](std::string_view input) const {
+  const std::size_t place = place_of(input);
+  const ir::ValueId value =
+      place < inputs_.size() ? inputs_[place] : ir::ValueId();
+  const bool is_optional = op_.inputs[place].arity == ir::Arity::kOptional;
+  if (value && is_optional) body_.note(std::string(input));
+  return value;
+}
+
+bool CallSite::same(std::string_view a, std::string_view b) const {
+  const bool same = inputs_[place_of(a)] == inputs_[place_of(b)];
+  if (same) body_.note(fmt::format("{}_is_{}", a, b));
+  return same;
+}
+
+// nullptr where the rank is not known.
+const ir::Type* CallSite::shape_of(std::string_view input) const {
+  const ir::ValueId value = inputs_[place_of(input)];
+  const ir::Type* type = value ? body_.type(value) : nullptr;
+  const bool known = type != nullptr && type->is_tensor() && type->has_shape;
+  return known ? type : nullptr;
+}
+
+const ir::Attribute* CallSite::written(std::string_view attribute) const {
+  const auto at =
+      std::ranges::find(attributes_, attribute, &ir::Attribute::name);
+  return at == attributes_.end() ? nullptr : &*at;
+}
+
+bool CallSite::is_written(std::string_view attribute) const {
+  return written(attribute) != nullptr;
+}
+
+std::int64_t CallSite::quiet_int(std::string_view attribute) const {
+  return ir::int_of(written(attribute), op_.attribute(attribute));
+}
+
+std::int64_t CallSite::int_of(std::string_view attribute) const {
+  const std::int64_t value = quiet_int(attribute);
+  if (value != op_.attribute(attribute)->default_int) {
+    body_.note(fmt::format("{}{}", attribute, value));
+  }
+  return value;
+}
+
+float CallSite::float_of(std::string_view attribute) const {
+  const ir::Attribute* a = written(attribute);
+  const ir::FormalAttribute& formal = *op_.attribute(attribute);
+  const float value = a != nullptr ? a->f : formal.default_float;
+  // fmt writes the shortest text that reads back as the same float.
+  if (!formal.has_default || value != formal.default_float) {
+    if (a != nullptr) body_.note(fmt::format("{}{}", attribute, value));
+  }
+  return value;
+}
+
+std::vector<std::int64_t> CallSite::ints_of(std::string_view attribute) const {
+  const ir::Attribute* a = written(attribute);
+  const auto usual = op_.attribute(attribute)->default_ints;
+  const auto ints = a != nullptr ? a->ints : usual;
+  if (!std::ranges::equal(ints, usual)) {
+    body_.note(fmt::format("{}{}", attribute, fmt::join(ints, "x")));
+  }
+  return {ints.begin(), ints.end()};
+}
+
+ir::DataType CallSite::elem(std::string_view input) const {
+  const ir::ValueId value = inputs_[place_of(input)];
+  const ir::Type* type = value ? body_.type(value) : nullptr;
+  if (type == nullptr || !type->is_tensor()) return ir::DataType::kUndefined;
+  body_.note(fmt::format("{}_{}", input, ir::data_type_name(type->elem)));
+  return type->elem;
+}
+
+std::optional<std::size_t> CallSite::rank(std::string_view input) const {
+  const ir::Type* type = shape_of(input);
+  if (type == nullptr) return std::nullopt;
+  body_.note(fmt::format("{}_rank{}", input, type->rank()));
+  return type->rank();
+}
+
+std::size_t CallSite::rank_or(std::string_view input, std::size_t usual) const {
+  const ir::Type* type = shape_of(input);
+  return type == nullptr ? usual : type->rank();
+}
+
+std::int64_t CallSite::quiet_size(std::string_view input,
+                                  std::size_t place) const {
+  const ir::Type* type = shape_of(input);
+  if (type == nullptr || type->rank() < place) return 0;
+  const ir::Dim d = type->dims[type->rank() - place];
+  return d.known() ? d.size() : 0;
+}
+
+std::int64_t CallSite::size(std::string_view input, std::size_t place) const {
+  const std::int64_t size = quiet_size(input, place);
+  if (size > 0) body_.note(fmt::format("{}_{}is{}", input, place, size));
+  return size;
+}
+
+Body::Values write_meaning(Body& body, std::string_view domain,
+                           std::string_view type, Body::Values inputs,
+                           std::span<const ir::Attribute> attributes) {
+  const ir::OpFacts* op = ir::newest_op(domain, type);
+  inputs.resize(std::max(inputs.size(), op->inputs.size()));
+  return meaning_of(domain,
+                    type)(CallSite(body, *op, std::move(inputs), attributes));
+}
+
+}  // namespace ruleengine::ops

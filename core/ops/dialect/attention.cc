@@ -1,0 +1,352 @@
+// Attention of queries, keys and values that are there.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/ops/call_site.h"
+#include "core/ops/dialect/our_row.h"
+#include "core/ops/rules/meaning_helpers.h"
+
+namespace ruleengine::ops {
+namespace {
+
+using ir::DataType;
+using ir::Dim;
+using ir::ValueId;
+
+// What follows bias_v is an extra positional argument of the source module. A
+// rule has to see it in order to leave the node alone.
+constexpr FormalValue kMultiheadIn[] = {in("query"),
+                                        in("key"),
+                                        in("value"),
+                                        opt("in_proj_weight"),
+                                        opt("in_proj_bias"),
+                                        in("out_proj_weight"),
+                                        opt("out_proj_bias"),
+                                        opt("attn_mask", "M"),
+                                        opt("key_padding_mask", "tensor(bool)"),
+                                        opt("q_proj_weight"),
+                                        opt("k_proj_weight"),
+                                        opt("v_proj_weight"),
+                                        opt("bias_k"),
+                                        opt("bias_v"),
+                                        {"extra", Arity::kVariadic, "E"}};
+constexpr FormalValue kMultiheadOut[] = {in("Y"), opt("weights")};
+constexpr FormalAttribute kMultihead[] = {
+    with("add_zero_attn", 0), with("batch_first", 0), with("dropout", 0.0f),
+    need("embed_dim", kInt),  attr("kdim", kInt),     with("need_weights", 1),
+    need("num_heads", kInt),  attr("vdim", kInt)};
+
+constexpr FormalValue kSdpaIn[] = {in("Q"), in("K"), in("V"),
+                                   opt("attn_mask", "M")};
+constexpr FormalAttribute kSdpa[] = {
+    with("dropout_p", 0.0f), attr("head_dim", kInt), with("is_causal", 0),
+    need("num_heads", kInt), attr("scale", kFloat),  with("softcap", 0.0f)};
+
+constexpr FormalValue kForwardIn[] = {in("q"), in("k"), in("v"),
+                                      opt("attention_mask")};
+constexpr FormalAttribute kForward[] = {with("is_causal", 0),
+                                        need("sm_scale", kFloat)};
+
+constexpr FormalValue kAtenSdpaIn[] = {in("q"), in("k"), in("v"),
+                                       opt("attn_mask", "M")};
+constexpr FormalAttribute kAtenSdpa[] = {
+    with("dropout_p", 0.0f), with("enable_gqa", 0), with("is_causal", 0),
+    attr("scale", kFloat)};
+
+// Outputs [B,S,E] and, where the layout says so, the weights [B,S,L].
+bool multihead_attention(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  if (out.size() < 2) return true;
+  out[1].elem = v.elem(0);
+  if (!v.ranked(0) || !v.ranked(1) || v.rank(0) != 3 || v.rank(1) != 3) {
+    return true;
+  }
+  const std::size_t batch = v.attribute_int("batch_first") != 0 ? 0 : 1;
+  const bool longer = v.has_input("bias_k") || v.has_input("bias_v") ||
+                      v.attribute_int("add_zero_attn") != 0;
+  out[1].set_dims(Shape{v.shape(0)[batch], v.shape(0)[1 - batch],
+                        longer ? kUnknown : v.shape(1)[1 - batch]});
+  return true;
+}
+
+// Heads of the queries that share one of `own`, in a row.
+void need_groups(const NodeView& v, Dim heads, Dim own) {
+  if (!heads.known() || !own.known()) return;
+  if (own.size() <= 0 || heads.size() % own.size() != 0) {
+    v.refuse("the heads of keys or values do not divide those of queries");
+  }
+}
+
+// Broadcasts to the scores, or is refused.
+void need_mask(const NodeView& v, std::span<const Dim> scores) {
+  const DataType elem = v.elem(3);
+  if (elem != DataType::kUndefined && elem != DataType::kBool &&
+      v.elem(0) != DataType::kUndefined && elem != v.elem(0)) {
+    v.refuse("the mask is neither bool nor of the type of the scores");
+  }
+  if (!v.ranked(3)) return;
+  if (v.rank(3) > scores.size()) {
+    return v.refuse("the mask has more axes than the scores");
+  }
+  const auto target = scores.last(v.rank(3));
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    const Dim d = v.shape(3)[i];
+    if (d != Dim(1)) need_equal(v, d, target[i], "the mask does not fit");
+  }
+}
+
+// What softmax(q k^T + mask) v asks of its inputs, [..., heads, length, size].
+void need_attention(const NodeView& v) {
+  if (!v.ranked(0) || !v.ranked(1) || !v.ranked(2)) return;
+  const std::size_t rank = v.rank(0);
+  if (rank < 2 || v.rank(1) != rank || v.rank(2) != rank) {
+    return v.refuse("queries, keys and values differ in rank");
+  }
+  const auto q = v.shape(0), k = v.shape(1), values = v.shape(2);
+  need_equal(v, q[rank - 1], k[rank - 1], "queries and keys differ in size");
+  need_equal(v, k[rank - 2], values[rank - 2],
+             "keys and values differ in length");
+  const std::size_t batch = rank - std::min<std::size_t>(rank, 3);
+  Dims scores = broadcast_shapes(v, q.first(batch), k.first(batch));
+  if (rank > 2) {
+    need_groups(v, q[rank - 3], k[rank - 3]);
+    need_groups(v, q[rank - 3], values[rank - 3]);
+    const Dim heads = count(v.attribute_int("num_heads"));
+    if (rank == 4) need_equal(v, q[1], heads, "num_heads is another number");
+    scores.push_back(q[rank - 3]);
+  }
+  scores.push_back(q[rank - 2]);
+  scores.push_back(k[rank - 2]);
+  if (v.has_input(3)) need_mask(v, scores);
+}
+
+// The batch of the query, which may be 1 beside that of the keys.
+Dim batch_of(const NodeView& v) {
+  const Dim own = v.shape(0)[0];
+  for (std::size_t i = 1; i < 3; ++i) {
+    const bool as_wide = v.ranked(i) && v.rank(i) == v.rank(0);
+    const Dim other = as_wide ? v.shape(i)[0] : kUnknown;
+    if (own == Dim(1) && other != Dim(1)) return other;
+    if (!own.known() && other.known() && other != Dim(1)) return other;
+  }
+  return own;
+}
+
+// Q's shape with V's last axis.
+bool dot_product_attention(const NodeView& v, Outputs out) {
+  need_attention(v);
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0) || v.rank(0) == 0) return true;
+  out[0].set_dims(v.shape(0));
+  if (v.rank(0) == 4) out[0].dims[0] = batch_of(v);
+  // A mask may have more rows than the queries.
+  const std::size_t rows = v.rank(0) - 2;
+  if (v.rank(0) >= 2 && v.ranked(3) && v.rank(3) >= 2) {
+    const Dim masked = v.shape(3)[v.rank(3) - 2];
+    out[0].dims[rows] = broadcast_axis(v, v.shape(0)[rows], masked);
+  }
+  const bool known = v.ranked(2) && v.rank(2) == v.rank(0);
+  out[0].dims.back() = known ? v.shape(2).back() : kUnknown;
+  return true;
+}
+
+// --- Meanings ----------------------------------------------------------------
+
+// The names that the inputs have in the rows of the three ops.
+struct Names {
+  std::string_view q, k, v, mask;
+};
+
+class Attention {
+ public:
+  Attention(const CallSite& call, const Names& names)
+      : call_(call),
+        body_(call.body()),
+        names_(names),
+        rank_(static_cast<std::int64_t>(call.rank_or(names.q, 4))) {
+    if (rank_ != 4) body_.note(fmt::format("rank{}", rank_));
+  }
+
+  Body::Values write(std::string_view scale_attribute, float softcap) {
+    if (rank_ < 2) body_.refuse("queries have less than two axes", q());
+    const ValueId k = repeated(names_.k, "all_keys");
+    const ValueId values = repeated(names_.v, "all_values");
+    ValueId s =
+        body_.node("MatMul", {scaled(scale_attribute), swapped(k)}, "scores");
+    s = masked(capped(s, softcap));
+    return {body_.node("MatMul", {softmax(s), values}, "Y")};
+  }
+
+ private:
+  ValueId q() const { return call_[names_.q]; }
+  ValueId mask() const { return call_[names_.mask]; }
+
+  // Heads of queries.
+  std::int64_t heads() const {
+    const std::int64_t said =
+        call_.has_attribute("num_heads") ? call_.quiet_int("num_heads") : 0;
+    return said > 0 ? said : call_.quiet_size(names_.q, 3);
+  }
+
+  // Heads of keys or values, each once for each query head that shares it.
+  ValueId repeated(std::string_view input, std::string_view name) {
+    const ValueId x = call_[input];
+    const std::int64_t own = call_.quiet_size(input, 3), all = heads();
+    if (rank_ < 3 || own <= 0 || all <= own || all % own != 0) return x;
+    body_.note(fmt::format("{}_{}of{}", input, own, all));
+    std::vector<std::int64_t> which(static_cast<std::size_t>(all));
+    for (std::size_t i = 0; i < which.size(); ++i) {
+      which[i] = static_cast<std::int64_t>(i) / (all / own);
+    }
+    return body_.node("Gather", {x, body_.integers(which, "heads")}, name,
+                      {Body::integer("axis", rank_ - 3)});
+  }
+
+  // The factor of the scores is put on the smaller side, so that float16 does
+  // not overflow before it is scaled. The default is 1 / sqrt(size of a head).
+  ValueId scaled(std::string_view attribute) {
+    const bool written = call_.is_written(attribute);
+    const std::int64_t size = written ? 0 : call_.size(names_.q, 1);
+    if (!written && size <= 0) return divided_by_root();
+    const float scale =
+        written
+            ? call_.float_of(attribute)
+            : static_cast<float>(1.0 / std::sqrt(static_cast<double>(size)));
+    if (scale == 1.0f) return q();
+    return body_.node("Mul", {q(), body_.number(scale, q(), "scale")},
+                      "scaled_Q");
+  }
+
+  ValueId divided_by_root() {
+    const ValueId shape = body_.node("Shape", {q()}, "shape");
+    const ValueId size = body_.node(
+        "Gather", {shape, body_.integers({rank_ - 1}, "last")}, "size");
+    const ValueId real = body_.node(
+        "Cast", {size}, "size_float",
+        {Body::integer("to", static_cast<std::int64_t>(ir::DataType::kFloat))});
+    const ValueId root = body_.node("Sqrt", {real}, "root");
+    return body_.node("Div", {q(), body_.like(root, q(), "divisor")},
+                      "scaled_Q");
+  }
+
+  ValueId swapped(ValueId k) {
+    std::vector<std::int64_t> perm(static_cast<std::size_t>(rank_));
+    std::iota(perm.begin(), perm.end(), std::int64_t{0});
+    if (rank_ >= 2) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+    return body_.node("Transpose", {k}, "keys_transposed",
+                      {body_.ints("perm", perm)});
+  }
+
+  // softcap tanh(s / softcap)
+  ValueId capped(ValueId s, float softcap) {
+    if (softcap == 0) return s;
+    const ValueId cap = body_.number(softcap, q(), "softcap");
+    const ValueId part = body_.node("Div", {s, cap}, "scores_of_cap");
+    return body_.node("Mul", {body_.node("Tanh", {part}, "scores_bent"), cap},
+                      "capped_scores");
+  }
+
+  ValueId masked(ValueId s) {
+    const auto never = [&] {
+      constexpr float kNever = -std::numeric_limits<float>::infinity();
+      return body_.number(kNever, q(), "never");
+    };
+    if (call_.int_of("is_causal") != 0) {
+      s = body_.node("Where", {behind(), never(), s}, "causal_scores");
+    }
+    if (!mask()) return s;
+    if (call_.elem(names_.mask) == ir::DataType::kBool) {
+      return body_.node("Where", {mask(), s, never()}, "masked_scores");
+    }
+    return body_.node("Add", {s, mask()}, "masked_scores");
+  }
+
+  // [S, L]: true where the key is behind the query.
+  ValueId behind() {
+    const ValueId query =
+        body_.node("Unsqueeze", {places(names_.q), body_.integers({1}, "axis")},
+                   "query_column");
+    const ValueId key =
+        body_.node("Unsqueeze", {places(names_.k), body_.integers({0}, "axis")},
+                   "key_row");
+    return body_.node("Greater", {key, query}, "behind");
+  }
+
+  // 0, 1, ... along the axis before the last one.
+  ValueId places(std::string_view input) {
+    const ValueId shape = body_.node("Shape", {call_[input]}, "shape");
+    const ValueId axis = body_.integers({rank_ - 2}, "length_axis", true);
+    const ValueId length = body_.node("Gather", {shape, axis}, "length");
+    return body_.node("Range",
+                      {body_.integers({0}, "zero", true), length,
+                       body_.integers({1}, "one", true)},
+                      "places");
+  }
+
+  ValueId softmax(ValueId s) {
+    body_.set_rank(s, static_cast<std::size_t>(rank_));
+    const ValueId p = body_.node("Softmax", {s}, "probabilities",
+                                 {Body::integer("axis", rank_ - 1)});
+    // Only a mask hides every key of a query, which then gives zeros; to look
+    // for such rows costs as much as a tenth of the attention.
+    if (!mask()) return p;
+    const ValueId none = body_.node("IsNaN", {p}, "sees_nothing");
+    return body_.node("Where", {none, body_.number(0, q(), "nothing"), p},
+                      "weights");
+  }
+
+  const CallSite& call_;
+  Body& body_;
+  Names names_;
+  std::int64_t rank_;
+};
+
+Body::Values scaled_dot_product_attention(const CallSite& call) {
+  return Attention(call, {"Q", "K", "V", "attn_mask"})
+      .write("scale", call.float_of("softcap"));
+}
+
+Body::Values functional_attention(const CallSite& call) {
+  return Attention(call, {"q", "k", "v", "attn_mask"}).write("scale", 0);
+}
+
+Body::Values attention_forward(const CallSite& call) {
+  return Attention(call, {"q", "k", "v", "attention_mask"})
+      .write("sm_scale", 0);
+}
+
+constexpr OpRow kRows[] = {
+    ours(ir::dialect::kAten, "scaled_dot_product_attention", kAtenSdpaIn,
+         kOutput, kAtenSdpa,
+         {.roles = {.attention = true},
+          .types = {dot_product_attention},
+          .formula = "ScaledDotProductAttention, as in PyTorch",
+          .meaning = functional_attention}),
+    ours(ir::dialect::kOwn, "AttentionForward", kForwardIn, kOutput, kForward,
+         {.roles = {.attention = true},
+          .types = {dot_product_attention},
+          .formula = "softmax(q k^T sm_scale + causal + mask) v",
+          .meaning = attention_forward}),
+    ours(ir::dialect::kOwn, "MultiheadAttention", kMultiheadIn, kMultiheadOut,
+         kMultihead,
+         {.roles = {.attention = true},
+          .types = {multihead_attention},
+          .formula = "nn.MultiheadAttention of PyTorch: the source of a "
+                     "decomposition"}),
+    ours(ir::dialect::kOwn, "ScaledDotProductAttention", kSdpaIn, kY, kSdpa,
+         {.roles = {.attention = true},
+          .types = {dot_product_attention},
+          .formula = "softmax(cap(q k^T scale) + causal + mask) v, cap(s) "
+                     "= softcap tanh(s / softcap), scale = 1 / sqrt(D)",
+          .meaning = scaled_dot_product_attention}),
+};
+
+}  // namespace
+
+std::span<const OpRow> dialect::attention() { return kRows; }
+
+}  // namespace ruleengine::ops

@@ -1,0 +1,181 @@
+// Ops of ONNX Runtime's own domain: those that the target ort writes, and what
+// is known of some others.
+#include "core/ops/dialect/our_row.h"
+#include "core/ops/rules/flow.h"
+
+namespace ruleengine::ops {
+namespace {
+
+// What the target ort writes. The domain has many more ops.
+constexpr FormalValue kContribIn[] = {in("query"),
+                                      opt("key"),
+                                      opt("value"),
+                                      opt("bias"),
+                                      opt("key_padding_mask", "M"),
+                                      opt("attention_bias"),
+                                      opt("past_key"),
+                                      opt("past_value"),
+                                      opt("past_sequence_length", "M"),
+                                      opt("cache_indirection", "M")};
+constexpr FormalValue kContribOut[] = {in("output"), opt("present_key"),
+                                       opt("present_value"), opt("qk")};
+constexpr FormalAttribute kContrib[] = {
+    attr("mask_filter_value", kFloat), need("num_heads", kInt),
+    attr("scale", kFloat), with("unidirectional", 0)};
+
+constexpr FormalValue kRotaryIn[] = {in("input"), in("position_ids", kInt64),
+                                     in("cos_cache"), in("sin_cache")};
+constexpr FormalAttribute kRotary[] = {
+    with("interleaved", 0), with("is_packed_batching", 0), with("num_heads", 0),
+    with("rotary_embedding_dim", 0), with("scale", 1.0f)};
+
+constexpr FormalValue kGeluIn[] = {in("X")};
+constexpr FormalValue kFastGeluIn[] = {in("X"), opt("bias")};
+constexpr FormalValue kBiasGeluIn[] = {in("A"), in("B")};
+constexpr FormalValue kBiasGeluOut[] = {in("C")};
+constexpr FormalAttribute kQuickGelu[] = {with("alpha", 1.702f)};
+
+constexpr FormalValue kSkipNormIn[] = {in("input"), in("skip"), in("gamma"),
+                                       opt("beta"), opt("bias")};
+constexpr FormalValue kSkipRmsIn[] = {in("input"), in("skip"), in("gamma"),
+                                      opt("bias")};
+constexpr FormalValue kSkipNormOut[] = {in("output"), opt("mean", "U"),
+                                        opt("inv_std_var", "U"),
+                                        opt("input_skip_bias_sum")};
+constexpr FormalAttribute kSkipNorm[] = {with("epsilon", 1e-12f)};
+
+constexpr FormalValue kGroupedIn[] = {in("query"),
+                                      opt("key"),
+                                      opt("value"),
+                                      opt("past_key", "C"),
+                                      opt("past_value", "C"),
+                                      in("seqlens_k", "M"),
+                                      in("total_sequence_length", "M"),
+                                      opt("cos_cache"),
+                                      opt("sin_cache"),
+                                      opt("position_ids", "P"),
+                                      opt("attention_bias"),
+                                      opt("head_sink"),
+                                      opt("k_scale", "S"),
+                                      opt("v_scale", "S"),
+                                      opt("q_norm_weight"),
+                                      opt("k_norm_weight")};
+constexpr FormalValue kGroupedOut[] = {in("output"), opt("present_key", "C"),
+                                       opt("present_value", "C"),
+                                       opt("output_qk")};
+constexpr FormalAttribute kGrouped[] = {
+    with("causal", 1),
+    with("do_rotary", 0),
+    attr("k_quant_type", AttributeKind::kString),
+    attr("kv_cache_bit_width", kInt),
+    need("kv_num_heads", kInt),
+    with("local_window_size", -1),
+    need("num_heads", kInt),
+    attr("qk_norm_epsilon", kFloat),
+    attr("qk_output", kInt),
+    with("rotary_interleaved", 0),
+    attr("scale", kFloat),
+    attr("sliding_window_cache", kInt),
+    attr("smooth_softmax", kInt),
+    with("softcap", 0.0f),
+    attr("v_quant_type", AttributeKind::kString)};
+
+// The norm and the sum; mean and deviation between them are seldom read.
+bool skip_norm(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  if (out.size() > 3) copy_type(v, 0, out[3]);
+  return true;
+}
+
+// Like the query, where queries, keys and values come apart.
+bool grouped_attention(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (v.input(1)) copy_type(v, 0, out[0]);
+  return true;
+}
+
+// [B,S,H*E] of a query and a value that are [B,S,...] and [B,L,H*E].
+bool contrib_attention(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0) || v.rank(0) != 3 || !v.ranked(2) || v.rank(2) != 3) {
+    return true;
+  }
+  out[0].set_dims(Shape{v.shape(0)[0], v.shape(0)[1], v.shape(2)[2]});
+  return true;
+}
+
+// Rows of cosines and sines, which positions (input 1) pick.
+bool rotary_embedding(const NodeView& v, Outputs out) {
+  need_rank(v, 2, 2, "the cosines have another rank");
+  need_rank(v, 3, 2, "the sines have another rank");
+  return all_like_first(v, out);
+}
+
+// Attention that the target does not write: no more is known of it.
+constexpr OpRow other_attention(std::string_view type) {
+  return {.domain = ir::dialect::kMicrosoft,
+          .type = type,
+          .roles = {.attention = true}};
+}
+
+constexpr OpRow kRows[] = {
+    ours(ir::dialect::kMicrosoft, "BiasGelu", kBiasGeluIn, kBiasGeluOut, {},
+         {.types = {all_like_first}, .formula = "Gelu(A + B)"}),
+    ours(ir::dialect::kMicrosoft, "FastGelu", kFastGeluIn, kY, {},
+         {.types = {all_like_first}, .formula = "Gelu(X + bias), by tanh"}),
+    ours(ir::dialect::kMicrosoft, "Gelu", kGeluIn, kY, {},
+         {.family = ir::OpFamily::kElementwise,
+          .types = {all_like_first},
+          .axes = flow_elementwise,
+          .formula = "x (1 + erf(x / sqrt(2))) / 2"}),
+    ours(ir::dialect::kMicrosoft, "GroupQueryAttention", kGroupedIn,
+         kGroupedOut, kGrouped,
+         {.roles = {.attention = true},
+          .types = {grouped_attention},
+          .formula = "Attention over a cache, with groups of heads"}),
+    ours(ir::dialect::kMicrosoft, "MultiHeadAttention", kContribIn, kContribOut,
+         kContrib,
+         {.roles = {.attention = true},
+          .types = {contrib_attention},
+          .formula = "softmax(q k^T scale + mask) v, heads merged"}),
+    ours(ir::dialect::kMicrosoft, "QuickGelu", kGeluIn, kY, kQuickGelu,
+         {.family = ir::OpFamily::kElementwise,
+          .types = {all_like_first},
+          .axes = flow_elementwise,
+          .formula = "x sigmoid(alpha x)"}),
+    ours(ir::dialect::kMicrosoft, "RotaryEmbedding", kRotaryIn, kOutput,
+         kRotary,
+         {.types = {rotary_embedding},
+          .formula = "pairs of x turned by the angles of their positions"}),
+    ours(ir::dialect::kMicrosoft, "SkipLayerNormalization", kSkipNormIn,
+         kSkipNormOut, kSkipNorm,
+         {.roles = {.normalizing = true},
+          .types = {skip_norm},
+          .axes = flow_norm,
+          .formula = "LayerNormalization(input + skip + bias)"}),
+    ours(ir::dialect::kMicrosoft, "SkipSimplifiedLayerNormalization",
+         kSkipRmsIn, kSkipNormOut, kSkipNorm,
+         {.roles = {.normalizing = true},
+          .types = {skip_norm},
+          .axes = flow_norm,
+          .formula = "RMSNormalization(input + skip + bias)"}),
+    {.domain = ir::dialect::kMicrosoft,
+     .type = "DequantizeLinear",
+     .roles = {.quantizer = true}},
+    {.domain = ir::dialect::kMicrosoft,
+     .type = "QuantizeLinear",
+     .roles = {.quantizer = true}},
+    other_attention("Attention"),
+    other_attention("DecoderMaskedMultiHeadAttention"),
+    other_attention("PackedAttention"),
+    other_attention("PackedMultiHeadAttention"),
+    other_attention("PagedAttention"),
+    other_attention("QAttention"),
+    other_attention("SparseAttention"),
+};
+
+}  // namespace
+
+std::span<const OpRow> dialect::contrib() { return kRows; }
+
+}  // namespace ruleengine::ops

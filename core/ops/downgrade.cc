@@ -1,0 +1,401 @@
+// to_opset: writes newest forms at an older opset, the inverse of
+// core/ops/upgrade.h.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+
+#include "core/ir/model.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/upgrade.h"
+#include "core/ops/upgrade_table.h"
+
+namespace ruleengine::ir {
+namespace {
+
+constexpr std::int64_t kMaxElements = 4096;
+
+Diagnostic cannot(std::string_view type, std::int64_t opset,
+                  std::string expected, std::string found) {
+  return {ErrorKind::kRule,
+          "opset " + std::to_string(opset) + " cannot express this " +
+              std::string(type),
+          "",
+          std::move(expected),
+          std::move(found),
+          ""};
+}
+
+struct Writer {
+  const Graph& graph;
+  std::string_view type;
+  std::int64_t opset;
+  Facts& facts;
+  OlderForm form;
+
+  Arena& arena() const { return graph.model().arena; }
+  Status move_input(const Moved& row);
+  const Type* input_type(std::size_t slot) const;
+  std::optional<std::int64_t> rank_for_axes() const;
+  Status drop_usual_input(std::size_t slot, double usual, int since);
+  Status fix_softmax();
+  Status fix_axes();
+  Status fix_axis(std::int64_t& axis) const;
+  Status fix_split();
+  Status fix_broadcast();
+  Status fix_changes();
+  Status fix_attributes(const OpFacts& then, const OpFacts* now);
+  Status check_complete(const OpFacts& then) const;
+  Status standard();
+};
+
+Attribute* find(std::vector<Attribute>& attributes, std::string_view name) {
+  const auto at = std::ranges::find(attributes, name, &Attribute::name);
+  return at == attributes.end() ? nullptr : &*at;
+}
+
+const Type* Writer::input_type(std::size_t slot) const {
+  const bool there = slot < form.inputs.size() && form.inputs[slot];
+  const Type* known = there ? facts.type(form.inputs[slot]) : nullptr;
+  return known != nullptr && known->has_shape ? known : nullptr;
+}
+
+std::optional<Attribute> moved_attribute(Arena& arena, const Moved& row,
+                                         const Tensor& tensor,
+                                         ExternalData* external) {
+  Attribute a;
+  a.name = row.attribute;
+  if (row.as == MovedAs::kInts || row.as == MovedAs::kInt) {
+    const auto values = to_ints(tensor, external, kMaxElements);
+    if (!values || (row.as == MovedAs::kInt && values->size() != 1)) {
+      return std::nullopt;
+    }
+    a.kind =
+        row.as == MovedAs::kInt ? AttributeKind::kInt : AttributeKind::kInts;
+    if (row.as == MovedAs::kInt) a.i = values->front();
+    if (row.as == MovedAs::kInts) {
+      a.ints = arena.copy(std::span<const std::int64_t>(*values));
+    }
+    return a;
+  }
+  const auto values = to_doubles(tensor, external, 1);
+  if (!values || values->size() != 1) return std::nullopt;
+  a.kind = AttributeKind::kFloat;
+  a.f = static_cast<float>(values->front());
+  return a;
+}
+
+Status Writer::move_input(const Moved& row) {
+  const auto slot = static_cast<std::size_t>(row.input);
+  if (slot >= form.inputs.size() || !form.inputs[slot]) return {};
+  const Tensor* tensor = facts.constant(form.inputs[slot]);
+  std::optional<Attribute> a;
+  if (tensor != nullptr) {
+    a = moved_attribute(arena(), row, *tensor, graph.model().external.get());
+  }
+  if (!a) {
+    return cannot(type, opset,
+                  "a constant, since '" + std::string(row.attribute) +
+                      "' is an attribute before opset " +
+                      std::to_string(row.since),
+                  "value '" + std::string(graph.name(form.inputs[slot])) + "'");
+  }
+  form.inputs[slot] = ValueId();
+  form.attributes.push_back(*a);
+  return {};
+}
+
+// Removes an input that the older op does not have. That is possible when all
+// its elements are `usual`, the value that it has when absent.
+Status Writer::drop_usual_input(std::size_t slot, double usual, int since) {
+  if (opset >= since || slot >= form.inputs.size() || !form.inputs[slot]) {
+    return {};
+  }
+  const Tensor* tensor = facts.constant(form.inputs[slot]);
+  std::optional<std::vector<double>> values;
+  if (tensor != nullptr) {
+    values = to_doubles(*tensor, graph.model().external.get(), kMaxElements);
+  }
+  if (!values ||
+      std::ranges::any_of(*values, [&](double v) { return v != usual; })) {
+    return cannot(type, opset, "no input " + std::to_string(slot),
+                  "value '" + std::string(graph.name(form.inputs[slot])) + "'");
+  }
+  form.inputs[slot] = ValueId();
+  return {};
+}
+
+Status Writer::fix_softmax() {
+  const Type* input = input_type(0);
+  if (input == nullptr) {
+    return cannot(type, opset, "an input of known rank", "an unknown rank");
+  }
+  const auto rank = static_cast<std::int64_t>(input->rank());
+  Attribute* axis = find(form.attributes, "axis");
+  if (axis == nullptr) {
+    form.attributes.push_back(
+        {.name = "axis", .kind = AttributeKind::kInt, .i = -1});
+    axis = &form.attributes.back();
+  }
+  if (axis->i != -1 && axis->i != rank - 1) {
+    return cannot(type, opset, "the last axis",
+                  "axis " + std::to_string(axis->i));
+  }
+  axis->i = rank - 1;
+  axis->proto = {};
+  return {};
+}
+
+// The axes of Unsqueeze refer to its output.
+std::optional<std::int64_t> Writer::rank_for_axes() const {
+  const Type* input = input_type(0);
+  if (input == nullptr) return std::nullopt;
+  auto rank = static_cast<std::int64_t>(input->rank());
+  if (type == "Unsqueeze") {
+    for (const Attribute& a : form.attributes) {
+      if (a.name == "axes") rank += static_cast<std::int64_t>(a.ints.size());
+    }
+  }
+  return rank;
+}
+
+Status Writer::fix_axis(std::int64_t& axis) const {
+  if (axis >= 0) return {};
+  const auto rank = rank_for_axes();
+  if (!rank || axis < -*rank) {
+    return cannot(
+        type, opset, "an axis of 0 or more",
+        std::to_string(axis) + (rank ? "" : " of an input of unknown rank"));
+  }
+  axis += *rank;
+  return {};
+}
+
+Status Writer::fix_axes() {
+  if (Attribute* axis = find(form.attributes, "axis")) {
+    const std::int64_t before = axis->i;
+    if (auto status = fix_axis(axis->i); !status) return status;
+    if (axis->i != before) axis->proto = {};
+  }
+  Attribute* axes = find(form.attributes, "axes");
+  if (axes == nullptr) return {};
+  const auto fixed = arena().copy(axes->ints);
+  for (std::int64_t& axis : fixed) {
+    if (auto status = fix_axis(axis); !status) return status;
+  }
+  axes->ints = fixed;
+  axes->proto = {};
+  return {};
+}
+
+// An older Split without sizes makes parts of equal size only.
+Status Writer::fix_split() {
+  const Attribute* count = find(form.attributes, "num_outputs");
+  if (count == nullptr) return {};
+  const std::int64_t parts = count->i;
+  const Type* input = input_type(0);
+  std::int64_t at =
+      int_of(find(form.attributes, "axis"),
+             find_attribute({}, type, static_cast<int>(opset), "axis"));
+  if (input != nullptr && at < 0)
+    at += static_cast<std::int64_t>(input->rank());
+  const bool known = input != nullptr && at >= 0 &&
+                     at < static_cast<std::int64_t>(input->rank());
+  const Dim size = known ? input->dims[static_cast<std::size_t>(at)] : Dim();
+  if (!known || !graph.model().dims.exact_div(size, Dim(parts))) {
+    return cannot(
+        type, opset,
+        "an axis whose size is a known multiple of " + std::to_string(parts),
+        known ? graph.model().dims.text(size) : "an unknown shape");
+  }
+  std::erase_if(form.attributes,
+                [](const Attribute& a) { return a.name == "num_outputs"; });
+  return {};
+}
+
+// Equal shapes need no attribute. Where the shape of the second input is a
+// suffix of the first one's, "broadcast" is set.
+Status Writer::fix_broadcast() {
+  const std::size_t last = type == "Gemm" ? 2 : 1;
+  if (form.inputs.size() <= last || !form.inputs[last]) return {};
+  const Type* a = input_type(0);
+  const Type* b = input_type(last);
+  if (type == "Gemm") a = nullptr;  // the shape of the product is not at hand
+  const bool known = a != nullptr && b != nullptr && a->rank() >= b->rank() &&
+                     std::ranges::equal(a->dims.last(b->rank()), b->dims);
+  if (!known && type != "Gemm") {
+    return cannot(type, opset,
+                  "a second input with the shape of the first, or "
+                  "with a suffix of that shape",
+                  "other shapes");
+  }
+  if (known && a->rank() == b->rank()) return {};
+  form.attributes.push_back(
+      {.name = "broadcast", .kind = AttributeKind::kInt, .i = 1});
+  return {};
+}
+
+// What kMoved and defaults do not cover: changed ops, removed attributes,
+// renamed values, the type of Cast.
+Status Writer::fix_changes() {
+  for (const Changed& row : kChanged) {
+    if (row.type != type || opset >= row.since) continue;
+    return cannot(type, opset,
+                  "opset " + std::to_string(row.since) + " or newer", "");
+  }
+  for (const Gone& row : kGone) {
+    if (row.type != type || opset >= row.since) continue;
+    if (row.usual == row.value) continue;
+    form.attributes.push_back(
+        {.name = row.attribute, .kind = AttributeKind::kInt, .i = row.value});
+  }
+  for (const OnceDefault& row : kOnceDefault) {
+    if (row.type != type || opset >= row.since || row.text.empty()) continue;
+    const Attribute* a = find(form.attributes, row.attribute);
+    if (a == nullptr || a->s != row.text) {
+      return cannot(type, opset,
+                    std::string(row.attribute) + " = " + std::string(row.text),
+                    a == nullptr
+                        ? "no such attribute, which now has another default"
+                        : std::string(a->s));
+    }
+    std::erase_if(form.attributes, [&](const Attribute& old) {
+      return old.name == row.attribute;
+    });
+  }
+  for (const Renamed& row : kRenamed) {
+    if (row.type != type || opset >= row.since) continue;
+    Attribute* a = find(form.attributes, row.attribute);
+    if (a == nullptr || a->s != row.now) continue;
+    a->s = row.before;
+    a->proto = {};
+  }
+  Attribute* to = find(form.attributes, "to");
+  if (opset >= kCastByNumber || type != "Cast" || to == nullptr) return {};
+  std::string name(data_type_name(static_cast<DataType>(to->i)));
+  for (char& c : name) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  }
+  *to = {.name = "to",
+         .kind = AttributeKind::kString,
+         .s = arena().copy(std::string_view(name))};
+  return {};
+}
+
+bool is_default(const Attribute& a, const FormalAttribute& formal) {
+  if (!formal.has_default || a.kind != formal.kind) return false;
+  if (a.kind == AttributeKind::kInt) return a.i == formal.default_int;
+  if (a.kind == AttributeKind::kFloat) return a.f == formal.default_float;
+  if (a.kind == AttributeKind::kString) return a.s == formal.default_string;
+  return false;
+}
+
+// Leaves out attributes that the older op does not have, if at their default.
+Status Writer::fix_attributes(const OpFacts& then, const OpFacts* now) {
+  std::vector<Attribute> kept;
+  for (const Attribute& a : form.attributes) {
+    if (then.attribute(a.name) != nullptr) {
+      kept.push_back(a);
+      continue;
+    }
+    const FormalAttribute* formal =
+        now == nullptr ? nullptr : now->attribute(a.name);
+    if (formal == nullptr || !is_default(a, *formal)) {
+      const std::string attribute = "attribute '" + std::string(a.name) + "'";
+      return cannot(type, opset, "no " + attribute + ", unless at its default",
+                    attribute);
+    }
+  }
+  form.attributes = std::move(kept);
+  return {};
+}
+
+Status Writer::check_complete(const OpFacts& then) const {
+  const auto count = form.inputs.size();
+  const auto most = static_cast<std::size_t>(then.max_inputs);
+  const auto least = static_cast<std::size_t>(then.min_inputs);
+  if (count > most || count < least) {
+    return cannot(type, opset,
+                  (count > most ? "at most " + std::to_string(most)
+                                : "at least " + std::to_string(least)) +
+                      " inputs",
+                  std::to_string(count));
+  }
+  for (std::size_t i = 0; i < least; ++i) {
+    const FormalValue* formal = then.input(i);
+    if (form.inputs[i] || formal == nullptr ||
+        formal->arity != Arity::kSingle) {
+      continue;
+    }
+    return cannot(type, opset, "input '" + std::string(formal->name) + "'",
+                  "nothing");
+  }
+  for (const FormalAttribute& formal : then.attributes) {
+    const bool given =
+        std::ranges::find(form.attributes, formal.name, &Attribute::name) !=
+        form.attributes.end();
+    if (!formal.required || given) continue;
+    return cannot(type, opset, "attribute '" + std::string(formal.name) + "'",
+                  "none");
+  }
+  return {};
+}
+
+// Rewrites the ops of the standard domain whose form changed.
+Status Writer::standard() {
+  if (auto status = fix_changes(); !status) return status;
+  if (type == "Dropout") {
+    if (auto s = drop_usual_input(2, 0, 12); !s) return s;
+  }
+  if (type == "Slice") {
+    if (auto s = drop_usual_input(4, 1, 10); !s) return s;
+  }
+  for (const Moved& row : kMoved) {
+    if (row.type != type || opset >= row.since) continue;
+    if (auto status = move_input(row); !status) return status;
+  }
+  if (opset < kSplitCounts && type == "Split") {
+    if (auto status = fix_split(); !status) return status;
+  }
+  const auto is_in = [&](const auto& list) {
+    return std::ranges::find(list, type) != list.end();
+  };
+  if (opset < kBroadcasts && is_in(kOnceExplicit)) {
+    if (auto status = fix_broadcast(); !status) return status;
+  }
+  if (opset < kAxesFromTheEnd && is_in(kAxisOps)) {
+    if (auto status = fix_axes(); !status) return status;
+  }
+  if (opset < kSoftmaxOnAxis && is_in(kSoftmaxLike)) return fix_softmax();
+  return {};
+}
+
+}  // namespace
+
+Result<OlderForm> to_opset(const Graph& graph, std::string_view domain,
+                           std::string_view type, std::vector<ValueId> inputs,
+                           std::vector<Attribute> attributes,
+                           std::int64_t opset, Facts& facts) {
+  Writer w{
+      graph, type, opset, facts, {std::move(inputs), std::move(attributes)}};
+  if (!known_domain(domain)) return std::move(w.form);
+  const OpFacts* then = find_op(domain, type, static_cast<int>(opset));
+  const OpFacts* now = newest_op(domain, type);
+  if (then == nullptr || then->deprecated) {
+    return cannot(type, opset, "an opset that has the op", "");
+  }
+  if (domain.empty()) {
+    if (auto status = w.standard(); !status) return status.error();
+  }
+  while (!w.form.inputs.empty() && !w.form.inputs.back()) {
+    w.form.inputs.pop_back();
+  }
+  if (auto status = w.fix_attributes(*then, now); !status) {
+    return status.error();
+  }
+  if (auto status = w.check_complete(*then); !status) return status.error();
+  return std::move(w.form);
+}
+
+}  // namespace ruleengine::ir

@@ -1,0 +1,161 @@
+// OpRow: all that the engine knows of one op beyond the standard's schemas, in
+// one place: core/ops/standard/<family>.cc or core/ops/dialect/<family>.cc. The
+// functions of a row are pure: they look at the node and at what is known
+// around it. Within a family's file they bear the op's name, as overloads.
+// Constant data; any thread may ask.
+#ifndef RULEENGINE_CORE_OPS_OP_ROW_H_
+#define RULEENGINE_CORE_OPS_OP_ROW_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/base/small_vector.h"
+#include "core/ir/model.h"
+#include "core/ops/node_view.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/op_family.h"
+
+namespace ruleengine::ranks {
+struct Port;  // core/ops/axis_flow.h
+}
+
+namespace ruleengine::ops {
+
+// A bit for each input, the lowest for the first.
+using Inputs = std::uint32_t;
+inline constexpr Inputs kAll = ~0u;
+
+// --- types -------------------------------------------------------------------
+
+using Dims = SmallVector<ir::Dim, 6>;
+
+// A type in the making. Axes may be kUnknown.
+struct Inferred {
+  ir::DataType elem = ir::DataType::kUndefined;
+  bool ranked = false;
+  Dims dims;
+  const ir::Type* whole = nullptr;  // instead: this one (not a tensor)
+
+  void set_dims(std::span<const ir::Dim> d) {
+    ranked = true;
+    dims.assign(d);
+  }
+};
+using Outputs = std::span<Inferred>;
+
+// How the types of the outputs follow from the inputs. It fills what it knows;
+// false when the op's form is beyond it (then the schema is asked).
+struct TypeRule {
+  bool (*infer)(const NodeView&, Outputs) = nullptr;
+  Inputs values = 0;  // those whose elements it reads
+};
+
+// --- elements of small integer tensors --------------------------------------
+
+// In row-major order; an empty optional when they are not known one by one. The
+// caller checks their number against the type.
+using MaybeElements = std::optional<std::vector<ir::Dim>>;
+
+struct ElementRule {
+  MaybeElements (*follow)(const NodeView&, std::size_t output) = nullptr;
+  Inputs values = 0;  // those whose elements it reads
+  Inputs types = 0;   // those whose types it reads
+};
+
+// --- folding ----------------------------------------------------------------
+
+// A node with the constants that it is given.
+struct Call {
+  const NodeView& node;
+  std::span<const ir::Tensor* const> inputs;
+  std::int64_t limit;  // of the elements that may be computed
+
+  ir::Model& model() const { return node.model(); }
+  // nullptr when absent.
+  const ir::Tensor* input(std::size_t i) const {
+    return i < inputs.size() ? inputs[i] : nullptr;
+  }
+  // Attribute `name`, else input `i`: none when it cannot be read, an inner
+  // none when there is neither.
+  std::optional<NodeView::MaybeInts> ints_of(std::string_view name,
+                                             std::size_t i) const;
+  NodeView::MaybeInts ints(std::size_t i) const;
+};
+
+// One tensor an output; none where the kernel refuses.
+using Folded = std::optional<std::vector<const ir::Tensor*>>;
+using Kernel = Folded (*)(const Call&);
+
+// --- axes -------------------------------------------------------------------
+
+// How the node treats one axis of an operand: see core/ops/axis_flow.h. False
+// when it mixes positions, or may mix them.
+class Flow;  // core/ops/rules/flow.h
+using AxisRule = bool (*)(Flow&, ranks::Port, int axis);
+
+// --- the row ----------------------------------------------------------------
+
+struct Roles {
+  bool commutative = false;            // the inputs may be given in any order
+  bool broadcasts = false;             // as large as all inputs together
+  bool counts_axes_of_result = false;  // by its axes, not those of the input
+  bool folds_whole = false;  // however large, since nothing is computed
+  bool makes = false;        // out of nothing: what it folds to is no weight
+  bool linear = false;       // of a residual it makes a residual again
+  bool settings = false;     // inputs after the first are like attributes
+  bool normalizing = false;  // a norm over the last axes, or part of one
+  bool quantizer = false;    // QuantizeLinear or its inverse
+  bool attention = false;
+  bool collective = false;
+};
+
+// Writes nodes of the standard that compute the outputs of a call, and returns
+// those; or refuses (core/ops/body.h).
+class CallSite;  // core/ops/call_site.h
+using Meaning = std::vector<ir::ValueId> (*)(const CallSite&);
+
+struct OpRow {
+  std::string_view domain;  // "" for the standard one
+  std::string_view type;
+  // Inputs, outputs and attributes of an op of ours; those of the standard's
+  // come from its schemas, and of some ops no more than roles are known.
+  ir::OpFacts facts;
+  ir::OpFamily family = ir::OpFamily::kOther;
+  Roles roles;
+  Inputs types_only = 0;  // inputs of which the node needs the type alone
+  TypeRule types;
+  ElementRule elements;
+  Kernel kernel = nullptr;
+  AxisRule axes = nullptr;
+  // The default of an attribute where it depends on the rank of the first
+  // input, which a schema cannot express.
+  NodeView::MaybeInts (*rank_default)(std::string_view attribute,
+                                      std::size_t rank) = nullptr;
+  std::string_view formula;  // of an op of ours, in a line
+  Meaning meaning = nullptr;
+};
+
+// nullptr when nothing is known.
+const OpRow* find_row(std::string_view domain, std::string_view type);
+inline const OpRow* find_row(const ir::Op& op) {
+  return find_row(op.domain, op.type);
+}
+// Sorted by domain and type.
+std::span<const OpRow* const> all_rows();
+
+// nullptr where the op has none.
+inline Meaning meaning_of(std::string_view domain, std::string_view type) {
+  const OpRow* row = find_row(domain, type);
+  return row == nullptr ? nullptr : row->meaning;
+}
+
+// The roles of an op of which nothing is known are none.
+Roles roles_of(std::string_view domain, std::string_view type);
+inline Roles roles_of(const ir::Op& op) { return roles_of(op.domain, op.type); }
+
+}  // namespace ruleengine::ops
+
+#endif  // RULEENGINE_CORE_OPS_OP_ROW_H_

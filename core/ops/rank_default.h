@@ -1,0 +1,24 @@
+// Defaults of attributes that depend on the rank of the node's first input,
+// which a schema cannot express: the row of the op knows them. Pure.
+#ifndef RULEENGINE_CORE_OPS_RANK_DEFAULT_H_
+#define RULEENGINE_CORE_OPS_RANK_DEFAULT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/ir/type.h"
+#include "core/ops/op_facts.h"
+
+namespace ruleengine::ir {
+
+// The default of the attribute `name`; none when it has no such default, or
+// when the rank of `input` is unknown (nullptr: nothing is known).
+std::optional<std::vector<std::int64_t>> rank_default(const OpFacts& op,
+                                                      std::string_view name,
+                                                      const Type* input);
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_OPS_RANK_DEFAULT_H_

@@ -1,0 +1,117 @@
+#include "core/ops/rules/index_math.h"
+
+#include <algorithm>
+
+#include "core/ir/shapes.h"
+
+namespace ruleengine::ops {
+
+std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims,
+                                     std::int64_t limit) {
+  const auto n = count_of(dims);
+  return n && *n <= limit ? n : std::nullopt;
+}
+
+std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims) {
+  std::int64_t out = 1;
+  bool empty = false;
+  for (std::int64_t d : dims) {
+    if (d < 0) return std::nullopt;
+    empty = empty || d == 0;
+    if (d != 0 && __builtin_mul_overflow(out, d, &out)) return std::nullopt;
+  }
+  return empty ? 0 : out;
+}
+
+Ints strides_of(std::span<const std::int64_t> dims) {
+  Ints out(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;) {
+    // Wraps only where a size of 0 leaves nothing to walk.
+    (void)__builtin_mul_overflow(out[i], dims[i], &out[i - 1]);
+  }
+  return out;
+}
+
+std::optional<Ints> broadcast_dims(std::span<const std::int64_t> a,
+                                   std::span<const std::int64_t> b) {
+  if (a.size() < b.size()) std::swap(a, b);
+  Ints out(a.begin(), a.end());
+  const std::size_t skip = a.size() - b.size();
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    std::int64_t& d = out[skip + i];
+    if (d == 1) d = b[i];
+    if (b[i] != 1 && b[i] != d) return std::nullopt;
+  }
+  return out;
+}
+
+Ints box_places(std::span<const std::int64_t> shape, const Ints& starts,
+                const Ints& steps, const Ints& dims) {
+  const Ints strides = strides_of(shape);
+  const auto total = count_of(dims).value_or(0);
+  Ints out;
+  if (total == 0) return out;
+  out.reserve(static_cast<std::size_t>(total));
+  std::int64_t place = 0;
+  for (std::size_t i = 0; i < dims.size(); ++i) place += starts[i] * strides[i];
+  Ints at(dims.size(), 0);
+  for (std::int64_t n = 0; n < total; ++n) {
+    out.push_back(place);
+    for (std::size_t i = dims.size(); i-- > 0;) {
+      place += steps[i] * strides[i];
+      if (++at[i] < dims[i]) break;
+      place -= steps[i] * strides[i] * dims[i];
+      at[i] = 0;
+    }
+  }
+  return out;
+}
+
+std::optional<Ints> transposed_places(std::span<const std::int64_t> shape,
+                                      const Ints& perm) {
+  const Ints strides = strides_of(shape);
+  std::vector<bool> seen(shape.size());
+  Ints dims, steps;
+  for (std::int64_t axis : perm) {
+    const auto place = ir::place_of_axis(axis, shape.size());
+    if (!place || seen[*place]) return std::nullopt;
+    seen[*place] = true;
+    dims.push_back(shape[*place]);
+    steps.push_back(strides[*place]);
+  }
+  if (perm.size() != shape.size()) return std::nullopt;
+  const auto total = count_of(shape).value_or(0);
+  Ints out;
+  out.reserve(static_cast<std::size_t>(total));
+  Ints at(dims.size(), 0);
+  std::int64_t place = 0;
+  for (std::int64_t n = 0; n < total; ++n) {
+    out.push_back(place);
+    for (std::size_t i = dims.size(); i-- > 0;) {
+      place += steps[i];
+      if (++at[i] < dims[i]) break;
+      place -= steps[i] * dims[i];
+      at[i] = 0;
+    }
+  }
+  return out;
+}
+
+std::optional<Ints> gathered_places(std::span<const std::int64_t> shape,
+                                    std::size_t axis, const Ints& indices) {
+  const std::int64_t size = shape[axis];
+  const std::int64_t outer = count_of(shape.first(axis)).value_or(0);
+  const std::int64_t inner = count_of(shape.subspan(axis + 1)).value_or(0);
+  Ints out;
+  if (inner == 0 || indices.empty()) return out;
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::int64_t index : indices) {
+      if (index < -size || index >= size) return std::nullopt;
+      const std::int64_t at = o * size + (index < 0 ? index + size : index);
+      for (std::int64_t i = 0; i < inner; ++i) out.push_back(at * inner + i);
+    }
+  }
+  return out;
+}
+
+}  // namespace ruleengine::ops

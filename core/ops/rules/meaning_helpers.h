@@ -1,0 +1,45 @@
+// What meanings of ops share. Internal to core/ops.
+#ifndef RULEENGINE_CORE_OPS_RULES_MEANING_HELPERS_H_
+#define RULEENGINE_CORE_OPS_RULES_MEANING_HELPERS_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/ops/call_site.h"
+
+namespace ruleengine::ops {
+
+// No size that is meant is above; products of two fit into 64 bits.
+inline constexpr std::int64_t kMostSize = std::int64_t{1} << 30;
+
+// The type that a meaning computes in: double where this input is, else float.
+class Wide {
+ public:
+  Wide(const CallSite& call, std::string_view input)
+      : call_(call), own_(call.elem(input)) {
+    if (own_ == ir::DataType::kUndefined) {
+      call.body().refuse("the type is unknown", call[input]);
+    }
+  }
+
+  ir::DataType own() const { return own_; }
+  ir::DataType elem() const {
+    return own_ == ir::DataType::kDouble ? own_ : ir::DataType::kFloat;
+  }
+  ir::ValueId input(std::string_view name) const {
+    return cast(call_[name], call_.elem(name));
+  }
+  // A value of a type that is known.
+  ir::ValueId cast(ir::ValueId value, ir::DataType from) const {
+    if (from == elem()) return value;
+    return call_.body().cast(value, elem(), "wide");
+  }
+
+ private:
+  const CallSite& call_;
+  ir::DataType own_;
+};
+
+}  // namespace ruleengine::ops
+
+#endif  // RULEENGINE_CORE_OPS_RULES_MEANING_HELPERS_H_

@@ -1,0 +1,322 @@
+// Transpose and Concat, which for large constants are left to be done when
+// somebody reads them.
+#include <algorithm>
+#include <numeric>
+
+#include "core/ops/families.h"
+#include "core/ops/rules/element_helpers.h"
+#include "core/ops/rules/flow.h"
+#include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/type_helpers.h"
+
+namespace ruleengine::ops {
+namespace {
+
+using ir::Dim;
+using Bytes = std::span<const std::byte>;
+
+// --- Transpose ---------------------------------------------------------------
+
+// Without `perm` the axes are turned round.
+NodeView::MaybeInts turned_round(std::string_view attribute, std::size_t rank) {
+  if (attribute != "perm") return std::nullopt;
+  Ints axes(rank);
+  std::iota(axes.rbegin(), axes.rend(), 0);
+  return axes;
+}
+
+Ints permutation(const NodeView& v, std::size_t rank) {
+  const auto perm = v.attribute_ints("perm");
+  return perm ? *perm : *turned_round("perm", rank);
+}
+
+bool transpose(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0)) return true;
+  const auto x = v.shape(0);
+  const Ints perm = permutation(v, x.size());
+  const auto places = places_of_axes(perm, x.size());
+  if (!places || places->size() != x.size() || perm.size() != x.size()) {
+    return false;
+  }
+  out[0].set_dims(x);
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    out[0].dims[i] = x[*ir::place_of_axis(perm[i], x.size())];
+  }
+  return true;
+}
+
+MaybeElements transpose(const NodeView& v, std::size_t) {
+  const auto data = v.elements(0);
+  if (!data) return std::nullopt;
+  const Ints shape = shape_of(v, 0);
+  const auto places = transposed_places(shape, permutation(v, shape.size()));
+  if (!places) return std::nullopt;
+  return picked(*data, *places);
+}
+
+constexpr std::int64_t kMaxLeaves = 65'536;
+// What has more elements is joined and turned where it is read.
+constexpr std::int64_t kMostEager = 1 << 16;
+
+std::int64_t leaves_of(std::span<const ir::LazyPart> parts) {
+  std::int64_t leaves = 0;
+  for (const ir::LazyPart& part : parts) {
+    const ir::Lazy* inner = part.tensor->lazy;
+    leaves += inner == nullptr ? 1 : inner->leaves;
+  }
+  return leaves;
+}
+
+const ir::Tensor* lazy(const Call& call, const Ints& dims,
+                       std::span<const ir::LazyPart> parts, std::int64_t axis) {
+  ir::Model& model = call.model();
+  ir::Tensor t;
+  t.dtype = parts[0].tensor->dtype;
+  t.storage = ir::Storage::kLazy;
+  t.dims = model.arena.copy(std::span<const std::int64_t>(dims));
+  t.lazy = model.arena.make<ir::Lazy>(
+      ir::Lazy{model.arena.copy(parts), axis, leaves_of(parts)});
+  return model.arena.make<ir::Tensor>(t);
+}
+
+// A transpose of a transpose is what was there before.
+const ir::Tensor* lazy_transpose(const Call& call, const ir::Tensor& t) {
+  if (t.storage == ir::Storage::kLazy && t.lazy->parts.size() == 1 &&
+      t.lazy->parts[0].transpose) {
+    return t.lazy->parts[0].tensor;
+  }
+  const ir::LazyPart part{&t, true};
+  return lazy(call, {t.dims[1], t.dims[0]}, {&part, 1}, 0);
+}
+
+std::optional<Bytes> read(const Call& call, const ir::Tensor& t,
+                          std::vector<std::byte>& scratch) {
+  if (ir::bit_width(t.dtype) < 8) return std::nullopt;
+  const auto bytes = ir::raw_bytes(t, call.model().external.get(), scratch);
+  if (!bytes.ok() || static_cast<std::int64_t>(bytes->size()) < t.byte_size()) {
+    return std::nullopt;
+  }
+  return *bytes;
+}
+
+Folded transpose(const Call& call) {
+  const ir::Tensor* t = call.input(0);
+  if (t == nullptr) return std::nullopt;
+  const std::size_t rank = t->dims.size();
+  const Ints perm = permutation(call.node, rank);
+  const auto all = flags(perm, rank);
+  if (!all || perm.size() != rank || std::ranges::count(*all, false) > 0) {
+    return std::nullopt;
+  }
+  if (std::ranges::is_sorted(perm)) return one(call.input(0));
+  const auto count = count_of(
+      t->dims, rank == 2 ? std::min(call.limit, kMostEager) : call.limit);
+  if (!count) {
+    return rank == 2 && ir::bit_width(t->dtype) >= 8 && count_of(t->dims)
+               ? one(lazy_transpose(call, *t))
+               : std::nullopt;
+  }
+  std::vector<std::byte> scratch;
+  const auto bytes = read(call, *t, scratch);
+  const auto places = transposed_places(t->dims, perm);
+  if (!bytes || !places) return std::nullopt;
+  Ints dims;
+  for (std::int64_t axis : perm) {
+    dims.push_back(t->dims[*ir::place_of_axis(axis, rank)]);
+  }
+  const auto width = static_cast<std::size_t>(ir::bit_width(t->dtype) / 8);
+  const auto out = call.model().arena.array<std::byte>(places->size() * width);
+  for (std::size_t to = 0; to < places->size(); ++to) {
+    const auto from = static_cast<std::size_t>((*places)[to]);
+    std::copy_n(bytes->data() + from * width, width, out.data() + to * width);
+  }
+  return one(make_tensor(call.model(), t->dtype, dims, out));
+}
+
+// --- Concat ------------------------------------------------------------------
+
+// Of axes that must agree, the one that says most.
+Dim agreed(const NodeView& v, Dim a, Dim b) {
+  need_equal(v, a, b, "the joined values differ beside the axis");
+  if (a.known()) return a;
+  if (b.known()) return b;
+  return v.dims().is_fresh(a) ? b : a;
+}
+
+bool concat(const NodeView& v, Outputs out) {
+  if (v.input_count() == 0) return false;
+  std::vector<Dim> dims;
+  std::optional<std::size_t> axis;
+  bool ranked = true;
+  for (std::size_t i = 0; i < v.input_count(); ++i) {
+    if (out[0].elem == ir::DataType::kUndefined) out[0].elem = v.elem(i);
+    if (!v.ranked(i)) {
+      ranked = false;
+    } else if (!axis) {
+      // The oldest schema says its default in words only.
+      const bool unsaid = v.opset() < 4 && v.attribute("axis") == nullptr;
+      axis = ir::place_of_axis(unsaid ? 1 : v.attribute_int("axis"), v.rank(i));
+      if (!axis) return false;
+      dims.assign(v.shape(i).begin(), v.shape(i).end());
+    } else if (v.rank(i) != dims.size()) {
+      return false;
+    } else {
+      for (std::size_t d = 0; d < dims.size(); ++d) {
+        dims[d] = d == *axis ? v.dims().add(dims[d], v.shape(i)[d])
+                             : agreed(v, dims[d], v.shape(i)[d]);
+      }
+    }
+  }
+  if (!axis) return true;
+  if (!ranked) dims[*axis] = kUnknown;  // the rank holds for all of them
+  out[0].set_dims(std::move(dims));
+  return true;
+}
+
+MaybeElements concat(const NodeView& v, std::size_t) {
+  const ir::Type* type = v.output_type(0);
+  if (type == nullptr || !type->has_shape || type->rank() == 0) {
+    return std::nullopt;
+  }
+  const auto axis = ir::place_of_axis(v.attribute_int("axis"), type->rank());
+  if (!axis || !known_count(type->dims.first(*axis))) return std::nullopt;
+  const std::int64_t outer = *known_count(type->dims.first(*axis));
+  if (outer > kMaxElements) return std::nullopt;
+  Elements out;
+  for (std::int64_t o = 0; o < outer; ++o) {
+    for (std::size_t i = 0; i < v.input_count(); ++i) {
+      const auto n = v.ranked(i) ? known_count(v.shape(i)) : std::nullopt;
+      if (!n || *n > kMaxElements) return std::nullopt;
+      const auto run = static_cast<std::size_t>(*n / outer);
+      const auto part = v.elements(i);
+      for (std::size_t k = 0; k < run; ++k) {
+        const std::size_t at = static_cast<std::size_t>(o) * run + k;
+        out.push_back(part && at < part->size() ? (*part)[at] : kUnknown);
+      }
+    }
+  }
+  return out;
+}
+
+// The shape of the concatenation, none when the parts do not fit.
+std::optional<Ints> joined(const Call& call, std::size_t& axis) {
+  std::optional<Ints> dims;
+  for (const ir::Tensor* t : call.inputs) {
+    if (t == nullptr || !count_of(t->dims) ||
+        t->dtype != call.inputs[0]->dtype) {
+      return std::nullopt;
+    }
+    if (!dims) {
+      const auto place =
+          ir::place_of_axis(call.node.attribute_int("axis"), t->dims.size());
+      if (!place) return std::nullopt;
+      axis = *place;
+      dims.emplace(t->dims.begin(), t->dims.end());
+      continue;
+    }
+    if (t->dims.size() != dims->size()) return std::nullopt;
+    for (std::size_t i = 0; i < dims->size(); ++i) {
+      if (i == axis
+              ? __builtin_add_overflow((*dims)[i], t->dims[i], &(*dims)[i])
+              : t->dims[i] != (*dims)[i]) {
+        return std::nullopt;
+      }
+    }
+  }
+  return dims;
+}
+
+Folded concat(const Call& call) {
+  std::size_t axis = 0;
+  const auto dims = joined(call, axis);
+  if (!dims || !count_of(*dims)) return std::nullopt;
+  if (call.inputs.size() == 1) return one(call.input(0));
+  const ir::DataType type = call.inputs[0]->dtype;
+  if (ir::bit_width(type) < 8) return std::nullopt;
+  const auto count = count_of(*dims, std::min(call.limit, kMostEager));
+  if (!count) {
+    std::vector<ir::LazyPart> parts;
+    for (const ir::Tensor* t : call.inputs) {
+      if (t->element_count() > 0) parts.push_back({t, false});
+    }
+    if (leaves_of(parts) > kMaxLeaves) return std::nullopt;
+    return one(lazy(call, *dims, parts, static_cast<std::int64_t>(axis)));
+  }
+  const auto width = static_cast<std::int64_t>(ir::bit_width(type) / 8);
+  const auto out = call.model().arena.array<std::byte>(
+      static_cast<std::size_t>(*count * width));
+  if (*count == 0) return one(make_tensor(call.model(), type, *dims, out));
+  const std::int64_t outer = *count_of(std::span(*dims).first(axis));
+  std::int64_t at = 0;
+  const std::int64_t row = *count * width / outer;
+  for (const ir::Tensor* t : call.inputs) {
+    std::vector<std::byte> scratch;
+    const auto bytes = read(call, *t, scratch);
+    if (!bytes) return std::nullopt;
+    const std::int64_t run = *count_of(t->dims.subspan(axis)) * width;
+    for (std::int64_t o = 0; o < outer; ++o) {
+      std::copy_n(bytes->begin() + o * run, run, out.begin() + o * row + at);
+    }
+    at += run;
+  }
+  return one(make_tensor(call.model(), type, *dims, out));
+}
+
+// --- axes --------------------------------------------------------------------
+
+bool transpose(Flow& flow, Port port, int axis) {
+  const ir::Type* in = flow.types.inputs[0];
+  if (!Flow::ranked(in) || !Flow::ranked(flow.types.outputs[0])) return false;
+  const int rank = Flow::rank(in);
+  const Ints perm = permutation(flow.node, in->rank());
+  if (perm.size() != in->rank()) return false;
+  for (int place = 0; place < rank; ++place) {
+    const std::int64_t from = perm[Flow::at(place)];
+    if ((port.output ? place : from) != axis) continue;
+    flow.axes.inputs[0] = static_cast<int>(from);
+    flow.axes.outputs[0] = place;
+    return from >= 0 && from < rank;
+  }
+  return false;
+}
+
+bool concat(Flow& flow, Port, int axis) {
+  const ir::Type* out = flow.types.outputs[0];
+  if (!Flow::ranked(out) || Flow::from_front(flow.node.attribute_int("axis"),
+                                             Flow::rank(out)) == axis) {
+    return false;
+  }
+  flow.axes.outputs[0] = axis;
+  for (std::size_t i = 0; i < flow.types.inputs.size(); ++i) {
+    const ir::Type* in = flow.types.inputs[i];
+    if (!Flow::ranked(in) || in->rank() != out->rank() ||
+        in->dims[Flow::at(axis)] != out->dims[Flow::at(axis)]) {
+      return false;
+    }
+    flow.axes.inputs[i] = axis;
+  }
+  return true;
+}
+
+constexpr OpRow kRows[] = {
+    {.type = "Concat",
+     .roles = {.folds_whole = true, .linear = true},
+     .types = {concat},
+     .elements = {concat, kAll, kAll},
+     .kernel = concat,
+     .axes = concat},
+    {.type = "Transpose",
+     .roles = {.linear = true},
+     .types = {transpose},
+     .elements = {transpose, 1},
+     .kernel = transpose,
+     .axes = transpose,
+     .rank_default = turned_round},
+};
+
+}  // namespace
+
+std::span<const OpRow> standard::layout() { return kRows; }
+
+}  // namespace ruleengine::ops

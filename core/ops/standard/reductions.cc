@@ -1,0 +1,173 @@
+// Reductions, and sums along an axis.
+#include <algorithm>
+
+#include "core/ops/families.h"
+#include "core/ops/rules/element_helpers.h"
+#include "core/ops/rules/flow.h"
+#include "core/ops/rules/kernel_math.h"
+#include "core/ops/rules/type_helpers.h"
+
+namespace ruleengine::ops {
+namespace {
+
+using ir::DataType;
+using ir::Dim;
+
+void drop_axes(const NodeView& v, const std::vector<std::size_t>& places,
+               bool keep, Inferred& out) {
+  std::vector<Dim> dims;
+  for (std::size_t i = 0; i < v.rank(0); ++i) {
+    if (!std::binary_search(places.begin(), places.end(), i)) {
+      dims.push_back(v.shape(0)[i]);
+    } else if (keep) {
+      dims.push_back(Dim(1));
+    }
+  }
+  out.set_dims(std::move(dims));
+}
+
+bool reduce(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0)) return true;
+  const bool keep = v.attribute_int("keepdims") != 0;
+  const auto axes = v.ints_of("axes", 1);
+  if (!axes) {
+    if (keep) {
+      out[0].set_dims(std::vector<Dim>(v.rank(0), kUnknown));
+    } else if (v.ranked(1) && v.rank(1) == 1 && v.shape(1)[0].known() &&
+               v.shape(1)[0].size() > 0 &&
+               v.shape(1)[0].size() <= static_cast<std::int64_t>(v.rank(0))) {
+      const auto gone = static_cast<std::size_t>(v.shape(1)[0].size());
+      out[0].set_dims(std::vector<Dim>(v.rank(0) - gone, kUnknown));
+    }
+    return true;
+  }
+  std::vector<std::int64_t> list = axes->value_or(std::vector<std::int64_t>());
+  if (list.empty()) {
+    if (v.attribute_int("noop_with_empty_axes") != 0) {
+      out[0].set_dims(v.shape(0));
+      return true;
+    }
+    for (std::size_t i = 0; i < v.rank(0); ++i) {
+      list.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  const auto places = places_of_axes(list, v.rank(0));
+  if (!places) return false;
+  drop_axes(v, *places, keep, out[0]);
+  return true;
+}
+
+bool arg(const NodeView& v, Outputs out) {
+  out[0].elem = ir::DataType::kInt64;
+  if (!v.ranked(0)) return true;
+  const auto place = ir::place_of_axis(v.attribute_int("axis"), v.rank(0));
+  if (!place) return false;
+  drop_axes(v, {*place}, v.attribute_int("keepdims") != 0, out[0]);
+  return true;
+}
+
+template <bool kProduct>
+MaybeElements reduce(const NodeView& v, std::size_t) {
+  const auto in = v.elements(0);
+  if (!in || v.rank(0) != 1 || wanted(v) != std::size_t{1}) return std::nullopt;
+  const auto axes = v.ints_of("axes", 1);
+  const bool none = axes && (!*axes || (*axes)->empty());
+  if (!axes || (none && v.attribute_int("noop_with_empty_axes") != 0)) {
+    return std::nullopt;
+  }
+  Dim out(kProduct ? 1 : 0);
+  for (Dim d : *in) {
+    if (d == kUnknown) return Elements{kUnknown};
+    out = kProduct ? v.dims().mul(out, d) : v.dims().add(out, d);
+  }
+  return Elements{out};
+}
+
+template <WholeOp kWhole, RealOp kReal>
+Folded reduce(const Call& call) {
+  const auto in = read_numbers(call, call.input(0));
+  const auto axes = call.ints_of("axes", 1);
+  if (!in || !axes || in->size() == 0 || in->dtype == DataType::kBool) {
+    return std::nullopt;
+  }
+  const std::size_t rank = in->dims.size();
+  const bool all = !*axes || (*axes)->empty();
+  if (all && call.node.attribute_int("noop_with_empty_axes") != 0) {
+    return std::vector<const ir::Tensor*>{call.input(0)};
+  }
+  std::vector<bool> gone(rank, all);
+  for (std::int64_t axis : axes->value_or(Ints())) {
+    const auto place = ir::place_of_axis(axis, rank);
+    if (!place) return std::nullopt;
+    gone[*place] = true;
+  }
+  Numbers out;
+  out.dtype = in->dtype;
+  out.real = in->real;
+  Ints thin = in->dims;
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (gone[i]) thin[i] = 1;
+    if (!gone[i] || call.node.attribute_int("keepdims") != 0) {
+      out.dims.push_back(thin[i]);
+    }
+  }
+  const auto n = static_cast<std::size_t>(*count_of(thin));
+  std::vector<bool> seen(n);
+  out.ints.resize(out.real ? 0 : n);
+  out.reals.resize(out.real ? n : 0);
+  for_each_broadcast(thin, in->dims, [&](std::size_t from, std::size_t to) {
+    const bool first = !seen[to];
+    seen[to] = true;
+    if (out.real) {
+      const double v = in->reals[from];
+      out.reals[to] = first ? v : kReal(out.reals[to], v);
+    } else {
+      const std::int64_t v = in->ints[from];
+      out.ints[to] = first ? v : *kWhole(out.ints[to], v);
+    }
+  });
+  return one(call, out);
+}
+
+// The reduced axes are a setting; each of them has size 1 in the result.
+bool reduce(Flow& flow, Port port, int axis) {
+  return flow_like_first(flow, port, axis) &&
+         flow.type(port)->dims[Flow::at(axis)] != Dim(1);
+}
+
+constexpr OpRow reduction(OpRow row) {
+  row.family = ir::OpFamily::kReduction;
+  row.roles.settings = row.roles.normalizing = true;
+  row.types = {reduce, 2};
+  row.axes = reduce;
+  return row;
+}
+
+constexpr OpRow kRows[] = {
+    {.type = "ArgMax", .types = {arg}},
+    {.type = "ArgMin", .types = {arg}},
+    {.type = "CumSum", .types = {like_first}},
+    reduction({.type = "ReduceL1"}),
+    reduction({.type = "ReduceL2"}),
+    reduction({.type = "ReduceLogSum"}),
+    reduction({.type = "ReduceLogSumExp"}),
+    reduction(
+        {.type = "ReduceMax", .kernel = reduce<whole::maximum, real::maximum>}),
+    reduction({.type = "ReduceMean"}),
+    reduction(
+        {.type = "ReduceMin", .kernel = reduce<whole::minimum, real::minimum>}),
+    reduction({.type = "ReduceProd",
+               .elements = {reduce<true>, 3},
+               .kernel = reduce<whole::mul, real::mul>}),
+    reduction({.type = "ReduceSum",
+               .elements = {reduce<false>, 3},
+               .kernel = reduce<whole::add, real::add>}),
+    reduction({.type = "ReduceSumSquare"}),
+};
+
+}  // namespace
+
+std::span<const OpRow> standard::reductions() { return kRows; }
+
+}  // namespace ruleengine::ops

@@ -1,0 +1,273 @@
+// Ops that cut: Slice and Split.
+#include "core/ops/families.h"
+#include "core/ops/rules/element_helpers.h"
+#include "core/ops/rules/picking.h"
+#include "core/ops/rules/slice_math.h"
+#include "core/ops/rules/type_helpers.h"
+
+namespace ruleengine::ops {
+namespace {
+
+using ir::Dim;
+
+// --- Slice -------------------------------------------------------------------
+
+struct Bounds {
+  std::vector<Dim> starts, ends;
+  std::optional<std::vector<std::int64_t>> axes, steps;
+};
+
+std::vector<Dim> dims_from(const std::vector<std::int64_t>& ints) {
+  std::vector<Dim> out;
+  for (std::int64_t i : ints) {
+    // A Dim does not hold the lowest integers; as a bound, they are alike.
+    out.push_back(Dim(i).known() ? Dim(i) : Dim(-(std::int64_t{1} << 61)));
+  }
+  return out;
+}
+
+// An input of bounds: numbers where it is constant, else elements.
+std::optional<std::vector<Dim>> bounds_of(const NodeView& v, std::size_t i) {
+  if (const auto ints = v.ints(i)) return dims_from(*ints);
+  const auto elements = v.elements(i);
+  if (!elements) return std::nullopt;
+  return std::vector<Dim>(elements->begin(), elements->end());
+}
+
+std::optional<Bounds> slice_bounds(const NodeView& v) {
+  Bounds out;
+  if (v.opset() < 10) {
+    const auto starts = v.attribute_ints("starts");
+    const auto ends = v.attribute_ints("ends");
+    if (!starts || !ends) return std::nullopt;
+    out.starts = dims_from(*starts);
+    out.ends = dims_from(*ends);
+    out.axes = v.attribute_ints("axes");
+    return out;
+  }
+  const auto starts = bounds_of(v, 1);
+  const auto ends = bounds_of(v, 2);
+  out.axes = v.ints(3);
+  out.steps = v.ints(4);
+  if ((v.has_input(3) && !out.axes)) return std::nullopt;
+  // Bounds that are not known still leave the other axes alone.
+  const std::size_t n = out.axes ? out.axes->size()
+                        : starts ? starts->size()
+                        : ends   ? ends->size()
+                                 : 0;
+  if (n == 0) return std::nullopt;
+  const std::vector<Dim> unknown(n, kUnknown);
+  out.starts = starts.value_or(unknown);
+  out.ends = v.has_input(4) && !out.steps ? unknown : ends.value_or(unknown);
+  return out;
+}
+
+bool slice(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0)) return true;
+  const auto bounds = slice_bounds(v);
+  if (!bounds) {
+    out[0].set_dims(std::vector<Dim>(v.rank(0), kUnknown));
+    return true;
+  }
+  const std::size_t n = bounds->starts.size();
+  if (bounds->ends.size() != n || n > v.rank(0) ||
+      (bounds->axes && bounds->axes->size() != n) ||
+      (bounds->steps && bounds->steps->size() != n)) {
+    return false;
+  }
+  std::vector<Dim> dims(v.shape(0).begin(), v.shape(0).end());
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto place = bounds->axes
+                           ? ir::place_of_axis((*bounds->axes)[i], dims.size())
+                           : std::optional(i);
+    if (!place) return false;
+    dims[*place] =
+        slice_length(v.dims(), v.shape(0)[*place], bounds->starts[i],
+                     bounds->ends[i], bounds->steps ? (*bounds->steps)[i] : 1);
+  }
+  out[0].set_dims(std::move(dims));
+  return true;
+}
+
+MaybeElements slice(const NodeView& v, std::size_t) {
+  const auto data = v.elements(0);
+  if (!data) return std::nullopt;
+  const bool old = v.opset() < 10;
+  const auto starts = old ? v.attribute_ints("starts") : v.ints(1);
+  const auto ends = old ? v.attribute_ints("ends") : v.ints(2);
+  const auto axes = v.ints_of("axes", 3);
+  const auto steps = v.ints_of("steps", 4);
+  const Ints shape = shape_of(v, 0);
+  if (!starts || !ends || !axes || !steps || ends->size() != starts->size() ||
+      (*axes && (*axes)->size() != starts->size()) ||
+      (*steps && (*steps)->size() != starts->size())) {
+    return std::nullopt;
+  }
+  Ints first(shape.size(), 0), stride(shape.size(), 1), dims = shape;
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::int64_t axis =
+        *axes ? (**axes)[i] : static_cast<std::int64_t>(i);
+    const auto place = ir::place_of_axis(axis, shape.size());
+    const std::int64_t step = *steps ? (**steps)[i] : 1;
+    if (!place) return std::nullopt;
+    const auto r = slice_range(shape[*place], (*starts)[i], (*ends)[i], step);
+    if (!r) return std::nullopt;
+    first[*place] = r->start;
+    stride[*place] = r->count > 1 ? step : 1;
+    dims[*place] = r->count;
+  }
+  return picked(*data, box_places(shape, first, stride, dims));
+}
+
+Folded slice(const Call& call) {
+  const ir::Tensor* t = call.input(0);
+  if (t == nullptr || !count_of(t->dims)) return std::nullopt;
+  const auto starts = call.ints_of("starts", 1);
+  const auto ends = call.ints_of("ends", 2);
+  const auto axes = call.ints_of("axes", 3);
+  const auto steps = call.ints_of("steps", 4);
+  if (!starts || !ends || !axes || !steps || !*starts || !*ends) {
+    return std::nullopt;
+  }
+  const std::size_t rank = t->dims.size(), n = (*starts)->size();
+  if ((*ends)->size() != n || n > rank || (*axes && (*axes)->size() != n) ||
+      (*steps && (*steps)->size() != n)) {
+    return std::nullopt;
+  }
+  Ints first(rank, 0), stride(rank, 1);
+  Ints dims(t->dims.begin(), t->dims.end());
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto place = ir::place_of_axis(
+        *axes ? (**axes)[i] : static_cast<std::int64_t>(i), rank);
+    const std::int64_t step = *steps ? (**steps)[i] : 1;
+    if (!place) return std::nullopt;
+    const auto r =
+        slice_range(t->dims[*place], (**starts)[i], (**ends)[i], step);
+    if (!r) return std::nullopt;
+    first[*place] = r->start;
+    stride[*place] = r->count > 1 ? step : 1;
+    dims[*place] = r->count;
+  }
+  if (!count_of(dims, call.limit)) return std::nullopt;
+  return one(pick(call, t, dims, box_places(t->dims, first, stride, dims)));
+}
+
+// --- Split -------------------------------------------------------------------
+
+// How the axis is divided, by attribute, input or number of outputs.
+std::vector<Dim> split_sizes(const NodeView& v, Dim size, std::size_t n) {
+  if (const auto fixed = v.attribute_ints("split")) {
+    std::vector<Dim> out;
+    for (std::int64_t s : *fixed) out.push_back(Dim(s));
+    return out;
+  }
+  if (v.has_input(1)) {
+    const auto sizes = v.elements(1);
+    if (!sizes) return std::vector<Dim>(n, kUnknown);
+    return {sizes->begin(), sizes->end()};
+  }
+  const auto parts = Dim(static_cast<std::int64_t>(n));
+  const Dim each = v.dims().ceil_div(size, parts);
+  std::vector<Dim> out(n, each);
+  const Dim others = v.dims().mul(each, Dim(static_cast<std::int64_t>(n) - 1));
+  out.back() =
+      v.dims().exact_div(size, parts) ? each : v.dims().sub(size, others);
+  return out;
+}
+
+bool split(const NodeView& v, Outputs out) {
+  for (Inferred& o : out) o.elem = v.elem(0);
+  if (!v.ranked(0)) return true;
+  const auto place = ir::place_of_axis(v.attribute_int("axis"), v.rank(0));
+  if (!place) return false;
+  const auto sizes = split_sizes(v, v.shape(0)[*place], out.size());
+  if (sizes.size() != out.size()) return false;
+  if (all_known(sizes)) {
+    Dim sum(0);
+    for (Dim size : sizes) sum = v.dims().add(sum, size);
+    need_equal(v, sum, v.shape(0)[*place], "the parts are not the whole");
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i].set_dims(v.shape(0));
+    out[i].dims[*place] =
+        sizes[i].known() && sizes[i].size() < 0 ? kUnknown : sizes[i];
+  }
+  return true;
+}
+
+MaybeElements split(const NodeView& v, std::size_t output) {
+  const auto data = v.elements(0);
+  if (!data || v.rank(0) != 1) return std::nullopt;
+  std::int64_t at = 0;
+  // The types know how it is divided.
+  for (std::size_t i = 0; i <= output; ++i) {
+    const ir::Type* t = v.output_type(i);
+    const auto n =
+        t != nullptr && t->has_shape ? known_count(t->dims) : std::nullopt;
+    if (!n || *n > static_cast<std::int64_t>(data->size()) - at) {
+      return std::nullopt;
+    }
+    if (i == output) {
+      const auto part = data->subspan(static_cast<std::size_t>(at),
+                                      static_cast<std::size_t>(*n));
+      return Elements(part.begin(), part.end());
+    }
+    at += *n;
+  }
+  return std::nullopt;
+}
+
+std::optional<Ints> split_sizes(const Call& call, std::int64_t size) {
+  const auto given = call.ints_of("split", 1);
+  if (!given) return std::nullopt;
+  if (*given) return **given;
+  const auto n = static_cast<std::int64_t>(call.node.output_count());
+  const std::int64_t each = (size + n - 1) / n;
+  Ints out(static_cast<std::size_t>(n), each);
+  out.back() = size - each * (n - 1);
+  return out;
+}
+
+Folded split(const Call& call) {
+  const ir::Tensor* t = call.input(0);
+  if (t == nullptr || !count_of(t->dims, call.limit)) return std::nullopt;
+  const auto axis =
+      ir::place_of_axis(call.node.attribute_int("axis"), t->dims.size());
+  if (!axis) return std::nullopt;
+  const auto sizes = split_sizes(call, t->dims[*axis]);
+  if (!sizes || sizes->size() != call.node.output_count()) {
+    return std::nullopt;
+  }
+  std::vector<const ir::Tensor*> out;
+  Ints first(t->dims.size(), 0);
+  const Ints steps(t->dims.size(), 1);
+  std::int64_t left = t->dims[*axis];
+  for (std::int64_t size : *sizes) {
+    if (size < 0 || size > left) return std::nullopt;
+    left -= size;
+    Ints dims(t->dims.begin(), t->dims.end());
+    dims[*axis] = size;
+    out.push_back(pick(call, t, dims, box_places(t->dims, first, steps, dims)));
+    if (out.back() == nullptr) return std::nullopt;
+    first[*axis] += size;
+  }
+  return left == 0 ? Folded(out) : std::nullopt;
+}
+
+constexpr OpRow kRows[] = {
+    {.type = "Slice",
+     .types = {slice, 2 | 4 | 8 | 16},
+     .elements = {slice, 31},
+     .kernel = slice},
+    {.type = "Split",
+     .types = {split, 2},
+     .elements = {split, 3},
+     .kernel = split},
+};
+
+}  // namespace
+
+std::span<const OpRow> standard::slice() { return kRows; }
+
+}  // namespace ruleengine::ops

@@ -1,0 +1,159 @@
+// Functions of each element by itself, some with settings beside it.
+#include <algorithm>
+#include <cmath>
+
+#include "core/ops/families.h"
+#include "core/ops/rules/element_helpers.h"
+#include "core/ops/rules/flow.h"
+#include "core/ops/rules/kernel_math.h"
+#include "core/ops/rules/type_helpers.h"
+
+namespace ruleengine::ops {
+namespace {
+
+using ir::DataType;
+using ir::Dim;
+
+bool like_first_bool(const NodeView& v, Outputs out) {
+  like_first(v, out);
+  out[0].elem = DataType::kBool;
+  return true;
+}
+
+bool dropout(const NodeView& v, Outputs out) {
+  like_first(v, out);
+  if (out.size() > 1) {
+    copy_type(v, 0, out[1]);
+    out[1].elem = v.opset() < 10 ? v.elem(0) : DataType::kBool;
+  }
+  return true;
+}
+
+MaybeElements neg(const NodeView& v, std::size_t) {
+  auto out = copied(v, 0);
+  if (!out) return out;
+  for (Dim& d : *out) d = d == kUnknown ? d : v.dims().neg(d);
+  return out;
+}
+
+MaybeElements abs(const NodeView& v, std::size_t) {
+  auto out = copied(v, 0);
+  if (!out) return out;
+  for (Dim& d : *out) {
+    if (d == kUnknown || v.dims().nonnegative(d)) continue;
+    d = d.known() ? Dim(-d.size()) : kUnknown;
+  }
+  return out;
+}
+
+MaybeElements logical_not(const NodeView& v, std::size_t) {
+  auto out = copied(v, 0);
+  if (!out) return out;
+  for (Dim& d : *out) {
+    if (d.known()) d = Dim(d.size() == 0 ? 1 : 0);
+  }
+  return out;
+}
+
+MaybeElements identity(const NodeView& v, std::size_t) { return copied(v, 0); }
+
+Folded identity(const Call& call) { return one(call.input(0)); }
+
+template <double (*kReal)(double), WholeOp kWhole = nullptr>
+Folded unary(const Call& call) {
+  auto n = read_numbers(call, call.input(0));
+  if (!n || n->dtype == DataType::kBool) return std::nullopt;
+  if (!n->real && kWhole == nullptr) return std::nullopt;
+  for (double& v : n->reals) v = kReal(v);
+  if constexpr (kWhole != nullptr) {
+    for (std::int64_t& v : n->ints) v = *kWhole(v, 0);
+  }
+  return one(call, *n);
+}
+
+double negative(double v) { return -v; }
+Whole negative(std::int64_t v, std::int64_t) { return whole::sub(0, v); }
+double reciprocal(double v) { return 1 / v; }
+double round_even(double v) { return std::nearbyint(v); }
+Whole absolute(std::int64_t v, std::int64_t) {
+  return v < 0 ? whole::sub(0, v) : v;
+}
+
+Folded logical_not(const Call& call) {
+  auto n = read_numbers(call, call.input(0));
+  if (!n || n->dtype != DataType::kBool) return std::nullopt;
+  for (std::int64_t& v : n->ints) v = v == 0;
+  return one(call, *n);
+}
+
+// Like the first input, unless the row says otherwise.
+constexpr OpRow unary_op(OpRow row) {
+  row.family = ir::OpFamily::kElementwise;
+  if (row.types.infer == nullptr) row.types = {like_first};
+  row.axes = flow_elementwise;
+  return row;
+}
+
+constexpr OpRow kRows[] = {
+    unary_op({.type = "Abs",
+              .elements = {abs, 1},
+              .kernel = unary<std::fabs, absolute>}),
+    unary_op({.type = "Acos"}),
+    unary_op({.type = "Acosh"}),
+    unary_op({.type = "Asin"}),
+    unary_op({.type = "Asinh"}),
+    unary_op({.type = "Atan"}),
+    unary_op({.type = "Atanh"}),
+    unary_op({.type = "BitwiseNot"}),
+    unary_op({.type = "Ceil", .kernel = unary<std::ceil>}),
+    unary_op({.type = "Celu"}),
+    unary_op({.type = "Clip"}),
+    unary_op({.type = "Cos", .kernel = unary<std::cos>}),
+    unary_op({.type = "Cosh"}),
+    unary_op({.type = "Elu"}),
+    unary_op({.type = "Erf"}),
+    unary_op({.type = "Exp", .kernel = unary<std::exp>}),
+    unary_op({.type = "Floor", .kernel = unary<std::floor>}),
+    unary_op({.type = "Gelu"}),
+    unary_op({.type = "HardSigmoid"}),
+    unary_op({.type = "HardSwish"}),
+    unary_op({.type = "Identity",
+              .roles = {.folds_whole = true, .linear = true},
+              .elements = {identity, 1},
+              .kernel = identity}),
+    unary_op({.type = "IsInf", .types = {like_first_bool}}),
+    unary_op({.type = "IsNaN", .types = {like_first_bool}}),
+    unary_op({.type = "LeakyRelu"}),
+    unary_op({.type = "Log", .kernel = unary<std::log>}),
+    unary_op({.type = "Mish"}),
+    unary_op({.type = "Neg",
+              .roles = {.linear = true},
+              .elements = {neg, 1},
+              .kernel = unary<negative, negative>}),
+    unary_op(
+        {.type = "Not", .elements = {logical_not, 1}, .kernel = logical_not}),
+    unary_op({.type = "PRelu"}),
+    unary_op({.type = "Reciprocal", .kernel = unary<reciprocal>}),
+    unary_op({.type = "Relu"}),
+    unary_op({.type = "Round", .kernel = unary<round_even>}),
+    unary_op({.type = "Selu"}),
+    unary_op({.type = "Shrink"}),
+    unary_op({.type = "Sigmoid"}),
+    unary_op({.type = "Sign"}),
+    unary_op({.type = "Sin", .kernel = unary<std::sin>}),
+    unary_op({.type = "Sinh"}),
+    unary_op({.type = "Softplus"}),
+    unary_op({.type = "Softsign"}),
+    unary_op({.type = "Sqrt", .kernel = unary<std::sqrt>}),
+    unary_op({.type = "Swish"}),
+    unary_op({.type = "Tan"}),
+    unary_op({.type = "Tanh"}),
+    unary_op({.type = "ThresholdedRelu"}),
+    {.type = "Dropout", .types = {dropout}},
+};
+
+}  // namespace
+
+std::span<const OpRow> standard::unary() { return kRows; }
+
+}  // namespace ruleengine::ops

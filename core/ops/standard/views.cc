@@ -1,0 +1,352 @@
+// Ops that keep the elements in their order and change the shape.
+#include <algorithm>
+#include <utility>
+
+#include "core/ops/families.h"
+#include "core/ops/rules/element_helpers.h"
+#include "core/ops/rules/flow.h"
+#include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/type_helpers.h"
+
+namespace ruleengine::ops {
+namespace {
+
+using ir::Dim;
+using ir::Type;
+
+// What is left of `total` for one axis beside `others`; unknown when either
+// rests on something that is.
+Dim remaining(ir::DimTable& dims, Dim total, Dim others) {
+  if (others == Dim(0)) return kUnknown;
+  if (const auto exact = dims.exact_div(total, others)) return *exact;
+  // It divides when the model runs, so the floor is the quotient.
+  return dims.floor_div(total, others);
+}
+
+bool is_positive(ir::DimTable& dims, Dim d) {
+  return dims.nonnegative(dims.sub(d, Dim(1)));
+}
+
+// The axis that the others determine: a -1, or the only unknown one.
+std::optional<std::size_t> open_axis(const std::vector<Dim>& target) {
+  std::optional<std::size_t> at;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    if (target[i] != Dim(-1) && target[i] != kUnknown) continue;
+    if (at) return std::nullopt;
+    at = i;
+  }
+  return at;
+}
+
+// Where `size` is 0, so is `of`: it divides that, or each factor of it does.
+bool takes_along(ir::DimTable& dims, Dim size, Dim of) {
+  if (dims.exact_div(of, size)) return true;
+  const auto products = dims.products(size);
+  return products.size() == 1 && products[0].coefficient != 0 &&
+         std::ranges::all_of(products[0].atoms, [&](Dim atom) {
+           return dims.exact_div(of, atom).has_value();
+         });
+}
+
+// Whether an axis has the size that was asked for where that may be 0, which
+// copies the axis of the input: that is 0 as well, or then there are no
+// elements to fill any other size with. (A -1, or another 0, would be filled
+// all the same, and the empty result have another shape; exporters flatten
+// heads so, and what they write does not run on a size of 0.)
+bool means_itself(const NodeView& v, Dim size, std::size_t axis) {
+  if (size.known() || size == kUnknown) return true;
+  ir::DimTable& dims = v.dims();
+  if (is_positive(dims, size)) return true;
+  if (!v.ranked(0)) return false;
+  if (axis < v.rank(0) && takes_along(dims, size, v.shape(0)[axis])) {
+    return true;
+  }
+  return takes_along(dims, size, element_count(dims, v.shape(0)));
+}
+
+std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
+  const bool allow_zero = v.attribute_int("allowzero") != 0;
+  std::vector<Dim> target(wanted.begin(), wanted.end());
+  for (std::size_t i = 0; i < target.size() && !allow_zero; ++i) {
+    if (target[i] == Dim(0)) {
+      target[i] = v.ranked(0) && i < v.rank(0) ? v.shape(0)[i] : kUnknown;
+    } else if (!means_itself(v, target[i], i)) {
+      target[i] = kUnknown;
+    }
+  }
+  if (const auto at = open_axis(target)) {
+    Dim others(1);
+    for (std::size_t i = 0; i < target.size(); ++i) {
+      if (i != *at) others = v.dims().mul(others, target[i]);
+    }
+    // Where one of the others is 0, any size is right for an unknown one.
+    const bool follows = target[*at] == Dim(-1) ||
+                         (others != kUnknown && is_positive(v.dims(), others));
+    target[*at] = kUnknown;
+    if (v.ranked(0) && follows) {
+      target[*at] =
+          remaining(v.dims(), element_count(v.dims(), v.shape(0)), others);
+    }
+  }
+  for (Dim& d : target) {
+    if (d.known() && d.size() < 0) d = kUnknown;
+  }
+  return target;
+}
+
+bool reshape(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (v.opset() < 5) {
+    const auto shape = v.attribute_ints("shape");
+    if (!shape) return false;
+    std::vector<Dim> wanted;
+    for (std::int64_t d : *shape) wanted.push_back(Dim(d));
+    out[0].set_dims(reshaped(v, wanted));
+    return true;
+  }
+  if (const auto wanted = v.elements(1)) {
+    out[0].set_dims(reshaped(v, *wanted));
+    if (v.ranked(0) && all_known(out[0].dims)) {
+      need_equal(v, element_count(v.dims(), v.shape(0)),
+                 element_count(v.dims(), out[0].dims),
+                 "the elements are more or fewer than before");
+    }
+  } else if (v.ranked(1) && v.rank(1) == 1) {
+    const auto rank = known_count(v.shape(1));
+    if (rank && *rank <= kMaxElements) {
+      out[0].set_dims(
+          std::vector<Dim>(static_cast<std::size_t>(*rank), kUnknown));
+    }
+  }
+  return true;
+}
+
+bool flatten(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0)) return true;
+  const auto rank = static_cast<std::int64_t>(v.rank(0));
+  std::int64_t axis = v.attribute_int("axis");
+  if (axis < -rank || axis > rank) return false;
+  if (axis < 0) axis += rank;
+  const auto at = static_cast<std::size_t>(axis);
+  out[0].set_dims(
+      std::vector<Dim>{element_count(v.dims(), v.shape(0).first(at)),
+                       element_count(v.dims(), v.shape(0).subspan(at))});
+  return true;
+}
+
+bool squeeze(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  const auto axes = v.ints_of("axes", 1);
+  if (!v.ranked(0) || !axes) return true;
+  std::vector<Dim> dims;
+  if (!*axes) {
+    // Every axis of size 1: known only when no axis may be one.
+    for (Dim d : v.shape(0)) {
+      if (!d.known() && !v.dims().provably_different(d, Dim(1))) return true;
+      if (d != Dim(1)) dims.push_back(d);
+    }
+  } else {
+    const auto places = places_of_axes(**axes, v.rank(0));
+    if (!places) return false;
+    for (std::size_t i = 0; i < v.rank(0); ++i) {
+      if (!std::binary_search(places->begin(), places->end(), i)) {
+        dims.push_back(v.shape(0)[i]);
+      } else {
+        need_equal(v, v.shape(0)[i], Dim(1), "the axis is wider than 1");
+      }
+    }
+  }
+  out[0].set_dims(std::move(dims));
+  return true;
+}
+
+bool unsqueeze(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  const auto axes = v.ints_of("axes", 1);
+  if (!v.ranked(0) || !axes || !*axes) return true;
+  const std::size_t rank = v.rank(0) + (*axes)->size();
+  const auto places = places_of_axes(**axes, rank);
+  if (!places || places->size() != (*axes)->size()) return false;
+  std::vector<Dim> dims;
+  auto next = v.shape(0).begin();
+  for (std::size_t i = 0; i < rank; ++i) {
+    const bool added = std::binary_search(places->begin(), places->end(), i);
+    dims.push_back(added ? Dim(1) : *next++);
+  }
+  out[0].set_dims(std::move(dims));
+  return true;
+}
+
+MaybeElements unmoved(const NodeView& v, std::size_t) { return copied(v, 0); }
+
+// The same bytes; only a lazy tensor is bound to the dims of its parts.
+const ir::Tensor* make_view(ir::Model& model, const ir::Tensor& t,
+                            std::span<const std::int64_t> dims) {
+  if (std::ranges::equal(t.dims, dims)) return &t;
+  if (t.storage == ir::Storage::kLazy) return nullptr;
+  ir::Tensor view = t;
+  view.dims = model.arena.copy(dims);
+  view.proto = {};
+  return model.arena.make<ir::Tensor>(view);
+}
+
+Folded view(const Call& call, const Ints& dims) {
+  const ir::Tensor* t = call.input(0);
+  if (count_of(dims) != count_of(t->dims)) return std::nullopt;
+  return one(make_view(call.model(), *t, dims));
+}
+
+Folded reshape(const Call& call) {
+  const ir::Tensor* t = call.input(0);
+  auto target = call.ints(1);
+  if (t == nullptr || !target) return std::nullopt;
+  const bool allow_zero = call.node.attribute_int("allowzero") != 0;
+  std::optional<std::size_t> open;
+  Ints others;
+  for (std::size_t i = 0; i < target->size(); ++i) {
+    std::int64_t& d = (*target)[i];
+    if (d == 0 && !allow_zero) {
+      if (i >= t->dims.size()) return std::nullopt;
+      d = t->dims[i];
+    }
+    if (d != -1) {
+      others.push_back(d);
+    } else if (std::exchange(open, i)) {
+      return std::nullopt;
+    }
+  }
+  if (open) {
+    const auto total = count_of(t->dims), rest = count_of(others);
+    if (!total || !rest || *rest == 0 || *total % *rest != 0) {
+      return std::nullopt;
+    }
+    (*target)[*open] = *total / *rest;
+  }
+  return view(call, *target);
+}
+
+Folded flatten(const Call& call) {
+  const ir::Tensor* t = call.input(0);
+  if (t == nullptr) return std::nullopt;
+  const auto rank = static_cast<std::int64_t>(t->dims.size());
+  std::int64_t axis = call.node.attribute_int("axis");
+  if (axis < -rank || axis > rank) return std::nullopt;
+  if (axis < 0) axis += rank;
+  const auto at = static_cast<std::size_t>(axis);
+  const auto rows = count_of(t->dims.first(at));
+  const auto columns = count_of(t->dims.subspan(at));
+  if (!rows || !columns) return std::nullopt;
+  return view(call, {*rows, *columns});
+}
+
+Folded squeeze(const Call& call) {
+  const ir::Tensor* t = call.input(0);
+  const auto axes = call.ints_of("axes", 1);
+  if (t == nullptr || !axes) return std::nullopt;
+  const auto drop = flags(axes->value_or(Ints()), t->dims.size());
+  if (!drop) return std::nullopt;
+  Ints dims;
+  for (std::size_t i = 0; i < t->dims.size(); ++i) {
+    const bool gone = *axes ? (*drop)[i] : t->dims[i] == 1;
+    if (!gone) dims.push_back(t->dims[i]);
+  }
+  return view(call, dims);
+}
+
+Folded unsqueeze(const Call& call) {
+  const ir::Tensor* t = call.input(0);
+  const auto axes = call.ints_of("axes", 1);
+  if (t == nullptr || !axes || !*axes || (*axes)->size() > 64) {
+    return std::nullopt;
+  }
+  const auto added = flags(**axes, t->dims.size() + (*axes)->size());
+  if (!added) return std::nullopt;
+  Ints dims;
+  auto next = t->dims.begin();
+  for (const bool is_new : *added) {
+    if (!is_new && next == t->dims.end()) return std::nullopt;  // axis twice
+    dims.push_back(is_new ? 1 : *next++);
+  }
+  return view(call, dims);
+}
+
+std::optional<std::int64_t> product(std::span<const Dim> dims) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  std::int64_t out = 1;
+  for (Dim d : dims) {
+    if (!d.known() || d.size() < 1 || d.size() > kMost / out) return {};
+    out *= d.size();
+  }
+  return out;
+}
+
+std::optional<int> place_behind(std::span<const Dim> front, const Type* other,
+                                Dim size) {
+  std::size_t same = 0;
+  while (same < front.size() && same < other->rank() &&
+         front[same] == other->dims[same]) {
+    ++same;
+  }
+  const auto wanted = product(front.subspan(same));
+  if (!wanted) return std::nullopt;
+  std::int64_t passed = 1;
+  for (std::size_t i = same; i < other->rank(); ++i) {
+    const Dim d = other->dims[i];
+    if (passed == *wanted && d == size) return static_cast<int>(i);
+    if (!d.known() || d.size() > *wanted) return std::nullopt;
+    passed *= d.size();
+    if (passed > *wanted) return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Finds the axis of the other side that has as many positions, and as many
+// elements before it.
+bool view(Flow& flow, Port port, int axis) {
+  if (!Flow::first_only(port)) return false;
+  const ir::Type* type = flow.type(port);
+  const ir::Type* other = flow.type({!port.output, 0});
+  if (!Flow::ranked(other)) return false;
+  const Dim size = type->dims[Flow::at(axis)];
+  if (size == Dim(1)) return false;
+  const auto found =
+      place_behind(type->dims.first(Flow::at(axis)), other, size);
+  if (!found) return false;
+  flow.axes.inputs[0] = port.output ? *found : axis;
+  flow.axes.outputs[0] = port.output ? axis : *found;
+  return true;
+}
+
+constexpr OpRow a_view(OpRow row) {
+  row.family = ir::OpFamily::kView;
+  row.roles.folds_whole = row.roles.linear = row.roles.settings = true;
+  row.axes = view;
+  return row;
+}
+
+constexpr OpRow kRows[] = {
+    a_view({.type = "Flatten",
+            .types = {flatten},
+            .elements = {unmoved, 1},
+            .kernel = flatten}),
+    a_view({.type = "Reshape",
+            .types = {reshape, 2},
+            .elements = {unmoved, 1},
+            .kernel = reshape}),
+    a_view({.type = "Squeeze",
+            .types = {squeeze, 2},
+            .elements = {unmoved, 1},
+            .kernel = squeeze}),
+    a_view({.type = "Unsqueeze",
+            .roles = {.counts_axes_of_result = true},
+            .types = {unsqueeze, 2},
+            .elements = {unmoved, 1},
+            .kernel = unsqueeze}),
+};
+
+}  // namespace
+
+std::span<const OpRow> standard::views() { return kRows; }
+
+}  // namespace ruleengine::ops

@@ -1,0 +1,87 @@
+// Upgrade: reads nodes of older opsets as if written at the newest one (or at
+// one in between), and writes newest forms at an older opset. Most changes are
+// attributes that became inputs (axes, split, ratio, min and max, pads, ...),
+// and Softmax, which flattened from its axis on before 13. Reading makes hidden
+// constants: initializers without a name that are in no block's list, so they
+// are saved only when an edit names and uses them. One Upgrades per Graph; not
+// thread-safe.
+#ifndef RULEENGINE_CORE_OPS_UPGRADE_H_
+#define RULEENGINE_CORE_OPS_UPGRADE_H_
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/by_op.h"
+#include "core/ir/facts.h"
+#include "core/ir/graph.h"
+
+namespace ruleengine::ir {
+
+// A node as a newer opset would have it. `readable` is false when that opset
+// cannot express it.
+struct NewestForm {
+  std::vector<ValueId> inputs;
+  std::vector<Attribute> attributes;
+  bool readable = true;
+};
+
+class Upgrades {
+  static constexpr std::int64_t kNewest =
+      std::numeric_limits<std::int64_t>::max();
+
+ public:
+  // `opset`: the version of the standard domain that the graph's body imports.
+  // `to`: the opset at which nodes are read.
+  Upgrades(Graph& graph, std::int64_t opset, std::int64_t to = kNewest);
+
+  // False when nodes of this op read as they stand. Cheap.
+  bool needed(OpId op) const;
+  // `form` is overwritten. Facts give ranks and element types where needed.
+  void view(NodeId node, Facts& facts, NewestForm& form);
+
+ private:
+  void view_moved(NodeId node, Facts& facts, NewestForm& form);
+  bool has_old_mask(NodeId node) const;
+  ValueId hidden(NodeId node, int input, const Tensor& tensor,
+                 const void* data);
+
+  // Does the change made at opset `since` lie between the two opsets?
+  bool crosses(std::int64_t since) const {
+    return opset_ < since && since <= to_;
+  }
+  bool has_other_form(std::string_view type) const;
+  void upgrade_gone(std::string_view type, NewestForm& form) const;
+
+  Graph* graph_;
+  std::int64_t opset_;
+  std::int64_t to_;
+  // The hidden constant for a node's input slot, and the attribute data it was
+  // made from (to notice that an edit replaced the attribute).
+  std::map<std::pair<NodeId, int>, std::pair<ValueId, const void*>> hidden_;
+  mutable ByOp<std::uint8_t> needed_;  // 0: unknown yet, 1: no, 2: yes
+};
+
+// Was the op in ONNX Runtime's version of the standard domain before it was in
+// the standard?
+bool is_adopted(std::string_view type);
+
+// The same node written at `opset`: inputs and attributes. A Diagnostic (kind
+// kRule, no position) when that opset cannot express it, or when an input that
+// becomes an attribute is not constant.
+struct OlderForm {
+  std::vector<ValueId> inputs;
+  std::vector<Attribute> attributes;
+};
+Result<OlderForm> to_opset(const Graph& graph, std::string_view domain,
+                           std::string_view type, std::vector<ValueId> inputs,
+                           std::vector<Attribute> attributes,
+                           std::int64_t opset, Facts& facts);
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_OPS_UPGRADE_H_
