@@ -1,5 +1,6 @@
 # What comes from outside, each behind one target of ours:
-# ruleengine_onnx, ruleengine_luajit, ruleengine_cli; doctest, benchmark.
+# ruleengine_onnx, ruleengine_luajit, ruleengine_cli, ruleengine_json;
+# doctest, benchmark.
 # Archives where Debian ships them and RULEENGINE_STATIC asks for them.
 
 # ruleengine_archive(<target> <name> [system libraries...])
@@ -37,10 +38,12 @@ add_library(ruleengine_onnx INTERFACE)
 target_link_libraries(ruleengine_onnx INTERFACE ONNX::onnx)
 
 find_package(CLI11 REQUIRED)
-find_package(nlohmann_json REQUIRED)
 add_library(ruleengine_cli INTERFACE)
-target_link_libraries(ruleengine_cli INTERFACE
-  CLI11::CLI11 nlohmann_json::nlohmann_json)
+target_link_libraries(ruleengine_cli INTERFACE CLI11::CLI11)
+
+find_package(nlohmann_json REQUIRED)
+add_library(ruleengine_json INTERFACE)
+target_link_libraries(ruleengine_json INTERFACE nlohmann_json::nlohmann_json)
 
 find_package(doctest REQUIRED)
 find_package(benchmark QUIET)

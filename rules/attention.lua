@@ -1,7 +1,7 @@
 return pack {
   doc = [[
-    Attention as one node, and its projections as another. What nn.MultiheadAttention can do beyond self-attention, and
-    Swin V2, are taken apart too; a rule given by itself leaves that alone.]],
+    Attention as one node, and its projections as another. Options of nn.MultiheadAttention beyond self-attention, and
+    Swin V2, are decomposed too; a rule that is given by itself leaves them unchanged.]],
   options = { cross_attention = true, masks = true, sequence_first = true, any_bias = true, swin_v2 = true },
 
   "attention/decompose_multihead_attention",

@@ -1,5 +1,5 @@
 return pack {
-  doc = [[One spelling for what exporters write in many: the other packs match that one.]],
+  doc = [[One form for what exporters write in many forms; the other packs match that form.]],
 
   "canonical/normalize_operators",
   "canonical/remove_dropout",

@@ -1,5 +1,5 @@
 return pack {
-  doc = [[Quantize once, and as early as it may be.]],
+  doc = [[Quantize once, and as early as possible.]],
 
   "quantization/lift_combine_quant",
 }

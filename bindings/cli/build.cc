@@ -1,4 +1,4 @@
-// `ruleengine build CODE MODEL`: a model of Lua that `code` printed.
+// `ruleengine build CODE MODEL`: makes a model from Lua that `code` printed.
 
 #include "bindings/cli/run_paths.h"
 #include "bindings/cli/session.h"
@@ -31,8 +31,8 @@ int build(const Options& options) {
   auto paths = sort_paths(options, Wants::kBoth);
   if (!paths) return fail(paths.error());
   if (paths->rules.size() != 1 || paths->models.size() != 1) {
-    return fail({ErrorKind::kUsage, "one file of code and one model are wanted",
-                 "", "", "", options.example});
+    return fail({ErrorKind::kUsage, "expected one Lua file and one model", "",
+                 "", "", options.example});
   }
   if (auto status = check_run_paths(*paths, options); !status) {
     return fail(status.error());
@@ -46,11 +46,11 @@ int build(const Options& options) {
 
 void add_build(Line& line) {
   Options& o = line.options;
-  CLI::App* build =
-      add_verb(line, cli::build, "build",
-               "make a model of such Lua; weights are the model's",
-               "ruleengine build model.lua model.onnx -o again.onnx");
-  add_paths(build, o, "the file of code and the model that it was printed of");
+  CLI::App* build = add_verb(
+      line, cli::build, "build",
+      "make a model from Lua that `code` printed; weights are the model's",
+      "ruleengine build model.lua model.onnx -o again.onnx");
+  add_paths(build, o, "the Lua file, and the model that it was printed from");
   build->add_option("-o", o.output, "the result")->required();
   build->add_option("--limit-load", o.limit_load, "seconds for the file; 2")
       ->check(seconds());

@@ -1,7 +1,7 @@
 // `ruleengine collectives [RULE...] MODEL...`: what the ranks of each model
-// send to each other, before the rules and after them, and what rules turned
-// down at a collective that is left, and why. Without rules, the packs for
-// serving that ship, sequence parallelism switched on.
+// send to each other, before and after the rules, and which rules rejected a
+// collective that is left, with the reason. Without rules: the packs for
+// serving that ship, with sequence parallelism enabled.
 
 #include <fmt/format.h>
 
@@ -12,12 +12,12 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/engine/collectives.h"
+#include "core/engine/json.h"
 
 namespace ruleengine::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
+using engine::Json;
 using ranks::Sent;
 using ranks::Traffic;
 
@@ -44,31 +44,6 @@ Result<Examined> examine(const std::string& path, const engine::RuleSet& rules,
   if (!done) return done.error();
   if (auto status = check_end(**model, options); !status) return status.error();
   return Examined{path, std::move(*done)};
-}
-
-Json to_json(const Traffic& traffic) {
-  Json out = Json::object();
-  for (const auto& [op, sent] : traffic) {
-    out[op] = {{"nodes", sent.nodes},
-               {"bytes", sent.bytes},
-               {"unknown", sent.unknown}};
-  }
-  return out;
-}
-
-Json to_json(const Examined& examined) {
-  const auto& [model, each] = examined;
-  Json rejected = Json::array();
-  for (const auto& [rule, why] : each.stays) {
-    rejected.push_back({{"rule", rule},
-                        {"node", exact(why.node)},
-                        {"reason", printable(why.reason)},
-                        {"value", exact(why.value)}});
-  }
-  return {{"model", exact(model)},
-          {"before", to_json(each.before)},
-          {"after", to_json(each.after)},
-          {"rejected", std::move(rejected)}};
 }
 
 std::string bytes_text(const Sent& sent) {
@@ -129,12 +104,12 @@ int collectives(const Options& options) {
     const auto one = examine(path, **rules, own);
     if (!one) return fail(one.error());
     if (options.json) {
-      json.push_back(to_json(*one));
+      json.push_back(engine::to_json(one->model, one->collectives));
     } else {
       print_text(*one);
     }
   }
-  if (options.json) put(text_of(json));
+  if (options.json) put(engine::json_text(json));
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // `ruleengine coverage [RULE...] MODEL...`: how much of the attention of each
-// model the rules compose, and for every block left the reason: what a rule
-// turned down, or how far the nearest rule got. Without rules, those that ship.
+// model the rules compose, and for every block left the reason: why a rule
+// rejected it, or how far the nearest rule got. Without rules: those that ship.
 
 #include <fmt/format.h>
 
@@ -11,11 +11,12 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/engine/coverage.h"
+#include "core/engine/json.h"
 
 namespace ruleengine::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using engine::Json;
 
 struct Covered {
   std::string model;
@@ -30,20 +31,6 @@ Result<Covered> cover(const std::string& path, const engine::RuleSet& rules,
   if (!coverage) return coverage.error();
   if (auto status = check_end(**model, options); !status) return status.error();
   return Covered{path, std::move(*coverage)};
-}
-
-Json to_json(const Covered& covered) {
-  const auto& [model, coverage] = covered;
-  Json left = Json::array();
-  for (const engine::Coverage::Left& each : coverage.left) {
-    left.push_back({{"node", exact(each.node)},
-                    {"rule", each.rule},
-                    {"reason", printable(each.reason)}});
-  }
-  return {{"model", exact(model)},
-          {"found", coverage.found()},
-          {"fused", coverage.fused},
-          {"left", std::move(left)}};
 }
 
 void print_text(const std::vector<Covered>& all) {
@@ -83,8 +70,9 @@ int coverage(const Options& options) {
   }
   if (options.json) {
     Json json = Json::array();
-    for (const Covered& each : all) json.push_back(to_json(each));
-    put(text_of(json));
+    for (const Covered& each : all)
+      json.push_back(engine::to_json(each.model, each.coverage));
+    put(engine::json_text(json));
   } else {
     print_text(all);
   }
@@ -99,7 +87,7 @@ void add_coverage(Line& line) {
       line, cli::coverage, "coverage",
       "count the attention blocks that rules compose, and say what stops them",
       "ruleengine coverage model.onnx --min 100");
-  add_paths(coverage, o, "models, and rules instead of those that ship");
+  add_paths(coverage, o, "models, and rules to use instead of those that ship");
   coverage
       ->add_option("--min", o.min,
                    "exit code 1 when a model has less, in percent")

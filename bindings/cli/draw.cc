@@ -37,9 +37,8 @@ std::string count(std::size_t number, const char* what) {
 }
 
 // --- the page
-// -----------------------------------------------------------------
 
-// A page is several views: each box that stays closed is one more.
+// A page has several views: one of the whole model, and one of each closed box.
 class Page {
  public:
   Page(const Scene& scene, std::size_t boxes) : scene_(scene), most_(boxes) {
@@ -114,7 +113,7 @@ class Page {
           {"text", port.of_model ? (port.in ? "input of the model"
                                             : "output of the model")
                                  : (port.in ? "from outside this view"
-                                            : "for outside this view")}};
+                                            : "to outside this view")}};
     }
     return out;
   }
@@ -155,7 +154,7 @@ class Page {
   std::size_t most_;
   std::vector<View> views_;
   std::vector<Json> parents_;
-  std::map<std::size_t, std::size_t> number_;  // of the view of a group
+  std::map<std::size_t, std::size_t> number_;  // from a group to its view
   Json nodes_ = Json::array();
 };
 
@@ -178,7 +177,6 @@ Result<std::string> page(const Scene& scene,
 }
 
 // --- the verb
-// -------------------------------------------------------------------
 
 Result<std::string> picture(const Scene& scene,
                             const std::vector<std::string>& rejected,
@@ -208,13 +206,13 @@ Status check_output(const std::string& model, const Options& options) {
   const std::string form = std::filesystem::path(options.output).extension();
   Diagnostic wrong{.kind = ErrorKind::kUsage, .where = options.output};
   if (form != ".svg" && form != ".dot" && form != ".html") {
-    wrong.what = "there is no picture of that kind";
+    wrong.what = "unknown kind of picture";
     wrong.expected = "-o FILE.svg, FILE.dot or FILE.html";
     return wrong;
   }
   std::error_code error;
   if (std::filesystem::equivalent(model, options.output, error)) {
-    wrong.what = "the picture would be written over the model";
+    wrong.what = "the picture would replace the model";
     return wrong;
   }
   return {};
@@ -261,7 +259,7 @@ Status draw_one(const std::string& path, const Options& options) {
   return {};
 }
 
-// Whether a word was given with --rule or without, it is what it looks like.
+// Paths with --rule and without are sorted by what they are.
 int draw(const Options& options) {
   Options sorted = options;
   sorted.paths.insert(sorted.paths.end(), options.rules.begin(),
@@ -270,7 +268,7 @@ int draw(const Options& options) {
   if (!paths) return fail(paths.error());
   if (paths->models.size() > 1) {
     return fail({.kind = ErrorKind::kUsage,
-                 .what = "one picture is of one model",
+                 .what = "a picture shows one model only",
                  .found = std::to_string(paths->models.size()) + " models"});
   }
   sorted.rules = paths->rules;
@@ -286,18 +284,19 @@ void add_draw(Line& line) {
   Options& o = line.options;
   CLI::App* draw = add_verb(
       line, cli::draw, "draw",
-      "a model as a picture, with what rules match in it",
+      "a model as a picture, with the matches of rules in colour",
       "ruleengine draw model.onnx -o model.html --rule rules/attention.lua");
   draw->add_option("paths", o.paths,
                    "a model, and rules whose matches are coloured");
   draw->add_option("-o", o.output,
-                   "FILE.svg, FILE.html (a page to move about in) or FILE.dot; "
+                   "FILE.svg, FILE.html (a page to explore) or FILE.dot; "
                    "the first two need Graphviz")
       ->required();
   draw->add_option("--rule", o.rules, "more rules");
   add_first(draw, o);
-  draw->add_option("--boxes", o.boxes,
-                   "what would be more in one picture stays closed; 160")
+  draw->add_option(
+          "--boxes", o.boxes,
+          "the most boxes in one picture, beyond which groups stay closed; 160")
       ->check(whole(4, 100'000));
   add_rule_options(draw, o);
   add_exact(draw, o);

@@ -48,8 +48,8 @@ constexpr const char* kBody = R"html(</head>
 <header>
   <div id="trail"></div>
   <input id="search" type="search" placeholder="name or op" aria-label="search">
-  <button id="in" title="nearer (+)">+</button><button id="out" title="farther (-)">&minus;</button>
-  <button id="fit" title="all of it (0)">fit</button>
+  <button id="in" title="zoom in (+)">+</button><button id="out" title="zoom out (-)">&minus;</button>
+  <button id="fit" title="show everything (0)">fit</button>
 </header>
 <main id="stage">
 )html";
@@ -68,13 +68,13 @@ function element(tag, text, parent) {
   return made;
 }
 
-// --- what is seen of a picture
+// --- the visible part of a picture
 function size(svg) { return svg.dataset.size.split(" ").map(Number); }
 function look() { pictures[now].setAttribute("viewBox", box.join(" ")); }
 function fit() {
   const [x, y, w, h] = size(pictures[now]);
   const wide = stage.clientWidth || 800, high = stage.clientHeight || 600;
-  // No larger than life, and tall pictures from their top, still readable.
+  // Never much enlarged; tall pictures start at their top, at a readable size.
   let scale = Math.min(1.3, wide / w, high / h);
   if (scale < 0.7) scale = Math.min(0.9, Math.max(scale, wide / w * 0.98));
   const vw = wide / scale, vh = high / scale;
@@ -165,7 +165,7 @@ function describe(found) {
     list("inputs", node.inputs);
     list("outputs", node.outputs);
     list("attributes", node.attributes);
-    rules("matched or taken away by", node.rules.map(each => [each]));
+    rules("matched or removed by", node.rules.map(each => [each]));
     return;
   }
   element("h2", found.name, panel);
@@ -183,7 +183,7 @@ function overview() {
   element("h2", data.model, panel);
   element("p", data.summary, panel);
   rules("matches of rules", data.rules.map((each, i) => [i, each.matches]));
-  if (data.rules.length) element("p", "In colour: what is matched, and what goes with it.", panel);
+  if (data.rules.length) element("p", "In colour: nodes that rules match, and nodes that their rewrites remove.", panel);
   const silent = data.silent;
   if (silent) element("p", silent + (silent === 1 ? " rule matches nowhere" : " rules match nowhere"), panel);
   list("rejected", data.rejected);
@@ -237,8 +237,8 @@ show(0);
 </html>
 )html";
 
-// The element alone, its size where the script finds it: width and height
-// would fight with the page's own.
+// The <svg> element alone. Its size moves to an attribute for the script, since
+// width and height would conflict with the page's style.
 std::string inlined(const std::string& svg) {
   const auto begin = svg.find("<svg");
   const auto close = svg.find('>', begin);
@@ -252,7 +252,7 @@ std::string inlined(const std::string& svg) {
          svg.substr(close);
 }
 
-// As text of a script element, which ends at the first "</".
+// JSON as the content of a script element, which must not contain "</".
 std::string quoted(const nlohmann::ordered_json& data) {
   using Json = nlohmann::ordered_json;
   const std::string text =

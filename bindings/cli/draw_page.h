@@ -1,5 +1,5 @@
-// The page that `draw -o FILE.html` writes: views as SVG, what is known of each
-// node, and the script that moves between them. One file, nothing loaded.
+// The page that `draw -o FILE.html` writes: views as SVG, the data of each
+// node, and a script to move between views. A single file that loads nothing.
 #ifndef RULEENGINE_BINDINGS_CLI_DRAW_PAGE_H_
 #define RULEENGINE_BINDINGS_CLI_DRAW_PAGE_H_
 
@@ -10,7 +10,7 @@
 
 namespace ruleengine::cli {
 
-// `pictures` are the views' SVGs, in order; `data` what the script reads.
+// `pictures`: the SVG of each view, in order; `data`: what the script reads.
 std::string draw_page(const std::string& title,
                       const std::vector<std::string>& pictures,
                       const nlohmann::ordered_json& data);

@@ -1,6 +1,6 @@
 // `ruleengine explain RULE MODEL [NODE]`: for each rule, where it fires, why
-// `where` or `rewrite` turned a match down, or how far the pattern got: at
-// NODE, or at the nodes where it got furthest.
+// `where` or `rewrite` rejected a match, or how far the pattern got: at NODE,
+// or at the nodes where it got furthest.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@ namespace ruleengine::cli {
 namespace {
 
 void print_found(const rewrite::Found& found) {
-  show("{}: {} at {}\n", found.rule, found.rejection ? "turned down" : "fires",
+  show("{}: {} at {}\n", found.rule, found.rejection ? "rejected" : "fires",
        printable(found.graph->describe(found.root)));
   for (const auto& [text, value] : found.assumptions) {
     show("  assumed:   {}{}\n", printable(text),
@@ -29,7 +29,7 @@ void print_found(const rewrite::Found& found) {
 void print_misses(const engine::Explanation& one, const ir::Graph& graph) {
   const rewrite::Rule& rule = *one.rule;
   if (one.misses.empty()) {
-    show("{}: no node of the model could be its root\n", rule.name());
+    show("{}: no node of the model can be its root\n", rule.name());
     return;
   }
   show("{}: does not match\n", rule.name());
@@ -66,8 +66,8 @@ Status explain_model(const std::string& path, const engine::RuleSet& rules,
   return check_end(**model, options);
 }
 
-// `explain RULE MODEL NODE`: the third word is a node, whatever it looks like,
-// unless the model is still to come.
+// `explain RULE MODEL NODE`: the third argument is a node, even if it looks
+// like a path, provided that a model comes before it.
 Options split_node(Options o) {
   const auto is_model = [](const std::string& path) {
     return path.ends_with(".onnx") || path.ends_with(".onnxtxt");
@@ -85,9 +85,10 @@ int explain(const Options& given) {
   auto paths = sort_paths(options, Wants::kBoth);
   if (!paths) return fail(paths.error());
   if (paths->rules.size() != 1 || paths->models.size() != 1) {
-    return fail({ErrorKind::kUsage, "one rule and one model are wanted", "",
-                 "a rule (a file, a folder or a pack), a model, a node or none",
-                 "", options.example});
+    return fail(
+        {ErrorKind::kUsage, "expected one rule and one model", "",
+         "a rule (a file, a folder or a pack), a model, and optionally a node",
+         "", options.example});
   }
   const auto rules = load_rules(paths->rules, options);
   if (!rules) return fail(rules.error());

@@ -37,13 +37,13 @@ Diagnostic failed(std::string found) {
 
 Diagnostic missing() {
   return {.kind = ErrorKind::kWrite,
-          .what = "Graphviz is not there, which lays the picture out",
+          .what = "Graphviz, which makes the layout, is not installed",
           .expected = "the program `dot`",
-          .hint = "apt-get install graphviz; -o FILE.dot needs none"};
+          .hint = "apt-get install graphviz; -o FILE.dot works without it"};
 }
 
-// A file without a name, which the other program reads and writes: nothing can
-// wait for anything as with pipes.
+// A file without a name, which the other program reads and writes. With pipes
+// each program could block waiting for the other.
 io::Descriptor memory_file() {
   return io::Descriptor(::memfd_create("ruleengine", MFD_CLOEXEC));
 }
@@ -70,8 +70,8 @@ std::string read_all(int file) {
   }
 }
 
-// One run of dot, for one graph: version 2.43 spoils its memory with many in a
-// row. Killed when it goes out of scope before its end.
+// One process of dot, for one graph: version 2.43 corrupts its memory when it
+// draws many graphs. The destructor kills it if it still runs.
 class Drawing {
  public:
   Drawing() : in_(memory_file()), out_(memory_file()), err_(memory_file()) {}
@@ -99,14 +99,14 @@ class Drawing {
   Result<std::string> finish(Clock::time_point until, double seconds) {
     const std::optional<int> status = wait_until(until);
     if (!status) {
-      Diagnostic slow = failed(fmt::format("nothing after {} s", seconds));
+      Diagnostic slow = failed(fmt::format("no result after {} s", seconds));
       slow.kind = ErrorKind::kLimit;
-      slow.hint = "--boxes draws less at a time";
+      slow.hint = "use a smaller --boxes";
       return slow;
     }
     if (*status == 0) return read_all(out_.get());
     const std::string said = read_all(err_.get());
-    // What cannot be started ends with 127.
+    // posix_spawn reports a program that cannot be started as exit code 127.
     if (WIFEXITED(*status) && WEXITSTATUS(*status) == 127 && said.empty()) {
       return missing();
     }
@@ -128,7 +128,7 @@ class Drawing {
     return error;
   }
 
-  // How it ended; none when the time is up.
+  // The exit status; none if the time is up.
   std::optional<int> wait_until(Clock::time_point until) {
     using std::chrono::milliseconds;
     int status = 0;

@@ -1,5 +1,5 @@
-// Graphviz: the program `dot`, run on text. It is a Debian package of its own
-// and may be missing, which is one diagnostic. Thread-safe.
+// Graphviz: runs the program `dot` on text. It is a separate Debian package; if
+// it is missing, a diagnostic says so. Thread-safe.
 #ifndef RULEENGINE_BINDINGS_CLI_GRAPHVIZ_H_
 #define RULEENGINE_BINDINGS_CLI_GRAPHVIZ_H_
 
@@ -10,8 +10,8 @@
 
 namespace ruleengine::cli {
 
-// The SVG of each digraph, in order; several are drawn side by side. What all
-// of it takes longer than `seconds` for is a limit.
+// The SVG of each digraph, in order; several are drawn in parallel. kLimit if
+// all of it takes longer than `seconds`.
 Result<std::vector<std::string>> svgs_of(const std::vector<std::string>& dots,
                                          double seconds);
 

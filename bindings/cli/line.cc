@@ -12,8 +12,8 @@
 namespace ruleengine::cli {
 namespace {
 
-// A plain decimal number in these bounds: what is no number, wraps around or
-// has no end must not pass for another.
+// A plain decimal number within these bounds. Rejects other text and numbers
+// that would overflow.
 template <typename T>
 CLI::Validator from_to(T least, T most) {
   const auto check = [=](const std::string& text) -> std::string {
@@ -24,7 +24,7 @@ CLI::Validator from_to(T least, T most) {
         number <= most) {
       return "";
     }
-    return fmt::format("'{}' is no {}number from {} to {}", printable(text),
+    return fmt::format("'{}' is not a {}number from {} to {}", printable(text),
                        std::is_integral_v<T> ? "whole " : "", least, most);
   };
   return {check, fmt::format("[{} to {}]", least, most)};
@@ -49,15 +49,15 @@ CLI::App* add_verb(Line& line, Verb run, const char* name, const char* what,
   });
   verb->footer(fmt::format("Example:\n  {}", example));
   verb->add_option("--limit-time", line.options.limit_time,
-                   "seconds for the whole of it; 3600 for each model")
+                   "seconds for the whole command; 3600 for each model")
       ->check(seconds());
   return verb;
 }
 
 void add_memory_option(CLI::App* verb, Options& o) {
   verb->add_option("--limit-memory", o.limit_memory,
-                   "MiB of memory for rule code, and for what it makes the "
-                   "engine keep; 1024")
+                   "MiB of memory for rule code, and for what it adds to a "
+                   "model; 1024")
       ->check(whole(1, std::uint64_t{1} << 20));
 }
 
@@ -84,9 +84,10 @@ void add_exact(CLI::App* verb, Options& o) {
 }
 
 void add_first(CLI::App* verb, Options& o) {
-  verb->add_option("--first", o.first,
-                   "rules to run over the model first, in memory; all paths up "
-                   "to the next option are its own, so give it last");
+  verb->add_option(
+      "--first", o.first,
+      "rules to run over the model first, in memory; takes all paths "
+      "up to the next option, so give it last");
 }
 
 }  // namespace ruleengine::cli

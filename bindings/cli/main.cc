@@ -24,7 +24,7 @@
 namespace ruleengine::cli {
 namespace {
 
-// Spelled out elsewhere, short here.
+// Long forms of options that exist only in the short form.
 constexpr std::pair<std::string_view, std::string_view> kShort[] = {
     {"--out", "-o"},
     {"--output", "-o"},
@@ -51,7 +51,7 @@ std::string option_meant(const CLI::App& verb, std::string_view word) {
 
 Diagnostic no_verb(const CLI::App& app, const std::vector<std::string>& words) {
   Diagnostic out{.kind = ErrorKind::kUsage,
-                 .what = "no verb was given",
+                 .what = "no verb given",
                  .hint = "ruleengine --help"};
   const auto word = std::ranges::find_if(
       words, [](const std::string& each) { return !each.starts_with('-'); });
@@ -60,12 +60,12 @@ Diagnostic no_verb(const CLI::App& app, const std::vector<std::string>& words) {
   for (const CLI::App* each : app.get_subcommands({})) {
     verbs.push_back(each->get_name());
   }
-  out.what = "there is no verb '" + *word + "'";
+  out.what = "no verb '" + *word + "'";
   out.hint = suggestion(*word, verbs);
   return out;
 }
 
-// What is wrong with a command line, in the terms of the verb it names.
+// The error of the parser, in the terms of the verb that was called.
 Diagnostic misuse(const CLI::App& app, const CLI::ParseError& error,
                   const std::vector<std::string>& words) {
   const auto verbs = app.get_subcommands();
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     return cli::fail({ErrorKind::kLimit, "out of memory", "", "", "", ""});
   } catch (const std::system_error& error) {
-    // What prints to stdout throws this; files are written without throwing.
+    // Printing to stdout throws this; writing files does not throw.
     return cli::fail({ErrorKind::kWrite, "the output cannot be written",
                       "stdout", "", error.code().message(), ""});
   } catch (const std::exception& error) {

@@ -8,37 +8,13 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "core/engine/json.h"
 #include "core/engine/match.h"
 
 namespace ruleengine::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json to_json(const std::string& model, const rewrite::Found& found) {
-  Json nodes = Json::array();
-  for (ir::NodeId id : found.nodes) {
-    nodes.push_back(exact(found.graph->describe(id)));
-  }
-  Json json = {{"model", exact(model)},
-               {"rule", found.rule},
-               {"node", exact(found.graph->describe(found.root))},
-               {"fires", !found.rejection.has_value()},
-               {"nodes", std::move(nodes)}};
-  if (!found.assumptions.empty()) {
-    Json assumed = Json::array();
-    for (const auto& each : found.assumptions) {
-      assumed.push_back(
-          {{"text", printable(each.text)}, {"value", printable(each.value)}});
-    }
-    json["assumptions"] = std::move(assumed);
-  }
-  if (found.rejection) {
-    json["reason"] = printable(found.rejection->reason);
-    json["value"] = exact(found.rejection->value);
-  }
-  return json;
-}
+using engine::Json;
 
 std::vector<std::string> to_row(const rewrite::Found& found) {
   std::string verdict = "fires";
@@ -65,7 +41,7 @@ Status match_one(const std::string& path, const engine::RuleSet& rules,
   const auto& found = matches->found;
   if (auto status = check_end(**model, options); !status) return status;
   if (options.json) {
-    for (const auto& f : found) json.push_back(to_json(path, f));
+    for (const auto& f : found) json.push_back(engine::to_json(path, f));
     return {};
   }
   std::vector<std::vector<std::string>> rows = {
@@ -92,7 +68,7 @@ int match(const Options& options) {
       return fail(status.error());
     }
   }
-  if (options.json) put(text_of(json));
+  if (options.json) put(engine::json_text(json));
   return 0;
 }
 

@@ -1,5 +1,5 @@
 // The options of every verb, as the command line gives them. Parsing fills one
-// Options; the verbs read it and never look at argv.
+// Options; the verbs read only that, never argv.
 #ifndef RULEENGINE_BINDINGS_CLI_OPTIONS_H_
 #define RULEENGINE_BINDINGS_CLI_OPTIONS_H_
 
@@ -11,12 +11,12 @@
 namespace ruleengine::cli {
 
 struct Options {
-  std::string example;             // how the verb is called, for hints
+  std::string example;             // an example call of the verb, for hints
   std::vector<std::string> paths;  // rules and models, in any order
   std::string output;
   std::vector<std::string> sets;  // RULE.OPTION=VALUE
   std::string target = "auto";
-  std::int64_t opset = 0;  // 0: not given
+  std::int64_t opset = 0;  // 0: none
   std::string report;
   std::string verify;  // "", "model" or "local"
   bool exact = false;
@@ -31,14 +31,14 @@ struct Options {
   int jobs = 1;
   bool quiet = false;
   bool verbose = false;
-  bool json = false;               // match, test
+  bool json = false;               // match, test and others
   std::string node;                // explain
-  std::vector<std::string> first;  // explain, match, draw: run before
+  std::vector<std::string> first;  // rules to run before
   double min = 0;                  // coverage: percent
   bool weights = false;            // print
-  std::vector<std::string> rules;  // draw: whose matches are coloured
-  std::uint64_t boxes = 160;       // draw: in one picture
-  // --limit-time counts from here, over all models.
+  std::vector<std::string> rules;  // draw: rules whose matches are coloured
+  std::uint64_t boxes = 160;       // draw: the most boxes in one picture
+  // --limit-time counts from here, for all models together.
   std::chrono::steady_clock::time_point started =
       std::chrono::steady_clock::now();
 };

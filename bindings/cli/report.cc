@@ -1,6 +1,6 @@
-// `ruleengine report MODEL`: the graph as a table, one node a row in
-// computation order, then the weights that are read, then how often each op
-// occurs; or all of it as JSON.
+// `ruleengine report MODEL`: the graph as a table, one row for each node in
+// computation order, then the weights in use and the number of nodes of each
+// op; or all of it as JSON.
 
 #include <fmt/format.h>
 
@@ -11,6 +11,7 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/engine/engine.h"
+#include "core/engine/json.h"
 #include "core/ir/data_type.h"
 #include "core/ir/order.h"
 #include "core/text/numbers.h"
@@ -19,7 +20,7 @@
 namespace ruleengine::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using engine::Json;
 
 struct NodeRow {
   ir::NodeId id;
@@ -43,7 +44,7 @@ struct Contents {
   std::map<std::string, std::uint64_t> ops;
 };
 
-constexpr std::size_t kMostReaders = 4;  // named in a row of the table
+constexpr std::size_t kMostReaders = 4;  // in a row of the table
 
 NodeRow node_row(const ir::Graph& graph, ir::Facts& facts, ir::NodeId id) {
   NodeRow row{.id = id,
@@ -54,7 +55,7 @@ NodeRow node_row(const ir::Graph& graph, ir::Facts& facts, ir::NodeId id) {
   }
   for (const ir::ValueId value : graph.outputs(id)) {
     row.outputs.emplace_back(value ? graph.name(value) : "-");
-    // One long name of a dimension may be in the type of every node.
+    // A dimension may have a long name, which the types of all nodes repeat.
     row.shapes.push_back(
         value
             ? shortened(text::type_text(graph.model(), facts.type(value)), 2000)
@@ -66,7 +67,7 @@ NodeRow node_row(const ir::Graph& graph, ir::Facts& facts, ir::NodeId id) {
   return row;
 }
 
-// The initializers of a block that something reads, in the file's order.
+// The initializers of a block that have readers, in the order of the file.
 void add_weights(const ir::Graph& graph, const ir::Block& block,
                  std::vector<WeightRow>& rows) {
   for (const ir::ValueId id : block.initializers) {
@@ -167,19 +168,18 @@ std::string text_of_contents(const Contents& contents) {
 
 Json exact_all(const std::vector<std::string>& texts) {
   Json json = Json::array();
-  for (const std::string& each : texts) json.push_back(exact(each));
+  for (const std::string& each : texts) json.push_back(engine::exact(each));
   return json;
 }
 
-// {name, dtype, shape}: sizes are numbers or names, and null where nothing is
-// known.
+// {name, dtype, shape}: a dimension is a number, a name, or null if unknown.
 Json value_json(const Contents& contents, ir::ValueId value) {
   if (!value) return nullptr;
   const ir::Graph& graph = *contents.graph;
   const ir::Type* type = contents.facts->type(value);
   Json dtype, shape;
   if (type != nullptr && !type->is_tensor()) {
-    dtype = exact(text::type_text(graph.model(), type));
+    dtype = engine::exact(text::type_text(graph.model(), type));
   } else if (type != nullptr && ir::is_known(type->elem)) {
     dtype = ir::data_type_name(type->elem);
   }
@@ -190,12 +190,12 @@ Json value_json(const Contents& contents, ir::ValueId value) {
         shape.push_back(dim.size());
       } else {
         const ir::DimTable& dims = graph.model().dims;
-        shape.push_back(dims.is_fresh(dim) ? Json()
-                                           : Json(exact(dims.text(dim))));
+        shape.push_back(
+            dims.is_fresh(dim) ? Json() : Json(engine::exact(dims.text(dim))));
       }
     }
   }
-  return {{"name", exact(graph.name(value))},
+  return {{"name", engine::exact(graph.name(value))},
           {"dtype", std::move(dtype)},
           {"shape", std::move(shape)}};
 }
@@ -209,13 +209,13 @@ Json values_json(const Contents& contents,
   return json;
 }
 
-// As the shortest decimal that reads back to it.
+// The shortest decimal that reads back as the same number.
 Json float_json(float number) {
   return std::isfinite(number) ? Json(std::stod(text::number_text(number)))
                                : Json(text::number_text(number));
 }
 
-// Numbers, texts and lists of them; what JSON has no word for as ONNX's text.
+// Numbers, texts and lists of them as JSON; other attributes as ONNX text.
 Json attribute_json(const ir::Graph& graph, const ir::Attribute& attribute) {
   Json list = Json::array();
   switch (attribute.kind) {
@@ -226,7 +226,7 @@ Json attribute_json(const ir::Graph& graph, const ir::Attribute& attribute) {
       if (attribute.ref.empty()) return float_json(attribute.f);
       break;
     case ir::AttributeKind::kString:
-      if (attribute.ref.empty()) return exact(attribute.s);
+      if (attribute.ref.empty()) return engine::exact(attribute.s);
       break;
     case ir::AttributeKind::kInts:
       for (const std::int64_t each : attribute.ints) list.push_back(each);
@@ -238,23 +238,23 @@ Json attribute_json(const ir::Graph& graph, const ir::Attribute& attribute) {
       return list;
     case ir::AttributeKind::kStrings:
       for (const std::string_view each : attribute.strings) {
-        list.push_back(exact(each));
+        list.push_back(engine::exact(each));
       }
       return list;
     default:
       break;
   }
-  return exact(text::attribute_text(graph, attribute));
+  return engine::exact(text::attribute_text(graph, attribute));
 }
 
 Json node_json(const Contents& contents, const NodeRow& row) {
   const ir::Graph& graph = *contents.graph;
   Json attributes = Json::object();
   for (const ir::Attribute& each : graph.node(row.id).attributes) {
-    attributes[exact(each.name)] = attribute_json(graph, each);
+    attributes[engine::exact(each.name)] = attribute_json(graph, each);
   }
-  return {{"op", exact(row.op)},
-          {"name", exact(row.name)},
+  return {{"op", engine::exact(row.op)},
+          {"name", engine::exact(row.name)},
           {"inputs", exact_all(row.inputs)},
           {"outputs", values_json(contents, graph.outputs(row.id))},
           {"attributes", std::move(attributes)}};
@@ -266,14 +266,14 @@ Json to_json(const std::string& path, const Contents& contents) {
     nodes.push_back(node_json(contents, each));
   }
   for (const WeightRow& each : contents.weights) {
-    weights.push_back({{"name", exact(each.name)},
+    weights.push_back({{"name", engine::exact(each.name)},
                        {"dtype", each.dtype},
                        {"shape", each.shape},
                        {"bytes", each.bytes},
                        {"readers", exact_all(each.readers)}});
   }
   const ir::Block& main = contents.graph->block(ir::Graph::main_block());
-  return {{"model", exact(path)},
+  return {{"model", engine::exact(path)},
           {"inputs", values_json(contents, main.inputs)},
           {"outputs", values_json(contents, main.outputs)},
           {"nodes", std::move(nodes)},
@@ -309,7 +309,7 @@ int report(const Options& options) {
       return fail(status.error());
     }
   }
-  if (options.json) put(text_of(several ? json : json[0]));
+  if (options.json) put(engine::json_text(several ? json : json[0]));
   return 0;
 }
 

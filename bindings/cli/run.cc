@@ -20,6 +20,7 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/engine/engine.h"
+#include "core/engine/json.h"
 #include "core/io/load.h"
 #include "core/io/save.h"
 
@@ -46,19 +47,20 @@ Diagnostic usage(std::string what, std::string found, std::string hint) {
           std::move(found),  std::move(hint)};
 }
 
-// Options whose meaning comes with later parts of the engine say so.
+// Rejects options that are not implemented yet.
 Status check_options(const Options& options) {
   for (double limit :
        {options.limit_time, options.limit_callback, options.limit_load}) {
-    if (std::isnan(limit)) return usage("a limit is no number", "nan", "");
+    if (std::isnan(limit)) return usage("a limit is not a number", "nan", "");
   }
   if (!options.verify.empty()) {
-    return usage("--verify is not there yet", "", "it needs the executor");
+    return usage("--verify is not implemented yet", "",
+                 "it needs the executor");
   }
   return engine::check(engine_options(options));
 }
 
-// Nothing matched: the text as it was, not as it would be printed.
+// If nothing matched, the result is a copy of the text file, comments included.
 Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
   std::ifstream file(from, std::ios::binary);
   std::ostringstream text;
@@ -71,35 +73,37 @@ Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
   return stage_text(to, text.str());
 }
 
-Result<io::Staged> stage(const ir::Model& model, const RunReport& report,
+Result<io::Staged> stage(const ir::Model& model,
+                         const engine::FileReport& report,
                          const Options& options) {
   if (!is_text_model(report.output)) {
     return io::stage(model, report.output, {.share_data = options.share_data});
   }
-  if (report.engine.is_untouched() && is_text_model(report.model)) {
+  if (report.run.is_untouched() && is_text_model(report.model)) {
     return copy_text(report.model, report.output);
   }
   return stage_model_text(report.output, model);
 }
 
-// Where no rule is to blame; threads have nobody else to tell.
+// Not the fault of a rule; a thread of --jobs has no caller that would catch
+// it.
 Diagnostic out_of_memory() {
   return {.kind = ErrorKind::kLimit, .what = "out of memory"};
 }
 
-// What one model came to. Its result has no name until the end.
+// What happened to one model. The result is renamed into place at the end.
 struct Outcome {
   int code = 0;
-  RunReport report;
+  engine::FileReport report;
   io::Staged result;
-  bool spoils_report = false;  // the report would be written over its data
+  bool spoils_report = false;  // its path is one of the model's data files
 };
 
-// Fills the outcome as far as it gets; the time limit is looked at between the
-// steps, and by the engine inside its own.
+// Fills the outcome as far as it gets. Checks the deadline between the steps;
+// the engine checks it within its own.
 Status rewrite_model(engine::Engine& engine, const Options& options,
                      Outcome& outcome) {
-  RunReport& report = outcome.report;
+  engine::FileReport& report = outcome.report;
   const Deadline deadline = deadline_of(options);
   if (auto status = deadline.check(); !status) return status;
   const Stopwatch load;
@@ -115,8 +119,8 @@ Status rewrite_model(engine::Engine& engine, const Options& options,
   Progress progress(fs::path(report.model).filename().string(), !options.quiet);
   auto done = engine.run(**model, progress.callback());
   if (!done) return done.error();
-  report.engine = std::move(*done);
-  auto& all = report.engine.rewrites.warnings;
+  report.run = std::move(*done);
+  auto& all = report.run.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));
   if (auto status = check_end(**model, options); !status) return status;
@@ -132,13 +136,13 @@ Status rewrite_model(engine::Engine& engine, const Options& options,
   return deadline.check();
 }
 
-// Results that wait for a report hold a file open each.
+// Each result that waits for the report keeps a file open.
 constexpr std::size_t kMostWaiting = 256;
 
-// One run over all models. Without a report each result appears as soon as it
-// is done; with one all wait for it, since what cannot be reported is not to
-// be written (more than kMostWaiting do not: then only a disk that is full in
-// the end comes too late).
+// One run over all models. Without a report each result is committed as soon as
+// it is done. With a report all results wait for it, so that nothing is written
+// if the report cannot be. With more than kMostWaiting models the results do
+// not wait; the report may then still fail if the disk is full.
 class Run {
  public:
   Run(const Paths& paths, const Options& options)
@@ -170,7 +174,7 @@ class Run {
     return engine::Engine::load(files, paths_.rules, engine_options(options_));
   }
 
-  // An engine is not for two threads at once: each further one has its own.
+  // An engine is not thread-safe: each further thread has its own.
   void run_all(const lua::RuleFiles& files, engine::Engine& engine) {
     std::atomic<std::size_t> next = 0;
     const auto work = [&](engine::Engine& own) {
@@ -181,7 +185,7 @@ class Run {
     std::vector<std::jthread> threads;
     for (std::size_t i = 1; i < jobs; ++i) {
       threads.emplace_back([&] {
-        // What cannot be loaded again leaves its share to the others.
+        // If loading fails here, the other threads do this one's work.
         if (const auto own = load(files)) work(**own);
       });
     }
@@ -190,7 +194,7 @@ class Run {
 
   void run_one(engine::Engine& engine, std::size_t i) {
     Outcome& outcome = outcomes_[i];
-    RunReport& report = outcome.report;
+    engine::FileReport& report = outcome.report;
     report.model = paths_.models[i];
     report.output = output_path(report.model, options_, several());
     Status status = out_of_memory();
@@ -203,7 +207,7 @@ class Run {
       outcome.code = fail(of_model(status.error(), report.model));
       outcome.result = {};
       report.output.clear();
-      report.error = status.error();
+      report.error = with_option(status.error());
       return;
     }
     if (!waits()) {
@@ -211,18 +215,18 @@ class Run {
       outcome.result = {};
     }
     for (const auto& [rule, node, message, allowed] :
-         report.engine.rewrites.warnings) {
+         report.run.rewrites.warnings) {
       warn(rule.empty() ? message : message + " (" + rule + ")");
     }
     for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
     if (!options_.quiet) say(summary(report, options_.verbose));
-    if (options_.require_match && !report.engine.has_rewritten()) {
+    if (options_.require_match && !report.run.has_rewritten()) {
       warn(report.model + ": no rule rewrote anything (--require-match)");
       outcome.code = kAnswerIsNo;
     }
   }
 
-  // Of several models one says which it was.
+  // With several models, adds the model to the error.
   Diagnostic of_model(Diagnostic error, const std::string& model) const {
     if (several() && error.where.find(model) == std::string::npos) {
       error.where = error.where.empty() ? model : model + ": " + error.where;
@@ -230,7 +234,7 @@ class Run {
     return error;
   }
 
-  // An answer that is no stands behind what went wrong.
+  // A real error takes precedence over kAnswerIsNo.
   int first_failure() const {
     int code = 0;
     for (const Outcome& outcome : outcomes_) {
@@ -240,15 +244,16 @@ class Run {
     return code;
   }
 
-  // The report and the results, all or none. A single model that failed has
-  // nothing to report.
+  // Commits the report and the results, all or none. A single model that failed
+  // has no report.
   Status conclude() {
     if (options_.report.empty()) return {};
     if (!several() && outcomes_[0].report.error) return {};
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const Outcome& o : outcomes_) json.push_back(to_json(o.report));
-    auto report =
-        stage_text(options_.report, text_of(several() ? json : json[0]));
+    for (const Outcome& o : outcomes_)
+      json.push_back(engine::to_json(o.report));
+    auto report = stage_text(options_.report,
+                             engine::json_text(several() ? json : json[0]));
     if (!report) return report.error();
     std::vector<io::Staged*> all;
     for (Outcome& outcome : outcomes_) all.push_back(&outcome.result);
@@ -293,7 +298,7 @@ void add_run(Line& line) {
                   "folder when there are several models");
   run->add_option("--target", o.target, engine::target_names());
   run->add_option("--opset", o.opset,
-                  "raise the result's opset to this; not with portable")
+                  "raise the opset of the result to this; not with portable")
       ->check(whole(1, 1'000'000));
   run->add_option("--report", o.report, "write a report as JSON");
   run->add_option("--verify", o.verify, "compare model and result by running")
@@ -308,7 +313,7 @@ void add_run(Line& line) {
       ->check(whole(0, std::uint64_t{1} << 62));
   add_rule_options(run, o);
   add_exact(run, o);
-  run->add_option("--jobs", o.jobs, "models side by side; 1")
+  run->add_option("--jobs", o.jobs, "models to rewrite in parallel; 1")
       ->check(whole(1, 256));
   run->add_flag("-q", o.quiet, "only warnings and errors");
   run->add_flag("-v", o.verbose,

@@ -19,8 +19,8 @@ Diagnostic usage(std::string what, std::string found, std::string hint) {
           std::move(found),  std::move(hint)};
 }
 
-// Of several models, each one's results against the external data of all.
-// Models are only read for it where a file stands in the place of a result.
+// With several models, no result may replace external data of any model. The
+// models are loaded for that only if a file with the name of a result exists.
 Status check_data(const Paths& paths, const Options& options) {
   if (paths.models.size() < 2) return {};
   std::vector<std::string> replaced;
@@ -33,7 +33,7 @@ Status check_data(const Paths& paths, const Options& options) {
   if (replaced.empty()) return {};
   for (const std::string& path : paths.models) {
     const auto model = load_model(path, options);
-    if (!model) continue;  // the run says why
+    if (!model) continue;  // the run reports the error
     for (const std::string& result : replaced) {
       if (!io::holds_data(**model, result)) continue;
       Diagnostic d = usage("a result would replace the data of a model", result,
@@ -81,23 +81,23 @@ Status prepare_output(const Paths& paths, const Options& options) {
                     error.message(),   ""};
 }
 
-// Results are models and reports are neither rules nor models, so that a slip
-// of the command line cannot write over a rule of a folder or a pack.
+// Results must have the name of a model, and reports neither that of a rule nor
+// of a model, so that a mistake on the command line cannot overwrite a rule.
 Status check_names(const Paths& paths, const Options& options) {
   const std::string kind = fs::path(options.output).extension();
   std::error_code none;
-  // A device is no slip; that it takes no file is said when it is opened.
+  // A device is allowed here; opening it fails with its own message.
   if (paths.models.size() == 1 && !options.output.empty() && kind != ".onnx" &&
       kind != ".onnxtxt" && !fs::is_other(options.output, none)) {
-    Diagnostic d = usage("the result is no model by its name", options.output,
-                         "for instance -o result.onnx");
+    Diagnostic d = usage("the name of the result is not that of a model",
+                         options.output, "for instance -o result.onnx");
     d.expected = "*.onnx or *.onnxtxt";
     return d;
   }
   if (paths.models.size() > 1 && (kind == ".onnx" || kind == ".onnxtxt") &&
       !fs::is_directory(options.output, none)) {
-    Diagnostic d = usage("several results cannot be one file", options.output,
-                         "for instance -o results/");
+    Diagnostic d = usage("several results cannot be written to one file",
+                         options.output, "for instance -o results/");
     d.expected = "a folder, since there are several models";
     return d;
   }
@@ -110,8 +110,8 @@ Status check_names(const Paths& paths, const Options& options) {
   return {};
 }
 
-// The report may go anywhere but over what is read or written. It is written
-// last, so a folder that takes none is found before anything else is.
+// The report must not replace an input or an output. It is written last, so
+// whether its folder is writable is checked first.
 Status check_report_path(const Paths& paths, const Options& options) {
   if (options.report.empty()) return {};
   if (auto file = io::OutputFile::create(options.report); !file) {

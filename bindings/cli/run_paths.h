@@ -1,5 +1,5 @@
-// Where a run writes, and whether it may: looked at before any rule is, so that
-// a slip of the command line costs little and destroys nothing.
+// Output paths of a run, checked before any rule is loaded, so that a mistake
+// on the command line costs little time and destroys nothing.
 #ifndef RULEENGINE_BINDINGS_CLI_RUN_PATHS_H_
 #define RULEENGINE_BINDINGS_CLI_RUN_PATHS_H_
 
@@ -11,15 +11,17 @@
 
 namespace ruleengine::cli {
 
-// Where the result of `model` goes; `several` models go to a folder.
+// The path of the result for `model`. The results of `several` models are in a
+// folder.
 std::string output_path(const std::string& model, const Options& options,
                         bool several);
 
-// kUsage for names that would write over what is read, kWrite for folders that
-// take no file. Makes the folder of the results.
+// kUsage if an output would replace an input, kWrite if a folder cannot be
+// written to. Creates the folder of the results.
 Status check_run_paths(const Paths& paths, const Options& options);
 
-// Takes away what dead runs left of these results; not in a dry run.
+// Deletes temporary files that interrupted runs left beside these results; not
+// in a dry run.
 void remove_leftovers(const Paths& paths, const Options& options);
 
 }  // namespace ruleengine::cli

@@ -1,66 +1,18 @@
 #include "bindings/cli/run_report.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-
-#include <nlohmann/json.hpp>
+#include <map>
+#include <utility>
 
 #include "bindings/cli/terminal.h"
-#include "core/base/version.h"
 
 namespace ruleengine::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::uint64_t total(const engine::OpCounts& counts) {
-  std::uint64_t sum = 0;
-  for (const auto& [op, count] : counts) sum += count;
-  return sum;
-}
-
-// Sentences, which may be long.
-std::string clean(const std::string& text) { return printable(text, 2000); }
-
-Json rule_json(const rewrite::RuleReport& rule) {
-  Json rejected = Json::array();
-  for (const rewrite::Rejected& r : rule.rejected) {
-    rejected.push_back({{"node", exact(r.node)},
-                        {"reason", clean(r.reason)},
-                        {"value", exact(r.value)}});
-  }
-  Json json = {{"name", rule.name},
-               {"file", exact(rule.file)},
-               {"phase", rewrite::phase_name(rule.phase)},
-               {"matches", rule.matches},
-               {"rewrites", rule.rewrites},
-               {"rejected", std::move(rejected)},
-               {"seconds", rule.seconds}};
-  if (rule.lint) {
-    json["found"] = Json::array();
-    for (const std::string& node : rule.found) {
-      json["found"].push_back(exact(node));
-    }
-  }
-  return json;
-}
-
-Json error_json(const Diagnostic& error) {
-  return {{"code", exit_code(error.kind)}, {"what", clean(error.what)},
-          {"where", clean(error.where)},   {"expected", clean(error.expected)},
-          {"found", clean(error.found)},   {"hint", clean(error.hint)}};
-}
-
-std::uint64_t peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
-}
-
-// Which match was rejected, why, and at what value; a line for each.
-std::string rejections(const rewrite::Report& report) {
+// A line for each rejection: the rule, the node, the reason and the value.
+std::string rejections(const rewrite::DriverReport& report) {
   std::string text;
   for (const rewrite::RuleReport& rule : report.rules) {
     for (const rewrite::Rejected& r : rule.rejected) {
@@ -74,8 +26,8 @@ std::string rejections(const rewrite::Report& report) {
   return text;
 }
 
-// Where lints match; with `verbose` all of it.
-std::string findings(const rewrite::Report& report, bool verbose) {
+// The nodes where lints match; with `verbose` all of them.
+std::string findings(const rewrite::DriverReport& report, bool verbose) {
   constexpr std::size_t kMost = 10;
   std::string text;
   for (const rewrite::RuleReport& rule : report.rules) {
@@ -93,10 +45,11 @@ std::string findings(const rewrite::Report& report, bool verbose) {
   return text;
 }
 
-// How many rewrites of which rule rest on which assumption; with `verbose` at
-// which nodes.
-std::string assumptions(const rewrite::Report& report, bool verbose) {
-  std::vector<std::pair<std::string, std::string>> kinds;  // as they came
+// How many rewrites of each rule rest on each assumption; with `verbose` also
+// the nodes.
+std::string assumptions(const rewrite::DriverReport& report, bool verbose) {
+  std::vector<std::pair<std::string, std::string>>
+      kinds;  // in the order of the report
   std::map<std::pair<std::string, std::string>, std::size_t> counts;
   std::string places;
   for (const auto& [rule, node, assumption] : report.assumptions) {
@@ -123,18 +76,18 @@ std::string counted_rules(std::size_t count) {
   return fmt::format("{} {}", count, count == 1 ? "rule" : "rules");
 }
 
-std::string said_by(const engine::Absent& rule) {
-  return rule.switches.empty() ? "its `when` says no" : rule.switches;
+std::string reason_of(const engine::Absent& rule) {
+  return rule.switches.empty() ? "its `when` returned false" : rule.switches;
 }
 
-// Those of one folder for one reason are told as one.
+// Rules of the same folder with the same reason share a line.
 std::string absent_rules(const std::vector<engine::Absent>& absent) {
   std::map<std::pair<std::string, std::string>, std::vector<std::string>>
       groups;
   for (const engine::Absent& rule : absent) {
     const std::string folder =
         rule.qualified.substr(0, rule.qualified.find('/'));
-    groups[{folder, said_by(rule)}].push_back(rule.name);
+    groups[{folder, reason_of(rule)}].push_back(rule.name);
   }
   std::string text;
   for (const auto& [key, names] : groups) {
@@ -146,12 +99,12 @@ std::string absent_rules(const std::vector<engine::Absent>& absent) {
   return text;
 }
 
-// Rules so few are somebody's own, at work.
+// With so few rules, they are probably the user's own.
 constexpr std::size_t kFewRules = 3;
 
-// What to ask next, where nothing was rewritten.
-std::string next_step(const RunReport& report, bool verbose) {
-  const auto& rules = report.engine.rewrites.rules;
+// If nothing was rewritten: the command that explains it.
+std::string next_step(const engine::FileReport& report, bool verbose) {
+  const auto& rules = report.run.rewrites.rules;
   std::size_t matches = 0, rewrites = 0, rejected = 0;
   for (const rewrite::RuleReport& rule : rules) {
     matches += rule.matches;
@@ -173,53 +126,11 @@ std::string next_step(const RunReport& report, bool verbose) {
 
 }  // namespace
 
-Json to_json(const RunReport& report) {
-  Json rules = Json::array();
-  for (const auto& rule : report.engine.rewrites.rules)
-    rules.push_back(rule_json(rule));
-  Json warnings = Json::array();
-  for (const auto* list :
-       {&report.engine.rewrites.warnings, &report.engine.rewrites.allowed}) {
-    for (const rewrite::Warning& w : *list) {
-      warnings.push_back({{"rule", w.rule},
-                          {"node", exact(w.node)},
-                          {"message", clean(w.message)}});
-    }
-  }
-  Json assumed = Json::array();
-  for (const rewrite::Assumed& each : report.engine.rewrites.assumptions) {
-    assumed.push_back({{"rule", each.rule},
-                       {"node", exact(each.node)},
-                       {"text", clean(each.assumption.text)}});
-  }
-  Json json = {{"tool", "ruleengine"},
-               {"version", kVersion},
-               {"model", exact(report.model)},
-               {"output", exact(report.output)},
-               {"target", report.engine.target},
-               {"nodes_before", total(report.engine.ops_before)},
-               {"nodes_after", total(report.engine.ops_after)},
-               {"ops_before", report.engine.ops_before},
-               {"ops_after", report.engine.ops_after},
-               {"rules", std::move(rules)},
-               {"warnings", std::move(warnings)},
-               {"assumptions", std::move(assumed)},
-               {"seconds",
-                {{"load", report.load_seconds},
-                 {"match", report.engine.rewrites.match_seconds},
-                 {"rewrite", report.engine.rewrites.rewrite_seconds},
-                 {"save", report.save_seconds}}},
-               {"peak_bytes", peak_bytes()},
-               {"verified", nullptr}};
-  if (report.error) json["error"] = error_json(with_option(*report.error));
-  return json;
-}
-
-std::string summary(const RunReport& report, bool verbose) {
+std::string summary(const engine::FileReport& report, bool verbose) {
   std::vector<std::vector<std::string>> rows = {
       {"rule", "matches", "rewrites", "rejected", "time"}};
   std::size_t silent = 0;
-  for (const rewrite::RuleReport& rule : report.engine.rewrites.rules) {
+  for (const rewrite::RuleReport& rule : report.run.rewrites.rules) {
     if (!verbose && rule.matches == 0) {
       if (rule.took_part) ++silent;
       continue;
@@ -230,32 +141,32 @@ std::string summary(const RunReport& report, bool verbose) {
                     fmt::format("{:.1f} ms", rule.seconds * 1e3)});
   }
   std::string text = rows.size() > 1 ? table(rows) : std::string();
-  text += findings(report.engine.rewrites, verbose);
-  if (verbose) text += rejections(report.engine.rewrites);
-  text += assumptions(report.engine.rewrites, verbose);
+  text += findings(report.run.rewrites, verbose);
+  if (verbose) text += rejections(report.run.rewrites);
+  text += assumptions(report.run.rewrites, verbose);
   if (silent > 0) text += counted_rules(silent) + " matched nowhere\n";
-  text += absent_rules(report.engine.absent);
+  text += absent_rules(report.run.absent);
   text += next_step(report, verbose);
   text += fmt::format("{}: {} -> {} nodes", printable(report.model),
-                      total(report.engine.ops_before),
-                      total(report.engine.ops_after));
-  if (report.engine.opset_after != report.engine.opset_before) {
-    text += fmt::format(", opset {} -> {}", report.engine.opset_before,
-                        report.engine.opset_after);
+                      engine::total(report.run.ops_before),
+                      engine::total(report.run.ops_after));
+  if (report.run.opset_after != report.run.opset_before) {
+    text += fmt::format(", opset {} -> {}", report.run.opset_before,
+                        report.run.opset_after);
   }
   if (!report.output.empty()) text += ", " + printable(report.output);
   return text;
 }
 
-std::vector<std::string> idle_settings(const RunReport& report,
+std::vector<std::string> idle_settings(const engine::FileReport& report,
                                        const std::vector<std::string>& sets) {
   std::vector<std::string> out;
   for (const std::string& set : sets) {
-    for (const engine::Absent& rule : report.engine.absent) {
+    for (const engine::Absent& rule : report.run.absent) {
       const std::size_t dot = set.find('.'), equals = set.find('=', dot);
       const std::string name = set.substr(0, dot);
       if (name != rule.name && name != rule.qualified) continue;
-      // It was switched off here, as was meant.
+      // The setting itself disables the rule, so it did have an effect.
       const std::string value = set.substr(dot + 1, equals - dot - 1) + " = " +
                                 set.substr(equals + 1);
       if ((", " + rule.switches + ",").find(", " + value + ",") !=
@@ -264,7 +175,7 @@ std::vector<std::string> idle_settings(const RunReport& report,
       }
       out.push_back(
           fmt::format("--set {} changes nothing, since {} took no part ({})",
-                      printable(set), rule.name, said_by(rule)));
+                      printable(set), rule.name, reason_of(rule)));
     }
   }
   return out;

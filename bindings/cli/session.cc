@@ -37,8 +37,8 @@ std::string one_line(const Diagnostic& d) {
   return text;
 }
 
-// Ops are written by hand there. One that looks like a slip of the pen is
-// worth a warning and not an error: the model may be meant for what knows it.
+// Text models are written by hand. An unknown op in one may be a typing error,
+// which gets a warning and no error, since another runtime may know the op.
 Result<std::unique_ptr<ir::Model>> load_text(
     const std::string& path, const Deadline& deadline,
     std::vector<Diagnostic>& warnings) {
@@ -54,12 +54,12 @@ Result<std::unique_ptr<ir::Model>> load_text(
                            {.warnings = &warnings, .deadline = deadline});
 }
 
-// RULE.OPTION=VALUE, cut at the first dot and equals sign.
+// Parses RULE.OPTION=VALUE, split at the first dot and the first equals sign.
 Result<lua::SetOption> parse_set(const std::string& text) {
   const auto dot = text.find('.');
   const auto equals = text.find('=', dot == std::string::npos ? 0 : dot);
   if (dot == std::string::npos || equals == std::string::npos) {
-    Diagnostic d = usage("--set is not understood",
+    Diagnostic d = usage("--set is malformed",
                          "for instance --set merge_linear.loose_scales=true");
     d.expected = "RULE.OPTION=VALUE";
     d.found = text;
@@ -83,14 +83,13 @@ bool is_folder_of_models(const std::string& path) {
   return false;
 }
 
-// A folder stands for the rules in it, which is easily forgotten of one that
-// holds models.
+// A folder stands for its rules. A user may forget that for a folder of models.
 Diagnostic no_model(const std::vector<std::string>& rules,
                     const std::string& example) {
   const auto folder = std::ranges::find_if(rules, is_folder_of_models);
-  if (folder == rules.end()) return usage("no model was given", example);
+  if (folder == rules.end()) return usage("no model given", example);
   Diagnostic d =
-      usage("no model was given",
+      usage("no model given",
             "name the models: " + (fs::path(*folder) / "*.onnx").string());
   d.expected = "models (*.onnx, *.onnxtxt); a folder stands for its *.lua";
   d.found = *folder + ", a folder";
@@ -112,14 +111,14 @@ Result<Paths> sort_paths(const Options& options, Wants wants) {
     } else if (is_model(path)) {
       out.models.push_back(path);
     } else {
-      Diagnostic d = usage("neither a rule nor a model", "");
+      Diagnostic d = usage("this is neither a rule nor a model", "");
       d.where = path;
       d.expected = "a rule (*.lua, a folder) or a model (*.onnx, *.onnxtxt)";
       return d;
     }
   }
   if ((wants == Wants::kRules || wants == Wants::kBoth) && out.rules.empty()) {
-    return usage("no rules were given", options.example);
+    return usage("no rules given", options.example);
   }
   if (wants != Wants::kRules && out.models.empty()) {
     return no_model(out.rules, options.example);
@@ -228,7 +227,7 @@ Result<LoadedRules> load_rules(const std::vector<std::string>& paths,
 }
 
 std::string why_absent(const engine::Absent& rule) {
-  std::string why = "takes no part, its `when` says no";
+  std::string why = "takes no part, since its `when` returned false";
   if (rule.switches.empty()) return why;
   return why + " (options of its own or its pack's: " + rule.switches + ")";
 }

@@ -1,6 +1,5 @@
-// What the verbs share: sorting paths into rules and models, loading either,
-// and the engine's options. Nothing here prints, but for warnings of a model
-// that is read from text.
+// What the verbs share: sorting paths into rules and models, loading both, and
+// making the engine's options. Prints nothing except warnings about a model.
 #ifndef RULEENGINE_BINDINGS_CLI_SESSION_H_
 #define RULEENGINE_BINDINGS_CLI_SESSION_H_
 
@@ -25,21 +24,21 @@ struct Paths {
 };
 
 enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
-// By what they are: *.lua and folders are rules, *.onnx and *.onnxtxt models.
-// Missing or surplus ones are usage errors; kModelsAndRules can do without
-// rules.
+// Sorts by name: *.lua and folders are rules, *.onnx and *.onnxtxt models.
+// Missing or surplus ones are usage errors; with kModelsAndRules the rules are
+// optional.
 Result<Paths> sort_paths(const Options& options, Wants wants);
 
 bool is_text_model(const std::string& path);  // *.onnxtxt
-// When --limit-time is over: without it an hour for each model.
+// The deadline of --limit-time; by default an hour for each model.
 Deadline deadline_of(const Options& options);
-// The model, which rules may make grow by --limit-memory. What is odd about it
-// goes to `report`, or to stderr without one.
+// Loads a model, which may grow by --limit-memory. Warnings about it go to
+// `report`; if that is nullptr, to stderr.
 Result<std::unique_ptr<ir::Model>> load_model(
     const std::string& path, const Options& options,
     std::vector<rewrite::Warning>* report = nullptr);
-// Before anything is told or written of a model: its file is as it was, and
-// the time is not over.
+// To call before anything about a model is printed or written: fails if its
+// file has changed, or if the deadline has passed.
 Status check_end(const ir::Model& model, const Options& options);
 
 lua::SandboxLimits sandbox_limits(const Options& options);
@@ -47,26 +46,27 @@ engine::Options engine_options(const Options& options);
 
 // The --sets of the command line.
 Result<std::vector<lua::SetOption>> parse_sets(const Options& options);
-// Where rules come from: files, and those that ship with the program.
+// Loads rules, from files or from those that ship with the program.
 Result<lua::RuleFiles> rule_files(const Options& options);
-// For verbs that run without a target: the rules of these paths, or where there
-// are none, those of `shipped` (paths below rules/).
+// For verbs without a target: the rules of these paths; if there are none, the
+// rules of `shipped` (paths below rules/).
 using LoadedRules = std::unique_ptr<engine::RuleSet>;
 Result<LoadedRules> load_rules(const std::vector<std::string>& paths,
                                const Options& options,
                                const std::vector<std::string>& shipped = {});
-// How --set writes a value is said here, not where it is refused.
+// Says in the terms of --set which values are allowed.
 Diagnostic of_set(Diagnostic error);
 
-// "takes no part, its `when` says no (...)".
+// "takes no part, since its `when` returned false (...)".
 std::string why_absent(const engine::Absent& rule);
 
-// Runs `options.first` over the model, for verbs that look at what is left.
+// Runs the rules of --first over the model.
 Status run_first(ir::Model& model, const Options& options);
 
-// A text file, ready to appear.
+// A text file, written but not yet renamed into place.
 Result<io::Staged> stage_text(const std::string& path, std::string_view text);
-// A model as text; a Diagnostic where the text cannot say it whole.
+// A model as text, in the same state; fails if the text format cannot express
+// everything in the model.
 Result<io::Staged> stage_model_text(const std::string& path,
                                     const ir::Model& model);
 

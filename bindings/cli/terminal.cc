@@ -8,9 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include <nlohmann/json.hpp>
-
-#include "core/base/utf8.h"
+#include "core/engine/json.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -26,7 +24,7 @@ bool is_coloured() {
   return coloured;
 }
 
-// The first word of `text` ("error:", "warning:") in colour.
+// Colours the first word of `text` ("error:", "warning:").
 std::string highlighted(const std::string& text, const char* colour) {
   const auto end = text.find(':');
   if (!is_coloured() || end == std::string::npos) return text;
@@ -34,7 +32,7 @@ std::string highlighted(const std::string& text, const char* colour) {
                      text.substr(end + 1));
 }
 
-// Every line of it printable.
+// Makes every line printable.
 std::string shown(std::string_view lines) {
   std::string out;
   for (;;) {
@@ -56,7 +54,7 @@ bool is_number(const std::string& cell) {
   return !cell.empty() && std::isdigit(static_cast<unsigned char>(cell[0]));
 }
 
-// Columns on a terminal, near enough: bytes that are not UTF-8 continuations.
+// About the columns on a terminal: counts bytes except UTF-8 continuations.
 std::size_t width(const std::string& cell) {
   return static_cast<std::size_t>(std::ranges::count_if(cell, [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -64,26 +62,6 @@ std::size_t width(const std::string& cell) {
 }
 
 }  // namespace
-
-int exit_code(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::kUsage:
-      return 2;
-    case ErrorKind::kModel:
-      return 3;
-    case ErrorKind::kRule:
-      return 4;
-    case ErrorKind::kLimit:
-      return 5;
-    case ErrorKind::kVerify:
-      return 6;
-    case ErrorKind::kWrite:
-      return 7;
-    case ErrorKind::kInternal:
-      break;
-  }
-  return 70;
-}
 
 Diagnostic with_option(Diagnostic error) {
   static constexpr std::pair<Limit, const char*> kOptions[] = {
@@ -95,14 +73,14 @@ Diagnostic with_option(Diagnostic error) {
   for (const auto& [limit, option] : kOptions) {
     if (error.limit != limit) continue;
     if (!error.hint.empty()) error.hint += "; ";
-    error.hint += std::string(option) + " allows more";
+    error.hint += std::string(option) + " raises it";
   }
   return error;
 }
 
 int fail(const Diagnostic& error) {
   write_line(highlighted(with_option(error).text(), "31"));
-  return exit_code(error.kind);
+  return engine::exit_code(error.kind);
 }
 
 void warn(const std::string& message) {
@@ -147,15 +125,6 @@ std::string indented(std::string_view lines, std::size_t by) {
     lines.remove_prefix(std::min(end + 1, lines.size()));
   }
   return text;
-}
-
-std::string text_of(const nlohmann::ordered_json& json) {
-  using Handler = nlohmann::ordered_json::error_handler_t;
-  return json.dump(2, ' ', true, Handler::replace) + "\n";
-}
-
-std::string exact(std::string_view name) {
-  return is_utf8(name) ? std::string(name) : printable(name, std::string::npos);
 }
 
 Progress::Progress(const std::string& label, bool enabled)

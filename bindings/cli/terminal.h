@@ -1,8 +1,8 @@
-// What a person sees: diagnostics, warnings and the progress bar on stderr,
-// coloured on a terminal only (and never with NO_COLOR set), answers on stdout.
-// Whatever text of a model or a rule is in it arrives escaped (printable()), a
-// line at a time. Thread-safe by line: with --jobs several models write at
-// once.
+// Output for people: diagnostics, warnings and the progress bar on stderr,
+// coloured on a terminal only (and never if NO_COLOR is set); results on
+// stdout. Text from a model or a rule is escaped (printable()), line by line.
+// Thread-safe for whole lines: with --jobs several models write at the same
+// time.
 #ifndef RULEENGINE_BINDINGS_CLI_TERMINAL_H_
 #define RULEENGINE_BINDINGS_CLI_TERMINAL_H_
 
@@ -15,17 +15,15 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json_fwd.hpp>
 
 #include "core/base/diagnostic.h"
 
 namespace ruleengine::cli {
 
-// What the process ends with where nothing failed and the answer is no: an
-// example that does not pass, too little coverage.
+// The exit code of verbs that worked but found a failure: an example that does
+// not pass, too little coverage.
 inline constexpr int kAnswerIsNo = 1;
-int exit_code(ErrorKind kind);
-// Says which option raises the limit that was reached.
+// Adds a hint which option raises the limit that was reached.
 Diagnostic with_option(Diagnostic error);
 
 // Prints the diagnostic and returns its exit code.
@@ -38,21 +36,15 @@ void show(fmt::format_string<Args...> form, Args&&... args) {
   put(fmt::format(form, std::forward<Args>(args)...));
 }
 
-// Columns aligned, the first row is the head; numbers to the right. Cells are
-// made printable.
+// Aligned columns, the first row is the heading; numbers are aligned right.
+// Cells are made printable.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-// Every line of it so far to the right.
+// Indents every line.
 std::string indented(std::string_view lines, std::size_t by);
 
-// Two spaces deep, a newline at the end, all in ASCII. JSON holds UTF-8 only:
-// what is not, in a file's name for instance, is replaced.
-std::string text_of(const nlohmann::ordered_json& json);
-// A name for JSON: as it is, or printable where it is not UTF-8.
-std::string exact(std::string_view name);
-
-// A bar that appears after half a second, on a terminal only; erased when it
-// is destroyed.
+// A progress bar, shown after half a second and on a terminal only; the
+// destructor erases it.
 class Progress {
  public:
   Progress(const std::string& label, bool enabled);

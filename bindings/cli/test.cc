@@ -1,6 +1,6 @@
-// `ruleengine test RULE...`: runs the examples of rules; exit code 1 when a
-// verdict is not ok. What is wrong with one file, or with one example, is told
-// and hides no other.
+// `ruleengine test RULE...`: runs the examples of rules; the exit code is 1 if
+// a verdict is not ok. An error in one file or example does not stop the
+// others.
 
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "bindings/lua/examples.h"
+#include "core/engine/json.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -34,23 +35,23 @@ void print_json(const std::vector<lua::ExampleResult>& results) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const lua::ExampleResult& r : results) {
     json.push_back({{"rule", r.rule},
-                    {"title", exact(r.title)},
+                    {"title", engine::exact(r.title)},
                     {"verdict", lua::verdict_name(r.verdict)},
                     {"detail", printable(r.detail, 2000)},
                     {"notes", r.notes},
                     {"line", r.line},
                     {"executed", r.executed}});
   }
-  put(text_of(json));
+  put(engine::json_text(json));
 }
 
-// Prints what is wrong; the exit code is that of the first.
+// Prints the error; the first one decides the exit code.
 void tell(const Diagnostic& error, int& code) {
   const int its = fail(error);
   if (code == 0) code = its;
 }
 
-// A file, or those of a folder.
+// The path itself, or the rules of a folder.
 std::vector<std::string> files_of(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -78,10 +79,10 @@ Result<RuleSet> load_files(const std::vector<std::string>& paths,
   return set;
 }
 
-// The files that can be loaded by themselves; the others are told.
+// The files that load by themselves; prints the errors of the others.
 std::vector<std::string> loadable(const std::vector<std::string>& paths,
                                   Options options, int& code) {
-  options.sets.clear();  // of rules that may be in another file
+  options.sets.clear();  // they may be for rules of another file
   std::vector<std::string> good;
   const Deadline deadline = deadline_of(options);
   for (const std::string& path : paths) {
@@ -98,7 +99,8 @@ std::vector<std::string> loadable(const std::vector<std::string>& paths,
   return good;
 }
 
-// All of the paths, or what can be loaded of them. nullptr: all is told.
+// All of the paths, or those that load. nullptr: nothing loads, and the errors
+// are printed.
 RuleSet load_what_loads(const std::vector<std::string>& paths,
                         const Options& options, int& code) {
   auto rules = load_files(paths, options);
@@ -130,7 +132,7 @@ int test(const Options& options) {
   auto rules = load_what_loads(paths->rules, options, code);
   if (!rules) return code;
   for (const auto& message : rules->warnings()) warn(message);
-  // Execution of both graphs comes with the runtime's executor.
+  // The examples are not executed yet: there is no executor.
   const auto runs = lua::run_examples(*rules, nullptr);
   for (const Diagnostic& error : runs.errors) tell(error, code);
   warn_of_untested(*rules);

@@ -1,6 +1,5 @@
-// The verbs of the command line. Each is a file of its name, which does one
-// thing and says what it may be asked; a new one is that file and its line
-// here.
+// The verbs of the command line. Each is in a file of its name, which defines
+// its options and runs it. To add one, add the file and a line here.
 #ifndef RULEENGINE_BINDINGS_CLI_VERBS_H_
 #define RULEENGINE_BINDINGS_CLI_VERBS_H_
 
@@ -8,7 +7,7 @@
 
 namespace ruleengine::cli {
 
-// Adds the verb to what the command line may say.
+// Adds the verb to the parser.
 using AddVerb = void(Line&);
 AddVerb add_run, add_match, add_explain, add_coverage, add_collectives,
     add_test, add_report, add_print, add_code, add_build, add_draw;
@@ -16,15 +15,15 @@ AddVerb add_run, add_match, add_explain, add_coverage, add_collectives,
 // In the order of --help.
 inline constexpr AddVerb* kVerbs[] = {
     add_run,          // rewrite models
-    add_match,        // where would each rule fire
-    add_explain,      // how far a rule gets, and why not
+    add_match,        // where each rule would fire
+    add_explain,      // why a rule does not match
     add_coverage,     // how much attention is composed
     add_collectives,  // what ranks send to each other
     add_test,         // the examples of rules
     add_report,       // a model as a table
     add_print,        // a model as ONNX text
     add_code,         // a graph as Lua
-    add_build,        // a model of such Lua
+    add_build,        // a model from such Lua
     add_draw,         // a model as a picture
 };
 

@@ -18,15 +18,15 @@ namespace {
 
 rewrite::Options engine_options(const Deadline& run) {
   rewrite::Options options;
-  // An example is small; a rule that needs more feeds itself.
+  // Examples are small; a rule that needs more rewrites feeds itself.
   options.limits.rewrites = 10'000;
   options.limits.deadline = Deadline(60).or_before(run);
   options.facts = engine::facts_of;
   return options;
 }
 
-// The rejections met, for "it came to nothing because ...".
-std::string reasons(const rewrite::Report& report) {
+// The reasons of all rejections, joined.
+std::string reasons(const rewrite::DriverReport& report) {
   std::string out;
   for (const rewrite::Rejected& r : report.rules.at(0).rejected) {
     out += (out.empty() ? "rejected: " : "; ") + r.reason;
@@ -35,7 +35,7 @@ std::string reasons(const rewrite::Report& report) {
   return out;
 }
 
-// The main graph as text, but for what is too much to read.
+// The main graph as text, without long parts.
 std::string shown(const ir::Model& model) {
   constexpr std::size_t kMostLines = 20, kWidth = 160;
   const std::string all = text::print(model);
@@ -52,28 +52,30 @@ std::string shown(const ir::Model& model) {
   return out;
 }
 
-bool rejected_with(const rewrite::Report& report, const std::string& reason) {
+bool rejected_with(const rewrite::DriverReport& report,
+                   const std::string& reason) {
   for (const rewrite::Rejected& r : report.rules.at(0).rejected) {
     if (r.reason.find(reason) != std::string::npos) return true;
   }
   return false;
 }
 
-bool warned_with(const rewrite::Report& report, const std::string& text) {
+bool warned_with(const rewrite::DriverReport& report, const std::string& text) {
   for (const rewrite::Warning& w : report.warnings) {
     if (w.message.find(text) != std::string::npos) return true;
   }
   return false;
 }
 
-bool assumed_with(const rewrite::Report& report, const std::string& text) {
+bool assumed_with(const rewrite::DriverReport& report,
+                  const std::string& text) {
   for (const rewrite::Assumed& each : report.assumptions) {
     if (each.assumption.text.find(text) != std::string::npos) return true;
   }
   return false;
 }
 
-// One example of one rule.
+// Runs one example of one rule.
 class Run {
  public:
   Run(Sandbox& sandbox, const LoadedRule& rule, const Example& example)
@@ -107,7 +109,7 @@ class Run {
   }
 
  private:
-  static bool fired(const rewrite::Report& report) {
+  static bool fired(const rewrite::DriverReport& report) {
     return report.rules.at(0).rewrites > 0;
   }
   static void say(ExampleResult& out, Verdict verdict, std::string detail) {
@@ -115,21 +117,22 @@ class Run {
     out.detail = std::move(detail);
   }
 
-  // A table that a function of the file returned hides where its examples are.
+  // If a function of the file returned the table, the lines of its examples are
+  // unknown.
   int line() const { return example_.line > 0 ? example_.line : rule_.line; }
 
   std::string quoted_title() const {
     return "example '" + printable(example_.title) + "'";
   }
 
-  // What a callback met while it rewrote the example.
+  // Adds the example to an error of a callback.
   Diagnostic in_example(Diagnostic error) const {
     if (!error.where.empty()) error.where += ", ";
     error.where += "in " + quoted_title();
     return error;
   }
 
-  // What is wrong with an example's text is wrong with the rule file.
+  // An error in the text of an example is an error in the rule file.
   Diagnostic in_file(Diagnostic error, const char* part = "") const {
     error.kind = ErrorKind::kRule;
     error.where = rule_.file + ":" + std::to_string(line()) + ", " +
@@ -150,7 +153,7 @@ class Run {
     return model;
   }
 
-  Result<rewrite::Report> rewrite_alone() {
+  Result<rewrite::DriverReport> rewrite_alone() {
     own_ = rule_;
     own_.options = rule_.own_options;
     for (const auto& [name, value] : rule_.options) {
@@ -164,13 +167,13 @@ class Run {
     return rewrite::run(*model_, {&rule, 1}, engine());
   }
 
-  // The rule came to nothing: why.
-  Status say_why(const rewrite::Report& report, ExampleResult& out) {
+  // Explains why the rule did not fire.
+  Status say_why(const rewrite::DriverReport& report, ExampleResult& out) {
     std::string why = reasons(report);
     if (!why.empty()) {
-      // As the driver says it.
+      // The reasons from the driver.
     } else if (!report.rules.at(0).took_part) {
-      why = "it takes no part, its `when` says no";
+      why = "it takes no part, since its `when` returned false";
     } else if (!rule_.pattern) {
       why = "its `pass` changed nothing";
     } else {
@@ -201,9 +204,9 @@ class Run {
                : engine::text_of(misses[0], *own_.pattern, own_.file, graph);
   }
 
-  Status judge(const rewrite::Report& report, ExampleResult& out) {
+  Status judge(const rewrite::DriverReport& report, ExampleResult& out) {
     if (example_.warned && !warned_with(report, *example_.warned)) {
-      out.detail = "no warning says '" + *example_.warned + "'";
+      out.detail = "no warning contains '" + *example_.warned + "'";
       out.verdict = Verdict::kMissing;
       if (fired(report)) return {};
       out.detail += ", ";
@@ -218,7 +221,7 @@ class Run {
                example_.after) {
       say(out, Verdict::kNoisy,
           "it assumes '" + report.assumptions[0].assumption.text +
-              "', and `assumed` does not say so");
+              "', which `assumed` does not mention");
     } else if (example_.matches) {
       const bool found = !report.rules.at(0).found.empty();
       if (*example_.matches && !found) return say_why(report, out);
@@ -238,7 +241,7 @@ class Run {
     return {};
   }
 
-  Status judge_after(const rewrite::Report& report, ExampleResult& out) {
+  Status judge_after(const rewrite::DriverReport& report, ExampleResult& out) {
     auto after = text::parse_after(*before_, example_.before, *example_.after,
                                    {}, {.check_ops = true});
     if (!after) return in_file(std::move(after.error()), ", `after`");
@@ -304,7 +307,7 @@ ExampleRuns run_examples(RuleSet& set, Executor* executor) {
                              .detail = result.error().what,
                              .line = example.line});
       out.errors.push_back(std::move(result.error()));
-      // What takes too long once does so again.
+      // Further examples would probably reach the limit too.
       if (out.errors.back().kind == ErrorKind::kLimit) break;
     }
   }

@@ -1,4 +1,5 @@
-// Our rules against the ONNX library's schema functions on generated graphs.
+// Compares our rules with the ONNX library's schema functions on generated
+// graphs.
 #include "core/analysis/agreement_test.h"
 
 #include <doctest/doctest.h>

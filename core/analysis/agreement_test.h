@@ -1,5 +1,5 @@
-// Holds our rules for types against the ONNX library's schema functions, node
-// by node, on the same knowledge of the inputs. For tests.
+// Compares our rules for types with the ONNX library's schema functions, node
+// by node, with the same types of inputs. For tests.
 #ifndef RULEENGINE_CORE_ANALYSIS_AGREEMENT_TEST_H_
 #define RULEENGINE_CORE_ANALYSIS_AGREEMENT_TEST_H_
 
@@ -14,8 +14,8 @@ namespace ruleengine::analysis {
 
 struct Agreement {
   std::size_t compared = 0;  // outputs
-  // "Reshape node 'r': ours float[2], the schema's float[3]": a contradiction,
-  // or less than the schema knows.
+  // "Reshape node 'r': ours float[2], the schema's float[3]": contradictions,
+  // and nodes where ours has less information.
   std::vector<std::string> wrong, weaker;
 };
 
@@ -47,7 +47,7 @@ inline void compare(const ir::DimTable& dims, const Inferred& ours,
     const ir::Dim a = ours.dims[i], b = theirs.dims[i];
     if (b == kUnknown) continue;
     weaker = weaker || a == kUnknown || (b.known() && !a.known());
-    // Symbols may have more than one name for one size.
+    // One size may have several names.
     if (a != kUnknown && dims.provably_different(a, b)) wrong = true;
   }
 }
@@ -57,7 +57,7 @@ inline void agree(Solver& solver, Agreement& out) {
   for (std::size_t n = 0; n < g.node_count(); ++n) {
     const ir::NodeId id(n);
     const ir::Op& op = g.op(id);
-    // Bodies are inferred in our own graph alone.
+    // The library does not infer bodies of nodes from our graph.
     if (g.node(id).removed || find_type_rule(op) == nullptr ||
         !op.domain.empty() || op.type == "If" || op.type == "Loop" ||
         op.type == "Scan") {

@@ -19,7 +19,8 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// Further than any exporter goes from a product to its softmax, or back.
+// More nodes than any exporter writes between a product and its softmax, or
+// back.
 constexpr int kFar = 24;
 
 constexpr std::string_view kStandard;
@@ -29,8 +30,8 @@ struct Name {
   std::string_view domain, type;
 };
 
-// What may stand between the scores' product and the softmax: scales, masks,
-// caps, what quantizes, and what moves axes about.
+// Ops that may be between the product for the scores and the softmax: scales,
+// masks, caps, quantization, and ops that move axes.
 constexpr Name kBefore[] = {{kStandard, "Abs"},
                             {kStandard, "Add"},
                             {kStandard, "Cast"},
@@ -70,7 +71,7 @@ constexpr Name kBefore[] = {{kStandard, "Abs"},
                             {kMicrosoft, "QLinearMul"},
                             {kMicrosoft, "QLinearWhere"},
                             {kMicrosoft, "QuantizeLinear"}};
-// What may stand between the softmax and the product with the values.
+// Ops that may be between the softmax and the product with the values.
 constexpr Name kAfter[] = {{kStandard, "Add"},
                            {kStandard, "Cast"},
                            {kStandard, "Clip"},
@@ -96,12 +97,12 @@ constexpr Name kAfter[] = {{kStandard, "Add"},
                            {kMicrosoft, "DequantizeLinear"},
                            {kMicrosoft, "QLinearWhere"},
                            {kMicrosoft, "QuantizeLinear"}};
-// What asks something of the probabilities without needing them afterwards: a
-// guard, sizes, the sum that they are divided by again.
+// Ops that read the probabilities and do not count as another reader: guards,
+// sizes, and the sum for the normalization.
 constexpr Name kAsks[] = {
     {kStandard, "IsNaN"}, {kStandard, "ReduceSum"}, {kStandard, "Shape"}};
 
-// A product of two matrices and where it reads them.
+// A product of two matrices and the slots of its factors.
 struct Product {
   Name name;
   std::uint32_t left = 0, right = 1;
@@ -139,19 +140,19 @@ constexpr Name kViews[] = {{kStandard, "Flatten"},   {kStandard, "Identity"},
                            {kStandard, "Reshape"},   {kStandard, "Squeeze"},
                            {kStandard, "Transpose"}, {kStandard, "Unsqueeze"}};
 
-// A walk over nodes, the nearest first, each once and none too far away.
+// A walk over nodes, nearest first, each once, up to a maximal distance.
 class Walk {
  public:
   explicit Walk(ValueId start) { add(start, 0); }
 
-  // False at the end. `value` and how many nodes lie before it.
+  // The next `value`; false at the end.
   bool next(ValueId& value) {
     if (front_.empty()) return false;
     std::tie(value, far_) = front_.front();
     front_.pop_front();
     return true;
   }
-  // Is this node new, and near enough to go on behind it?
+  // Whether this node is new and near enough to continue from.
   bool enters(NodeId node) { return far_ <= kFar && seen_.insert(node).second; }
   void go_on(ValueId value) { add(value, far_ + 1); }
 
@@ -172,7 +173,7 @@ class Finder {
     find_computed();
   }
 
-  // Where the scores come in, where this node is a softmax of scores in any
+  // The scores, if this node computes a softmax of them in any form.
   // spelling.
   ValueId scores_of(NodeId node) const {
     const ir::Op& op = graph_.op(node);
@@ -185,7 +186,7 @@ class Finder {
     return {};
   }
 
-  // A product of two values that are both computed, above v.
+  // The product of two computed values that v is computed from, if any.
   std::optional<NodeId> product_above(ValueId start) const {
     Walk walk(start);
     for (ValueId v; walk.next(v);) {
@@ -201,8 +202,8 @@ class Finder {
     return std::nullopt;
   }
 
-  // The product that the probabilities v go into, with values that are
-  // computed; the nearest, none when they go elsewhere.
+  // The nearest product of the probabilities v with computed values; none if
+  // they are used differently.
   std::optional<NodeId> weighs(ValueId start) const {
     Walk walk(start);
     for (ValueId v; walk.next(v);) {
@@ -222,8 +223,8 @@ class Finder {
     return std::nullopt;
   }
 
-  // Does a runtime compute this product in integers: by its op, or because
-  // both of its sides come out of what takes quantized values apart?
+  // Whether a runtime computes this product in integers: by its op, or because
+  // both factors come from a DequantizeLinear.
   bool is_quantized(NodeId node) const {
     const Product& product = *product_of(graph_.op(node));
     return product.quantized ||
@@ -231,7 +232,7 @@ class Finder {
             is_dequantized(graph_.input(node, product.right)));
   }
 
-  // Fills in who needs the probabilities beside the product.
+  // Finds a reader of the probabilities besides the product.
   void find_readers(AttentionSite& site) {
     std::set<NodeId> seen = {site.product};
     std::deque<ValueId> front = {graph_.output(site.softmax)};
@@ -264,7 +265,7 @@ class Finder {
     return is_log ? graph_.input(log, 0) : ValueId();
   }
 
-  // exp(scores) / sum(exp(scores)), where something may be done to the sum.
+  // exp(scores) / sum(exp(scores)); the sum may be modified.
   ValueId of_quotient(NodeId div) const {
     const ValueId weights = graph_.input(div, 0);
     const NodeId exp = graph_.producer(weights);
@@ -298,8 +299,8 @@ class Finder {
 
   bool is_computed(ValueId v) const { return v && computed_[v.index()]; }
 
-  // What does not come from constants alone, whatever is done to them: also
-  // by ops that nothing is known of, and where it would be too large to fold.
+  // Finds values that do not depend on constants alone. Unknown ops count too,
+  // and so do constants that are too large to fold.
   void find_computed() {
     computed_.assign(graph_.value_count(), true);
     for (std::size_t i = 0; i < computed_.size(); ++i) {
@@ -307,7 +308,7 @@ class Finder {
       if (!graph_.producer(v)) computed_[i] = !facts_.is_constant(v);
     }
     const auto order = ir::topological_order(graph_);
-    if (!order) return;  // a cycle: all of it is computed
+    if (!order) return;  // with a cycle everything counts as computed
     for (const NodeId node : *order) {
       const auto inputs = graph_.inputs(node);
       const bool computed = std::ranges::any_of(

@@ -1,9 +1,10 @@
-// Attention in a graph, whoever wrote it: a softmax of scores, which are the
-// product of two computed values, whose result weighs values in another
-// product. The softmax may be spelled as a quotient or as the exponential of a
-// LogSoftmax, and any op that multiplies matrices is a product, quantized or
-// not. Found by walking, without a rule, so that what rules compose can be held
-// against what is there. No state; nothing here fails.
+// Finds attention in a graph, in whatever form: a softmax of scores, which are
+// the product of two computed values; its result is a factor of another
+// product, with the values. The softmax may also be a quotient or the
+// exponential of a LogSoftmax, and a product may be any op that multiplies
+// matrices, quantized or not. Found by walking the graph, without rules, so
+// that the number of composed blocks can be compared with the number of blocks.
+// Stateless; nothing here fails.
 #ifndef RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_
 #define RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_
 
@@ -16,20 +17,20 @@
 namespace ruleengine::analysis {
 
 struct AttentionSite {
-  ir::NodeId softmax;  // or the quotient or exponential in its place
+  ir::NodeId softmax;  // or the quotient or exponential that computes it
   ir::NodeId product;  // of the probabilities and the values
-  // What else needs the probabilities: a node, or the model as an output.
+  // Another reader of the probabilities: a node, or the model (an output).
   std::optional<ir::NodeId> reader;
   bool is_output = false;
-  // One of its products, or the softmax, is computed in integers.
+  // Whether one of the products, or the softmax, is computed in integers.
   bool quantized = false;
 };
 
-// In the order of nodes; all blocks of the graph are looked at.
+// In the order of nodes, in all blocks of the graph.
 std::vector<AttentionSite> attention_sites(const ir::Graph& graph,
                                            ir::Facts& facts);
 
-// Is this op attention as a whole, in any of the domains that have it?
+// Whether this op is a complete attention, in any domain.
 bool is_attention(const ir::Op& op);
 
 }  // namespace ruleengine::analysis

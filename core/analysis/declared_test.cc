@@ -1,4 +1,4 @@
-// What a file declares inside of a graph, against what its inputs say.
+// Declared types of inner values that the inputs contradict.
 #include <doctest/doctest.h>
 
 #include "core/analysis/graph_builder_test.h"
@@ -21,8 +21,8 @@ TEST_CASE_FIXTURE(Declaring, "a number where the inputs say a symbol") {
   const ValueId x = input({"B", "S", "64"});
   const ValueId past = input({"B", "P", "64"});
   const ValueId y = declared(add("Relu", {x}), {"2", "8", "64"});
-  const ValueId all = declared(add("Concat", {past, y}, {i("axis", 1)}),
-                               {"2", "24", "64"});
+  const ValueId all =
+      declared(add("Concat", {past, y}, {i("axis", 1)}), {"2", "24", "64"});
   const ValueId wrong = declared(add("Relu", {all}), {"B", "S", "64"});
   const ValueId named = declared(add("Relu", {all}), {"B", "T", "64"});
   const ValueId shape = add("Shape", {y});
@@ -31,7 +31,7 @@ TEST_CASE_FIXTURE(Declaring, "a number where the inputs say a symbol") {
   CHECK(text(facts, all) == "float[B,P + S,64]");
   CHECK(text(facts, wrong) == "float[B,P + S,64]");
   CHECK(elements(facts, shape) == "{B, S, 64}");
-  // T is no symbol of an input.
+  // No input has the symbol T.
   CHECK(text(facts, named) == "float[B,P + S,64]");
   CHECK(facts.take_warnings().empty());
   CHECK_FALSE(facts.has_contradictions());
@@ -64,7 +64,7 @@ TEST_CASE_FIXTURE(Declaring, "numbers of a stale file where nobody knows") {
   const ValueId first = opaque(x);
   const ValueId stale = declared(add("Relu", {x}), {"8", "64"});
   const ValueId below = opaque(stale);
-  // Whatever is asked first.
+  // The result does not depend on which value is asked first.
   {
     Inference facts(g);
     CHECK(text(facts, first).starts_with("float[?"));
@@ -82,8 +82,7 @@ TEST_CASE_FIXTURE(Declaring, "numbers of a stale file where nobody knows") {
 
 TEST_CASE_FIXTURE(Declaring, "numbers of a file without a stale one") {
   const ValueId x = input({"S", "64"});
-  const ValueId first =
-      declared(add("com.example::F", {x}), {"8", "64"});
+  const ValueId first = declared(add("com.example::F", {x}), {"8", "64"});
   declared(add("Relu", {x}), {"S", "64"});
   Inference facts(g);
   CHECK(text(facts, first) == "float[8,64]");

@@ -1,7 +1,7 @@
-// Evaluator: computes a node whose inputs are constants. The analysis brings a
+// Evaluator: computes a node whose inputs are constants. The analysis has a
 // small one for shape arithmetic and computed scales; an executor may implement
-// the interface for everything. Results live in the arena of the graph's Model.
-// One thread at a time per Model.
+// the interface for everything. Results are stored in the arena of the graph's
+// Model. One thread at a time per Model.
 #ifndef RULEENGINE_CORE_ANALYSIS_EVALUATOR_H_
 #define RULEENGINE_CORE_ANALYSIS_EVALUATOR_H_
 
@@ -18,12 +18,13 @@ class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
-  // By op and attributes alone, so cheap; evaluate may still refuse.
+  // Looks only at the op and its attributes, so it is cheap; evaluate may still
+  // fail.
   virtual bool can_evaluate(const ir::Graph& graph, ir::NodeId node) const = 0;
 
-  // One tensor an output (nullptr: not wanted), or why not: a result over the
-  // size limit, an index out of range, a type it does not know. `inputs` holds
-  // one entry a slot, nullptr where the slot is empty.
+  // One tensor for each output (nullptr: not computed), or an error: a result
+  // over the size limit, an index out of range, an unsupported type. `inputs`
+  // has one entry for each slot, nullptr for an empty one.
   virtual Result<std::vector<const ir::Tensor*>> evaluate(
       ir::Graph& graph, ir::NodeId node,
       std::span<const ir::Tensor* const> inputs) = 0;

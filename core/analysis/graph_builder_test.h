@@ -1,4 +1,4 @@
-// Small graphs for the tests of this folder. One builder, one model.
+// Small graphs for the tests of this folder. A builder makes one model.
 #ifndef RULEENGINE_CORE_ANALYSIS_GRAPH_BUILDER_TEST_H_
 #define RULEENGINE_CORE_ANALYSIS_GRAPH_BUILDER_TEST_H_
 
@@ -32,7 +32,7 @@ struct Builder {
     return g.add_value(model.names.intern(made), ir::Graph::main_block(), kind);
   }
 
-  // "2", "B", "S + 1", "" for an axis that nothing is said of.
+  // The dimensions as text: "2", "B", "S + 1"; "" for an unknown one.
   const ir::Type* type(ir::DataType elem, std::vector<std::string> dims) {
     std::vector<ir::Dim> axes;
     for (const std::string& d : dims) {

@@ -1,13 +1,15 @@
-// Inference: the Facts of one graph, worked out on demand and remembered.
-// Asking for a value works out what it rests on and nothing else, without
-// recursion, in time linear in what was not known yet. Edits are followed
-// incrementally: invalidate(node) marks, and the next question works the marked
-// nodes out again, going on below a node only while its results change.
+// Inference: the Facts of one graph, computed on demand and cached. A question
+// about a value computes what the answer depends on and nothing else, without
+// recursion, in time linear in what was not known yet. Edits are handled
+// incrementally: invalidate(node) marks nodes, and the next question computes
+// the marked nodes again, and the nodes that depend on them only while results
+// change.
 //
-// Whoever edits the graph calls invalidate for every node that was added, whose
-// inputs or attributes changed, and, before it is taken out, for every node
-// that is removed or popped. Answers lie in the Model's arena and stay until it
-// dies. Nothing here fails: what cannot be said is unknown. Not thread-safe.
+// Code that edits the graph must call invalidate for every node that was added
+// or whose inputs or attributes changed, and, before the removal, for every
+// node that is removed or popped. Answers are stored in the Model's arena and
+// stay valid as long as it. Nothing here fails: a fact that cannot be inferred
+// is unknown. Not thread-safe.
 #ifndef RULEENGINE_CORE_ANALYSIS_INFERENCE_H_
 #define RULEENGINE_CORE_ANALYSIS_INFERENCE_H_
 
@@ -24,21 +26,22 @@
 namespace ruleengine::analysis {
 
 struct InferenceOptions {
-  // Constants up to this many elements are computed, a weight of 2048 by 2048;
-  // larger ones only fold where nothing is computed (views, transposes,
-  // concatenations). Of one model 256 MiB are computed in all.
+  // Constants with up to this many elements are computed (a weight of 2048 by
+  // 2048); larger ones only fold if nothing is computed (views, transposes,
+  // concatenations). All folded constants of a model together are limited to
+  // 256 MiB.
   std::int64_t fold_limit = 1 << 22;
-  // Ask the ONNX library where no rule of ours knows the op. Its registry
-  // takes 30 ms to build, at the first such question.
+  // Uses the ONNX library for ops without a rule of ours. Building its registry
+  // takes 30 ms, at the first such op.
   bool use_schemas = true;
-  // Our own rules for types; off only to compare the two.
+  // Uses our own rules for types; off only to compare both.
   bool use_rules = true;
-  // Asked after the small built-in one; must outlive the Inference.
+  // Used after the small built-in one; must outlive the Inference.
   Evaluator* evaluator = nullptr;
 };
 
-// Whether the result of an op is as large as all its inputs together, each
-// stretched to the others.
+// Whether the op is elementwise with broadcasting: the shape of its result is
+// that of all inputs broadcast to each other.
 bool broadcasts(const ir::Op& op);
 
 class Solver;

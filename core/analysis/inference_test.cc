@@ -14,8 +14,8 @@ using ir::DataType;
 using ir::NodeId;
 using ir::ValueId;
 
-// The [B,S,H*D] -> [B,S,H,D] of every export: shapes through Shape, Gather,
-// Unsqueeze and Concat.
+// The [B,S,H*D] -> [B,S,H,D] of every export: the shape is computed by Shape,
+// Gather, Unsqueeze and Concat.
 TEST_CASE("a computed Reshape of attention has per-axis dims") {
   Builder b;
   const ValueId x = b.input({"B", "S", "64"});
@@ -128,7 +128,7 @@ TEST_CASE("an edit is followed to the end of a long chain of sizes") {
   CHECK(b.elements(facts, v) == "{5, 8, 9}");
 }
 
-// An op of nobody's between `user` and what it reads; none knows its type.
+// Inserts a node of unknown type between `user` and its input.
 ValueId hide(Builder& b, Inference& facts, NodeId user) {
   const ir::OperandId slot(b.g.node(user).first_operand);
   const NodeId made = b.node("com.example::F", {b.g.operand(slot).value});
@@ -141,7 +141,7 @@ ValueId hide(Builder& b, Inference& facts, NodeId user) {
   return v;
 }
 
-// Working out all that is below each edit would take hours.
+// Computing everything that depends on each edit would take hours.
 TEST_CASE("edits from the first node on work little out twice") {
   constexpr int kLength = 30'000;
   Builder b;
@@ -165,7 +165,7 @@ TEST_CASE("what is marked keeps its place when nodes are numbered anew") {
   const ValueId x = b.input({"B", "6"});
   const NodeId first = b.node("Relu", {x});
   const ValueId v = b.add("Neg", {b.add("Exp", {b.g.output(first)})});
-  // Ranks with room between them, as files have.
+  // Ranks with gaps, as in files.
   for (std::size_t i = 0; i < b.g.node_count(); ++i) {
     b.g.mutable_node(NodeId(i)).rank = (i + 1) << 20;
   }
@@ -186,7 +186,7 @@ TEST_CASE("an edit under way may stand against the order") {
   Inference facts(b.g);
   CHECK(b.text(facts, between) == "float[B,6]");
   CHECK(b.text(facts, y) == "float[B,6]");
-  // What ranks behind it stands before it now, and is edited itself.
+  // A node of higher rank now feeds a lower one, and is edited itself.
   const ir::OperandId slot(b.g.node(reader).first_operand);
   b.g.unlink(slot);
   b.g.set_operand(slot, between);
@@ -300,7 +300,7 @@ TEST_CASE("an If has what both branches say, and follows them") {
   CHECK(b.model.dims.is_fresh(t->dims[1]));
 }
 
-// -1 for an axis that nobody knows.
+// -1 for an unknown axis.
 std::vector<std::int64_t> sizes(ir::Facts& facts, ValueId v) {
   const ir::Type* t = facts.type(v);
   REQUIRE(t != nullptr);

@@ -15,7 +15,7 @@ using ir::ValueId;
 
 constexpr std::string_view kMicrosoft = "com.microsoft";
 
-// So many views or readers are looked through, which bounds the work.
+// The most views or readers that are followed, which bounds the work.
 constexpr int kFar = 64;
 
 template <class List>
@@ -23,10 +23,10 @@ bool is_one_of(const ir::Op& op, const List& list) {
   return op.domain.empty() && std::ranges::find(list, op.type) != list.end();
 }
 
-// Of two factors, or of an input and a kernel.
+// Products of two factors, or of an input and a kernel.
 constexpr auto kProducts = std::to_array<std::string_view>(
     {"Conv", "ConvTranspose", "Gemm", "MatMul"});
-// What else ONNX Runtime has for integers, or does to them as it is.
+// Other ops that ONNX Runtime computes on integers.
 constexpr auto kOthers =
     std::to_array<std::string_view>({"Add",         "ArgMax",
                                      "AveragePool", "Concat",
@@ -41,11 +41,11 @@ constexpr auto kOthers =
                                      "Squeeze",     "Tile",
                                      "Transpose",   "Unsqueeze",
                                      "Where",       "GlobalAveragePool"});
-// What DequantizeLinear and QuantizeLinear are moved across.
+// Ops across which runtimes move DequantizeLinear and QuantizeLinear.
 constexpr auto kViews = std::to_array<std::string_view>(
     {"Dropout", "Flatten", "Identity", "Reshape", "Slice", "Squeeze",
      "Transpose", "Unsqueeze"});
-// What becomes the bounds of QuantizeLinear.
+// Ops that runtimes merge into the range of QuantizeLinear.
 constexpr auto kBounds = std::to_array<std::string_view>({"Clip", "Relu"});
 
 bool is(const ir::Op& op, std::string_view type) {
@@ -57,7 +57,7 @@ class Looker {
   Looker(const ir::Graph& graph, ir::Facts& facts)
       : graph_(graph), facts_(facts) {}
 
-  // The DequantizeLinear that v comes from by way of views.
+  // The DequantizeLinear that v comes from, through views.
   NodeId dequantizer(ValueId v) const {
     for (int far = 0; far < kFar; ++far) {
       const NodeId node = graph_.producer(v);
@@ -70,7 +70,7 @@ class Looker {
     return {};
   }
 
-  // Stored as integers, or quantized from what is stored.
+  // Whether a factor is stored as integers, or quantized from a constant.
   bool has_weight(NodeId product) const {
     const NodeId from = dequantizer(graph_.input(product, 1));
     if (!from) return false;
@@ -82,7 +82,8 @@ class Looker {
     return stored && facts_.is_constant(stored);
   }
 
-  // One at least, and no float but these is computed as one.
+  // Whether at least one input is dequantized, and no other one is a computed
+  // float.
   bool has_dequantized_inputs(NodeId node) const {
     bool any = false;
     for (const ir::Operand& in : graph_.inputs(node)) {

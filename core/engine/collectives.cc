@@ -7,8 +7,8 @@
 namespace ruleengine::engine {
 namespace {
 
-// Those that read a model as it is meant, another runtime's collectives as the
-// engine's own.
+// The canonical rules. They translate the collectives of another runtime into
+// the engine's own, so that both counts use the same ops.
 std::vector<rewrite::Rule*> canonical(const RuleSet& rules) {
   std::vector<rewrite::Rule*> out;
   std::ranges::copy_if(rules.rules(), std::back_inserter(out),
@@ -18,9 +18,9 @@ std::vector<rewrite::Rule*> canonical(const RuleSet& rules) {
   return out;
 }
 
-// What rules turned down at the collectives that are left.
-std::vector<Collectives::Stays> what_stays(const ir::Graph& graph,
-                                           const rewrite::Report& report) {
+// The rejections by rules at the collectives that are left.
+std::vector<Collectives::Stays> what_stays(
+    const ir::Graph& graph, const rewrite::DriverReport& report) {
   std::vector<Collectives::Stays> out;
   for (const rewrite::RuleReport& rule : report.rules) {
     for (const rewrite::Rejected& each : rule.rejected) {
@@ -43,7 +43,8 @@ std::vector<std::string> serving_packs() {
 Result<Collectives> collectives(ir::Model& model, const RuleSet& rules,
                                 const Options& options) {
   rewrite::Options how = rewrite_options(options);
-  how.keep_all = true;  // what is left is told of as the rules saw it
+  how.keep_all =
+      true;  // so that rejections refer to the graph that the rules saw
   const auto read = rewrite::run(model, canonical(rules), how);
   if (!read) return read.error();
   ir::Graph& graph = model.graph;

@@ -1,5 +1,5 @@
-// Collectives: what the ranks of a model send to each other, before rules and
-// after them, and what rules turned down at a collective that is left.
+// Collectives: what the ranks of a model send to each other, before and after
+// the rules, and which rules rejected a collective that is left.
 #ifndef RULEENGINE_CORE_ENGINE_COLLECTIVES_H_
 #define RULEENGINE_CORE_ENGINE_COLLECTIVES_H_
 
@@ -14,11 +14,11 @@
 
 namespace ruleengine::engine {
 
-// Below rules/: the packs for serving.
+// The packs for serving, as paths below rules/.
 std::vector<std::string> serving_packs();
 
 struct Collectives {
-  // A rule that would not take a collective away.
+  // A rule that rejected its match at a collective, which is still there.
   struct Stays {
     std::string rule;
     rewrite::Rejected why;
@@ -27,7 +27,7 @@ struct Collectives {
   std::vector<Stays> stays;
 };
 
-// Runs the rules over the model, which is then as they see it.
+// Runs the rules over the model and leaves it rewritten.
 Result<Collectives> collectives(ir::Model& model, const RuleSet& rules,
                                 const Options& options);
 

@@ -23,31 +23,32 @@ std::uint64_t count_fused(const ir::Graph& graph) {
   return count;
 }
 
-// Probabilities that something else needs have to be computed all the same.
+// Probabilities that something else reads must be computed in any case.
 std::optional<Left> needed_elsewhere(const ir::Graph& graph,
                                      const analysis::AttentionSite& site,
                                      const std::string& label) {
   if (!site.reader && !site.is_output) return std::nullopt;
   return Left{
       label, "",
-      "the probabilities are needed elsewhere, too (" +
+      "the probabilities are needed elsewhere too (" +
           (site.is_output ? "they are an output of the model, which can be "
                             "exported without its attention weights"
                           : "by " + graph.describe(*site.reader)) +
           ")"};
 }
 
-// No rule takes a product away from the kernels that it is quantized for.
+// Quantized products keep their own kernels: no rule replaces them.
 std::optional<Left> quantized(const analysis::AttentionSite& site,
                               const std::string& label) {
   if (!site.quantized) return std::nullopt;
-  return Left{label, "",
-              "quantized, left: a fused attention would compute in floats what "
-              "the model computes in integers"};
+  return Left{
+      label, "",
+      "quantized, so it stays: a fused attention would compute in floats what "
+      "the model computes in integers"};
 }
 
-// What a rule about attention said when it turned this node down.
-std::optional<Left> rejection_at(const rewrite::Report& report,
+// Why a rule about attention rejected its match at this node.
+std::optional<Left> rejection_at(const rewrite::DriverReport& report,
                                  const ir::Graph& graph, ir::NodeId node,
                                  const std::string& label) {
   for (const rewrite::RuleReport& rule : report.rules) {
@@ -65,7 +66,8 @@ std::optional<Left> rejection_at(const rewrite::Report& report,
 // The rule about attention that gets furthest here.
 Left nearest(const RuleSet& rules, ir::Graph& graph, ir::Facts& facts,
              ir::NodeId root, std::string label, const Deadline& deadline) {
-  Left best{std::move(label), "", "no rule begins here"};
+  Left best{std::move(label), "",
+            "no pattern of a rule has this op as its root"};
   std::optional<decltype(match::Miss().how_far())> furthest;
   for (const rewrite::Rule* rule : rules.rules()) {
     if (rule->phase() != rewrite::Phase::kAttention) continue;
@@ -97,7 +99,7 @@ double Coverage::percent() const {
 Result<Coverage> coverage(ir::Model& model, const RuleSet& rules,
                           const Options& options) {
   rewrite::Options how = rewrite_options(options);
-  how.keep_all = true;  // what is left is explained as the rules saw it
+  how.keep_all = true;  // so that reasons refer to the graph that the rules saw
   const auto report = rewrite::run(model, rules.rules(), how);
   if (!report) return report.error();
   Coverage out;

@@ -1,5 +1,5 @@
-// Coverage: how much of the attention of a model rules compose, and for every
-// block that is left the reason.
+// Coverage: how much of the attention of a model the rules compose, and the
+// reason for each block that is left.
 #ifndef RULEENGINE_CORE_ENGINE_COVERAGE_H_
 #define RULEENGINE_CORE_ENGINE_COVERAGE_H_
 
@@ -14,23 +14,23 @@
 
 namespace ruleengine::engine {
 
-// Below rules/: the packs that speak of attention.
+// The packs about attention, as paths below rules/.
 std::vector<std::string> attention_packs();
 
 struct Coverage {
   struct Left {
     std::string node;
-    std::string rule;  // what turned it down, or got furthest; may be ""
+    std::string rule;  // the rule that rejected it or got furthest; may be ""
     std::string reason;
   };
   std::uint64_t fused = 0;
   std::vector<Left> left;
 
   std::uint64_t found() const { return fused + left.size(); }
-  double percent() const;  // 100 where there is none
+  double percent() const;  // 100 if there is no attention
 };
 
-// Runs the rules over the model, which is then as they see it.
+// Runs the rules over the model and leaves it rewritten.
 Result<Coverage> coverage(ir::Model& model, const RuleSet& rules,
                           const Options& options);
 

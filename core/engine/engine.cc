@@ -26,8 +26,8 @@ bool has_op_with_body(const ir::Graph& graph) {
   return false;
 }
 
-// The oldest opset of a graph with ops that get a body; the newest where there
-// is none.
+// The oldest opset among the graphs with ops that get a body; the newest opset
+// if there are none.
 std::int64_t oldest_with_bodies(const ir::Model& model) {
   std::int64_t oldest = rewrite::kOldestOpset;
   if (has_op_with_body(model.graph)) {
@@ -44,36 +44,16 @@ std::int64_t oldest_with_bodies(const ir::Model& model) {
 
 }  // namespace
 
-OpCounts count_ops(const ir::Model& model) {
-  std::vector<std::uint64_t> by_op(model.ops.size());
-  for (std::size_t i = 0; i < model.graph.node_count(); ++i) {
-    const ir::Node& node = model.graph.node(ir::NodeId(i));
-    if (!node.removed) ++by_op[node.op.index()];
-  }
-  OpCounts counts;
-  for (std::size_t i = 0; i < by_op.size(); ++i) {
-    const ir::Op& op = model.ops[ir::OpId(i)];
-    if (by_op[i] == 0) continue;
-    counts[ir::Op{op.domain, op.type, {}}.text()] += by_op[i];
-  }
-  return counts;
-}
-
-bool Report::has_rewritten() const {
-  return std::ranges::any_of(
-      rewrites.rules, [](const auto& rule) { return rule.rewrites > 0; });
-}
-
-// One model on its way.
+// The run of one model.
 class Engine::Run {
  public:
   Run(Engine& engine, ir::Model& model) : engine_(engine), model_(model) {}
 
-  Result<Report> run(const Progress& progress) {
+  Result<RunReport> run(const Progress& progress) {
     report_.ops_before = count_ops(model_);
     report_.opset_before = model_.opset("");
     const std::size_t imports = model_.opset_imports.size();
-    if (Status s = raise_as_asked(); !s) return s.error();
+    if (Status s = raise_to_requested(); !s) return s.error();
     const Target& target = chosen();
     report_.target = target.name;
     const auto plan = engine_.plan(target);
@@ -90,12 +70,12 @@ class Engine::Run {
  private:
   const Options& options() const { return engine_.options_; }
 
-  // What was asked for comes first, since rules may need it.
-  Status raise_as_asked() {
+  // The requested opset is set first, since rules may need it.
+  Status raise_to_requested() {
     const std::int64_t own = model_.opset("");
     if (options().opset == 0) return {};
     if (options().opset < own) {
-      warn(fmt::format("opset {} was asked for; {} is of opset {} already",
+      warn(fmt::format("opset {} was requested, but {} already has opset {}",
                        options().opset, model_.path, own));
     }
     return rewrite::raise_opset(model_, options().opset);
@@ -113,8 +93,8 @@ class Engine::Run {
     rewrite::Driver driver(model_, plan.rules, std::move(how));
     if (Status s = driver.act(engine_.stages_); !s) return s;
     if (Status s = raise_for_bodies(driver); !s) return s;
-    // Nothing is said anew in a model that no rule rewrote, unless the target
-    // was asked for.
+    // If no rule rewrote anything, the target's rules do not run either, unless
+    // the user chose the target.
     const bool wanted = options().target != "auto" || driver.has_rewritten();
     if (!plan.stages.empty() && wanted) {
       if (Status s = write_as(target, plan, driver); !s) return s;
@@ -138,7 +118,7 @@ class Engine::Run {
     return {};
   }
 
-  // Function bodies are not said in opsets of any age.
+  // Function bodies need a minimum opset.
   Status raise_for_bodies(rewrite::Driver& driver) {
     if (!driver.has_rewritten() ||
         oldest_with_bodies(model_) >= rewrite::kOldestOpset) {
@@ -148,7 +128,8 @@ class Engine::Run {
     return rewrite::raise_opset(model_, rewrite::kOldestOpset);
   }
 
-  // The act of the target, and once more where a newer opset can say more.
+  // Runs the target's rules, and a second time after raising the opset if that
+  // lets them do more.
   Status write_as(const Target& target, const Plan& plan,
                   rewrite::Driver& driver) {
     if (Status s = driver.act(plan.stages); !s) return s;
@@ -162,9 +143,9 @@ class Engine::Run {
     return {};
   }
 
-  // At which the target's rules could do what they turned down, newest first.
-  // A target that nobody asked for is one that the model's own opset can say;
-  // functions may be of an older one.
+  // The opsets that rejections of the target's rules need, newest first. With
+  // `auto` only those up to the model's own opset: a function may be of an
+  // older one.
   std::set<std::int64_t, std::greater<>> wanted_opsets(
       const Target& target, const Plan& plan,
       const rewrite::Driver& driver) const {
@@ -178,7 +159,8 @@ class Engine::Run {
     return wanted;
   }
 
-  // To the newest that the model can be raised to; false where it is none.
+  // Raises the model to the newest of these opsets that is possible; false if
+  // none is.
   bool raise_to_one(const std::set<std::int64_t, std::greater<>>& wanted) {
     for (const std::int64_t opset : wanted) {
       const Status raised = rewrite::raise_opset(model_, opset);
@@ -191,7 +173,7 @@ class Engine::Run {
     return false;
   }
 
-  // Ops of the engine's own that are left.
+  // Warns about ops of the engine's own that are left.
   void warn_of_rest(const Target& target, const Plan& plan,
                     const rewrite::Driver& driver) {
     for (const ir::Graph* graph :
@@ -212,7 +194,7 @@ class Engine::Run {
     }
   }
 
-  // Why each of the target's rules left this node alone.
+  // Why each of the target's rules rejected this node.
   static std::string reasons_at(const ir::Graph& graph, ir::NodeId node,
                                 const Plan& plan,
                                 const rewrite::Driver& driver) {
@@ -234,7 +216,7 @@ class Engine::Run {
     }
   }
 
-  // By which of their options.
+  // Notes the rules that took no part, and the options that switch them on.
   void note_absent() {
     std::unique_ptr<ir::Facts> facts;  // seldom needed
     for (const rewrite::RuleReport& each : report_.rewrites.rules) {
@@ -253,7 +235,7 @@ class Engine::Run {
 
   Engine& engine_;
   ir::Model& model_;
-  Report report_;
+  RunReport report_;
   std::vector<rewrite::Warning> warnings_;
 };
 
@@ -280,8 +262,8 @@ const std::vector<std::string>& Engine::warnings() const {
   return given_->warnings();
 }
 
-// What names no rule that was given names one of the target; where the target
-// is each model's to choose, of any.
+// A setting for a rule that was not given must belong to a rule of the target;
+// with `auto`, of any target.
 Status Engine::check_settings() {
   for (const RuleSet::Unclaimed& each : given_->unclaimed()) {
     bool claimed = false;
@@ -310,8 +292,8 @@ Result<const Engine::Plan*> Engine::plan(const Target& target) {
     auto own = source_.load_shipped(rules_of(target));
     if (!own) return own.error();
     plan.own = std::move(*own);
-    // Canonical rules that were given go on: the target's rules read what they
-    // write.
+    // Given canonical rules also run with the target's rules, which read
+    // canonical forms.
     std::vector<std::uint32_t> members;
     std::map<std::string_view, std::uint32_t> by_name;
     for (std::uint32_t i = 0; i < plan.rules.size(); ++i) {
@@ -336,12 +318,12 @@ Result<const Engine::Plan*> Engine::plan(const Target& target) {
   return &plans_.emplace(target.name, std::move(plan)).first->second;
 }
 
-Result<Report> Engine::run(ir::Model& model, const Progress& progress) {
+Result<RunReport> Engine::run(ir::Model& model, const Progress& progress) {
   return Run(*this, model).run(progress);
 }
 
-Result<rewrite::Report> run_rules(ir::Model& model, const RuleSet& rules,
-                                  const Options& options) {
+Result<rewrite::DriverReport> run_rules(ir::Model& model, const RuleSet& rules,
+                                        const Options& options) {
   return rewrite::run(model, rules.rules(), rewrite_options(options));
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kMostMisses = 3;
 
-// Why rule `index` takes no part in this graph, if it does not.
+// The rule `index` with the reason if it takes no part in this graph; else
+// none.
 Result<std::optional<Absent>> absence(const RuleSet& rules, std::size_t index,
                                       ir::Graph& graph, ir::Facts& facts) {
   rewrite::Rule& rule = *rules.rules()[index];
@@ -25,7 +26,7 @@ Result<std::optional<Absent>> absence(const RuleSet& rules, std::size_t index,
   return out;
 }
 
-// The node of that name, or the producer of the value of that name.
+// The node with this name, or the producer of the value with this name.
 std::optional<ir::NodeId> find_node(const ir::Graph& graph,
                                     const std::string& name) {
   std::optional<ir::NodeId> by_value;
@@ -46,18 +47,18 @@ Result<ir::NodeId> node_named(const ir::Model& model, const std::string& name) {
                    .where = model.path,
                    .expected = "the name of a node or of a value",
                    .found = name,
-                   .hint = "a report of the model lists them"};
+                   .hint = "`ruleengine report MODEL` lists them"};
   const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
   if (std::ranges::any_of(
           inputs, [&](ir::ValueId v) { return graph.name(v) == name; })) {
-    error.what = "no node makes it, it is an input of the model";
-    error.expected = "the name of a node or of a value that a node makes";
+    error.what = "this is an input of the model, which no node produces";
+    error.expected = "the name of a node or of a value that a node produces";
     error.hint.clear();
   }
   return error;
 }
 
-// Where an attempt of this rule says most.
+// The nodes at which misses of this rule are most useful to the user.
 std::vector<ir::NodeId> roots_for(const rewrite::Rule& rule,
                                   const ir::Graph& graph, ir::Facts& facts) {
   std::vector<ir::NodeId> roots;
@@ -116,8 +117,8 @@ Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
       });
     }
     if (!one.found.empty() || rule->pattern() == nullptr) continue;
-    const auto roots = only ? std::vector{*only}
-                            : roots_for(*rule, graph, *facts);
+    const auto roots =
+        only ? std::vector{*only} : roots_for(*rule, graph, *facts);
     one.misses = nearest_misses(*rule->pattern(), graph, *facts, roots,
                                 kMostMisses, options.limits.deadline);
     if (Status s = options.limits.deadline.check(); !s) return s.error();

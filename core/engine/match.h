@@ -1,5 +1,5 @@
-// Where rules would fire, and why one does not: functions of a model that
-// change nothing in it. The matches refer to its graphs.
+// Where rules would fire, and why a rule does not: functions that leave the
+// model unchanged. The matches refer to the model's graphs.
 #ifndef RULEENGINE_CORE_ENGINE_MATCH_H_
 #define RULEENGINE_CORE_ENGINE_MATCH_H_
 
@@ -23,18 +23,19 @@ struct Matches {
 Result<Matches> match(ir::Model& model, const RuleSet& rules,
                       const Options& options);
 
-// What one rule does with a model.
+// What one rule does in a model.
 struct Explanation {
   const rewrite::Rule* rule = nullptr;
   std::optional<Absent> absent;
-  // All matches, or those at the node that was asked about.
+  // All matches, or those at the requested node.
   std::vector<rewrite::Found> found;
-  // Where there is none: the attempts that got furthest. Of a rule about
-  // attention those at the attention that is there, if any.
+  // If there are none: the attempts that got furthest. For a rule about
+  // attention, at the attention of the model, if it has any.
   std::vector<match::Miss> misses;
 };
-// Of each rule, in their order. `node`: the name of a node, or of a value that
-// a node makes; "": anywhere. One that is not there: kUsage.
+// One explanation for each rule, in their order. `node`: the name of a node, or
+// of a value that a node produces; "" stands for any node. An unknown name is
+// kUsage.
 Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
                                          const std::string& node,
                                          const Options& options);

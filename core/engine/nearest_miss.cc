@@ -11,8 +11,8 @@
 namespace ruleengine::engine {
 namespace {
 
-// Whether different matches may have different numbers of nodes: then no total
-// is shown.
+// Whether matches may differ in their number of nodes. If so, no total is
+// shown.
 bool has_branches(const pattern::Pattern& pattern) {
   using pattern::TermKind;
   return std::ranges::any_of(pattern.terms(), [](const pattern::Term& term) {
@@ -45,7 +45,7 @@ std::vector<match::Miss> nearest_misses(const pattern::Pattern& pattern,
   }
   const bool none = !best.empty() && best[0].nearness == Nearness::kNoRoot;
   if (none && roots.size() > 1) {
-    // Which node was asked first says nothing.
+    // All roots failed in the same way, so the first one is not special.
     best[0].root = best[0].node = {};
     best[0].value = {};
     best[0].test = "op of any node";

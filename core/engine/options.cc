@@ -10,23 +10,24 @@ Status check(const Options& options) {
   const Target* target = find_target(options.target);
   if (target == nullptr && options.target != "auto") {
     return Diagnostic{.kind = ErrorKind::kUsage,
-                      .what = "there is no such target",
+                      .what = "unknown target",
                       .expected = target_names(),
                       .found = options.target};
   }
   if (options.opset == 0) return {};
   if (target != nullptr && target->rules.empty()) {
-    return Diagnostic{
-        .kind = ErrorKind::kUsage,
-        .what = "no opset can be asked for: a result of this target keeps the "
-                "model's own",
-        .expected = "another target, or no opset",
-        .found = "target " + options.target};
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what =
+                          "--opset has no meaning for this target: the result "
+                          "keeps the opset of "
+                          "the model",
+                      .expected = "another target, or no --opset",
+                      .found = "target " + options.target};
   }
   const int newest = ir::newest_opset("");
   if (options.opset < 1 || options.opset > newest) {
     return Diagnostic{.kind = ErrorKind::kUsage,
-                      .what = "there is no such opset",
+                      .what = "unknown opset",
                       .expected = "an opset up to " + std::to_string(newest),
                       .found = std::to_string(options.opset)};
   }

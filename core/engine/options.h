@@ -1,4 +1,4 @@
-// What every use of the engine may choose, and what it runs with.
+// The options of a run, and the functions of the engine that they need.
 #ifndef RULEENGINE_CORE_ENGINE_OPTIONS_H_
 #define RULEENGINE_CORE_ENGINE_OPTIONS_H_
 
@@ -15,18 +15,19 @@
 namespace ruleengine::engine {
 
 struct Options {
-  // "auto", or the name of one of core/engine/target.h.
+  // "auto", or the name of a target of core/engine/target.h.
   std::string target = "auto";
-  // The result's opset of the standard domain, at least; 0: the model's own.
+  // The minimum opset of the standard domain in the result; 0: the model's own.
   std::int64_t opset = 0;
   bool exact = false;  // rewrites that rest on an assumption are rejected
   rewrite::Limits limits;
 };
 
-// kUsage for targets and opsets that are not there, or do not go together.
+// kUsage for an unknown target or opset, and for an opset that the target does
+// not allow.
 Status check(const Options& options);
 
-// What is known of a graph: types, shapes and constants, inferred on demand.
+// Types, shapes and constants of a graph, inferred on demand.
 std::unique_ptr<ir::Facts> facts_of(ir::Graph& graph);
 
 rewrite::Options rewrite_options(const Options& options);

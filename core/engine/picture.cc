@@ -9,7 +9,8 @@
 namespace ruleengine::engine {
 namespace {
 
-// Rules that match, in their order. What a rewrite would take away is marked.
+// Numbers the rules that match, in their order, and marks the nodes that they
+// match and that their rewrites would remove.
 draw::Marks marks_of(const ir::Graph& graph, const RuleSet& rules,
                      const std::vector<rewrite::Found>& fires) {
   draw::Marks marks;

@@ -1,5 +1,5 @@
-// Picture: what is drawn of a model, and with what marks: the boxes that its
-// nodes are gathered in, and the nodes that rules match.
+// Picture: what is drawn of a model: the outline of its nodes, and marks at the
+// nodes that rules match.
 #ifndef RULEENGINE_CORE_ENGINE_PICTURE_H_
 #define RULEENGINE_CORE_ENGINE_PICTURE_H_
 
@@ -18,10 +18,10 @@ namespace ruleengine::engine {
 struct Picture {
   draw::Outline outline;
   draw::Marks marks;
-  std::vector<rewrite::Found> rejected;  // matches that were turned down
+  std::vector<rewrite::Found> rejected;  // by `where` or `rewrite`
 };
 
-// Of the main graph. `rules`: nullptr for none. `boxes`: of one view.
+// Of the main graph. `rules` may be nullptr. `boxes`: the limit for one view.
 Result<Picture> picture(ir::Model& model, const RuleSet* rules,
                         std::size_t boxes, const Options& options);
 

@@ -1,4 +1,4 @@
-// Whoever writes rules, as the engine sees them: bindings/lua today.
+// Where rules come from, as the engine sees it; bindings/lua implements it.
 #ifndef RULEENGINE_CORE_ENGINE_RULE_SET_H_
 #define RULEENGINE_CORE_ENGINE_RULE_SET_H_
 
@@ -19,42 +19,42 @@ class RuleSet {
  public:
   virtual ~RuleSet() = default;
 
-  // In the order in which they work. They live as long as the set.
+  // In the order in which they run. They live as long as the set.
   virtual const std::vector<rewrite::Rule*>& rules() const = 0;
-  // What is odd about them, a sentence each.
+  // Warnings about the rules, one sentence each.
   virtual const std::vector<std::string>& warnings() const = 0;
 
-  // A setting that names none of these rules, and the error that this is where
-  // no other set of the run has the rule.
+  // A setting that names none of these rules, and the error to report if no
+  // other set of the run has that rule either.
   struct Unclaimed {
     std::string setting;  // as it was given
     Diagnostic error;
   };
   virtual const std::vector<Unclaimed>& unclaimed() const = 0;
 
-  // Of a rule whose `when` says no to this graph: the options, as they stand,
-  // of which each turned the other way would make it say yes, as in
-  // "enable = false". "" where there is none.
+  // For a rule whose `when` returns false for this graph: the options with
+  // their values, such as "enable = false". Changing any one of them would make
+  // `when` return true. "" if there is no such option.
   virtual std::string switches(std::size_t rule, ir::Graph& graph,
                                ir::Facts& facts) const = 0;
 };
 
-// Loads rules, any number of sets. Safe on any thread.
+// Loads rules, any number of sets. Thread-safe.
 class RuleSource {
  public:
   virtual ~RuleSource() = default;
 
   virtual Result<std::unique_ptr<RuleSet>> load(
       const std::vector<std::string>& paths) const = 0;
-  // Of the rules that ship with the program, by their paths below rules/.
+  // Loads rules that ship with the program, by their paths below rules/.
   virtual Result<std::unique_ptr<RuleSet>> load_shipped(
       const std::vector<std::string>& paths) const = 0;
 };
 
-// A rule whose `when` says no to a graph.
+// A rule whose `when` returned false for a graph.
 struct Absent {
   std::string name, qualified;
-  std::string switches;  // of RuleSet
+  std::string switches;  // as RuleSet::switches gives them
 };
 
 }  // namespace ruleengine::engine

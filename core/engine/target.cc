@@ -12,7 +12,7 @@ constexpr std::array kTargets = {
     Target{.name = "ort", .rules = "targets/ort"},
 };
 
-// From here on the standard has Attention.
+// The first opset whose standard has Attention.
 constexpr std::int64_t kAttention = 23;
 
 constexpr std::array kLowering = {

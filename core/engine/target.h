@@ -15,24 +15,25 @@ namespace ruleengine::engine {
 
 struct Target {
   std::string_view name;
-  // The folder of its rules, below rules/. None: nothing is said anew, ops of
-  // the engine's own get function bodies.
+  // The folder of its rules, below rules/. "": no rules; ops of the engine's
+  // own get function bodies.
   std::string_view rules;
-  // The opset is raised for what its rules can say in a newer one.
+  // Whether the opset may be raised if the target's rules need a newer one.
   bool raises = false;
 };
 
 std::span<const Target> targets();
-// nullptr where there is none of that name.
+// nullptr for an unknown name.
 const Target* find_target(std::string_view name);
-// The one of this model where nobody chose: the standard's own ops, where the
-// model's opset has them.
+// The target that `auto` stands for: `onnx` if the model's opset has Attention,
+// else `portable`.
 const Target& target_of(const ir::Model& model);
 // "auto, portable, onnx or ort".
 std::string target_names();
 
-// Paths below rules/: the target's rules, the lowering of what no target but
-// `portable` has a word for, and what takes away the layout that this leaves.
+// Paths below rules/: the target's rules, the lowering of ops that only
+// `portable` can write, and the rules that remove the transposes and reshapes
+// that lowering leaves.
 std::vector<std::string> rules_of(const Target& target);
 
 }  // namespace ruleengine::engine

@@ -51,7 +51,7 @@ TestRule::Parts grouped(std::string bold) {
   return part;
 }
 
-std::string said(const Report& report) {
+std::string said(const DriverReport& report) {
   std::string text;
   for (const Assumed& each : report.assumptions) {
     text += each.rule + " " + each.node + ": " + each.assumption.text + " (" +

@@ -15,21 +15,21 @@
 namespace ruleengine::rewrite {
 namespace {
 
-// Rounds over all stages while no graph shrinks: so many, and one for each
-// node. What comes again is found much sooner.
+// The number of rounds over all stages without any graph shrinking is limited
+// by this and one more for each node. A repeated state is found much sooner.
 constexpr std::uint64_t kMostRounds = 1000;
-constexpr int kFreeRounds = 8;  // nobody looks at the graphs for so few
+constexpr int kFreeRounds = 8;  // rounds without a check for repetition
 
-// One stage over one graph, and the version of the run that it last settled.
+// One stage over one graph, and the version of the run at its last fixed point.
 struct Place {
   const Stage* stage = nullptr;
-  std::shared_ptr<match::KnownOps> known;  // of the stage
+  std::shared_ptr<match::KnownOps> known;  // by rules of the stage
   std::size_t graph = 0;
   std::uint64_t settled = ~std::uint64_t{0};
   Standing standing;
 };
 
-// What edits change of a model beside its graphs.
+// The parts of a model beside its graphs that edits change.
 class Before {
  public:
   explicit Before(const ir::Model& model)
@@ -41,7 +41,7 @@ class Before {
     }
   }
 
-  // Of a model of which some edits are left, of which some added nodes.
+  // Restores them, after undoing all edits, or all that added nodes.
   void restore(ir::Model& model, bool edited, bool added) const {
     if (!added) model.ir_version = ir_version_;
     if (edited) return;
@@ -99,8 +99,8 @@ class Driver::Run {
     return false;
   }
 
-  Report report() {
-    Report out;
+  DriverReport report() {
+    DriverReport out;
     for (std::uint32_t i = 0; i < state_.rules.size(); ++i) {
       if (acts_of_[i]) out.rules.push_back(row(i));
     }
@@ -148,7 +148,8 @@ class Driver::Run {
     return {};
   }
 
-  // Beside others in their act; alone they are what was asked for.
+  // Canonical rules serve only if their act has other rules too. Alone, they
+  // are what the user asked for.
   bool canonical_forms_serve(const Stages& stages) const {
     bool canonical = false, other = false;
     for (const Stage& stage : stages) {
@@ -158,7 +159,7 @@ class Driver::Run {
     return !state_.options.keep_all && canonical && other;
   }
 
-  // From here on edits can be taken back.
+  // Starts to record edits, so that they can be undone.
   void record() {
     recorded_.emplace(Recorded{.before = Before(state_.model),
                                .counts = state_.counts,
@@ -194,7 +195,7 @@ class Driver::Run {
   }
 
   Status rounds(std::vector<Place>& places, bool serve) {
-    Circling circling;
+    LoopDetector loop_detector;
     Patience patience;
     const std::uint64_t most = kMostRounds + live_nodes();
     for (int round = 0;; ++round) {
@@ -208,11 +209,11 @@ class Driver::Run {
       }
       if (!changed) return {};
       if (round < kFreeRounds) continue;
-      if (circling.sees(print(), state_.counts.rewrites)) {
-        return state_.endless(circling.then(), true);
+      if (loop_detector.sees(print(), state_.counts.rewrites)) {
+        return state_.endless(loop_detector.then(), true);
       }
       if (patience.is_over(live_nodes(), most)) {
-        return state_.endless(circling.then(), false);
+        return state_.endless(loop_detector.then(), false);
       }
     }
   }
@@ -220,13 +221,13 @@ class Driver::Run {
   Status sweep(Place& place, bool serve) {
     GraphRun& run = *state_.graphs[place.graph];
     const Rule& any = *state_.rules[place.stage->all[0]];
-    // What a target has no word for takes as many nodes as it takes.
+    // Lowering for a target may add nodes without making up for them.
     run.history.set_kind(serve && is_canonical(any),
                          any.phase() == Phase::kTarget);
     return Sweep(state_, run, *place.stage, place.known).run(place.standing);
   }
 
-  // The graphs are done with: more acts look at them anew.
+  // Ends the work on the graphs; later acts start with fresh state.
   Status settle_all() {
     if (state_.version > settled_) {
       if (recorded_) {
@@ -257,8 +258,8 @@ class Driver::Run {
     return {};
   }
 
-  // Once more, from the graphs as they were, and everything is kept: seldom,
-  // where what is needed cannot be told from what is not.
+  // Runs all acts again from the original graphs and keeps every edit. Needed
+  // rarely: if needed edits cannot be separated from the others.
   Status begin_again() {
     for (const auto& run : state_.graphs) run->history.park();
     recorded_->before.restore(state_.model, false, false);
@@ -274,7 +275,7 @@ class Driver::Run {
     return {};
   }
 
-  // False where some edit could not be done again.
+  // False if a needed edit could not be repeated.
   Result<bool> take_back() {
     bool edited = false, added = false;
     std::set<std::uint64_t> assuming, unneeded;
@@ -343,13 +344,14 @@ class Driver::Run {
     return out;
   }
 
-  // What is to be said of the graphs, while they are there.
+  // Collects warnings about the graphs, before their state is dropped.
   void note_graphs() {
     for (const auto& run : state_.graphs) {
       if (run->workspace.bodies_missed) {
-        of_graphs_.push_back({"", "",
-                              "what fused ops would replace stays as it is: " +
-                                  run->workspace.no_bodies()});
+        of_graphs_.push_back(
+            {"", "",
+             "nodes that fused ops would replace stay unchanged: " +
+                 run->workspace.no_bodies()});
       }
       for (std::string& text : run->facts->take_warnings()) {
         of_graphs_.push_back({"", "", std::move(text)});
@@ -363,7 +365,7 @@ class Driver::Run {
     }
   }
 
-  // What it takes to begin again.
+  // What begin_again() needs.
   struct Recorded {
     Before before;
     Counts counts;
@@ -373,14 +375,14 @@ class Driver::Run {
 
   RunState state_;
   std::vector<ir::Function*> called_;
-  std::vector<bool> acts_of_;  // by rule: whether an act had it
+  std::vector<bool> acts_of_;  // by rule: whether it was in an act
   std::optional<Recorded> recorded_;
-  std::vector<const Stages*> acts_;  // since then
-  std::vector<Standing> standings_;  // of all acts
+  std::vector<const Stages*> acts_;  // since `recorded_` was set
+  std::vector<Standing> standings_;  // from all acts
   std::vector<std::pair<std::uint32_t, std::string>> taken_back_;
   std::vector<Warning> of_graphs_;
   std::set<std::tuple<std::string, std::string, std::string>> said_;
-  std::uint64_t settled_ = 0;  // the version that was settled
+  std::uint64_t settled_ = 0;  // the version at the last settle()
 };
 
 Driver::Driver(ir::Model& model, std::span<Rule* const> rules, Options options)
@@ -397,10 +399,10 @@ bool Driver::has_rewritten() const { return run_->has_rewritten(); }
 
 Status Driver::settle() { return run_->settle(); }
 
-Report Driver::report() { return run_->report(); }
+DriverReport Driver::report() { return run_->report(); }
 
-Result<Report> run(ir::Model& model, std::span<Rule* const> rules,
-                   const Options& options) {
+Result<DriverReport> run(ir::Model& model, std::span<Rule* const> rules,
+                         const Options& options) {
   const auto stages = make_stages(rules);
   if (!stages) return stages.error();
   Driver driver(model, rules, options);

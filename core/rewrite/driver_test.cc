@@ -157,7 +157,7 @@ TEST_CASE("after: within a phase") {
     REQUIRE(r.run(w).ok());
     CHECK(log == "rrn");
   }
-  SUBCASE("a circle is an error") {
+  SUBCASE("a cycle is an error") {
     parts[0].after = {"r"};
     parts[1].after = {"n"};
     Runner r(parts);
@@ -326,7 +326,7 @@ TEST_CASE("what a later act meets again is reported once") {
   CHECK(rejected[0].opset == 23);
   REQUIRE(driver.settle().ok());
   CHECK(w.text() == "v0 = Abs(x); y = Neg(v0)");
-  const Report report = driver.report();
+  const DriverReport report = driver.report();
   REQUIRE(report.rules.size() == 3);
   CHECK(report.rules[0].rewrites == 1);  // what was needed stays
   CHECK(report.rules[1].matches == 1);

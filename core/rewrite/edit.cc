@@ -148,7 +148,8 @@ void Edit::replace_input(ir::NodeId node, std::uint32_t input,
   if (s.graph.operand(slot).value == new_value) return;
   if (new_value &&
       !encloses(s.graph, s.graph.value(new_value).block, n.block)) {
-    s.reject("the value is not visible to its reader", new_value);
+    s.reject("the new value is not visible to the node that would read it",
+             new_value);
     return;
   }
   s.actions.push_back({s.graph.operand(slot).value, new_value, slot});

@@ -1,8 +1,8 @@
-// Edit: one transaction on one Graph. Everything a rule builds or changes goes
-// through an Edit, which applies it at once and journals how to undo it, in
-// reverse, exactly. commit() checks the whole (types kept, no cycle, outputs
-// kept) and keeps it, or undoes it with a reason; dropping an Edit undoes it.
-// One Edit at a time per Graph; not thread-safe.
+// Edit: one transaction on one Graph. A rule builds and changes only through an
+// Edit, which applies each step at once and keeps a journal to undo it exactly.
+// commit() checks the whole edit (types kept, no cycle, outputs kept) and keeps
+// it, or undoes it and returns the reason; the destructor undoes an Edit that
+// was not committed. One Edit at a time per Graph; not thread-safe.
 #ifndef RULEENGINE_CORE_REWRITE_EDIT_H_
 #define RULEENGINE_CORE_REWRITE_EDIT_H_
 
@@ -29,33 +29,35 @@ class Workspace;
 struct Rejection {
   std::string reason;  // "the scale is not a constant"
   std::string value;   // the culprit: "'k' float[2,B,8]"; may be ""
-  // The least opset of the standard at which the rewrite can be said; 0 where
-  // the opset is not the reason.
+  // The oldest opset of the standard that can express the rewrite; 0 if the
+  // opset is not the reason.
   std::int64_t opset = 0;
 };
 
-// What a rewrite needs beyond what the graph proves; it holds if this does.
+// What a rewrite needs beyond what the graph proves. The rewrite is right only
+// if it holds.
 struct Assumption {
   std::string text;   // "scores above -9,900"
-  std::string value;  // what it speaks of, as in a Rejection
+  std::string value;  // the value that it is about, as in a Rejection
 
   bool operator==(const Assumption&) const = default;
 };
-// One more, unless its text is there already.
+// Adds an assumption, unless one with the same text is there.
 void add_assumption(std::vector<Assumption>& all, Assumption one);
 
-// Where new nodes come from; written into the saved model's metadata as
+// The origin of new nodes; written into the metadata of the saved model as
 // ruleengine.rule ("attention/compose_...") and ruleengine.from.
 struct Provenance {
   std::string_view rule;             // pack/rule
-  std::span<const ir::NodeId> from;  // nodes the match consumed
-  // What it looked at beside them: from there too where it dies with them.
+  std::span<const ir::NodeId> from;  // nodes that the match consumes
+  // Nodes that the match only looks at. They count as origin if they are
+  // removed together with the consumed ones.
   std::span<const ir::NodeId> context;
   std::vector<std::pair<std::string, std::string>> meta;  // the rule's own
 };
 
-// The outputs of a node that is built, at most: rule code gets them all at
-// once, on Lua's stack.
+// The most outputs of a new node: rule code gets them all at once, on Lua's
+// stack.
 inline constexpr std::uint32_t kMaxOutputs = 4096;
 
 struct NodeSpec {
@@ -63,12 +65,13 @@ struct NodeSpec {
   std::vector<ir::ValueId> inputs;        // invalid: absent
   std::vector<ir::Attribute> attributes;  // views valid in the model's arena
   std::uint32_t output_count = 1;
-  // Start from this node's unmodelled fields and metadata (m.norm:with(...)).
+  // Keep this node's metadata and fields that are not modelled
+  // (m.norm:with(...)).
   ir::NodeId like;
 };
 
-// Two nodes of which the second computes what the first does: the same op with
-// the same attributes on the same values, or on values of such twins.
+// Two nodes that compute the same: the same op with the same attributes on the
+// same values, or on values of such nodes.
 struct Twin {
   ir::NodeId first, second;
 };
@@ -76,100 +79,106 @@ struct Twin {
 class Edit {
  public:
   // `workspace` (core/rewrite/edits/workspace.h) carries constants from one
-  // Edit to the next and outlives it; nullptr: this Edit has its own.
+  // Edit to the next and must outlive it; with nullptr this Edit has its own.
   Edit(ir::Graph& graph, ir::Facts& facts, Provenance provenance,
        Workspace* workspace = nullptr);
-  ~Edit();  // undoes what was not committed
+  ~Edit();  // undoes an edit that was not committed
   Edit(Edit&& other) noexcept;
   Edit& operator=(Edit&&) = delete;
 
   ir::Graph& graph() const;
   ir::Facts& facts() const;
 
-  // The block new nodes go to: that of the root.
+  // The block for new nodes: that of the root.
   void set_block(ir::BlockId block);
-  // The least topological key of new nodes: that of the first result replaced.
+  // The least rank of new nodes: that of the first replaced result.
   void set_rank(std::uint64_t rank);
 
-  // The matches that this edit rewrites, as one: what of their nodes'
-  // attributes stands there unsaid is looked for at commit
+  // The matches that this edit rewrites, as one. commit() checks that no
+  // attribute of their nodes is lost without a mention by the rule
   // (core/rewrite/edits/unsaid.h).
   void claim(const pattern::Pattern& pattern,
              std::span<const match::Match* const> matches);
-  // What the rule said of attributes beside its pattern; for whoever runs it.
+  // The attributes that the rule mentioned outside of its pattern; the caller
+  // fills it.
   Said& said();
-  // Where not all matches may be rewritten as one, since attributes differ of
-  // which the rule does not speak: those that may, as lists of their places.
-  // After remove_dead().
+  // If attributes that the rule does not mention differ between the matches, so
+  // that not all of them may be rewritten as one: the sets that may, as lists
+  // of indices. To call after remove_dead().
   std::vector<std::vector<std::size_t>> divisions() const;
 
-  // Builds a node in newest-opset form: written at the model's own opset, or
-  // rejected. A node that already stands in a visible block with the same op,
-  // inputs and attributes is handed back instead (not where two differ from
-  // one: ops of unknown domains, functions of the model, random ones); what
-  // folds from constants folds (large ones lazily). Imports the domain. Wrong
-  // arity or attributes are errors of the rule (Diagnostic kRule without
-  // position).
+  // Builds a node. The spec is in newest-opset form; the node is written at the
+  // model's own opset, or rejected. If a visible block has a node with the same
+  // op, inputs and attributes, that one is reused (not if two are different
+  // from one: ops of unknown domains, functions of the model, random ops). A
+  // node with constant inputs folds (large ones lazily). Imports the domain. A
+  // wrong number of inputs or wrong attributes are errors of the rule
+  // (Diagnostic kRule without position).
   using Built = std::variant<std::vector<ir::ValueId>, Rejection>;
   Result<Built> build(const NodeSpec& spec);
 
-  // A constant value (hidden initializer until used by a saved node); equal
+  // A constant value (a hidden initializer until a saved node reads it); equal
   // small constants are one value.
   ir::ValueId constant(const ir::Tensor* tensor, std::string_view name_hint);
-  // The transpose of a 2-D constant, lazily.
+  // The transpose of a 2-D constant, computed lazily.
   ir::ValueId transposed(ir::ValueId constant);
 
-  // Whether `new_value`, of this edit, says what `old_value` said before it:
-  // the same ops with the same attributes, down to the same values. For what
-  // build() does not hand back; so of a result that is to be replaced.
+  // Whether `new_value`, made by this edit, computes the same as `old_value`
+  // did before: the same ops with the same attributes, on the same values. For
+  // nodes that build() does not reuse, such as the one that is about to be
+  // replaced.
   bool repeats(ir::ValueId old_value, ir::ValueId new_value) const;
 
-  // All twins of the graph as it is, the second ones in computation order; a
-  // node has at most one first, which is nobody's second. Not of nodes that
-  // build() would not hand back either.
+  // All twins of the graph, second ones in computation order. A first node is
+  // nobody's second. Excludes nodes that build() does not reuse for other
+  // reasons than their place.
   Result<std::vector<Twin>> twins() const;
 
-  // Moves the readers of `old_value` (block outputs included) to `new_value`,
-  // but for nodes of this edit and the producer of `new_value`, which were
-  // built upon it; checked at commit. A block output keeps its name: the
-  // producer of the new value takes it when free, else an Identity carries it.
-  // A new node takes the name of the value it replaces when that dies.
+  // Moves the readers of `old_value` (block outputs included) to `new_value`;
+  // checked at commit. Nodes of this edit and the producer of `new_value` keep
+  // reading `old_value`, since they were built from it. A block output keeps
+  // its name: the producer of the new value takes the name if it can, else an
+  // Identity has it. A new node takes the name of the node that it replaces if
+  // that one is removed.
   void replace(ir::ValueId old_value, ir::ValueId new_value);
-  // One input slot of one node.
+  // Changes one input of one node.
   void replace_input(ir::NodeId node, std::uint32_t input,
                      ir::ValueId new_value);
 
-  // What it does holds only if this does.
+  // Notes that the edit is right only if this holds.
   void assume(Assumption assumption);
   std::span<const Assumption> assumptions() const;
 
-  // Removes what nothing reads any more, starting from the nodes in `roots`,
-  // those of this edit and those that lost a reader, and going up; initializers
-  // that lost their last reader go too.
+  // Removes nodes whose outputs nothing reads any more, starting from `roots`,
+  // from nodes of this edit, and from nodes that lost a reader, then their
+  // producers; and initializers that lost their last reader.
   void remove_dead(std::span<const ir::NodeId> roots);
 
-  // Checks and keeps. On a rejection everything was undone.
+  // Checks and keeps the edit. If it returns a rejection, everything was
+  // undone.
   std::optional<Rejection> commit();
-  // What commit() would say, also that nothing would change; undoes everything.
+  // What commit() would return, and a rejection if nothing would change; undoes
+  // everything.
   std::optional<Rejection> rehearse();
   void undo();
 
-  // Nothing was built, changed or assumed so far.
+  // Whether nothing was built, changed or assumed so far.
   bool empty() const;
-  // False after a commit that found nothing changed and left no trace.
+  // False if commit() found no effect and left no trace.
   bool changed() const;
-  // After commit: what changed, for rematching: new nodes, nodes whose inputs
-  // changed, nodes whose outputs lost or won readers; ascending, each once.
+  // After commit, the nodes to match again: new nodes, nodes whose inputs
+  // changed, nodes whose outputs lost or gained readers; ascending, without
+  // duplicates.
   std::span<const ir::NodeId> touched() const;
   std::span<const ir::NodeId> added() const;
-  std::span<const ir::NodeId> removed() const;  // dead ones included
+  std::span<const ir::NodeId> removed() const;  // dead nodes included
 
  private:
   struct Journal;  // core/rewrite/edits/state.h
   std::unique_ptr<Journal> journal_;
 };
 
-// Names a value for a reader: "'scores' float[2,H,S,T]".
+// Text that describes a value to a reader: "'scores' float[2,H,S,T]".
 std::string describe(const ir::Graph& graph, ir::Facts& facts,
                      ir::ValueId value);
 

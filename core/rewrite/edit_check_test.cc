@@ -94,7 +94,7 @@ TEST_CASE("a collective stays in the block where all ranks run it") {
   };
   const auto rejection = put("all_reduce", ir::Graph::main_block(), y);
   REQUIRE(rejection);
-  CHECK(rejection->reason == "a collective would be run in another block");
+  CHECK(rejection->reason == "a collective would move to another block");
   CHECK(rejection->value.find("sum") != std::string::npos);
   CHECK(!put("Relu", ir::Graph::main_block(), y));
   CHECK(!put("all_reduce", w.block, sum));
@@ -204,18 +204,18 @@ TEST_CASE("names hold no control characters, calls what functions take") {
     return built.error().what;
   };
   CHECK(what({.domain = odd, .type = "Any", .inputs = {x}}) ==
-        "a domain holds a control character");
+        "a domain contains a control character");
   CHECK(what({.domain = "my", .type = odd, .inputs = {x}}) ==
-        "the type of a new node holds a control character");
+        "the type of a new node contains a control character");
   CHECK(what({.domain = "my", .type = "Any\x7f", .inputs = {x}}) ==
-        "the type of a new node holds a control character");
+        "the type of a new node contains a control character");
   const std::string_view umlaut = "\xc4\x80ny";  // no control, but U+0100
   CHECK(e.build({.domain = "my", .type = umlaut, .inputs = {x}}).ok());
   CHECK(what({.domain = "my",
               .type = "Any",
               .inputs = {x},
               .attributes = {World::integer(odd, 1)}}) ==
-        "an attribute's name holds a control character");
+        "the name of an attribute contains a control character");
   CHECK(what({.domain = "my", .type = "", .inputs = {x}}) ==
         "the type of a new node is empty");
   CHECK(what({.domain = "my", .type = "F", .inputs = {x, x}}) ==
@@ -236,7 +236,7 @@ TEST_CASE("what no runtime would take is rejected") {
   });
   REQUIRE(rejection);
   CHECK(rejection->reason ==
-        "a new Add cannot be: the shapes do not broadcast");
+        "a new Add is not valid: the shapes do not broadcast");
   CHECK(rejection->value == "'x' float[2,3], 'other' float[4,5]");
   CHECK(testing::dump(w.graph()) == before);
 }
@@ -253,7 +253,7 @@ TEST_CASE("what a rejection says of an input that is absent") {
   });
   REQUIRE(rejection);
   CHECK(rejection->reason ==
-        "a new Clip cannot be: input 3 is int64 beside one that is float");
+        "a new Clip is not valid: input 3 is int64 beside one that is float");
   CHECK(rejection->value == "'x' float[2,3], an absent value, 'most' int64[1]");
 }
 

@@ -370,11 +370,11 @@ TEST_CASE("bodies of nodes") {
     const auto r = s.put("z", [&](Edit& e) {
       auto built = e.build({.type = "Tanh", .inputs = {t}});
       CHECK(std::get<1>(*built).reason ==
-            "an input of the new Tanh is not visible where it would stand");
+            "an input of the new Tanh is not visible in the block of the new node");
       return t;
     });
     REQUIRE(r);
-    CHECK(r->reason == "the new value is not visible to all readers");
+    CHECK(r->reason == "the new value is not visible to all readers of the old one");
   }
   SUBCASE("make their node depend on itself") {
     const NodeId root = w.maker("t");
@@ -412,7 +412,7 @@ TEST_CASE("older opsets") {
   REQUIRE(built.ok());
   CHECK(std::get<1>(*built).reason == "Mish is not in the model's opset");
   CHECK(std::get<1>(*built).value ==
-        "opset 11; it came with 18; a model of opset 18 can say it");
+        "opset 11; it was added in 18; a model of opset 18 can express it");
   const auto cast = s.edit().build(
       {.type = "Cast",
        .inputs = {x},
@@ -420,7 +420,7 @@ TEST_CASE("older opsets") {
   REQUIRE(cast.ok());
   CHECK(std::get<1>(*cast).reason == "opset 11 cannot express this Cast");
   CHECK(std::get<1>(*cast).value ==
-        "attribute 'saturate'; a model of opset 19 can say it");
+        "attribute 'saturate'; a model of opset 19 can express it");
 }
 
 TEST_CASE("a hidden constant is listed and named when an edit reads it") {

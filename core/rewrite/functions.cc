@@ -34,7 +34,7 @@ void for_each_op(const ir::Graph& graph, const Visit& visit) {
   }
 }
 
-// How many nodes have each op.
+// The number of nodes of each op.
 std::vector<std::uint64_t> count_calls(const ir::Model& model) {
   std::vector<std::uint64_t> calls(model.ops.size(), 0);
   const auto count = [&](std::size_t op) { ++calls[op]; };

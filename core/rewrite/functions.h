@@ -1,5 +1,5 @@
-// The functions of a model: whose bodies rules look into, and which of them go
-// with their last call, and the opset imports of what is called. No state.
+// The functions of a model: which bodies rules may rewrite, which functions are
+// removed with their last call, and which opset imports are in use. Stateless.
 #ifndef RULEENGINE_CORE_REWRITE_FUNCTIONS_H_
 #define RULEENGINE_CORE_REWRITE_FUNCTIONS_H_
 
@@ -10,21 +10,21 @@
 
 namespace ruleengine::rewrite {
 
-// The main graph first, then the bodies of functions but those of the engine's
-// own ops: there the call is the op, and nobody looks inside.
+// The main graph first, then the function bodies, except those of the engine's
+// own ops: such a call is treated as an op.
 std::vector<ir::Graph*> rewritable_graphs(ir::Model& model);
 std::vector<const ir::Graph*> rewritable_graphs(const ir::Model& model);
 
-// Those that a node of any graph calls.
+// The functions that some node calls.
 std::vector<ir::Function*> called_functions(const ir::Model& model);
 
-// Removes those of `were_called` that lost their last call, and those that only
-// such called. Linear in the model.
+// Removes functions of `were_called` that lost their last call, directly or
+// because their callers are removed. Linear in the model.
 void remove_uncalled(const ir::Model& model,
                      const std::vector<ir::Function*>& were_called);
 
-// Removes those of the model's opset imports behind the first `kept` whose
-// domain no node and no function has (any more).
+// Removes opset imports of the model whose domain no node and no function uses,
+// except the first `kept` ones.
 void remove_unused_imports(ir::Model& model, std::size_t kept);
 
 }  // namespace ruleengine::rewrite

@@ -10,7 +10,7 @@ namespace {
 using Rules = std::span<const Precedent>;
 using Lists = std::vector<std::vector<std::uint32_t>>;
 
-// By rule: those that it waits for, ascending.
+// For each rule the rules that it runs after, ascending.
 Lists waited_for(Rules rules) {
   std::multimap<std::string_view, std::uint32_t> by_name;
   for (std::uint32_t i = 0; i < rules.size(); ++i) {
@@ -35,9 +35,10 @@ Lists waited_for(Rules rules) {
   return out;
 }
 
-// From the first rule that is stuck along others that are, to one met before.
-Diagnostic circle(Rules rules, const Lists& before,
-                  const std::vector<std::uint32_t>& waits) {
+// Reports a cycle: from the first rule that is left, along rules that are left,
+// until one is met again.
+Diagnostic cycle(Rules rules, const Lists& before,
+                 const std::vector<std::uint32_t>& waits) {
   const auto stuck = [&](std::uint32_t i) { return waits[i] > 0; };
   std::vector<std::uint32_t> path;
   std::uint32_t at = 0;
@@ -49,21 +50,22 @@ Diagnostic circle(Rules rules, const Lists& before,
   path.erase(path.begin(), std::ranges::find(path, at));
   const Precedent& rule = rules[at];
   Diagnostic d{.kind = ErrorKind::kRule};
-  d.what = "'" + std::string(rule.qualified) + "' comes after itself";
+  d.what = "rule '" + std::string(rule.qualified) + "' runs after itself";
   d.where = rule.file;
   if (rule.line > 0) d.where += ":" + std::to_string(rule.line);
   for (std::uint32_t i : path) {
     d.found += std::string(rules[i].qualified) + " after ";
   }
   d.found += rule.qualified;
-  d.hint = path.size() == 1 ? "`after` names other rules"
-                            : "`after` of these rules goes in a circle";
+  d.hint = path.size() == 1 ? "`after` must name other rules"
+                            : "the `after` of these rules form a cycle";
   return d;
 }
 
 }  // namespace
 
-// Kahn's way, so that circles, and who waits for one, are what is left over.
+// Kahn's algorithm: the rules that it leaves over are in a cycle or run after
+// one.
 Result<std::vector<std::uint32_t>> levels(Rules rules) {
   const Lists before = waited_for(rules);
   Lists followers(rules.size());
@@ -82,7 +84,7 @@ Result<std::vector<std::uint32_t>> levels(Rules rules) {
     }
   }
   if (ready.size() == rules.size()) return level;
-  return circle(rules, before, waits);
+  return cycle(rules, before, waits);
 }
 
 }  // namespace ruleengine::rewrite

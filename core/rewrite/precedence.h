@@ -1,6 +1,6 @@
-// Precedence: which rules of a phase wait for which, by their `after`. The one
-// reading of it: rule files are refused by it when they are loaded, and a run
-// makes its stages of it. Pure.
+// Precedence: which rules of a phase run after which, by their `after`. Used
+// when rule files are loaded, to reject cycles, and when a run makes its
+// stages. Pure functions.
 #ifndef RULEENGINE_CORE_REWRITE_PRECEDENCE_H_
 #define RULEENGINE_CORE_REWRITE_PRECEDENCE_H_
 
@@ -19,15 +19,15 @@ namespace ruleengine::rewrite {
 struct Precedent {
   std::string_view name, qualified;
   std::string_view file;
-  int line = 0;  // 0: not known
+  int line = 0;  // 0: unknown
   Phase phase = Phase::kCanonical;
   std::span<const std::string> after;
 };
 
-// For each rule its level within its phase: one above all that it waits for,
-// else 0. A name of `after` means every rule of the phase that answers to it,
-// by its name or its qualified name; what nobody answers to waits for nobody.
-// Rules that wait for each other, or one for itself: kRule.
+// The level of each rule within its phase: 0, or one more than the highest
+// level of the rules that it runs after. A name in `after` stands for every
+// rule of the phase with that name or qualified name; a name without a rule is
+// ignored. A cycle is kRule.
 Result<std::vector<std::uint32_t>> levels(std::span<const Precedent> rules);
 
 }  // namespace ruleengine::rewrite

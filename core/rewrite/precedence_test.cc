@@ -48,14 +48,14 @@ TEST_CASE("a name means every rule that answers to it") {
   CHECK(*found == std::vector<std::uint32_t>{0, 1, 2});
 }
 
-TEST_CASE("a circle, told from those that wait for one") {
+TEST_CASE("a cycle, and not the rules that run after one") {
   const auto found = levels_of({{"a", "g/a", {"b"}},
                                 {"b", "g/b", {"c"}},
                                 {"c", "g/c", {"b"}},
                                 {"d", "g/d", {}}});
   REQUIRE(!found.ok());
   CHECK(found.error().kind == ErrorKind::kRule);
-  CHECK(found.error().what == "'g/b' comes after itself");
+  CHECK(found.error().what == "rule 'g/b' runs after itself");
   CHECK(found.error().where == "g/b:7");
   CHECK(found.error().found == "g/b after g/c after g/b");
 }
@@ -64,8 +64,8 @@ TEST_CASE("a rule that names itself") {
   for (const char* name : {"a", "g/a"}) {
     const auto found = levels_of({{"b", "g/b", {}}, {"a", "g/a", {name}}});
     REQUIRE(!found.ok());
-    CHECK(found.error().what == "'g/a' comes after itself");
-    CHECK(found.error().hint == "`after` names other rules");
+    CHECK(found.error().what == "rule 'g/a' runs after itself");
+    CHECK(found.error().hint == "`after` must name other rules");
   }
 }
 

@@ -22,11 +22,11 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// Before it, too much of the standard meant something else.
+// In older opsets too many ops had another meaning.
 constexpr std::int64_t kOldest = 7;
 
-// One graph on its way: planned while the old opset stands, applied when all
-// graphs have a plan.
+// Raises one graph: plans while the graph has the old opset, and applies when
+// all graphs have a plan.
 class Raiser {
  public:
   Raiser(ir::Graph& graph, std::int64_t to)
@@ -65,18 +65,18 @@ class Raiser {
   }
 
  private:
-  // A node that reads the same at both opsets is not touched, and nothing is
-  // asked of it.
+  // Plans one node. A node with the same definition at both opsets needs no
+  // check.
   Status plan(NodeId node, ir::Facts& facts, ir::Upgrades& upgrades) {
     const std::string_view type = graph_.op(node).type;
     const ir::OpFacts* then = version(type, from_);
     const ir::OpFacts* now = version(type, to_);
     if (then == now) return {};
     if (now == nullptr || now->deprecated) {
-      return cannot(node, "the op is not in it");
+      return cannot(node, "the op does not exist there");
     }
     if (then == nullptr && !is_standard(node, facts)) {
-      return cannot(node, "it is another's op of that name");
+      return cannot(node, "it is an op of ONNX Runtime with the same name");
     }
     if (Status s = check_runtime(node, facts); !s) return s;
     if (then != nullptr) {
@@ -87,7 +87,7 @@ class Raiser {
       return check_attributes(node, graph_.node(node).attributes, *now);
     }
     upgrades.view(node, facts, form);
-    if (!form.readable) return cannot(node, "it means something else there");
+    if (!form.readable) return cannot(node, "it has another meaning there");
     if (Status s = check_attributes(node, form.attributes, *now); !s) return s;
     planned_.emplace_back(node, std::move(form));
     return {};
@@ -97,8 +97,8 @@ class Raiser {
     return ir::find_op("", type, static_cast<int>(opset));
   }
 
-  // Of an op of ONNX Runtime's that the standard took over: is it the
-  // standard's here? There all inputs have one type.
+  // For an op of ONNX Runtime that the standard took over later: whether this
+  // node fits the standard's definition, in which all inputs have one type.
   bool is_standard(NodeId node, ir::Facts& facts) const {
     if (!ir::is_adopted(graph_.op(node).type)) return false;
     const ir::DataType elem = element(graph_.input(node, 0), facts);
@@ -114,7 +114,7 @@ class Raiser {
                                                 : ir::DataType::kUndefined;
   }
 
-  // Does ONNX Runtime still run it?
+  // Checks that ONNX Runtime still runs the node.
   Status check_runtime(NodeId node, ir::Facts& facts) const {
     const std::string_view type = graph_.op(node).type;
     const auto last =
@@ -135,7 +135,7 @@ class Raiser {
                           ir::kRuntimeName, ir::data_type_name(elem), moves));
   }
 
-  // An input may be of a type that the newer op does not take any more.
+  // Checks that the newer op still accepts the types of the inputs.
   Status check_types(NodeId node, const ir::OpFacts& then,
                      const ir::OpFacts& now, ir::Facts& facts) const {
     for (std::size_t i = 0; i < graph_.inputs(node).size(); ++i) {
@@ -147,8 +147,8 @@ class Raiser {
       const ir::DataType elem = element(graph_.input(node, i), facts);
       const auto bit = static_cast<unsigned>(elem);
       if (bit >= 32 || (lost >> bit & 1U) == 0) continue;
-      return cannot(
-          node, fmt::format("it takes no {} there", ir::data_type_name(elem)));
+      return cannot(node, fmt::format("it does not accept {} there",
+                                      ir::data_type_name(elem)));
     }
     return {};
   }
@@ -183,13 +183,13 @@ class Raiser {
     return {.kind = ErrorKind::kModel,
             .what = fmt::format("the opset cannot be raised to {}", to_),
             .where = model_.path,
-            .expected = "nodes that the newer opset can say, and that " +
+            .expected = "nodes that the newer opset can express, and that " +
                         std::string(ir::kRuntimeName) + " runs there",
             .found = fmt::format("{}: {}", graph_.describe(node), why)};
   }
 
-  // The same node, as the newer opset writes it. A node has the operands it was
-  // made with, so one takes the other's place.
+  // Writes the node in the form of the newer opset. The operands of a node
+  // cannot change in number, so a new node replaces it.
   void write(NodeId node, const ir::NewestForm& form) {
     const ir::Node old = graph_.node(node);
     std::vector<ValueId> inputs = form.inputs;
@@ -227,13 +227,14 @@ class Raiser {
     return formal == nullptr ? "constant" : std::string(formal->name);
   }
 
-  // What was an attribute gets a name; equal ones become one value.
+  // Names a value that was an attribute; equal small constants become one
+  // value.
   ValueId named(ValueId value, ir::BlockId block, std::string_view stem) {
     if (!value || graph_.value(value).name) return value;
     const ir::Tensor& tensor = *graph_.value(value).tensor;
     const bool inside = workspace_.function() != nullptr;
     const std::string bytes = key_of(tensor, model_.external.get());
-    if (bytes.empty()) {  // too large to be compared
+    if (bytes.empty()) {  // too large to compare
       return inside ? node_for(tensor, block, stem) : list(value, stem);
     }
     const auto place = std::pair(inside ? block : ir::BlockId(), bytes);
@@ -251,7 +252,7 @@ class Raiser {
     return value;
   }
 
-  // Function bodies have no initializers.
+  // Makes a Constant node, since function bodies have no initializers.
   ValueId node_for(const ir::Tensor& tensor, ir::BlockId block,
                    std::string_view stem) {
     const ValueId value =
@@ -275,7 +276,7 @@ class Raiser {
   std::int64_t from_ = 0;
   bool needed_ = false;
   std::vector<std::pair<NodeId, ir::NewestForm>> planned_;
-  // By where they are, since a block sees no other's nodes, and what.
+  // By block, since a block does not see the nodes of others, and by content.
   std::map<std::pair<ir::BlockId, std::string>, ValueId> constants_;
 };
 

@@ -20,10 +20,10 @@ struct Place {
   std::int64_t axis = 0;
 };
 
-// Consecutive dimensions that come from one value: numbers, axes of one input,
-// or one computed size.
+// Consecutive dimensions that one value holds: numbers, axes of one input, or
+// one computed size.
 struct Piece {
-  std::vector<std::int64_t> numbers;  // or axes of `input`
+  std::vector<std::int64_t> numbers;  // or axes, if `input` is set
   ValueId input;
   std::optional<Dim> computed;
 };
@@ -37,7 +37,7 @@ class Sizes {
  private:
   std::optional<Place> find(Dim dim);
   std::vector<Piece> cut(std::span<const Dim> dims);
-  // Values, or none after `built_` was set to the rejection or error.
+  // The value; none after `built_` was set to the rejection or error.
   std::optional<ValueId> piece(const Piece& piece);
   std::optional<ValueId> axes(ValueId input, std::vector<std::int64_t> axes);
   std::optional<ValueId> computed(Dim dim);
@@ -126,7 +126,7 @@ std::optional<ValueId> Sizes::axes(ValueId input,
 std::optional<ValueId> Sizes::atom(Dim atom) {
   if (const auto place = find(atom)) return axes(place->input, {place->axis});
   const ir::DimTable& dims = edit_.graph().model().dims;
-  // Div rounds towards 0.
+  // Only non-negative numerators, since Div rounds towards 0.
   const std::vector<Dim> quotient = dims.quotient_of(atom);
   if (quotient.size() == 2 && dims.nonnegative(quotient[0]) &&
       quotient[1].known() && quotient[1].size() > 0) {
@@ -195,8 +195,8 @@ Result<Edit::Built> build_sizes(Edit& edit, std::span<const ir::Dim> dims) {
 
 namespace {
 
-// The rest that a -1 stands for, where it can be said: beside a computed size
-// that may be 0, a -1 has no meaning.
+// Replaces -1 by the size that it stands for, if that is known: -1 is not
+// allowed next to a computed size that may be 0.
 std::vector<Dim> with_rest(ir::DimTable& table, const ir::Type* type,
                            std::span<const Dim> dims) {
   std::vector<Dim> out(dims.begin(), dims.end());
@@ -227,7 +227,7 @@ ReshapeSizes reshape_sizes(ir::DimTable& table, const ir::Type* type,
   };
   ReshapeSizes copied{{dims.begin(), dims.end()}};
   std::size_t unknown = 0;
-  bool fixed = true;  // all that is known is a number that is a size
+  bool fixed = true;  // all known sizes are positive
   for (std::size_t i = 0; i < dims.size(); ++i) {
     Dim& dim = copied.dims[i];
     if (!dim.known() && old_dim(i) == dim) dim = Dim(0);
@@ -244,7 +244,7 @@ ReshapeSizes reshape_sizes(ir::DimTable& table, const ir::Type* type,
   for (std::size_t i = 0; i < dims.size(); ++i) {
     Dim& dim = all.dims[i];
     if (!dim.known() || dim.size() > 0) continue;
-    // The rest goes with no 0 that is one.
+    // A -1 cannot stand beside a size that is 0.
     if (dim.size() < 0 || !old_dim(i)) return {all.dims, false};
     dim = *old_dim(i);
   }

@@ -1,7 +1,7 @@
-// Stages: the rules of an act in the order in which they work: by phase, and
-// within a phase those that name others in `after` behind them. The rules of a
-// stage share one program and one worklist. Immutable: stages that were made
-// once serve for any number of models and threads.
+// Stages: the rules of an act in the order in which they run: by phase, and
+// within a phase by `after`. The rules of a stage share one program and one
+// worklist. Immutable and thread-safe: stages are made once and serve for any
+// number of models.
 #ifndef RULEENGINE_CORE_REWRITE_STAGE_H_
 #define RULEENGINE_CORE_REWRITE_STAGE_H_
 
@@ -17,19 +17,19 @@
 namespace ruleengine::rewrite {
 
 struct Stage {
-  // Indices into the rules of the run. Those with a pattern are the rules of
-  // the program: its rule i is `matching[i]`.
+  // Indices into the rules of the run. `matching` are those with a pattern:
+  // rule i of the program is `matching[i]`.
   std::vector<std::uint32_t> all, matching;
   bool has_groups = false;
-  std::optional<match::Program> program;  // none without patterns
+  std::optional<match::Program> program;  // none if no rule has a pattern
 };
 using Stages = std::vector<Stage>;
 
-// Of those rules of the run that `members` names (ascending). A circle in
-// `after`: kRule.
+// The stages of the rules in `members` (ascending indices). A cycle in `after`
+// is kRule.
 Result<Stages> make_stages(std::span<Rule* const> rules,
                            std::span<const std::uint32_t> members);
-// Of all.
+// The stages of all rules.
 Result<Stages> make_stages(std::span<Rule* const> rules);
 
 }  // namespace ruleengine::rewrite

@@ -1,5 +1,5 @@
-// What tests of the driver share: rules of one or two nodes, and a run of them
-// over a World. Tests only, one thread.
+// Helpers for tests of the driver: rules with one or two nodes, and a run over
+// a World. Single-threaded.
 #ifndef RULEENGINE_CORE_REWRITE_TEST_DRIVER_H_
 #define RULEENGINE_CORE_REWRITE_TEST_DRIVER_H_
 
@@ -15,14 +15,15 @@ namespace ruleengine::rewrite::testing {
 
 using Match = match::Match;
 
-// Checking the whole graph after each edit makes long chains quadratic.
+// Off, since checking the whole graph after each edit makes long chains
+// quadratic.
 #ifdef RULEENGINE_CHECK_EDITS
 inline constexpr int kLong = 300;
 #else
 inline constexpr int kLong = 20000;
 #endif
 
-// type(in0, in1, ...) with variables x, y, ...
+// The pattern type(in0, in1, ...) with variables x, y, ...
 inline pattern::Pattern one_node(std::string_view type, int inputs = 1,
                                  std::string_view inner = {}) {
   pattern::Builder b;
@@ -48,7 +49,7 @@ inline ir::ValueId bound(const Match& m, std::size_t i = 0) {
   return m.bound[i].value;
 }
 
-// type(x) => build(x)
+// The rule type(x) => build(x).
 inline TestRule::Parts unary(
     std::string name, std::string type,
     std::function<ir::ValueId(Edit&, ir::ValueId)> build,
@@ -72,7 +73,7 @@ struct Runner {
       return std::make_unique<analysis::Inference>(g);
     };
   }
-  Result<Report> run(World& w) {
+  Result<DriverReport> run(World& w) {
     auto report = rewrite::run(w.model, pointers, options);
     if (report) CHECK(verify::check_graph(w.graph()).ok());
     return report;

@@ -1,4 +1,4 @@
-// Small graphs, and rules made of lambdas, for the tests of this folder.
+// Small graphs, and rules made from lambdas, for the tests of this folder.
 #ifndef RULEENGINE_CORE_REWRITE_TEST_GRAPH_H_
 #define RULEENGINE_CORE_REWRITE_TEST_GRAPH_H_
 
@@ -18,7 +18,7 @@ namespace ruleengine::rewrite::testing {
 
 using Dims = std::vector<std::int64_t>;
 
-// A model under construction. Everything is float, [2, 3] where not said.
+// A model under construction. All values are float[2, 3] by default.
 class World {
  public:
   explicit World(std::int64_t opset = 17) {
@@ -140,8 +140,8 @@ class World {
   ir::BlockId block = ir::Graph::main_block();
 };
 
-// Every bit of a graph that an undone edit must bring back; what an edit left
-// behind as tombstones counts for nothing.
+// Everything that undoing an edit must restore; removed nodes and values are
+// left out.
 inline std::string dump(const ir::Graph& g) {
   std::string out;
   const auto add = [&](auto... parts) {
@@ -186,7 +186,7 @@ inline std::string dump(const ir::Graph& g) {
   return out;
 }
 
-// A rule made of lambdas.
+// A rule made from lambdas.
 class TestRule : public Rule {
  public:
   using Match = match::Match;
@@ -198,7 +198,7 @@ class TestRule : public Rule {
                                            Edit&)>
         rewrite;
     std::function<std::string(const Match&, ir::Graph&)> key;
-    // What `where` assumes.
+    // The assumptions of `where`.
     std::function<std::vector<Assumption>(const Match&, ir::Graph&)> assumes;
     std::string allowed;  // a warning of `where` that an option silenced
     std::function<bool(Edit&)> pass;
@@ -229,8 +229,8 @@ class TestRule : public Rule {
                           std::vector<Warning>& warnings) override {
     ++filtered;
     if (!parts_.allowed.empty()) {
-      warnings.push_back({parts_.name, graph.describe(match.root),
-                          parts_.allowed, true});
+      warnings.push_back(
+          {parts_.name, graph.describe(match.root), parts_.allowed, true});
     }
     if (parts_.where) {
       if (auto rejection = parts_.where(match, graph)) return {*rejection};
@@ -274,7 +274,7 @@ class TestRule : public Rule {
   std::optional<pattern::Pattern> pattern_;
 };
 
-// The single output of a node that `edit` builds; must not be rejected.
+// The single output of a node that `edit` builds; the build must succeed.
 inline ir::ValueId make(Edit& edit, std::string_view type,
                         std::vector<ir::ValueId> inputs,
                         std::vector<ir::Attribute> attributes = {}) {

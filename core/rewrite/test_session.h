@@ -1,4 +1,4 @@
-// Session: single edits on a World, checked after each. Tests only, one thread.
+// Session: single edits on a World, each checked. Single-threaded.
 #ifndef RULEENGINE_CORE_REWRITE_TEST_SESSION_H_
 #define RULEENGINE_CORE_REWRITE_TEST_SESSION_H_
 
@@ -33,7 +33,7 @@ struct Session {
     return e;
   }
 
-  // Puts what `build` makes in the place of `old`.
+  // Replaces `old` by what `build` makes.
   std::optional<Rejection> put(std::string_view old,
                                const std::function<ir::ValueId(Edit&)>& build) {
     const ir::ValueId v = w.find(old);

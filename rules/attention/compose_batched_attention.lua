@@ -1,4 +1,4 @@
---- Compose attention of one head, or of heads that were merged into the batch.
+--- Compose attention with one head, or with heads that were merged into the batch.
 local attention = lib "attention"
 local masking = lib "masking"
 
@@ -7,7 +7,7 @@ return rule {
     softmax(s q k^T + mask) v   =>   Squeeze(ScaledDotProductAttention(q, k, v, mask, scale = s))    on [B,S,D]
 
     As compose_scaled_dot_product_attention on [B,H,S,D], with one head; and on [S,D], where neither keys nor values are
-    weights. It comes after that rule: what can be split into heads is found there.]],
+    weights. It runs after that rule, which composes attention that can be split into heads.]],
   phase = "attention",
   after = "compose_scaled_dot_product_attention",
 
@@ -23,8 +23,8 @@ return rule {
 
   where = function(m)
     local scores, k, rank = m.product.outputs[1], m.k or m.swapped, m.q:rank()
-    need(rank < 4 and k:rank() == rank and m.v:rank() == rank, "the axes are others", scores)
-    need(rank == 3 or not (k:const() or m.v:const()), "a layer between softmax and weights", scores)
+    need(rank < 4 and k:rank() == rank and m.v:rank() == rank, "the operands do not have the same two or three axes", scores)
+    need(rank == 3 or not (k:const() or m.v:const()), "the keys or values are constant, so this is a layer", scores)
     m.batch = rank == 3 and scores:dim(0) or 1
     m.numbers = masking.numbers(m, {m.T, m.S, m.batch})
   end,
@@ -76,7 +76,7 @@ return rule {
           p = Softmax <axis = -1> (s)
           y = MatMul(p, u)
         }]],
-      rejected = "a layer between softmax and weights" },
+      rejected = "the keys or values are constant, so this is a layer" },
     { "softmax over the queries", [[
         (float[2,8,16] q, float[2,6,16] k, float[2,6,16] v) => (float[2,8,16] y) {
           kt = Transpose <perm = [0,2,1]> (k)

@@ -1,4 +1,4 @@
---- Read one projection of queries, keys and values at once as what it is.
+--- Compose one projection that is split into queries, keys and values.
 local linear = lib "linear"
 
 return rule {
@@ -6,7 +6,7 @@ return rule {
     q, k, v = heads of Split(x W^T + b);  attend(q, k, v, ...)
       =>   q, k, v = MHAInProjection(x, x, x, W, b);  attend(q, k, v, ...)
 
-    For three equal parts along the last axis, in this order. Nine nodes less.]],
+    For three equal parts along the last axis, in this order. Removes nine nodes.]],
   phase = "attention",
   after = "compose_parallel_linears",
 
@@ -23,7 +23,7 @@ return rule {
 
   where = function(m)
     need(not m.b or (m.b:rank() == 1 and m.b:dim(0) == m.O), "the bias is not one number for each output", m.b)
-    need(m.O == 3 * m.F and m.F == m.H * m.D, "the parts are not the heads", m.w)
+    need(m.O == 3 * m.F and m.F == m.H * m.D, "the parts do not have the width of all heads", m.w)
   end,
 
   rewrite = function(op, m)

@@ -1,4 +1,4 @@
---- Pack the three projections of one source into one.
+--- Compose the three projections of one source.
 local linear = lib "linear"
 
 return rule {
@@ -6,8 +6,8 @@ return rule {
     attend(heads(x Wq^T + bq), heads(x Wk^T + bk), heads(x Wv^T + bv), ...)
       =>   q, k, v = MHAInProjection(x, x, x, [Wq; Wk; Wv], [bq; bk; bv]);  attend(q, k, v, ...)
 
-    attend is the engine's own attention, or that of the standard or of PyTorch, which stays as it is. All three have a
-    bias or none has; the weights are equal in shape. x may be flattened to rows, as Gemm wants it.]],
+    attend is the engine's own attention, or that of the standard or of PyTorch, which is not changed. All three
+    projections have a bias, or none has one; their weights have the same shape. x may be flattened to rows, for Gemm.]],
   phase = "attention",
 
   match = function(op, x, wq, wk, wv, bq, bk, bv, H, D)
@@ -25,9 +25,9 @@ return rule {
   end,
 
   where = function(m)
-    need(m.wq.shape == m.wk.shape and m.wk.shape == m.wv.shape, "the projections differ in shape", m.wk)
+    need(m.wq.shape == m.wk.shape and m.wk.shape == m.wv.shape, "the projections have different shapes", m.wk)
     need((m.bq ~= nil) == (m.bk ~= nil) and (m.bk ~= nil) == (m.bv ~= nil),
-      "some have a bias and some have none", m.attend)
+      "only some projections have a bias", m.attend)
     for _, b in ipairs{m.bq, m.bk, m.bv} do
       need(b:rank() == 1 and b:dim(0) == m.wq:dim(0), "a bias is not one number for each output", b)
     end
@@ -119,6 +119,6 @@ return rule {
           v = Transpose <perm = [0,2,1,3]> (v3)
           y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)
         }]],
-      rejected = "some have a bias and some have none" },
+      rejected = "only some projections have a bias" },
   },
 }

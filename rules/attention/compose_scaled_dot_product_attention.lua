@@ -7,12 +7,12 @@ return rule {
   doc = [[
     softmax(s q k^T + mask) v   =>   ScaledDotProductAttention(q, k, v, mask, scale = s)
 
-    The scale multiplies or divides the scores, before or after masks, or q and k; several multiply, and one
-    for each head goes to q. A soft cap is tanh between scale and mask. Masks are added, taken away, and chosen by
-    Where, in any number and order; a scale after them scales them too. Dropout is carried as dropout_p. Key and
-    value heads that are repeated by Expand, or one for all, stay as few as they are. Scores that something else reads
-    stay for that. A sink, one more score in each row whose probability is left out, becomes a key and a value of zeros
-    with the sink as its mask. Halves that are multiplied or masked in float are attended to in float.]],
+    The scale multiplies or divides the scores, before or after masks, or q and k; several scales are multiplied, and a
+    scale for each head is applied to q. A soft cap is a tanh between scale and mask. Masks are added, subtracted, and
+    chosen by Where, in any number and order; a scale after them scales them too. Dropout becomes dropout_p. Key and
+    value heads that Expand repeats, or one for all, are not repeated. Scores with other readers stay for those. A sink,
+    one more score in each row whose probability is dropped, becomes a key and a value of zeros with the sink as its
+    mask. If float16 operands are multiplied or masked in float, the attention is in float.]],
   phase = "attention",
   after = "fuse_masked_attention",
 

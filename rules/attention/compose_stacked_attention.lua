@@ -1,12 +1,13 @@
---- Compose attention whose heads lie under more than one axis: windows, blocks, frames.
+--- Compose attention whose heads are on more than one axis: windows, blocks, frames.
 local attention = lib "attention"
 local masking = lib "masking"
 local merge = lib "merge"
 
--- Whether nobody has a name for the size.
+-- Whether the size has no name.
 local function is_nameless(size) return tostring(size):find("?", 1, true) ~= nil end
 
--- x of these sizes. Where one has no name, a Reshape works it out as -1, if no other can be 0; else `read` builds all sizes.
+-- Reshapes x to these sizes. If one has no name, the Reshape computes it as -1, unless another size may be 0; then `read`
+-- builds all sizes.
 local function reshaped(op, x, sizes, read)
   local nameless, unknown = nil, 0
   for i, size in ipairs(sizes) do
@@ -21,18 +22,19 @@ end
 -- The sizes of some axes of x, as a value.
 local function sizes_of(op, x, first, last) return op.Slice(op.Shape(x), {first}, {last}) end
 
--- x with the size of each lead.
+-- x, broadcast to the leading sizes.
 local function widened(op, x, leads)
   local wide, apart = {}, false
   for axis = 1, x:rank() do
     local own, size = x:dim(axis - 1), leads[axis]
-    need(not size or own == size or own == 1, "it does not fit the scores", x)
+    need(not size or own == size or own == 1, "an operand does not broadcast to the scores", x)
     wide[axis], apart = size or 1, apart or (size and own ~= size)
   end
   return apart and op.Expand(x, wide) or x
 end
 
--- x, [..., heads, _, _], as [product of leads, heads, _, _]; or with one head, where heads are among the leads.
+-- Reshapes x, [..., heads, _, _], to [product of leading sizes, heads, _, _]; to one head, if heads are among the leading
+-- axes.
 local function folded(op, x, leads)
   local rank, merged = x:rank(), 1
   for _, size in ipairs(leads) do
@@ -46,7 +48,7 @@ local function folded(op, x, leads)
   end)
 end
 
--- A mask for scores of this rank that were folded.
+-- The mask for scores whose leading axes were merged.
 local function folded_mask(op, mask, leads, rank)
   local own = mask and mask:rank() or 0
   local kept, ones, missing = rank - #leads, {}, {}
@@ -63,8 +65,8 @@ return rule {
   doc = [[
     softmax(s q k^T + mask) v   =>   split(ScaledDotProductAttention(merge(q), merge(k), merge(v), mask, scale = s))
 
-    As compose_scaled_dot_product_attention on [B,H,S,D], with more axes before H, or with heads of unknown number: merge
-    makes one of them.]],
+    As compose_scaled_dot_product_attention on [B,H,S,D], with more axes before H, or with an unknown number of heads:
+    merge makes one axis of them.]],
   phase = "attention",
 
   match = function(op, q, k, v, scale, q_scale, k_scale, S, E)
@@ -82,9 +84,9 @@ return rule {
     need(m.q:rank() == rank and m.k:rank() == rank and m.v:rank() == rank, "the ranks differ", m.q)
     for _, x in ipairs{m.q, m.k, m.v} do merge.need_elements(x) end
     for i = 1, rank do sizes[i] = scores:dim(-i) end
-    -- Heads of unknown number are one more axis to merge.
+    -- An unknown number of heads is one more axis to merge.
     local heads = type(sizes[3]) == "number" and sizes[3]
-    need(rank > 4 or not heads, "four axes are composed as they are", scores)
+    need(rank > 4 or not heads, "four axes need no merge", scores)
     for i = 1, heads and rank - 3 or rank - 2 do leads[i] = scores:dim(i - 1) end
     m.leads, m.heads = leads, heads or 1
     m.numbers = masking.numbers(m, sizes)
@@ -135,7 +137,7 @@ return rule {
         a = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (qm, km, ve, mm)
         s5 = Constant <value = int64[5] {2,5,4,8,16}> ()
         y = Reshape(a, s5)]] },
-    { "windows of unknown number", [[
+    { "an unknown number of windows", [[
         (float[2,4,N,8,16] q, float[2,4,N,8,16] k, float[2,4,N,8,16] v) => (float[2,4,N,8,16] y) {
           kt = Transpose <perm = [0,1,2,4,3]> (k)
           s = MatMul(q, kt)
@@ -157,8 +159,8 @@ return rule {
           p = Softmax <axis = -1> (s)
           y = MatMul(p, v)
         }]],
-      rejected = "four axes are composed as they are" },
-    { "heads of unknown number", [[
+      rejected = "four axes need no merge" },
+    { "an unknown number of heads", [[
         (float[B,H,8,16] q, float[B,H,16,8] k, float[B,H,8,16] v) => (float[B,H,8,16] y) {
           s = MatMul(q, k)
           p = Softmax <axis = -1> (s)

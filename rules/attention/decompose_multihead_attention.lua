@@ -1,4 +1,4 @@
---- Take nn.MultiheadAttention apart.
+--- Decompose nn.MultiheadAttention.
 local heads = lib "heads"
 local linear = lib "linear"
 
@@ -7,10 +7,9 @@ return rule {
     MultiheadAttention(query, key, value)
       =>   merge_heads(ScaledDotProductAttention(MHAInProjection(query, key, value, in_w, in_b))) out_w^T + out_b
 
-    With packed weights, batch first. More is taken apart where its option is on: `cross_attention` (weights of their own
-    for query, key and value), `masks` (attn_mask and key_padding_mask; true means blocked) and `sequence_first`
-    (batch_first = 0). The rest is left alone with a warning: add_zero_attn, bias_k and bias_v, and attention weights
-    that somebody reads.]],
+    With packed weights, batch first. Options allow more: `cross_attention` (separate weights for query, key and value),
+    `masks` (attn_mask and key_padding_mask; true means blocked) and `sequence_first` (batch_first = 0). The rest stays
+    unchanged, with a warning: add_zero_attn, bias_k and bias_v, and attention weights that are read.]],
   phase = "conversion",
   options = { cross_attention = false, masks = false, sequence_first = false },
 

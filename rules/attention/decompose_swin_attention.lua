@@ -1,4 +1,4 @@
---- Take shifted-window attention (Swin) apart.
+--- Decompose shifted-window attention (Swin).
 local window = lib "window"
 
 return rule {
@@ -7,9 +7,9 @@ return rule {
       =>   windows, spatial = SwinWindowPartition(x)
            reverse(SwinAttention(MHAInProjection(windows), table, index, spatial) proj_w^T + proj_b, spatial)
 
-    The bias is traced to its table and index, through the op or through Gather, Reshape, Transpose, Unsqueeze. A bias of
-    another origin is left alone with a warning, unless the option `any_bias` is on: then each of its elements is a row of
-    the table. So is Swin V2 (logit_scale), where `decompose_swin_v2_attention` does not see to it.]],
+    The bias is traced to its table and index, through the op or through Gather, Reshape, Transpose, Unsqueeze. A block
+    with a bias of another origin stays unchanged, with a warning, unless the option `any_bias` is on: then each element
+    of the bias is a row of the table. So does a block of Swin V2 (logit_scale) without `decompose_swin_v2_attention`.]],
   phase = "conversion",
   options = { any_bias = false },
 

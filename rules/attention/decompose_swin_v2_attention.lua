@@ -1,4 +1,4 @@
---- Take shifted-window attention of Swin V2, which compares directions, apart.
+--- Decompose shifted-window attention of Swin V2, which compares directions.
 local window = lib "window"
 
 return rule {
@@ -9,9 +9,9 @@ return rule {
            reverse(SwinAttention(q / |q| exp(min(t, log 100)) sqrt(D), k / |k|, v, c sigmoid(table), index, spatial)
                    proj_w^T + proj_b, spatial)
 
-    The sqrt(D) is what SwinAttention divides by. The bias may come without c sigmoid; it is traced as by
+    SwinAttention divides by sqrt(D). The bias may come without c sigmoid; it is traced as in
     `decompose_swin_attention`, with the same option `any_bias`. Its table is often computed, by a small network of
-    relative coordinates. The option `swin_v2` is there for the pack, where it turns this rule off.]],
+    relative coordinates. The option `swin_v2` exists for the pack, where it disables this rule.]],
   phase = "conversion",
   options = { any_bias = false, swin_v2 = true },
   when = function(_, options) return options.swin_v2 end,
@@ -32,7 +32,7 @@ return rule {
   where = function(m)
     refuse(not m.table, "the relative position bias cannot be traced to table and index", nil, m.options.any_bias)
     m.C = window.need_block(m)
-    need(not m.qkv_b or m.qkv_b.dtype, "the type of the bias is not known", m.qkv_b)
+    need(not m.qkv_b or m.qkv_b.dtype, "the type of the bias is unknown", m.qkv_b)
     local t = m.logit_scale
     refuse(not (t:rank() == 3 and (t:dim(0) == m.H or t:dim(0) == 1) and t:dim(1) == 1 and t:dim(2) == 1),
       "the logit scale is not one for each head")
@@ -48,7 +48,7 @@ return rule {
       qkv_b = op.Concat{op.Slice(qkv_b, {0}, {C}, {0}), none, op.Slice(qkv_b, {2 * C}, {3 * C}, {0}), axis = 0}
     end
 
-    -- Zeros stay zeros. 2^-24 is the smallest of halves, which have no 1e-12.
+    -- Zeros stay zeros. 2^-24 is the smallest number of float16, which cannot hold 1e-12.
     local least = m.x.dtype == "float16" and 2 ^ -24 or 1e-12
     local function direction(x) return op.Div(x, op.Max(op.ReduceL2(x, {-1}), least)) end
     local function turned(q, k)

@@ -6,8 +6,8 @@ return rule {
   doc = [[
     softmax(q k^T / c + mask) v   =>   AttentionForward(q, k, v, mask, sm_scale = 1 / c)
 
-    The textbook form and nothing around it: one scale, one mask that is added, no dropout. With the option
-    literal_divisor only that c is meant.]],
+    The textbook form only: one scale, one mask that is added, no dropout. With the option literal_divisor it matches only
+    that c.]],
   phase = "attention",
   options = { literal_divisor = {"number"} },
 
@@ -26,7 +26,7 @@ return rule {
     masking.need_mask(m.mask, {m.T, m.S, m.H, m.B})
     local literal = m.options.literal_divisor
     if literal then
-      need(m.divided and m.scale:scalar() == literal, "the divisor is another one", m.scale)
+      need(m.divided and m.scale:scalar() == literal, "the divisor is not the one of the option", m.scale)
     end
   end,
 
@@ -46,7 +46,7 @@ return rule {
           y = MatMul(p, v)
         }]],
       "y = ruleengine.AttentionForward <sm_scale = 0.125> (q, k, v, mask)" },
-    { "another divisor than the one meant", [[
+    { "another divisor than that of the option", [[
         (float[2,4,8,64] q, float[2,4,8,64] k, float[2,4,8,64] v, float[2,1,1,8] mask)
           => (float[2,4,8,64] y) <float c = {16.0}> {
           kt = Transpose <perm = [0,1,3,2]> (k)
@@ -56,8 +56,8 @@ return rule {
           p = Softmax <axis = -1> (a)
           y = MatMul(p, v)
         }]],
-      rejected = "the divisor is another one", options = { literal_divisor = 8 } },
-    { "the divisor that is meant", [[
+      rejected = "the divisor is not the one of the option", options = { literal_divisor = 8 } },
+    { "the divisor of the option", [[
         (float[2,4,8,64] q, float[2,4,8,64] k, float[2,4,8,64] v, float[2,1,1,8] mask)
           => (float[2,4,8,64] y) <float c = {8.0}> {
           kt = Transpose <perm = [0,1,3,2]> (k)

@@ -1,11 +1,11 @@
---- Say functional attention in the engine's own op.
+--- Write functional attention as the engine's own op.
 return rule {
   doc = [[
     Attention(q, k, v, mask)                           =>   ScaledDotProductAttention(q, k, v, mask)
     aten.scaled_dot_product_attention(q, k, v, mask)   =>   ScaledDotProductAttention(q, k, v, mask)
 
-    One to one, on [B,H,S,D] with as many key as query heads. An explicit scale stays explicit, also 1.0; without one
-    both mean 1/sqrt(D). Caches, soft caps and grouped heads are left alone.]],
+    On [B,H,S,D] with as many key heads as query heads. An explicit scale stays explicit, also 1.0; the default of both is
+    1/sqrt(D). Nodes with caches, soft caps or grouped heads stay unchanged.]],
   phase = "conversion",
 
   match = function(op, q, k, v, mask, scale, causal, dropout, H, E)
@@ -19,8 +19,8 @@ return rule {
   end,
 
   where = function(m)
-    -- From opset 24 on it hides the keys that a mask is too short for.
-    need(not (m.standard and m.mask) or m.mask:dim(-1) == m.k:dim(2), "the mask is not there for each key", m.mask)
+    -- From opset 24 on the op hides the keys that a shorter mask does not cover.
+    need(not (m.standard and m.mask) or m.mask:dim(-1) == m.k:dim(2), "the mask does not cover each key", m.mask)
   end,
 
   rewrite = function(op, m)
@@ -40,7 +40,7 @@ return rule {
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,1] mask) => (float[2,4,8,16] y) {
           y = Attention (q, k, v, mask)
         }]],
-      rejected = "the mask is not there for each key" },
+      rejected = "the mask does not cover each key" },
     { "grouped heads", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v) => (float[2,4,8,16] y) {

@@ -1,10 +1,10 @@
---- Take out a Reshape that gives back the shape that another one took away.
+--- Remove a Reshape that restores the shape before another Reshape.
 return rule {
   doc = [[
     Reshape(Reshape(x, _), shape of x)   =>   x
 
-    One axis of x may be of unknown size: the elements that there are fix it, where the other sizes are numbers. Where it
-    has another name, the Reshape says that both are the same, and stays.]],
+    One axis of x may have an unknown size: the number of elements determines it, if the other sizes are numbers. If that
+    axis has another name after the Reshape, the Reshape states that both sizes are equal, so it stays.]],
   phase = "canonical",
 
   match = function(op, x)
@@ -13,18 +13,18 @@ return rule {
 
   where = function(m)
     local y, unknown, sized = m.back.outputs[1], 0, true
-    need(m.x:rank() and m.x:rank() == y:rank(), "the shape is another one", y)
+    need(m.x:rank() and m.x:rank() == y:rank(), "the shape is different", y)
     for i = 0, m.x:rank() - 1 do
       local one, two = m.x:dim(i), y:dim(i)
       if one == two then
         sized = sized and type(one) == "number" and one > 0
       else
-        need(tostring(one):match "^%?", "the shape is another one", y)
+        need(tostring(one):match "^%?", "the shape is different", y)
         unknown = unknown + 1
       end
     end
-    need(unknown <= 1, "the shape is another one", y)
-    if unknown == 1 then need(sized, "there may be no elements", m.x) end
+    need(unknown <= 1, "the shape is different", y)
+    if unknown == 1 then need(sized, "there may be no elements to determine the size", m.x) end
   end,
 
   rewrite = function(op, m) return m.x end,
@@ -54,7 +54,7 @@ return rule {
           b = Reshape(a, s)
           y = Neg(b)
         }]],
-      rejected = "there may be no elements" },
+      rejected = "there may be no elements to determine the size" },
     { "an axis of another name", [[
         (float[B,4,S] x, float[B,4,T] z) => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
           a = Reshape(x, flat)
@@ -62,12 +62,12 @@ return rule {
           b = Reshape(a, s)
           y = Neg(b)
         }]],
-      rejected = "the shape is another one" },
+      rejected = "the shape is different" },
     { "to another shape", [[
         (float[2,3,4] x) => (float[4,3,2] y) <int64[1] flat = {-1}, int64[3] s = {4,3,2}> {
           a = Reshape(x, flat)
           y = Reshape(a, s)
         }]],
-      rejected = "the shape is another one" },
+      rejected = "the shape is different" },
   },
 }

@@ -1,4 +1,4 @@
---- Take out a Transpose that puts back the axes that another one moved.
+--- Remove a Transpose that restores the order of axes before another Transpose.
 return rule {
   doc = [[
     Transpose(Transpose(x, p), q)   =>   x    where q undoes p]],
@@ -10,9 +10,9 @@ return rule {
 
   where = function(m)
     local p, q = m.there.attrs.perm, m.back.attrs.perm
-    need(p and q, "the axes are not known", m.back)
+    need(p and q, "the order of axes is unknown", m.back)
     for i, axis in ipairs(q) do
-      need(p[axis + 1] == i - 1, "the axes end elsewhere", m.back)
+      need(p[axis + 1] == i - 1, "the order of axes is different", m.back)
     end
   end,
 
@@ -31,6 +31,6 @@ return rule {
           a = Transpose <perm = [1,2,0]> (x)
           y = Transpose <perm = [1,2,0]> (a)
         }]],
-      rejected = "the axes end elsewhere" },
+      rejected = "the order of axes is different" },
   },
 }

@@ -1,9 +1,9 @@
---- Choose where numbers were multiplied by zeros and ones.
+--- Choose by Where instead of multiplying by zeros and ones.
 local elements = lib "elements"
 
 local HIDES = { Add = true, Div = true, Mul = true, Sub = true, Where = true }
 
--- Whether x is made of zeros and ones: truth values as numbers, or parts of such a constant.
+-- Whether x consists of zeros and ones: booleans as numbers, or parts of such a constant.
 local function is_choice(x)
   x = elements.origin(x)
   local node = x.producer
@@ -11,7 +11,7 @@ local function is_choice(x)
   return x:among(0, 1)
 end
 
--- Whether a constant hides some of x by -inf, no more than `steps` steps ago: times 0 that is not a number.
+-- Whether a constant sets parts of x to -inf, at most `steps` nodes before: 0 times -inf is NaN.
 local function holds_infinity(x, steps)
   if x:const() then return x:among(0, -math.huge) and not x:among(0) end
   local node = x.producer
@@ -22,11 +22,11 @@ local function holds_infinity(x, steps)
   return false
 end
 
--- What may stand between scores and their softmax, and between probabilities and their product with values.
+-- Ops that may be between scores and their softmax, and between probabilities and their product with values.
 local BETWEEN = { Add = true, Cast = true, Clip = true, Concat = true, Div = true, Dropout = true, Identity = true,
   Max = true, Mul = true, Pad = true, Slice = true, Sub = true, Where = true }
 
--- Whether such an op, or attention, reads y, not too many steps and branches from here.
+-- Whether such an op, or attention, reads y, within a few nodes and branches.
 local function leads_to(op, y, steps)
   if #y.users > 4 then return false end
   for _, user in ipairs(y.users) do
@@ -37,14 +37,14 @@ local function leads_to(op, y, steps)
   return false
 end
 
--- The number that stands in y where b is 0; where b is 1, y is 0.
+-- The number in y where b is 0; where b is 1, y is 0.
 local function only_number(b, y)
   local ones, numbers = b:constant(), y:constant()
-  need(type(ones) == "table" and b.shape == y.shape, "what is added is no constant like the other", y)
+  need(type(ones) == "table" and b.shape == y.shape, "the summand is not a constant of the same shape", y)
   local number
   for i, one in ipairs(ones) do
     if one == 0 then number = number or numbers[i] end
-    need(numbers[i] == (one == 0 and number or 0), "it adds another number", y)
+    need(numbers[i] == (one == 0 and number or 0), "the summand does not match the zeros and ones", y)
   end
   return number or 0
 end
@@ -54,8 +54,8 @@ return rule {
     x b + c (1 - b)   =>   Where(b, x, c)                    b: zeros and ones
     softmax(x) b      =>   Where(b, softmax(x), 0)
 
-    How masks were written before there was Where; what is added may be a constant. A product with 0 hides no number that
-    is none, so that this is for scores and probabilities alone.]],
+    How masks were written before there was Where; the summand may be a constant. A product of 0 with NaN or infinity is
+    NaN, so this only applies to scores and probabilities.]],
   phase = "canonical",
 
   match = function(op, x, b, c, y)
@@ -68,17 +68,17 @@ return rule {
   end,
 
   where = function(m)
-    need(is_choice(m.b), "they are not known to be zeros and ones", m.b)
-    need(not holds_infinity(m.x, 5), "some of it is -inf, and 0 times that is not a number", m.x)
+    need(is_choice(m.b), "the factors are not known to be zeros and ones", m.b)
+    need(not holds_infinity(m.x, 5), "some scores are -inf, and 0 times -inf is NaN", m.x)
     m.number = m.y and only_number(m.b, m.y)
     if m.softmax then
-      need(leads_to("MatMul", m.weights.outputs[1], 4), "they weigh nothing", m.b)
+      need(leads_to("MatMul", m.weights.outputs[1], 4), "the probabilities are not multiplied with values", m.b)
       assume("no probability is NaN", m.x)
       return
     end
-    need(leads_to("Softmax", (m.more or m.less).outputs[1], 6), "they are no scores", m.x)
-    local number = m.number or need(m.c:scalar(), "the other number is not a constant", m.c)
-    need(m.y or number - number == 0, "the other number is infinite, and 0 times that is not a number", m.c)
+    need(leads_to("Softmax", (m.more or m.less).outputs[1], 6), "the numbers are not scores of a softmax", m.x)
+    local number = m.number or need(m.c:scalar(), "the other factor is not one constant", m.c)
+    need(m.y or number - number == 0, "the other factor is infinite, and 0 times infinity is NaN", m.c)
     assume("no score is NaN or infinite", m.x)
   end,
 
@@ -88,7 +88,7 @@ return rule {
   end,
 
   examples = {
-    { "causal attention of old", [[
+    { "causal attention in an old form", [[
         (float[2,4,8,8] x, int64[1] n) => (float[2,4,8,8] y)
         <float[1,1,2,2] t = {1.0,0.0,1.0,1.0}, int64[1] from = {0}, int64[1] axis = {2}, int64[4] wide = {1,1,8,8},
          float one = {1.0}, float c = {10000.0}> {
@@ -106,7 +106,7 @@ return rule {
         low = Constant <value = float {-10000.0}> ()
         s = Where(shown, x, low)
         y = Softmax <axis = -1> (s)]], assumed = "no score is NaN or infinite" },
-    { "what is added is a constant", [[
+    { "the summand is a constant", [[
         (float[2,3] x) => (float[2,3] y) <float[1,3] b = {1.0,0.0,1.0}, float[1,3] c = {0.0,-9.0,0.0}> {
           a = Mul(b, x)
           s = Add(c, a)
@@ -129,7 +129,7 @@ return rule {
         zero = Constant <value = float {0.0}> ()
         w = Where(c, p, zero)
         y = MatMul(w, v)]], assumed = "no probability is NaN" },
-    { "numbers that are no scores: 0 times NaN is NaN", [[
+    { "numbers that are not scores: 0 times NaN is NaN", [[
         (float[2,3] x, bool[2,3] k) => (float[2,3] y) <float one = {1.0}, float c = {-10000.0}> {
           b = Cast <to = 1> (k)
           a = Mul(x, b)
@@ -137,15 +137,15 @@ return rule {
           e = Mul(d, c)
           y = Add(a, e)
         }]],
-      rejected = "they are no scores" },
-    { "probabilities that weigh nothing", [[
+      rejected = "the numbers are not scores of a softmax" },
+    { "probabilities without values", [[
         (float[2,3] x, bool[3] b) => (float[2,3] y) {
           p = Softmax <axis = -1> (x)
           f = Cast <to = 1> (b)
           y = Mul(p, f)
         }]],
-      rejected = "they weigh nothing" },
-    { "-inf, which is taken from all", [[
+      rejected = "the probabilities are not multiplied with values" },
+    { "-inf, which is subtracted everywhere", [[
         (float[2,3] x, bool[2,3] k) => (float[2,3] y) <float one = {1.0}, float c = {-inf}> {
           b = Cast <to = 1> (k)
           a = Mul(x, b)
@@ -154,20 +154,20 @@ return rule {
           s = Add(a, e)
           y = Softmax <axis = -1> (s)
         }]],
-      rejected = "the other number is infinite" },
+      rejected = "the other factor is infinite" },
     { "a scale and a shift", [[
         (float[2,3] x) => (float[2,3] y) <float[1,3] b = {1.0,0.0,1.0}, float[1,3] c = {0.0,-9.0,1.0}> {
           a = Mul(b, x)
           y = Add(c, a)
         }]],
-      rejected = "it adds another number" },
+      rejected = "the summand does not match the zeros and ones" },
     { "one number for all", [[
         (float[2,3] x) => (float[2,3] y) <float[1,1] b = {1.0}, float[1] c = {0.5}> {
           p = Neg(x)
           a = Mul(b, p)
           y = Add(c, a)
         }]],
-      rejected = "what is added is no constant like the other" },
+      rejected = "the summand is not a constant of the same shape" },
     { "a blend", [[
         (float[2,8] x, float[2,8] b) => (float[2,8] y) <float one = {1.0}, float c = {-10000.0}> {
           a = Mul(x, b)
@@ -175,6 +175,6 @@ return rule {
           e = Mul(d, c)
           y = Add(a, e)
         }]],
-      rejected = "they are not known to be zeros and ones" },
+      rejected = "the factors are not known to be zeros and ones" },
   },
 }

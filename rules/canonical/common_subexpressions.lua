@@ -1,11 +1,11 @@
---- Compute once what is computed twice.
+--- Compute a value once that is computed twice.
 return rule {
   doc = [[
     f(x), f(x)   =>   one f(x), which is read twice
 
-    The same op with the same attributes on the same values; small constants are the same where their numbers are. Not
-    what is random, nor what is a function of the model or an op that the engine does not know, nor two outputs of the
-    model, which need a node each.]],
+    The same op with the same attributes on the same values; small constants are compared by their numbers. Excluded are
+    random ops, functions of the model, ops that the engine does not know, and two outputs of the model, which need a
+    node each.]],
   phase = "canonical",
 
   pass = function(graph)
@@ -18,7 +18,7 @@ return rule {
   end,
 
   examples = {
-    { "the same Cast twice, and what stands below", [[
+    { "the same Cast twice, and its readers", [[
         (float16[2,3] x) => (float[2,3] y) <float[1] c = {2.0}, float[1] d = {2.0}> {
           a = Cast <to = 1> (x)
           b = Cast <to = 1> (x)
@@ -32,14 +32,14 @@ return rule {
         e = Mul(a, k)
         s = Sigmoid(e)
         y = Div(e, s)]] },
-    { "a default that one of them writes", [[
+    { "an attribute that one of them leaves at its default", [[
         (float[2,3] x) => (float[2,3] y) {
           a = Softmax(x)
           b = Softmax <axis = -1> (x)
           y = Add(a, b)
         }]],
       "a = Softmax(x) y = Add(a, a)" },
-    { "another attribute, another operand, chance", [[
+    { "another attribute, another operand, a random op", [[
         (float[2,3] x, float[2,3] z) => (float[2,3] y, float[2,3] r) {
           a = Softmax <axis = 0> (x)
           b = Softmax <axis = 1> (x)

@@ -1,6 +1,6 @@
---- Say an Einsum of two operands as the product that it is.
+--- Write an Einsum of two operands as a MatMul.
 
--- The letters of one operand, each once; nil for anything else.
+-- The letters of one operand, without duplicates; nil for anything else.
 local function letters(text)
   local list, places = {}, {}
   for letter in text:gmatch "." do
@@ -11,7 +11,7 @@ local function letters(text)
   return list, places
 end
 
--- `...` as letters that no equation uses, one for each axis of x that has no letter.
+-- `...` as letters that the equation does not use, one for each axis of x without a letter.
 local function spelled(text, x)
   local before, after = text:match "^(%a*)%.%.%.(%a*)$"
   if not before then return text end
@@ -19,8 +19,7 @@ local function spelled(text, x)
   return before .. ("0123456789"):sub(1, count) .. after, count
 end
 
--- Which of a's letters go where: in both operands and the result, summed over,
--- or in the result alone.
+-- The letters of a by kind: in both operands and the result (batch), summed over, or in one operand and the result.
 local function sort(list, other, result)
   local batch, summed, own = {}, {}, {}
   for _, letter in ipairs(list) do
@@ -31,7 +30,7 @@ local function sort(list, other, result)
   return batch, summed, own
 end
 
--- The axes that bring `places` into this order; nil where they stand so.
+-- The perm that brings `places` into this order; nil if they are in order.
 local function order(places, ...)
   local perm, moves = {}, false
   for _, group in ipairs{...} do
@@ -43,15 +42,15 @@ local function order(places, ...)
   return moves and perm or nil
 end
 
--- Whether x is a softmax over the axis at this place, whose size and that of the other operand are known by name only.
+-- Whether x is a softmax over this axis, and the sizes of the axis are known by name only.
 local function are_keys(x, place, size, other)
   return x.producer and x.producer.op == "Softmax" and place == x:rank() and type(size) ~= "number"
     and type(other) ~= "number"
 end
 
--- Takes all letters but one from `own`: those are a batch in which the other operand, of `batch` axes, is there once.
--- The one that stays is the last in the result, but of a softmax's letters the last of its own. Then the axes that the
--- other operand lacks.
+-- Removes all letters except one from `own`: they are batch axes, of size 1 in the other operand, which has `batch` axes.
+-- The letter that stays is the last one in the result; for a softmax the last one of its own. Also returns the axes that
+-- the other operand lacks.
 local function spread(x, own, result, batch)
   if not (x.producer and x.producer.op == "Softmax") then
     table.sort(own, function(one, two) return result[one] < result[two] end)
@@ -67,16 +66,16 @@ return rule {
   doc = [[
     Einsum(a, b)   =>   Transpose(Transpose(a) Transpose(b))
 
-    Where one letter is summed over and at least one is each operand's own, but not two of both; all others are in both
-    and in the result. The Transposes are there where axes move; what has fewer letters of its own is there once for the
-    other's (Unsqueeze).]],
+    One letter is summed over. Each operand has at least one letter of its own, and one of them has only one. All others
+    are in both operands and in the result. Transposes are built where axes move; the operand with fewer letters of its
+    own is broadcast (Unsqueeze).]],
   phase = "canonical",
 
   match = function(op, a, b, equation) return op.Einsum{a, b, equation = equation} end,
 
   where = function(m)
     local left, right, out = m.equation:gsub("%s", ""):match "^([%a%.]+),([%a%.]+)%->([%a%.]+)$"
-    need(left, "the equation is of another form", m.equation)
+    need(left, "the equation does not have two operands and a result", m.equation)
     local a_count, b_count
     left, a_count = spelled(left, m.a)
     right, b_count = spelled(right, m.b)
@@ -85,19 +84,19 @@ return rule {
     local a_list, a = letters(left)
     local b_list, b = letters(right)
     local out_list, result = letters(out)
-    need(a_list and b_list and out_list, "a letter stands twice", m.equation)
-    for _, letter in ipairs(out_list) do need(a[letter] or b[letter], "a letter comes from nowhere", m.equation) end
+    need(a_list and b_list and out_list, "a letter occurs twice in one term", m.equation)
+    for _, letter in ipairs(out_list) do need(a[letter] or b[letter], "a letter of the result is in no operand", m.equation) end
     local batch, summed, own = sort(a_list, b, result)
     local b_batch, _, b_own = sort(b_list, a, result)
-    need(batch and b_batch, "a letter of one operand is summed over", m.equation)
-    need(#summed == 1 and #own > 0 and #b_own > 0 and (#own == 1 or #b_own == 1), "it is no product of matrices",
+    need(batch and b_batch, "a letter that is in one operand only is summed over", m.equation)
+    need(#summed == 1 and #own > 0 and #b_own > 0 and (#own == 1 or #b_own == 1), "the equation is not a product of matrices",
       m.equation)
-    -- An Einsum repeats a size of 1, a product does not.
+    -- An Einsum broadcasts a size of 1 in a sum, a MatMul does not.
     local rows, columns = m.a:dim(a[summed[1]] - 1), m.b:dim(b[summed[1]] - 1)
     need(rows and (rows == columns or are_keys(m.a, a[summed[1]], rows, columns) or are_keys(m.b, b[summed[1]], columns, rows)),
-      "the size that is summed over may be 1 on one side alone", m.equation)
+      "the size that is summed over may be 1 in one operand only", m.equation)
     if rows ~= columns then assume("there are as many values as keys", m.equation) end
-    -- The result's order of what is in both is as good as any.
+    -- The order of batch letters is free; this takes that of the result.
     batch = {}
     for _, letter in ipairs(out_list) do
       if a[letter] and b[letter] then batch[#batch + 1] = letter end
@@ -130,7 +129,7 @@ return rule {
           y = Einsum <equation = "bhid,bhjd->bhij"> (q, k)
         }]],
       "kt = Transpose <perm = [0,1,3,2]> (k) y = MatMul(q, kt)" },
-    { "heads that come last, the result turned", [[
+    { "heads that come last, the result transposed", [[
         (float[8,2,4,16] q, float[6,2,4,16] k) => (float[2,4,6,8] y) {
           y = Einsum <equation = "ibnd, jbnd -> bnji"> (q, k)
         }]],
@@ -165,6 +164,6 @@ return rule {
         (float[2,4] a, float[2,4] b) => (float[2] y) {
           y = Einsum <equation = "ij,ij->i"> (a, b)
         }]],
-      rejected = "it is no product of matrices" },
+      rejected = "the equation is not a product of matrices" },
   },
 }

@@ -1,10 +1,10 @@
---- Say a Gemm of two computed matrices as the product that it is.
+--- Write a Gemm of two computed matrices as a MatMul.
 return rule {
   doc = [[
-    Gemm(a, b, c)   =>   alpha (a b) + beta c      with a or b transposed where it says so
+    Gemm(a, b, c)   =>   alpha (a b) + beta c      with a or b transposed if the attributes say so
 
-    Scores of one head are written so. Where b is a constant it is a layer, and stays. A factor of 0 says that what it
-    multiplies is not read: infinite numbers there are nowhere in the result.]],
+    Some exporters write the scores of one head so. If b is a constant, the Gemm is a layer and stays. With a factor of 0
+    the operand is not read: infinite numbers in it do not reach the result.]],
   phase = "canonical",
 
   match = function(op, a, b, c)
@@ -12,12 +12,12 @@ return rule {
   end,
 
   where = function(m)
-    need(not m.a:const() and not m.b:const(), "a layer", m.b)
+    need(not m.a:const() and not m.b:const(), "one operand is a constant, so this is a layer", m.b)
     local y, said = m.gemm.outputs[1], m.gemm.attrs
     need(y.dtype, "the type is unknown", y)
     need(said.alpha ~= 0, "the product is not read", m.gemm)
     local plain = said.alpha == 1 and (not m.c or said.beta == 0 or said.beta == 1)
-    need(plain or y:type("float", "float16", "bfloat16", "double"), "a factor of whole numbers may be none", y)
+    need(plain or y:type("float", "float16", "bfloat16", "double"), "factors of integers may be fractions", y)
   end,
 
   rewrite = function(op, m)
@@ -44,10 +44,10 @@ return rule {
     { "a product that is not read", [[
         (float[8,16] q, float[16,6] k, float[8,6] m) => (float[8,6] y) { y = Gemm <alpha = 0.0> (q, k, m) }]],
       rejected = "the product is not read" },
-    { "whole numbers", [[
+    { "integers", [[
         (int32[8,16] q, int32[16,6] k) => (int32[8,6] y) { y = Gemm <alpha = 0.5> (q, k) }]],
-      rejected = "a factor of whole numbers may be none" },
-    { "of a type that nobody knows", [[
+      rejected = "factors of integers may be fractions" },
+    { "of unknown type", [[
         (float[8,16] x) => (float[8,6] z) {
           q = com.example.Load(x)
           k = com.example.Load2(x)
@@ -55,11 +55,11 @@ return rule {
           z = com.example.Store(y)
         }]],
       rejected = "the type is unknown" },
-    { "a layer", [[
+    { "one operand is a constant, so this is a layer", [[
         (float[8,16] x) => (float[8,2] y)
         <float[2,16] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32}> {
           y = Gemm <transB = 1> (x, w)
         }]],
-      rejected = "a layer" },
+      rejected = "one operand is a constant, so this is a layer" },
   },
 }

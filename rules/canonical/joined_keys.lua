@@ -1,11 +1,11 @@
---- Multiply with all keys at once, where their scores are put side by side.
+--- Multiply with all keys at once if their scores are concatenated.
 local merge = lib "merge"
 
 return rule {
   doc = [[
     [q a, q b]   =>   q [a b]      on the last axis; neither a nor b is a weight
 
-    Keys of a cache and new ones, of the whole and of a window.]],
+    For instance keys of a cache and new ones, or keys of the whole and of a window.]],
   phase = "canonical",
 
   match = function(op, q, a, b)
@@ -14,7 +14,7 @@ return rule {
   end,
 
   where = function(m)
-    need(not m.a:const() and not m.b:const(), "a layer", m.a)
+    need(not m.a:const() and not m.b:const(), "the keys are constant, so this is a layer", m.a)
     need(m.a:rank() == m.b:rank(), "the ranks differ", m.b)
     m.wide = merge.common(m.a, m.b)
   end,
@@ -40,6 +40,6 @@ return rule {
           t = MatMul(q, b)
           y = Concat <axis = -1> (s, t)
         }]],
-      rejected = "a layer" },
+      rejected = "the keys are constant, so this is a layer" },
   },
 }

@@ -1,4 +1,4 @@
---- Weigh all values at once, where their sums are added.
+--- Multiply with all values at once if the results are added.
 local merge = lib "merge"
 
 return rule {
@@ -19,26 +19,26 @@ return rule {
     need(m.v:rank() == rank and m.w:rank() == rank, "the ranks differ", m.v)
     need(m.v:dim(-1) == m.w:dim(-1), "the values differ in width", m.w)
     if m.cut then
-      need(not m.head and not m.tail, "the parts are of two kinds", m.p)
-      need(m.cut == -1 or m.cut == rank - 1, "it is not the last axis", m.p)
+      need(not m.head and not m.tail, "the parts are of different kinds", m.p)
+      need(m.cut == -1 or m.cut == rank - 1, "the parts are not on the last axis", m.p)
     else
       for _, axes in ipairs{m.axes, m.last} do
         local axis = need(axes:scalar(), "the axis is not constant", axes)
-        need(axis == -1 or axis == rank - 1, "it is not the last axis", axes)
+        need(axis == -1 or axis == rank - 1, "the parts are not on the last axis", axes)
       end
       for _, part in ipairs{m.head, m.tail} do
         local steps = part.inputs[5]
-        need(not steps or steps:scalar() == 1, "not every key is taken", part)
+        need(not steps or steps:scalar() == 1, "the slice skips keys", part)
       end
-      need((m.to:scalar() or 0) > 2 ^ 31 - 2, "the second part ends before the last", m.to)
-      need(m.v:dim(-2) == m.head.outputs[1]:dim(-1), "the first part is of another size", m.v)
+      need((m.to:scalar() or 0) > 2 ^ 31 - 2, "the second part ends before the last key", m.to)
+      need(m.v:dim(-2) == m.head.outputs[1]:dim(-1), "the first part and its values have different sizes", m.v)
     end
     m.wide = merge.common(m.v, m.w)
   end,
 
   rewrite = function(op, m)
     local all = op.Concat{merge.widened(op, m.v, m.wide), merge.widened(op, m.w, m.wide), axis = -2}
-    need(all:dim(-2) == m.T, "the parts overlap or leave something out", m.p)
+    need(all:dim(-2) == m.T, "the parts overlap or leave a gap", m.p)
     return op.MatMul(m.p, all)
   end,
 
@@ -75,6 +75,6 @@ return rule {
           u = MatMul(b, w)
           y = Add(o, u)
         }]],
-      rejected = "the parts overlap or leave something out" },
+      rejected = "the parts overlap or leave a gap" },
   },
 }

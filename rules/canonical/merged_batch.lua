@@ -1,13 +1,14 @@
---- Work before the leading axes are merged, not after.
+--- Compute before the leading axes are merged instead of after.
 local merge = lib "merge"
 
 return rule {
   doc = [[
     f(merge(x), y)   =>   merge(f(x, split(y)))      merge: [B,H,M,N] -> [B*H,M,N]
 
-    f turns the last two axes, is a softmax over the last one, a product with what was merged alike, or arithmetic or a
-    choice by elements, where y is split unless it serves all batches. The merge moves towards the outputs, where the Reshape
-    that splits the axes again takes it away (cancel_reshapes). Element counts fix the merged axis.]],
+    f transposes the last two axes, is a softmax over the last one, a product with a value that was merged too, or
+    elementwise arithmetic or choice; there y is split unless it is broadcast over the batch. The merge moves towards the
+    outputs, until the Reshape that splits the axes again removes it (cancel_reshapes). The number of elements determines
+    the merged axis.]],
   phase = "canonical",
 
   match = function(op, x, y, z, c, sizes, B, H, X, M)
@@ -17,7 +18,7 @@ return rule {
       op.Transpose{merged, perm = {0, 2, 1}}:as "turn",
       op.Softmax{merged, axis = -1}:as "softmax",
       function()
-        -- The axis that is summed over may have two names.
+        -- The axis that is summed over may have different names.
         z:shape "B H K L"
         return op.MatMul(merged, context(op.Reshape{z, any, allowzero = any}:shape "X K L"))
       end,
@@ -34,7 +35,7 @@ return rule {
     if not m.y then return end
     local rank = need(m.y:rank(), "the rank is unknown", m.y)
     m.split = rank == 3 and m.y:dim(0) ~= 1
-    need(not m.split or m.y:dim(0) == m.X, "it is not there for each batch", m.y)
+    need(not m.split or m.y:dim(0) == m.X, "the operand has another batch", m.y)
   end,
 
   rewrite = function(op, m)
@@ -44,7 +45,7 @@ return rule {
     local old, inputs = m.merge.outputs[1], {}
     local y = m.split and op.Reshape(m.y, {m.B, m.H, m.y:dim(1), m.y:dim(2)}) or m.y
     for i, input in ipairs(m.elements.inputs) do inputs[i] = input == old and m.x or input == m.y and y or input end
-    -- Where two names of the last axis mean one size, it is the result that knows it.
+    -- If two names of the last axis mean one size, the result has the known one.
     local same = m.elements.outputs[1]:dim(2) == old:dim(2)
     return m.merge:with(m.elements:with(inputs), same and m.sizes or {m.X, m.M, -1})
   end,
@@ -73,7 +74,7 @@ return rule {
           y = Softmax <axis = 2> (a)
         }]],
       "a = Softmax <axis = -1> (x) y = Reshape(a, s)" },
-    { "a row for each head", [[
+    { "one row for each head", [[
         (float[2,4,8,16] x, float[8,1,16] b) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
           a = Reshape(x, s)
           y = Add(a, b)

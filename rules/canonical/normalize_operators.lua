@@ -1,13 +1,13 @@
---- Take out operators that hand on their input as it is.
+--- Remove operators that return their input unchanged.
 
 return rule {
   doc = [[
-    f(x)   =>   x   for every f that changes neither shape, type nor numbers
+    f(x)   =>   x   if f changes neither shape, type nor numbers
 
-    Identity; Cast to the type that is there; Transpose that moves nothing; Reshape, Expand, Flatten, Tile and a Slice
-    forwards that keep the shape; Pad by nothing; Concat, Sum, Max, Min and Mean of one; Split into one;
+    Identity; Cast to the same type; Transpose that keeps the order; Reshape, Expand, Flatten, Tile and forward Slice that
+    keep the shape; Pad by 0; Concat, Sum, Max, Min and Mean of one input; Split into one output;
     x + 0, x - 0, x 1, x / 1 and x ^ 1.
-    An Identity that hands an input, an initializer or another output to a graph output stays.]],
+    An Identity whose result is a graph output stays if its input is an input, an initializer or another output.]],
   phase = "canonical",
 
   match = function(op, x, pads, steps)
@@ -33,16 +33,16 @@ return rule {
       need(m.x.shape == y.shape, "the shape changes", y)
     end
     if m.step.op == "Transpose" then
-      for i, axis in ipairs(m.step.attrs.perm) do need(axis == i - 1, "axes move", y) end
+      for i, axis in ipairs(m.step.attrs.perm) do need(axis == i - 1, "the order of axes changes", y) end
     end
-    need(not m.steps or m.steps:among(1), "it may go backwards", m.steps)
-    need(not m.pads or m.pads:among(0), "it may take away as much as it adds", m.pads)
+    need(not m.steps or m.steps:among(1), "the Slice may go backwards", m.steps)
+    need(not m.pads or m.pads:among(0), "the Pad may remove as much as it adds", m.pads)
   end,
 
   rewrite = function(op, m) return m.x end,
 
   examples = {
-    { "a Cast to the type that is there, a Reshape to the shape that is there", [[
+    { "a Cast to the same type, a Reshape to the same shape", [[
         (float[2,3] x) => (float[2,3] y) <int64[2] s = {2,3}> {
           a = Cast <to = 1> (x)
           b = Reshape(a, s)
@@ -60,7 +60,7 @@ return rule {
           y = Neg(e)
         }]],
       "y = Neg(x)" },
-    { "the whole, nothing around it, and one alone", [[
+    { "a full Slice, an empty Pad, and one operand", [[
         (float[B,3] x) => (float[B,3] y) <int64[1] first = {0}, int64[1] last = {9223372036854775807}, int64[1] axis = {1},
           int64[4] none = {0,0,0,0}, int64[2] once = {1,1}> {
           a = Slice(x, first, last, axis)
@@ -76,13 +76,13 @@ return rule {
         (float[2,3] x) => (float[2,3] y) <int64[1] last = {2}, int64[1] first = {-4}, int64[1] axis = {1}, int64[1] back = {-1}> {
           y = Slice(x, last, first, axis, back)
         }]],
-      rejected = "it may go backwards" },
+      rejected = "the Slice may go backwards" },
     { "a row less here and one more there", [[
         (float[2,3] x) => (float[2,3] y) <int64[4] pads = {1,0,-1,0}> {
           y = Pad(x, pads)
         }]],
-      rejected = "it may take away as much as it adds" },
-    { "a number that makes more of it", [[
+      rejected = "the Pad may remove as much as it adds" },
+    { "an operand that broadcasts", [[
         (float[] x) => (float[1] y) <float[1] c = {1.0}> {
           y = Mul(x, c)
         }]],
@@ -91,6 +91,6 @@ return rule {
         (float[3,3] x) => (float[3,3] y) {
           y = Transpose <perm = [1,0]> (x)
         }]],
-      rejected = "axes move" },
+      rejected = "the order of axes changes" },
   },
 }

@@ -1,7 +1,7 @@
---- Read operands that say less than they cost.
+--- Read smaller operands with the same information.
 return rule {
   doc = [[
-    Where(b, x, expand(c))   =>   Where(b, x, c)       where x is as large; c may be filled into a shape too
+    Where(b, x, expand(c))   =>   Where(b, x, c)       if x has the full shape; c may come from ConstantOfShape too
     CastLike(x, y)           =>   Cast(x)              to the type of y]],
   phase = "canonical",
 
@@ -16,7 +16,7 @@ return rule {
   end,
 
   where = function(m)
-    if m.chosen then need(m.x.shape == m.chosen.outputs[1].shape, "the shape is that of the number", m.x) end
+    if m.chosen then need(m.x.shape == m.chosen.outputs[1].shape, "the shape comes from the constant", m.x) end
     need(not m.like or m.y.dtype, "the type is unknown", m.y)
   end,
 
@@ -27,7 +27,7 @@ return rule {
   end,
 
   examples = {
-    { "a number filled into the shape", [[
+    { "a number from ConstantOfShape", [[
         (bool[2,1,8] b, float[2,8,8] x) => (float[2,8,8] y) <int64[3] s = {2,8,8}> {
           f = ConstantOfShape <value = float[1] {-9.0}> (s)
           y = Where(b, x, f)
@@ -39,13 +39,13 @@ return rule {
           y = Where(b, f, x)
         }]],
       "y = Where(b, c, x)" },
-    { "the shape is that of what is filled", [[
+    { "the shape comes from ConstantOfShape", [[
         (bool[2,1,8] b, float[2,1,8] x, float c) => (float[2,8,8] y) <int64[3] s = {2,8,8}> {
           f = Expand(c, s)
           y = Where(b, f, x)
         }]],
-      rejected = "the shape is that of the number" },
-    { "a type said by another value", [[
+      rejected = "the shape comes from the constant" },
+    { "the type of another value", [[
         (double[2,3] x, float[4] t) => (float[2,3] y) { y = CastLike(x, t) }]],
       "y = Cast <to = 1> (x)" },
   },

@@ -1,7 +1,7 @@
---- Work on elements and rows without cutting an axis into parts first.
+--- Compute on elements and rows without splitting an axis first.
 local merge = lib "merge"
 
--- Whether the operand of a Reshape names every size.
+-- Whether the second operand of a Reshape gives every size.
 local function plain(sizes)
   for _, size in ipairs(sizes:dims() or {0}) do
     if size == -1 or size == 0 then return false end
@@ -11,7 +11,7 @@ end
 
 local function known(size) return not tostring(size):match "^%?" end
 
--- How many axes a and b have in common, from the front or from the back, `most` at most.
+-- How many axes a and b have in common, from the front or from the back, at most `most`.
 local function in_common(a, b, from_back, most)
   local count = 0
   while count < most do
@@ -22,7 +22,7 @@ local function in_common(a, b, from_back, most)
   return count
 end
 
--- y, which stands beside the parts, as it stands beside x: of full size on the axes that are joined, as it is on the others.
+-- y for the unsplit x: expanded to full size on the axes that are joined, unchanged on the others.
 local function rejoined(op, m, y)
   local parts, rank, more = m.split.outputs[1], m.x:rank(), m.split.outputs[1]:rank() - m.x:rank()
   local sizes, joined, smaller, sized = {}, {}, false, true
@@ -49,10 +49,10 @@ return rule {
   doc = [[
     join(f(split(x), y))   =>   f(x, join(expand(y)))
 
-    f are sums, choices between x and a number, and softmax on a last axis that is not cut, in any number and order. y is
-    there once for several elements: a mask for each window, the same for each image; position biases of images,
-    [rows, columns] of queries by those of keys; masks of heads that were stacked as rows. It is expanded on axes that are
-    joined alone. With values as large as x it would be as well the other way round.]],
+    f are sums, choices between x and a number, and softmax on a last axis that is not split, in any number and order. y is
+    broadcast: a mask for each window, the same for each image; position biases of images, [rows, columns] of queries by
+    those of keys; masks of heads that were stacked as rows. It is expanded only on axes that are joined. With a y as
+    large as x nothing would be gained.]],
   phase = "canonical",
 
   match = function(op, x, y, c, parts, sizes)
@@ -66,25 +66,25 @@ return rule {
 
   where = function(m)
     local joined, split = m.join.outputs[1], m.split.outputs[1]
-    need(m.x:rank() and m.x:rank() == joined:rank(), "the axes end elsewhere", joined)
+    need(m.x:rank() and m.x:rank() == joined:rank(), "the axes are joined differently", joined)
     local renamed = 0
     for i = 0, joined:rank() - 1 do
       local one, two = m.x:dim(i), joined:dim(i)
       if one ~= two then
-        need(type(two) ~= "number", "the axes end elsewhere", joined)
+        need(type(two) ~= "number", "the axes are joined differently", joined)
         renamed = renamed + 1
       end
     end
-    need(renamed <= 1, "the axes end elsewhere", joined)
+    need(renamed <= 1, "the axes are joined differently", joined)
     merge.need_elements(m.x)
-    need(#m.step > 0, "nothing is done to the parts", joined)
+    need(#m.step > 0, "there is no op on the parts", joined)
     for _, step in ipairs(m.step) do
-      need(step.outputs[1].shape == split.shape, "a step makes it larger", step)
-      need(step.op ~= "Softmax" or split:dim(-1) == m.x:dim(-1), "softmax on an axis that is cut", step)
+      need(step.outputs[1].shape == split.shape, "an op broadcasts x to a larger shape", step)
+      need(step.op ~= "Softmax" or split:dim(-1) == m.x:dim(-1), "softmax on an axis that is split", step)
     end
     for _, y in ipairs(m.y) do
       need(y:rank(), "the rank is unknown", y)
-      need(y.shape ~= split.shape, "it is as large as x", y)
+      need(y.shape ~= split.shape, "the operand is as large as x", y)
     end
     local most = math.min(m.x:rank(), split:rank())
     m.front = in_common(m.x, split, false, most)
@@ -154,13 +154,13 @@ return rule {
         r = Constant <value = int64[4] {6,1,8,8}> ()
         f = Reshape(e, r)
         y = Add(x, f)]] },
-    { "softmax on an axis that is cut", [[
+    { "softmax on an axis that is split", [[
         (float[2,12,6] x) => (float[2,12,6] y) <int64[4] s = {2,12,3,2}, int64[3] t = {2,12,6}> {
           a = Reshape(x, s)
           p = Softmax <axis = -1> (a)
           y = Reshape(p, t)
         }]],
-      rejected = "softmax on an axis that is cut" },
+      rejected = "softmax on an axis that is split" },
     { "a residual", [[
         (float[2,4,8,16] x, float[8,8,16] r) => (float[2,4,8,16] y)
         <int64[3] s = {8,8,16}, int64[4] t = {2,4,8,16}> {
@@ -168,7 +168,7 @@ return rule {
           b = Add(a, r)
           y = Reshape(b, t)
         }]],
-      rejected = "it is as large as x" },
+      rejected = "the operand is as large as x" },
     { "joined into other axes", [[
         (float[3,20,6] x, float[3,4,5,2,1] r) => (float[20,3,6] y)
         <int64[5] s = {3,4,5,2,3}, int64[3] t = {20,3,6}> {
@@ -176,6 +176,6 @@ return rule {
           b = Add(a, r)
           y = Reshape(b, t)
         }]],
-      rejected = "the axes end elsewhere" },
+      rejected = "the axes are joined differently" },
   },
 }

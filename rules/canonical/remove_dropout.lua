@@ -1,7 +1,7 @@
---- Take out Dropout, which does nothing at inference.
+--- Remove Dropout, which does nothing at inference.
 return rule {
   doc = [[
-    Dropout(x)   =>   x   when it is not training and nobody reads its mask]],
+    Dropout(x)   =>   x   if it is not training and nothing reads its mask]],
   phase = "canonical",
 
   match = function(op, x, ratio, training)
@@ -10,7 +10,7 @@ return rule {
 
   where = function(m)
     if m.training then
-      need(m.training:scalar() == 0, "it may be training", m.training)
+      need(m.training:scalar() == 0, "the Dropout may be training", m.training)
     end
   end,
 
@@ -24,7 +24,7 @@ return rule {
           y = Neg(d)
         }]],
       "a = Relu(x) y = Neg(a)" },
-    { "with a seed, which it draws nothing from", [[
+    { "with a seed, which has no effect", [[
         (float[2,3] x) => (float[2,3] y) <float r = {0.5}, bool t = {0}> {
           d = Dropout <seed = 7> (x, r, t)
           y = Neg(d)
@@ -34,6 +34,6 @@ return rule {
         (float[2,3] x) => (float[2,3] y) <float r = {0.5}, bool t = {1}> {
           y = Dropout(x, r, t)
         }]],
-      rejected = "it may be training" },
+      rejected = "the Dropout may be training" },
   },
 }

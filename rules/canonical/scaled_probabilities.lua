@@ -1,9 +1,9 @@
---- Scale what a softmax weighed, not its probabilities.
+--- Scale the result of attention instead of its probabilities.
 return rule {
   doc = [[
     (c softmax(x)) v   =>   c (softmax(x) v)      c: a number for each row, head or batch
 
-    Masks and gates of heads, and scales that stand after the softmax.]],
+    For masks and gates of heads, and scales after the softmax.]],
   phase = "canonical",
 
   match = function(op, x, c, v)

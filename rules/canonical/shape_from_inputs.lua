@@ -1,9 +1,9 @@
---- Read sizes from the graph's inputs instead of from values computed on the way.
+--- Read sizes from the graph's inputs instead of from computed values.
 return rule {
   doc = [[
     Shape(x)   =>   the same sizes, each a number or read from a graph input
 
-    Frees values in the middle of a model from readers that only ask how large they are.]],
+    Removes readers of inner values that only need their sizes.]],
   phase = "canonical",
 
   match = function(op, x)
@@ -11,14 +11,14 @@ return rule {
   end,
 
   where = function(m)
-    need(m.x.producer, "it is an input already", m.x)
-    need(m.shape.outputs[1]:dim(0) ~= 0, "it asks for no size at all", m.x)
+    need(m.x.producer, "the value is an input already", m.x)
+    need(m.shape.outputs[1]:dim(0) ~= 0, "the Shape has no element", m.x)
   end,
 
   rewrite = function(op, m)
     local parts = {}
     for i, dim in ipairs(m.shape.outputs[1]:dims() or need(false, "a size is unknown", m.x)) do
-      need(not tostring(dim):find("//", 1, true), "a size takes a division", m.x)
+      need(not tostring(dim):find("//", 1, true), "a size needs a division", m.x)
       parts[i] = dim
     end
     return op.Concat{parts, axis = 0}
@@ -46,9 +46,9 @@ return rule {
           a = MaxPool <kernel_shape = [2], strides = [2]> (x)
           y = Shape(a)
         }]],
-      rejected = "a size takes a division" },
+      rejected = "a size needs a division" },
     { "of an input", [[
         (float[B,S,8] x) => (int64[3] y) { y = Shape(x) }]],
-      rejected = "it is an input already" },
+      rejected = "the value is an input already" },
   },
 }

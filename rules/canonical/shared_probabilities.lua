@@ -1,10 +1,10 @@
---- Weigh all values that one softmax weighs at once.
+--- Multiply one softmax with all its values at once.
 
 return rule {
   doc = [[
-    p v, p w, ...   =>   Split(p [v w ...])   where p is a softmax
+    p v, p w, ...   =>   Split(p [v w ...])   if p is a softmax
 
-    One attention of wider values, where each would be one of its own.]],
+    One attention with wider values instead of several.]],
   phase = "canonical",
 
   match = function(op, v, E)
@@ -17,7 +17,7 @@ return rule {
   where = function(m)
     m.p = (m.guarded or m.softmax).outputs[1]
     need(m.p:rank() == m.v:rank(), "the ranks differ", m.v)
-    need(type(m.E) == "number", "the values are of unknown width", m.v)
+    need(type(m.E) == "number", "the width of the values is unknown", m.v)
     local before = {}
     for i = 1, m.v:rank() - 1 do before[i] = tostring(m.v.shape[i]) end
     m.before = table.concat(before, ",")

@@ -1,4 +1,4 @@
---- Say a softmax that is written out as what it is.
+--- Write a softmax that is spelled out as Softmax.
 
 -- Whether these axes are the last one of x.
 local function is_last(axes, x)
@@ -6,7 +6,7 @@ local function is_last(axes, x)
   return axes and #axes == 1 and (axes[1] == -1 or axes[1] + 1 == x:rank())
 end
 
--- Whether the largest of each row was taken away from x: no exponential overflows, and not all are lost.
+-- Whether the maximum of each row was subtracted from x: then no exponential overflows, and not all are 0.
 local function is_centred(x)
   local node = x.producer
   local largest = node and node.op == "Sub" and node.inputs[2].producer
@@ -39,13 +39,13 @@ return rule {
   where = function(m)
     local axes = not m.axes and {-1} or need(m.axes:constant(), "the axes are not constant", m.axes)
     need(#axes == 1 and (axes[1] == -1 or axes[1] + 1 == m.x:rank()), "the sum is not over the last axis", m.axes)
-    need(not m.unsqueezed or m.unsqueezed.outputs[1]:rank() == m.x:rank(), "the sum lies along other axes", m.x)
-    need(not m.v or (m.v:rank() or 0) > 1, "the values are no matrix", m.v)
+    need(not m.unsqueezed or m.unsqueezed.outputs[1]:rank() == m.x:rank(), "the sum has other axes", m.x)
+    need(not m.v or (m.v:rank() or 0) > 1, "the values are not a matrix", m.v)
     if (m.sum or m.unsqueezed) and not is_centred(m.x) then
-      need(not m.x:type "float16", "the sum of halves may overflow", m.x)
+      need(not m.x:type "float16", "the sum in float16 may overflow", m.x)
       assume("scores between -60 and 60", m.x)
     end
-    -- The others of a row beside an infinite one are 0 there.
+    -- Other numbers of a row with an infinite one are 0 there.
     if m.logarithm then assume("no score is NaN or infinite", m.x) end
   end,
 
@@ -62,7 +62,7 @@ return rule {
           y = Div(e, s)
         }]],
       "y = Softmax <axis = -1> (x)", assumed = "scores between -60 and 60" },
-    { "less the largest of each row", [[
+    { "minus the maximum of each row", [[
         (float16[2,6,8] x) => (float16[2,6,8] y) <int64[1] last = {2}> {
           m = ReduceMax <keepdims = 0> (x, last)
           u = Unsqueeze(m, last)
@@ -72,7 +72,7 @@ return rule {
           y = Div(e, s)
         }]],
       "m = ReduceMax <keepdims = 0> (x, last) u = Unsqueeze(m, last) d = Sub(x, u) y = Softmax <axis = -1> (d)" },
-    { "less the largest of each column", [[
+    { "minus the maximum of each column", [[
         (float16[8,8] x) => (float16[8,8] y) <int64[1] last = {1}> {
           m = ReduceMax <keepdims = 0> (x, last)
           d = Sub(x, m)
@@ -80,28 +80,28 @@ return rule {
           s = ReduceSum(e, last)
           y = Div(e, s)
         }]],
-      rejected = "the sum of halves may overflow" },
-    { "halves as they are", [[
+      rejected = "the sum in float16 may overflow" },
+    { "float16", [[
         (float16[2,6,8] x) => (float16[2,6,8] y) <int64[1] last = {2}> {
           e = Exp(x)
           s = ReduceSum(e, last)
           y = Div(e, s)
         }]],
-      rejected = "the sum of halves may overflow" },
+      rejected = "the sum in float16 may overflow" },
     { "its logarithm first", [[
         (float[2,6,8] x) => (float[2,6,8] y) {
           s = LogSoftmax <axis = -1> (x)
           y = Exp(s)
         }]],
       "y = Softmax <axis = -1> (x)" },
-    { "less the logarithm of the sum", [[
+    { "minus the logarithm of the sum", [[
         (float[2,6,8] x) => (float[2,6,8] y) <int64[1] last = {-1}> {
           s = ReduceLogSumExp(x, last)
           d = Sub(x, s)
           y = Exp(d)
         }]],
       "y = Softmax <axis = -1> (x)", assumed = "no score is NaN or infinite" },
-    { "divided after the values are weighed", [[
+    { "divided after the product with the values", [[
         (float[2,6,8] x, float[2,8,5] v) => (float[2,6,5] y) <int64[1] last = {2}> {
           e = Exp(x)
           s = ReduceSum <keepdims = 0> (e, last)

@@ -1,9 +1,9 @@
---- Split heads before they are merged into the batch.
+--- Split heads before merging them into the batch.
 return rule {
   doc = [[
     transpose([S,B,E] as [S,B*H,D])   =>   merge(transpose([S,B,E] as [S,B,H,D]))      merge: [B,H,S,D] -> [B*H,S,D]
 
-    How sequence-first code splits its heads; keys may be turned to [B*H,D,S] at once. The merge moves towards the outputs.]],
+    The form of sequence-first code; keys may be transposed to [B*H,D,S] in one step. The merge moves towards the outputs.]],
   phase = "canonical",
 
   match = function(op, x, S, B, E, X, D)
@@ -13,7 +13,7 @@ return rule {
   end,
 
   where = function(m)
-    need(m.E % m.D == 0 and m.E > m.D, "the last axis is not cut into heads", m.x)
+    need(m.E % m.D == 0 and m.E > m.D, "the last axis is not split into heads", m.x)
     need(m.S ~= 0 and m.B ~= 0, "there are no elements to count", m.x)
   end,
 
@@ -44,7 +44,7 @@ return rule {
         t = Transpose <perm = [1,2,3,0]> (r)
         s3 = Constant <value = int64[3] {8,8,6}> ()
         y = Reshape(t, s3)]] },
-    { "another axis is cut", [[
+    { "another axis is split", [[
         (float[6,2,32] x) => (float[4,6,16] y) <int64[3] s = {6,4,16}> {
           r = Reshape(x, s)
           n = Neg(r)

@@ -1,4 +1,4 @@
---- Multiply with a softmax from the left, where its transpose stands on the right.
+--- Multiply with a softmax from the left instead of with its transpose from the right.
 return rule {
   doc = [[
     a softmax(s)^T   =>   (softmax(s) a^T)^T

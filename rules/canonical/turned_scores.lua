@@ -1,7 +1,7 @@
---- Take the softmax of a product over its last axis, whichever axes move before it.
+--- Take the softmax of a product over its last axis, and transpose after it.
 local axes = lib "axes"
 
--- The perm that moves axes as p does, and then as q does.
+-- The perm of p followed by q.
 local function after(p, q)
   local perm = {}
   for i, axis in ipairs(q) do perm[i] = p[axis + 1] end
@@ -21,7 +21,7 @@ local function moves(p)
   return false
 end
 
--- Whether what reads the softmax is helped by its being turned: a Transpose, or a product that has it on the right.
+-- Whether all readers of the softmax can use it transposed: a Transpose, or a product with it on the right.
 local function helps(p)
   for _, user in ipairs(p.users) do
     if user.op ~= "Transpose" and (user.op ~= "MatMul" or user.inputs[2] ~= p) then return false end
@@ -35,7 +35,7 @@ return rule {
                                     =>   transpose(softmax(f(b^T a^T, transpose(y))))  softmax over rows of a b
 
     f are sums, products with one number, and choices, in any number and order. The Transpose moves towards the outputs,
-    where another one takes it away, or the product with the values takes it in.]],
+    until another Transpose cancels it, or the product with the values absorbs it.]],
   phase = "canonical",
 
   match = function(op, a, b, y, c)
@@ -58,17 +58,17 @@ return rule {
     swap[rank - 1], swap[rank] = rank - 1, rank - 2
     turn = m.turn and m.turn.attrs.perm or turn
     axis = turn[axes.from_front(axis, rank) + 1] or 0
-    need(axis >= rank - 2, "softmax over a batch", m.softmax)
-    need(m.a:rank() == rank and m.b:rank() == rank and not m.a:const() and not m.b:const(), "they are no scores", product)
-    -- How the new softmax is turned to make the old one.
+    need(axis >= rank - 2, "the softmax is over a batch axis", m.softmax)
+    need(m.a:rank() == rank and m.b:rank() == rank and not m.a:const() and not m.b:const(), "the operands are not computed scores", product)
+    -- The transposition that makes the old softmax from the new one.
     m.swap, m.turned = axis == rank - 2 and swap, axis == rank - 2 and after(swap, turn) or turn
-    need(m.turn or m.swap, "it is the last axis already", m.softmax)
-    -- transposed_product would turn what is made of it again, for ever.
+    need(m.turn or m.swap, "the softmax is over the last axis already", m.softmax)
+    -- transposed_product would transpose the result again, without end.
     local made = m.a.producer
-    need(not m.swap or not made or made.op ~= "Softmax", "they are no scores but a product with a softmax", product)
-    need(not moves(m.turned) or helps(m.softmax.outputs[1]), "nothing takes the Transpose away", m.softmax)
+    need(not m.swap or not made or made.op ~= "Softmax", "an operand is a softmax, so this is not a product of queries and keys", product)
+    need(not moves(m.turned) or helps(m.softmax.outputs[1]), "nothing removes the Transpose", m.softmax)
     for _, step in ipairs(m.step) do
-      need(step.outputs[1]:rank() == rank, "a step makes it larger", step)
+      need(step.outputs[1]:rank() == rank, "an op broadcasts the scores to a larger shape", step)
     end
   end,
 
@@ -128,12 +128,12 @@ return rule {
         p = Softmax <axis = -1> (a)
         t = Transpose <perm = [0,2,1]> (p)
         y = MatMul(v, t)]] },
-    { "softmax over the queries, which share each key out", [[
+    { "softmax over the queries, which divides each key among them", [[
         (float[2,8,16] q, float[2,16,6] k, float[2,6,16] v) => (float[2,8,16] y) {
           s = MatMul(q, k)
           p = Softmax <axis = 1> (s)
           y = MatMul(p, v)
         }]],
-      rejected = "nothing takes the Transpose away" },
+      rejected = "nothing removes the Transpose" },
   },
 }

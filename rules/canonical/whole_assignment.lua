@@ -1,6 +1,6 @@
---- Take what is assigned to every place of a value instead of the value.
+--- Replace a value by the value that is assigned to all of its places.
 
--- Whether x counts up one by one from 0 along this axis of a value of this shape, and only there.
+-- Whether x counts from 0 in steps of 1 along this axis of this shape, and is constant along the others.
 local function counts(x, axis, shape)
   local first = x:rank() == 1 and x or x.producer and x.producer.op == "Reshape" and x.producer.inputs[1]
   local range = first and first.producer
@@ -17,7 +17,7 @@ return rule {
   doc = [[
     ScatterND(x, all places, y)   =>   y
 
-    What x[:, :] = y becomes: its places are one Range for each axis.]],
+    The export of x[:, :] = y: its places are one Range for each axis.]],
   phase = "canonical",
 
   match = function(op, x, y)
@@ -26,13 +26,13 @@ return rule {
 
   where = function(m)
     local rank = need(m.x:rank(), "the rank is unknown", m.x)
-    need(m.y.shape == m.x.shape, "it is assigned to a part", m.y)
-    need(#m.places == rank, "some axes have no places", m.x)
+    need(m.y.shape == m.x.shape, "the assignment covers a part only", m.y)
+    need(#m.places == rank, "the places do not cover all axes", m.x)
     for axis, place in ipairs(m.places) do
       local node = place.producer
       node = node and node.op == "Unsqueeze" and node.inputs[1].producer
-      need(node and node.op == "Expand", "the places are not expanded", place)
-      need(counts(node.inputs[1], axis, m.x.shape), "the places of an axis are others", place)
+      need(node and node.op == "Expand", "the places are not made by Expand", place)
+      need(counts(node.inputs[1], axis, m.x.shape), "the places of an axis are not 0, 1, 2, ...", place)
     end
   end,
 
@@ -71,6 +71,6 @@ return rule {
           places = Concat <axis = -1> (ru, cu)
           z = ScatterND(x, places, y)
         }]],
-      rejected = "the places of an axis are others" },
+      rejected = "the places of an axis are not 0, 1, 2, ..." },
   },
 }

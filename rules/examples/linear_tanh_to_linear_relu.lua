@@ -1,12 +1,12 @@
---- An example of editing: another activation after every linear layer, as two functions of the same values.
+--- An example of an edit: replaces the activation after every linear layer. Pattern and replacement are two functions.
 local linear = lib "linear"
 
 return rule {
   doc = [[
     tanh(x w^T + b)   =>   relu(x w^T + b)
 
-    It computes something else, and says so. What both sides say in the same words stays the node that it was, weights
-    and all; the Relu is new.]],
+    The result computes something else, so the rule sets changes_meaning. The part that is the same on both sides keeps its
+    nodes and weights; the Relu is new.]],
   changes_meaning = true,
 
   match = function(op, x, w, b)

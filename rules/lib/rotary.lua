@@ -104,7 +104,7 @@ local function factor(m) return m.cast and m.cast.outputs[1] or m.x end
 function rotary.need_pairs(m)
   local x = factor(m)
   local width = x:dim(-1)
-  need(x.dtype == "float" or x.dtype == "float16", "RotaryEmbedding has no such type on every device", x)
+  need(x.dtype == "float" or x.dtype == "float16", "RotaryEmbedding does not have this type on every device", x)
   need(type(width) == "number" and width > 0 and width % 2 == 0, "the size of the heads is not known, or odd", m.x)
   local pairs = m.zip ~= nil
   local part = m.split or m.even or m.first

@@ -1,7 +1,7 @@
---- Compute the linear layers of one activation in one.
+--- Compute the linear layers of one activation as one layer.
 
--- The inputs of each kind in order, the axis of the weight that holds the
--- columns of the result, and the attributes that layers must agree on.
+-- For each kind of layer: its inputs in order, the axis of the weight that holds the columns of the result, and the
+-- attributes in which layers must agree.
 local KINDS = {
   MatMul                   = { columns = 1, "x", "w", attrs = {} },
   Gemm                     = { columns = 1, "x", "w", "bias", attrs = {"alpha", "beta", "transA", "transB"} },
@@ -18,10 +18,10 @@ local KINDS = {
   mxfp4_linear             = { columns = 1, "x", "w", "x_scale", "w_scale", "bias", attrs = {"out_dtype", "group_size"} },
 }
 
--- What those attributes of MatMulNBits are that no schema of the standard has.
+-- Attributes of MatMulNBits whose defaults no schema of the standard gives.
 local DEFAULTS = { bits = 4, accuracy_level = 0, weight_prepacked = 0 }
 
--- The attributes of a layer as its kind lists them; none may be left over, but for N, which grows.
+-- The attributes of a layer that its kind lists; it must have no others, except N, which grows.
 local function said(m)
   local attrs, values, known = m.layer.attrs, {}, { N = m.kind == "MatMulNBits" }
   for i, name in ipairs(KINDS[m.kind].attrs) do
@@ -29,21 +29,21 @@ local function said(m)
     values[i] = attrs[name] or DEFAULTS[name] or false
   end
   for _, name in ipairs(m.layer.attribute_names) do
-    need(known[name], "what '" .. name .. "' says of two layers as one is not known", m.layer)
+    need(known[name], "the meaning of '" .. name .. "' for a merged layer is unknown", m.layer)
   end
   return values
 end
 
--- How many columns the layer has, as far as its weight says.
+-- The number of columns of the layer, as its weight shows it.
 local function width(m)
   if m.kind == "MatMulNBits" then return m.layer.attrs.N end
-  need(m.w:rank() == 2, "the weight is no matrix", m.w)
+  need(m.w:rank() == 2, "the weight is not a matrix", m.w)
   local columns = m.kind == "Gemm" and m.layer.attrs.transB == 1 and 0 or KINDS[m.kind].columns
   local size = m.w:dim(columns)
   return need(type(size) == "number" and size, "the number of columns is unknown", m.w), columns
 end
 
--- The bias or the scales of all layers as one; they go along the columns.
+-- The biases or scales of all layers as one; they have one number for each column.
 local function along_columns(op, ms, slot, widths)
   local first = ms[1][slot]
   local rank = need(first:rank(), "the rank of the " .. slot .. " is unknown", first)
@@ -51,10 +51,10 @@ local function along_columns(op, ms, slot, widths)
   local parts = {}
   for i, m in ipairs(ms) do
     local part = m[slot]
-    need(part.dtype == first.dtype and part:rank() == rank, "the layers differ in the form of the " .. slot, part)
+    need(part.dtype == first.dtype and part:rank() == rank, "the layers differ in type or rank of the " .. slot, part)
     if not blocks then
-      need(rank <= 2 and part:dim(-1) == widths[i], "the " .. slot .. " does not go along the columns", part)
-      need(rank == 1 or slot ~= "bias", "the bias is no vector", part)
+      need(rank <= 2 and part:dim(-1) == widths[i], "the " .. slot .. " is not along the columns", part)
+      need(rank == 1 or slot ~= "bias", "the bias is not a vector", part)
       need(rank == 1 or part:dim(0) == first:dim(0), "the groups of rows differ", part)
       need(m.kind ~= "mxfp4_linear" or slot == "bias" or part.shape == first.shape, "the scales differ in shape", part)
     end
@@ -69,15 +69,15 @@ local function is_for_all(m, slot)
     (value:rank() == 0 or (value:rank() == 1 and value:dim(0) == 1))
 end
 
--- The one scale or offset that all layers have for their whole weight.
+-- The scale or offset for the whole weight that all layers have in common.
 local function for_all(ms, slot)
   local first = ms[1][slot]
   for _, m in ipairs(ms) do
     local part = m[slot]
-    need(part.dtype == first.dtype and is_for_all(m, slot), "the layers differ in the form of the " .. slot, part)
+    need(part.dtype == first.dtype and is_for_all(m, slot), "the layers differ in type or rank of the " .. slot, part)
     local same = part == first or (part:scalar() ~= nil and part:scalar() == first:scalar())
     need(same or m.options.loose_scales, "the layers differ in the " .. slot, part)
-    if not same then assume("what scales the first layer scales the others", part) end
+    if not same then assume("the scales of the first layer hold for the others", part) end
   end
   return first
 end
@@ -87,9 +87,9 @@ return rule {
     linear(x, w1), linear(x, w2), ...   =>   Split(linear(x, [w1 w2 ...]))    any number of layers of one kind
 
     Kinds: MatMul, Gemm, Linear, QLinearMatMul, MatMulNBits and the quantized linears of tensor_cast. Biases, scales and
-    offsets for each column are concatenated like the weights. A scale for the whole weight stays where all layers have
-    the same; the option loose_scales keeps the first whatever the others are, which changes results. A group in which
-    one layer does not go with the others is left alone.]],
+    offsets for each column are concatenated like the weights. A scale for the whole weight is kept if all layers have
+    the same; the option loose_scales keeps the first one even if the others differ, which changes results. If one layer
+    of a group cannot be merged with the others, none is.]],
   phase = "linear",
   options = { loose_scales = false },
 
@@ -112,10 +112,10 @@ return rule {
   where = function(m)
     m.kind = m.layer.op
     local rank = m.w:rank()
-    need(rank == nil or rank == 2 or m.kind == "MatMulNBits", "the weight is no matrix", m.w)
+    need(rank == nil or rank == 2 or m.kind == "MatMulNBits", "the weight is not a matrix", m.w)
     need(not m.order, "the rows of the weight are permuted", m.order)
     m.said = said(m)
-    need(m.kind ~= "MatMulNBits" or (m.layer.attrs.weight_prepacked or 0) == 0, "the weight is packed for one device", m.w)
+    need(m.kind ~= "MatMulNBits" or (m.layer.attrs.weight_prepacked or 0) == 0, "the weight is packed for a specific device", m.w)
   end,
 
   together = function(m)
@@ -133,7 +133,7 @@ return rule {
     local merged = {}
     for _, slot in ipairs{"bias", "w_scale", "w_offset"} do
       for _, m in ipairs(ms) do
-        need((m[slot] == nil) == (first[slot] == nil), "some layers have a " .. slot .. " and some have none", m.layer)
+        need((m[slot] == nil) == (first[slot] == nil), "only some layers have a " .. slot, m.layer)
       end
       if first[slot] then
         merged[slot] = is_for_all(first, slot) and for_all(ms, slot) or along_columns(op, ms, slot, widths)
@@ -169,7 +169,7 @@ return rule {
         y = Gemm <transB = 1> (x, w, b)
         s = Constant <value = int64[2] {1,2}> ()
         y0, y1 = Split <axis = -1> (y, s)]] },
-    { "four bits, said or not", [[
+    { "four bits, written or by default", [[
         (float[3,16] x, uint8[1,1,8] w0, uint8[2,1,8] w1, float[1] s0, float[2] s1) => (float[3,1] y0, float[3,2] y1) {
           y0 = com.microsoft.MatMulNBits <K = 16, N = 1, bits = 4, block_size = 16> (x, w0, s0)
           y1 = com.microsoft.MatMulNBits <K = 16, N = 2, block_size = 16> (x, w1, s1)
@@ -185,12 +185,12 @@ return rule {
           y0 = tensor_cast.static_quant_linear(x, w0, s0, "", xs)
           y1 = tensor_cast.static_quant_linear(x, w1, s1, "", xs)
         }]],
-      rejected = "the layers differ in the form of the w_scale" },
+      rejected = "the layers differ in type or rank of the w_scale" },
     { "one bias and none", [[
         (float[5,2] x, float[2,2] w0, float[2,2] w1, float[2] b) => (float[5,2] y0, float[5,2] y1) {
           y0 = Gemm(x, w0, b)
           y1 = Gemm(x, w1)
         }]],
-      rejected = "some layers have a bias and some have none" },
+      rejected = "only some layers have a bias" },
   },
 }

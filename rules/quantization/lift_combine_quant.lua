@@ -1,8 +1,8 @@
 --- Quantize before views, and once.
 local axes = lib "axes"
 
--- One pattern for each kind of quantizer. Its order of inputs, which is the only one, tells the pattern of a twin from
--- the first one's; the attributes of both are the same variables.
+-- One pattern for each kind of quantizer. The attributes of both quantizers are the same variables; the order of inputs
+-- distinguishes the patterns.
 local function quantizers(op, x, p, tag, is_twin)
   local cast = op.tensor_cast
   local one, three = is_twin and {{1}} or nil, is_twin and {{1, 2, 3}} or nil
@@ -26,28 +26,28 @@ local function has_one_element(v)
   return not v or v:rank() == 0 or (v:rank() == 1 and v:dim(0) == 1)
 end
 
--- What a quantizer does along: "all" of a tensor alike, "rows" (the last axis),
--- or one "axis", counted from the front.
+-- What one scale of the quantizer covers: "all" of a tensor, "rows" (the last axis), or one "axis", counted from the
+-- front.
 local function along(m, rank)
   local kind = m.quantizer.op
   if kind == "DynamicQuantizeLinear" then return "all" end
   if kind == "dynamic_quantize_mxfp4" then return "rows" end
   if kind:sub(1, 7) == "dynamic" then
     if #m.dims == 0 then return "all" end
-    need(#m.dims == 1 and (m.dims[1] == -1 or m.dims[1] == rank - 1), "the quantizer goes along other axes", m.quantizer)
+    need(#m.dims == 1 and (m.dims[1] == -1 or m.dims[1] == rank - 1), "the quantizer does not work along the last axis", m.quantizer)
     return "rows"
   end
   if has_one_element(m.scale) and has_one_element(m.offset) then return "all" end
   for _, v in ipairs{m.scale, m.offset} do
-    need(v:rank() and v:rank() <= 1, "the scale is no vector", v)
+    need(v:rank() and v:rank() <= 1, "the scale is not a vector", v)
   end
   if kind == "quantize" then return "rows" end
-  need(m.block == 0, "the quantizer goes in blocks", m.quantizer)
+  need(m.block == 0, "the quantizer works on blocks", m.quantizer)
   local axis = axes.from_front(m.axis, rank)
   return axis == rank - 1 and "rows" or "axis", axis
 end
 
--- Whether what goes along `way` means the same on x as on the views of x.
+-- Whether quantizing `way` gives the same on x as on the views of x.
 local function passes(way, axis, x, viewed)
   if way == "all" then return true end
   if not x:rank() then return false end
@@ -59,33 +59,33 @@ local function passes(way, axis, x, viewed)
   return true
 end
 
--- Ends the match where ONNX Runtime has no such view of what the standard's quantizer makes: it has none of less than a
--- byte, and of floats of one byte Reshape alone.
+-- Rejects if ONNX Runtime does not have this view for the quantized type: it has none for types of less than a byte, and
+-- only Reshape for 8-bit floats.
 local function need_views(m)
   if m.quantizer.op ~= "QuantizeLinear" then return end
   local made = m.quantizer.outputs[1]
   if made:type("int8", "uint8", "int16", "uint16") then return end
-  need(tostring(made.dtype):find "^float8", "no runtime has views of such numbers", made)
-  for _, v in ipairs(m.inner) do need(v.op == "Reshape", "no runtime has such views of these numbers", made) end
-  need(m.last.op == "Reshape", "no runtime has such views of these numbers", made)
+  need(tostring(made.dtype):find "^float8", "no runtime has views of this type", made)
+  for _, v in ipairs(m.inner) do need(v.op == "Reshape", "no runtime has this view for this type", made) end
+  need(m.last.op == "Reshape", "no runtime has this view for this type", made)
 end
 
--- Ends the match where a runtime takes the quantizer and what reads its numbers for one: an op between DequantizeLinear
--- and QuantizeLinear is computed on integers, and so is a product behind DynamicQuantizeLinear. A view would part them.
+-- Rejects if a runtime fuses the quantizer with its reader: an op between DequantizeLinear and QuantizeLinear is computed
+-- on integers, and so is a product after DynamicQuantizeLinear. A view between them would prevent that.
 local function need_parts(m)
   local readers = m.quantizer.outputs[1].users
   for _, reader in ipairs(readers) do
     local pair = reader.op == "DequantizeLinear" and #reader.outputs[1].users > 0
-    need(not pair, "a view would part the quantizer from the op that it is for", reader)
-    need(reader.op ~= "MatMulInteger" or #readers > 1, "a view would part the quantizer from its product", reader)
+    need(not pair, "a view would separate the quantizer from its op", reader)
+    need(reader.op ~= "MatMulInteger" or #readers > 1, "a view would separate the quantizer from its product", reader)
   end
 end
 
--- Ends the match where a scale of one element gives a scalar an axis, on one side of the views alone.
+-- Rejects if a scale of one element gives a scalar an axis, on one side of the views only.
 local function need_axes(m, source, rank)
   for _, v in ipairs{m.scale, m.offset} do
     local has_axes = source:rank() and source:rank() > 0 and rank > 0
-    need(v:rank() == 0 or has_axes, "a scalar gets an axis from what it is divided by", v)
+    need(v:rank() == 0 or has_axes, "a scalar gets an axis from its scale", v)
   end
 end
 
@@ -97,7 +97,7 @@ local function sizes(v)
   return list
 end
 
--- The results of the twin, which is built with more of them where it has too few for all readers.
+-- The results of the twin. It is built with more outputs if it has too few for all readers.
 local function shared(m)
   local old, new = m.quantizer.outputs, m.twin.outputs
   local count, enough = math.max(#old, #new), true
@@ -112,12 +112,12 @@ end
 
 return rule {
   doc = [[
-    quantize(view(x))          =>   view(quantize(x))    views: Reshape, Flatten, Squeeze, Unsqueeze; read by nobody else
+    quantize(view(x))          =>   view(quantize(x))    views: Reshape, Flatten, Squeeze, Unsqueeze, without other readers
     quantize(x), quantize(x)   =>   one of them          same scale, offset and attributes
 
-    What goes along the last axis (a scale for each channel or each row, blocks) passes only views that keep that axis;
-    scales of rows then get the shape that their readers know. Both together leave one quantizer right behind whatever
-    computes x.]],
+    A quantizer along the last axis (a scale for each channel or each row, blocks) only passes views that keep that axis;
+    scales of rows then get the shape that their readers expect. Together both rewrites leave one quantizer directly after
+    the producer of x.]],
   phase = "quantization",
 
   match = function(op, x, scale, offset, dtype, dims, group, axis, block, saturate, precision)
@@ -139,7 +139,7 @@ return rule {
     local way, at = along(m, rank)
     m.rows = way == "rows"
     m.from_front = at
-    -- As many views as can be passed, from the last.
+    -- As many views as possible, from the last one.
     local source
     m.kept = 0
     while m.kept <= #m.inner do
@@ -147,8 +147,8 @@ return rule {
       if passes(way, at, source, viewed) then break end
       m.kept = m.kept + 1
     end
-    need(m.kept <= #m.inner, "the views change the axis that the quantizer goes along", viewed)
-    need(not source.producer or source.producer.op ~= "DequantizeLinear", "the views are quantized themselves", source)
+    need(m.kept <= #m.inner, "the views change the axis of the quantizer", viewed)
+    need(not source.producer or source.producer.op ~= "DequantizeLinear", "the views are already on quantized values", source)
     need_axes(m, source, rank)
     need_views(m)
     need_parts(m)
@@ -163,7 +163,7 @@ return rule {
       for i = m.kept + 1, #m.inner do views[#views + 1] = m.inner[i] end
       views[#views + 1] = m.last
       local changed = { views[1].inputs[1] }
-      -- The last axis stays the last, any other keeps its place from the front.
+      -- The last axis stays the last one; other axes keep their place from the front.
       if m.quantizer.op == "QuantizeLinear" and m.from_front then changed.axis = m.rows and -1 or m.from_front end
       if m.rows and m.dims then changed.dims = {-1} end
       new = { m.quantizer:with(changed) }
@@ -192,7 +192,7 @@ return rule {
         a = Reshape(q, s2)
         t2 = Constant <value = int64[1] {96}> ()
         y = Reshape(a, t2)]] },
-    { "each row its scale, which somebody reads", [[
+    { "a scale for each row, which is read", [[
         (float[2,6,8] x) => (int8[12,8] y, float[12,1] scale) <int64[2] s = {12,8}> {
           n = Relu(x)
           a = Reshape(n, s)
@@ -216,7 +216,7 @@ return rule {
         y = Reshape(q, s2)
         t2 = Constant <value = int64[2] {12,1}> ()
         offset = Reshape(rows, t2)]] },
-    { "the scale is not even named", [[
+    { "the scale output has no name", [[
         (float[2,6,8] x) => (int8[12,8] y) <int64[2] s = {12,8}> {
           a = Reshape(x, s)
           y = tensor_cast.dynamic_quantize_symmetric(a)
@@ -232,32 +232,32 @@ return rule {
       [[q = QuantizeLinear <axis = 1> (x, scale)
         two2 = Constant <value = int64[1] {2}> ()
         y = Unsqueeze(q, two2)]] },
-    { "floats of a byte", [[
+    { "8-bit floats", [[
         (float[2,3,8] x, float scale) => (float8e4m3fn[6,8] y) <int64[2] s = {6,8}> {
           a = Reshape(x, s)
           y = QuantizeLinear <output_dtype = 17> (a, scale)
         }]],
       [[q = QuantizeLinear <output_dtype = 17> (x, scale)
         y = Reshape(q, s)]] },
-    { "floats of a byte behind a view that no runtime has of them", [[
+    { "8-bit floats after a view that no runtime has for them", [[
         (float[2,3,8] x, float scale) => (float8e4m3fn[2,3,1,8] y) <int64[1] two = {2}> {
           a = Unsqueeze(x, two)
           y = QuantizeLinear <output_dtype = 17> (a, scale)
         }]],
-      rejected = "no runtime has such views of these numbers" },
+      rejected = "no runtime has this view for this type" },
     { "and behind it another", [[
         (float[2,3,8] x, float scale) => (float8e4m3fn[6,8] y) <int64[1] two = {2}, int64[2] s = {6,8}> {
           a = Unsqueeze(x, two)
           b = Reshape(a, s)
           y = QuantizeLinear <output_dtype = 17> (b, scale)
         }]],
-      rejected = "no runtime has such views of these numbers" },
-    { "halves of bytes", [[
+      rejected = "no runtime has this view for this type" },
+    { "4-bit integers", [[
         (float[2,3,8] x, float scale) => (int4[6,8] y) <int64[2] s = {6,8}> {
           a = Reshape(x, s)
           y = QuantizeLinear <output_dtype = 22> (a, scale)
         }]],
-      rejected = "no runtime has views of such numbers" },
+      rejected = "no runtime has views of this type" },
     { "twins", [[
         (float[2,8] x, float scale, uint8 zero) => (uint8[2,8] y, float[2,8] z) {
           y = QuantizeLinear(x, scale, zero)
@@ -297,7 +297,7 @@ return rule {
           b = Reshape(a, s)
           y = QuantizeLinear(b, scale, zero)
         }]],
-      rejected = "the views are quantized themselves" },
+      rejected = "the views are already on quantized values" },
     { "a view in front of what is quantized", [[
         (float[2,3,8] x, float scale, uint8 zero) => (float[6,8] y) <int64[2] s = {6,8}> {
           a = Reshape(x, s)
@@ -305,14 +305,14 @@ return rule {
           d = DequantizeLinear(q, scale, zero)
           y = Softmax(d)
         }]],
-      rejected = "a view would part the quantizer from the op that it is for" },
+      rejected = "a view would separate the quantizer from its op" },
     { "a view in front of a product", [[
         (float[2,3,8] x, uint8[8,4] w) => (int32[6,4] y) <int64[2] s = {6,8}> {
           a = Reshape(x, s)
           q, scale, zero = DynamicQuantizeLinear(a)
           y = MatMulInteger(q, w, zero)
         }]],
-      rejected = "a view would part the quantizer from its product" },
+      rejected = "a view would separate the quantizer from its product" },
     { "two products, which share the quantizer", [[
         (float[2,3,8] x, uint8[8,4] w, uint8[8,4] v) => (int32[6,4] y, int32[6,4] z) <int64[2] s = {6,8}> {
           a = Reshape(x, s)
@@ -329,12 +329,12 @@ return rule {
           a = Squeeze(x)
           y = tensor_cast.quantize(a, scale)
         }]],
-      rejected = "a scalar gets an axis from what it is divided by" },
+      rejected = "a scalar gets an axis from its scale" },
     { "rows that the view cuts", [[
         (float[2,6,8] x) => (int8[24,4] y, float[24,1] scale) <int64[2] s = {24,4}> {
           a = Reshape(x, s)
           y, scale = tensor_cast.dynamic_quantize_symmetric(a)
         }]],
-      rejected = "the views change the axis that the quantizer goes along" },
+      rejected = "the views change the axis of the quantizer" },
   },
 }

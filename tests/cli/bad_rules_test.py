@@ -243,7 +243,7 @@ class BadRulesTest(program.ProgramTest):
             self.run_bad(5, "run", "there.lua", "back.lua", "m.onnx", "-o",
                          "out.onnx", program=which, says=["there", "back"])
 
-    def test_one_that_hardly_gets_a_turn(self):
+    def test_one_that_is_preempted(self):
         """A warning, said by what rules are tried with."""
         self.model(self.BODY)
         self.write("one.lua", rule("op.Neg(x)"))
@@ -252,10 +252,10 @@ class BadRulesTest(program.ProgramTest):
                       ["match", "two.lua", "one.lua", "m.onnx"],
                       ["test", "one.lua", "two.lua"]):
             done = self.run_ok(*words)
-            self.assertRegex(done.err, r"warning: rule '\S+/two' hardly gets a "
-                             r"turn: '\S+/one' .*two\.lua:1, one\.lua:1")
+            self.assertRegex(done.err, r"warning: rule '\S+/two' is "
+                             r"preempted: '\S+/one' .*two\.lua:1, one\.lua:1")
         done = self.run_ok("run", "two.lua", "m.onnx")
-        self.assertNotIn("never gets", done.err)
+        self.assertNotIn("preempted", done.err)
 
     BODY = "a = Relu(x) b = Neg(a) c = Neg(b) y = Exp(c)"
 

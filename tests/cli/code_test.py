@@ -127,7 +127,7 @@ class Print(Code):
 
     def test_of_rules(self):
         self.run_bad(2, "code", program.ROOT / "rules" / "attention.lua",
-                     says="no model was given")
+                     says="no model given")
 
 
 class Build(Code):
@@ -176,7 +176,7 @@ class Build(Code):
         self.assertEqual([numpy_helper.to_array(i).tolist()
                           for i in built.graph.initializer], [-1, -1])
         self.run_bad(4, "build", "code.lua", "built.onnxtxt", "-o", "out.onnx",
-                     says=["a value of the name of a new weight"])
+                     says=["a new weight has the name of a value"])
 
     def test_ops_of_the_engine_get_bodies(self):
         self.write("m.onnxtxt", LAYERS)
@@ -208,9 +208,9 @@ class Build(Code):
             rewrite = function(op, m)
               return op.Gemm(m.x, op.Neg(m.w)) end}''')
         code = self.code("m.onnxtxt", "--first", "r.lua")
-        self.assertIn("-- For reading: rules made weights that are too large",
+        self.assertIn("-- Only for reading: rules made weights that are too large",
                       code)
-        self.refused(code, ["the model has no weight", "run the rules, and print the code"])
+        self.refused(code, ["the model has no weight", "write the result of the rules, and print the code"])
 
     def test_graphs_in_graphs(self):
         inner = helper.make_graph(
@@ -370,17 +370,17 @@ class Refused(Code):
                                         "code.lua:6"]),
                 ("{add, w}", "{x, w}", ["'x' was released", "code.lua:8"]),
                 ("{add, w}", "{nothing, w}", ["'nothing'", "code.lua:8"]),
-                ("{add, w}", "{add, 3}", ["an input that is no value"]),
+                ("{add, w}", "{add, 3}", ["an input is not a value"]),
                 ('input "x"', 'input "z"', ["has no input 'z'", "code.lua:4"]),
                 ('weight "w"', 'weight "x"', ["has no weight 'x'"]),
                 ("output(clamp)", "", ["no `output`"]),
                 ("output(clamp)", "output(clamp, clamp)",
                  ["another number of values"]),
                 ('weight "w"', 'weight("w", 3)',
-                 ["a new weight wants a tensor", "code.lua"]),
-                ("output(clamp)", "output(3)", ["an output that is no value"]),
+                 ["a new weight needs a tensor", "code.lua"]),
+                ("output(clamp)", "output(3)", ["an output is not a value"]),
                 ("h = op.", "add = op.", ["'add' is assigned twice"]),
-                ('h = {"linear"}', 'z = {"linear"}', ["`names` speaks of 'z'"]),
+                ('h = {"linear"}', 'z = {"linear"}', ["`names` has 'z'"]),
                 ('h = {"linear"}', "h = 3", ["the name of 'h'"]),
                 ('clamp = {"clamp"}', 'clamp = {"clamp", "z"}',
                  ["output 1 has another name"]),
@@ -391,10 +391,10 @@ class Refused(Code):
                 ("op.Clip{h, none, c}", "op.Clip{h, none, c, min = stored}",
                  ["has no 'min' for this Clip"]),
                 ("op.MatMul{add, w}", 'op.Softmax{add, axis = "a"}',
-                 ["attribute 'axis' cannot be that",
-                  "expected: what the op says"]),
+                 ["attribute 'axis' cannot have this value",
+                  "expected: a value of the type that the op requires"]),
                 ("op.MatMul{add, w}", "op.own.F{add, w, k = true}",
-                 ["attribute 'k' cannot be that",
+                 ["attribute 'k' cannot have this value",
                   "expected: a number, a text, a list, a tensor"]),
                 ("output(clamp)", "os.exit(1)", ["code.lua"]),
                 ("output(clamp)", "output(", ["code.lua"])):
@@ -422,7 +422,7 @@ class Refused(Code):
                      says="none.lua")
         self.write("code.lua", "output()")
         self.run_bad(2, "build", "code.lua", "-o", "out.onnx",
-                     says="no model was given")
+                     says="no model given")
         self.run_bad(2, "build", "code.lua", "m.onnxtxt", says="-o")
         self.run_bad(2, "build", "code.lua", "m.onnxtxt", "-o", "m.onnxtxt",
                      says="would replace the model")

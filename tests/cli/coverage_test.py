@@ -117,7 +117,7 @@ class Coverage(verbs.VerbsTest):
                 self.assertEqual(done.code, 1 if found["left"] else 0)
                 if quantized:
                     reason = found["left"][0]["reason"]
-                    self.assertIn("quantized, left", reason)
+                    self.assertIn("quantized, so it stays", reason)
 
     def test_behind_quantized_projections(self):
         """Weights that only the runtime takes apart are no scores."""

@@ -302,7 +302,7 @@ class Bad(DrawTest):
                 (("m.onnx",), "-o is required"),
                 (("m.onnx", "-o", "m.png"), "FILE.svg, FILE.dot or FILE.html"),
                 (("m.onnx", "-o", "m"), "FILE.svg, FILE.dot or FILE.html"),
-                (("cancel.lua", "-o", "m.svg"), "no model was given"),
+                (("cancel.lua", "-o", "m.svg"), "no model given"),
                 (("m.onnx", "m.onnx", "-o", "m.svg"), "one model"),
                 (("m.onnx", "-o", "m.svg", "--boxes", "1"), "--boxes")):
             with self.subTest(arguments):
@@ -316,7 +316,7 @@ class Bad(DrawTest):
         os.link(self.folder / "m.onnx", self.folder / "m.svg")
         done = program.run("draw", "m.onnx", "-o", "m.svg", cwd=self.folder)
         self.assertEqual(done.code, 2)
-        self.assertIn("over the model", done.err)
+        self.assertIn("replace the model", done.err)
 
     def test_not_over_the_data_of_the_model(self):
         model = onnx.load_from_string(make.onnx_bytes(

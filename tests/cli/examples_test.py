@@ -94,7 +94,7 @@ class Examples(verbs.VerbsTest):
         self.write("bad.lua", make.rule(more=(
             "when = function(graph) return false end,"
             f'examples = {{ {{ "t", {self.TWO}, "y = Exp(x)" }} }},')))
-        self.assertIn("it takes no part, its `when` says no",
+        self.assertIn("it takes no part, since its `when` returned false",
                       program.run("test", "bad.lua", cwd=self.folder).out)
         self.write("alone.lua", make.rule(
             rewrite="ms[1].x", more='together = function(m) return "" end,'

@@ -73,7 +73,7 @@ class Options(runs.RunTest):
                                "branch.onnxtxt", "-o", "out.onnxtxt", "-v",
                                "--set", "sequence_parallel.enable=true")
             with self.subTest(branch=branch):
-                self.assertIn("a collective would be run in another block",
+                self.assertIn("a collective would move to another block",
                               done.out + done.err)
                 text = (self.folder / "out.onnxtxt").read_text()
                 self.assertNotIn("tensor_cast.all",
@@ -138,7 +138,7 @@ class Options(runs.RunTest):
                            "cap.out.onnxtxt", "--target", "ort")
         self.assertRegex(
             done.err, "stays portable, ort has no form for it: "
-            "group_query_attention: GroupQueryAttention wants heads of one "
+            "group_query_attention: GroupQueryAttention needs heads of one "
             "width, a multiple of 8; multi_head_attention: Multi.* soft cap")
 
     def test_what_only_gpus_are_quick_at_is_asked_for(self):
@@ -178,7 +178,7 @@ class Options(runs.RunTest):
 
     def test_an_older_opset_does_nothing(self):
         done = self.run_ok("run", "never.lua", "m.onnx", "--opset", "13")
-        self.assertIn("warning: opset 13 was asked for; m.onnx is of opset 17",
+        self.assertIn("warning: opset 13 was requested, but m.onnx already has opset 17",
                       done.err)
         self.assertEqual((self.folder / "m.rewritten.onnx").read_bytes(),
                          (self.folder / "m.onnx").read_bytes())
@@ -191,8 +191,8 @@ class Options(runs.RunTest):
         self.write("gate.onnx", make.onnx_bytes(
             "g (float[4] x) => (float[4] y) { s = Sigmoid(x) y = Mul(x, s) }"))
         done = self.run_ok("run", "swish.lua", "gate.onnx", "-v")
-        self.assertIn("Swish is not in the model's opset (opset 17; it came "
-                      "with 24; a model of opset 24 can say it)", done.err)
+        self.assertIn("Swish is not in the model's opset (opset 17; it was "
+                      "added in 24; a model of opset 24 can express it)", done.err)
         # The opset that is asked for is there before the rules.
         for target in ("auto", "onnx", "ort"):
             self.run_ok("run", "swish.lua", "gate.onnx", "--opset", "24",
@@ -203,7 +203,7 @@ class Options(runs.RunTest):
         for words in (["--verify"], ["--verify=local"]):
             with self.subTest(words):
                 self.run_bad(2, "run", "cancel.lua", "m.onnx", *words,
-                             says="not there yet")
+                             says="not implemented yet")
 
     def test_dry_run(self):
         before = program.state(self.folder)
@@ -297,7 +297,7 @@ class Options(runs.RunTest):
             f"g (float[2] x0) => (float[2] x10) {{ {body} }}"))
         self.run_ok("run", "grow.lua", "long.onnx", "-o", "out.onnx")
         self.run_bad(5, "run", "grow.lua", "long.onnx", "--limit-memory", "8",
-                     says=["grow.lua", "at most 8 MiB", "made the engine keep",
+                     says=["grow.lua", "at most 8 MiB", "that the engine uses for rules",
                            "--limit-memory"])
 
     def test_quiet_and_verbose(self):
@@ -325,7 +325,7 @@ class Options(runs.RunTest):
             more="when = function(graph) return #graph.inputs == 7 end,"))
         err = self.run_ok("run", "pack.lua", "small.lua", "m.onnx").err
         self.assertIn("2 rules of pack took no part: enable = false\n", err)
-        self.assertIn("small took no part: its `when` says no\n", err)
+        self.assertIn("small took no part: its `when` returned false\n", err)
         self.assertNotIn("nowhere", err)
         # A setting of a rule that is off is not silently useless.
         err = self.run_ok("run", "pack.lua", "m.onnx", "--set",

@@ -69,7 +69,7 @@ class Match(verbs.VerbsTest):
         self.assertEqual(done[0]["reason"], "the result has another type")
         self.assertIn("float[2,3], found int64[2]", done[0]["value"])
         text = self.asks("explain", "flat.lua", "m.onnx")
-        self.assertIn("flat: turned down at", text)
+        self.assertIn("flat: rejected at", text)
         self.assertIn("reason:    the result has another type", text)
 
     def test_alone_in_its_group(self):
@@ -112,7 +112,7 @@ class Explain(verbs.VerbsTest):
 
     def test_what_turned_it_down(self):
         text = self.asks("explain", "picky.lua", "m.onnx")
-        self.assertIn("turned down", text)
+        self.assertIn("rejected at", text)
         self.assertIn("the size is not 3", text)
 
     def test_the_nearest_miss(self):
@@ -166,11 +166,11 @@ class Explain(verbs.VerbsTest):
                      says="nobody")
         self.run_bad(2, "explain", "cancel.lua")
         self.run_bad(2, "explain", "cancel.lua", "never.lua",
-                     says=["no model was given", "ruleengine explain"])
+                     says=["no model given", "ruleengine explain"])
         self.run_bad(2, "explain", "cancel.lua", "never.lua", "m.onnx",
                      says=["one rule and one model", "ruleengine explain"])
         self.run_bad(2, "explain", "cancel.lua", "m.onnx", "x",
-                     says=["no node makes it, it is an input"])
+                     says=["this is an input of the model, which no node produces"])
         self.run_bad(4, "explain", "nobody.lua", "m.onnx")
 
 

@@ -137,7 +137,7 @@ class UnknownRank(Sizes):
         fired, rejected = self.fires("float[1,1,1,1] three = {3.0}")
         self.assertEqual(fired, 0)
         self.assertEqual(rejected[0]["reason"],
-                         "the shape is not known to stay")
+                         "the shape may change")
 
     def test_sizes_with_names_of_their_own(self):
         rule = self.rule("""return rule {

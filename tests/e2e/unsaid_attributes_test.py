@@ -323,7 +323,7 @@ class Groups(Unsaid):
         path = self.write("rule.lua", "return rule {" + CARRIED + "}")
         model = self.write("m.onnxtxt", HEAD + layers("<packed = 1>", "", ""))
         found = self.run_ok("match", path, model).out
-        self.assertIn("attributes that the rule does not say differ", found)
+        self.assertIn("attributes that the rule does not mention differ", found)
 
     def test_twins_of_one_match(self):
         rule = """

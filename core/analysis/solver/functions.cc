@@ -6,13 +6,14 @@ namespace ruleengine::analysis {
 namespace {
 
 constexpr int kMaxNesting = 8;
-constexpr std::size_t kMaxBody = 1000;  // nodes, looked at anew for each call
+constexpr std::size_t kMaxBody =
+    1000;  // nodes; they are inferred again for each call
 
 std::optional<std::size_t> formal_place(const Solver& solver,
                                         ir::ValueId value) {
   if (solver.call() == nullptr) return std::nullopt;
   const auto& inputs = solver.graph().block(ir::Graph::main_block()).inputs;
-  // They are the first values that a body is read with.
+  // Formal inputs are the first values of a body.
   std::size_t place = value.index();
   if (place >= inputs.size() || inputs[place] != value) {
     const auto at = std::find(inputs.begin(), inputs.end(), value);
@@ -49,7 +50,7 @@ bool infer_function(Solver& solver, const NodeView& view, Outputs outputs) {
   if (f == nullptr || f->body.live_node_count() > kMaxBody) return false;
   const int depth = solver.call() != nullptr ? solver.call()->depth : 0;
   if (depth >= kMaxNesting || solver.spend(f->body.live_node_count())) {
-    return true;  // unknown: the schema of a shadowed op does not hold
+    return true;  // unknown: the function hides a standard op of that name
   }
   const CallContext call = context_of(solver, view, *f);
   Solver body(f->body, solver.options(), &call);

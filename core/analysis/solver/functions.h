@@ -1,5 +1,5 @@
-// Model-local functions: the types of a call from the function's body, worked
-// out with the call's own types, elements and attributes. Internal to
+// Model-local functions: infers the output types of a call from the function's
+// body, with the call's own types, elements and attributes. Internal to
 // core/analysis.
 #ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_FUNCTIONS_H_
 #define RULEENGINE_CORE_ANALYSIS_SOLVER_FUNCTIONS_H_
@@ -8,11 +8,11 @@
 
 namespace ruleengine::analysis {
 
-// False when the op is no function of the model, or nested or long beyond
-// bounds.
+// False if the op is not a function of the model, or is nested too deeply or
+// too long.
 bool infer_function(Solver& solver, const NodeView& view, Outputs outputs);
 
-// What the call binds to a formal input; nullptr or none for other values.
+// The type that the call gives to a formal input; nullptr for other values.
 const ir::Type* bound_input_type(const Solver& solver, ir::ValueId value);
 const ir::Tensor* bound_input_constant(const Solver& solver, ir::ValueId value);
 MaybeElements bound_input_elements(const Solver& solver, ir::ValueId value);

@@ -1,5 +1,5 @@
-// Memo: what the Solver remembers of each value, and how far it got. Internal
-// to core/analysis.
+// Memo: what the Solver has cached for each value, and the states of its
+// answers. Internal to core/analysis.
 #ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_MEMO_H_
 #define RULEENGINE_CORE_ANALYSIS_SOLVER_MEMO_H_
 
@@ -17,9 +17,9 @@ namespace ruleengine::analysis {
 using ops::kMaxElements;
 using ops::kUnknown;
 
-// The questions about one value. A question rests on others about the value's
-// inputs, and: kConstant on kOrigin, kElements on both and on kType, kLayout on
-// kType.
+// The questions about one value. A question depends on others about the inputs
+// of its node; also kConstant depends on kOrigin, kElements on both and on
+// kType, and kLayout on kType.
 enum class Ask : std::uint8_t { kType, kOrigin, kConstant, kElements, kLayout };
 inline constexpr std::size_t kAsks = 5;
 
@@ -27,22 +27,22 @@ enum class State : std::uint8_t {
   kNever,
   kOpen,  // on the stack
   kDone,
-  kStale,      // the answer is that of before an edit
-  kStaleOpen,  // the same, on the stack
+  kStale,      // the answer is from before an edit
+  kStaleOpen,  // the same, and on the stack
 };
 
-// Where a value's content comes from, by structure and sizes alone.
+// What a value depends on, by structure and sizes only.
 enum class Origin : std::uint8_t {
   kRuntime,
-  kBeyond,    // from constants alone, but too large to be computed
-  kConstant,  // folds from constants
-  kShape,     // from shapes and constants: constant where those shapes are
+  kBeyond,    // on constants only, but it is too large to compute
+  kConstant,  // on constants only: it folds
+  kShape,     // on shapes and constants: it folds if those shapes are known
 };
 
 struct Memo {
   const ir::Type* type = nullptr;
   const ir::Tensor* constant = nullptr;
-  const ir::Dim* elements = nullptr;  // nullptr: not followed
+  const ir::Dim* elements = nullptr;  // nullptr: not tracked
   std::uint8_t element_count = 0;
   const ir::Layout* layout = nullptr;  // nullptr: unknown
   Origin origin = Origin::kRuntime;

@@ -1,5 +1,5 @@
-// How questions are worked out: what each rests on, in which order, and what
-// an edit makes stale.
+// How questions are answered: what each depends on, in which order, and what an
+// edit invalidates.
 #include "core/analysis/solver/solver.h"
 
 #include <algorithm>
@@ -36,7 +36,8 @@ const Memo& Solver::answer(ValueId value, Ask ask) {
   if (!marked_.empty()) refresh(last_that_matters(value));
   run({value, ask});
   if (!fillers_.empty() && stack_.empty() && look_for_stale()) {
-    // What they filled is unknown now, and so is what rests on it.
+    // Values that relied on declared numbers are unknown now; so are their
+    // readers.
     for (ValueId v : std::exchange(fillers_, {})) mark(graph_.producer(v));
     refresh(last_that_matters(value));
     run({value, ask});
@@ -44,9 +45,9 @@ const Memo& Solver::answer(ValueId value, Ask ask) {
   return memos_[value.index()];
 }
 
-// One stale number is against all others that nothing confirms, wherever it
-// stands: so the whole graph is looked through, once, and only where inputs
-// vary and somebody wants to know.
+// Looks for a number that the file declares and that is wrong. One such number
+// discredits all others that nothing confirms, so the whole graph is checked,
+// once, and only if inputs vary and a question needs to know.
 bool Solver::look_for_stale() {
   if (stale_ || call_ != nullptr || !inputs_vary()) return stale_;
   grow();
@@ -63,7 +64,7 @@ bool Solver::look_for_stale() {
     const std::size_t most = graph_.value_count();
     for (std::size_t i = 0; i < most && !stale_; ++i) look(ValueId(i));
   }
-  // An edit may let inference see through what it did not know.
+  // After an edit, inference may know more than before.
   for (NodeId node : std::exchange(unlooked_, {})) {
     if (stale_ || node.index() >= graph_.node_count()) continue;
     for (ValueId v : graph_.outputs(node)) {
@@ -120,7 +121,7 @@ void Solver::grow() {
 void Solver::need(ValueId value, Ask ask) {
   if (!value) return;
   const State s = state({value, ask});
-  // What is open lies below on the stack: a cycle, unknown from here.
+  // An open question below on the stack is a cycle: unknown.
   if (s == State::kNever || s == State::kStale) stack_.push_back({value, ask});
 }
 
@@ -209,7 +210,7 @@ void Solver::prepare_origin(NodeId node) {
       origin_of_node(node) != Origin::kConstant) {
     return;
   }
-  // How large is it?
+  // The size of the result is needed.
   for (ValueId v : graph_.outputs(node)) need(v, Ask::kType);
   for (const ir::Operand& o : graph_.inputs(node)) need(o.value, Ask::kType);
 }
@@ -260,7 +261,8 @@ void Solver::prepare_elements(const Query& q) {
     followed = followed &&
                (!inputs[i].value || known(inputs[i].value).elements != nullptr);
   }
-  // Through what is not followed (floats), numbers may still be known.
+  // Numbers may be known although the path goes through values that are not
+  // tracked (floats).
   if (stack_.size() > before || followed ||
       known(q.value).origin != Origin::kShape) {
     return;
@@ -277,9 +279,10 @@ void Solver::invalidate(NodeId node) {
   if (looked_for_stale_ && !stale_) unlooked_.push_back(node);
 }
 
-// An answer rests on nodes of no higher rank, but for an edit that is under
-// way; within a body on what the owner reads, too. Working out more would be
-// done in vain when the next edit comes, and rules edit from the first node on.
+// The highest rank that an answer may depend on: that of the producer, unless
+// an edit is in progress; inside of a body that of the outermost owner.
+// Refreshing more would be wasted: rules edit from the first node on, so
+// another edit follows.
 std::uint64_t Solver::last_that_matters(ValueId value) {
   std::erase_if(edited_, [&](NodeId n) {
     return n.index() >= graph_.node_count() || graph_.node(n).removed ||
@@ -329,7 +332,7 @@ void Solver::renumber_marked() {
 }
 
 void Solver::mark(NodeId node) {
-  // An edit tells of a node once for each of its outputs.
+  // An edit reports a node once for each of its outputs.
   if (node == last_marked_) return;
   bool any = false;
   for (ValueId v : graph_.outputs(node)) {
@@ -354,7 +357,7 @@ void Solver::mark_users(ValueId value) {
 }
 
 void Solver::mark_block_owners(ValueId value) {
-  // Nearly always an output of the block it is defined in, once.
+  // Nearly always the value is an output of its own block, once.
   std::uint32_t left = graph_.value(value).block_output_count;
   const auto look = [&](ir::BlockId id) {
     const ir::Block& b = graph_.block(id);
@@ -372,8 +375,8 @@ void Solver::mark_block_owners(ValueId value) {
 
 void Solver::refresh(std::uint64_t most) {
   if (numbering_ != graph_.numbering()) renumber_marked();
-  // A graph with a cycle could go round for ever; after this many steps the
-  // rest is worked out when asked for.
+  // With a cycle this loop might not end; after this many steps the rest is
+  // computed when asked for.
   std::size_t steps = 64 * (marked_.size() + memos_.size());
   while (!marked_.empty() && steps-- > 0) {
     const auto [rank, index] = marked_.top();
@@ -381,11 +384,11 @@ void Solver::refresh(std::uint64_t most) {
     const NodeId node(index);
     marked_.pop();
     last_marked_ = {};
-    // What was taken out is asked about again only if an undo brings it back.
+    // A removed node is asked about again only if an undo restores it.
     if (node.index() >= graph_.node_count() || graph_.node(node).removed) {
       continue;
     }
-    if (graph_.node(node).rank > rank) {  // it was raised
+    if (graph_.node(node).rank > rank) {  // its rank was raised
       marked_.push({graph_.node(node).rank, index});
       continue;
     }

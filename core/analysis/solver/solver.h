@@ -1,6 +1,7 @@
-// Solver: works out questions about values (memo.h) on demand, each once, with
-// an explicit stack, and again after edits while answers change. The engine
-// behind Inference; see there for the contract. Internal to core/analysis.
+// Solver: answers questions about values (memo.h) on demand, each once, with an
+// explicit stack, and again after edits while answers change. The
+// implementation of Inference, which has the contract. Internal to
+// core/analysis.
 #ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_SOLVER_H_
 #define RULEENGINE_CORE_ANALYSIS_SOLVER_SOLVER_H_
 
@@ -32,7 +33,7 @@ using ops::MaybeElements;
 using ops::NodeView;
 using ops::Outputs;
 
-// What a model-local function's body is worked out with.
+// The call for which a function body is inferred.
 struct CallContext : ops::CallAttributes {
   std::vector<const ir::Type*> types;  // of the formal inputs
   std::vector<std::vector<ir::Dim>> elements;
@@ -46,13 +47,13 @@ class Solver final : public ops::Known {
   Solver(ir::Graph& graph, InferenceOptions options,
          const CallContext* call = nullptr);
 
-  // Works the question out, after what edits left to do.
+  // Answers the question, after refreshing what edits invalidated.
   const Memo& answer(ir::ValueId value, Ask ask);
   void invalidate(ir::NodeId node);
   std::optional<std::string> refusal(ir::NodeId node);
   bool has_stale_sizes();
 
-  // What is known already, for rules.
+  // The answers so far, for rules.
   const Memo& known(ir::ValueId value) const;
   bool done(ir::ValueId value, Ask ask) const;
   const ir::Type* type(ir::ValueId value) const override;
@@ -67,18 +68,20 @@ class Solver final : public ops::Known {
   const CallContext* call() const { return call_; }
   std::int64_t opset(std::string_view domain) const;
 
+  // The unknown size of the broadcast of these two sizes; the same one each
+  // time.
   ir::Dim pair_unknown(ir::Dim a, ir::Dim b) override;
 
-  // The tensor's elements as Dims (at most kMaxElements), or none.
+  // The elements of the tensor as Dims (at most kMaxElements), or none.
   MaybeElements elements_of(const ir::Tensor& tensor) const;
 
-  // Function bodies are looked at anew for each call, up to a number of nodes
-  // below one call of the graph and in all: true when that is used up.
+  // Function bodies are inferred again for each call, up to a number of nodes
+  // for each call of the graph and in total: true if that is used up.
   bool spend(std::size_t nodes);
   void share_budget(const Solver& caller) { used_ = caller.used_; }
   void take_budget(const Solver& body) { used_ = body.used_; }
   bool out_of_budget() const;
-  // An unknown that this Solver made up for an axis.
+  // Whether this Solver made the unknown for an axis.
   bool is_own_unknown(ir::Dim d) const;
 
   std::vector<std::string> warnings;
@@ -90,7 +93,7 @@ class Solver final : public ops::Known {
   void grow();
   bool look_for_stale();
   void run(const Query& root);
-  // Works out what is marked, up to this rank, which nothing above depends on.
+  // Computes marked nodes again, up to this rank.
   void refresh(std::uint64_t most = kLast);
   std::uint64_t last_that_matters(ir::ValueId value);
   bool is_in_order(ir::NodeId node) const;
@@ -99,7 +102,8 @@ class Solver final : public ops::Known {
   void mark_users(ir::ValueId value);
   void mark_block_owners(ir::ValueId value);
 
-  // Pushes what `q` still needs; true when there was anything.
+  // Pushes the questions that `q` depends on and that are not answered; true if
+  // there were any.
   bool prepare(const Query& q);
   void prepare_type(ir::NodeId node);
   void prepare_values(ir::NodeId node);
@@ -109,7 +113,7 @@ class Solver final : public ops::Known {
   void prepare_layout(ir::NodeId node);
   void need(ir::ValueId value, Ask ask);
 
-  // True when the answer differs from the one before.
+  // True if the answer differs from the one before.
   bool compute(const Query& q);
   bool compute_type(ir::ValueId value);
   bool compute_origin(ir::ValueId value);
@@ -160,31 +164,32 @@ class Solver final : public ops::Known {
   TypePool types_;
   std::vector<Memo> memos_;
   std::vector<Query> stack_;
-  std::vector<Inferred> inferred_;  // by infer(), for its memory
+  std::vector<Inferred> inferred_;  // by infer(), to reuse memory
   ir::ByOp<OpRules> op_rules_;
   std::unordered_map<std::uint64_t, ir::Dim> axis_unknowns_;
   std::map<std::pair<ir::Dim, ir::Dim>, ir::Dim> pair_unknowns_;
   std::unordered_set<std::uint32_t> warned_;
   std::vector<ir::Dim> anchors_;
-  bool stale_ = false;  // some number in the file is that of another input
+  bool stale_ = false;  // whether a number in the file is wrong
   bool looked_for_stale_ = false;
-  std::vector<ir::NodeId> unlooked_;  // edited since somebody looked
-  // Values of the file of which a declared number was taken where nothing could
-  // be inferred: unknown, once a number of this file proves wrong. Edits hand
-  // declarations on that were believed.
+  std::vector<ir::NodeId> unlooked_;  // edited since look_for_stale()
+  // Values of the file for which a declared number was used because nothing
+  // could be inferred. They become unknown if a number of the file proves
+  // wrong. Values of edits are not included: edits only copy declarations that
+  // were believed.
   std::vector<ir::ValueId> fillers_;
   std::size_t file_values_;
   bool said_beyond_ = false;
   std::size_t used_ = 0, used_before_ = 0;  // nodes of function bodies
   static constexpr std::uint64_t kLast = ~std::uint64_t{0};
-  // Edited since ranks were last known to rise along all edges, and after that
-  // those behind a node that they read.
+  // Nodes edited since ranks were last known to increase along all edges, and
+  // still not in order.
   std::vector<ir::NodeId> edited_;
-  // Nodes to look at again, lowest rank first, by the ranks of `numbering_`.
+  // Nodes to compute again, lowest rank first, by the ranks of `numbering_`.
   std::uint64_t numbering_ = 0;
   using Marked = std::pair<std::uint64_t, std::uint32_t>;
   std::priority_queue<Marked, std::vector<Marked>, std::greater<>> marked_;
-  // The node marked last, while nothing was worked out since.
+  // The node marked last, if nothing was computed since.
   ir::NodeId last_marked_;
 };
 

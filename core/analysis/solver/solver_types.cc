@@ -1,4 +1,4 @@
-// Types: inferred, and merged with what is declared.
+// Types: inference, merged with declarations.
 #include <algorithm>
 #include <utility>
 
@@ -36,7 +36,7 @@ std::span<const Inferred> Solver::infer(NodeId node) {
   const ops::TypeRule* rule = rules_of(graph_.node(node).op).type;
   if (rule != nullptr && rule->infer(view, out)) return out;
   out.assign(out.size(), {});
-  // What the file says in full need not cost building the registry.
+  // With complete declarations there is no need to build the registry.
   if (declared_in_full(node)) return out;
   if (view.op().domain.empty() || !infer_function(*this, view, out)) {
     if (options_.use_schemas) infer_by_schema(view, out);
@@ -59,7 +59,7 @@ bool Solver::set_type(ValueId value, const Inferred* inferred) {
   } else {
     memo.type = merge(value, *inferred);
   }
-  // Nobody has use for a rank that costs every reader what the file says once.
+  // Larger ranks occur in no real model and would make every reader expensive.
   constexpr std::size_t kMostRank = 256;
   if (memo.type != nullptr && memo.type->is_tensor() &&
       memo.type->rank() > kMostRank) {
@@ -128,8 +128,9 @@ Dim Solver::pair_unknown(Dim a, Dim b) {
   return at->second;
 }
 
-// Symbols of the graph's inputs mean something everywhere; others that the
-// file declares (TorchScript invents one an axis) only fill gaps.
+// The symbols of the graph's inputs, which have the same meaning everywhere.
+// Other symbols in the file (TorchScript makes one for each axis) only fill
+// gaps.
 const std::vector<Dim>& Solver::anchors() {
   if (anchors_.empty()) {
     for (ValueId v : graph_.block(ir::Graph::main_block()).inputs) {
@@ -140,7 +141,8 @@ const std::vector<Dim>& Solver::anchors() {
         anchors_.insert(anchors_.end(), leaves.begin(), leaves.end());
       }
     }
-    anchors_.push_back(Dim(0));  // found, if there was none
+    anchors_.push_back(
+        Dim(0));  // never empty afterwards, so it is computed once
     std::sort(anchors_.begin(), anchors_.end());
   }
   return anchors_;
@@ -153,8 +155,9 @@ bool Solver::anchored(Dim d) {
   });
 }
 
-// What a body of a node declares of a value that comes from outside. Its
-// symbols are its own: a Loop's state may be called [N] and grow all the same.
+// The declared type of a formal input of a node's body, with fresh symbols: the
+// symbols of a body are its own, since a Loop's state may be declared as [N]
+// and still grow.
 const ir::Type* Solver::of_this_body(ValueId value) {
   const ir::Type* declared = graph_.value(value).declared;
   if (declared == nullptr || !declared->is_tensor()) return declared;
@@ -167,9 +170,9 @@ const ir::Type* Solver::of_this_body(ValueId value) {
   return types_.intern(out);
 }
 
-// Whether the declared size names what follows as a computed one, with a symbol
-// that the other has not: T for P + S adds to what is known. Else, and as T for
-// S, it is about other inputs.
+// Whether the declared size is a name for a computed one with a new symbol: T
+// for P + S has more information. Otherwise, as with T for S, the name comes
+// from other inputs.
 bool Solver::tells_more(Dim declared, Dim inferred) const {
   const auto own = model().dims.leaves(inferred);
   if (own.size() == 1 && own[0] == inferred) return false;
@@ -179,10 +182,10 @@ bool Solver::tells_more(Dim declared, Dim inferred) const {
   });
 }
 
-// Inputs decide: a size that follows from theirs and varies with them is not
-// the number, nor the other size of the same symbols, that a file declares
-// inside. Such files were made dynamic behind their shape inference; then other
-// numbers of theirs count for nothing either where nothing can be inferred.
+// Inferred sizes win: if a size that depends on the inputs is inferred, a
+// number or another symbol that the file declares is wrong. Such files were
+// made dynamic after shape inference with fixed sizes; then their other numbers
+// are ignored too where nothing can be inferred.
 Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred, bool& clash) {
   ir::DimTable& dims = model().dims;
   if (declared == inferred) return declared;
@@ -195,7 +198,7 @@ Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred, bool& clash) {
     return declared;
   }
   if (dims.provably_different(declared, inferred)) {
-    clash = true;  // the file keeps what it says; rules build on neither
+    clash = true;  // the file keeps its declaration; rules rely on neither
     return kUnknown;
   }
   if (declared.known()) {

@@ -1,4 +1,4 @@
-// The answers but types: origins, constants, elements.
+// The answers other than types: origins, constants, elements.
 #include <algorithm>
 #include <utility>
 
@@ -102,7 +102,7 @@ Origin Solver::origin_of_node(NodeId node) const {
   return beyond ? Origin::kBeyond : origin;
 }
 
-// Whether folding the node would compute more elements than it may.
+// Whether folding the node would compute more elements than the limit.
 bool Solver::is_beyond(NodeId node) {
   const ir::OpId op = graph_.node(node).op;
   if (!rules_of(op).computes) return false;
@@ -116,7 +116,7 @@ bool Solver::is_beyond(NodeId node) {
   };
   const ir::Type* first = known(graph_.input(node, 0)).type;
   if (type == "Transpose" && first != nullptr && first->rank() == 2) {
-    return false;  // turned where it is read
+    return false;  // transposed when it is read
   }
   const bool picks = type == "Gather" || type == "Slice";
   return std::ranges::any_of(graph_.outputs(node), is_large) ||
@@ -126,15 +126,15 @@ bool Solver::is_beyond(NodeId node) {
           }));
 }
 
-// Once: a model of which this is true of one weight has many such. What an op
-// makes out of nothing is no weight.
+// Warns once: a model with one such weight has many. A constant that an op
+// makes without inputs is not a weight.
 void Solver::say_beyond(ValueId value) {
   const ir::Op& op = graph_.op(graph_.producer(value));
   if (small_.limit_of(op) < options_.fold_limit) return;
   if (std::exchange(said_beyond_, true)) return;
   warnings.push_back("value '" + printable(graph_.name(value)) +
                      "' is computed from constants, but is too large to be "
-                     "computed here: such values count as computed at run "
+                     "computed here; such values count as computed at run "
                      "time");
 }
 
@@ -184,9 +184,9 @@ const Tensor* Solver::from_elements(ValueId value) {
 
 constexpr std::int64_t kBudget = std::int64_t{256} << 20;
 
-// What was folded stays until the Model dies, so a model of many nodes that
-// each make a large constant out of nothing is not followed for ever, whoever
-// asks: for another of its graphs, or again.
+// Counts the folded bytes. They stay until the Model dies, so a model with many
+// nodes that make large constants must not be folded without limit, whichever
+// of its graphs asks, and how often.
 void Solver::account(const std::vector<const Tensor*>& results) {
   for (const Tensor* t : results) {
     if (t == nullptr || t->storage != ir::Storage::kRaw) continue;
@@ -196,7 +196,7 @@ void Solver::account(const std::vector<const Tensor*>& results) {
   }
 }
 
-// Whether what would fold may not any more, since so much was folded.
+// Whether the budget for folding is used up.
 bool Solver::out_of_budget() const { return model().folded > kBudget; }
 
 std::vector<const Tensor*> Solver::evaluate(NodeId node) {

@@ -1,4 +1,4 @@
-// Building nodes and constants, and handing back what stands already.
+// Building nodes and constants, and reusing existing ones.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -20,7 +20,7 @@ using ir::OperandId;
 using ir::Tensor;
 using ir::ValueId;
 
-// How many readers of an input are looked at for a node that stands already.
+// The most readers of an input that are searched for an equal node.
 constexpr int kMaxLook = 256;
 class Finder {
  public:
@@ -31,7 +31,7 @@ class Finder {
         op_(op),
         facts_(facts_of(state, spec.domain, spec.type)) {}
 
-  // A node that computes the same, invalid if none stands.
+  // An existing node that computes the same; invalid if there is none.
   NodeId find() const {
     if (!is_shareable(state_, spec_.domain, spec_.type, spec_.inputs)) {
       return {};
@@ -48,7 +48,8 @@ class Finder {
   }
 
  private:
-  // Not a constant that another one may equal: that one has other readers.
+  // Not a small constant: an equal constant may have the other node as its
+  // reader.
   ValueId rarest_input() const {
     ValueId best;
     for (ValueId v : spec_.inputs) {
@@ -87,8 +88,8 @@ class Finder {
   const ir::OpFacts* facts_;
 };
 
-// An op of the model's own keeps its overload; bodies that the engine writes
-// are chosen anew.
+// Calls of the model's own functions keep their overload; the engine's ops get
+// new bodies.
 std::string_view overload_of(const ir::Graph& graph, const NodeSpec& spec) {
   if (!spec.like) return {};
   const ir::Op& op = graph.op(spec.like);
@@ -109,7 +110,7 @@ bool all_constant(EditState& state, const NodeSpec& spec) {
       spec.inputs, [&](ValueId v) { return !v || state.facts.is_constant(v); });
 }
 
-// "w" packed by a Concat is called "w_concat".
+// For instance "w_concat" for "w" packed by a Concat.
 std::string folded_name(const ir::Graph& graph, const NodeSpec& spec) {
   std::string stem;
   for (ValueId v : spec.inputs) {
@@ -124,7 +125,7 @@ std::string folded_name(const ir::Graph& graph, const NodeSpec& spec) {
   return stem;
 }
 
-// The latest node as constants, where it computes only such.
+// Replaces the latest node by constants, if all its inputs are constants.
 bool fold(EditState& state, const NodeSpec& spec, NodeId node) {
   std::vector<const Tensor*> tensors;
   for (ValueId v : state.graph.outputs(node)) {
@@ -135,7 +136,7 @@ bool fold(EditState& state, const NodeSpec& spec, NodeId node) {
   for (ValueId v : state.graph.outputs(node)) {
     state.add_stem(v, stem);
   }
-  // The inputs lose the reader that they won for a moment.
+  // Restores the reader counts of the inputs.
   for (ValueId v : spec.inputs) state.lose_reader(v);
   state.added.pop_back();
   state.log.fold_last(tensors);
@@ -149,12 +150,12 @@ std::optional<Rejection> check_visible(EditState& state, const NodeSpec& spec) {
     const bool revivable = value.kind == ir::ValueKind::kInitializer;
     if (value.removed && !revivable) {
       return Rejection{
-          "an input of the new " + std::string(spec.type) + " is gone",
+          "an input of the new " + std::string(spec.type) + " was removed",
           std::string(state.graph.name(v))};
     }
     if (!encloses(state.graph, value.block, state.block)) {
       return Rejection{"an input of the new " + std::string(spec.type) +
-                           " is not visible where it would stand",
+                           " is not visible in the block of the new node",
                        describe(state.graph, state.facts, v)};
     }
   }
@@ -168,7 +169,7 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
   auto spec = checked(s.graph.model(), given);
   if (!spec) return spec.error();
   if (s.in_function()) {
-    // A function's body has no initializers to read.
+    // A function body has no initializers.
     for (ValueId& v : spec->inputs) {
       if (v && s.graph.value(v).kind == ir::ValueKind::kInitializer) {
         v = constant(s.graph.value(v).tensor, "");
@@ -176,7 +177,8 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
     }
   }
   if (auto r = check_visible(s, *spec)) return Built(*std::move(r));
-  // Rules join lists of any length; a list of one is its member.
+  // Rules may concatenate lists of any length, so a list of one needs no
+  // Concat.
   if (spec->domain.empty() && spec->type == "Concat" &&
       spec->inputs.size() == 1) {
     return Built(spec->inputs);
@@ -241,7 +243,7 @@ ValueId Edit::constant(const Tensor* tensor, std::string_view name_hint) {
   }
   ValueId value;
   if (s.in_function()) {
-    // A function has no initializers.
+    // A function body has no initializers.
     Arena& arena = s.graph.model().arena;
     const auto tensors = arena.array<const Tensor*>(1);
     tensors[0] = tensor;

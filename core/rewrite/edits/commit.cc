@@ -1,4 +1,4 @@
-// Checks of a whole edit before it is kept.
+// The checks of a whole edit before it is kept.
 #include <algorithm>
 #include <vector>
 
@@ -19,7 +19,7 @@ bool same_rank(const Type& a, const Type& b) {
   return !a.has_shape || !b.has_shape || a.rank() == b.rank();
 }
 
-// Two sizes that have names of their own are not the same by chance.
+// Dimensions with different names are different: they are not equal by chance.
 bool may_be_same_shape(const ir::DimTable& dims, const Type& a, const Type& b) {
   if (!a.has_shape || !b.has_shape) return true;
   const auto is_named = [&](ir::Dim d) {
@@ -40,7 +40,7 @@ bool same_elem(const Type& a, const Type& b) {
          a.elem == b.elem;
 }
 
-// Does `fresh` say less than `old`?
+// Whether `fresh` has less information than `old`.
 bool says_less(const ir::DimTable& dims, const Type* fresh, const Type& old) {
   if (fresh == nullptr) return true;
   if (!old.is_tensor()) return false;
@@ -67,10 +67,11 @@ class Checker {
     if (auto rejection = find_unsaid(state_)) return rejection;
     if (auto rejection = check_contradictions()) return rejection;
     if (auto rejection = check_added()) return rejection;
-    // All are asked before any is told what its old value knew: that makes the
-    // node behind it stale, once for each of its outputs.
+    // First all types are computed, then those of old values are passed on:
+    // passing one on invalidates the node of the new value, for each of its
+    // outputs.
     SmallVector<const Type*, 2> fresh;
-    for (const Replacement& r : state_.replacements) {
+    for (const ReplacedValue& r : state_.replacements) {
       const bool removed = graph_.value(r.new_value).removed;
       fresh.push_back(removed ? nullptr : state_.facts.type(r.new_value));
       if (auto rejection = check_type(r, fresh.back())) return rejection;
@@ -84,7 +85,7 @@ class Checker {
     return std::nullopt;
   }
 
-  // Does the edit leave anything that was not there before?
+  // Whether the edit leaves any change.
   bool has_effect() const {
     const auto lives = [&](ir::NodeId n) { return !graph_.node(n).removed; };
     if (std::ranges::any_of(state_.added, lives)) return true;
@@ -95,11 +96,11 @@ class Checker {
   }
 
  private:
-  // Where what a file declares and what follows from its inputs contradict each
-  // other, neither proves anything.
+  // If a declared type and an inferred type contradict each other, neither can
+  // be relied on.
   std::optional<Rejection> check_contradictions() const {
     if (!state_.facts.has_contradictions()) return std::nullopt;
-    for (const Replacement& r : state_.replacements) {
+    for (const ReplacedValue& r : state_.replacements) {
       if (auto rejection = check_value(r.old_value)) return rejection;
       if (auto rejection = check_value(r.new_value)) return rejection;
     }
@@ -127,7 +128,7 @@ class Checker {
                      *why};
   }
 
-  // New nodes must be such as a runtime takes.
+  // New nodes must be accepted by runtimes.
   std::optional<Rejection> check_added() const {
     for (ir::NodeId n : state_.added) {
       if (graph_.node(n).removed) continue;
@@ -139,14 +140,14 @@ class Checker {
         inputs += (inputs.empty() ? "" : ", ") +
                   describe(graph_, state_.facts, o.value);
       }
-      return Rejection{"a new " + graph_.op(n).text() + " cannot be: " + *why,
-                       inputs};
+      return Rejection{
+          "a new " + graph_.op(n).text() + " is not valid: " + *why, inputs};
     }
     return std::nullopt;
   }
 
-  // What all ranks run once, a branch or a loop may run on some of them alone,
-  // or more than once: the others would wait for ever.
+  // All ranks must run a collective equally often. In a branch or a loop some
+  // ranks might run it, and then wait for others for ever.
   std::optional<Rejection> check_collective(ir::NodeId added) const {
     if (!ranks::is_collective(graph_.op(added))) return std::nullopt;
     const Provenance& matched = state_.provenance;
@@ -156,14 +157,14 @@ class Checker {
             graph_.node(n).block == graph_.node(added).block) {
           continue;
         }
-        return Rejection{"a collective would be run in another block",
+        return Rejection{"a collective would move to another block",
                          graph_.describe(n)};
       }
     }
     return std::nullopt;
   }
 
-  std::optional<Rejection> check_type(const Replacement& r,
+  std::optional<Rejection> check_type(const ReplacedValue& r,
                                       const Type* fresh) const {
     if (graph_.value(r.new_value).removed) return std::nullopt;
     if (r.type != nullptr && fresh != nullptr) {
@@ -181,8 +182,8 @@ class Checker {
     return is_known ? std::nullopt : check_stretched();
   }
 
-  // Where the rank of a result is unknown, what stretched it must stay: another
-  // operand may have fewer axes.
+  // If the rank of a result is unknown, the values that it was broadcast with
+  // must still be read: the other operand may have fewer axes.
   std::optional<Rejection> check_stretched() const {
     const auto consumed = state_.provenance.from;
     const auto is_inner = [&](ir::ValueId v) {
@@ -194,14 +195,14 @@ class Checker {
         if (!o.value || is_inner(o.value) || is_read_now(o.value)) continue;
         const Type* type = state_.facts.type(o.value);
         if (type != nullptr && type->has_shape && type->rank() == 0) continue;
-        return Rejection{"the shape is not known to stay",
+        return Rejection{"the shape may change",
                          describe(graph_, state_.facts, o.value)};
       }
     }
     return std::nullopt;
   }
 
-  // By what the edit built, or as the result itself.
+  // Whether a new node reads the value, or it is a result.
   bool is_read_now(ir::ValueId value) const {
     const auto reads = [&](ir::NodeId n) {
       return !graph_.node(n).removed &&
@@ -210,11 +211,11 @@ class Checker {
     };
     return std::ranges::any_of(state_.added, reads) ||
            std::ranges::find(state_.replacements, value,
-                             &Replacement::new_value) !=
+                             &ReplacedValue::new_value) !=
                state_.replacements.end();
   }
 
-  Rejection mismatch(const char* reason, const Replacement& r,
+  Rejection mismatch(const char* reason, const ReplacedValue& r,
                      const Type& fresh) const {
     const std::string_view name = graph_.name(r.old_value);
     return {reason, "'" + printable(name) + "' expected " +
@@ -222,9 +223,9 @@ class Checker {
                         ir::type_text(dims_, fresh)};
   }
 
-  // What was known or declared of the old value holds for the new one, but not
-  // a declaration that was not believed, nor a shape without a type.
-  void pass_on_type(const Replacement& r, const Type* fresh) {
+  // Gives the new value the known or declared type of the old one, unless that
+  // declaration was not believed, or is a shape without an element type.
+  void pass_on_type(const ReplacedValue& r, const Type* fresh) {
     const ir::Value& v = graph_.value(r.new_value);
     if (r.type == nullptr || v.removed) return;
     if (v.kind != ir::ValueKind::kNodeOutput) return;
@@ -251,7 +252,7 @@ class Checker {
   }
 
   std::string culprit() const {
-    for (const Replacement& r : state_.replacements) {
+    for (const ReplacedValue& r : state_.replacements) {
       if (!graph_.value(r.new_value).removed) {
         return describe(graph_, state_.facts, r.new_value);
       }

@@ -1,7 +1,7 @@
-// Keeping the order: along every edge Node::rank does not fall. An edit that
-// brings an edge against it is searched for a way back, within the ranks that
-// such a way could pass; without one the nodes behind the edge are raised, so
-// that the order holds again and the next search is as short.
+// Keeps the order: along every edge Node::rank does not decrease. For an edge
+// that goes against it, a path back is searched among the ranks that such a
+// path could use. If there is none, the nodes behind the edge get higher ranks,
+// so that the order holds again and later searches stay short.
 #include "core/rewrite/edits/state.h"
 
 namespace ruleengine::rewrite {
@@ -10,7 +10,7 @@ namespace {
 using ir::NodeId;
 using ir::OperandId;
 
-// From a producer to its user.
+// From a producer to a user.
 struct Edge {
   NodeId first, second;
   auto operator<=>(const Edge&) const = default;
@@ -55,7 +55,7 @@ class Order {
     return edges;
   }
 
-  // All `edges` come from one producer. Is it reached from one of their users?
+  // Whether the producer of all `edges` is reachable from one of their users.
   bool leads_back(std::span<const Edge> edges) {
     const NodeId goal = edges[0].first;
     const std::uint64_t limit = rank(goal);

@@ -1,4 +1,4 @@
-// Taking out what an edit left without readers.
+// Removing nodes and values that an edit left without readers.
 #include "core/rewrite/edits/state.h"
 
 namespace ruleengine::rewrite {
@@ -10,7 +10,7 @@ class Reaper {
 
   void consider(ir::NodeId node) { pending_.push_back(node); }
 
-  // A value that may have lost its last reader.
+  // Checks a value that may have lost its last reader.
   void consider(ir::ValueId value) {
     const ir::Value& v = graph_.value(value);
     if (v.removed || graph_.reader_count(value) != 0) return;
@@ -53,7 +53,7 @@ class Reaper {
     }
   }
 
-  // The body of a node that went: all of it, whatever reads it inside.
+  // Removes the whole body of a removed node.
   void remove_block(ir::BlockId block) {
     const auto outputs = graph_.block(block).outputs.size();
     for (std::uint32_t i = 0; i < outputs; ++i) {
@@ -91,7 +91,7 @@ void remove_dead(EditState& state, std::span<const ir::NodeId> roots) {
   for (std::size_t i = state.considered; i < state.lost.size(); ++i) {
     reaper.consider(state.lost[i]);
   }
-  // Constants that were made and never read.
+  // New constants that nothing reads.
   for (const auto& [value, stem] : state.stems) {
     if (!state.is_adopted(value)) reaper.consider(value);
   }

@@ -1,5 +1,5 @@
-// Sizes that a file declares of values inside and that its inputs contradict: a
-// number where the size varies with the inputs.
+// Declared sizes that the inputs contradict: the file declares a number for a
+// value whose size depends on the inputs.
 // Internal to core/rewrite.
 #ifndef RULEENGINE_CORE_REWRITE_EDITS_DECLARED_H_
 #define RULEENGINE_CORE_REWRITE_EDITS_DECLARED_H_
@@ -9,12 +9,11 @@
 
 namespace ruleengine::rewrite {
 
-// False where a number is declared and `known` says a size that varies.
+// False if the file declares a number and `known` has a size that varies.
 bool is_believed(const ir::Type& declared, const ir::Type& known);
 
-// Takes the declarations away that are not believed, if there are any: a
-// runtime that believes them computes a new Shape at load time, with the old
-// numbers.
+// Removes declarations that are not believed. A runtime that believes them
+// replaces a new Shape by the old numbers when it loads the model.
 void forget_stale(ir::Graph& graph, ir::Facts& facts);
 
 }  // namespace ruleengine::rewrite

@@ -1,5 +1,5 @@
-// What an edit that is kept leaves behind besides its nodes: names, where they
-// come from, imports, and marks of what differs from the file.
+// The last steps of a kept edit: names, provenance, imports, and the marks of
+// what differs from the file.
 #include <algorithm>
 #include <string>
 
@@ -14,7 +14,7 @@ using ir::NodeId;
 using ir::OperandId;
 using ir::ValueId;
 
-// Node metadata came with this IR version.
+// Node metadata needs this IR version.
 constexpr std::int64_t kMetadataIrVersion = 10;
 constexpr std::size_t kMaxFrom = 16;
 
@@ -23,7 +23,7 @@ class Keeper {
   explicit Keeper(EditState& state)
       : state_(state), graph_(state.graph), model_(state.graph.model()) {}
 
-  // The names that new values inherit; afterwards outputs are called as before.
+  // Gives new values the names that they inherit; outputs keep their names.
   void inherit_names() {
     for (const Heir& heir : state_.heirs) {
       if (graph_.value(heir.value).removed || !heir.name) continue;
@@ -35,7 +35,7 @@ class Keeper {
                           from.block == graph_.value(heir.value).block;
         if (!free) continue;
       } else if (!from.removed && from.name == heir.name) {
-        // It lives on as an inner value, and the name is the output's.
+        // The old value stays as an inner value; the output takes its name.
         rename(heir.from, model_.unique_name(model_.names.text(heir.name)));
       }
       set_name(heir.value, heir.name);
@@ -60,7 +60,7 @@ class Keeper {
     set_name(value, model_.names.intern(name));
   }
 
-  // A name for what never had one: that of last time where it had one then.
+  // A name for an unnamed value; when the edit is repeated, its first name.
   template <class Stem>
   void make_up(ValueId value, const Stem& stem) {
     Name name = state_.again ? state_.again->name_of(value) : Name();
@@ -72,7 +72,7 @@ class Keeper {
   void set_name(ValueId value, Name name) {
     if (graph_.value(value).name == name) return;
     state_.log.set_name(value, name);
-    // Whoever says the name is written anew.
+    // Nodes that contain the name must be written again.
     if (const NodeId p = graph_.producer(value)) state_.moved.push_back(p);
     for (OperandId u = graph_.first_use(value); u; u = graph_.next_use(u)) {
       state_.moved.push_back(graph_.operand(u).user);
@@ -86,8 +86,9 @@ class Keeper {
     state_.readers.erase_if(gone);
   }
 
-  // What an earlier edit had dropped is still on the list, until that is made
-  // compact; nobody goes through it for each constant.
+  // Adds initializers that are read again to their blocks' lists. An entry that
+  // an earlier edit dropped may still be there; searching the list for each
+  // would cost too much, and compact_initializers() removes duplicates.
   void list_adopted() {
     for (ValueId v : state_.adopted) {
       if (graph_.reader_count(v) == 0) continue;
@@ -168,14 +169,14 @@ class Keeper {
     state_.metadata = shared;
     if (state_.added.empty()) return;
     for (NodeId n : state_.added) graph_.mutable_node(n).metadata = shared;
-    model_.hold(bytes * state_.added.size());  // each writes it
+    model_.hold(bytes * state_.added.size());  // each of them writes it
     for (const auto& [node, like] : state_.likes) {
       if (!graph_.node(node).removed) add_metadata_of(node, like, shared);
     }
     model_.ir_version = std::max(model_.ir_version, kMetadataIrVersion);
   }
 
-  // What the model node said and the rule does not say anew.
+  // Adds the metadata of the model node, except keys that the rule sets itself.
   void add_metadata_of(NodeId node, NodeId like,
                        std::span<const ir::Metadata> own) {
     std::vector<ir::Metadata> all;

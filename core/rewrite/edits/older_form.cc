@@ -10,7 +10,7 @@
 namespace ruleengine::rewrite {
 namespace {
 
-// What the older op does not know and what says nothing.
+// Drops attributes at their default that the older op does not have.
 void drop_news(const ir::OpFacts& newest, const ir::OpFacts& own,
                std::vector<ir::Attribute>& all) {
   std::erase_if(all, [&](const ir::Attribute& a) {
@@ -20,7 +20,7 @@ void drop_news(const ir::OpFacts& newest, const ir::OpFacts& own,
   });
 }
 
-// What the newest op takes and that of the model's opset does not.
+// What the node uses of the newest op that the older one does not have.
 std::optional<Rejection> check_older(const ir::OpFacts& own,
                                      const NodeSpec& spec, std::int64_t opset) {
   std::string news;
@@ -41,10 +41,10 @@ std::optional<Rejection> check_older(const ir::OpFacts& own,
 }
 
 std::string way_to(std::int64_t opset) {
-  return fmt::format("a model of opset {} can say it", opset);
+  return fmt::format("a model of opset {} can express it", opset);
 }
 
-// The first opset that can say it; the newest form is of one that can.
+// The first opset that can express the node; the newest one can.
 int oldest_opset(EditState& state, const NodeSpec& spec, int from, int newest) {
   while (++from < newest) {
     const auto form =
@@ -62,7 +62,7 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
   if (!no_bodies.empty() && has_body({spec.domain, spec.type, {}})) {
     state.workspace->bodies_missed = true;
     return Rejection{
-        std::string(spec.type) + " cannot be said at the model's opset",
+        std::string(spec.type) + " cannot be expressed at the model's opset",
         no_bodies};
   }
   const ir::OpFacts* newest = ir::newest_op(spec.domain, spec.type);
@@ -72,7 +72,8 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
   const ir::OpFacts* own = ir::find_op(spec.domain, spec.type, version);
   if (own == nullptr) {
     const int since = ir::oldest_op(spec.domain, spec.type)->since_version;
-    std::string value = fmt::format("opset {}; it came with {}", opset, since);
+    std::string value =
+        fmt::format("opset {}; it was added in {}", opset, since);
     if (spec.domain.empty()) value += "; " + way_to(since);
     return Rejection{std::string(spec.type) + " is not in the model's opset",
                      std::move(value), spec.domain.empty() ? since : 0};
@@ -92,8 +93,8 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
     spec.inputs = std::move(older->inputs);
     spec.attributes = std::move(older->attributes);
   }
-  // What a rule says of the dialect's ops is written: their geometry then reads
-  // whole at each of them.
+  // Attributes of the dialect's ops are all written, so that each node shows
+  // its complete configuration.
   if (spec.domain.empty()) drop_defaults(*own, spec.attributes);
   return check_older(*own, spec, opset);
 }

@@ -1,5 +1,5 @@
-// Writes a node that a rule built in newest-opset form at the opset of the
-// graph it goes to. Internal to core/rewrite.
+// Converts a node that a rule built in newest-opset form to the opset of the
+// graph. Internal to core/rewrite.
 #ifndef RULEENGINE_CORE_REWRITE_EDITS_OLDER_FORM_H_
 #define RULEENGINE_CORE_REWRITE_EDITS_OLDER_FORM_H_
 
@@ -10,7 +10,7 @@
 
 namespace ruleengine::rewrite {
 
-// Changes `spec` in place; a reason when that opset cannot say it.
+// Changes `spec` in place; a rejection if that opset cannot express it.
 std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec);
 
 }  // namespace ruleengine::rewrite

@@ -1,4 +1,4 @@
-// Moving readers from one value to another, block outputs included.
+// Moving the readers of one value to another, block outputs included.
 #include <algorithm>
 
 #include "core/rewrite/edits/state.h"
@@ -21,14 +21,16 @@ class Mover {
     if (from_ == to_) return;
     if (!to_) {
       if (graph_.reader_count(from_) == 0) return;
-      state_.reject("a value that is read was replaced by nothing", from_);
+      state_.reject(
+          "the rewrite gives no value for a result that is still read", from_);
       return;
     }
     if (!encloses(graph_, graph_.value(to_).block, graph_.value(from_).block)) {
-      state_.reject("the new value is not visible to all readers", to_);
+      state_.reject(
+          "the new value is not visible to all readers of the old one", to_);
       return;
     }
-    // Done again, nothing of it is checked again.
+    // When the edit is repeated, types are not checked again.
     const ir::Type* type = state_.again ? nullptr : state_.facts.type(from_);
     state_.replacements.push_back({from_, to_, type});
     move_outputs();
@@ -59,7 +61,7 @@ class Mover {
   }
 
   void move_outputs() {
-    // The name of an input or an initializer is not to be given away.
+    // Inputs and initializers keep their names.
     if (graph_.value(from_).kind != ValueKind::kNodeOutput) return;
     const auto slots = state_.workspace->output_places(from_);
     if (slots.empty()) return;
@@ -67,7 +69,7 @@ class Mover {
         slots, [&](const auto& slot) { return can_carry(slot.first); });
     ValueId carrier = to_;
     if (!direct) {
-      // The Identity that a rule would have removed is the one that is needed.
+      // The rule removed an Identity that is needed for the name of the output.
       if (is_identity_of(graph_.producer(from_), to_)) return keep_identity();
       carrier = add_identity(slots[0].first);
     }
@@ -82,7 +84,7 @@ class Mover {
     state_.win_reader(carrier);
   }
 
-  // May the new value take the name of an output of `block`?
+  // Whether the new value can take the name of an output of `block`.
   bool can_carry(BlockId block) const {
     const ir::Value& v = graph_.value(to_);
     return v.kind == ValueKind::kNodeOutput && v.block == block &&
@@ -92,7 +94,7 @@ class Mover {
   void keep_identity() {
     const NodeId identity = graph_.producer(from_);
     state_.replacements.pop_back();
-    // Its other readers may look through it all the same.
+    // Other readers may still skip the Identity.
     SmallVector<OperandId, 8> slots;
     for (OperandId u = graph_.first_use(from_); u; u = graph_.next_use(u)) {
       if (graph_.operand(u).user != identity) slots.push_back(u);
@@ -119,7 +121,7 @@ class Mover {
     return carrier;
   }
 
-  // The name that `value` has or is to have.
+  // The name that `value` has or will get.
   Name name_of(ValueId value) const {
     const Heir* heir = state_.heir_of(value, true);
     if (heir == nullptr) heir = state_.heir_of(value, false);
@@ -130,7 +132,7 @@ class Mover {
   ir::Graph& graph_;
   ValueId from_, to_;
   bool stays_ = false;
-  bool name_is_carried_ = false;  // an output of a block took it
+  bool name_is_carried_ = false;  // a block output took it
 };
 
 }  // namespace

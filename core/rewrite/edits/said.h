@@ -1,8 +1,8 @@
 // Said: which nodes the callbacks of a rule looked at, and which attributes of
-// matched nodes the rule spoke of beside its pattern: those that it read, and
-// those that it gave to a node it built like another.
-// What no word of the rule speaks of must not vanish with its node, nor count
-// for another node (core/rewrite/edits/unsaid.h). A plain value.
+// matched nodes the rule mentioned outside of its pattern: those that it read,
+// and those of nodes that it built another node like.
+// An attribute that the rule does not mention must not be lost with its node,
+// nor be applied to another node (core/rewrite/edits/unsaid.h). A plain value.
 #ifndef RULEENGINE_CORE_REWRITE_EDITS_SAID_H_
 #define RULEENGINE_CORE_REWRITE_EDITS_SAID_H_
 

@@ -13,10 +13,10 @@ using ir::NodeId;
 using ir::Tensor;
 using ir::ValueId;
 
-// Constants of more elements are not compared by their bits.
+// Constants with more elements are not compared.
 constexpr std::int64_t kMaxCompare = 64;
 
-// Dropout draws nothing where it is told that it does not train.
+// Whether it is a Dropout that does not train, which is deterministic.
 bool draws_nothing(EditState& state, std::string_view type,
                    std::span<const ValueId> inputs) {
   constexpr std::int64_t kTrainingSaid = 7, kTrainingAsked = 12;
@@ -30,7 +30,7 @@ bool draws_nothing(EditState& state, std::string_view type,
   return value && value->size() == 1 && (*value)[0] == 0;
 }
 
-// Every attribute of `a` is in `b`, or at its default.
+// Whether every attribute of `a` is in `b`, or at its default.
 bool says_all(const EditState& state, const ir::OpFacts* op,
               std::span<const Attribute> a, std::span<const Attribute> b) {
   for (const Attribute& x : a) {

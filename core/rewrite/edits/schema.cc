@@ -30,7 +30,7 @@ Diagnostic wrong(const NodeSpec& spec, std::string what) {
 
 Diagnostic unknown_op(const NodeSpec& spec) {
   Diagnostic d{.kind = ErrorKind::kRule,
-               .what = "there is no op " + op_name(spec.domain, spec.type)};
+               .what = "no op '" + op_name(spec.domain, spec.type) + "'"};
   d.hint = did_you_mean(ir::similar_ops(spec.domain, spec.type));
   return d;
 }
@@ -51,7 +51,7 @@ std::string_view kind_name(AttributeKind kind) {
   return i < std::size(kNames) ? kNames[i] : "an unknown kind";
 }
 
-// What a rule writes as 1, {1, 2} or {} where the schema wants floats.
+// Converts numbers to floats where the schema expects floats.
 void coerce(AttributeKind kind, Arena& arena, Attribute& a) {
   if (kind == AttributeKind::kFloat && a.kind == AttributeKind::kInt) {
     a.f = static_cast<float>(a.i);
@@ -70,7 +70,7 @@ void coerce(AttributeKind kind, Arena& arena, Attribute& a) {
   }
 }
 
-// Names go into files and messages as they are.
+// Names must not forge lines in files and messages.
 Status check_names(const NodeSpec& spec) {
   const auto is_odd = [](std::string_view name) {
     return std::ranges::any_of(
@@ -78,11 +78,12 @@ Status check_names(const NodeSpec& spec) {
   };
   const char* odd = nullptr;
   if (spec.type.empty()) odd = "the type of a new node is empty";
-  if (is_odd(spec.domain)) odd = "a domain holds a control character";
+  if (is_odd(spec.domain)) odd = "a domain contains a control character";
   if (is_odd(spec.type))
-    odd = "the type of a new node holds a control character";
+    odd = "the type of a new node contains a control character";
   for (const Attribute& a : spec.attributes) {
-    if (is_odd(a.name)) odd = "an attribute's name holds a control character";
+    if (is_odd(a.name))
+      odd = "the name of an attribute contains a control character";
   }
   if (odd == nullptr) return {};
   return Diagnostic{.kind = ErrorKind::kRule,
@@ -90,7 +91,7 @@ Status check_names(const NodeSpec& spec) {
                     .found = printable(op_name(spec.domain, spec.type))};
 }
 
-// A function of the model takes what it says.
+// Checks a call of a model-local function against its signature.
 Status check_call(const NodeSpec& spec, const ir::Function& function) {
   const auto too_many = [&](const char* what, std::size_t most,
                             std::size_t found) {
@@ -108,7 +109,7 @@ Status check_call(const NodeSpec& spec, const ir::Function& function) {
   return {};
 }
 
-// What the op lacks and whatever may be there instead.
+// Checks that required inputs are given and that there are not too many.
 Status check_inputs(const NodeSpec& spec, const OpFacts& op) {
   const auto count = static_cast<int>(spec.inputs.size());
   if (count > op.max_inputs) {

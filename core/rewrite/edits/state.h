@@ -1,6 +1,6 @@
-// EditState: what an Edit knows between its first call and its commit. Internal
-// to core/rewrite; edit.cc, build.cc, replace.cc and commit.cc work on it. All
-// changes of the graph go through `log`.
+// EditState: the state of an Edit between its first call and its commit.
+// Internal to core/rewrite; edit.cc, build.cc, replace.cc and commit.cc work on
+// it. All changes of the graph go through `log`.
 #ifndef RULEENGINE_CORE_REWRITE_EDITS_STATE_H_
 #define RULEENGINE_CORE_REWRITE_EDITS_STATE_H_
 
@@ -22,32 +22,33 @@
 
 namespace ruleengine::rewrite {
 
-// A value that goes for another; the types must agree.
-struct Replacement {
+// A value and the value that replaces it; their types must agree.
+struct ReplacedValue {
   ir::ValueId old_value, new_value;
-  const ir::Type* type = nullptr;  // of the old one, when it was replaced
+  const ir::Type* type = nullptr;  // of the old value, before it was replaced
 };
 
-// `value` is to bear the name of `from`: always for a block output, else if
-// `from` dies.
+// `value` is to get the name of `from`: always if that is a block output, else
+// only if `from` is removed.
 struct Heir {
   ir::ValueId value, from;
   Name name;
   bool is_output = false;
 };
 
-// Which values go for which, and which slots were set, in order: what an edit
-// means beyond the nodes that it adds.
+// The replacements of an edit, in order: of all readers of a value, or of a
+// single slot. Together with the new nodes they are what the edit does.
 struct Action {
   ir::ValueId old_value, new_value;
   ir::OperandId slot;  // valid: this one slot; else all readers of old_value
 };
 
-// What an edit gave out, for when it is done again.
+// The nodes, values and names of an edit when it was first applied, for
+// repeating it.
 struct Again {
-  std::size_t end_node = 0, end_value = 0;  // of its own nodes and values
-  std::size_t fresh = 0;                    // nodes from here on are its own
-  std::span<const ir::NodeId> carriers;     // of EditState
+  std::size_t end_node = 0, end_value = 0;  // after its own nodes and values
+  std::size_t fresh = 0;                    // repeated nodes start here
+  std::span<const ir::NodeId> carriers;     // as in EditState
   const std::unordered_map<ir::ValueId, Name>* names = nullptr;
 
   Name name_of(ir::ValueId value) const {
@@ -76,42 +77,44 @@ struct EditState {
   ir::BlockId block = ir::Graph::main_block();
   std::uint64_t rank = 0;
 
-  // Nodes and values from here on are this edit's.
+  // Nodes and values from these indices on are new.
   std::size_t first_node, first_value;
-  std::optional<Again> again;  // it is done again: see history.h
+  std::optional<Again> again;  // set when the edit is repeated: see history.h
   SmallVector<ir::NodeId, 8> added;
   SmallVector<ir::NodeId, 8> removed;
-  SmallVector<ir::NodeId, 8> moved;     // other inputs
-  SmallVector<ir::NodeId, 16> readers;  // outputs lost or won readers
+  SmallVector<ir::NodeId, 8> moved;     // with changed inputs
+  SmallVector<ir::NodeId, 16> readers;  // whose outputs lost or gained readers
   SmallVector<ir::ValueId, 16> lost;    // values that lost a reader
-  std::size_t considered = 0;  // so many of them, whether anything reads them
+  std::size_t considered =
+      0;  // the first ones of `lost` that remove_dead() has looked at
   SmallVector<ir::OperandId, 8> slots;  // that read another value now
-  SmallVector<ir::BlockId, 4> outputs;  // blocks with another output
-  // Initializers that stood in no block's list and are read now: hidden ones
-  // of core/ops/upgrade.h, and such as an earlier edit had dropped.
+  SmallVector<ir::BlockId, 4> outputs;  // with changed outputs
+  // Initializers with new readers that are in no block's list: hidden ones of
+  // core/ops/upgrade.h, and those that an earlier edit dropped.
   SmallVector<ir::ValueId, 4> adopted;
-  SmallVector<Replacement, 2> replacements;
+  SmallVector<ReplacedValue, 2> replacements;
   SmallVector<Heir, 2> heirs;
   std::unordered_map<ir::ValueId, std::size_t> output_heirs, other_heirs;
-  // Constants of this edit, and what their names are made of.
+  // New constants, and the stems of their names.
   std::vector<std::pair<ir::ValueId, std::string>> stems;
   std::unordered_set<ir::ValueId> has_stem;
-  std::vector<std::pair<ir::NodeId, ir::NodeId>> likes;  // new, model
-  // As `likes`, and such as were handed back or folded: the first output.
+  std::vector<std::pair<ir::NodeId, ir::NodeId>> likes;  // (new, model)
+  // Like `likes`, also for nodes that were reused or folded: their first
+  // output.
   std::vector<std::pair<ir::NodeId, ir::ValueId>> carried;
   std::vector<Claimants> claims;
   Said said;
-  // For history.h: what was asked for, nodes that were handed back since they
-  // stood already, Identities that carry the name of an output, names that were
-  // made up, and types that were declared.
+  // For history.h: the replacements, existing nodes that were reused,
+  // Identities that keep the name of an output, generated names, and types that
+  // were declared.
   SmallVector<Action, 2> actions;
   SmallVector<ir::NodeId, 2> shared;
   SmallVector<ir::NodeId, 2> carriers;
   std::vector<std::pair<ir::ValueId, Name>> named;
   std::vector<std::pair<ir::ValueId, const ir::Type*>> declared;
-  std::optional<Rejection> failure;  // met where none could be returned
+  std::optional<Rejection> failure;  // found where none could be returned
   std::vector<Assumption> assumptions;
-  std::span<const ir::Metadata> metadata;  // that its nodes have in common
+  std::span<const ir::Metadata> metadata;  // shared by all new nodes
   bool done = false;
   bool changed = false;
   SmallVector<ir::NodeId, 16> touched;
@@ -130,7 +133,7 @@ struct EditState {
   }
   bool in_function() const { return workspace->function() != nullptr; }
   void add_heir(const Heir& heir);
-  // The first of that value; nullptr when it has none.
+  // The first entry for that value; nullptr if there is none.
   const Heir* heir_of(ir::ValueId value, bool is_output) const;
   void add_stem(ir::ValueId value, std::string stem);
   void reject(std::string reason, ir::ValueId culprit);
@@ -138,7 +141,7 @@ struct EditState {
                       std::span<const ir::ValueId> inputs,
                       std::uint32_t output_count,
                       std::span<const ir::Attribute> attributes);
-  // A node that history.h parked.
+  // Restores a node that history.h parked.
   void bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs);
   void set_operand(ir::OperandId slot, ir::ValueId value);
   void lose_reader(ir::ValueId value);
@@ -156,11 +159,11 @@ void replace_value(EditState& state, ir::ValueId old_value,
                    ir::ValueId new_value);
 // dead.cc
 void remove_dead(EditState& state, std::span<const ir::NodeId> roots);
-// cycle.cc: true when the edit closed a cycle. Mends Node::rank, through the
-// log, where edges came to run against it.
+// cycle.cc: true if the edit closed a cycle. Repairs Node::rank, through the
+// log, for new edges that go against it.
 bool closes_cycle(EditState& state);
-// keep.cc: what only a kept edit does: names, provenance, imports, marks of
-// change.
+// keep.cc: the steps of a kept edit only: names, provenance, imports, and the
+// marks of what changed.
 void settle_names(EditState& state);
 void keep(EditState& state);
 

@@ -1,4 +1,4 @@
-// Twins: nodes of a graph that compute what an earlier one computes.
+// Twins: nodes of a graph that compute the same as an earlier one.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -13,16 +13,16 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// Numbers values as if all twins so far were one, so that what stands below
-// two of them is found in the same walk.
+// Numbers values as if all twins found so far were one node, so that their
+// readers are compared in the same walk.
 class TwinFinder {
  public:
   explicit TwinFinder(EditState& state)
       : state_(state), graph_(state.graph), first_(graph_.value_count()) {}
 
-  // A walk over what reads the same values, which is little, says whether there
-  // are twins at all; then all nodes are looked at, since those below twins
-  // share nothing yet.
+  // A first walk only compares readers of the same values, which is cheap, and
+  // decides whether there are twins at all. The second walk compares all nodes,
+  // since readers of twins do not share a value yet.
   std::vector<Twin> find(std::span<const NodeId> order) {
     walk(order, true);
     if (twins_.empty()) return {};
@@ -56,8 +56,8 @@ class TwinFinder {
     return v && first_[v.index()] ? first_[v.index()] : v;
   }
 
-  // It reads something that is no small constant, of which there may be
-  // several; with `sharing`, nothing that has no other reader.
+  // Whether it reads something other than small constants, since there may be
+  // equal ones of those; with `sharing`: something that has another reader too.
   bool may_have_twin(NodeId node, bool sharing) const {
     bool reads = false;
     inputs_.clear();
@@ -105,8 +105,8 @@ class TwinFinder {
                            graph_.node(b).attributes);
   }
 
-  // Every output of b is one of a, and only one of them bears the name of an
-  // output of its block: else an Identity would come for what goes.
+  // Whether a has every output that b has, and at most one of them is a block
+  // output: merging two block outputs would need an Identity.
   bool gives_all(NodeId a, NodeId b) const {
     for (std::size_t i = 0; i < graph_.outputs(b).size(); ++i) {
       const ValueId mine = graph_.output(b, i), other = graph_.output(a, i);
@@ -124,10 +124,10 @@ class TwinFinder {
 
   EditState& state_;
   const ir::Graph& graph_;
-  std::vector<ValueId> first_;  // by value, of twins
+  std::vector<ValueId> first_;  // by value, for twins
   std::unordered_map<std::size_t, std::vector<NodeId>> of_hash_;
   std::vector<Twin> twins_;
-  mutable std::vector<ValueId> inputs_;  // of the node that is looked at
+  mutable std::vector<ValueId> inputs_;  // of the current node
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Twins: what is found to compute the same, and what is not.
+// Twins: which nodes are found to compute the same.
 #include <doctest/doctest.h>
 
 #include <span>
@@ -13,7 +13,7 @@ using ir::ValueId;
 using testing::Session;
 using testing::World;
 
-// "b=a d=c": what the second of each pair is said to be.
+// "b=a d=c": each second node with its first one.
 std::string twins(World& w) {
   Session s(w);
   const Edit edit = s.edit();

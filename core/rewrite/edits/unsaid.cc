@@ -57,8 +57,8 @@ class Speech {
  private:
   using Place = std::pair<NodePatternId, std::string_view>;
 
-  // Whether something else stands for the node now: it went, or it lost a
-  // reader, and nothing that was built or moved reads it instead.
+  // Whether the node is replaced: it is removed, or an output lost a reader and
+  // no new or changed node reads that output.
   bool is_passed_by(NodeId node) const {
     if (graph_.node(node).removed) return true;
     bool lost = false;
@@ -81,11 +81,12 @@ class Speech {
       }
     }
     return std::ranges::find(state_.replacements, value,
-                             &Replacement::new_value) !=
+                             &ReplacedValue::new_value) !=
            state_.replacements.end();
   }
 
-  // A node built like this one, or like one that was, is part of the result.
+  // Whether a new node that is still there was built like this one, directly or
+  // through others.
   bool is_carried(NodeId node) const {
     SmallVector<NodeId, 8> models;
     models.push_back(node);
@@ -96,7 +97,7 @@ class Speech {
         const bool is_there =
             maker ? !graph_.node(maker).removed : !graph_.value(made).removed;
         if (is_there) return true;
-        // Nodes that were handed back may lead to one another.
+        // Reused nodes may be built like each other.
         const bool is_known = std::ranges::find(models, maker) != models.end();
         if (maker && !is_known) models.push_back(maker);
       }
@@ -113,7 +114,7 @@ class Speech {
     const auto& [node, pattern, attribute] = claim.what;
     if (is_said(node, attribute->name)) return std::nullopt;
     if (is_carried(node)) return counts_for_another(one, claim);
-    // A twin of which the rule does speak has the same.
+    // Mentioned for another node of the same op with an equal attribute.
     const auto speaks = [&](const Claimant& of, NodeId twin) {
       return twin && (is_said(twin, attribute->name) || is_carried(twin)) &&
              same(attribute, value(of, twin, attribute->name));
@@ -125,11 +126,13 @@ class Speech {
       if (speaks(other, other.nodes[pattern.index()])) return std::nullopt;
     }
     return Rejection{"attribute '" + printable(attribute->name) + "' of " +
-                         graph_.op(node).text() + " is not said by the rule",
+                         graph_.op(node).text() +
+                         " is not mentioned by the rule",
                      graph_.describe(node)};
   }
 
-  // What is carried on, where a node of the same op dies beside it.
+  // For an attribute that a new node keeps: whether a node of the same op with
+  // another value is replaced beside it.
   std::optional<Rejection> counts_for_another(const Claimant& one,
                                               const Claim& claim) const {
     const auto& [node, pattern, attribute] = claim.what;
@@ -141,14 +144,14 @@ class Speech {
       }
       return Rejection{"attribute '" + printable(attribute->name) + "' of " +
                            graph_.op(node).text() +
-                           ", which the rule does not say, would count for "
+                           ", which the rule does not mention, would apply to "
                            "another node",
                        graph_.describe(other)};
     }
     return std::nullopt;
   }
 
-  // Where some match has an attribute of which its rule does not speak there.
+  // The attributes that the rule does not mention at some match.
   std::vector<Place> unsaid_somewhere(const Claimants& all) const {
     std::set<Place> places;
     for (const Claimant& one : all) {
@@ -176,7 +179,7 @@ class Speech {
     });
   }
 
-  // nullptr: the default.
+  // nullptr: at its default.
   static const Attribute* value(const Claimant& one, const Place& place) {
     return value(one, one.nodes[place.first.index()], place.second);
   }
@@ -238,7 +241,7 @@ std::optional<Rejection> find_unsaid(const EditState& state) {
 
 Rejection goes_with_none() {
   return {
-      "attributes that the rule does not say differ from those of every "
+      "attributes that the rule does not mention differ from those of every "
       "other match of its group",
       ""};
 }

@@ -1,9 +1,9 @@
-// What the rule of an edit leaves unsaid: attributes of matched nodes that the
-// pattern opens and does not name, that the rule does not read, and that no new
-// node carries on (NodeSpec::like). With its node such an attribute would
-// vanish, and one that is carried on would count for the nodes that are merged
-// into the new one. Both end the match; of matches that are rewritten as one,
-// those go together in which these attributes are equal, defaults included.
+// Attributes that the rule of an edit does not mention: the pattern leaves them
+// open and does not name them, the rule does not read them, and no new node
+// keeps them (NodeSpec::like). Such an attribute would be lost with its node;
+// and one that a new node keeps would be applied to all nodes that are merged
+// into the new one. Both cases reject the match. Matches may only be rewritten
+// as one if they are equal in these attributes, defaults included.
 // Internal to core/rewrite.
 #ifndef RULEENGINE_CORE_REWRITE_EDITS_UNSAID_H_
 #define RULEENGINE_CORE_REWRITE_EDITS_UNSAID_H_
@@ -23,7 +23,8 @@ struct EditState;
 // One attribute that the pattern does not name.
 struct Claim {
   match::Unnamed what;
-  // Nodes of the same match and op whose patterns do not name it either.
+  // Nodes of the same match with the same op whose patterns do not name it
+  // either.
   SmallVector<ir::NodeId, 2> alike;
 };
 
@@ -32,18 +33,18 @@ struct Claimant {
   SmallVector<ir::NodeId, 8> nodes;  // by NodePatternId
   std::vector<Claim> claims;         // by node and name
 };
-// Those that are rewritten as one.
+// The matches that are rewritten as one.
 using Claimants = std::vector<Claimant>;
 
 Claimants claimants_of(const ir::Graph& graph, const pattern::Pattern& pattern,
                        std::span<const match::Match* const> matches);
 
-// After the edit took out what is dead: why it must not be kept.
+// The reason for rejection, if any; to call after the edit removed dead nodes.
 std::optional<Rejection> find_unsaid(const EditState& state);
-// Which of the matches may be rewritten as one, as lists of their places; none
-// where all may.
+// The sets of matches that may be rewritten as one, as lists of indices; empty
+// if all of them may.
 std::vector<std::vector<std::size_t>> divisions(const EditState& state);
-// Why a match that goes with no other is not rewritten.
+// The reason why a match that may be rewritten with no other is rejected.
 Rejection goes_with_none();
 
 }  // namespace ruleengine::rewrite

@@ -1,5 +1,5 @@
-// Attributes of which a rule does not speak: what may vanish, and what may
-// count for another node.
+// Attributes that a rule does not mention: when they would be lost, and when
+// they would apply to another node.
 #include <doctest/doctest.h>
 
 #include "core/rewrite/driver.h"
@@ -19,7 +19,7 @@ using testing::World;
 
 using Rewrite = std::function<ValueId(const Match&, Edit&)>;
 
-// Softmax(x), whatever its attributes, becomes what `rewrite` builds.
+// Softmax(x), with any attributes, becomes what `rewrite` builds.
 TestRule::Parts softer(Rewrite rewrite) {
   return {.name = "softer",
           .pattern = [] { return one_node("Softmax"); },
@@ -30,8 +30,8 @@ TestRule::Parts softer(Rewrite rewrite) {
           }};
 }
 
-// A node like that of the match, of -x. The rewritten graph does not match
-// again, since Softmax(Neg) is passed over.
+// A node like the matched one, of -x. The result does not match again, since
+// Softmax(Neg) is excluded.
 ValueId like(const Match& m, Edit& e, ir::NodeId model) {
   const auto built = e.build({.type = "Softmax",
                               .inputs = {make(e, "Neg", {bound(m)})},
@@ -40,7 +40,7 @@ ValueId like(const Match& m, Edit& e, ir::NodeId model) {
   return std::get<0>(*built)[0];
 }
 
-// What became of y = Softmax <axis> (x), and why.
+// The result for y = Softmax <axis> (x), and the reason.
 struct Ended {
   std::string graph, reason;
 };
@@ -73,7 +73,7 @@ TEST_CASE("into how many parts a Split divides is said by its outputs") {
 }
 
 constexpr std::string_view kUnsaid =
-    "attribute 'axis' of Softmax is not said by the rule";
+    "attribute 'axis' of Softmax is not mentioned by the rule";
 
 TEST_CASE("an attribute that nobody says stops the match") {
   const auto relu = [](const Match& m, Edit& e) {
@@ -138,7 +138,7 @@ TEST_CASE("a node that stays and is read on speaks for itself") {
   CHECK(w.text() == "s = Softmax(x); y = Relu(s)");
 }
 
-// Softmaxes of one x become one like the first, and readers of it.
+// Several Softmax nodes of one x become one like the first.
 struct Group {
   explicit Group(std::vector<std::int64_t> axes) : w(18) {
     const ValueId x = w.input("x", {2, 2});
@@ -201,7 +201,7 @@ TEST_CASE("those go together that are equal in what nobody says") {
     REQUIRE(told.ok());
     REQUIRE(told->size() == 2);
     CHECK((*told)[0].rejection->reason.starts_with(
-        "attributes that the rule does not say differ"));
+        "attributes that the rule does not mention differ"));
     const std::string before = alone.w.text();
     REQUIRE(three.run(alone.w).ok());
     CHECK(alone.w.text() == before);

@@ -5,7 +5,7 @@
 namespace ruleengine::rewrite {
 namespace {
 
-// Beyond this many bytes a constant is not compared with others.
+// Larger constants are not compared.
 constexpr std::size_t kSmall = 256;
 
 }  // namespace
@@ -49,7 +49,7 @@ ir::ValueId Workspace::find_constant(const ir::Tensor& tensor) const {
   if (key.empty()) return {};
   const auto it = constants_.find(key);
   if (it == constants_.end() || !stands(it->second)) return {};
-  // An undone edit may have given the id to something else since.
+  // The id may belong to another value, if the edit was undone.
   const ir::Tensor* found = graph_.direct_constant(it->second);
   const bool same = found != nullptr && key_of(*found, external) == key;
   return same ? it->second : ir::ValueId();
@@ -91,7 +91,7 @@ std::vector<Workspace::Place> Workspace::output_places(ir::ValueId value) {
       }
     }
   }
-  // Edits, also undone ones, leave places that are another value's now.
+  // Edits may have given the place to another value.
   std::vector<Place> places = outputs_[value];
   std::erase_if(places, [&](const Place& p) {
     return graph_.block(p.first).outputs[p.second] != value;

@@ -1,8 +1,7 @@
-// Workspace: what outlives the single Edit on one Graph: which function body it
-// is, the constants that edits made (equal small ones are one value), where
-// edits are written down, and scratch marks for searches. The driver keeps one
-// per graph; an Edit without one makes its own. Borrows the graph; not
-// thread-safe.
+// Workspace: the state that the edits of one Graph share: which function body
+// it is, the constants that edits made (equal small ones are one value), the
+// history of edits, and scratch marks for searches. The driver keeps one per
+// graph; an Edit without one makes its own. Borrows the graph; not thread-safe.
 #ifndef RULEENGINE_CORE_REWRITE_EDITS_WORKSPACE_H_
 #define RULEENGINE_CORE_REWRITE_EDITS_WORKSPACE_H_
 
@@ -23,36 +22,36 @@ class Workspace {
  public:
   explicit Workspace(ir::Graph& graph);
 
-  // Where edits that are kept are written down; nullptr: nowhere.
+  // Where kept edits are recorded; nullptr: nowhere.
   History* history() const { return history_; }
   void set_history(History* history) { history_ = history; }
 
-  // nullptr for the model's main graph.
+  // The function whose body this graph is; nullptr for the main graph.
   ir::Function* function() const { return graph_.function(); }
-  // The version imported for `domain` where this graph stands, 0 if none.
+  // The version that this graph imports for `domain`; 0 if it does not.
   std::int64_t opset(std::string_view domain) const;
   void import_opset(std::string_view domain, std::int64_t version);
 
-  // Why no op of this graph can be given a function body; "" where it can.
+  // Why no op of this graph can get a function body; "" if it can.
   const std::string& no_bodies() const { return no_bodies_; }
   void refuse_bodies(std::string why) { no_bodies_ = std::move(why); }
-  bool bodies_missed = false;  // a rule wanted one all the same
+  bool bodies_missed = false;  // whether a rule needed one
 
-  // The constant that stands for `tensor` already, invalid if none does.
+  // The constant that was made for an equal tensor, invalid if there is none.
   ir::ValueId find_constant(const ir::Tensor& tensor) const;
   void add_constant(const ir::Tensor& tensor, ir::ValueId value);
   ir::ValueId find_transposed(ir::ValueId of) const;
   void add_transposed(ir::ValueId of, ir::ValueId value);
 
-  // The places where `value` is an output of a block. They are remembered, and
-  // note_output says where an edit put one.
+  // The places where `value` is a block output. They are cached; note_output
+  // must be told when an edit adds one.
   using Place = std::pair<ir::BlockId, std::uint32_t>;
   std::vector<Place> output_places(ir::ValueId value);
   void note_output(ir::ValueId value, Place place);
 
-  // A fresh set of nodes; marking is O(1) and so is starting anew.
+  // Starts a new set of marked nodes; takes constant time, as mark() does.
   void clear_marks();
-  bool mark(ir::NodeId node);  // false when it was marked already
+  bool mark(ir::NodeId node);  // false if it was marked before
   bool marked(ir::NodeId node) const;
 
  private:
@@ -69,15 +68,15 @@ class Workspace {
   std::uint32_t epoch_ = 0;
 };
 
-// Type, dimensions and bytes as one key; empty for what is not compared, being
-// large or elsewhere.
+// Type, dimensions and bytes as a key; empty for tensors that are not compared,
+// being large or in another file.
 std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external);
 
-// Takes what edits dropped out of the blocks' lists of initializers, what they
-// listed once more, and what is hidden (again), having neither name nor reader.
+// Cleans up the blocks' lists of initializers: removes dropped and duplicate
+// ones, and hidden ones without name and readers.
 void compact_initializers(ir::Graph& graph);
 
-// `outer` is `inner` or one of the blocks around it.
+// Whether `outer` is `inner` or contains it.
 bool encloses(const ir::Graph& graph, ir::BlockId outer, ir::BlockId inner);
 
 }  // namespace ruleengine::rewrite

@@ -53,8 +53,8 @@ void History::record(EditState& state) {
   log_.append(std::move(state.log));
 }
 
-// What the edit says that it matched; of a pass, which says nothing, what it
-// took out and what stands around that.
+// Records the nodes that the edit matched. A pass does not state them, so for a
+// pass the removed nodes and their neighbours count.
 void History::record_match(const EditState& state, Deed& deed) {
   if (!state.provenance.from.empty()) {
     deed.consumed = put(nodes_, state.provenance.from);
@@ -128,7 +128,7 @@ void History::park() {
   renumber();
 }
 
-// Without any edit the order is the file's, which has one.
+// With all edits undone the order is that of the file, so this cannot fail.
 void History::renumber() { static_cast<void>(ir::number_nodes(graph_)); }
 
 bool History::has_edits() const {

@@ -1,10 +1,10 @@
-// History: the edits of one Graph that were kept, in their order, each with
-// what it takes to undo it and to do it again. At the end of a run it takes
-// back what canonical rules did and nobody needed: all edits are parked (see
-// log.h), and those that are needed are done again on the graph as it was. So
-// the result is what these edits alone would have made, and all else is as in
-// the file. docs/decisions/0011 says what "needed" means. Internal to
-// core/rewrite; borrows the graph and its workspace; not thread-safe.
+// History: the kept edits of one Graph, in their order, with the data to undo
+// and repeat each. At the end of a run it undoes the edits of canonical rules
+// that no rule needed: all edits are parked (see log.h), and those that are
+// needed are repeated on the original graph. So the result is what these edits
+// alone would have made, and everything else is as in the file.
+// docs/decisions/0011 defines "needed". Internal to core/rewrite; borrows the
+// graph and its workspace; not thread-safe.
 #ifndef RULEENGINE_CORE_REWRITE_HISTORY_HISTORY_H_
 #define RULEENGINE_CORE_REWRITE_HISTORY_HISTORY_H_
 
@@ -26,48 +26,50 @@
 
 namespace ruleengine::rewrite {
 
-// A stretch of one of the lists that all deeds share.
+// A range of one of the lists that all deeds share.
 struct Part {
   std::uint32_t begin = 0, count = 0;
 };
 
-// One edit that was kept.
+// A deed is an edit that was kept.
 struct Deed {
   std::uint32_t rule = 0;
-  std::uint64_t number = 0;  // among those of all graphs
+  std::uint64_t number = 0;  // counted over all graphs
   bool canonical = false;
-  bool may_grow = false;  // what it adds needs not be made up for
+  bool may_grow = false;  // its new nodes need no compensation
   bool kept = true;
   bool assumes = false;       // it rests on an assumption
-  bool builds = false;        // nodes, now
-  ir::NodeId root;            // none of a pass
-  std::size_t log_begin = 0;  // its first step
+  bool builds = false;        // whether it adds nodes
+  ir::NodeId root;            // invalid for a pass
+  std::size_t log_begin = 0;  // its first step in the log
   std::size_t first_node = 0, end_node = 0, first_value = 0, end_value = 0;
-  std::int32_t growth = 0;  // nodes that it added, less those it removed
+  std::int32_t growth = 0;  // nodes that it added minus nodes that it removed
   Part consumed, context;   // what it matched
   Part looked_at;           // by the rule's callbacks
-  Part added, carriers;     // without, and alone, the Identities of outputs
-  Part shared;              // what it would have built, and stood already
+  Part added, carriers;     // new nodes; new Identities of outputs
+  Part shared;              // existing nodes that it reused
   Part actions, taken, declared;
   Part needs, turned;                      // see needs.h
-  std::span<const ir::Metadata> metadata;  // that its nodes have in common
+  std::span<const ir::Metadata> metadata;  // shared by its new nodes
 };
 
-// What an edit took: readers from values, and slots from what they read.
+// A reader that an edit took from a value; or a slot, with the value that it
+// read.
 using Taken = Log::Taken;
 
-// That an edit needs an earlier one.
+// The reason why an edit needs an earlier one.
 struct Need {
   enum class Why : std::uint8_t {
-    kConsumed,  // it consumed what that made
-    kSeen,      // it looked at what that made
-    kTurned,    // it looked at what that changed
+    kConsumed,  // it consumed what that edit made
+    kSeen,      // it looked at what that edit made
+    kTurned,    // it looked at what that edit changed
   };
   std::uint32_t deed = 0;
   Why why = Why::kSeen;
 };
 
-// A slot that the match looked at, after others had set it, and what it read.
+// A slot that the match looked at, which earlier edits had set, and the value
+// that it read.
 struct Turned {
   ir::OperandId slot;
   ir::ValueId value;
@@ -77,33 +79,33 @@ class History {
  public:
   History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace);
 
-  // Of the edits that come.
+  // Sets the kind of the following edits.
   void set_kind(bool canonical, bool may_grow) {
     canonical_ = canonical;
     may_grow_ = may_grow;
   }
-  // Takes over a committed edit, its log included.
+  // Records a committed edit and takes over its log.
   void record(EditState& state);
-  // Whose the latest one was, and its number.
+  // Sets the rule, root and number of the latest edit.
   void sign(std::uint32_t rule, ir::NodeId root, std::uint64_t number);
 
   struct TakenBack {
     std::uint32_t rule = 0;
     std::uint64_t number = 0;
-    std::string node;  // its root, as reports name it
+    std::string node;  // the name of its root in reports
   };
-  // Takes back what nobody needed. Once, at the end. Where edits that may not
-  // make the graph larger did, forms that make it smaller are needed for that.
-  // None where an edit that was needed could not be done again. kLimit when the
-  // time is over.
-  // `assuming`: the numbers of the edits that rest on an assumption.
+  // Undoes the edits that no rule needed. To call once, at the end. If needed
+  // edits made the graph larger (except those that may), edits that make it
+  // smaller count as needed. None if a needed edit could not be repeated.
+  // kLimit if the deadline has passed. `assuming`: the numbers of the edits
+  // that rest on an assumption.
   Result<std::optional<std::vector<TakenBack>>> settle(
       const Deadline& deadline, const std::set<std::uint64_t>& assuming = {});
-  // Takes everything back.
+  // Undoes everything.
   void park();
 
-  bool has_edits() const;  // that are kept
-  bool has_added() const;  // nodes
+  bool has_edits() const;  // whether any edit is kept
+  bool has_added() const;  // whether kept edits have added nodes
 
  private:
   friend class Needs;

@@ -159,7 +159,7 @@ std::string bits(World& w) {
   return all;
 }
 
-std::uint64_t rewrites(const Report& report, std::string_view rule) {
+std::uint64_t rewrites(const DriverReport& report, std::string_view rule) {
   for (const RuleReport& each : report.rules) {
     if (each.name == rule) return each.rewrites;
   }

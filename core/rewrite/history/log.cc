@@ -3,7 +3,8 @@
 namespace ruleengine::rewrite {
 namespace {
 
-// Entries are undone latest first, so what one saved is the last of its list.
+// Entries are undone in reverse, so the saved value of one is the last of its
+// list.
 template <class List>
 auto take(List& list) {
   const auto item = list.back();
@@ -70,7 +71,7 @@ void Log::bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs,
   facts_.invalidate(node);
 }
 
-// It reads again what it read when it was parked.
+// Gives the node the inputs that it had when it was parked.
 void Log::park_again(ir::NodeId node) {
   graph_.remove_node(node);
   const std::uint32_t first = graph_.node(node).first_operand;
@@ -277,8 +278,8 @@ void Log::undo_value(ir::ValueId value) {
   }
 }
 
-// Facts may hold what this value was, and have no way to be told: its id is
-// not given out again.
+// Facts may have cached this value and cannot be told that it is removed, so
+// its id is not used again.
 void Log::undo_initializer(ir::ValueId value) {
   ir::Value& v = graph_.mutable_value(value);
   graph_.mutable_block(v.block).initializers.pop_back();

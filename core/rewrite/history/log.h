@@ -1,9 +1,9 @@
-// Log: the primitives of an edit on one Graph, each applied at once and written
-// down with what it takes to undo it. undo_to() goes back in reverse, exactly:
-// use lists keep their order and ids that were given out are taken back (values
-// that Facts may have remembered as constants stay behind as tombstones). Every
-// primitive tells Facts what to forget. Internal to core/rewrite; borrows the
-// graph and the facts; not thread-safe; nothing here fails.
+// Log: the primitive steps of edits on one Graph. Each is applied at once and
+// recorded with the data to undo it. undo_to() goes back in reverse, exactly:
+// use lists keep their order, and new ids are freed (except values that Facts
+// may have cached as constants, which stay as removed values). Every step tells
+// Facts what to forget. Internal to core/rewrite; borrows the graph and the
+// facts; not thread-safe; nothing here fails.
 #ifndef RULEENGINE_CORE_REWRITE_HISTORY_LOG_H_
 #define RULEENGINE_CORE_REWRITE_HISTORY_LOG_H_
 
@@ -25,48 +25,49 @@ class Log {
 
   std::size_t size() const { return entries_.size(); }
   void undo_to(std::size_t size) { go_back(size, false); }
-  // Undoes as well, but what was made is parked: its ids stay given out, marked
-  // removed, so that the same edit may be done again with them (Replay).
+  // Undoes too, but parks new nodes and values: they are marked removed and
+  // keep their ids, so that the same edit can be repeated with them (Replay).
   void park_to(std::size_t size) { go_back(size, true); }
-  // Takes over what `other` did to the same graph, behind what is here.
+  // Appends the steps of `other`, which were applied to the same graph.
   void append(Log&& other);
-  // What all steps took away: the value that a slot read, the inputs of a node,
-  // the output of a block. `slot` is invalid but for the first of these.
+  // What all steps disconnected: the value that a slot read, the inputs of a
+  // node, the output of a block. `slot` is valid for the first kind only.
   struct Taken {
     ir::ValueId value;
     ir::OperandId slot;
-    ir::NodeId reader;  // invalid for the output of a block
+    ir::NodeId reader;  // invalid for a block output
   };
   template <class Visit>
   void for_each_taken(const Visit& visit) const;
 
-  // A node with fresh, unnamed outputs.
+  // Adds a node with fresh, unnamed outputs.
   ir::NodeId add_node(ir::OpId op, ir::BlockId block,
                       std::span<const ir::ValueId> inputs,
                       std::uint32_t output_count,
                       std::span<const ir::Attribute> attributes,
                       std::uint64_t rank);
   ir::ValueId add_initializer(ir::BlockId block, const ir::Tensor* tensor);
-  // The latest node, whose outputs fold to `tensors`, becomes initializers.
+  // Replaces the latest node, whose outputs fold to `tensors`, by initializers.
   void fold_last(std::span<const ir::Tensor* const> tensors);
 
-  // A node that was parked, to read these.
+  // Restores a parked node, with these inputs.
   void bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs,
                   std::uint64_t rank);
 
   void set_operand(ir::OperandId slot, ir::ValueId value);
   void set_block_output(ir::BlockId block, std::uint32_t i, ir::ValueId value);
   void remove_node(ir::NodeId node);
-  // Marks it removed; it leaves its block's list when the graph is compacted.
+  // Marks the value as removed; compacting the graph removes it from its
+  // block's list.
   void drop_initializer(ir::ValueId value);
   void revive_initializer(ir::ValueId value);
 
-  // These remember what stood there.
+  // These steps store the previous value.
   void set_metadata(ir::NodeId node, std::span<const ir::Metadata> metadata);
   void set_rank(ir::NodeId node, std::uint64_t rank);
   void set_name(ir::ValueId value, Name name);
   void set_declared(ir::ValueId value, const ir::Type* type);
-  // What the file says of it holds no more.
+  // Drops the node's encoding from the file, which is outdated.
   void forget_proto(ir::NodeId node);
   void mark_changed(ir::BlockId block);
 
@@ -90,8 +91,8 @@ class Log {
   };
   struct Entry {
     Step step;
-    std::uint32_t id = 0;     // of the node, value, slot or block
-    std::uint32_t index = 0;  // of the block output
+    std::uint32_t id = 0;     // of a node, value, slot or block
+    std::uint32_t index = 0;  // of a block output
   };
 
   void park_again(ir::NodeId node);
@@ -109,7 +110,7 @@ class Log {
   SmallVector<Entry, 16> entries_;
   SmallVector<ir::Operand, 8> operands_;
   SmallVector<ir::ValueId, 2> values_;
-  SmallVector<ir::ValueId, 4> parked_;  // what parked nodes read
+  SmallVector<ir::ValueId, 4> parked_;  // inputs of parked nodes
   SmallVector<std::span<const ir::Metadata>, 2> metadata_;
   SmallVector<std::uint64_t, 2> ranks_;
   SmallVector<Name, 4> names_;

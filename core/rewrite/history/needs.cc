@@ -47,7 +47,7 @@ void Needs::find(std::uint32_t k) {
   deed.needs = History::put(history_.needs_, found_);
 }
 
-// The settings and takings of later deeds are gone; so go those of this one.
+// Removes the entries of deed `k`; those of later ones are removed already.
 void Needs::forget(std::uint32_t k) {
   const Part taken = history_.deeds_[k].taken;
   for (const Taken& t : History::part(history_.taken_, taken)) {
@@ -123,7 +123,7 @@ void Needs::need_settings(Deed& deed) {
   deed.turned = History::put(history_.turned_, turned);
 }
 
-// Made by a matched node, or a constant, which rules look into.
+// Made by a matched node, or a constant, whose value rules can read.
 bool Needs::is_inner(ValueId value) const {
   if (graph_.value(value).tensor != nullptr) return true;
   const NodeId producer = graph_.producer(value);
@@ -145,7 +145,7 @@ void Needs::need_readers(const Deed& deed) {
   }
 }
 
-// What the new nodes read: what the match read, or what else it came upon.
+// Inputs of new nodes that the match did not read.
 void Needs::need_inputs(const Deed& deed) {
   const auto shared = History::part(history_.nodes_, deed.shared);
   const auto look = [&](ValueId v) {
@@ -184,7 +184,7 @@ bool Needs::is_matched(NodeId node) const {
 
 namespace {
 
-// What tidied up is kept together with so many others at the most.
+// The most deeds that are kept together with one that simplifies.
 constexpr std::size_t kMostTogether = 256;
 
 class Choice {
@@ -201,7 +201,7 @@ class Choice {
     while (keep_tidying()) {
     }
     keep_small();
-    return deadline_.check();  // whoever came too late left things out
+    return deadline_.check();  // the loops above stop early at the deadline
   }
 
  private:
@@ -218,9 +218,10 @@ class Choice {
     }
   }
 
-  // An edit that works on what kept ones made, there being nothing that it
-  // could be left as: on what no canonical rule made, unless the graph grows by
-  // it; else where the graph shrinks.
+  // Keeps deeds that work on results of kept deeds. A deed that consumed a
+  // result of a rule that is not canonical is kept unless the graph would grow:
+  // there is no original form to return to. Others are kept if the graph
+  // shrinks.
   bool keep_tidying() {
     bool any = false;
     std::vector<bool> near(deeds_.size(), false);

@@ -1,17 +1,17 @@
-// Needs: which earlier edits each edit of a History needs, read off the graph
-// as it stood when the edit came, which is when everything from it on is
-// parked. An edit needs another one
-// - whose node it matched, or whose node it reads without having matched what
-//   reads it (a node that stood already is no such need: it can be built
-//   again);
-// - that set a slot of a matched node, where the match could see it: the value
-//   comes from another matched node, is a constant, or is read by a second
-//   matched slot that the other edit did not set in the same way;
-// - whose node its callbacks looked at, where that edit rests on an assumption:
-//   then so does this one;
-// - that took a reader from a value inside of the match, which nothing else may
-//   read.
-// What else differs below a match is the same value written in another way.
+// Needs: which earlier edits each edit of a History needs, determined on the
+// graph as it was when the edit was applied; to get there, that edit and all
+// later ones are parked. An edit needs an earlier edit
+// - that made a node which it matched, or a node which it reads although its
+// match did not read it (a node that was reused does not count: it can be built
+// again);
+// - that set a slot of a matched node, if the match depends on that: the value
+// comes from another matched node, is a constant, or is read by a second
+// matched slot that the earlier edit did not set in the same way;
+// - that made a node which its callbacks looked at, if the earlier edit rests
+// on an assumption: then this edit rests on it too;
+// - that took a reader from a value inside the match, which must have no other
+// reader.
+// Other differences below a match only concern how the same value is computed.
 // Internal to core/rewrite; borrows the History.
 #ifndef RULEENGINE_CORE_REWRITE_HISTORY_NEEDS_H_
 #define RULEENGINE_CORE_REWRITE_HISTORY_NEEDS_H_
@@ -27,10 +27,11 @@ class Needs {
  public:
   explicit Needs(History& history);
 
-  // Of deed `k`, whose steps and all later ones are parked. Deeds are asked
-  // for from the last to the first.
+  // For deed `k`, when its steps and all later ones are parked. To be called
+  // from the last deed to the first.
   void find(std::uint32_t k);
-  // The one that made a node; kNobody for nodes of the file and of a replay.
+  // The deed that made a node; kNobody for nodes of the file and for repeated
+  // ones.
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
   std::uint32_t maker(ir::NodeId node) const {
     return node && node.index() < maker_.size() ? maker_[node.index()]
@@ -38,7 +39,7 @@ class Needs {
   }
 
  private:
-  // That an edit of a canonical rule let a slot read another value.
+  // A deed let a slot read another value.
   struct Setting {
     std::uint32_t deed;
     ir::ValueId before;
@@ -68,19 +69,19 @@ class Needs {
   const ir::Graph& graph_;
   std::vector<std::uint32_t> maker_;  // by node
   std::unordered_map<ir::OperandId, Settings> settings_;
-  // By value: who took a reader from it, ascending.
+  // By value: the deeds that took a reader from it, ascending.
   std::unordered_map<ir::ValueId, SmallVector<std::uint32_t, 2>> takers_;
-  // Of the deed that is looked at.
+  // Of the current deed.
   std::vector<ir::NodeId> matched_;  // ascending
   std::vector<Read> reads_;          // by value
   std::vector<Need> found_;
 };
 
-// Which of the deeds stay, given all needs: what rules that are not canonical
-// did, what that needs, and what tidied up behind either. Where the graph has
-// more nodes by that than it had, but for those of edits that may add some,
-// forms that shrink it stay as well, until it has not. kLimit when the time is
-// over.
+// Decides which deeds are kept, given all needs: those of rules that are not
+// canonical, those that they need, and those that simplified the results of
+// either. If the graph is larger than it was (not counting edits that may add
+// nodes), deeds that shrink it are kept too until it is not. kLimit if the
+// deadline has passed.
 Status choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
               const Deadline& deadline);
 

@@ -10,7 +10,7 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// Nodes that stood already, and what they read in turn, as far down as this.
+// The depth to which reused nodes, and the inputs of those, are searched.
 constexpr int kDeepest = 64;
 
 }  // namespace
@@ -24,7 +24,8 @@ Result<bool> Replay::run(const Deadline& deadline) {
     if (std::ranges::all_of(before, &Deed::kept)) return false;
     for (Deed& each : before) each.kept = true;
     history_.log_.park_to(0);
-    k = std::numeric_limits<std::size_t>::max();  // from the first one again
+    k = std::numeric_limits<std::size_t>::max();  // start again from the first
+                                                  // one
   }
   return true;
 }
@@ -60,7 +61,7 @@ bool Replay::do_again(Deed& deed) {
   return true;
 }
 
-// What others built that were taken back is of this edit now.
+// New nodes of undone edits that this edit reused are now its own.
 void Replay::sign(EditState& state, const Deed& deed) {
   const auto own = static_cast<std::uint32_t>(&deed - history_.deeds_.data());
   for (NodeId n : state.added) {
@@ -77,7 +78,7 @@ bool Replay::build(EditState& state, const Deed& deed) {
 
 bool Replay::bring_back(EditState& state, const Deed& deed, NodeId node,
                         int depth) {
-  if (!graph_.node(node).removed) return true;  // another one read it already
+  if (!graph_.node(node).removed) return true;  // another edit restored it
   if (depth > kDeepest) return false;
   SmallVector<ValueId, 8> inputs;
   for (const ir::Operand& o : graph_.inputs(node)) inputs.push_back(o.value);
@@ -136,7 +137,7 @@ bool Replay::act(EditState& state, const Deed& deed) {
   return !state.failure;
 }
 
-// Of the output of a node alone.
+// Only outputs of nodes have declared types.
 void Replay::declare(EditState& state, ValueId value, const ir::Type* type) {
   const ir::Value& v = graph_.value(value);
   if (v.kind != ir::ValueKind::kNodeOutput || v.declared == type) return;

@@ -1,7 +1,7 @@
-// Replay: does the edits of a History that are kept again, in their order, on
-// the graph without any. Ids, names and metadata are those of the first time.
-// What an edit reads is what its match reads now; where an edit cannot be done
-// so, all before it are kept, and it begins anew. Internal to core/rewrite.
+// Replay: repeats the edits of a History that are kept, in their order, on the
+// original graph. Ids, names and metadata are those of the first time. An edit
+// reads what its match reads now. If an edit cannot be repeated so, all edits
+// before it are kept, and the replay starts again. Internal to core/rewrite.
 #ifndef RULEENGINE_CORE_REWRITE_HISTORY_REPLAY_H_
 #define RULEENGINE_CORE_REWRITE_HISTORY_REPLAY_H_
 
@@ -16,7 +16,7 @@ class Replay {
   Replay(History& history, const Needs& needs)
       : history_(history), graph_(history.graph_), needs_(needs) {}
 
-  // False where an edit cannot be done again although all before it were.
+  // False if an edit cannot be repeated even with all edits before it.
   Result<bool> run(const Deadline& deadline);
 
  private:
@@ -25,7 +25,8 @@ class Replay {
   bool build(EditState& state, const Deed& deed);
   bool bring_back(EditState& state, const Deed& deed, ir::NodeId node,
                   int depth);
-  // The value to read for what `deed` read; none where there is none.
+  // The value to read in place of the one that `deed` read; none if there is
+  // none.
   std::optional<ir::ValueId> resolve(EditState& state, const Deed& deed,
                                      ir::ValueId value, int depth);
   bool act(EditState& state, const Deed& deed);

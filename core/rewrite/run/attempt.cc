@@ -12,7 +12,7 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// The least key among the producers of what is replaced.
+// The lowest rank among the producers of the replaced values.
 std::uint64_t rank_of(const ir::Graph& graph, Matches matches) {
   std::uint64_t rank = std::numeric_limits<std::uint64_t>::max();
   for (const match::Match* m : matches) {
@@ -25,7 +25,7 @@ std::uint64_t rank_of(const ir::Graph& graph, Matches matches) {
   return rank;
 }
 
-// The nodes that the matches consume, ascending, each once.
+// The nodes that the matches consume, ascending, without duplicates.
 SmallVector<NodeId, 8> consumed_by(Matches matches) {
   SmallVector<NodeId, 8> all;
   for (const match::Match* m : matches) all.append(m->consumed);
@@ -33,7 +33,7 @@ SmallVector<NodeId, 8> consumed_by(Matches matches) {
   return all;
 }
 
-// What they look at beside these, likewise.
+// The nodes that the matches look at besides, likewise.
 SmallVector<NodeId, 8> context_of(Matches matches,
                                   std::span<const NodeId> consumed) {
   SmallVector<NodeId, 8> all;
@@ -45,9 +45,9 @@ SmallVector<NodeId, 8> context_of(Matches matches,
 }
 
 // The nodes of the matches that a runtime computes on integers
-// (core/analysis/quantized.h), which no rule may take for floats. Those of a
-// match with a DequantizeLinear or QuantizeLinear are left out: its rule knows
-// what it does.
+// (core/analysis/quantized.h) and that rules must not treat as floats. A match
+// with a DequantizeLinear or QuantizeLinear is left out: its rule deals with
+// quantization.
 SmallVector<NodeId, 8> integers_in(GraphRun& run, Matches matches) {
   const ir::Graph& graph = run.graph;
   SmallVector<NodeId, 8> all;
@@ -64,7 +64,7 @@ SmallVector<NodeId, 8> integers_in(GraphRun& run, Matches matches) {
   return all;
 }
 
-// A rejection that names the first of `integers` that is consumed or gone.
+// A rejection that names the first of `integers` that is consumed or removed.
 std::optional<Rejection> loses_integers(const ir::Graph& graph,
                                         std::span<const NodeId> integers,
                                         std::span<const NodeId> consumed) {

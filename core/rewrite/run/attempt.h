@@ -1,6 +1,6 @@
-// Attempt: what becomes of a match, whether it is kept (a run) or only shown
-// (find_matches): which match passes, and which rewrite of it, or of a group of
-// them, holds. Internal to core/rewrite; borrows the state of a run.
+// Attempt: rewrites one match or one group, either to keep the edit (a run) or
+// only to show it (find_matches). Internal to core/rewrite; borrows the state
+// of a run.
 #ifndef RULEENGINE_CORE_REWRITE_RUN_ATTEMPT_H_
 #define RULEENGINE_CORE_REWRITE_RUN_ATTEMPT_H_
 
@@ -16,13 +16,14 @@ namespace ruleengine::rewrite {
 
 using Matches = std::span<const match::Match* const>;
 
-// `where`, and what the engine asks before it: a candidate, or why not.
+// Runs `where` and the engine's own checks before it: a candidate, or the
+// reason for rejection.
 Result<Rule::Filtered> pass(RunState& state, GraphRun& run, std::uint32_t rule,
                             const match::Match& match,
                             std::vector<Warning>& warnings);
 
-// The rewrite of one match, or of the members of one group. What it is given
-// outlives it; what was not kept is undone with it.
+// The rewrite of one match, or of the members of one group. Its arguments must
+// outlive it; the destructor undoes an edit that was not kept.
 class Attempt {
  public:
   Attempt(RunState& state, GraphRun& run, std::uint32_t rule,
@@ -31,18 +32,18 @@ class Attempt {
   Attempt& operator=(const Attempt&) = delete;
 
   enum class Ending { kKeep, kShow };
-  // Builds, and keeps what holds or undoes all. Errors are those of the rule.
+  // Builds, then keeps a valid edit or undoes it. Errors are those of the rule.
   Status run(Ending ending);
 
   const Edit& edit() const { return edit_; }
   std::span<const ir::NodeId> consumed() const { return consumed_; }
-  // Why it does not hold, if it does not.
+  // The reason for rejection, if it was rejected.
   std::optional<Rejection>& rejection() { return rejection_; }
-  // The members do not go together, but those of each part may (by their
-  // places); nothing was kept. Empty where they do.
+  // If the members may not be rewritten as one: the sets that may, as lists of
+  // indices; nothing was kept. Empty if they may.
   const std::vector<std::vector<std::size_t>>& parts() const { return parts_; }
-  // What would go besides what was matched: nodes that nothing reads any more.
-  // Ascending; where it is only shown.
+  // The nodes that would be removed besides the matched ones, since nothing
+  // reads them any more; ascending. Only set if the edit is shown.
   const std::vector<ir::NodeId>& dead() const { return dead_; }
 
  private:

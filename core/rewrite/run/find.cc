@@ -1,4 +1,4 @@
-// find_matches: what every rule would take in the graphs as they are.
+// find_matches: what every rule would rewrite in the graphs as they are.
 #include <algorithm>
 #include <new>
 
@@ -42,7 +42,7 @@ class Finder {
     return std::move(out_);
   }
 
-  // Matches of one key of a rule with `together`.
+  // The matches with one key of a rule with `together`.
   struct Group {
     std::uint32_t rule = 0;
     std::vector<match::Match> matches;
@@ -137,7 +137,7 @@ class Finder {
     return {};
   }
 
-  // What the driver would do with these matches, undone again.
+  // Does what the driver would do with these matches, and undoes it.
   Status rehearse(GraphRun& run, std::uint32_t rule,
                   std::span<Candidate* const> candidates,
                   std::span<const match::Match* const> matches) {
@@ -191,10 +191,10 @@ class Finder {
   }
 
   RunState state_;
-  std::shared_ptr<match::KnownOps> known_;  // of the stage at work
+  std::shared_ptr<match::KnownOps> known_;  // of the current stage
   std::vector<Found> out_;
   std::vector<Group> groups_;
-  ir::Held* keys_ = nullptr;  // of the groups
+  ir::Held* keys_ = nullptr;  // memory of the groups
   GroupNumbers numbers_;
 };
 

@@ -17,7 +17,7 @@ Fingerprint print_of(std::string_view text) {
   return std::hash<std::string_view>()(text);
 }
 
-// The same bytes in the same place are the same tensor.
+// Tensors with the same bytes in the same place are equal.
 Fingerprint print_of(const ir::Tensor& tensor, const ir::Model& model) {
   const std::string key = key_of(tensor, model.external.get());
   if (!key.empty()) return print_of(key);
@@ -97,7 +97,7 @@ Fingerprint print_of_graph(const ir::Graph& graph) {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (outputs[i]) values[outputs[i].index()] = mixed(own, i);
     }
-    all += own;  // whatever order they have among themselves
+    all += own;  // independent of their order
   }
   for (std::size_t b = 0; b < graph.block_count(); ++b) {
     for (ir::ValueId v : graph.block(ir::BlockId(b)).outputs) {
@@ -107,8 +107,8 @@ Fingerprint print_of_graph(const ir::Graph& graph) {
   return all;
 }
 
-bool Circling::sees(Fingerprint state,
-                    const std::vector<std::uint64_t>& counts) {
+bool LoopDetector::sees(Fingerprint state,
+                        const std::vector<std::uint64_t>& counts) {
   if (steps_ > 0 && state == kept_) return true;
   if (++steps_ == keep_until_) {
     keep_until_ *= 2;

@@ -1,7 +1,7 @@
-// Fingerprints: hashes of what a graph says, without the ids that new nodes
-// happen to get, to see that a state has come again. Equal states have equal
-// fingerprints within one run; nothing else may be read from them, their order
-// least of all. Internal to core/rewrite; borrows the graph.
+// Fingerprints: hashes of a graph's contents, independent of the ids of new
+// nodes, to detect that a state occurs again. Equal states have equal
+// fingerprints within one run; nothing else may be derived from them, in
+// particular no order. Internal to core/rewrite; borrows the graph.
 #ifndef RULEENGINE_CORE_REWRITE_RUN_FINGERPRINT_H_
 #define RULEENGINE_CORE_REWRITE_RUN_FINGERPRINT_H_
 
@@ -18,30 +18,32 @@ Fingerprint mixed(Fingerprint a, Fingerprint b);
 
 // The op and the attributes of a node.
 Fingerprint print_of_op(const ir::Graph& graph, ir::NodeId node);
-// A value that no node makes: a small constant by what it holds, a large one
-// by where its bytes lie, anything else by its id.
+// A value that no node produces: a small constant by its contents, a large one
+// by the place of its bytes, others by their id.
 Fingerprint print_of_source(const ir::Graph& graph, ir::ValueId value);
-// All nodes and what they read; linear.
+// All nodes and their inputs; linear in the graph.
 Fingerprint print_of_graph(const ir::Graph& graph);
 
-// Sees, in constant memory, that states go in a circle, however long. `counts`
-// come with each state; those of the last time it stood are handed out.
-class Circling {
+// Detects, in constant memory, that a sequence of states repeats, whatever the
+// period. Stores the `counts` of some of the states.
+class LoopDetector {
  public:
-  // True when `state` stood before.
+  // True if `state` was the stored one.
   bool sees(Fingerprint state, const std::vector<std::uint64_t>& counts);
-  // The counts when it did, or at some time in the last half of all steps.
+  // The counts that belong to the stored state; it lies at most half of all
+  // steps back.
   const std::vector<std::uint64_t>& then() const { return then_; }
 
  private:
-  // Brent's: a state is kept for twice as many steps as the one before it.
+  // Brent's algorithm: each state is stored for twice as many steps as the one
+  // before.
   Fingerprint kept_ = 0;
   std::vector<std::uint64_t> then_;
   std::uint64_t steps_ = 0, keep_until_ = 1;
 };
 
-// How often something may happen while the graph does not shrink: what shrinks
-// it comes to an end by itself.
+// Limits how often something may happen without the graph shrinking. Steps that
+// shrink it end by themselves.
 class Patience {
  public:
   bool is_over(std::size_t live_nodes, std::uint64_t most) {

@@ -14,7 +14,7 @@ using ir::NodeId;
 using ir::OperandId;
 using ir::ValueId;
 
-// Beyond this the search for dependence is left to the check of the edit.
+// Beyond this many nodes, dependences are found by the check of the edit.
 constexpr std::size_t kMaxSearch = 1 << 16;
 
 class Independence {
@@ -36,7 +36,8 @@ class Independence {
   }
 
  private:
-  // Everything below the results, up to the last member's rank.
+  // Searches everything that depends on the results, up to the rank of the last
+  // member.
   void search() {
     marks_.clear_marks();
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -58,7 +59,7 @@ class Independence {
     }
   }
 
-  // `from`: the member whose result leads here at once, if one does.
+  // `from`: the member whose result the node reads, or no member.
   void visit(NodeId node, std::size_t from) {
     const auto it = owner_.find(node);
     if (it != owner_.end()) {
@@ -114,7 +115,7 @@ Status Sweep::groups() {
   return {};
 }
 
-// Groups in the order of their first members, members in graph order.
+// Groups in the order of their first members; members in graph order.
 Result<std::vector<std::vector<Sweep::Member>>> Sweep::collect(ir::Held& held) {
   const auto order = ir::topological_order(graph_);
   if (!order) return order.error();
@@ -138,7 +139,7 @@ Result<std::vector<std::vector<Sweep::Member>>> Sweep::collect(ir::Held& held) {
       const std::size_t group =
           numbers.add(rule, graph_.node(root).block, (*candidate)->key());
       if (group == out.size()) out.emplace_back();
-      // The candidate has it, and the numbers may have it once more.
+      // The key is stored by the candidate, and perhaps by the group numbers.
       held.add(sizeof(Member) + 2 * (*candidate)->key().size());
       out[group].push_back({match, std::move(*candidate)});
     }

@@ -6,22 +6,24 @@
 namespace ruleengine::rewrite {
 namespace {
 
-// Nobody looks closely at what ends sooner.
+// Up to this generation nothing is checked.
 constexpr std::uint32_t kFree = 32;
-// Rewrites of the past that are searched for a repetition, and how often.
+// The number of past rewrites that are searched for repetition, and how often
+// they are searched.
 constexpr std::size_t kWindow = 192;
 constexpr std::uint64_t kLookEvery = 64;
-// How often the whole window holds what repeats, at the least.
+// The least number of repetitions in that window.
 constexpr std::size_t kRepeats = 3;
-// Generations, or rewrites at one root, without a repetition: so many, and some
-// for each node, since a large graph may ask for more.
+// The limit on generations, or on rewrites at one root, without repetition; it
+// grows with the graph, since a large graph may need more.
 constexpr std::uint64_t kPatience = 20'000;
 constexpr std::uint64_t kPatiencePerNode = 4;
-// What was made so lately is what the rule lives off, whatever its id.
+// Nodes made within this many steps count as made by the loop, whatever their
+// id.
 constexpr std::uint32_t kYoung = 16;
 
-// The length of the shortest head that the whole repeats; none when it does not
-// do so often enough.
+// The length of the shortest prefix that the whole list repeats; none if it
+// does not repeat it often enough.
 template <class T, class Same>
 std::optional<std::size_t> period(const std::vector<T>& all,
                                   std::size_t repeats, Same same) {
@@ -46,8 +48,8 @@ std::uint32_t Lineage::generation(ir::NodeId node) const {
                                              : 0;
 }
 
-// The oldest of what went; where nothing did, the youngest of what was matched
-// or touched.
+// The oldest of the removed nodes; if there are none, the youngest of the
+// matched and touched ones.
 ir::NodeId Lineage::parent_of(const Step& step) const {
   ir::NodeId parent;
   for (ir::NodeId n : step.removed) {
@@ -69,8 +71,8 @@ bool Lineage::is_young(ir::NodeId node, std::uint32_t generation) const {
          (made.generation + kYoung > generation || made.at + kYoung > steps_);
 }
 
-// The rule and all that it touched: what is young by what it says, the rest by
-// its id as well.
+// The rule and all nodes that it touched: young ones by their contents, others
+// by their id too.
 Fingerprint Lineage::print_of(const Step& step,
                               std::uint32_t generation) const {
   Fingerprint out = mixed(1, step.rule);
@@ -93,8 +95,8 @@ Fingerprint Lineage::print_of(const Step& step,
   return out;
 }
 
-// The rules of the shortest circle, when the whole window is full of it and the
-// graph did not shrink meanwhile.
+// The rules of the shortest loop, if the whole window repeats it and the graph
+// did not shrink meanwhile.
 std::optional<Lineage::Rules> Lineage::repeated(
     const std::vector<Mark>& marks) {
   if (marks.size() < kWindow || marks.back().live < marks.front().live) {
@@ -106,7 +108,8 @@ std::optional<Lineage::Rules> Lineage::repeated(
   return p ? std::optional(rules_of(marks, *p)) : std::nullopt;
 }
 
-// Without a repetition of states: that of the rules, or all of them.
+// For a loop without repeated states: the repeated sequence of rules, or else
+// all rules.
 Lineage::Rules Lineage::turning(const std::vector<Mark>& marks) {
   const auto p = period(
       marks, 2, [](const Mark& a, const Mark& b) { return a.rule == b.rule; });
@@ -118,8 +121,8 @@ Lineage::Rules Lineage::turning(const std::vector<Mark>& marks) {
   return all;
 }
 
-// Those of the first `count`, the first of the run in front. A period of states
-// may be one of several rounds of the same rules.
+// The rules of the first `count` marks, in the order of the run. A period of
+// states may consist of several rounds of the same rules, which are named once.
 Lineage::Rules Lineage::rules_of(const std::vector<Mark>& marks,
                                  std::size_t count) {
   Rules rules;
@@ -129,13 +132,13 @@ Lineage::Rules Lineage::rules_of(const std::vector<Mark>& marks,
   return rules;
 }
 
-std::optional<Lineage::Circle> Lineage::note(const Step& step) {
+std::optional<Lineage::RuleLoop> Lineage::note(const Step& step) {
   ++steps_;
-  if (auto circle = note_added(step)) return circle;
+  if (auto loop = note_added(step)) return loop;
   return note_again(step);
 }
 
-std::optional<Lineage::Circle> Lineage::note_added(const Step& step) {
+std::optional<Lineage::RuleLoop> Lineage::note_added(const Step& step) {
   if (step.added.empty()) return std::nullopt;
   made_.resize(graph_.node_count());
   const ir::NodeId parent = parent_of(step);
@@ -150,14 +153,14 @@ std::optional<Lineage::Circle> Lineage::note_added(const Step& step) {
   const ir::NodeId latest = step.added[0];
   if (g % kLookEvery == 0) {
     if (auto rules = repeated(ancestors(latest))) {
-      return Circle{*std::move(rules), origin_of(latest), true};
+      return RuleLoop{*std::move(rules), origin_of(latest), true};
     }
   }
   if (g <= patience_) return std::nullopt;
-  return Circle{turning(ancestors(latest)), origin_of(latest)};
+  return RuleLoop{turning(ancestors(latest)), origin_of(latest)};
 }
 
-std::optional<Lineage::Circle> Lineage::note_again(const Step& step) {
+std::optional<Lineage::RuleLoop> Lineage::note_again(const Step& step) {
   if (!step.root || graph_.node(step.root).removed) return std::nullopt;
   Again& again = again_[step.root];
   const std::size_t live = graph_.live_node_count();
@@ -167,9 +170,9 @@ std::optional<Lineage::Circle> Lineage::note_again(const Step& step) {
       {step.rule, live, print_of(step, generation(step.root))});
   if (again.latest.size() < kWindow && !is_over) return std::nullopt;
   if (auto rules = repeated(again.latest)) {
-    return Circle{*std::move(rules), step.root, true};
+    return RuleLoop{*std::move(rules), step.root, true};
   }
-  if (is_over) return Circle{turning(again.latest), step.root};
+  if (is_over) return RuleLoop{turning(again.latest), step.root};
   again.latest.erase(again.latest.begin(),
                      again.latest.begin() + std::ptrdiff_t(kLookEvery));
   return std::nullopt;

@@ -1,11 +1,12 @@
-// Lineage: which rewrite made which node out of which, to find rules that go on
-// for ever. The generation of a new node is one more than the least of the
-// nodes that went for it, or, where none went, than the greatest that the edit
-// touched. Rewrites that use up what the file held keep it low however many
-// they are; only what lives off its own results makes it grow, and then either
-// one state comes again and again (which is proof), or the graph does not
-// shrink for longer than anybody waits. One per graph; borrows the graph; not
-// thread-safe. docs/decisions/0004 says why.
+// Lineage: which rewrite made which node from which, to find rules that would
+// never end. The generation of a new node is one more than the lowest of the
+// nodes that were removed for it; or, if none was removed, one more than the
+// highest of the nodes that the edit touched. However many rewrites consume
+// nodes of the file, generations stay low; they only grow if rewrites feed on
+// their own results. Then either the same state occurs again and again, which
+// proves a loop, or the graph does not shrink for longer than the limit. One
+// per graph; borrows the graph; not thread-safe. docs/decisions/0004 gives the
+// reasons.
 #ifndef RULEENGINE_CORE_REWRITE_RUN_LINEAGE_H_
 #define RULEENGINE_CORE_REWRITE_RUN_LINEAGE_H_
 
@@ -26,33 +27,33 @@ class Lineage {
 
   struct Step {
     std::uint32_t rule = 0;
-    ir::NodeId root;  // none of a `pass`
+    ir::NodeId root;  // invalid for a `pass`
     std::span<const ir::NodeId> consumed, added, removed, touched;
   };
   using Rules = std::vector<std::uint32_t>;
-  // Rules that turn in a circle, in their order, and where it began.
-  struct Circle {
+  // The rules of a loop, in their order, and the node where it began.
+  struct RuleLoop {
     Rules rules;
     ir::NodeId origin;     // may be invalid
-    bool repeats = false;  // else the patience was over
+    bool repeats = false;  // false: the limit was reached
   };
-  // Notes a rewrite that was kept; a circle when it has gone on for too long.
-  std::optional<Circle> note(const Step& step);
+  // Notes a kept rewrite; returns a loop if there is one.
+  std::optional<RuleLoop> note(const Step& step);
 
  private:
-  // A rewrite, as far as it can be told from another.
+  // A rewrite, with what distinguishes it from others.
   struct Mark {
     std::uint32_t rule = 0;
     std::size_t live = 0;
-    Fingerprint print = 0;  // 0 where nobody needs it yet
+    Fingerprint print = 0;  // 0: not needed yet
   };
   struct Made {
     std::uint32_t generation = 0;  // 0: not made by a rewrite
     ir::NodeId parent;
-    std::uint64_t at = 0;  // the step that made it
+    std::uint64_t at = 0;  // the rewrite that made it
     Mark mark;
   };
-  // Rewrites at one root that stayed in the graph.
+  // Rewrites at one root that is still in the graph.
   struct Again {
     std::uint64_t count = 0;
     Patience patience;
@@ -66,8 +67,8 @@ class Lineage {
   ir::NodeId parent_of(const Step& step) const;
   bool is_young(ir::NodeId node, std::uint32_t generation) const;
   Fingerprint print_of(const Step& step, std::uint32_t generation) const;
-  std::optional<Circle> note_added(const Step& step);
-  std::optional<Circle> note_again(const Step& step);
+  std::optional<RuleLoop> note_added(const Step& step);
+  std::optional<RuleLoop> note_again(const Step& step);
   std::vector<Mark> ancestors(ir::NodeId node) const;
   ir::NodeId origin_of(ir::NodeId node) const;
 

@@ -66,7 +66,7 @@ TEST_CASE("each transaction of a pass stands for itself") {
   CHECK(rule.rejected[0].node != "");
 }
 
-// A pass over the first node of that type.
+// A pass over the first node with that type.
 TestRule::Parts pass_at(std::string name, std::string type,
                         std::function<void(Edit&, NodeId)> change) {
   return {.name = std::move(name), .pass = [=](Edit& e) {
@@ -101,7 +101,7 @@ TEST_CASE("an endless pass is named, and whoever undoes it") {
       e.replace(e.graph().output(n), make(e, type, {e.graph().input(n, 0)}));
     };
   };
-  // Innocent, and first.
+  // Comes first, and does no harm.
   const auto idle = unary("idle", "Cos", [](Edit&, ValueId x) { return x; });
   SUBCASE("a pass and a rule") {
     Runner r({idle, pass_at("p", "Relu", swap_for("Tanh")),

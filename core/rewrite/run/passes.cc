@@ -1,4 +1,4 @@
-// The passes of a stage: each once for every sweep.
+// The passes of a stage: each runs once in every sweep.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -11,11 +11,11 @@ namespace {
 
 using ir::NodeId;
 
-// Sweeps in which a `pass` may change something while the graph does not
-// shrink: so many, and some for each node. What comes again is found much
-// sooner.
+// The number of sweeps in which a `pass` may change something without the graph
+// shrinking is limited by this and some for each node. A repeated state is
+// found much sooner.
 constexpr std::uint64_t kMostPasses = 10'000;
-constexpr int kFreePasses = 8;  // nobody looks at the graph for so few
+constexpr int kFreePasses = 8;  // sweeps without a check for repetition
 constexpr std::uint64_t kPassesPerNode = 4;
 
 }  // namespace
@@ -88,8 +88,8 @@ Result<bool> Sweep::passes() {
   return changed;
 }
 
-// Rewrites at a node are followed by their lineage; what a pass does may be
-// anywhere, so that the whole graph is looked at.
+// Lineage follows rewrites at a node. A pass may change nodes anywhere, so the
+// whole graph is compared.
 Status Sweep::check_passes() {
   if (++passes_ <= kFreePasses) return {};
   if (circling_.sees(print_of_graph(graph_), state_.counts.rewrites)) {

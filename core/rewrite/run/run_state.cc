@@ -57,7 +57,7 @@ Diagnostic RunState::named(Diagnostic error) const {
   return error;
 }
 
-// The rule that took most of the time, unless matching took more.
+// The rule that took most of the time, or matching if it took more.
 std::string RunState::slowest() const {
   const auto most = std::ranges::max_element(seconds_of);
   if (most == seconds_of.end() || *most <= match_seconds) return {};
@@ -132,7 +132,7 @@ Status RunState::count(std::uint32_t rule, std::size_t matches) {
   return d;
 }
 
-// What is kept of them is counted as the model's.
+// The memory for what is kept counts for the model.
 Status RunState::assume(std::uint32_t rule, const std::string& node,
                         std::span<const Assumption> all) {
   for (const Assumption& each : all) {
@@ -151,26 +151,26 @@ std::optional<Rejection> RunState::too_much(
 namespace {
 
 std::string what_of(const std::vector<std::string>& names, bool repeats) {
-  const std::string how = repeats ? "for ever" : "without an end in sight";
+  const std::string how = repeats ? "for ever" : "and does not end";
   if (names.size() == 1) return "rule " + names[0] + " feeds itself " + how;
   return (repeats ? "rules undo each other " : "rules feed each other ") + how;
 }
 
 }  // namespace
 
-Diagnostic RunState::circle(const GraphRun& run,
-                            const Lineage::Circle& circle) const {
+Diagnostic RunState::loop(const GraphRun& run,
+                          const Lineage::RuleLoop& loop) const {
   std::vector<std::string> names;
-  for (std::uint32_t rule : circle.rules) {
+  for (std::uint32_t rule : loop.rules) {
     names.push_back(rules[rule]->qualified());
   }
   Diagnostic d{.kind = ErrorKind::kLimit};
-  d.what = what_of(names, circle.repeats);
-  d.where = rules[circle.rules[0]]->file();
-  if (circle.origin) {
-    d.where += ": " + printable(run.graph.describe(circle.origin));
+  d.what = what_of(names, loop.repeats);
+  d.where = rules[loop.rules[0]]->file();
+  if (loop.origin) {
+    d.where += ": " + printable(run.graph.describe(loop.origin));
   }
-  d.expected = "rewrites that come to an end";
+  d.expected = "rewrites that end";
   for (const std::string& name : names) d.found += name + " -> ";
   d.found += names[0];
   d.hint =
@@ -181,11 +181,11 @@ Diagnostic RunState::circle(const GraphRun& run,
 
 Diagnostic RunState::endless(const std::vector<std::uint64_t>& then,
                              bool repeats) const {
-  Lineage::Circle circle{.rules = {}, .origin = {}, .repeats = repeats};
+  Lineage::RuleLoop loop{.rules = {}, .origin = {}, .repeats = repeats};
   for (std::uint32_t i = 0; i < rules.size(); ++i) {
-    if (counts.rewrites[i] != then[i]) circle.rules.push_back(i);
+    if (counts.rewrites[i] != then[i]) loop.rules.push_back(i);
   }
-  return this->circle(*graphs[0], circle);
+  return this->loop(*graphs[0], loop);
 }
 
 Diagnostic RunState::exhausted(const GraphRun& run, std::uint32_t rule,

@@ -1,6 +1,6 @@
-// What a run keeps: one GraphRun for each graph, and the RunState that they
-// share. Internal to core/rewrite. A failed step leaves its Diagnostic to the
-// caller; nothing here is thread-safe.
+// The state of a run: one GraphRun for each graph, and the RunState that they
+// share. Internal to core/rewrite. Errors are returned as Diagnostics; nothing
+// here is thread-safe.
 #ifndef RULEENGINE_CORE_REWRITE_RUN_RUN_STATE_H_
 #define RULEENGINE_CORE_REWRITE_RUN_RUN_STATE_H_
 
@@ -27,24 +27,24 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start);
 
-// Where something is turned down, for what reasons is still to be said. `node`:
-// none of a pass.
+// A rejection with its place, and without a reason yet. `node` is invalid for a
+// pass.
 Rejected place_of(const ir::Graph& graph, ir::NodeId node);
 
-// What stood at the last sweep of a stage over a graph: there are many of
-// these, and few rules that match.
+// The rejections and findings of the last sweep of a stage over a graph. Only
+// rules that matched are in the map, since there are many of these.
 struct Standing {
   struct Met {
     std::uint64_t matches = 0;
     std::vector<Rejected> rejected;
-    std::vector<std::string> found;  // of a lint: the nodes' labels
+    std::vector<std::string> found;  // of a lint: labels of nodes
   };
-  std::map<std::uint32_t, Met> of;  // by rule of the run: those that matched
+  std::map<std::uint32_t, Met> of;  // by index of the rule
   std::vector<Warning> warnings;
   std::set<std::tuple<std::uint32_t, std::string, std::string, std::string>>
       seen;
 
-  // At a place of place_of.
+  // `place`: from place_of.
   void reject(std::uint32_t rule, Rejected place, Rejection why);
 };
 
@@ -60,23 +60,23 @@ struct GraphRun {
   std::unique_ptr<ir::Facts> facts;
   Workspace workspace;
   Lineage lineage;
-  History history;  // where the run keeps one
+  History history;  // empty unless the run records edits
 };
 
-// What is said of one kept edit, which may be taken back at the end.
+// A fact about one kept edit, which may be undone at the end of the run.
 template <class T>
 struct OfEdit {
-  std::uint64_t edit = 0;  // RunState::version once it was kept
+  std::uint64_t edit = 0;  // RunState::version after it
   T what;
 };
 
-// What the edits that were kept come to, by rule where it is a list.
+// Counts of the kept edits; lists are by rule.
 struct Counts {
   explicit Counts(std::size_t rules) : rewrites(rules), matches(rules) {}
 
-  std::uint64_t all = 0;  // rewrites
+  std::uint64_t all = 0;  // all rewrites
   std::vector<std::uint64_t> rewrites, matches;
-  std::vector<OfEdit<Warning>> allowed;  // of matches that were rewritten
+  std::vector<OfEdit<Warning>> allowed;  // for matches that were rewritten
   std::vector<OfEdit<Assumed>> assumed;
 };
 
@@ -89,34 +89,35 @@ class RunState {
   Options options;
   std::vector<std::unique_ptr<GraphRun>> graphs;
 
-  std::uint64_t version = 0;  // grows with every change of any graph
+  std::uint64_t version = 0;  // incremented by every change of a graph
   Counts counts;
   std::vector<double> seconds_of;  // by rule
   std::vector<bool> took_part;     // by rule
   double match_seconds = 0;
 
-  // What is looked at from now on, to name when a limit is hit.
+  // Sets the rule and node at work, which errors about limits name.
   void work_at(const GraphRun& run, std::uint32_t rule, ir::NodeId root) {
     at_ = {&run, rule, root};
     worked_ = true;
   }
-  // Time and work so far; kLimit when the time is over. Cheap.
+  // Reports progress and checks the deadline. Cheap.
   Status tick(std::uint64_t left);
-  // kLimit when the time is over, or the model may not grow any more, which
-  // names the rule and the node at work.
+  // kLimit if the deadline has passed or the model may not grow any more; names
+  // the rule and the node at work.
   Status check() const;
-  // That memory ran out.
+  // The error for a failed allocation.
   Diagnostic out_of_memory() const;
-  // A rewrite of `rule`, of so many matches, was kept: limits.
+  // Counts a rewrite of `rule` that used `matches` matches; kLimit if it is one
+  // too many.
   Status count(std::uint32_t rule, std::size_t matches);
-  // The latest rewrite, of `rule` at `node`, rests on these.
+  // Notes the assumptions of the latest rewrite, by `rule` at `node`.
   Status assume(std::uint32_t rule, const std::string& node,
                 std::span<const Assumption> all);
-  // Why a rewrite that rests on these is not to be, if it is not.
+  // The reason for rejecting a rewrite with these assumptions, if any.
   std::optional<Rejection> too_much(std::span<const Assumption> all) const;
-  Diagnostic circle(const GraphRun& run, const Lineage::Circle& circle) const;
-  // Rules that go on for ever without one node to tell of: those that rewrote
-  // since `then`.
+  Diagnostic loop(const GraphRun& run, const Lineage::RuleLoop& loop) const;
+  // The error for an endless run without one responsible node: names the rules
+  // that rewrote since `then`.
   Diagnostic endless(const std::vector<std::uint64_t>& then,
                      bool repeats) const;
   Diagnostic exhausted(const GraphRun& run, std::uint32_t rule,
@@ -125,25 +126,25 @@ class RunState {
 
  private:
   struct AtWork {
-    const GraphRun* run = nullptr;  // none yet
+    const GraphRun* run = nullptr;  // nullptr: nothing yet
     std::uint32_t rule = 0;
-    ir::NodeId root;  // invalid: of a `pass`
+    ir::NodeId root;  // invalid for a `pass`
   };
   Diagnostic named(Diagnostic error) const;
   std::string slowest() const;
   const std::string& no_bodies();
 
   AtWork at_;
-  bool worked_ = true;  // a rule did since somebody looked
-  // Why the model cannot be raised to an opset that bodies are said in; asked
-  // for models that are older.
+  bool worked_ = true;  // whether a rule worked since progress was last shown
+  // Why the model cannot be raised to an opset that allows function bodies;
+  // computed for older models only.
   std::optional<std::string> no_bodies_;
   Clock::time_point shown_ = Clock::now();
   std::uint64_t ticks_ = 0;
   std::uint64_t done_ = 0;
 };
 
-// Kept edits may be checked one by one; see RULEENGINE_CHECK_EDITS.
+// Checks after each kept edit, if RULEENGINE_CHECK_EDITS is on.
 Status check_after_edit(GraphRun& run);
 Status check_at_end(GraphRun& run);
 

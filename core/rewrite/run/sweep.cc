@@ -12,10 +12,10 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// After an edit, at most this many nodes below it are looked at again at once;
-// what lies farther is left to the next sweep.
+// After an edit, at most this many nodes that depend on it are matched again at
+// once; the next sweep matches the rest.
 constexpr std::size_t kMaxBelow = 256;
-// Nor is what lies below a value with more readers.
+// Users of a value with more readers also wait for the next sweep.
 constexpr std::uint32_t kMaxFanOut = 16;
 }  // namespace
 
@@ -120,14 +120,14 @@ Status Sweep::look(NodeId root) {
     }
     state_.seconds_of[rule] += seconds_since(start);
     if (!*changed) continue;
-    // The other matches here are of a graph that was.
+    // Other matches at this root refer to the graph before the edit.
     if (!graph_.node(root).removed) worklist_.push(root);
     return {};
   }
   return {};
 }
 
-// nullptr when the rule said no.
+// nullptr if the rule rejected the match.
 Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   const std::uint32_t rule = rule_of(match);
   std::vector<Warning> warnings;
@@ -138,7 +138,7 @@ Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
     to.push_back(std::move(w));
   }
   auto* rejection = std::get_if<Rejection>(&*filtered);
-  // A member of a group counts when it is known that there is one.
+  // A match of a rule with groups counts when its group is known.
   if (rejection != nullptr || !state_.rules[rule]->groups()) {
     ++standing_->of[rule].matches;
   }
@@ -149,7 +149,7 @@ Result<std::unique_ptr<Candidate>> Sweep::filter(const match::Match& match) {
   return std::unique_ptr<Candidate>();
 }
 
-// A node is looked at again after edits nearby; it is found once.
+// A node may be matched several times after edits; it is listed once.
 void Sweep::note_found(std::uint32_t rule, NodeId root) {
   std::string label = node_label(graph_, root);
   if (!standing_->seen.emplace(rule, label, "", "").second) return;
@@ -161,7 +161,7 @@ Result<bool> Sweep::apply(std::uint32_t rule,
                           std::span<const match::Match* const> matches) {
   const NodeId root = matches[0]->root;
   Rejected place = place_of(graph_, root);
-  std::vector<std::string> labels;  // of those that assumed something
+  std::vector<std::string> labels;  // of those with assumptions
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (candidates[i]->assumptions().empty()) continue;
     labels.resize(i + 1);
@@ -200,15 +200,15 @@ Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,
   if (run_.workspace.history() != nullptr) {
     run_.history.sign(rule, root, state_.version);
   }
-  const auto circle = run_.lineage.note(
+  const auto loop = run_.lineage.note(
       {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});
-  if (circle) return state_.circle(run_, *circle);
+  if (loop) return state_.loop(run_, *loop);
   touch(edit);
   return check_after_edit(run_);
 }
 
-// What the edit touched, and what a match could reach it from, is looked at
-// again.
+// Matches again the nodes that the edit touched, and the roots of matches that
+// can reach those.
 void Sweep::touch(const Edit& edit) {
   touched_at_.resize(graph_.node_count(), 0);
   for (NodeId n : edit.touched()) touched_at_[n.index()] = state_.version;

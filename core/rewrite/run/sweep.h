@@ -1,6 +1,6 @@
-// Sweep: one stage over one graph, until nothing changes any more. A sweep
-// looks at every node, and again at what edits touched; one that changed
-// nothing is the fixed point, and what it met is what stands. Internal to
+// Sweep: runs one stage over one graph until nothing changes any more. A sweep
+// matches every node once, and nodes that edits touched again. A sweep without
+// changes is the fixed point; its rejections are reported. Internal to
 // core/rewrite.
 #ifndef RULEENGINE_CORE_REWRITE_RUN_SWEEP_H_
 #define RULEENGINE_CORE_REWRITE_RUN_SWEEP_H_
@@ -23,15 +23,16 @@ namespace ruleengine::rewrite {
 
 class Sweep {
  public:
-  // `known`: of the stage's program and the run's model; none without one.
+  // `known`: the ops of the stage's program in the run's model; nullptr without
+  // a program.
   Sweep(RunState& state, GraphRun& run, const Stage& stage,
         const std::shared_ptr<match::KnownOps>& known);
 
-  // To the fixed point; `standing` is what was left there.
+  // Runs to the fixed point; `standing` gets the rejections of the last sweep.
   Status run(Standing& standing);
 
  private:
-  // One match on its way to a group.
+  // A match that will be a member of a group.
   struct Member {
     match::Match match;
     std::unique_ptr<Candidate> candidate;
@@ -47,10 +48,10 @@ class Sweep {
   Status look(ir::NodeId root);
   Result<std::unique_ptr<Candidate>> filter(const match::Match& match);
   void note_found(std::uint32_t rule, ir::NodeId root);
-  // True when the graph changed.
+  // True if the graph changed.
   Result<bool> apply(std::uint32_t rule, std::span<Candidate* const> candidates,
                      std::span<const match::Match* const> matches);
-  // An edit that was committed and changed something.
+  // Notes an edit that was committed and changed something.
   Status note(std::uint32_t rule, const Edit& edit, ir::NodeId root,
               std::span<const ir::NodeId> consumed, std::size_t matches);
   void touch(const Edit& edit);
@@ -58,10 +59,10 @@ class Sweep {
 
   // groups.cc
   Status groups();
-  // What they take is held for as long as they live.
+  // The members are counted in `held` as long as they live.
   Result<std::vector<std::vector<Member>>> collect(ir::Held& held);
   Status apply_group(std::vector<Member> members, std::uint64_t since);
-  // Each list of places as a group of its own, if it has two or more.
+  // Applies each list of indices as a group, if it has two or more members.
   Result<bool> apply_parts(std::uint32_t rule,
                            std::span<Candidate* const> candidates,
                            std::span<const match::Match* const> matches,
@@ -79,26 +80,28 @@ class Sweep {
   std::unique_ptr<match::Machine> machine_;
   match::RuleMask single_, grouped_;
   bool any_single_ = false, any_grouped_ = false;
-  std::vector<std::uint32_t> passing_;  // rules that take part
+  std::vector<std::uint32_t> passing_;  // rules with a pass that take part
   Worklist worklist_;
   Standing* standing_ = nullptr;
-  // Of matches that passed `where`, by rule and root, till they are rewritten.
+  // Warnings of `where`, by rule and root, until the match is rewritten.
   std::map<std::pair<std::uint32_t, ir::NodeId>, std::vector<Warning>> allowed_;
-  Circling circling_;
+  LoopDetector circling_;
   Patience patience_;
   std::size_t nodes_at_first_;
   int passes_ = 0;
   std::vector<match::Match> found_;
-  // By node: the version of the run when an edit last touched it.
+  // By node: the version of the run at the last edit that touched it.
   std::vector<std::uint64_t> touched_at_;
 };
 
-// Numbers the groups of matches that are rewritten as one: of one rule, in one
-// block, with one key. A rule may want an output for each member (a Split), so
-// a group that has as many as a node may is followed by the next.
+// Numbers the groups of matches that are rewritten as one: matches of one rule,
+// in one block, with one key. Since a rule may need an output for each member
+// (a Split), a group that has as many members as a node may have outputs is
+// full, and a new one is started.
 class GroupNumbers {
  public:
-  // The group of one more match; as many as there were: a new one.
+  // The group of the next match; equal to the number of groups so far for a new
+  // one.
   std::size_t add(std::uint32_t rule, ir::BlockId block, std::string_view key);
   void clear();
 
@@ -107,8 +110,8 @@ class GroupNumbers {
   std::vector<std::size_t> sizes_;
 };
 
-// Members that can be rewritten as one, in order: those that overlap with, or
-// depend on, another are left out.
+// Which members can be rewritten as one, in order: without those that overlap
+// with, or depend on, another member.
 std::vector<bool> independent(GraphRun& run,
                               std::span<const match::Match* const> members);
 

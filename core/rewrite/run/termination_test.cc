@@ -104,8 +104,8 @@ TEST_CASE("and a ring of three, each in a phase of its own") {
   CHECK(report.error().found == "test/a -> test/b -> test/c -> test/a");
 }
 
-// Elu with an alpha that `next` makes out of the last one; stops where it does
-// not.
+// A rule for Elu, whose new alpha is `next` of the old one; it stops if that is
+// equal.
 TestRule::Parts counting(std::function<float(float)> next) {
   TestRule::Parts part = unary("count", "Elu", {});
   part.rewrite = [=](std::span<const Match* const> ms,
@@ -139,11 +139,11 @@ TEST_CASE("what counts is only stopped when it goes on for too long") {
     const auto report = r.run(w);
     REQUIRE(!report.ok());
     CHECK(report.error().what ==
-          "rule test/count feeds itself without an end in sight");
+          "rule test/count feeds itself and does not end");
   }
 }
 
-// Takes one Identity away from the input of the root, which stays.
+// Removes one Identity from the input of the root, which stays.
 TestRule::Parts peel(std::string name) {
   TestRule::Parts part = unary(std::move(name), "Exp", {}, "Identity");
   part.rewrite = [](std::span<const Match* const> ms,
@@ -167,7 +167,7 @@ TEST_CASE("nor are many rounds that come to an end") {
   World w;
   w.output(w.node("Exp", {chain(w, "Identity", 900)}, "y"));
   auto first = peel("first");
-  // One at a time: the second phase has to hand the root back.
+  // One at a time: the second phase has to leave the root to the first again.
   first.pattern = [] { return one_node("Abs", 1, "Identity"); };
   first.rewrite = [](std::span<const Match* const> ms,
                      Edit& e) -> std::optional<Rejection> {
@@ -204,12 +204,12 @@ TEST_CASE("and one that adds to what stays") {
   const ValueId a = chain(w, "Relu", 1);
   w.output(w.node("Neg", {a}, "y"));
   const auto wrap = [](Edit& e, ValueId x) {
-    const ValueId again = make(e, "Relu", {x});  // stands already
+    const ValueId again = make(e, "Relu", {x});  // reuses the node
     return make(e, "Identity", {make(e, "Identity", {again})});
   };
   Runner r({unary("wrap", "Relu", wrap)});
   const auto report = r.run(w);
-  REQUIRE(report.ok());  // what it wants to build stands after the first time
+  REQUIRE(report.ok());  // the second time the node exists
   CHECK(report->rules[0].rewrites == 1);
 }
 

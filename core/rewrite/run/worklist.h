@@ -1,6 +1,7 @@
-// Worklist: the roots that are still to be looked at, least rank first, each
-// once. A sweep starts with all nodes; edits push nodes again. Linear in the
-// nodes of the sweep, n log n only in what is pushed. Internal to core/rewrite.
+// Worklist: the roots that are still to be matched, by ascending rank, without
+// duplicates. A sweep starts with all nodes; edits push nodes again. Linear in
+// the nodes of the sweep, and n log n in the pushed ones. Internal to
+// core/rewrite.
 #ifndef RULEENGINE_CORE_REWRITE_RUN_WORKLIST_H_
 #define RULEENGINE_CORE_REWRITE_RUN_WORKLIST_H_
 
@@ -18,10 +19,11 @@ class Worklist {
  public:
   explicit Worklist(const ir::Graph& graph) : graph_(graph) {}
 
-  // `order` is by rank.
+  // `order` is sorted by rank.
   void start(std::vector<ir::NodeId> order);
   void push(ir::NodeId node);
-  ir::NodeId pop();  // a live node; invalid at the end
+  ir::NodeId
+  pop();  // a node that was not removed; invalid if the list is empty
   std::size_t left() const { return order_.size() - at_ + heap_.size(); }
 
  private:
@@ -30,7 +32,7 @@ class Worklist {
   const ir::Graph& graph_;
   std::vector<ir::NodeId> order_;
   std::size_t at_ = 0;
-  std::vector<bool> waiting_;  // by node: in the list
+  std::vector<bool> waiting_;  // by node: whether it is in the list
   std::priority_queue<Key, std::vector<Key>, std::greater<>> heap_;
 };
 

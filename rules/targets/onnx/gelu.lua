@@ -1,4 +1,4 @@
---- GELU, and what a tanh comes near to it with, as the standard writes them.
+--- GELU, and its approximation by tanh, as the standard's op.
 local activation = lib "activation"
 
 return rule {
@@ -6,19 +6,19 @@ return rule {
     0.5 x (1 + erf(x / sqrt 2))                         =>   Gelu(x)
     0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))   =>   Gelu(x, approximate = "tanh")
 
-    From opset 20 on; the factors in any order.]],
+    Needs opset 20; the factors may be in any order.]],
   phase = "target",
 
   match = function(op, x) return activation.any_gelu(op, x) end,
 
   where = function(m)
-    need(m.x.dtype == "float", "runtimes differ in the types that Gelu takes", m.x)
+    need(m.x.dtype == "float", "runtimes differ in the types that Gelu accepts", m.x)
   end,
 
   rewrite = function(op, m) return op.Gelu{m.x, approximate = m.tanh and "tanh" or "none"} end,
 
   examples = {
-    { "half of it first", [[
+    { "one half as the first factor", [[
         (float[2,3] x) => (float[2,3] y) <float r = {1.4142135}, float one = {1.0}, float half = {0.5}> {
           d = Div(x, r)
           e = Erf(d)
@@ -27,7 +27,7 @@ return rule {
           y = Mul(h, a)
         }]],
       "y = Gelu(x)" },
-    { "by a tanh", [[
+    { "with tanh", [[
         (float[2,3] x) => (float[2,3] y)
         <float three = {3.0}, float c = {0.044715}, float r = {0.7978846}, float one = {1.0}, float half = {0.5}> {
           h = Mul(x, half)

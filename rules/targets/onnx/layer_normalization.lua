@@ -1,19 +1,19 @@
---- A norm by mean and variance as the standard writes it.
+--- A norm by mean and variance as the standard's op.
 local norm = lib "norm"
 
 return rule {
   doc = [[
     (x - mean(x)) / sqrt(variance(x) + epsilon) * w + b   =>   LayerNormalization(x, w, b, epsilon)
 
-    Over the last axis, from opset 17 on. Where x is of a smaller type the quotient is computed in float and cast back, as
-    the op does.]],
+    Over the last axis; needs opset 17. If x has a smaller type, the quotient is computed in float and cast back, as in the
+    op.]],
   phase = "target",
 
   match = function(op, x, w, b, epsilon) return norm.layer(op, x, w, b, epsilon) end,
 
   where = function(m)
     norm.need_runtimes(m, m.x)
-    -- The variance of ONNX Runtime 1.23 is the mean of squares less the square of the mean.
+    -- ONNX Runtime 1.23 computes the variance as the mean of squares minus the square of the mean.
     assume("means are no more than 100 times the deviations", m.x)
   end,
 
@@ -37,7 +37,7 @@ return rule {
         }]],
       "y = LayerNormalization <axis = -1, epsilon = 0.00001> (x, w, b)",
       assumed = "means are no more than 100 times the deviations" },
-    { "halves that are normalized in float", [[
+    { "float16 normalized in float", [[
         (float16[2,3,4] x, float16[4] w, float16[4] b) => (float16[2,3,4] y)
         <float tiny = {0.00001}, int64[1] last = {-1}> {
           f = Cast <to = 1> (x)

@@ -1,4 +1,4 @@
---- Rotary embeddings of a part of each head as the standard writes them.
+--- Rotary embeddings of a part of each head as the standard's op.
 local rotary = lib "rotary"
 
 return rule {
@@ -40,7 +40,7 @@ return rule {
           y = Concat <axis = -1> (r, b)
         }]],
       [[y = RotaryEmbedding <num_heads = 3, rotary_embedding_dim = 8> (x, c, s)]] },
-    { "heads behind tokens", [[
+    { "heads after tokens", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,4,3,10] x, float[2,4,4] c, float[2,4,4] s) => (float[2,4,3,10] y)
         <int64[2] parts = {8,2}, int64[3] flat = {0,0,24}, int64[4] apart = {0,0,3,8}> {
@@ -55,7 +55,7 @@ return rule {
         r = RotaryEmbedding <num_heads = 3, rotary_embedding_dim = 8> (m, c, s)
         apart2 = Constant <value = int64[4] {0,0,3,10}> ()
         y = Reshape(r, apart2)]] },
-    { "another part behind it", [[
+    { "another part after it", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,3,4,10] x, float[2,4,4] c, float[2,4,4] s) => (float[2,3,4,10] y)
         <int64[1] zero = {0}, int64[1] two = {2}, int64[1] part = {8}, int64[1] last = {3}> {

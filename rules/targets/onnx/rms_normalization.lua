@@ -1,11 +1,11 @@
---- A norm by the root of the mean square as the standard writes it.
+--- A norm by the root of the mean square as the standard's op.
 local norm = lib "norm"
 
 return rule {
   doc = [[
-    x / sqrt(mean(x^2) + epsilon) * w   =>   RMSNormalization(x, w, epsilon)    over the last axis, from opset 23 on
+    x / sqrt(mean(x^2) + epsilon) * w   =>   RMSNormalization(x, w, epsilon)    over the last axis; needs opset 23
 
-    Where x is of a smaller type the quotient is computed in float and cast back, as the op does.]],
+    If x has a smaller type, the quotient is computed in float and cast back, as in the op.]],
   phase = "target",
 
   match = function(op, x, w, epsilon) return norm.rms(op, x, w, epsilon) end,
@@ -30,7 +30,7 @@ return rule {
           y = Mul(w, n)
         }]],
       "y = RMSNormalization <axis = -1, epsilon = 0.000001> (x, w)" },
-    { "halves that are normalized in float", [[
+    { "float16 normalized in float", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float16[2,3,4] x, float16[4] w) => (float16[2,3,4] y)
         <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {

@@ -1,4 +1,4 @@
---- Rotary embeddings as the standard writes them.
+--- Rotary embeddings as the standard's op.
 local rotary = lib "rotary"
 
 return rule {
@@ -6,7 +6,7 @@ return rule {
     x cos + quarter(x) sin                                 =>   RotaryEmbedding(x, cos, sin)
     pairs (a, b) of x as (a cos - b sin, b cos + a sin)    =>   RotaryEmbedding(x, cos, sin)
 
-    From opset 23 on. A pair (a, b) that is turned a quarter is (-b, a).]],
+    Needs opset 23. quarter turns each pair (a, b) to (-b, a).]],
   phase = "target",
 
   match = function(op, x, cos, sin, cos_table, sin_table)
@@ -47,7 +47,7 @@ return rule {
       [[c = Cos(f)
         s = Sin(f)
         y = RotaryEmbedding(x, c, s)]] },
-    { "neighbours, heads behind tokens, scaled angles of no batch", [[
+    { "neighbours, heads after tokens, scaled angles of no batch", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,4,3,8] x, float[4,4] f) => (float[2,4,3,8] y)
         <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] far = {100}, int64[1] last = {3},
@@ -86,7 +86,7 @@ return rule {
         y3 = RotaryEmbedding <interleaved = 1, num_heads = 3> (x3, c, s)
         apart = Constant <value = int64[4] {0,0,3,8}> ()
         y = Reshape(y3, apart)]] },
-    { "products of complex numbers, heads behind tokens", [[
+    { "products of complex numbers, heads after tokens", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,4,3,8] x, float[4,1,4] c, float[4,1,4] s) => (float[2,4,3,8] y)
         <int64 zero = {0}, int64 one = {1}, int64[1] behind = {-1}, int64[5] pairs = {2,4,3,4,2}, int64[4] whole = {2,4,3,8}> {

@@ -1,17 +1,17 @@
---- Attention as the standard writes it.
+--- Attention as the standard's op.
 local fused = lib "fused_attention"
 local heads = lib "heads"
 
--- The lowest number of a float counts as -inf in some runtimes: a row that has nothing else would be zeros there, not the
--- mean of all values. The next one absorbs the scores as well, and no other number lies between them.
+-- Some runtimes treat the lowest number of float as -inf: a row without another number would become zeros, not the mean
+-- of all values. The next higher number absorbs the scores as well, and is its neighbour.
 local LOWEST, NEXT = -3.4028234663852886e38, -3.4028232635611926e38
 
 return rule {
   doc = [[
-    ScaledDotProductAttention(q, k, v, mask)   =>   Attention(q, k, v, mask)    from opset 23 on
+    ScaledDotProductAttention(q, k, v, mask)   =>   Attention(q, k, v, mask)    needs opset 23
 
-    In a form that all runtimes since ONNX Runtime 1.23 read in one way. The mask is given the lengths of queries and keys,
-    which not every runtime broadcasts; key heads are repeated where it tells heads apart.]],
+    In a form that all runtimes since ONNX Runtime 1.23 interpret equally. The mask is expanded to the lengths of queries
+    and keys, which not every runtime broadcasts; key heads are repeated if the mask differs between heads.]],
   phase = "target",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, H)
@@ -19,14 +19,14 @@ return rule {
   end,
 
   where = function(m)
-    need(m.scale == nil or m.scale > 0, "runtimes want a positive scale", m.q)
-    need(m.q:dim(0) ~= 0, "there is no batch", m.q)
+    need(m.scale == nil or m.scale > 0, "runtimes need a positive scale", m.q)
+    need(m.q:dim(0) ~= 0, "the batch is empty", m.q)
     need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
     need(not m.mask or m.mask.dtype == "bool" or m.mask.dtype == "float",
       "runtimes differ for a mask that is added in " .. (m.mask and m.mask.dtype or "this type"), m.mask)
     need(m.softcap >= 0, "the soft cap is negative", m.q)
-    need(m.softcap == 0 or not m.mask and m.causal == 0, "older runtimes put the mask before the soft cap", m.mask or m.q)
-    need(m.causal == 0 or m.S == m.L or type(m.S) == "number" and m.S ~= 1, "older runtimes hide nothing from one query", m.q)
+    need(m.softcap == 0 or not m.mask and m.causal == 0, "older runtimes apply the mask before the soft cap", m.mask or m.q)
+    need(m.causal == 0 or m.S == m.L or type(m.S) == "number" and m.S ~= 1, "older runtimes ignore causality for a single query", m.q)
     need(m.causal == 0 or not m.mask or m.mask.dtype == "bool", "runtimes weigh later keys where a mask hides all earlier ones",
       m.mask)
     m.cut = fused.need_sizes(m)
@@ -49,7 +49,8 @@ return rule {
       end
     end
     local y = op.Attention{q, k, v, mask, scale = m.scale, is_causal = m.causal ~= 0 and 1 or 0, softcap = m.softcap}
-    -- A row that sees no key has no probabilities in older runtimes, nor has one whose mask holds +inf or NaN: zeros.
+    -- In older runtimes a row without a visible key has NaN as probabilities, and so has one whose mask has +inf or NaN:
+    -- then zeros are chosen.
     return mask and op.Where(op.IsNaN(y), 0, y) or y
   end,
 
@@ -112,7 +113,7 @@ return rule {
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] mask) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, softcap = 5.0> (q, k, v, mask)
         }]],
-      rejected = "older runtimes put the mask before the soft cap" },
+      rejected = "older runtimes apply the mask before the soft cap" },
     { "a soft cap and no mask", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
@@ -136,7 +137,7 @@ return rule {
         g (float[2,4,S,16] q, float[2,4,T,16] k, float[2,4,T,16] v) => (float[2,4,S,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1> (q, k, v)
         }]],
-      rejected = "older runtimes hide nothing from one query" },
+      rejected = "older runtimes ignore causality for a single query" },
     { "an opset without it", [[
         <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
@@ -148,7 +149,7 @@ return rule {
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = -0.5> (q, k, v)
         }]],
-      rejected = "runtimes want a positive scale" },
+      rejected = "runtimes need a positive scale" },
     { "no keys", [[
         (float[2,4,8,16] q, float[2,4,0,16] k, float[2,4,0,16] v) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)

@@ -1,4 +1,4 @@
---- A bias and the GELU of the sum in one op of ONNX Runtime's own.
+--- A bias and the GELU of the sum as one op of ONNX Runtime.
 local activation = lib "activation"
 
 return rule {
@@ -13,8 +13,8 @@ return rule {
   end,
 
   where = function(m)
-    need(m.x:dim(-1) ~= 0, "older runtimes die of a bias without numbers", m.x)
-    need(m.x.dtype == "float", "BiasGelu has no such type on every device", m.x)
+    need(m.x:dim(-1) ~= 0, "older runtimes crash on an empty bias", m.x)
+    need(m.x.dtype == "float", "BiasGelu does not have this type on every device", m.x)
   end,
 
   rewrite = function(op, m) return op["com.microsoft"].BiasGelu(m.x, m.b) end,
@@ -45,6 +45,6 @@ return rule {
           h = Mul(s, half)
           y = Mul(h, a)
         }]],
-      rejected = "BiasGelu has no such type" },
+      rejected = "BiasGelu does not have this type" },
   },
 }

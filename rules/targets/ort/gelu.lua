@@ -1,4 +1,4 @@
---- GELU, and what a tanh comes near to it with, as ONNX Runtime's own ops.
+--- GELU, and its approximation by tanh, as ops of ONNX Runtime.
 local activation = lib "activation"
 
 return rule {
@@ -6,14 +6,14 @@ return rule {
     0.5 x (1 + erf(x / sqrt 2))                         =>   com.microsoft.Gelu(x)
     0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))   =>   com.microsoft.FastGelu(x)
 
-    The factors in any order.]],
+    The factors may be in any order.]],
   phase = "target",
 
   match = function(op, x) return activation.any_gelu(op, x) end,
 
   where = function(m)
-    need(m.x.dtype == "float", "the op has no such type on every device", m.x)
-    need(not m.tanh or m.x:rank() ~= 0, "FastGelu wants an axis", m.x)
+    need(m.x.dtype == "float", "the op does not have this type on every device", m.x)
+    need(not m.tanh or m.x:rank() ~= 0, "FastGelu needs an axis", m.x)
   end,
 
   rewrite = function(op, m)
@@ -52,6 +52,6 @@ return rule {
           g = Mul(x, a)
           y = Mul(g, half)
         }]],
-      rejected = "no such type on every device" },
+      rejected = "does not have this type on every device" },
   },
 }

@@ -1,4 +1,4 @@
---- Attention whose key heads serve several query heads as ONNX Runtime's own op, and what no other of its ops can say.
+--- Attention with fewer key heads than query heads, and other forms that only this op of ONNX Runtime has.
 local fused = lib "fused_attention"
 local heads = lib "heads"
 
@@ -6,9 +6,9 @@ return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   heads(GroupQueryAttention(merged q, merged k, merged v, lengths, bias))
 
-    Where it is causal, with fewer key than query heads (which are not repeated), with a mask of booleans, or with a soft
-    cap. One that is not causal is for MultiHeadAttention, as only ONNX Runtime of 2026 knows the attribute. Older ones
-    want all three outputs.]],
+    For causal attention with fewer key than query heads (which are not repeated), with a boolean mask, or with a soft cap.
+    Attention that is not causal becomes MultiHeadAttention, since only ONNX Runtime of 2026 has the attribute. Older
+    versions need all three outputs.]],
   phase = "target",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, H)
@@ -17,15 +17,15 @@ return rule {
 
   where = function(m)
     fused.need_widths(m)
-    need(m.q.dtype == "float" or m.q.dtype == "float16", "GroupQueryAttention has no such type", m.q)
-    need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
+    need(m.q.dtype == "float" or m.q.dtype == "float16", "GroupQueryAttention does not have this type", m.q)
+    need(m.scale == nil or m.scale > 0, "the op has no scale of 0, which means the default, and no negative scale", m.q)
     need(m.softcap >= 0, "the soft cap is negative", m.q)
-    need(m.causal ~= 0, "that is for MultiHeadAttention, or a soft cap that older runtimes have in causal attention alone", m.q)
+    need(m.causal ~= 0, "only causal attention: MultiHeadAttention has the others, and older runtimes have no soft cap there", m.q)
     need(not m.mask or m.mask.dtype == "bool", "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
     need(m.softcap ~= 0 or m.mask or m.G < m.H, "there are as many key heads as query heads", m.k)
-    need(m.S == m.L, "queries and keys of different length", m.q)
-    need(m.q:dim(0) ~= 0, "there is no batch", m.q)
-    need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention wants heads of one width, a multiple of 8", m.q)
+    need(m.S == m.L, "queries and keys have different lengths", m.q)
+    need(m.q:dim(0) ~= 0, "the batch is empty", m.q)
+    need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention needs heads of one width, a multiple of 8", m.q)
     need(not fused.need_sizes(m), "the mask may have more rows than there are queries", m.mask)
     fused.assume_numbers(m)
   end,
@@ -108,12 +108,12 @@ return rule {
         (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8> (q, k, v)
         }]],
-      rejected = "that is for MultiHeadAttention" },
+      rejected = "only causal attention" },
     { "a soft cap that is not causal", [[
         (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, softcap = 30.0> (q, k, v)
         }]],
-      rejected = "a soft cap that older runtimes have in causal attention alone" },
+      rejected = "older runtimes have no soft cap there" },
     { "a mask of numbers", [[
         (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v, float[6,6] mask) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v, mask)
@@ -134,6 +134,6 @@ return rule {
         (double[2,4,6,8] q, double[2,2,6,8] k, double[2,2,6,8] v) => (double[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)
         }]],
-      rejected = "GroupQueryAttention has no such type" },
+      rejected = "GroupQueryAttention does not have this type" },
   },
 }

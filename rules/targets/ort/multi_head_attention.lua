@@ -1,4 +1,4 @@
---- Attention as ONNX Runtime's own op.
+--- Attention as an op of ONNX Runtime.
 local fused = lib "fused_attention"
 local heads = lib "heads"
 
@@ -6,7 +6,7 @@ return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   heads(MultiHeadAttention(merged q, merged k, merged v, bias))
 
-    Key heads that serve several query heads are repeated. A soft cap it cannot say.]],
+    Key heads of several query heads are repeated. The op has no soft cap.]],
   phase = "target",
   after = "group_query_attention",
 
@@ -15,11 +15,11 @@ return rule {
   end,
 
   where = function(m)
-    need(m.q.dtype == "float" or m.q.dtype == "float16", "MultiHeadAttention has no such type", m.q)
-    need(m.scale == nil or m.scale > 0, "a scale of 0 would mean the default, and none is negative", m.q)
+    need(m.q.dtype == "float" or m.q.dtype == "float16", "MultiHeadAttention does not have this type", m.q)
+    need(m.scale == nil or m.scale > 0, "the op has no scale of 0, which means the default, and no negative scale", m.q)
     need(m.softcap == 0, "MultiHeadAttention has no soft cap", m.q)
     need(m.causal == 0 or not m.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
-    need(m.causal == 0 or m.S == m.L, "causal between sequences of different length", m.q)
+    need(m.causal == 0 or m.S == m.L, "causal, and the sequences have different lengths", m.q)
     fused.need_widths(m)
     m.cut = fused.need_sizes(m)
     fused.assume_numbers(m)
@@ -128,7 +128,7 @@ return rule {
         (double[2,4,8,16] q, double[2,4,8,16] k, double[2,4,8,16] v) => (double[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v)
         }]],
-      rejected = "MultiHeadAttention has no such type" },
+      rejected = "MultiHeadAttention does not have this type" },
     { "no queries", [[
         (float[2,4,0,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,0,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)

@@ -1,4 +1,4 @@
---- Rotary embeddings of a part of each head as ONNX Runtime's own op.
+--- Rotary embeddings of a part of each head as an op of ONNX Runtime.
 local rotary = lib "rotary"
 
 return rule {
@@ -33,7 +33,7 @@ return rule {
         }]],
       [[p2 = Constant <value = int64[1] {0}> ()
         y = com.microsoft.RotaryEmbedding <interleaved = 1, num_heads = 3, rotary_embedding_dim = 8> (x, p2, c, s)]] },
-    { "heads behind tokens", [[
+    { "heads after tokens", [[
         (float[2,4,3,10] x, float[4,4] c, float[4,4] s) => (float[2,4,3,10] y)
         <int64[1] p = {0}, int64[2] parts = {8,2}, int64[3] flat = {0,0,24}, int64[4] apart = {0,0,3,8}> {
           a, b = Split <axis = -1> (x, parts)
@@ -48,7 +48,7 @@ return rule {
         r = com.microsoft.RotaryEmbedding <num_heads = 3, rotary_embedding_dim = 8> (m, p2, c, s)
         apart2 = Constant <value = int64[4] {0,0,3,10}> ()
         y = Reshape(r, apart2)]] },
-    { "another part behind it", [[
+    { "another part after it", [[
         (float[2,3,4,10] x, float[4,4] c, float[4,4] s) => (float[2,3,4,10] y)
         <int64[1] p = {0}, int64[1] zero = {0}, int64[1] two = {2}, int64[1] part = {8}, int64[1] last = {3}> {
           a = Slice(x, zero, part, last)

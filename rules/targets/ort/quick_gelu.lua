@@ -1,4 +1,4 @@
---- x times a sigmoid of x (SiLU, and the GELU that a sigmoid comes near to) as ONNX Runtime's own op.
+--- x times a sigmoid of x (SiLU, and the approximation of GELU by a sigmoid) as an op of ONNX Runtime.
 return rule {
   doc = [[ x sigmoid(c x)   =>   com.microsoft.QuickGelu(x, alpha = c) ]],
   phase = "target",
@@ -8,7 +8,7 @@ return rule {
   end,
 
   where = function(m)
-    need(m.x.dtype == "float", "QuickGelu has no such type on every device", m.x)
+    need(m.x.dtype == "float", "QuickGelu does not have this type on every device", m.x)
   end,
 
   rewrite = function(op, m)

@@ -1,9 +1,9 @@
---- Turn heads where they lie behind tokens, as ONNX Runtime's attention wants them.
+--- Apply rotary embeddings while heads come after tokens, as ONNX Runtime's attention expects.
 return rule {
   doc = [[
     RotaryEmbedding(transpose(x), places, cos, sin)   =>   transpose(RotaryEmbedding(merge(x), places, cos, sin))
 
-    x is [B,S,H,D]. The transposition comes nearer to the one that undoes it.]],
+    x is [B,S,H,D]. The Transpose moves towards the one that cancels it.]],
   phase = "target",
 
   match = function(op, x, places, cos, sin, pairs, part, H)
@@ -13,7 +13,7 @@ return rule {
   end,
 
   where = function(m)
-    need(type(m.H) == "number" and type(m.D) == "number" and m.H * m.D > 0, "the size of the heads is not known", m.x)
+    need(type(m.H) == "number" and type(m.D) == "number" and m.H * m.D > 0, "the size of the heads is unknown", m.x)
     need(m.cos:dim(-1) == (m.part == 0 and m.D or m.part) / 2, "the angles are not one for each pair", m.cos)
   end,
 
@@ -47,7 +47,7 @@ return rule {
         apart = Constant <value = int64[4] {0,0,3,8}> ()
         h = Reshape(r, apart)
         y = Transpose <perm = [0,2,1,3]> (h)]] },
-    { "batches behind", [[
+    { "batches last", [[
         (float[4,2,3,8] x, float[4,4] c, float[4,4] s) => (float[2,3,4,8] y) <int64[1] p = {0}> {
           t = Transpose <perm = [1,2,0,3]> (x)
           y = com.microsoft.RotaryEmbedding(t, p, c, s)
@@ -55,12 +55,12 @@ return rule {
       [[t = Transpose <perm = [1,2,0,3]> (x)
         p2 = Constant <value = int64[1] {0}> ()
         y = com.microsoft.RotaryEmbedding(t, p2, c, s)]] },
-    { "heads of a number that is not known", [[
+    { "an unknown number of heads", [[
         (float[2,4,H,8] x, float[4,4] c, float[4,4] s) => (float[2,H,4,8] y) <int64[1] p = {0}> {
           t = Transpose <perm = [0,2,1,3]> (x)
           y = com.microsoft.RotaryEmbedding(t, p, c, s)
         }]],
-      rejected = "the size of the heads is not known" },
+      rejected = "the size of the heads is unknown" },
     { "more angles than heads have pairs", [[
         (float[2,4,3,8] x, float[4,12] c, float[4,12] s) => (float[2,3,4,8] y) <int64[1] p = {0}> {
           t = Transpose <perm = [0,2,1,3]> (x)

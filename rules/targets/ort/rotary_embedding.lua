@@ -1,4 +1,4 @@
---- Rotary embeddings as ONNX Runtime's own op.
+--- Rotary embeddings as an op of ONNX Runtime.
 local rotary = lib "rotary"
 
 return rule {
@@ -6,7 +6,7 @@ return rule {
     x cos + quarter(x) sin                                 =>   RotaryEmbedding(x, places, rows of cos, rows of sin)
     pairs (a, b) of x as (a cos - b sin, b cos + a sin)    =>   RotaryEmbedding(x, places, rows of cos, rows of sin)
 
-    A pair (a, b) that is turned a quarter is (-b, a). A place says which row is a token's.]],
+    quarter turns each pair (a, b) to (-b, a). A place is the row of a token.]],
   phase = "target",
 
   match = function(op, x, cos, sin, cos_table, sin_table)
@@ -54,7 +54,7 @@ return rule {
         s = Reshape(s0, rows)
         places2 = Constant <value = int64[2,4] {0,1,2,3,4,5,6,7}> ()
         y = com.microsoft.RotaryEmbedding(x, places2, c, s)]] },
-    { "products of complex numbers, heads behind tokens", [[
+    { "products of complex numbers, heads after tokens", [[
         (float[2,4,3,8] x, float[4,1,4] c, float[4,1,4] s) => (float[2,4,3,8] y)
         <int64 zero = {0}, int64 one = {1}, int64[1] behind = {-1}, int64[5] pairs = {2,4,3,4,2}, int64[4] whole = {2,4,3,8}> {
           p = Reshape(x, pairs)
@@ -104,6 +104,6 @@ return rule {
           imaginary = Add(as, bc)
           y = Concat <axis = -1> (real, imaginary)
         }]],
-      rejected = "no such type on every device" },
+      rejected = "does not have this type on every device" },
   },
 }

@@ -1,12 +1,12 @@
---- A residual sum and its norm by the root of the mean square in one op of ONNX Runtime's own.
+--- A residual sum and its norm by the root of the mean square as one op of ONNX Runtime.
 local norm = lib "norm"
 
 return rule {
   doc = [[
     s = x + skip; s / sqrt(mean(s^2) + epsilon) * w   =>   SkipSimplifiedLayerNormalization(x, skip, w, epsilon)
 
-    It hands out the sum as well. Where that is of a smaller type the quotient is computed in float and cast back, as the
-    op does.]],
+    The op returns the sum as well. If that has a smaller type, the quotient is computed in float and cast back, as in the
+    op.]],
   phase = "target",
 
   match = function(op, x, skip, w, epsilon)
@@ -26,7 +26,7 @@ return rule {
   end,
 
   examples = {
-    { "a sum that goes on", [[
+    { "a sum with other readers", [[
         (float[2,3,4] x, float[2,3,4] z, float[4] w) => (float[2,3,4] y, float[2,3,4] s)
         <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {
           s = Add(x, z)
@@ -38,7 +38,7 @@ return rule {
           y = Mul(w, n)
         }]],
       "y, mean, variance, s = com.microsoft.SkipSimplifiedLayerNormalization <epsilon = 0.000001> (x, z, w)" },
-    { "halves that are normalized in float", [[
+    { "float16 normalized in float", [[
         (float16[2,3,4] x, float16[2,3,4] z, float16[4] w) => (float16[2,3,4] y, float16[2,3,4] s)
         <float two = {2.0}, float tiny = {0.000001}, int64[1] last = {-1}> {
           s = Add(x, z)

@@ -2,7 +2,7 @@
 
 from support.near_misses.words import near
 
-COMPLEX = "products of complex numbers, heads behind tokens"
+COMPLEX = "products of complex numbers, heads after tokens"
 
 OF = {
     "targets/onnx/scaled_dot_product_attention.lua": [
@@ -16,14 +16,14 @@ OF = {
              ("[2,4,8,16] q", "[2,4,S,16] q"), ("[2,4,8,16] y", "[2,4,S,16] y"),
              ("bool[2,1,1,8]", "bool[2,1,R,8]")),
         near("a mask of one row", "runtimes differ for double", ("float", "double")),
-        near("a mask of one row", "there is no batch", ("[2,", "[0,")),
+        near("a mask of one row", "the batch is empty", ("[2,", "[0,")),
         near("a mask of one row", "the mask may be larger than the scores", ("[2,", "[B,"),
              ("bool[B,1,1,8] mask", "bool[A,1,1,8] m1, bool[C,1,1,8] m2"),
              ("          y = rule", "          mask = Concat <axis = 0> (m1, m2)\n          y = rule")),
         near("a soft cap and no mask", "the soft cap is negative", ("softcap = 5.0", "softcap = -5.0")),
-        near("a soft cap and no mask", "older runtimes put the mask before the soft cap",
+        near("a soft cap and no mask", "older runtimes apply the mask before the soft cap",
              ("softcap = 5.0", "softcap = 5.0, is_causal = 1")),
-        near("causal, of queries that may be one", "older runtimes hide nothing from one query",
+        near("causal, of queries that may be one", "older runtimes ignore causality for a single query",
              ("[2,4,S,16]", "[2,4,1,16]")),
         near("causal, of queries that may be one", None, ("[2,4,S,16]", "[2,4,2,16]"), gives="""
              y = Attention <is_causal = 1> (q, k, v)""", assumed="no score is NaN or infinite"),
@@ -37,11 +37,11 @@ OF = {
         near("two key heads for four", "heads of one width, a multiple of 8",
              (",8]", ",12]"), ("head_dim = 8", "head_dim = 12")),
         near("two key heads for four", None, (", is_causal = 1", "")),
-        near("two key heads for four", "a scale of 0 would mean the default",
+        near("two key heads for four", "the op has no scale of 0",
              ("is_causal = 1", "is_causal = 1, scale = 0.0")),
-        near("two key heads for four", "queries and keys of different length",
+        near("two key heads for four", "queries and keys have different lengths",
              ("[2,2,6,8]", "[2,2,7,8]")),
-        near("two key heads for four", "there is no batch",
+        near("two key heads for four", "the batch is empty",
              ("[2,4,6,8]", "[0,4,6,8]"), ("[2,2,6,8]", "[0,2,6,8]")),
         near("a soft cap", "the soft cap is negative", ("30.0", "-30.0")),
         near("and a mask", "the mask may be larger than the scores", ("[2,", "[B,"),
@@ -60,8 +60,8 @@ OF = {
         near("without a mask", "the size of the heads is not known",
              ("[2,4,8,16] v", "[2,4,8,0] v"), ("[2,4,8,16] y", "[2,4,8,0] y"),
              ("head_dim = 16", "head_dim = 0")),
-        near("without a mask", "a scale of 0 would mean the default", ("0.5", "-0.5")),
-        near("without a mask", "causal between sequences of different length",
+        near("without a mask", "the op has no scale of 0", ("0.5", "-0.5")),
+        near("without a mask", "causal, and the sequences have different lengths",
              ("scale = 0.5", "scale = 0.5, is_causal = 1"),
              ("[2,4,8,16] k", "[2,4,6,16] k"), ("[2,4,8,16] v", "[2,4,6,16] v")),
         near("without a mask", "num_heads is another number", ("num_heads = 4", "num_heads = 2"),
@@ -70,32 +70,32 @@ OF = {
              ("[2,4,8,16] v", "[2,2,8,16] v")),
     ],
     "targets/ort/skip_simplified_layer_normalization.lua": [
-        near("a sum that goes on", "runtimes differ in the precision", ("float", "double")),
-        near("a sum that goes on", "the summands have different shapes", ("[2,3,4] z", "[1,3,4] z")),
-        near("a sum that goes on", "it is not a sum of [batch, length, width]", ("[2,3,4]", "[2,5,3,4]")),
-        near("a sum that goes on", "epsilon is negative", ("{0.000001}", "{-0.000001}")),
-        near("a sum that goes on", "the summands have different shapes",
+        near("a sum with other readers", "runtimes differ in the precision", ("float", "double")),
+        near("a sum with other readers", "the summands have different shapes", ("[2,3,4] z", "[1,3,4] z")),
+        near("a sum with other readers", "it is not a sum of [batch, length, width]", ("[2,3,4]", "[2,5,3,4]")),
+        near("a sum with other readers", "epsilon is negative", ("{0.000001}", "{-0.000001}")),
+        near("a sum with other readers", "the summands have different shapes",
              ("[2,3,4] z", "[2,1,4] z")),
-        near("a sum that goes on", "it is not a sum of [batch, length, width]",
+        near("a sum with other readers", "it is not a sum of [batch, length, width]",
              ("[2,3,4]", "[3,4]")),
     ],
     "targets/onnx/gelu.lua": [
-        near("half of it first", None, ("{0.5}", "{0.25}")),
-        near("half of it first", None, ("{0.5}", "{0.25}"), ("h = Mul(x, half)", "h = Mul(x, a)"),
+        near("one half as the first factor", None, ("{0.5}", "{0.25}")),
+        near("one half as the first factor", None, ("{0.5}", "{0.25}"), ("h = Mul(x, half)", "h = Mul(x, a)"),
              ("y = Mul(h, a)", "y = Mul(h, half)")),
-        near("half of it first", None, ("{0.5}", "{0.25}"),
+        near("one half as the first factor", None, ("{0.5}", "{0.25}"),
              ("h = Mul(x, half)", "h = Mul(a, half)"),
              ("y = Mul(h, a)", "y = Mul(x, h)")),
-        near("half of it first", None, ("one = {1.0}", "one = {2.0}")),
-        near("half of it first", None, ("{1.4142135}", "{1.5}")),
-        near("by a tanh", None, ("one = {1.0}", "one = {2.0}")),
-        near("by a tanh", None, ("three = {3.0}", "three = {2.0}")),
-        near("by a tanh", None, ("c = {0.044715}", "c = {0.05}")),
+        near("one half as the first factor", None, ("one = {1.0}", "one = {2.0}")),
+        near("one half as the first factor", None, ("{1.4142135}", "{1.5}")),
+        near("with tanh", None, ("one = {1.0}", "one = {2.0}")),
+        near("with tanh", None, ("three = {3.0}", "three = {2.0}")),
+        near("with tanh", None, ("c = {0.044715}", "c = {0.05}")),
     ],
     "targets/onnx/rms_normalization.lua": [
         near("a root that divides one", "runtimes differ in the precision", ("float", "double")),
         near("a root that divides one", None, ("last = {-1}", "last = {1}")),
-        near("halves that are normalized in float", None, ("float16[4] w", "float[4] w"),
+        near("float16 normalized in float", None, ("float16[4] w", "float[4] w"),
              ("float16[2,3,4] y", "float[2,3,4] y"), ("h = Cast <to = 10> (n)\n", "\n"),
              ("Mul(w, h)", "Mul(w, n)"), gives="""
              f = Cast <to = 1> (x)
@@ -108,14 +108,14 @@ OF = {
         near("a root that divides one", None, ("float[4] w", "float[3,4] w")),
     ],
     "targets/ort/bias_gelu.lua": [
-        near("half of it first", "older runtimes die of a bias without numbers", ("[2,3]", "[2,0]"),
+        near("half of it first", "older runtimes crash on an empty bias", ("[2,3]", "[2,0]"),
              ("float[3] b", "float[0] b")),
         near("half of it first", None, ("float[3] b", "float[1] b")),
         near("half of it first", None, ("float[3] b", "float[2,1] b")),
         near("of the standard's op", None, ("Gelu(s)", 'Gelu <approximate = "tanh"> (s)')),
     ],
     "targets/ort/quick_gelu.lua": [
-        near("without a factor", "QuickGelu has no such type", ("float", "double")),
+        near("without a factor", "QuickGelu does not have this type", ("float", "double")),
         near("with one", "the factor is a tensor", ("float c", "float[1,1] c")),
     ],
     "targets/onnx/layer_normalization.lua": [
@@ -129,26 +129,26 @@ OF = {
         *(near("in floats", None, (f"float[4] {x}", f"float[{sizes}] {x}"))
           for x in "wb" for sizes in ("1", "3,4")),
         near("in floats", None, ("float[4]", "float[1]")),
-        near("halves that are normalized in float", "it is not computed in float",
+        near("float16 normalized in float", "it is not computed in float",
              ("to = 1>", "to = 11>"), ("float tiny", "double tiny")),
-        near("halves that are normalized in float", "it is not computed in float",
+        near("float16 normalized in float", "it is not computed in float",
              ("to = 10>", "to = 1>"), ("float16[4]", "float[4]"), ("float16[2,3,4] y",
              "float[2,3,4] y")),
-        near("halves that are normalized in float",
+        near("float16 normalized in float",
              "runtimes differ in the precision of other types",
              ("float16", "double"), ("to = 10>", "to = 11>")),
     ],
     "targets/ort/gpu/skip_layer_normalization.lua": [
-        near("a sum that goes on", "the op has no such type", ("float", "double")),
-        *(near("a sum that goes on", None, (f"float[4] {x}", f"float[{sizes}] {x}"))
+        near("a sum with other readers", "the op does not have this type", ("float", "double")),
+        *(near("a sum with other readers", None, (f"float[4] {x}", f"float[{sizes}] {x}"))
           for x in "wb" for sizes in ("1", "3,4")),
-        near("a sum that goes on", None, ("float[4]", "float[1]")),
-        near("a sum that goes on", "it is no norm of the last axis alone", ("axis = -1",
+        near("a sum with other readers", None, ("float[4]", "float[1]")),
+        near("a sum with other readers", "the norm is not over the last axis only", ("axis = -1",
              "axis = 1")),
-        near("a sum that goes on", "epsilon is negative", ("0.001", "-0.001")),
+        near("a sum with other readers", "epsilon is negative", ("0.001", "-0.001")),
     ],
     "targets/ort/layer_normalization.lua": [
-        near("weights that were halves", "it is not computed in float",
+        near("weights that were float16", "the norm is not computed in float",
              ("axis = 2,", "axis = 2, stash_type = 10,")),
     ],
     "targets/onnx/rotary_embedding.lua": [
@@ -184,7 +184,7 @@ OF = {
                ("last = {3}", "last = {3}, int64[1] two = {2}, int64[1] one = {1}"),
                ("c = Unsqueeze(c0, heads)",
                 "c1 = Slice(c0, zero, one, two) c = Unsqueeze(c1, heads)")))),
-        near("neighbours, heads behind tokens, scaled angles of no batch",
+        near("neighbours, heads after tokens, scaled angles of no batch",
              "the angles of a pair differ", ("          fd = Unsqueeze(f, behind)\n", ""),
              ("          fw = Tile(fd, twos)\n", ""), ("Reshape(fw, flat)",
               "Concat <axis = -1> (f, f)")),
@@ -198,8 +198,8 @@ OF = {
           for reason, *changes in (
               (None, ("f) =>", "f, float[2,4,4] g) =>"), ("(f, f)", "(f, g)")),
               ("these are not the elements to turn", ("Neg(b)", "Neg(a)"), ("(n, a)", "(n, b)")),
-              ("no such type on every device", ("float[", "double[")))),
-        near("neighbours, heads behind tokens, scaled angles of no batch",
+              ("does not have this type on every device", ("float[", "double[")))),
+        near("neighbours, heads after tokens, scaled angles of no batch",
              "the angles of a pair differ", ("8,8}", "8,9}")),
         near(COMPLEX, "these are not the elements to turn",
              ("rd = Unsqueeze(real, behind)\n", "\n"), ("id = Unsqueeze(imaginary, behind)\n", "\n"),
@@ -240,12 +240,12 @@ OF = {
               " p2 = Reshape(x, pairs)"),
              ("a = Slice(x, zero, far, last, two)", "a = Gather <axis = -1> (p2, even)"),
              ("b = Slice(x, one, far, last, two)", "b = Gather <axis = -1> (p2, odd)")),
-        near("neighbours, heads behind tokens, scaled angles of no batch",
+        near("neighbours, heads after tokens, scaled angles of no batch",
              None,
              ("s0 = Sin(m)", "g = Gather <axis = 1> (m, order) s0 = Sin(g)"),
              ("int64[1] two = {2}", "int64[1] two = {2}, int64[8] order = {6,7,0,1,3,2,5,4}")),
         # Constant angles in another order are what they are.
-        near("neighbours, heads behind tokens, scaled angles of no batch", None,
+        near("neighbours, heads after tokens, scaled angles of no batch", None,
              ("c0 = Gather(table, places)", "c0 = Gather <axis = 1> (table, order)"),
              ("int64[1] two = {2}", "int64[1] two = {2}, int64[8] order = {3,2,1,0,6,7,4,5}"),
              gives="""
@@ -372,11 +372,11 @@ OF = {
              y = com.microsoft.RotaryEmbedding(x, first, c1, s1)"""),
     ],
     "targets/ort/rotary_before_transpose.lua": [
-        near("whole heads", "the size of the heads is not known", ("3,8] x", "3,D] x"),
+        near("whole heads", "the size of the heads is unknown", ("3,8] x", "3,D] x"),
              ("4,8] y", "4,D] y")),
-        near("whole heads", "the size of the heads is not known", ("3,8] x", "0,8] x"),
+        near("whole heads", "the size of the heads is unknown", ("3,8] x", "0,8] x"),
              ("3,4,8] y", "0,4,8] y")),
-        near("batches behind", None, ("[4,2,3,8] x", "[2,2,3,8] x"), ("[4,4]", "[2,4]"),
+        near("batches last", None, ("[4,2,3,8] x", "[2,2,3,8] x"), ("[4,4]", "[2,4]"),
              ("[2,3,4,8] y", "[2,3,2,8] y")),
     ],
     "targets/onnx/partial_rotary_embedding.lua": [
@@ -394,9 +394,9 @@ OF = {
                ("a = Slice(x, zero, part", "a = Slice(x, zero, end"), ("10] y", "Z] y")))),
         near("slices", None, ("[2,3,4,10]", "[2,4,10]"), ("last = {3}", "last = {2}"),
              ("interleaved = 1", "interleaved = 1, num_heads = 1")),
-        near("heads behind tokens", "the angles are not one for each pair",
+        near("heads after tokens", "the angles are not one for each pair",
              ("[2,4,4]", "[2,4,12]"), ("num_heads = 3", "num_heads = 1")),
-        *(near("heads behind tokens", "heads are merged otherwise", ("[2,4,4]", f"[{angles}]"),
+        *(near("heads after tokens", "heads are merged otherwise", ("[2,4,4]", f"[{angles}]"),
                ("apart = {0,0,3,8}", "apart = {2,4,3,8}"),
                ("int64[3] flat = {0,0,24}", flat), ("num_heads = 3", f"num_heads = {heads}"))
           for angles, flat, heads in (
@@ -404,13 +404,13 @@ OF = {
               ("1,4,4", "int64[3] flat = {1,4,48}", 6),
               ("2,2,4", "int64[3] flat = {2,2,48}", 6))),
         # Without a batch there may be another number of columns.
-        near("heads behind tokens", "heads are cut otherwise", ("s) =>", "s, int64[4] apart) =>"),
+        near("heads after tokens", "heads are cut otherwise", ("s) =>", "s, int64[4] apart) =>"),
              (", int64[4] apart = {0,0,3,8}", "")),
         near("a split", "it is not two parts of one", ("[2,3,4,10]", "[2,3,T,0]"),
              ("[2,4,4]", "[2,T,0]"), ("axis = -1> (x", "axis = 2> (x"),
              ("parts = {8,2}", "parts = {2,2}"), ("[2,3,T,0] y", "[2,3,2,0] y")),
     ],
     "targets/ort/gelu.lua": [
-        near("by a tanh, the cube as a product", "FastGelu wants an axis", ("[2,3] ", " ")),
+        near("by a tanh, the cube as a product", "FastGelu needs an axis", ("[2,3] ", " ")),
     ],
 }

@@ -1,12 +1,12 @@
---- A residual sum and its norm in one op of ONNX Runtime's own.
+--- A residual sum and its norm as one op of ONNX Runtime.
 local norm = lib "norm"
 
 return rule {
   doc = [[
     LayerNormalization(x + skip, w, b, epsilon)   =>   SkipLayerNormalization(x, skip, w, b, epsilon)
 
-    It hands out the sum as well. ONNX Runtime's kernel for CPUs takes two to six times as long as a sum and a norm do, so
-    the target does not bring this along; for GPUs, give the folder to a run beside the packs.]],
+    The op returns the sum as well. ONNX Runtime's CPU kernel takes two to six times as long as a sum and a norm, so the
+    target does not include this rule; for GPUs, give this folder to a run beside the packs.]],
   phase = "target",
 
   match = function(op, x, skip, w, b, epsilon, axis)
@@ -17,8 +17,8 @@ return rule {
   end,
 
   where = function(m)
-    need(m.x.dtype == "float" or m.x.dtype == "float16", "the op has no such type on every device", m.x)
-    need(m.axis == -1 or m.axis == 2, "it is no norm of the last axis alone", m.x)
+    need(m.x.dtype == "float" or m.x.dtype == "float16", "the op does not have this type on every device", m.x)
+    need(m.axis == -1 or m.axis == 2, "the norm is not over the last axis only", m.x)
     need(m.epsilon >= 0, "epsilon is negative", m.x)
     norm.need_skip(m)
   end,
@@ -29,7 +29,7 @@ return rule {
   end,
 
   examples = {
-    { "a sum that goes on", [[
+    { "a sum with other readers", [[
         (float[2,3,4] x, float[2,3,4] z, float[4] w, float[4] b) => (float[2,3,4] y, float[2,3,4] t) {
           s = Add(x, z)
           y = LayerNormalization <axis = -1, epsilon = 0.001> (s, w, b)

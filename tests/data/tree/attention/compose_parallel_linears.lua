@@ -49,8 +49,8 @@ return rule(tree.rule {
   },
   where = function(t)
     local w, b = projections(t)
-    need(w[1].shape == w[2].shape and w[2].shape == w[3].shape, "the projections differ in shape", w[2])
-    need((b[1] ~= nil) == (b[2] ~= nil) and (b[2] ~= nil) == (b[3] ~= nil), "some have a bias and some have none",
+    need(w[1].shape == w[2].shape and w[2].shape == w[3].shape, "the projections have different shapes", w[2])
+    need((b[1] ~= nil) == (b[2] ~= nil) and (b[2] ~= nil) == (b[3] ~= nil), "only some projections have a bias",
       t:pre_trunk())
     for i = 1, 3 do
       need(not b[i] or (b[i]:rank() == 1 and b[i]:dim(0) == w[i]:dim(0)), "a bias is not one number for each output", b[i])
@@ -119,6 +119,6 @@ return rule(tree.rule {
           v = Transpose <perm = [0,2,1,3]> (v3)
           y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)
         }]],
-      rejected = "some have a bias and some have none" },
+      rejected = "only some projections have a bias" },
   },
 })

@@ -1,0 +1,43 @@
+// JSON: what the functions of the engine return, in the documented form. Every
+// door (the command line, C, Python) hands out these values, so all of them
+// give the same bytes. Pure functions, except that the report of a run states
+// the memory of the process.
+#ifndef RULEENGINE_CORE_ENGINE_JSON_H_
+#define RULEENGINE_CORE_ENGINE_JSON_H_
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/base/diagnostic.h"
+#include "core/engine/collectives.h"
+#include "core/engine/coverage.h"
+#include "core/engine/match.h"
+#include "core/engine/run_report.h"
+
+namespace ruleengine::engine {
+
+using Json = nlohmann::ordered_json;
+
+// The number of an error: "code" in a report, and the exit code of the program.
+int exit_code(ErrorKind kind);
+
+// A name for JSON: unchanged if it is UTF-8, else with its bytes escaped.
+std::string exact(std::string_view name);
+
+// Indented by two spaces, with a newline at the end, in ASCII. Bytes that are
+// not UTF-8 are replaced.
+std::string json_text(const Json& json);
+
+// A failed run has one more key: "error", with the parts of its diagnostic.
+Json to_json(const FileReport& report);
+
+// `model`: the name of the model as the caller gave it.
+Json to_json(const std::string& model, const rewrite::Found& found);
+Json to_json(const std::string& model, const Coverage& coverage);
+Json to_json(const std::string& model, const Collectives& collectives);
+
+}  // namespace ruleengine::engine
+
+#endif  // RULEENGINE_CORE_ENGINE_JSON_H_

@@ -1,0 +1,34 @@
+#include "core/engine/run_report.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace ruleengine::engine {
+
+OpCounts count_ops(const ir::Model& model) {
+  std::vector<std::uint64_t> by_op(model.ops.size());
+  for (std::size_t i = 0; i < model.graph.node_count(); ++i) {
+    const ir::Node& node = model.graph.node(ir::NodeId(i));
+    if (!node.removed) ++by_op[node.op.index()];
+  }
+  OpCounts counts;
+  for (std::size_t i = 0; i < by_op.size(); ++i) {
+    const ir::Op& op = model.ops[ir::OpId(i)];
+    if (by_op[i] == 0) continue;
+    counts[ir::Op{op.domain, op.type, {}}.text()] += by_op[i];
+  }
+  return counts;
+}
+
+std::uint64_t total(const OpCounts& counts) {
+  std::uint64_t sum = 0;
+  for (const auto& [op, count] : counts) sum += count;
+  return sum;
+}
+
+bool RunReport::has_rewritten() const {
+  return std::ranges::any_of(
+      rewrites.rules, [](const auto& rule) { return rule.rewrites > 0; });
+}
+
+}  // namespace ruleengine::engine

@@ -1,0 +1,52 @@
+// What a run did: to one model in memory, and from file to file. Plain values;
+// core/engine/json.h gives their documented form.
+#ifndef RULEENGINE_CORE_ENGINE_RUN_REPORT_H_
+#define RULEENGINE_CORE_ENGINE_RUN_REPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/diagnostic.h"
+#include "core/engine/rule_set.h"
+#include "core/ir/model.h"
+#include "core/rewrite/driver.h"
+
+namespace ruleengine::engine {
+
+// "Add" or "com.microsoft::Gelu" -> the number of nodes, including those in
+// subgraphs, without those in function bodies.
+using OpCounts = std::map<std::string, std::uint64_t>;
+OpCounts count_ops(const ir::Model& model);
+std::uint64_t total(const OpCounts& counts);
+
+// What a run did to one model.
+struct RunReport {
+  std::string target;  // the name of a target of target.h
+  // Of the standard domain: the model's, and the result's.
+  std::int64_t opset_before = 0, opset_after = 0;
+  OpCounts ops_before, ops_after;
+  rewrite::DriverReport rewrites;
+  std::vector<Absent> absent;  // given rules that took no part
+
+  bool has_rewritten() const;
+  // Whether the result is the same graph as the model.
+  bool is_untouched() const {
+    return opset_after == opset_before && !has_rewritten();
+  }
+};
+
+// A run that reads a file and writes one.
+struct FileReport {
+  std::string model, output;  // output is "" if none was written
+  RunReport run;
+  double load_seconds = 0, save_seconds = 0;
+  // Set if the run failed; the other fields hold what was known by then.
+  std::optional<Diagnostic> error;
+};
+
+}  // namespace ruleengine::engine
+
+#endif  // RULEENGINE_CORE_ENGINE_RUN_REPORT_H_
