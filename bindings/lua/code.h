@@ -1,8 +1,10 @@
-// A graph as code, and code as a graph. code_of prints one statement a node, in
-// computation order, as Lua that a person can read and change; rebuild runs
-// such a file in the sandbox and gives the model the nodes that it says. Code
-// holds the nodes of the main graph and of their subgraphs. What it only names
-// comes from the model: weights, declared types, functions, and attributes that
+// A graph as code, and code as a graph. code_of prints a graph as Lua that a
+// person can read and change, one statement for each node, in computation
+// order; rebuild runs such a file in the sandbox and replaces the nodes of the
+// model. Code contains the nodes of the main graph and of their subgraphs. It
+// refers by name to other parts of the model: weights, declared types,
+// functions, and attributes that are too large to print or that Lua cannot
+// express.
 // are too large to print or that Lua has no words for.
 //
 //   x = input "x"                                  -- float[3,4]
@@ -14,13 +16,13 @@
 //
 //   names { add = "/Add", clamp = {"/Clip"} }
 //
-// Assigning names a value. `x = nil` releases it: reading it again is a
-// mistake. `a, _ = op.X{..., outputs = 2}`: the second output is absent; `none`
-// is an absent input. `names` gives nodes, by their first value, the name that
-// they have in the model; a text alone says that their outputs are called
-// NAME_output_0 and so on, a list has the node's name and then those of its
-// outputs. `stored` is an attribute as the model has it. `part(function() ...
-// end)` is a piece of a long file: Lua bounds what one function may hold.
+// An assignment names a value. `x = nil` releases it: reading it later is an
+// error. `a, _ = op.X{..., outputs = 2}`: the second output is absent; `none`
+// is an absent input. `names` maps a node, by its first value, to the name that
+// it has in the model; with a text alone its outputs are called NAME_output_0
+// and so on, a list has the name of the node and then those of its outputs.
+// `stored` is an attribute as it is in the model. `part(function() ... end)` is
+// a section of a long file: Lua limits the size of a function.
 #ifndef RULEENGINE_BINDINGS_LUA_CODE_H_
 #define RULEENGINE_BINDINGS_LUA_CODE_H_
 
@@ -34,14 +36,15 @@
 
 namespace ruleengine::lua {
 
-// Fails on a graph with a cycle alone. Weights from the value `first_new` on
-// are those that rules made, which no file has: small ones are printed, with
-// others the code is for reading only and says so.
+// Fails only on a graph with a cycle. Values from `first_new` on were made by
+// rules, so no file has their weights: small ones are printed; with larger ones
+// the code can only be read, not built, and states that.
 Result<std::string> code_of(const ir::Model& model, std::size_t first_new);
 
-// Replaces the nodes of the model's graph by those that the code in `file`
-// says, and returns those of the main graph whose op the engine has a body for
-// and the model did not have there. After a failure the model is to be dropped.
+// Replaces the nodes of the model's graph by those in the code of `file`.
+// Returns the nodes of the main graph that need a function body: the engine has
+// one for their op, and the model has no such node in their place. After a
+// failure the model must be dropped.
 Result<std::vector<ir::NodeId>> rebuild(ir::Model& model,
                                         const std::string& file,
                                         const SandboxLimits& limits);

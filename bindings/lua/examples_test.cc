@@ -1,4 +1,4 @@
-// Verdicts of examples, and the whole rules that the language was made for.
+// Verdicts of examples, and the rules of RULES.md as whole files.
 #include "bindings/lua/examples.h"
 
 #include <doctest/doctest.h>
@@ -28,19 +28,20 @@ std::string rule(std::string_view examples) {
          "need(m.outer.name ~= m.options.keep, 'it is kept', m.outer) "
          "refuse(m.outer.name == 'warn', 'as it says', m.outer) end,\n"
          "rewrite = function(op, m) return op.Relu(m.x) end,\n"
-         "examples = {" + std::string(examples) + "}}";
+         "examples = {" +
+         std::string(examples) + "}}";
 }
 
 ExampleResult one(std::string_view example, Executor* executor = nullptr) {
   const RuleFolder folder;
-  const auto results =
-      run(folder.write("r.lua", rule(example)), executor);
+  const auto results = run(folder.write("r.lua", rule(example)), executor);
   REQUIRE(results.size() == 1);
   return results[0];
 }
 
 #define TWICE "'t', '(float[2] x) => (float[2] y) { a = Relu(x) y = Relu(a) }'"
-#define NAMED(name) "'t', '(float[2] x) => (float[2] y) " \
+#define NAMED(name)                     \
+  "'t', '(float[2] x) => (float[2] y) " \
   "{ a = Relu(x) [" name "] y = Relu(a) }'"
 #define ONCE "'t', '(float[2] x) => (float[2] y) { y = Relu(x) }'"
 
@@ -70,7 +71,8 @@ TEST_CASE("a lint matches, or does not") {
         "where = function(m) "
         "need(m.outer.name ~= 'keep', 'it is kept', m.outer) "
         "refuse(m.outer.name == 'warn', 'as it says', m.outer) end,\n"
-        "examples = {" + example + "}}"));
+        "examples = {" +
+            example + "}}"));
     REQUIRE(results.size() == 1);
     return results[0].verdict;
   };
@@ -80,8 +82,7 @@ TEST_CASE("a lint matches, or does not") {
   CHECK(verdict("{" TWICE ", matches = false}") == Verdict::kNoisy);
   CHECK(verdict("{" NAMED("keep") ", rejected = 'it is kept'}") ==
         Verdict::kOk);
-  CHECK(verdict("{" NAMED("warn") ", warned = 'as it says'}") ==
-        Verdict::kOk);
+  CHECK(verdict("{" NAMED("warn") ", warned = 'as it says'}") == Verdict::kOk);
 }
 
 TEST_CASE("missing") {
@@ -100,8 +101,7 @@ TEST_CASE("missing") {
 }
 
 TEST_CASE("noisy") {
-  CHECK(one("{" TWICE ", rejected = 'it is kept'}").verdict ==
-        Verdict::kNoisy);
+  CHECK(one("{" TWICE ", rejected = 'it is kept'}").verdict == Verdict::kNoisy);
   CHECK(one("{" TWICE ", 'a = Relu(x) y = Relu(a)'}").verdict ==
         Verdict::kNoisy);
   CHECK(one("{" NAMED("warn") ", rejected = 'as it says'}").verdict ==
@@ -139,7 +139,7 @@ TEST_CASE("execution decides when there is an executor") {
   CHECK(differs.calls == 1);
 }
 
-TEST_CASE("an example that is no graph is the rule file's mistake") {
+TEST_CASE("an example that is not a graph is an error of the rule file") {
   const RuleFolder folder;
   const std::string file =
       folder.write("r.lua", rule("{'t', '(float x) => ', 'y = Neg(x)'}"));
@@ -151,7 +151,8 @@ TEST_CASE("an example that is no graph is the rule file's mistake") {
   CHECK(runs.errors[0].where.find(file + ":") == 0);
 }
 
-TEST_CASE("examples in a table that a function returns are at the rule's line") {
+TEST_CASE(
+    "examples in a table that a function returns are at the rule's line") {
   const RuleFolder folder;
   const auto results = run(folder.write(
       "r.lua",
@@ -163,7 +164,7 @@ TEST_CASE("examples in a table that a function returns are at the rule's line") 
   CHECK(results[0].line == 4);
 }
 
-TEST_CASE("a mistake in what comes after is said to be there") {
+TEST_CASE("an error in the graph after is reported there") {
   const RuleFolder folder;
   const std::string file =
       folder.write("r.lua", rule("{" TWICE ", 'y = Sofmax(x)'}"));
@@ -172,7 +173,7 @@ TEST_CASE("a mistake in what comes after is said to be there") {
   auto runs = run_examples(**set, nullptr);
   REQUIRE(runs.errors.size() == 1);
   CHECK(runs.errors[0].where.ends_with(", `after`, line 1, column 5"));
-  // It stands in the rule also where what comes before is in a file.
+  // The line is in the rule file, also if the graph before is in another file.
   folder.write("before.onnxtxt",
                "<ir_version: 8, opset_import: [\"\" : 21]> g (float[2] x) => "
                "(float[2] y) { a = Neg(x) y = Neg(a) }");
@@ -345,8 +346,7 @@ void all_ok(std::string_view rule_text) {
   const RuleFolder folder;
   folder.write("lib/attention.lua", kAttentionLib);
   folder.write("lib/linear.lua", kLinearLib);
-  for (const ExampleResult& r :
-       run(folder.write("pack/r.lua", rule_text))) {
+  for (const ExampleResult& r : run(folder.write("pack/r.lua", rule_text))) {
     CAPTURE(r.title);
     CAPTURE(r.detail);
     CHECK(verdict_name(r.verdict) == "ok");
@@ -357,7 +357,7 @@ TEST_CASE("attention from its textbook form") { all_ok(kAttention); }
 TEST_CASE("projections of one source") { all_ok(kProjections); }
 TEST_CASE("products of one source") { all_ok(kMerge); }
 
-TEST_CASE("examples are of the rule, whatever its packs say") {
+TEST_CASE("examples ignore the options of packs") {
   const RuleFolder folder;
   folder.write("r/off.lua",
                "return rule {options = {enable = true},\n"

@@ -1,8 +1,8 @@
-// Rule files: loads rules, packs and libs and makes what a rule file says into
-// plain data: names, options, pattern, examples and references to its callbacks
-// in the Sandbox's registry. Everything that can be wrong with a rule file is
-// found here, with file and line (RULES.md, "Refused at load"). LoadedRules
-// live as long as the RuleSet that made them; so does the Sandbox.
+// Rule files: loads rules, packs and libs and turns rule files into plain data:
+// names, options, pattern, examples and references to the callbacks in the
+// Sandbox's registry. All errors in a rule file that can be found without a
+// model are found here, with file and line (RULES.md, "Refused at load").
+// LoadedRules live as long as the RuleSet that made them; so does the Sandbox.
 //
 // A rule file returns `rule{...}`. A pack returns
 //
@@ -13,19 +13,19 @@
 //     "attention/compose_parallel_linears",
 //   }
 //
-// an ordered list of rule files, without ".lua", below the pack's own folder.
-// An option of a pack is handed to each of its rules that declares an option of
-// that name, in place of the rule's default; a rule that is also named by
-// itself on the command line keeps its own.
+// The rule files of a pack are in order, without ".lua", as paths below the
+// pack's folder. An option of a pack is passed to each of its rules that
+// declares an option with that name, in place of the rule's default; a rule
+// that is also given on the command line keeps its own.
 //
 // `lib "name"` runs name.lua of the first folder that has it: for a rule file
 // in FOLDER these are FOLDER/lib, the lib folders of the two folders above, and
 // the rules/lib that comes with the program; a lib looks beside itself first.
-// It runs once for each rule file, so nothing is shared between rules.
+// It runs once for each rule file, so rules share no state.
 //
-// The default phase is the one that the rule's folder is named after:
-// canonical, attention, quantization, linear, sequence_parallel (or parallel),
-// targets (or a folder in it); elsewhere it is conversion.
+// The default phase is that of the rule's folder: canonical, attention,
+// quantization, linear, sequence_parallel (or parallel), targets (or a folder
+// in it); for others it is conversion.
 #ifndef RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
 #define RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
 
@@ -47,7 +47,7 @@ namespace ruleengine::lua {
 
 using OptionValue = std::variant<bool, double, std::string>;
 
-// A reference in the Lua registry; 0: the key is not in the file.
+// A reference in the Lua registry; 0: the file does not have the key.
 using FunctionRef = int;
 
 struct Example {
@@ -57,10 +57,10 @@ struct Example {
   std::optional<std::string> rejected;  // the reason
   std::optional<std::string> warned;    // a substring of a warning
   std::optional<std::string> assumed;   // a substring of an assumption
-  std::optional<bool> matches;          // of a lint
-  std::string file;  // where `before` came from, if from a file
+  std::optional<bool> matches;          // for a lint
+  std::string file;  // the file with `before`, if it is not in the rule file
   int line = 0;
-  std::map<std::string, OptionValue> options;  // of this example alone
+  std::map<std::string, OptionValue> options;  // for this example only
 };
 
 struct LoadedRule {
@@ -70,26 +70,25 @@ struct LoadedRule {
   std::string doc;
   rewrite::Phase phase = rewrite::Phase::kConversion;
   std::vector<std::string> after;
-  std::map<std::string, OptionValue> options;  // as they are set
+  std::map<std::string, OptionValue> options;  // with their current values
   // Declared without a default, as in `options = {divisor = {"number"}}`, and
   // not set: m.options.NAME is nil.
   std::vector<std::string> unset_options;
-  // As if the file were given by itself: no pack has changed these. Examples
-  // are of the rule, not of its packs.
+  // The values without those of packs: examples test the rule, not its packs.
   std::map<std::string, OptionValue> own_options;
   std::vector<std::pair<std::string, std::string>> meta;
   bool changes_meaning = false;
-  bool lint = false;  // says where it matches, and rewrites nothing
-  // Nothing but the pattern decides: no callback can turn a match down.
+  bool lint = false;  // reports its matches and rewrites nothing
+  // Whether every match is rewritten: no callback can reject one.
   bool unconditional = false;
-  int line = 0;  // of the `rule` call
+  int line = 0;  // of the call of `rule`
 
-  std::optional<pattern::Pattern> pattern;  // none: only a `pass`
-  std::optional<Replacement> replacement;   // `replace` for `rewrite`
+  std::optional<pattern::Pattern> pattern;  // none if there is only a `pass`
+  std::optional<Replacement> replacement;   // `replace`, instead of `rewrite`
   // The names of `match`'s parameters after `op`, in order.
   std::vector<std::string> parameters;
-  // The names that the callbacks put onto m somewhere, sorted: read before
-  // that they are nil, where any other name is an error.
+  // The names that the callbacks assign to m, sorted: they may be read before,
+  // as nil, while other unknown names are an error.
   std::vector<std::string> computed;
   FunctionRef where = 0, rewrite = 0, together = 0, when = 0, pass = 0;
   std::vector<Example> examples;
@@ -102,9 +101,9 @@ struct SetOption {
 class RuleSet {
  public:
   // Loads every file (a rule or a pack) and folder (its own *.lua) once; a rule
-  // reached twice counts once. Deterministic order: by phase, then `after`,
-  // then as a pack lists them, others by their qualified names: the order of
-  // the command line has no meaning.
+  // that is reached twice counts once. Deterministic order: by phase, then
+  // `after`, then the order of the pack, other rules by their qualified names.
+  // The order of the paths has no meaning.
   static Result<std::unique_ptr<RuleSet>> load(
       const std::vector<std::string>& paths,
       const std::vector<SetOption>& options, const SandboxLimits& limits);
@@ -112,9 +111,10 @@ class RuleSet {
 
   Sandbox& sandbox() const;
   const std::vector<std::unique_ptr<LoadedRule>>& rules() const;
-  // Load-time warnings (a pattern that another one always takes first).
+  // Warnings about the rules, such as a pattern that another one always
+  // preempts.
   const std::vector<std::string>& warnings() const;
-  // Options that were to be set of rules that are not here.
+  // Settings of options for rules that are not in this set.
   const std::vector<engine::RuleSet::Unclaimed>& unclaimed() const;
 
  private:

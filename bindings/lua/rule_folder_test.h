@@ -1,5 +1,5 @@
-// For tests: RuleFolder, a temporary folder of rule files that is gone with its
-// owner, and short ways to load what is in it.
+// For tests: RuleFolder, a temporary folder of rule files that the destructor
+// deletes, and functions to load from it.
 #ifndef RULEENGINE_BINDINGS_LUA_RULE_FOLDER_TEST_H_
 #define RULEENGINE_BINDINGS_LUA_RULE_FOLDER_TEST_H_
 
@@ -31,7 +31,7 @@ class RuleFolder {
   std::string path(const std::string& name) const {
     return (root_ / name).string();
   }
-  // The path of the file written.
+  // Returns the path of the file.
   std::string write(const std::string& name, std::string_view text) const {
     const std::filesystem::path file = root_ / name;
     std::filesystem::create_directories(file.parent_path());
@@ -59,7 +59,7 @@ inline std::string names_of(const Loaded& set) {
   return names;
 }
 
-// A rule that loads; `more` are further keys.
+// A rule that loads; `more` is appended to its keys.
 inline std::string rule_text(const std::string& more = "") {
   return "return rule {\n"
          "  match = function(op, x, y) return op.Add(x, y):as 'sum' end,\n"
@@ -70,7 +70,7 @@ inline std::string rule_text(const std::string& more = "") {
 struct Refused {
   const char* text;
   int line;
-  const char* found;  // somewhere in the diagnostic
+  const char* found;  // a part of the diagnostic
 };
 
 inline void check_refused(const std::string& file, const Refused& refused) {

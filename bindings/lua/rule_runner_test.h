@@ -1,5 +1,5 @@
 // RuleRunner: one rule file and one model for tests; applies the rule at the
-// first node where it fits, by the oracle, without a driver.
+// first match, found by the oracle, without a driver.
 #ifndef RULEENGINE_BINDINGS_LUA_RULE_RUNNER_TEST_H_
 #define RULEENGINE_BINDINGS_LUA_RULE_RUNNER_TEST_H_
 
@@ -20,13 +20,14 @@
 
 namespace ruleengine::lua {
 
-// What came of one attempt to rewrite.
+// The result of one attempt to rewrite.
 struct Attempted {
   bool fired = false;
   std::optional<rewrite::Rejection> rejection;
   std::optional<Diagnostic> error;
   std::vector<rewrite::Warning> warnings;
-  std::vector<rewrite::Assumption> assumptions;  // of what fired
+  std::vector<rewrite::Assumption>
+      assumptions;  // of the rewrite, if it was kept
 
   std::string reason() const { return rejection ? rejection->reason : ""; }
   std::string what() const { return error ? error->what : ""; }
@@ -34,7 +35,7 @@ struct Attempted {
 
 class RuleRunner {
  public:
-  // `rule` is what stands between the braces of rule{...}.
+  // `rule` is the text between the braces of rule{...}.
   RuleRunner(std::string_view rule, std::string_view model,
              const std::vector<SetOption>& options = {},
              const SandboxLimits& limits = {}) {
@@ -55,7 +56,7 @@ class RuleRunner {
   rewrite::Rule& rule() { return *rules_[0]; }
   Sandbox& sandbox() { return set_->sandbox(); }
 
-  // All matches, in graph order; nodes of one match do not start another.
+  // All matches, in graph order, without overlaps.
   std::vector<match::Match> matches() {
     std::vector<match::Match> out;
     for (std::size_t i = 0; i < graph().node_count(); ++i) {
@@ -68,7 +69,7 @@ class RuleRunner {
     return out;
   }
 
-  // The first match, or with `together` all of them, as one.
+  // Rewrites the first match; with `together` all matches as one.
   Attempted attempt() {
     Attempted out;
     std::vector<match::Match> found = matches();
@@ -89,7 +90,7 @@ class RuleRunner {
     return out;
   }
 
-  // The rule's `pass`.
+  // Runs the rule's `pass`.
   Attempted pass() {
     Passing passing(graph(), facts(), rule());
     Status status = rule().pass(passing);

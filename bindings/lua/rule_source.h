@@ -1,4 +1,4 @@
-// Rule files as the engine's rules: what core/engine runs, written in Lua.
+// Rule files as a RuleSource of core/engine: rules written in Lua.
 #ifndef RULEENGINE_BINDINGS_LUA_RULE_SOURCE_H_
 #define RULEENGINE_BINDINGS_LUA_RULE_SOURCE_H_
 
@@ -13,7 +13,7 @@ namespace ruleengine::lua {
 
 class RuleFiles final : public engine::RuleSource {
  public:
-  // `options`: set in whichever set of rules has them.
+  // `options` are set in each set of rules that has them.
   RuleFiles(std::vector<SetOption> options, SandboxLimits limits);
 
   Result<std::unique_ptr<engine::RuleSet>> load(

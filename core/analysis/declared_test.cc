@@ -56,7 +56,8 @@ TEST_CASE_FIXTURE(Declaring, "an input of which a size has no name") {
   CHECK(text(facts, y).starts_with("float[?"));
 }
 
-TEST_CASE_FIXTURE(Declaring, "numbers of a stale file where nobody knows") {
+TEST_CASE_FIXTURE(Declaring,
+                  "numbers of a stale file where nothing can be inferred") {
   const ValueId x = input({"S", "64"});
   const auto opaque = [&](ValueId v) {
     return declared(add("com.example::F", {v}), {"8", "64"});
@@ -96,7 +97,7 @@ TEST_CASE_FIXTURE(Declaring, "numbers that depend on data fill a gap") {
   CHECK(text(facts, y) == "int64[2,7]");
 }
 
-TEST_CASE_FIXTURE(Declaring, "of a contradiction neither side is a fact") {
+TEST_CASE_FIXTURE(Declaring, "neither side of a contradiction is a fact") {
   const ValueId x = input({"B", "4"});
   const ValueId elem =
       declared(add("Relu", {x}), {"B", "4"}, DataType::kFloat16);

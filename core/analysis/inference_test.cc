@@ -55,7 +55,8 @@ TEST_CASE("a scale computed from a known size is a constant") {
   CHECK(b.constant(facts, last) == "int64[1]: 64");
 }
 
-TEST_CASE("what a declaration contradicts is unknown, and reported once") {
+TEST_CASE(
+    "a type that contradicts a declaration is unknown, and reported once") {
   Builder b;
   const ValueId x = b.input({"B", "3"});
   const ValueId y = b.add("Relu", {x});
@@ -77,7 +78,7 @@ TEST_CASE("what a declaration contradicts is unknown, and reported once") {
   CHECK(facts.take_warnings().empty());
 }
 
-TEST_CASE("what rests on an edited node is worked out again") {
+TEST_CASE("values that depend on an edited node are inferred again") {
   Builder b;
   const ValueId x = b.input({"B", "6"}), y = b.input({"B", "8"});
   const NodeId top = b.node("Relu", {x});
@@ -142,7 +143,7 @@ ValueId hide(Builder& b, Inference& facts, NodeId user) {
 }
 
 // Computing everything that depends on each edit would take hours.
-TEST_CASE("edits from the first node on work little out twice") {
+TEST_CASE("edits from the first node on compute little twice") {
   constexpr int kLength = 30'000;
   Builder b;
   ValueId v = b.input({"B", "6"});
@@ -160,7 +161,7 @@ TEST_CASE("edits from the first node on work little out twice") {
   CHECK(b.text(facts, v) == "none");
 }
 
-TEST_CASE("what is marked keeps its place when nodes are numbered anew") {
+TEST_CASE("marked nodes keep their place when nodes are renumbered") {
   Builder b;
   const ValueId x = b.input({"B", "6"});
   const NodeId first = b.node("Relu", {x});
@@ -176,7 +177,7 @@ TEST_CASE("what is marked keeps its place when nodes are numbered anew") {
   CHECK(b.text(facts, v) == "none");
 }
 
-TEST_CASE("an edit under way may stand against the order") {
+TEST_CASE("an edit in progress may violate the order") {
   Builder b;
   const ValueId x = b.input({"B", "6"});
   const NodeId reader = b.node("Relu", {x});
@@ -196,7 +197,7 @@ TEST_CASE("an edit under way may stand against the order") {
   CHECK(b.text(facts, y) == "none");
 }
 
-TEST_CASE("values of undone nodes leave nothing behind") {
+TEST_CASE("values of undone nodes leave no trace") {
   Builder b;
   const ValueId x = b.input({"B", "6"});
   Inference facts(b.g);
@@ -241,7 +242,7 @@ TEST_CASE("a long chain is neither recursed into nor walked twice") {
   CHECK(seconds(again) < 20 * cold + 0.5);  // walking each: 1000 * cold
 }
 
-TEST_CASE("cycles and bodies that are not there do not hang") {
+TEST_CASE("cycles and missing bodies do not hang") {
   Builder b;
   const ValueId x = b.input({"B", "6"});
   const NodeId first = b.node("Add", {x, x});
@@ -264,7 +265,7 @@ TEST_CASE("cycles and bodies that are not there do not hang") {
   CHECK(b.text(facts, b.g.output(loop, 1)) == "none");
 }
 
-TEST_CASE("an If has what both branches say, and follows them") {
+TEST_CASE("an If has the common type of both branches") {
   Builder b;
   const ValueId c = b.input({}, DataType::kBool), x = b.input({"B", "6"});
   const NodeId branch = b.node("If", {c}, {}, 1);
@@ -347,7 +348,7 @@ TEST_CASE("a Loop and a Scan carry some values and stack the others") {
   CHECK(sizes(facts, b.g.output(last, 1)) == Sizes{6, -1});
 }
 
-TEST_CASE("a function call is what its body says of the call's types") {
+TEST_CASE("a function call has the types of its body for the call's types") {
   Builder b;
   auto function = std::make_unique<ir::Function>(b.model);
   function->domain = "own";

@@ -46,21 +46,21 @@ TEST_CASE_FIXTURE(Fixture, "an op between the two") {
     output(y);
     CHECK_FALSE(quantized(y));
   }
-  SUBCASE("views may stand behind it, and what bounds it") {
+  SUBCASE("views may follow it, and ops that bound it") {
     const ValueId t = add("Transpose", {add("Relu", {y})});
     quantize(t);
     quantize(t);
     CHECK(quantized(y));
     CHECK_FALSE(quantized(add("Softmax", {t})));
   }
-  SUBCASE("another may not read what stands behind it") {
+  SUBCASE("but no other node may read their results") {
     quantize(add("Transpose", {y}));
     const ValueId t = add("Transpose", {add("Relu", {y})});
     quantize(t);
     output(add("Sin", {t}));
     CHECK_FALSE(quantized(y));
   }
-  SUBCASE("nobody reads it") { CHECK_FALSE(quantized(y)); }
+  SUBCASE("nothing reads it") { CHECK_FALSE(quantized(y)); }
 }
 
 TEST_CASE_FIXTURE(Fixture, "ops of two inputs") {

@@ -60,7 +60,8 @@ std::string said(const DriverReport& report) {
   return text;
 }
 
-TEST_CASE("what kept rewrites assume is in the report, in their order") {
+TEST_CASE(
+    "the assumptions of kept rewrites are in the report, in their order") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 2)}, "y"));
   Runner r({bending()});
@@ -71,7 +72,7 @@ TEST_CASE("what kept rewrites assume is in the report, in their order") {
         "bend n_v1: x is small ('x' float); bend n_v1: tanh is near ('x'); ");
 }
 
-TEST_CASE("what is turned down or changes nothing assumes nothing") {
+TEST_CASE("a rejected or ineffective rewrite assumes nothing") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
   auto refused = bending();
@@ -89,7 +90,7 @@ TEST_CASE("what is turned down or changes nothing assumes nothing") {
   CHECK(said(*report).empty());
 }
 
-TEST_CASE("what was taken back assumes nothing any more") {
+TEST_CASE("an edit that was undone assumes nothing any more") {
   World w;
   w.output(chain(w, "Relu", 2));
   w.output(w.node("Neg", {w.find("x")}, "y"));
@@ -107,7 +108,7 @@ TEST_CASE("what was taken back assumes nothing any more") {
 
 // Whatever kind of edit it was: one of a group, of a pass, or at a node that is
 // rewritten again.
-TEST_CASE("an edit that was taken back says nothing any more") {
+TEST_CASE("an edit that was undone has no warnings any more") {
   World w;
   const ValueId x = w.input("x");
   for (const char* name : {"a", "b"}) w.output(w.node("Relu", {x}, name));
@@ -130,7 +131,7 @@ TEST_CASE("an edit that was taken back says nothing any more") {
   other.allowed = "of what is kept";
   other.phase = Phase::kAttention;
   Runner r({group, pass, other});
-  SUBCASE("taken back") {
+  SUBCASE("undone") {
     const auto report = r.run(w);
     REQUIRE(report.ok());
     CHECK(w.text() == "a = Relu(x); b = Relu(x); e = Exp(x); y = Abs(x)");
@@ -251,7 +252,7 @@ TEST_CASE("of a pass, by its transactions") {
   }
 }
 
-TEST_CASE("what is assumed counts like what is built") {
+TEST_CASE("assumptions count towards the limit like nodes") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 40)}, "y"));
   auto part = unary("talks", "Relu",

@@ -101,7 +101,7 @@ TEST_CASE("rejections stand once each, warned of at the fixed point") {
   CHECK(w.text() == "v0 = Relu(x); v1 = Relu(v0); y = Abs(v1)");
 }
 
-TEST_CASE("a result of another shape is rejected, the rest goes on") {
+TEST_CASE("a result of another shape is rejected, the run goes on") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
   Runner r({unary("bad", "Relu",
@@ -205,7 +205,7 @@ TEST_CASE("function bodies are rewritten, uncalled functions go") {
     REQUIRE(r.run(w).ok());
     CHECK(World::text_of(w.model.functions[0]->body) == "out = Relu(in)");
   }
-  SUBCASE("and the function goes with its last call") {
+  SUBCASE("and the function is removed with its last call") {
     Runner drop(
         {TestRule::Parts{.name = "d", .pass = [&](Edit& e) {
                            const ValueId y = w.find("y");
@@ -234,7 +234,7 @@ TEST_CASE("find_matches changes nothing") {
   CHECK(!w.model.changed);
 }
 
-TEST_CASE("find_matches says what dies with a match") {
+TEST_CASE("find_matches lists the nodes that die with a match") {
   World w;
   const ValueId x = w.input("x");
   const ValueId a = w.node("Relu", {x}, "a");
@@ -254,7 +254,7 @@ TEST_CASE("find_matches says what dies with a match") {
   CHECK(found_by({b, x}).empty());
 }
 
-TEST_CASE("find_matches says what the rewrite and its check would reject") {
+TEST_CASE("find_matches reports rejections by the rewrite and its check") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 2)}, "y"));
   auto refuses = unary("r", "Relu", nullptr);
@@ -298,7 +298,7 @@ TEST_CASE("two runs give the same names") {
 }
 
 // The first act writes a canonical form, the second has a rule that reads it.
-TEST_CASE("what a later act meets again is reported once") {
+TEST_CASE("a rejection that a later act repeats is reported once") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
   auto no = unary("no", "Neg", [](Edit&, ValueId x) { return x; });

@@ -129,9 +129,9 @@ class Edit {
   // replaced.
   bool repeats(ir::ValueId old_value, ir::ValueId new_value) const;
 
-  // All twins of the graph, second ones in computation order. A first node is
-  // nobody's second. Excludes nodes that build() does not reuse for other
-  // reasons than their place.
+  // All twins of the graph, in computation order of the second ones. A second
+  // node has one first node, which is never the second of another pair.
+  // Excludes nodes that build() never reuses.
   Result<std::vector<Twin>> twins() const;
 
   // Moves the readers of `old_value` (block outputs included) to `new_value`;

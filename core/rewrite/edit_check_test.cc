@@ -139,7 +139,7 @@ TEST_CASE("an edge against the order is not a cycle") {
   CHECK(e.commit());
 }
 
-TEST_CASE("the rule is told what it built wrong") {
+TEST_CASE("errors in built nodes are those of the rule") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Relu", {x}, "y"));
@@ -184,7 +184,7 @@ TEST_CASE("of any number of inputs those beyond the least may lack") {
   CHECK(loop->inputs.size() == 4);
 }
 
-TEST_CASE("names hold no control characters, calls what functions take") {
+TEST_CASE("names have no control characters, calls fit their functions") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Relu", {x}, "y"));
@@ -222,7 +222,7 @@ TEST_CASE("names hold no control characters, calls what functions take") {
         "my::F is given too many inputs");
 }
 
-TEST_CASE("what no runtime would take is rejected") {
+TEST_CASE("nodes that no runtime accepts are rejected") {
   World w;
   const ValueId x = w.input("x");
   const ValueId other = w.input("other", {4, 5});
@@ -241,7 +241,7 @@ TEST_CASE("what no runtime would take is rejected") {
   CHECK(testing::dump(w.graph()) == before);
 }
 
-TEST_CASE("what a rejection says of an input that is absent") {
+TEST_CASE("a rejection describes an absent input") {
   World w;
   const ValueId x = w.input("x");
   const ValueId most = w.input("most", {1}, ir::DataType::kInt64);

@@ -75,11 +75,11 @@ TEST_CASE("an existing value takes an output's name when it is free") {
   Session s(w);
   CHECK(!s.put("y", [&](Edit&) { return a; }));
   CHECK(w.text() == "y = Relu(x)");
-  // What the file says of the Relu has the old name in it.
+  // The file's encoding of the Relu contains the old name.
   CHECK(w.graph().node(w.maker("y")).proto.empty());
 }
 
-TEST_CASE("an input in the place of an output goes through an Identity") {
+TEST_CASE("an input that replaces an output needs an Identity") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Dropout", {x}, "y"));
@@ -93,7 +93,7 @@ TEST_CASE("an input in the place of an output goes through an Identity") {
   }
 }
 
-TEST_CASE("two outputs in the place of which one value stands") {
+TEST_CASE("one value that replaces two outputs") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Relu", {x}, "a"));
@@ -103,7 +103,7 @@ TEST_CASE("two outputs in the place of which one value stands") {
   CHECK(w.text() == "a = Relu(x); b = Identity(a)");
 }
 
-TEST_CASE("what stands already is handed back") {
+TEST_CASE("an existing node is reused") {
   World w;
   const ValueId x = w.input("x");
   const ValueId a = w.node("Relu", {x}, "a");
@@ -120,7 +120,7 @@ TEST_CASE("what stands already is handed back") {
   }
 }
 
-TEST_CASE("what stands already may read another constant of equal bits") {
+TEST_CASE("a reused node may read another constant with equal bits") {
   World w;
   const ValueId x = w.input("x");
   const ValueId one = w.constant("one", {1.0f}, {});
@@ -133,7 +133,7 @@ TEST_CASE("what stands already may read another constant of equal bits") {
   CHECK(w.text() == "a = Add(x, one); y = Sub(a, a)");
 }
 
-TEST_CASE("what stands already may read a constant of another spelling") {
+TEST_CASE("a reused node may read a constant in another form") {
   World w;
   const ValueId x = w.input("x");
   const ValueId shape =
@@ -147,7 +147,7 @@ TEST_CASE("what stands already may read a constant of another spelling") {
   CHECK(w.text().ends_with("y = Sub(a, a)"));
 }
 
-TEST_CASE("what may differ from call to call is built anew") {
+TEST_CASE("nodes that may differ from call to call are not reused") {
   World w;
   const ValueId x = w.input("x");
   const ValueId a = w.node("Relu", {x}, "a");
@@ -165,7 +165,7 @@ TEST_CASE("what may differ from call to call is built anew") {
   SUBCASE("Dropout that may train") {
     spec = {.type = "Dropout", .inputs = {x, half, yes}};
   }
-  SUBCASE("an op that nobody knows") {
+  SUBCASE("an unknown op") {
     spec = {.domain = "com.example", .type = "Draw", .inputs = {x}};
   }
   SUBCASE("a random op") { spec.type = "RandomNormalLike"; }
@@ -179,7 +179,7 @@ TEST_CASE("what may differ from call to call is built anew") {
     REQUIRE(built.ok());
     return std::get<0>(*built)[0];
   }));
-  // Relu, the case outside of all of them, is what stands already.
+  // Relu, which is outside of all of them, exists already.
   const bool is_new = spec.type != "Relu";
   CHECK(s.changed == is_new);
   CHECK(w.graph().live_node_count() == before);
@@ -287,7 +287,7 @@ TEST_CASE("a default that is a word is left out, too") {
   CHECK(attributes("CRD") == 2);
 }
 
-TEST_CASE("readers of this edit keep what they were built upon") {
+TEST_CASE("new nodes keep reading the values that they were built from") {
   World w;
   const ValueId x = w.input("x");
   const ValueId a = w.node("Relu", {x}, "a");
@@ -331,7 +331,7 @@ TEST_CASE("bodies of nodes") {
   const ValueId y = add_if(w, c, a);
   w.output(w.node("Sqrt", {y}, "z"));
   Session s(w);
-  SUBCASE("are edited in place, and what holds them is written anew") {
+  SUBCASE("are edited in place, and their owners are written again") {
     const NodeId owner = w.maker("y");
     const std::byte proto[1] = {};
     w.graph().mutable_node(owner).proto = proto;
@@ -353,7 +353,7 @@ TEST_CASE("bodies of nodes") {
     CHECK(w.graph().op(w.maker("t")).type == "Identity");
     CHECK(w.graph().value(w.find("t")).block == ir::BlockId(1u));
   }
-  SUBCASE("go with their node, and with what they alone read") {
+  SUBCASE("are removed with their node, and with nodes that only they read") {
     const std::string before = testing::dump(w.graph());
     {
       Edit e = s.edit(w.maker("z"));
@@ -370,11 +370,13 @@ TEST_CASE("bodies of nodes") {
     const auto r = s.put("z", [&](Edit& e) {
       auto built = e.build({.type = "Tanh", .inputs = {t}});
       CHECK(std::get<1>(*built).reason ==
-            "an input of the new Tanh is not visible in the block of the new node");
+            "an input of the new Tanh is not visible in the block of the new "
+            "node");
       return t;
     });
     REQUIRE(r);
-    CHECK(r->reason == "the new value is not visible to all readers of the old one");
+    CHECK(r->reason ==
+          "the new value is not visible to all readers of the old one");
   }
   SUBCASE("make their node depend on itself") {
     const NodeId root = w.maker("t");

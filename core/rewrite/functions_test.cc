@@ -50,7 +50,9 @@ TEST_CASE("rules look into bodies, but not into the engine's own") {
   CHECK(rewritable_graphs(std::as_const(*model)).size() == 2);
 }
 
-TEST_CASE("functions go with their last call, and what only they called") {
+TEST_CASE(
+    "functions are removed with their last call, and functions that only they "
+    "called") {
   const auto model =
       parsed(function("my", "F", "a = my.G(x) b = my.G(a) y = my.K(b)") +
                  function("my", "G", "y = my.H(x)") +

@@ -30,7 +30,7 @@ Result<std::vector<std::uint32_t>> levels_of(const std::vector<Given>& rules) {
   return levels(out);
 }
 
-TEST_CASE("one level above what is waited for") {
+TEST_CASE("one level above the rules that it runs after") {
   const auto found = levels_of({{"a", "g/a", {"c", "g/c", "unknown"}},
                                 {"b", "g/b", {"a"}},
                                 {"c", "g/c", {}},

@@ -15,7 +15,7 @@ using testing::TestRule;
 using testing::unary;
 using testing::World;
 
-// p = d d, of a d that is dequantized; what reads p comes next.
+// p = d d, for a dequantized d; a reader of p is appended.
 struct Quantized : World {
   ValueId scale = constant("scale", {0.5F}, {});
   ValueId d = node(
@@ -91,7 +91,7 @@ TEST_CASE("a rule that names the op alone") {
   CHECK(verdict(w, rule({})) == kReason);
 }
 
-TEST_CASE("a rule that names what the op is quantized by") {
+TEST_CASE("a rule that names the quantizers of an op") {
   Quantized w;
   w.output(w.p);
   CHECK(verdict(w, rule({.named = true})) == "");

@@ -49,7 +49,7 @@ TEST_CASE("attributes become inputs, and equal ones one constant") {
       " <int64[2] axes = {0,2}> { y = Squeeze(x, axes) w = Squeeze(z, axes) }");
 }
 
-TEST_CASE("what was a default is said") {
+TEST_CASE("old defaults are written out") {
   check(17,
         "(float[4,6] x) => (float[2,6] y, float[2,6] z)"
         " { y, z = Split <axis = 0> (x) }",
@@ -59,7 +59,7 @@ TEST_CASE("what was a default is said") {
         "(float[4,6] x) => (float[4,6] y) { y = Softmax <axis = -1> (x) }");
 }
 
-TEST_CASE("names that changed are written anew") {
+TEST_CASE("attributes that were renamed are renamed") {
   check(16,
         "(float[1,1,4,4] x, float[1,2,2,2] g) => (float[1,1,2,2] y)"
         " { y = GridSample <mode = \"bilinear\"> (x, g) }",
@@ -67,7 +67,8 @@ TEST_CASE("names that changed are written anew") {
         " { y = GridSample <mode = \"linear\"> (x, g) }");
 }
 
-TEST_CASE("a node that cannot be said is named, and the model as it was") {
+TEST_CASE(
+    "a node that cannot be expressed is named, and the model is unchanged") {
   auto model =
       parse(graph(11,
                   "(float[2,4,6] x) => (float[2,4,6] y, float[8,6] z)"
@@ -80,7 +81,7 @@ TEST_CASE("a node that cannot be said is named, and the model as it was") {
   CHECK(!model->changed);
 }
 
-TEST_CASE("an attribute becomes no input of a type that nobody knows") {
+TEST_CASE("an attribute does not become an input of unknown type") {
   auto model = parse(
       "<ir_version: 7, opset_import: [\"\" : 10, \"com.example\" : 1]>\n"
       "g (double[3,3] x) => (double[4,4] y) { i = com.example.Inverse(x)"
@@ -99,7 +100,7 @@ TEST_CASE("attributes that the callers of a function give stay in doubt") {
   CHECK(!raise_opset(*model, 23).ok());
 }
 
-// Raised to `to`, `text` says in vain `why`, and is as it was.
+// Raising to `to` fails with `why` and leaves the model unchanged.
 void refuse(std::int64_t opset, std::int64_t to, std::string_view text,
             std::string_view why) {
   auto model = parse(graph(opset, text));
@@ -124,7 +125,7 @@ void keep(std::int64_t opset, std::int64_t to, std::string_view text) {
   CHECK_MESSAGE(text::equivalent(*parse(graph(to, text)), *model, &why), why);
 }
 
-TEST_CASE("what reads the same at the new opset is not touched") {
+TEST_CASE("a node with the same form at the new opset is not changed") {
   keep(11, 13,
        "(float[N,6] x) => (float[A,6] y, float[B,6] z)"
        " { y, z = Split <axis = 0> (x) }");
@@ -167,7 +168,8 @@ TEST_CASE("quantized data that the runtime would have to move") {
        " { y = DequantizeLinear(w, s) }");
 }
 
-TEST_CASE("an op that the standard took over is its own where types agree") {
+TEST_CASE(
+    "an op that the standard took over is the standard's if types agree") {
   const auto norm = [](std::string_view x, std::string_view scale) {
     return "(" + std::string(x) + "[2,4] x, " + std::string(scale) +
            "[4] w) => (" + std::string(scale) +
@@ -187,7 +189,7 @@ TEST_CASE("an op that the standard took over is its own where types agree") {
          "an op of ONNX Runtime");
 }
 
-TEST_CASE("ops, attributes and types that are gone") {
+TEST_CASE("ops, attributes and types that were removed") {
   refuse(10, 11,
          "(float[1,5] x, int64[1,2] i, float[1,2] u)"
          " => (float[1,5] y) { y = Scatter <axis = 1> (x, i, u) }",
@@ -204,7 +206,7 @@ TEST_CASE("ops, attributes and types that are gone") {
          "another meaning");
 }
 
-TEST_CASE("at the opset already, nothing is done") {
+TEST_CASE("nothing is done if the model has the opset") {
   auto model = parse(graph(23, "(float[2] x) => (float[2] y) { y = Relu(x) }"));
   CHECK(raise_opset(*model, 23).ok());
   CHECK(!model->changed);

@@ -47,7 +47,7 @@ TEST_CASE("several that move") {
         "B S 4 S !");
 }
 
-TEST_CASE("a rest that the rule said") {
+TEST_CASE("a -1 that the rule wrote") {
   Names n;
   CHECK(n.told({Dim(4), n.b, n.s}, {n.b, n.s, Dim(-1)}) == "B S 4 !");
 }

@@ -1,6 +1,6 @@
 // Every script of tests/lua/attacks must end with the error that its first line
 // expects, within its limits, and leave the sandbox as good as new. (One that
-// "holds no rule" in the end proves something by its asserts.)
+// "has no rule" in the end proves something by its asserts.)
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ std::string expected_of(const fs::path& script) {
 
 // What ends with exit code 5; all else is a mistake in the rule file.
 constexpr std::string_view kLimits[] = {"ran longer", "more memory",
-                                        "too complex", "gets too long"};
+                                        "too complex", "is too long"};
 
 double seconds_of(const auto& work) {
   const auto start = std::chrono::steady_clock::now();

@@ -330,8 +330,8 @@ Diagnostic refused_replacement(std::string_view replacement) {
 TEST_CASE("a replacement that cannot be built is refused at load") {
   Diagnostic error = refused_replacement("function(op, z) return z end");
   CHECK(error.what ==
-        "`replace` has a parameter 'z' that neither `match` has nor `where` "
-        "computes");
+        "parameter 'z' of `replace` is no parameter of `match`, and `where` "
+        "does not assign it");
   CHECK(error.where.ends_with("r.lua:3"));
   CHECK(refused_replacement("function(op, x) return op.Add(x, any) end").what ==
         "an input of a new node is `any`");
@@ -383,9 +383,9 @@ TEST_CASE("keys that do not go together") {
   const std::string replace =
       "replace = function(op, x) return op.Relu(x) end,\n";
   CHECK(refused(match + replace + "rewrite = function(op, m) return m.x end")
-            .what == "`replace` and `rewrite` say the same; give one");
+            .what == "a rule has both `replace` and `rewrite`; give one");
   CHECK(refused(match + replace + "together = function(m) return 1 end").what ==
-        "`together` goes with `rewrite`, not with `replace`");
+        "`together` needs `rewrite`, not `replace`");
   CHECK(refused(replace + "pass = function(graph) end").what ==
         "`replace` without `match`");
 }

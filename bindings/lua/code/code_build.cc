@@ -1,4 +1,4 @@
-// rebuild: the nodes of a model taken out, and those that code says put in.
+// rebuild: removes the nodes of a model and adds those of the code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class CodeBuilder {
             .found = std::move(found)};
   }
 
-  // All nodes; what they were is remembered by the values that they made.
+  // Removes all nodes. The values that they made keep their data.
   Status take_out() {
     auto order = ir::topological_order(graph_);
     if (!order) return order.error();
@@ -75,8 +75,8 @@ class CodeBuilder {
     const std::vector<ValueId> outputs = graph_.block(id).outputs;
     if (outputs.size() != block.outputs.size()) {
       Diagnostic error = wrong(
-          "`output` says another number of values than "
-          "the graph has",
+          "`output` has another number of values than "
+          "the graph",
           1, std::to_string(block.outputs.size()));
       error.expected = std::to_string(outputs.size());
       return error;
@@ -90,7 +90,7 @@ class CodeBuilder {
                 record_.values[block.outputs[i]].line,
                 "'" + printable(graph_.name(*value)) + "'");
       error.expected = "'" + printable(graph_.name(outputs[i])) + "'";
-      error.hint = "`names` gives a value the name it has in the model";
+      error.hint = "`names` maps a value to its name in the model";
       return error;
     }
     return {};
@@ -98,7 +98,7 @@ class CodeBuilder {
 
   // --- values ---
 
-  // What a block or one around it has under that name.
+  // The value with that name in a block or one around it.
   ValueId find(BlockId block, std::string_view name) const {
     for (; block; block = graph_.block(block).parent) {
       if (block.index() < names_.size()) {
@@ -132,8 +132,8 @@ class CodeBuilder {
           value.line);
       if (!input) {
         error.hint =
-            "code that was printed after rules had run names their weights; "
-            "run the rules, and print the code of the result";
+            "code printed after rules ran names weights of those rules; "
+            "write the result of the rules, and print the code of that";
       }
       return error;
     }
@@ -146,7 +146,7 @@ class CodeBuilder {
     const BlockId main = ir::Graph::main_block();
     const ValueId old = find(main, value.name);
     if (old && !graph_.value(old).removed) {
-      return wrong("the model has a value of the name of a new weight",
+      return wrong("a new weight has the name of a value of the model",
                    value.line, "'" + printable(value.name, 60) + "'");
     }
     made_[id] = graph_.add_value(model_.names.intern(value.name), main,
@@ -156,7 +156,7 @@ class CodeBuilder {
     return made_[id];
   }
 
-  // The value of that name, taken up again, or a new one.
+  // The existing value with that name, or a new one.
   Result<ValueId> output_of(std::size_t id, BlockId block) {
     const CodeValue& value = record_.values[id];
     if (value.absent) return ValueId();
@@ -234,7 +234,7 @@ class CodeBuilder {
     return {};
   }
 
-  // As the model has them, so that what did not change is written as it was.
+  // In the order of the model, so that unchanged nodes are written unchanged.
   void restore_order(NodeId stored, std::vector<ir::Attribute>& list) const {
     if (!stored) return;
     const auto place = [&](const ir::Attribute& each) {
@@ -245,7 +245,7 @@ class CodeBuilder {
     std::ranges::stable_sort(list, {}, place);
   }
 
-  // Metadata and documentation, which code has no words for.
+  // Copies metadata and documentation, which code does not contain.
   void keep_rest(NodeId stored, NodeId made) {
     if (!stored || graph_.node(stored).op != graph_.node(made).op) return;
     graph_.mutable_node(made).extra = graph_.node(stored).extra;
@@ -285,10 +285,10 @@ class CodeBuilder {
   ir::Graph& graph_;
   const CodeRecord& record_;
   const std::string& file_;
-  std::vector<ValueId> made_;  // by the record's values
+  std::vector<ValueId> made_;  // by index in the record
   std::vector<Names> names_;   // by block
-  std::vector<NodeId> new_;    // those that want a body
-  std::set<BlockId> filled_;   // bodies that have a node again
+  std::vector<NodeId> new_;    // that need a body
+  std::set<BlockId> filled_;   // bodies that have nodes again
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 using Kind = ir::AttributeKind;
 
-constexpr std::int64_t kMostElements = 16;  // of a tensor, in words
+constexpr std::int64_t kMostElements = 16;  // of a tensor that is written out
 constexpr std::size_t kMostItems = 4096;    // of a list
 std::optional<std::string> number_text(double number, bool single) {
   if (std::isnan(number)) return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<std::string> number_text(double number, bool single) {
                 : text::number_text(number);
 }
 
-// {1, 2}; none when one of them has no words.
+// {1, 2}; none if one of them cannot be written.
 template <typename Items, typename Text>
 std::optional<std::string> list_text(const Items& items, Text text) {
   if (items.size() > kMostItems) return std::nullopt;
@@ -170,7 +170,7 @@ std::optional<std::string> code_tensor_text(const ir::Tensor& tensor,
       tensor.element_count() > kMostElements) {
     return std::nullopt;
   }
-  // An int64 beyond what a number of Lua holds must not come back as another.
+  // Lua numbers cannot hold every int64.
   if (tensor.dtype == ir::DataType::kInt64) {
     const auto ints = ir::to_ints(tensor, external, kMostElements);
     if (!ints) return std::nullopt;

@@ -14,24 +14,25 @@
 
 namespace ruleengine::lua {
 
-// "/model/Add" in quotes, with what is not ASCII as \ddd.
+// "/model/Add" in quotes; bytes that are not ASCII as \ddd.
 std::string code_text(std::string_view text);
 
-// The kind that the value of an attribute has in Lua when no schema says.
+// The kind that rebuild reads for the attribute's value if there is no schema.
 ir::AttributeKind guessed_kind(const ir::Attribute& attribute);
 
-// An attribute in words that read back to the same; none: it is `stored`.
-// Graphs are not said here.
+// An attribute as Lua that reads back as the same; none if it must be `stored`.
+// Not for graphs.
 std::optional<std::string> code_attribute(const ir::Attribute& attribute,
                                           const ir::FormalAttribute* formal,
                                           ir::ExternalData* external);
 
-// tensor("float", {2}, {1, 2}); none where it is too large or has no words.
+// tensor("float", {2}, {1, 2}); none if it is too large or of a type that Lua
+// cannot express.
 std::optional<std::string> code_tensor_text(const ir::Tensor& tensor,
                                             ir::ExternalData* external);
 
-// The tensor of these elements; nullptr when a type or a number does not do.
-// Only types whose elements are numbers of Lua: the plain ones.
+// The tensor of these elements; nullptr if the type or a number is not
+// possible. Only for types whose elements are Lua numbers.
 const ir::Tensor* code_tensor(Arena& arena, ir::DataType type,
                               std::span<const std::int64_t> dims,
                               std::span<const double> numbers);

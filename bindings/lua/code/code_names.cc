@@ -24,7 +24,7 @@ int bad_name(lua_State* state, const std::string& key) {
 // names { add = "/Add", y = {"node", "a", "b"} }
 void CodeNames::read(lua_State* state, code::Budget& budget) {
   if (!lua_istable(state, 1)) {
-    fail(state, "`names` wants a table", "names { add = \"/Add\" }",
+    fail(state, "`names` expects a table", "names { add = \"/Add\" }",
          found_at(state, 1));
   }
   for (const std::string& key : string_keys(state, 1)) {
@@ -71,8 +71,8 @@ Status CodeNames::apply(CodeRecord& record, const std::string& file) {
   for (const auto& [name, given] : names_) {
     if (given.line == 0) continue;
     return Diagnostic{.kind = ErrorKind::kRule,
-                      .what = "`names` speaks of '" + printable(name, 60) +
-                              "', which is the first value of no node",
+                      .what = "`names` has '" + printable(name, 60) +
+                              "', which is not the first output of any node",
                       .where = file + ":" + std::to_string(given.line)};
   }
   return {};

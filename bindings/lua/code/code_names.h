@@ -1,5 +1,5 @@
-// CodeNames: `names { ... }` of a file of code, and what they do to its nodes.
-// Internal to bindings/lua.
+// CodeNames: the `names { ... }` of a file of code, and how it names nodes and
+// values. Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_NAMES_H_
 #define RULEENGINE_BINDINGS_LUA_CODE_CODE_NAMES_H_
 
@@ -15,16 +15,17 @@ namespace ruleengine::lua {
 
 class CodeNames {
  public:
-  // The table at 1; raises.
+  // Reads the table at index 1; raises.
   void read(lua_State* state, code::Budget& budget);
-  // The names that values and nodes have in the model. An entry of no node is
-  // an error.
+  // Gives values and nodes the names that they have in the model. An entry
+  // without a node is an error.
   Status apply(CodeRecord& record, const std::string& file);
 
  private:
   struct Given {  // an entry of `names`
     std::string node;
-    std::optional<std::vector<std::string>> outputs;  // none: from the node
+    std::optional<std::vector<std::string>>
+        outputs;  // none: derived from the node's name
     int line = 0;
   };
 

@@ -1,5 +1,5 @@
-// What the C functions of code share: texts, errors, and objects with a
-// metatable of ours. Internal to bindings/lua.
+// Helpers of the C functions of code: texts, errors, and userdata with our
+// metatables. Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_OBJECTS_H_
 #define RULEENGINE_BINDINGS_LUA_CODE_CODE_OBJECTS_H_
 
@@ -32,7 +32,7 @@ inline int line_of(lua_State* state) {
   return std::max(0, Sandbox::line_of(Sandbox::here(state)));
 }
 
-// A userdata of T with that metatable; nullptr when it is none.
+// A userdata of T with that metatable; nullptr if it is something else.
 template <typename T>
 T* to(lua_State* state, int index, const char* metatable) {
   void* data = lua_touserdata(state, index);
@@ -50,7 +50,7 @@ void push_object(lua_State* state, const T& object, const char* metatable) {
   lua_setmetatable(state, -2);
 }
 
-// Raises at the line of the code that runs.
+// Raises at the current line of the code.
 inline int fail(lua_State* state, std::string what, std::string expected = {},
                 std::string found = {}, std::string hint = {}) {
   return Sandbox::fail(state, {.kind = ErrorKind::kRule,
@@ -60,17 +60,17 @@ inline int fail(lua_State* state, std::string what, std::string expected = {},
                                .hint = std::move(hint)});
 }
 
-// What a file of code may take outside of Lua's memory: a loop could say nodes,
-// and name one long text, for ever.
+// The limit on what a file of code stores outside of Lua's memory: a loop could
+// add nodes, and repeat one long text, for ever.
 class Budget {
  public:
-  // Accounts for what is about to be kept; raises when it gets too much.
+  // Accounts for bytes that will be stored; raises if it is too much.
   void take(lua_State* state, std::size_t bytes) {
     taken_ += bytes;
     Sandbox::charge(state, bytes);
     if (taken_ <= kMost) return;
     Sandbox::fail(state, {.kind = ErrorKind::kLimit,
-                          .what = "the code says too much",
+                          .what = "the code is too large",
                           .expected = "at most 1 GiB of nodes and names"});
   }
   // The same for a text or a list at `index`.

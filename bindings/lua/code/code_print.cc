@@ -1,4 +1,4 @@
-// code_of: a graph as Lua, one statement a node.
+// code_of: a graph as Lua, one statement for each node.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,11 +22,11 @@ using ir::BlockId;
 using ir::NodeId;
 using ir::ValueId;
 
-// Statements in one `part`, far below what one function of Lua may hold.
+// Statements in one `part`, far below the limit of a Lua function.
 constexpr std::size_t kStatements = 1000;
 constexpr std::size_t kNameEntries = 1000;
 
-// Names that mean something in the file already.
+// Names that have another meaning in the file.
 bool is_word(std::string_view name) {
   static const std::set<std::string_view> kWords = {
       "_",        "_G",     "assert", "bit",      "coroutine", "error",
@@ -73,7 +73,7 @@ class CodePrinter {
     return name;
   }
 
-  // The variable of a value: its own name where that is one.
+  // The variable of a value: its own name if that is a valid variable.
   const std::string& define(ValueId value, std::string_view stem) {
     const std::string_view real = graph_.name(value);
     const bool usable =
@@ -89,7 +89,8 @@ class CodePrinter {
 
   // --- what a node reads ---
 
-  // Values of `block` that the node, or a body of it, reads; each once.
+  // Values of `block` that the node or one of its bodies reads, without
+  // duplicates.
   std::vector<ValueId> reads(NodeId id, BlockId block) const {
     std::vector<ValueId> all;
     std::set<ValueId> seen;
@@ -126,7 +127,7 @@ class CodePrinter {
   void scope(BlockId id, int depth) {
     const ir::Block& block = graph_.block(id);
     for (const ValueId value : block.inputs) {
-      // Before IR version 4 weights had to be inputs.
+      // Before IR version 4 weights also had to be inputs.
       if (graph_.value(value).kind != ir::ValueKind::kInput) continue;
       const std::string& name = define(value, graph_.name(value));
       line(depth,
@@ -182,10 +183,11 @@ class CodePrinter {
     line(depth, fmt::format("{} = weight {}", name, real), type);
   }
 
-  // What is not read any more, on the line that read it last.
+  // Releases values that are not read any more, on the line of their last
+  // reader.
   void release(const std::vector<ValueId>& read,
                const std::map<ValueId, std::size_t>& last, std::size_t at) {
-    // Lua assigns to at most 200 names at once.
+    // Lua allows at most 200 names in an assignment.
     constexpr std::size_t kMostNames = 100;
     std::vector<std::string> gone;
     const auto flush = [&] {
@@ -261,7 +263,7 @@ class CodePrinter {
     bodies(id, depth, call, !parts.empty());
   }
 
-  // The bodies are printed before the node's own results are named.
+  // Bodies are printed before the node's own results get variables.
   void bodies(NodeId id, int depth, const std::string& call, bool comma) {
     const std::size_t at = lines_.size();
     line(depth, "", "");
@@ -280,7 +282,7 @@ class CodePrinter {
     first.insert(indent, results(id) + call);
   }
 
-  // "a, b = "; also notes what the names of the model are.
+  // "a, b = "; also collects entries for `names`.
   std::string results(NodeId id) {
     const ir::Op& op = graph_.op(id);
     std::vector<std::string> left;
@@ -330,8 +332,9 @@ class CodePrinter {
             ? "-- `ruleengine build CODE.lua MODEL -o OUT` makes a model of "
               "this; weights, types and\n-- functions are those of MODEL.\n"
             : fmt::format(
-                  "-- For reading: rules made weights that are too large to "
-                  "print, the first is '{}'.\n-- To build, write the model "
+                  "-- Only for reading: rules made weights that are too large "
+                  "to "
+                  "print; the first is '{}'.\n-- To build, write the model "
                   "with `ruleengine run` and take the code of that.\n",
                   printable(unsaid_, 60));
     return fmt::format(
@@ -349,7 +352,7 @@ class CodePrinter {
     std::string out = "part(function()\n";
     std::size_t count = 0;
     for (const std::string& each : lines_) {
-      // Not inside of a body, which is indented and closed by an `end`.
+      // Not inside of a body, whose lines are indented and end with `end`.
       const bool begins = each[0] != ' ' && !is_end(each);
       if (count >= kStatements && begins) {
         out += "end)\n\npart(function()\n";
@@ -378,8 +381,8 @@ class CodePrinter {
 
   const ir::Model& model_;
   const ir::Graph& graph_;
-  std::size_t first_new_;  // values from here on are of rules
-  std::string unsaid_;     // the first weight of theirs that has no words
+  std::size_t first_new_;  // values from here on were made by rules
+  std::string unsaid_;     // the first weight of rules that is too large
   std::vector<std::vector<NodeId>> order_;
   std::map<ValueId, std::string> variables_;
   std::set<std::string> taken_;

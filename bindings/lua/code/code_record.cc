@@ -44,7 +44,7 @@ struct OpObject {
 
 }  // namespace
 
-// The C functions' upvalue 1 is the recorder.
+// Upvalue 1 of its C functions is the recorder.
 class CodeRecorder {
  public:
   CodeRecorder(Sandbox& sandbox, ir::Model& model)
@@ -61,7 +61,7 @@ class CodeRecorder {
     const int words = lua_gettop(state);
     Status compiled = sandbox_.compile(code, file, words);
     if (!compiled) return compiled.error();
-    lua_getfenv(state, -1);  // the words and nothing else; reading only
+    lua_getfenv(state, -1);  // the words, read-only
     inner_ = luaL_ref(state, LUA_REGISTRYINDEX);
     lua_rawgeti(state, LUA_REGISTRYINDEX, environment_);
     lua_setfenv(state, -2);
@@ -72,7 +72,7 @@ class CodeRecorder {
       return Diagnostic{.kind = ErrorKind::kRule,
                         .what = "the code has no `output`",
                         .where = file,
-                        .expected = "output(y) behind the last statement"};
+                        .expected = "output(y) after the last statement"};
     }
     if (Status named = names_.apply(record_, file); !named)
       return named.error();
@@ -124,7 +124,8 @@ class CodeRecorder {
     words_ = luaL_ref(state, LUA_REGISTRYINDEX);
     lua_newtable(state);
     variables_ = luaL_ref(state, LUA_REGISTRYINDEX);
-    lua_newtable(state);  // always empty, so that every use comes to us
+    lua_newtable(
+        state);  // always empty, so that every access calls our metamethods
     lua_newtable(state);
     set(state, "__index", &call<&CodeRecorder::read>);
     set(state, "__newindex", &call<&CodeRecorder::assign>);
@@ -134,7 +135,7 @@ class CodeRecorder {
     environment_ = luaL_ref(state, LUA_REGISTRYINDEX);
   }
 
-  // A word that only stands for itself: known by where it lies.
+  // A word without a value: it is recognized by its address.
   static void push_word(lua_State* state, const char* name, const void*& id) {
     id = lua_newuserdata(state, 1);
     lua_setfield(state, -2, name);
@@ -152,7 +153,7 @@ class CodeRecorder {
                                                              : "");
     if (released_.contains(name)) {
       return fail(state, "'" + printable(name, 60) + "' was released", {}, {},
-                  "it is set to nil where it is read last");
+                  "it is set to nil at its last use");
     }
     lua_rawgeti(state, LUA_REGISTRYINDEX, inner_);
     lua_pushvalue(state, 2);
@@ -163,7 +164,7 @@ class CodeRecorder {
   int assign(lua_State* state) {
     lua_settop(state, 3);
     if (lua_type(state, 2) != LUA_TSTRING) {
-      return fail(state, "a variable has a name");
+      return fail(state, "a variable must have a name");
     }
     budget_.take(state, 64);
     const std::string name(text_at(state, 2));
@@ -197,7 +198,7 @@ class CodeRecorder {
     if (name == "_") {
       value.absent = value.name.empty();
     } else if (value.absent) {
-      fail(state, "an absent output gets a name");
+      fail(state, "an absent output cannot have a name");
     } else if (value.name.empty()) {
       value.name = name;
     }
@@ -219,7 +220,7 @@ class CodeRecorder {
   int outside(lua_State* state, const char* word, CodeValue::Kind kind) {
     if (lua_type(state, 1) != LUA_TSTRING) {
       return fail(state,
-                  std::string("`") + word + "` wants a name of the model",
+                  std::string("`") + word + "` expects a name of the model",
                   std::string(word) + " \"x\"", found_at(state, 1));
     }
     push_value(state, add_value(state, kind, std::string(text_at(state, 1))));
@@ -232,7 +233,7 @@ class CodeRecorder {
     lua_settop(state, 2);
     const auto* made = to<const ir::Tensor*>(state, 2, kTensorMetatable);
     if (made == nullptr && !lua_isnil(state, 2)) {
-      return fail(state, "a new weight wants a tensor",
+      return fail(state, "a new weight needs a tensor",
                   "weight(\"x\", tensor(\"float\", {2}, {1, 2}))",
                   found_at(state, 2));
     }
@@ -248,7 +249,7 @@ class CodeRecorder {
     for (int i = 1; i <= lua_gettop(state); ++i) {
       const auto* value = to<std::size_t>(state, i, kValueMetatable);
       if (value == nullptr) {
-        return fail(state, "an output that is no value", "output(y)",
+        return fail(state, "an output is not a value", "output(y)",
                     found_at(state, i));
       }
       block.outputs.push_back(*value);
@@ -258,8 +259,8 @@ class CodeRecorder {
 
   int part(lua_State* state) {
     if (!lua_isfunction(state, 1)) {
-      return fail(state, "`part` wants a function", "part(function() ... end)",
-                  found_at(state, 1));
+      return fail(state, "`part` expects a function",
+                  "part(function() ... end)", found_at(state, 1));
     }
     Nested nested(state);
     lua_settop(state, 1);
@@ -284,7 +285,7 @@ class CodeRecorder {
     const std::string_view name =
         lua_type(state, 2) == LUA_TSTRING ? text_at(state, 2) : "";
     if (op == nullptr || name.empty()) {
-      return fail(state, "an op is named as op.Add");
+      return fail(state, "an op is written as op.Add");
     }
     std::string domain = op->domain;
     if (op->type[0] != '\0') {
@@ -304,7 +305,7 @@ class CodeRecorder {
   int op_call(lua_State* state) {
     const auto* op = to<OpObject>(state, 1, kOpMetatable);
     if (op == nullptr || op->type[0] == '\0') {
-      return fail(state, "an op is called as op.Add(a, b)");
+      return fail(state, "a call of an op is written as op.Add(a, b)");
     }
     CodeNode node{.domain = op->domain, .line = line_of(state)};
     std::string_view type = op->type;
@@ -332,7 +333,7 @@ class CodeRecorder {
     return outputs;
   }
 
-  // An op of a domain that is known and not of the model's own functions.
+  // Checks an op of a known domain that is not a function of the model.
   void check_op(lua_State* state, const CodeNode& node) const {
     if (!ir::known_domain(node.domain) ||
         ir::newest_op(node.domain, node.type) != nullptr ||
@@ -349,17 +350,17 @@ class CodeRecorder {
     if (lua_touserdata(state, index) == none_) return kNoValue;
     const auto* value = to<std::size_t>(state, index, kValueMetatable);
     if (value == nullptr) {
-      fail(state, "an input that is no value", "a value, or `none`",
+      fail(state, "an input is not a value", "a value, or `none`",
            found_at(state, index));
     }
     return *value;
   }
 
-  // The table of a call; returns the number of outputs.
+  // Reads the table of a call; returns the number of outputs.
   int read_node(lua_State* state, CodeNode& node) {
     const std::size_t inputs = lua_objlen(state, 2);
     budget_.take(state, inputs * 16);
-    if (inputs > kMostInputs) fail(state, "a node with too many inputs");
+    if (inputs > kMostInputs) fail(state, "a node has too many inputs");
     for (std::size_t i = 1; i <= inputs; ++i) {
       lua_rawgeti(state, 2, static_cast<int>(i));
       node.inputs.push_back(check_input(state, lua_gettop(state)));
@@ -372,7 +373,7 @@ class CodeRecorder {
         const double count = lua_tonumber(state, -1);
         if (lua_type(state, -1) != LUA_TNUMBER || !(count >= 0) ||
             count > rewrite::kMaxOutputs || !is_whole(count)) {
-          fail(state, "outputs is a number of outputs", "outputs = 2");
+          fail(state, "`outputs` must be a number", "outputs = 2");
         }
         outputs = static_cast<int>(count);
       } else if (key == "attrs" && lua_istable(state, -1)) {
@@ -405,16 +406,17 @@ class CodeRecorder {
       out.value.kind = ir::AttributeKind::kGraph;
       out.body = run_body(state, index);
     } else {
-      // A domain that the model does not import yet will be.
+      // A domain that the model does not import yet will be imported.
       const auto opset = static_cast<int>(model_.opset(node.domain));
       const auto* facts = opset == 0
                               ? ir::newest_op(node.domain, node.type)
                               : ir::find_op(node.domain, node.type, opset);
       const auto* formal = facts == nullptr ? nullptr : facts->attribute(name);
       if (!read_plain(state, model_.arena, index, formal, out.value)) {
-        fail(state, "attribute '" + printable(name, 60) + "' cannot be that",
+        fail(state,
+             "attribute '" + printable(name, 60) + "' cannot have this value",
              formal == nullptr ? "a number, a text, a list, a tensor, `stored`"
-                               : "what the op says",
+                               : "a value of the type that the op requires",
              found_at(state, index));
       }
     }
@@ -423,11 +425,11 @@ class CodeRecorder {
 
   std::size_t run_body(lua_State* state, int index) {
     if (record_.blocks.size() >= kMostBlocks || open_.size() > kMostNesting) {
-      fail(state, "too many graphs in graphs");
+      fail(state, "graphs are nested too deeply");
     }
     const std::size_t block = record_.blocks.size();
     record_.blocks.emplace_back();
-    // Closed also where the code catches what its body raised.
+    // Closes the block also if the code catches an error of its body.
     struct Open {
       std::vector<std::size_t>& blocks;
       ~Open() { blocks.pop_back(); }
@@ -441,7 +443,7 @@ class CodeRecorder {
     }
     if (!record_.blocks[block].ended) {
       fail(state, "the graph of an attribute has no `output`",
-           "output(y) behind its last statement");
+           "output(y) after its last statement");
     }
     return block;
   }
@@ -449,7 +451,7 @@ class CodeRecorder {
   Sandbox& sandbox_;
   ir::Model& model_;
   CodeRecord record_;
-  std::vector<std::size_t> open_;  // blocks that are being said
+  std::vector<std::size_t> open_;  // blocks that are open
   CodeNames names_;
   code::Budget budget_;
   std::set<std::string> released_;

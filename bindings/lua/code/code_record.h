@@ -1,6 +1,6 @@
-// CodeRecord: what a file of code said, before it means anything: values,
-// nodes, blocks. CodeRecorder fills one by running the file. Internal to
-// bindings/lua.
+// CodeRecord: the contents of a file of code, not yet checked against a model:
+// values, nodes, blocks. CodeRecorder makes one by running the file. Internal
+// to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_RECORD_H_
 #define RULEENGINE_BINDINGS_LUA_CODE_CODE_RECORD_H_
 
@@ -19,16 +19,16 @@ namespace ruleengine::lua {
 struct CodeValue {
   enum class Kind : std::uint8_t { kInput, kWeight, kOutput };
   Kind kind = Kind::kOutput;
-  std::string name;     // in the model; of an output: its variable
+  std::string name;     // in the model; for an output: its variable
   bool absent = false;  // `_`
-  const ir::Tensor* tensor = nullptr;  // of a new weight; in the model's arena
+  const ir::Tensor* tensor = nullptr;  // for a new weight; in the model's arena
   int line = 0;
 };
 
 struct CodeAttribute {
-  ir::Attribute value;  // in the model's arena; of a body: name and kind alone
+  ir::Attribute value;  // in the model's arena; for a body: only name and kind
   bool stored = false;
-  std::size_t body = 0;  // of a kGraph: its block
+  std::size_t body = 0;  // for kGraph: its block
 };
 
 inline constexpr std::size_t kNoValue = static_cast<std::size_t>(-1);

@@ -69,7 +69,7 @@ bool read_list(lua_State* state, Arena& arena, int index,
 
 }  // namespace
 
-// tensor("float", {2}, {1, 2})
+// Reads tensor("float", {2}, {1, 2}).
 const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
                               code::Budget& budget) {
   budget.take_at(state, 2);
@@ -80,14 +80,14 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
   std::vector<double> dims, numbers;
   if (!lua_istable(state, 2) || !lua_istable(state, 3) ||
       !read_numbers(state, 2, dims) || !read_numbers(state, 3, numbers)) {
-    fail(state, "`tensor` wants a type, its sizes and its elements",
+    fail(state, "`tensor` expects a type, sizes and elements",
          "tensor(\"float\", {2}, {1, 2})");
   }
   std::vector<std::int64_t> sizes;
   double count = 1;
   for (const double each : dims) {
     const bool size = each >= 0 && each <= 1e9 && is_whole(each);
-    if (!size) fail(state, "a size of a `tensor` is none");
+    if (!size) fail(state, "a size of a `tensor` is not valid");
     sizes.push_back(static_cast<std::int64_t>(each));
     count *= each;
   }
@@ -98,12 +98,12 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
   }
   const ir::Tensor* made = code_tensor(arena, type, sizes, numbers);
   if (made == nullptr) {
-    fail(state, "a `tensor` of that type and these elements");
+    fail(state, "a `tensor` cannot have this type and these elements");
   }
   return made;
 }
 
-// As the schema says, or as the value looks.
+// As the schema requires, or by the type of the Lua value.
 bool read_plain(lua_State* state, Arena& arena, int index,
                 const ir::FormalAttribute* formal, ir::Attribute& out) {
   using Kind = ir::AttributeKind;

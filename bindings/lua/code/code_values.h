@@ -1,4 +1,4 @@
-// Attributes and tensors of a file of code, out of Lua. Internal to
+// Converts attributes and tensors of a file of code from Lua. Internal to
 // bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_VALUES_H_
 #define RULEENGINE_BINDINGS_LUA_CODE_CODE_VALUES_H_
@@ -10,12 +10,12 @@
 
 namespace ruleengine::lua {
 
-// tensor("float", {2}, {1, 2}): the arguments from 1; raises.
+// tensor("float", {2}, {1, 2}): arguments from index 1; raises.
 const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
                               code::Budget& budget);
 
-// A number, text, list or tensor at `index`: as the schema says (`formal`), or
-// as it looks. False when it does not do.
+// Reads a number, text, list or tensor at `index`: as the schema requires
+// (`formal`), or by its Lua type. False if it does not fit.
 bool read_plain(lua_State* state, Arena& arena, int index,
                 const ir::FormalAttribute* formal, ir::Attribute& out);
 

@@ -8,7 +8,8 @@ namespace ruleengine::lua {
 
 struct RuleSet::Impl {
   std::unique_ptr<Sandbox> sandbox;
-  std::unique_ptr<Loader> loader;  // its C functions are known to the sandbox
+  std::unique_ptr<Loader>
+      loader;  // its C functions are registered in the sandbox
   std::vector<std::unique_ptr<LoadedRule>> rules;
   std::vector<std::string> warnings;
   std::vector<engine::RuleSet::Unclaimed> unclaimed;

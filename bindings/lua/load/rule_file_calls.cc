@@ -1,5 +1,5 @@
-// Ops that rule code builds: found in its text, so that one that is mistyped in
-// a branch nobody has tested is found at load.
+// Ops that rule code builds, found in its text, so that a misspelled op in a
+// branch that no test reaches is found at load.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +13,9 @@
 
 namespace ruleengine::lua {
 
-// builder.Type(...), builder.domain.Type{...}, builder["domain"].Type{...} at
-// token `i`; no type where it is something else.
+// Recognizes builder.Type(...), builder.domain.Type{...},
+// builder["domain"].Type{...} at token `i`; the type is empty if it is
+// something else.
 SourceScan::Call SourceScan::call_at(std::size_t i) const {
   Call call{.line = tokens_[i].line};
   const auto name = [&](std::size_t at) {

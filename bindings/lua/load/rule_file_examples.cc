@@ -1,4 +1,4 @@
-// `examples`: title, graph before, and what comes of it.
+// `examples`: the title, the graph before, and the expected outcome.
 #include <fmt/format.h>
 
 #include <array>
@@ -18,7 +18,7 @@ constexpr int kMaxExamples = 10'000;
 constexpr std::array kKeys = {"assumed", "file",     "matches",
                               "options", "rejected", "warned"};
 
-// One example at the top of the stack.
+// Reads one example at the top of the stack.
 class ExampleReader {
  public:
   ExampleReader(lua_State* state, const RuleTable& table, int line,
@@ -31,12 +31,12 @@ class ExampleReader {
 
   Example read() {
     if (!lua_istable(state_, -1)) {
-      fail("an example is no table", "{title, before, after}");
+      fail("an example is not a table", "{title, before, after}");
     }
     check_keys();
     Example example{.line = line_};
     example.title = text(1, "the title").value_or("");
-    if (example.title.empty()) fail("an example without a title", "");
+    if (example.title.empty()) fail("an example has no title", "");
     const std::optional<std::string> file = text("file");
     int place = 2;
     if (file) {
@@ -50,9 +50,9 @@ class ExampleReader {
     example.assumed = text("assumed");
     example.matches = flag("matches");
     if (lua_objlen(state_, -1) > static_cast<std::size_t>(place)) {
-      fail("an example with too many texts", "{title, before, after}");
+      fail("an example has too many texts", "{title, before, after}");
     }
-    if (example.before.empty()) fail("an example without a graph", "");
+    if (example.before.empty()) fail("an example has no graph", "");
     check_outcome(example);
     read_options_of(example);
     return example;
@@ -80,7 +80,7 @@ class ExampleReader {
     if (lua_type(state_, -1) == LUA_TSTRING) {
       text = take_text(state_, table_, -1, line_);
     } else if (!lua_isnil(state_, -1)) {
-      fail(what + " of an example is no text", "");
+      fail(what + " of an example is not a text", "");
     }
     lua_pop(state_, 1);
     return text;
@@ -94,7 +94,7 @@ class ExampleReader {
     return take(fmt::format("`{}`", key));
   }
 
-  // A file in the rule's own folder, and links do not lead out of it.
+  // Reads a file of the rule's own folder, which must not be a link out of it.
   void read_before(const std::string& name, Example& example) {
     namespace fs = std::filesystem;
     const fs::path folder = table_.real.parent_path();
@@ -111,7 +111,7 @@ class ExampleReader {
     Result<std::optional<std::string>> found =
         Loader::read_file(real, kMaxExampleFile);
     if (!found) fail(found.error().what, found.error().expected);
-    if (!*found) fail("the file of an example is gone", "");
+    if (!*found) fail("the file of an example was deleted", "");
     take_bytes(state_, table_, (*found)->size(), line_);
     example.before = std::move(**found);
     example.file = real.string();
@@ -122,18 +122,18 @@ class ExampleReader {
     const bool rejected = example.rejected.has_value();
     if (lint_) return check_outcome_of_lint(example);
     if (example.matches) {
-      fail("`matches` in an example of a rule that rewrites",
+      fail("`matches` in an example of a rule that is not a lint",
            "the nodes after, rejected = reason, or warned = text");
     }
     if (!after && !rejected && !example.warned) {
-      fail("an example without an outcome",
+      fail("an example has no outcome",
            "the nodes after, rejected = reason, or warned = text");
     }
     if (after && rejected) {
-      fail("an example that is rewritten and rejected", "one of them");
+      fail("an example expects both a rewrite and a rejection", "one of them");
     }
     if (example.assumed && !after) {
-      fail("an example that assumes and is not rewritten", "the nodes after");
+      fail("an example has `assumed` and no nodes after", "the nodes after");
     }
   }
 
@@ -141,8 +141,8 @@ class ExampleReader {
     const bool said = example.matches || example.rejected || example.warned;
     if (said && !example.after && !example.assumed) return;
     fail(
-        said ? "an example of a lint that rewrites or assumes"
-             : "an example without an outcome",
+        said ? "an example of a lint expects a rewrite or an assumption"
+             : "an example has no outcome",
         "matches = true, matches = false, rejected = reason, or warned = text");
   }
 
@@ -192,14 +192,16 @@ std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
                                    const DeclaredOptions& options, bool lint) {
   const int line = table.scan.key_line("rule", "examples");
   if (!lua_istable(state, -1) || lua_objlen(state, -1) > kMaxExamples) {
-    fail_at(state, table, line, {.what = "`examples` is no list of examples"});
+    fail_at(state, table, line,
+            {.what = "`examples` is not a list of examples"});
   }
   const std::vector<int> lines = table.scan.element_lines("rule", "examples");
   std::vector<Example> examples;
   const int size = static_cast<int>(lua_objlen(state, -1));
   if (!string_keys(state, -1).empty()) {
-    fail_at(state, table, line,
-            {.what = "`examples` is a list of tables, one for each"});
+    fail_at(
+        state, table, line,
+        {.what = "`examples` must be a list of tables, one for each example"});
   }
   for (int i = 1; i <= size; ++i) {
     const auto at = static_cast<std::size_t>(i) - 1;

@@ -1,4 +1,4 @@
-// The table of `rule{...}` and of `pack{...}`, key by key.
+// Reads the table of `rule{...}` and of `pack{...}`, key by key.
 #include <fmt/format.h>
 
 #include <array>
@@ -30,7 +30,7 @@ constexpr rewrite::Phase kPhases[] = {
     rewrite::Phase::kLinear,    rewrite::Phase::kParallel,
     rewrite::Phase::kTarget};
 
-// One table that is being read, key by key, each with its line.
+// A table and the line of each of its keys.
 class Keys {
  public:
   Keys(lua_State* state, const RuleTable& table, const char* word)
@@ -50,7 +50,7 @@ class Keys {
     return fail(key, std::move(error));
   }
 
-  // Pushes the value; false (and nothing pushed) where there is none.
+  // Pushes the value; false (and nothing pushed) if there is none.
   bool push(const char* key) const {
     lua_pushstring(state_, key);
     lua_rawget(state_, index_);
@@ -75,7 +75,7 @@ class Keys {
     return luaL_ref(state_, LUA_REGISTRYINDEX);
   }
 
-  // Every key must be known; `list`: a list part is.
+  // Raises for unknown keys, and for list elements unless `list`.
   void check_known(std::span<const char* const> known, bool list) const {
     const std::vector<std::string> names(known.begin(), known.end());
     const TableKeys keys = table_keys(state_, index_);
@@ -87,9 +87,8 @@ class Keys {
       fail(key.c_str(), std::move(error));
     }
     if (list || (keys.numbers.empty() && keys.other.empty())) return;
-    Diagnostic error =
-        wrong(fmt::format("a {} has a value without a key", word_));
-    error.hint = "each begins with `key = `";
+    Diagnostic error = wrong(fmt::format("a {} has a list element", word_));
+    error.hint = "write `key = value`";
     fail_at(state_, table_, table_.line, std::move(error));
   }
 
@@ -115,15 +114,15 @@ std::string read_name(const Keys& keys, const RuleTable& table) {
   const std::string name =
       given ? *given : std::filesystem::path(table.file).stem().string();
   if (is_rule_name(name)) return name;
-  Diagnostic error =
-      wrong(fmt::format("'{}' is no name of a rule", printable(name, 60)));
+  Diagnostic error = wrong(
+      fmt::format("'{}' is not a valid name of a rule", printable(name, 60)));
   error.expected = "letters, digits, _ and -";
-  if (!given) error.hint = "give one with `name = `";
+  if (!given) error.hint = "set one with `name = `";
   keys.fail("name", std::move(error));
   return {};
 }
 
-// "attention": the name of the folder that the rule lies in.
+// The name of the rule's folder, for instance "attention".
 std::string folder_of(const std::filesystem::path& real) {
   const std::string folder = real.parent_path().filename().string();
   return is_rule_name(folder) ? folder : "rules";
@@ -147,8 +146,7 @@ rewrite::Phase read_phase(const Keys& keys, const RuleTable& table) {
   for (const rewrite::Phase phase : kPhases) {
     known.emplace_back(rewrite::phase_name(phase));
   }
-  Diagnostic error =
-      wrong(fmt::format("there is no phase '{}'", printable(*name, 60)));
+  Diagnostic error = wrong(fmt::format("no phase '{}'", printable(*name, 60)));
   error.hint = suggestion(*name, known);
   keys.fail("phase", std::move(error));
   return {};
@@ -185,7 +183,7 @@ std::vector<std::pair<std::string, std::string>> read_meta(
   for (const std::string& key : string_keys(state, -1)) {
     if (key.starts_with("ruleengine.")) {
       keys.fail("meta", wrong("keys of `meta` that begin with ruleengine. are "
-                              "the program's own"));
+                              "reserved for the program"));
     }
     lua_getfield(state, -1, key.c_str());
     const int type = lua_type(state, -1);
@@ -208,9 +206,9 @@ bool read_flag(lua_State* state, const Keys& keys, const char* key) {
   return flag;
 }
 
-// --- what belongs together ---
+// --- combinations of keys ---
 
-// A lint rewrites nothing: `lint = true` stands for what would say how.
+// A lint rewrites nothing, so it has no keys for rewriting.
 void check_lint(const Keys& keys, const LoadedRule& rule, bool replace) {
   const std::pair<const char*, bool> kBuild[] = {
       {"rewrite", rule.rewrite != 0},
@@ -221,9 +219,9 @@ void check_lint(const Keys& keys, const LoadedRule& rule, bool replace) {
       {"changes_meaning", rule.changes_meaning}};
   for (const auto& [key, there] : kBuild) {
     if (!there) continue;
-    Diagnostic error = wrong(fmt::format("a lint with `{}`", key));
+    Diagnostic error = wrong(fmt::format("a lint has `{}`", key));
     error.hint =
-        "`lint = true` says where the rule matches, and builds nothing";
+        "a rule with `lint = true` only reports its matches and builds nothing";
     keys.fail(key, std::move(error));
   }
 }
@@ -234,7 +232,8 @@ void check_callbacks(const Keys& keys, const LoadedRule& rule, bool match,
     keys.fail(key, wrong(std::move(what)));
   };
   if (rule.pass != 0) {
-    if (match) refuse("pass", "`match` and `pass` are two rules");
+    if (match)
+      refuse("pass", "a rule has both `match` and `pass`; write two rules");
     if (rule.where != 0) refuse("where", "`where` without `match`");
     if (rule.rewrite != 0) refuse("rewrite", "`rewrite` without `match`");
     if (replace) refuse("replace", "`replace` without `match`");
@@ -243,19 +242,19 @@ void check_callbacks(const Keys& keys, const LoadedRule& rule, bool match,
   }
   if (!match) refuse("match", "the rule has no `match`");
   if (replace && rule.rewrite != 0) {
-    refuse("replace", "`replace` and `rewrite` say the same; give one");
+    refuse("replace", "a rule has both `replace` and `rewrite`; give one");
   }
   if (replace && rule.together != 0) {
-    refuse("together", "`together` goes with `rewrite`, not with `replace`");
+    refuse("together", "`together` needs `rewrite`, not `replace`");
   }
   if (!replace && rule.rewrite == 0 && !rule.lint) {
     Diagnostic error = wrong("the rule has no `rewrite`");
-    error.hint = "`lint = true` for one that only says where it matches";
+    error.hint = "add `lint = true` if the rule only reports its matches";
     keys.fail("rewrite", std::move(error));
   }
 }
 
-// Runs `match`, and `replace` in its words.
+// Runs `match`, and `replace` on the result.
 void read_pattern(lua_State* state, const RuleTable& table, FunctionRef match,
                   FunctionRef replace, LoadedRule& rule) {
   check_comparisons(state, table, match);
@@ -303,7 +302,7 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   rule.when = keys.function("when");
   rule.pass = keys.function("pass");
   const FunctionRef replace = keys.function("replace");
-  // A lib may hold a `need` of its own.
+  // A lib may call `need`.
   rule.unconditional = !rule.lint && rule.where == 0 && rule.together == 0 &&
                        rule.when == 0 && !table.scan.mentions("need") &&
                        !table.scan.mentions("assume") &&
@@ -348,7 +347,7 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
         std::find(parts.begin(), parts.end(), "..") == parts.end() &&
         path.find('\0') == path.npos;
     if (!inside || path.ends_with(".lua")) {
-      Diagnostic error = wrong("an element of a pack");
+      Diagnostic error = wrong("an element of a pack is not a path");
       error.expected =
           "the path of a rule below the pack's folder, as "
           "\"attention/my_rule\"";
@@ -358,7 +357,7 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
     pack.entries.push_back({path, line});
   }
   if (pack.entries.empty()) {
-    fail_at(state, table, table.line, wrong("the pack holds no rule"));
+    fail_at(state, table, table.line, wrong("the pack has no rule"));
   }
   return pack;
 }

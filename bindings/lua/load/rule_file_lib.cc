@@ -1,4 +1,4 @@
-// lib "name": where libs lie, and running one for the file that asks.
+// lib "name": finds libs, and runs one for the file that uses it.
 #include <algorithm>
 #include <lua.hpp>
 #include <system_error>
@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMaxLibs = 16;  // inside of each other
+constexpr int kMaxLibs = 16;  // libs that use libs
 
 }  // namespace
 
@@ -71,11 +71,11 @@ FoundLib find_lib(lua_State* state, const std::string& name,
     std::error_code error;
     const fs::path real = fs::canonical(folder / (name + ".lua"), error);
     if (error) continue;
-    // A rule of somebody else's must not read what lies elsewhere.
+    // A lib must not be a link: a rule by others could read any file with it.
     if (real.parent_path() != folder && !is_shipped(folder)) {
       Sandbox::fail(state,
                     {.kind = ErrorKind::kRule,
-                     .what = "lib '" + name + "' lies behind a symbolic link",
+                     .what = "lib '" + name + "' is behind a symbolic link",
                      .expected = "a file in " + folder.string(),
                      .found = real.string(),
                      .hint = "put the file itself there"});
@@ -87,7 +87,7 @@ FoundLib find_lib(lua_State* state, const std::string& name,
   }
   Sandbox::fail(state,
                 {.kind = ErrorKind::kRule,
-                 .what = "there is no lib '" + name + "'",
+                 .what = "no lib '" + name + "'",
                  .expected = (folders.front() / (name + ".lua")).string(),
                  .hint = suggestion(name, lib_names(folders))});
   return {};
@@ -100,11 +100,12 @@ int Loader::lib(lua_State* state) {
   const char* data = luaL_checklstring(state, 1, &size);
   const std::string name(data, size);
   if (request_ == nullptr || state != sandbox_.state()) {
-    return Sandbox::fail(state, "`lib` belongs at the top of a rule file");
+    return Sandbox::fail(state,
+                         "`lib` must be called at the top of a rule file");
   }
   if (!is_lua_name(name)) {
-    return Sandbox::fail(state,
-                         "'" + printable(name, 60) + "' is no name of a lib");
+    return Sandbox::fail(
+        state, "'" + printable(name, 60) + "' is not a valid name of a lib");
   }
   Request& request = *request_;
   const FoundLib found = find_lib(
@@ -116,13 +117,13 @@ int Loader::lib(lua_State* state) {
   lua_pop(state, 1);
   for (const RunningFile& each : request.running) {
     if (each.real == found.real) {
-      return Sandbox::fail(state, "lib '" + name + "' needs itself");
+      return Sandbox::fail(state, "lib '" + name + "' uses itself");
     }
   }
   if (request.running.size() > kMaxLibs) {
-    return Sandbox::fail(state, "libs inside of libs, too deep");
+    return Sandbox::fail(state, "libs are nested too deeply");
   }
-  // Shown beside the rule's own path, as the user gave it, where that is so.
+  // Shown relative to the rule's path as the user gave it, if possible.
   const fs::path relative =
       found.real.lexically_relative(request.real.parent_path());
   const std::string file = (fs::path(request.file).parent_path() / relative)

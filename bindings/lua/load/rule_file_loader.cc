@@ -44,7 +44,7 @@ Result<fs::path> real_path(const std::string& path) {
 Result<std::optional<std::string>> Loader::read_file(const fs::path& path,
                                                      std::size_t limit) {
   using Text = std::optional<std::string>;
-  // Without waiting for the other end of a pipe.
+  // O_NONBLOCK: does not wait for the other end of a pipe.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return Text();
@@ -98,7 +98,7 @@ Status Loader::add_folder(const std::string& path) {
   }
   if (names.empty()) {
     return Diagnostic{.kind = ErrorKind::kUsage,
-                      .what = "there is no rule file in the folder",
+                      .what = "the folder has no rule file",
                       .where = path,
                       .expected = "*.lua in the folder itself"};
   }
@@ -124,7 +124,7 @@ void Loader::set_member(std::size_t rule,
 Status Loader::add_file(const std::string& path,
                         const std::optional<RuleInLoad::Member>& member,
                         const LoadedPack::Entry* entry) {
-  // A pack's mistakes are shown where the pack says so.
+  // Errors about a member of a pack are reported at its line in the pack.
   const auto place = [&] {
     return entry == nullptr
                ? path
@@ -144,7 +144,7 @@ Status Loader::add_file(const std::string& path,
     if (is_rule) {
       set_member(index, member);
     } else if (member) {
-      return wrong("a pack in a pack; a pack holds rules", place());
+      return wrong("a pack names a pack; it may only name rules", place());
     }
     return {};
   }
@@ -166,7 +166,7 @@ Status Loader::add_file(const std::string& path,
   }
   const bool is_rule = rules_.size() > rules;
   if (!is_rule && member) {
-    return wrong("a pack in a pack; a pack holds rules", place());
+    return wrong("a pack names a pack; it may only name rules", place());
   }
   known_[*real] = {is_rule, is_rule ? rules : packs_.size() - 1};
   if (is_rule) set_member(rules, member);
@@ -260,7 +260,7 @@ SourceScan Loader::run_source(lua_State* state, const std::string& file,
                           .what = "a number with a suffix",
                           .where = fmt::format("{}:{}", file,
                                                scan.foreign_literal_line()),
-                          .expected = "numbers of Lua"});
+                          .expected = "a number of Lua 5.1"});
   }
   Nested nested(state);
   lua_call(state, 0, 1);
@@ -273,7 +273,7 @@ void Loader::run_body(lua_State* state, Request& request) {
   const SourceScan scan = run_source(state, request.file, request.text);
   if (request.word == nullptr) {
     Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                          .what = "the file holds no rule",
+                          .what = "the file has no rule",
                           .where = request.file + ":1",
                           .expected = "return rule { ... }"});
   }
@@ -286,7 +286,7 @@ void Loader::run_body(lua_State* state, Request& request) {
          .where = fmt::format("{}:{}", request.file, request.line),
          .expected = fmt::format("return {} {{ ... }}", request.word)});
   }
-  // The call ends where its table does; a reader looks where it begins.
+  // The error is at the end of the call; readers look at its beginning.
   const int written = scan.word_line(request.word);
   std::size_t taken = 0;
   const RuleTable table{*this,
@@ -304,7 +304,7 @@ void Loader::run_body(lua_State* state, Request& request) {
 
 int Loader::declare(lua_State* state, const char* word) {
   if (request_ == nullptr) {
-    return Sandbox::fail(state, fmt::format("`{}` is called after the rule "
+    return Sandbox::fail(state, fmt::format("`{}` was called after the rule "
                                             "file was loaded",
                                             word));
   }
@@ -312,7 +312,7 @@ int Loader::declare(lua_State* state, const char* word) {
     return Sandbox::fail(state, fmt::format("`{}` in a lib", word));
   }
   if (request_->word != nullptr) {
-    return Sandbox::fail(state, "a file holds one rule, or one pack");
+    return Sandbox::fail(state, "a second rule or pack in one file");
   }
   if (lua_gettop(state) != 1 || !lua_istable(state, 1)) {
     return Sandbox::fail(state, fmt::format("`{}` takes a table", word));
@@ -331,7 +331,7 @@ void take_bytes(lua_State* state, const RuleTable& table, std::size_t bytes,
   Sandbox::charge(state, bytes);
   if (*table.taken > kMost) {
     fail_at(state, table, line,
-            {.what = "the file says too much",
+            {.what = "the rule file is too large",
              .expected = "at most 64 MiB of texts, graphs of examples "
                          "included"});
   }

@@ -1,7 +1,7 @@
-// Loader: the inside of RuleSet::load. Finds the files behind paths, packs and
-// libs, runs each once in the sandbox, and makes LoadedRules of what they
-// return. One Loader, one RuleSet, one thread; it stays as long as the sandbox,
-// since its C functions are known there.
+// Loader: the implementation of RuleSet::load. Finds the files of paths, packs
+// and libs, runs each once in the sandbox, and makes LoadedRules from the
+// results. One Loader for one RuleSet, on one thread; it lives as long as the
+// sandbox, which holds its C functions.
 #ifndef RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_LOADER_H_
 #define RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_LOADER_H_
 
@@ -18,11 +18,11 @@
 
 namespace ruleengine::lua {
 
-// The parser works through a file in one go, a few of its steps by the square
-// of what they look at.
+// Larger files are rejected: the parser is not interrupted, and parts of it are
+// quadratic.
 inline constexpr std::size_t kMaxSource = std::size_t{1} << 20;
 
-// An option as a file declares it: a default, or only its type.
+// An option as a file declares it: with a default, or with only its type.
 struct DeclaredOption {
   std::optional<OptionValue> value;
   std::size_t type = 0;  // index in OptionValue
@@ -42,23 +42,23 @@ struct LoadedPack {
   std::vector<Entry> entries;
 };
 
-// A rule on its way into the set.
+// A rule that is being loaded.
 struct RuleInLoad {
   std::unique_ptr<LoadedRule> rule;
   std::filesystem::path real;
   DeclaredOptions options;
   int changes_meaning_line = 0;
-  bool direct = false;  // named by itself, or by its folder
+  bool direct = false;  // named by its path or its folder, not only by a pack
   struct Member {
     std::size_t pack = 0, position = 0;
   };
   std::vector<Member> packs;
 };
 
-// One file that runs now.
+// The file that is running.
 struct RunningFile {
-  std::string file;            // as shown
-  std::filesystem::path real;  // folder and all, links followed
+  std::string file;            // as shown to the user
+  std::filesystem::path real;  // absolute, links resolved
   bool is_lib = false;
 };
 
@@ -66,12 +66,12 @@ class Loader {
  public:
   Loader(Sandbox& sandbox) : sandbox_(sandbox) {}
 
-  // Adds the words to the sandbox. Once.
+  // Registers the words in the sandbox. To call once.
   Status prepare();
 
-  // A file or a folder of the command line.
+  // Adds a file or folder of the command line.
   Status add(const std::string& path);
-  // The rules of the packs found, after all paths.
+  // Adds the rules of the packs, after all paths.
   Status add_members();
 
   std::vector<RuleInLoad>& rules() { return rules_; }
@@ -81,17 +81,18 @@ class Loader {
   Sandbox& sandbox() { return sandbox_; }
   Words& words() { return words_; }
 
-  // Text of a regular file of at most `limit` bytes; none when there is none.
+  // The text of a regular file of at most `limit` bytes; none if it does not
+  // exist.
   static Result<std::optional<std::string>> read_file(
       const std::filesystem::path& path, std::size_t limit);
 
  private:
-  // The file that runs, and what it gave.
+  // The file that runs, and its result.
   struct Request {
     std::string file;
     std::filesystem::path real;
     std::string text;
-    // What `rule` or `pack` was called with.
+    // Which word was called: rule or pack.
     const char* word = nullptr;
     int declared = 0;  // registry reference
     int line = 0;
@@ -109,9 +110,9 @@ class Loader {
   void set_member(std::size_t rule,
                   const std::optional<RuleInLoad::Member>& member);
 
-  // Inside the sandbox's call; may raise.
+  // Called inside of the sandbox; may raise.
   void run_body(lua_State* state, Request& request);
-  // Compiles and runs a file; leaves what it returned. `text` outlives the
+  // Compiles and runs a file, and leaves its result. `text` must outlive the
   // scan.
   SourceScan run_source(lua_State* state, const std::string& file,
                         const std::string& text);
@@ -125,25 +126,25 @@ class Loader {
   std::vector<LoadedPack> packs_;
   std::vector<std::string> warnings_;
   std::vector<engine::RuleSet::Unclaimed> unclaimed_;
-  // What is loaded, by its file with links followed: a rule (first) or a pack.
+  // Loaded files by real path: whether it is a rule, and its index.
   std::map<std::filesystem::path, std::pair<bool, std::size_t>> known_;
-  Request* request_ = nullptr;  // the file that runs
+  Request* request_ = nullptr;  // the file that is running
 };
 
-// Reads the table of `rule{...}` on top of the stack into a rule; raises.
+// Reads the table of `rule{...}` on top of the stack; raises.
 // (rule_file_keys.cc)
 struct RuleTable {
   Loader& loader;
   const std::string& file;
   const std::filesystem::path& real;
   const SourceScan& scan;
-  int line = 0;  // of the `rule` call
-  // Bytes of texts taken out of Lua so far.
+  int line = 0;  // of the call of `rule`
+  // Bytes of texts copied from Lua so far.
   std::size_t* taken = nullptr;
 };
 
-// A copy of the string at `index`. One string may be named a million times, so
-// what a file gives away is bounded in all; raises at `line` beyond that.
+// A copy of the string at `index`. A file may use one string a million times,
+// so the total is limited; raises at `line` beyond that.
 std::string take_text(lua_State* state, const RuleTable& table, int index,
                       int line);
 void take_bytes(lua_State* state, const RuleTable& table, std::size_t bytes,
@@ -155,21 +156,22 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table);
 std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
                                    const DeclaredOptions& options, bool lint);
 
-// `match` compares no variable with a number or a text: patterns are objects,
-// and Lua says no without asking them. (rule_file_reads.cc)
+// Checks that `match` compares no variable with a number or a text: patterns
+// are userdata, so Lua compares them as different without an error.
+// (rule_file_reads.cc)
 void check_comparisons(lua_State* state, const RuleTable& table,
                        FunctionRef match);
 
-// What `rewrite` builds of known domains must be there: ops, and attributes.
+// Checks that ops and attributes that `rewrite` builds exist, in known domains.
 // (rule_file_calls.cc)
 void check_calls(lua_State* state, const RuleTable& table, FunctionRef rewrite);
 
-// What `where`, `rewrite` and `together` read must be there. Fills in the
-// names that they put onto m. (rule_file_reads.cc)
+// Checks that names which `where`, `rewrite` and `together` read exist.
+// Collects the names that they assign to m. (rule_file_reads.cc)
 void check_reads(lua_State* state, const RuleTable& table, LoadedRule& rule,
                  const DeclaredOptions& options);
 
-// A text as the type of an option; none when it is not one.
+// A text as a value of the option's type; none if it is not one.
 std::optional<OptionValue> option_from_text(std::string_view text,
                                             std::size_t type);
 const char* option_type_name(std::size_t type);
@@ -177,15 +179,16 @@ const char* option_type_name(std::size_t type);
 DeclaredOptions read_options(lua_State* state, const RuleTable& table,
                              const char* word);
 
-// Options that are set, the packs', then the order. (rule_file_order.cc)
+// Applies settings and options of packs, then orders the rules.
+// (rule_file_order.cc)
 Status apply_options(Loader& loader, const std::vector<SetOption>& options);
 Status order_rules(Loader& loader);
-// Of names in `after` that are nearly those of loaded rules.
+// Warns about names in `after` that are similar to those of loaded rules.
 void warn_of_after(Loader& loader);
-// Of ordered rules.
+// Warns about rules that another one always preempts; rules must be ordered.
 void warn_of_shadowed(Loader& loader);
 
-// The folders that `lib` looks in for a file that runs, first one first.
+// The folders in which `lib` searches, in that order.
 std::vector<std::filesystem::path> lib_folders(
     const std::filesystem::path& rule, const std::filesystem::path& running);
 

@@ -1,4 +1,4 @@
-// The options of rules and packs: what they declare, and texts as their values.
+// The options of rules and packs: their declarations, and values given as text.
 #include <fmt/format.h>
 
 #include <charconv>
@@ -27,7 +27,7 @@ std::optional<OptionValue> option_at(lua_State* state, int index,
   }
 }
 
-// {"number"}: the type alone.
+// {"number"}: a type without a default.
 std::optional<std::size_t> option_type_at(lua_State* state, int index,
                                           const RuleTable& table) {
   if (!lua_istable(state, index) || lua_objlen(state, index) != 1) return {};
@@ -72,7 +72,7 @@ DeclaredOptions read_options(lua_State* state, const RuleTable& table,
   DeclaredOptions options;
   if (!lua_istable(state, -1)) {
     fail_at(state, table, table.scan.key_line(word, "options"),
-            wrong("`options` is no table"));
+            wrong("`options` is not a table"));
   }
   for (const std::string& name : string_keys(state, -1)) {
     DeclaredOption option{.line = table.scan.key_line(word, "options")};
@@ -83,7 +83,7 @@ DeclaredOptions read_options(lua_State* state, const RuleTable& table,
     if (!type || !is_lua_name(name)) {
       Diagnostic error = wrong(fmt::format("option '{}'", printable(name, 60)));
       error.expected =
-          "name = true, 0.5, \"text\", or for none by default "
+          "name = true, 0.5, \"text\", or without a default "
           "{\"boolean\"}, {\"number\"}, {\"string\"}";
       error.found = fmt::format("a {}", luaL_typename(state, -1));
       fail_at(state, table, option.line, std::move(error));

@@ -1,5 +1,5 @@
-// Options: those that are set, and those of packs; then the order of rules, and
-// which of them never get a turn in it.
+// Applies settings and options of packs, then orders rules, and finds rules
+// that another one always preempts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,15 +28,15 @@ bool answers_to(const LoadedRule& rule, std::string_view name) {
   return name == rule.name || name == rule.qualified;
 }
 
-// Sets it in one file's declaration; false where there is no such option.
+// Sets the option of one file; false if it has no such option.
 Result<bool> set_in(DeclaredOptions& options, const SetOption& set) {
   const auto option = options.find(set.option);
   if (option == options.end()) return false;
   std::optional<OptionValue> value =
       option_from_text(set.value, option->second.type);
   if (!value) {
-    Diagnostic error =
-        usage(fmt::format("{}.{} cannot be set so", set.rule, set.option));
+    Diagnostic error = usage(
+        fmt::format("{}.{} cannot have this value", set.rule, set.option));
     error.expected = fmt::format("a {}", option_type_name(option->second.type));
     error.found = set.value;
     return error;
@@ -52,7 +52,7 @@ std::vector<std::string> names_of(Loader& loader) {
   return {names.begin(), names.end()};
 }
 
-// The options that were set by name, so that a pack does not undo them.
+// Options that were set explicitly, which a pack must not change.
 using Settled = std::set<std::pair<std::size_t, std::string>>;
 
 Status apply_set(Loader& loader, const SetOption& set, Settled& settled) {
@@ -102,7 +102,7 @@ Status wrong_pack_option(const LoadedPack& pack, const std::string& name,
       .where = fmt::format("{}:{}", pack.file, line)};
 }
 
-// Hands one pack's option to its rules.
+// Passes an option of a pack to its rules.
 Status hand_down(Loader& loader, std::size_t pack_index,
                  const std::string& name, const Settled& settled) {
   const LoadedPack& pack = loader.packs()[pack_index];
@@ -145,8 +145,8 @@ Status apply_options(Loader& loader, const std::vector<SetOption>& options) {
       if (option.value) each.rule->own_options.emplace(name, *option.value);
     }
   }
-  // By name, so that the order of the command line decides nothing where two
-  // packs hold one rule.
+  // Packs are sorted by name, so that the order of the command line does not
+  // matter if two packs have the same rule.
   std::vector<std::size_t> packs(loader.packs().size());
   for (std::size_t i = 0; i < packs.size(); ++i) packs[i] = i;
   std::sort(packs.begin(), packs.end(), [&](std::size_t a, std::size_t b) {
@@ -176,7 +176,7 @@ Status apply_options(Loader& loader, const std::vector<SetOption>& options) {
 
 namespace {
 
-// Phase; then rules of a pack in its order, others by their names.
+// By phase; then rules of a pack in its order, others by their names.
 auto order_key(const RuleInLoad& each, const std::vector<LoadedPack>& packs) {
   std::string group =
       each.rule->qualified.substr(0, each.rule->qualified.find('/'));
@@ -205,10 +205,11 @@ Status check_names(Loader& loader) {
     if (fresh) continue;
     return Diagnostic{
         .kind = ErrorKind::kRule,
-        .what = fmt::format("two rules are called '{}'", each.rule->qualified),
+        .what =
+            fmt::format("two rules have the name '{}'", each.rule->qualified),
         .where = fmt::format("{}:{}", each.rule->file, each.rule->line),
-        .found =
-            fmt::format("the other: {}:{}", at->second->file, at->second->line),
+        .found = fmt::format("the other one is {}:{}", at->second->file,
+                             at->second->line),
         .hint = "give one of them another `name`"};
   }
   return {};
@@ -230,7 +231,7 @@ Result<std::vector<std::uint32_t>> levels_of(
   return rewrite::levels(out);
 }
 
-// Each phase by its levels, which is the order of work; within one as it was.
+// Sorts each phase by level, stably.
 void sort_by_level(std::vector<RuleInLoad>& rules,
                    const std::vector<std::uint32_t>& levels) {
   std::vector<std::tuple<rewrite::Phase, std::uint32_t, std::size_t>> order;
@@ -270,8 +271,8 @@ std::string without_digits(std::string_view text) {
   return out;
 }
 
-// Is there a file of such a rule beside this one, or in a folder beside its
-// own? Then it is a rule that is not loaded.
+// Whether a file of such a rule is beside this one, or in a folder next to its
+// own: then the rule exists and is not loaded.
 bool is_beside(const RuleInLoad& rule, const std::string& name) {
   namespace fs = std::filesystem;
   const fs::path pack = rule.real.parent_path().parent_path();
@@ -287,8 +288,8 @@ bool is_beside(const RuleInLoad& rule, const std::string& name) {
   return false;
 }
 
-// The name of a loaded rule that was meant; "" where another rule may have been
-// that is not loaded.
+// The loaded rule whose name was probably meant; "" if another rule may be
+// meant that is not loaded.
 std::string_view meant_by(const std::string& name, const RuleInLoad& rule,
                           const std::vector<RuleInLoad>& rules) {
   std::vector<std::string_view> known;
@@ -299,7 +300,7 @@ std::string_view meant_by(const std::string& name, const RuleInLoad& rule,
     known.push_back(qualified ? each.rule->qualified : each.rule->name);
   }
   const std::string_view near = nearest(name, known);
-  // p1 and p2 are two names.
+  // Names like p1 and p2 are different on purpose.
   if (near.empty() || without_digits(near) == without_digits(name)) return {};
   const std::size_t most = name.size() < 6 ? 1 : 2;
   return edit_distance(name, near) > most || is_beside(rule, name)
@@ -315,7 +316,7 @@ void warn_of_after(Loader& loader) {
       const std::string_view meant = meant_by(name, each, loader.rules());
       if (meant.empty()) continue;
       loader.warnings().push_back(fmt::format(
-          "rule '{}' comes `after` '{}', which no loaded rule is called; {} "
+          "rule '{}' has `after` '{}', but no loaded rule has that name; {} "
           "({}:{})",
           each.rule->qualified, printable(name, 60), did_you_mean({&meant, 1}),
           each.rule->file, each.rule->line));
@@ -337,8 +338,8 @@ void warn_of_shadowed(Loader& loader) {
       const LoadedRule& rule = *rules[shadow.rule];
       const LoadedRule& by = *rules[shadow.by];
       loader.warnings().push_back(fmt::format(
-          "rule '{}' hardly gets a turn: '{}' of the same phase comes first "
-          "and matches wherever it does ({}:{}, {}:{})",
+          "rule '{}' is preempted: '{}' of the same phase runs first "
+          "and matches everywhere it does ({}:{}, {}:{})",
           rule.qualified, by.qualified, rule.file, rule.line, by.file,
           by.line));
     }

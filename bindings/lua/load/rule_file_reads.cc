@@ -1,5 +1,5 @@
-// What the callbacks read of a match must be there: found in their text, so
-// that a name that is mistyped in a branch nobody has tested is found at load.
+// Checks that the names which callbacks read from a match exist, by their text,
+// so that a misspelled name in a branch that no test reaches is found at load.
 #include <fmt/format.h>
 
 #include <lua.hpp>
@@ -57,12 +57,12 @@ class ReadsCheck {
     lua_Debug activation;
     lua_rawgeti(state_, LUA_REGISTRYINDEX, function);
     lua_getinfo(state_, ">S", &activation);
-    // A function of a lib is not in this text.
+    // A function of a lib has another text.
     if (std::string_view(activation.short_src) != chunk()) return {};
     return table_.scan.uses(key, activation.linedefined, parameter, list);
   }
 
-  // The name that Lua has for this file: that of the rule's own functions.
+  // Lua's name for this file, taken from the rule's own functions.
   std::string chunk() {
     if (!chunk_.empty()) return chunk_;
     lua_Debug activation;
@@ -85,15 +85,17 @@ class ReadsCheck {
     }
   }
 
-  // A parameter of `replace` is one of `match`, or what `where` computes.
+  // A parameter of `replace` must be one of `match`, or a name that `where`
+  // assigns.
   void check_parameters(const Replacement& replacement) {
     for (const std::string& name : replacement.computed) {
       if (written_.contains(name)) continue;
-      fail_at(state_, table_, replacement.line,
-              {.what = fmt::format("`replace` has a parameter '{}' that "
-                                   "neither `match` has nor `where` computes",
-                                   printable(name, 60)),
-               .hint = suggestion(name, known_)});
+      fail_at(
+          state_, table_, replacement.line,
+          {.what = fmt::format("parameter '{}' of `replace` is no parameter of "
+                               "`match`, and `where` does not assign it",
+                               printable(name, 60)),
+           .hint = suggestion(name, known_)});
     }
   }
 
@@ -108,19 +110,20 @@ class ReadsCheck {
                                    "binds it",
                                    use.name),
                .hint = fmt::format(
-                   "a variable is bound where it stands as an input, an "
+                   "a variable is bound by its use as an input, an "
                    "attribute or a dimension; a node gets a name by :as "
                    "\"{}\"",
                    use.name)});
     }
     fail_at(
         state_, table_, use.line,
-        {.what = fmt::format("m.{} is read, but nothing is called '{}'",
+        {.what = fmt::format("m.{} is read, but nothing has the name '{}'",
                              printable(use.name, 60), printable(use.name, 60)),
          .hint = suggestion(use.name, known_)});
   }
 
-  // Lua asks nobody when it compares a value with a number: it says no.
+  // Lua calls no metamethod to compare a value with a number: they are
+  // different.
   void check_compared(const SourceScan::Comparison& one) {
     for (const pattern::Variable& variable : rule_.pattern->variables()) {
       const bool value = variable.kind == pattern::VariableKind::kValue;
@@ -135,7 +138,7 @@ class ReadsCheck {
     fail_at(
         state_, table_, one.line,
         {.what = fmt::format("m.{0} is compared with {1}, which a {2} "
-                             "never is",
+                             "never equals",
                              one.name, literal(one), value ? "value" : "node"),
          .hint = value ? fmt::format("m.{}:scalar() is the number of a "
                                      "constant",
@@ -148,12 +151,12 @@ class ReadsCheck {
   void refuse_field(const SourceScan::Comparison& one, HandleKind kind) {
     const bool value = kind == HandleKind::kValue;
     if (value && one.field == "shape") {
-      fail_at(
-          state_, table_, one.line,
-          {.what = fmt::format("m.{}.shape is compared with {}, which a "
-                               "shape never is",
-                               one.name, literal(one)),
-           .hint = fmt::format("m.{}:shape \"2 3\" asks for sizes", one.name)});
+      fail_at(state_, table_, one.line,
+              {.what = fmt::format("m.{}.shape is compared with {}, which a "
+                                   "shape never equals",
+                                   one.name, literal(one)),
+               .hint = fmt::format("m.{}:shape \"2 3\" tests the dimensions",
+                                   one.name)});
     }
     if (value && one.field == "dtype" &&
         ir::data_type_from_name(one.literal) == ir::DataType::kUndefined) {
@@ -207,10 +210,10 @@ void check_comparisons(lua_State* state, const RuleTable& table,
        table.scan.comparisons("match", activation.linedefined)) {
     fail_at(state, table, one.line,
             {.what = fmt::format("'{}' is compared with {}, which a pattern "
-                                 "never is",
+                                 "never equals",
                                  one.name, printable(one.literal, 40)),
-             .hint = "a number stands in the pattern itself, as in "
-                     "op.Mul(x, 1); `where` looks at what was matched"});
+             .hint = "write a number in the pattern itself, as in "
+                     "op.Mul(x, 1); `where` can test matched values"});
   }
 }
 

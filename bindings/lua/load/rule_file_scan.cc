@@ -18,7 +18,7 @@ char lower(char c) {
 
 }  // namespace
 
-// Text to tokens.
+// Splits text into tokens.
 class SourceReader {
  public:
   SourceReader(std::string_view text, SourceScan& scan)
@@ -71,7 +71,7 @@ class SourceReader {
     }
   }
 
-  // [[...]] or [=[...]=] at the current place.
+  // Reads [[...]] or [=[...]=] at the current position.
   bool long_string(bool keep) {
     std::size_t level = 0;
     if (peek() != '[') return false;
@@ -120,7 +120,7 @@ class SourceReader {
   }
 
   void symbol() {
-    const char next = peek(1);  // nearly always of another token
+    const char next = peek(1);  // nearly always of the next token
     const bool may_be_long = next == '.' || next == '=' || next == ':';
     for (const std::string_view longest :
          {"...", "..", "==", "~=", "<=", ">=", "::"}) {
@@ -176,13 +176,13 @@ void SourceScan::find_functions() {
 
 // --- tables ---
 
-// The token behind the brace of `word { ... }`; 0: none.
+// The token after the brace of `word { ... }`; 0: none.
 std::size_t SourceScan::table_of(std::string_view word) const {
   for (std::size_t i = 0; i + 1 < tokens_.size(); ++i) {
     if (tokens_[i].kind != Kind::kName || tokens_[i].text != word) continue;
     if (i > 0 && (is(i - 1, ".") || is(i - 1, ":"))) continue;
     std::size_t next = is(i + 1, "(") ? i + 2 : i + 1;
-    // rule(tree.rule { ... }): a lib's function of the same keys.
+    // rule(tree.rule { ... }): a function of a lib that takes the same keys.
     if (next == i + 2 && is(next + 1, ".") && at(next + 2).text == word) {
       next += 3;
     }
@@ -191,7 +191,7 @@ std::size_t SourceScan::table_of(std::string_view word) const {
   return 0;
 }
 
-// Behind the bracket that closes the one at `i`, functions included.
+// The token after the closing bracket of the one at `i`, functions included.
 std::size_t SourceScan::skip_brackets(std::size_t i) const {
   int depth = 0;
   for (; i < tokens_.size(); ++i) {
@@ -202,7 +202,7 @@ std::size_t SourceScan::skip_brackets(std::size_t i) const {
   return i;
 }
 
-// The first token of the value of `key` in that table; 0: not there.
+// The first token of the value of `key` in that table; 0: none.
 std::size_t SourceScan::key_value(std::string_view word,
                                   std::string_view key) const {
   const std::size_t table = table_of(word);

@@ -1,7 +1,7 @@
-// Scan: what can be seen in the text of a rule file without running it: on
-// which line a key stands, which names a callback reads of its match, literals
-// that rule code may not have. Lua itself knows none of that. The text was
-// compiled before, so it is well-formed. A plain value; any thread.
+// Scan: facts about the text of a rule file that Lua does not keep when it
+// runs: the line of a key, the names that a callback reads from its match,
+// literals that rule code must not have. The text was compiled before, so it is
+// well-formed. A plain value; thread-safe.
 #ifndef RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_SCAN_H_
 #define RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_SCAN_H_
 
@@ -17,20 +17,20 @@ class SourceScan {
  public:
   explicit SourceScan(std::string_view text);
 
-  // The first literal of a type that LuaJIT has and Lua has not (1LL, 2i); 0:
-  // none.
+  // The line of the first literal that LuaJIT has and Lua does not (1LL, 2i);
+  // 0: none.
   int foreign_literal_line() const { return foreign_literal_line_; }
 
-  // Is this name written anywhere, as a variable or a field?
+  // Whether the name occurs anywhere, as a variable or a field.
   bool mentions(std::string_view name) const;
 
-  // The line of `word` (rule, pack) where it is called; 0: nowhere.
+  // The line where `word` (rule, pack) is called; 0: none.
   int word_line(std::string_view word) const;
-  // The line of `key = ` directly inside the table behind `word` (rule, pack);
-  // 0 when it is not written there.
+  // The line of `key = ` directly inside the table of `word` (rule, pack); 0:
+  // none.
   int key_line(std::string_view word, std::string_view key) const;
-  // The lines of the elements of the list at that key (of the table itself:
-  // an empty key).
+  // The lines of the elements of the list at that key (with an empty key: of
+  // the table itself).
   std::vector<int> element_lines(std::string_view word,
                                  std::string_view key) const;
 
@@ -38,42 +38,42 @@ class SourceScan {
     std::string name;
     int line = 0;
   };
-  // NAME == LITERAL or NAME.FIELD == LITERAL, or ~=, either way round.
+  // NAME == LITERAL or NAME.FIELD == LITERAL, or ~=, in either order.
   struct Comparison : Use {
     std::string field, literal;  // "{": a table
   };
   struct Uses {
     std::vector<Use> reads, writes;
     std::vector<Use> options;  // m.options.NAME
-    // With a literal but nil; with a table behind the sign.
+    // Comparisons with a literal other than nil, or with a table on the right.
     std::vector<Comparison> compared;
   };
-  // What the function `key = function(...)`, or else the only one that begins
-  // on `line`, does with its parameter number `parameter` (from 0). `list`: the
+  // How the function `key = function(...)`, or else the only one that begins on
+  // `line`, uses its parameter number `parameter` (from 0). `list`: the
   // parameter is a list of matches (`ms[1].x`, `ms:all "x"`).
   Uses uses(std::string_view key, int line, std::size_t parameter,
             bool list) const;
 
-  // Where the function `key = function(...)` on that line compares one of its
-  // parameters, the first left out, with a literal. Names that are given
-  // another meaning anywhere in it are left out.
+  // The comparisons of parameters (except the first) with literals in the
+  // function `key = function(...)` on that line. Skips names that are bound
+  // again anywhere in it.
   std::vector<Comparison> comparisons(std::string_view key, int line) const;
 
-  // An op that is called with a list in parentheses or a table.
+  // A call of an op, with a list in parentheses or with a table.
   struct Call {
     std::string domain, type;
     int line = 0;
-    std::vector<Use> attributes;  // keys that are written as names
+    std::vector<Use> attributes;  // keys that are plain names
   };
-  // The ops that `key = function(...)` on that line calls of its first
-  // parameter, whose name nothing else in it has.
+  // The ops that `key = function(...)` on that line calls through its first
+  // parameter, unless its name is bound again.
   std::vector<Call> calls(std::string_view key, int line) const;
 
  private:
   enum class Kind : char { kName, kKeyword, kNumber, kString, kSymbol, kEnd };
   struct Token {
     Kind kind = Kind::kEnd;
-    std::string_view text;  // of a string: what is between the quotes
+    std::string_view text;  // for a string: without the quotes
     int line = 0;
   };
   struct Function {
@@ -88,8 +88,7 @@ class SourceScan {
   const Token& at(std::size_t i) const {
     return tokens_[i < tokens_.size() ? i : tokens_.size() - 1];
   }
-  // Files are scanned at each start, so that most tokens are told apart by
-  // their first letter.
+  // Files are scanned at each start, so the first letter is compared first.
   bool is(std::size_t i, std::string_view symbol) const {
     const Token& token = at(i);
     return (token.kind == Kind::kSymbol || token.kind == Kind::kKeyword) &&
@@ -106,7 +105,8 @@ class SourceScan {
   std::size_t compared_literal(std::size_t begin, std::size_t end) const;
   std::size_t skip_brackets(std::size_t i) const;
   Call call_at(std::size_t i) const;
-  // Where `= ` follows the list of names that begins at `i`; 0: nowhere.
+  // The position of the `=` after the list of names that begins at `i`; 0:
+  // none.
   bool is_assigned(std::size_t i) const;
   void note(std::size_t i, std::size_t name, bool written, Uses& uses) const;
 

@@ -99,7 +99,7 @@ TEST_CASE("parameters compared with literals") {
   CHECK(compared("local f = function(z) return z == 1, x == -1 end") ==
         "x2=-1 ");
   CHECK(compared("return op.Add{x, y, axis = x == 1}") == "x2=1 ");
-  // The name may mean something else there.
+  // There the name may be bound to something else.
   for (const char* hidden :
        {"local x = 1 if x == 1 then end", "x = f(x) if x == 1 then end",
         "local y, x = f() return x == 1", "y, x = f() return x == 1",

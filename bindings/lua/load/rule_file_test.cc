@@ -74,7 +74,7 @@ return rule {
   CHECK(rule.examples[3].file.ends_with("near.onnxtxt"));
 }
 
-TEST_CASE("the phase is that of the folder, unless it is said") {
+TEST_CASE("the phase is that of the folder, unless it is given") {
   const RuleFolder folder;
   using rewrite::Phase;
   const std::pair<const char*, Phase> kFolders[] = {
@@ -96,23 +96,23 @@ TEST_CASE("the phase is that of the folder, unless it is said") {
 
 // --- what is refused ---------------------------------------------------------
 
-// Each is a whole file, or further keys of a good rule (from line 4 on).
+// Each is a whole file, or further keys of a valid rule (from line 4 on).
 constexpr Refused kFiles[] = {
     {"return rule {match = function(op, x) return op.Relu(x) end}", 1,
-     "`lint = true` for one"},
+     "add `lint = true`"},
     {"return rule {lint = true, match = function(op, x) return op.Relu(x) end,"
      "\nexamples = {{'t', 'b', 'a'}}}",
      2, "matches = true"},
     {"return rule {lint = true, match = function(op, x) return op.Relu(x) end,"
      "\nexamples = {{'t', 'b', 'a', matches = true}}}",
-     2, "rewrites or assumes"},
-    {"", 1, "holds no rule"},
-    {"return 3", 1, "holds no rule"},
+     2, "expects a rewrite or an assumption"},
+    {"", 1, "has no rule"},
+    {"return 3", 1, "has no rule"},
     {"\nrule {}", 2, "does not return its rule"},
-    {"return rule {}, rule {}", 1, "one rule, or one pack"},
+    {"return rule {}, rule {}", 1, "a second rule or pack"},
     {"return rule(3)", 1, "takes a table"},
     {"return rule {\n\nmatc = 1}", 3, "did you mean 'match'?"},
-    {"return rule {function() end}", 1, "without a key"},
+    {"return rule {function() end}", 1, "has a list element"},
     {"return rule {}", 1, "no `match`"},
     {"return rule {match = function(op, x) return op.Relu(x) end}", 1,
      "no `rewrite`"},
@@ -131,8 +131,8 @@ constexpr Refused kFiles[] = {
     {"x = 1", 1, "assigned as a global"},
     {"\nlocal a = b", 2, "unknown word 'b'"},
     {"\n\nlocal a = ", 3, "unexpected symbol"},
-    {"return lib 'nothing_like_it'", 1, "there is no lib"},
-    {"return lib '../x'", 1, "no name of a lib"},
+    {"return lib 'nothing_like_it'", 1, "no lib '"},
+    {"return lib '../x'", 1, "not a valid name of a lib"},
     {"return rule {match = function(op, x) return op.Relu(x) end, "
      "rewrite = function(op, m) end, options = {a = 1}, examples = {\n"
      "{'t', 'b', 'a', options = {b = 1}}}}",
@@ -146,30 +146,31 @@ constexpr Refused kKeys[] = {
     {"after = 3", 4, "names of rules"},
     {"\nmeta = 3", 5, "{key = value}"},
     {"meta = {a = {}}", 4, "texts, numbers or booleans"},
-    {"meta = {['ruleengine.rule'] = 'x'}", 4, "the program's own"},
-    {"name = 'a.b'", 4, "is no name of a rule"},
-    {"name = ''", 4, "is no name of a rule"},
+    {"meta = {['ruleengine.rule'] = 'x'}", 4, "reserved for the program"},
+    {"name = 'a.b'", 4, "is not a valid name of a rule"},
+    {"name = ''", 4, "is not a valid name of a rule"},
     {"changes_meaning = 1", 4, "true or false"},
-    {"options = 3", 4, "no table"},
+    {"options = 3", 4, "not a table"},
     {"options = {a = {}}", 4, "option 'a'"},
     {"options = {a = {'numbr'}}", 4, "{\"number\"}"},
     {"options = {['end'] = 1}", 4, "option 'end'"},
-    {"pass = function() end", 4, "two rules"},
+    {"pass = function() end", 4, "write two rules"},
     // What callbacks read.
-    {"where = function(m) need(m.z) end", 4, "nothing is called 'z'"},
+    {"where = function(m) need(m.z) end", 4, "nothing has the name 'z'"},
     {"where = function(m)\nneed(m.summ) end", 5, "did you mean 'sum'?"},
-    {"where = function(match) need(match.z) end", 4, "nothing is called 'z'"},
-    {"where = function(m) need(m['z']) end", 4, "nothing is called 'z'"},
+    {"where = function(match) need(match.z) end", 4,
+     "nothing has the name 'z'"},
+    {"where = function(m) need(m['z']) end", 4, "nothing has the name 'z'"},
     {"where = function(m) m.x = 1 end", 4, "`match` declares it"},
     {"where = function(m) m.a, m.x = 1, 2 end", 4, "`match` declares it"},
     {"where = function(m) need(m.options.a) end", 4, "no option 'a'"},
     {"options = {loose = true}, where = function(m) need(m.options.lose) end",
      4, "did you mean 'loose'?"},
-    {"together = function(m) return m.z end", 4, "nothing is called 'z'"},
+    {"together = function(m) return m.z end", 4, "nothing has the name 'z'"},
     {"where = function(m) if m.x == 1 then return end end", 4,
-     "m.x is compared with 1, which a value never is"},
+     "m.x is compared with 1, which a value never equals"},
     {"where = function(m) need(m.x.shape == {2, 3}, 'no') end", 4,
-     "m.x:shape \"2 3\" asks for sizes"},
+     "m.x:shape \"2 3\" tests the dimensions"},
     {"where = function(m) need('a' ~= m.x, 'no') end", 4, "m.x:scalar()"},
     {"where = function(m) need(m.x.dtype == 'float32', 'no') end", 4,
      "did you mean 'float'?"},
@@ -189,19 +190,19 @@ constexpr Refused kKeys[] = {
      "end",
      5, "Concat has no attribute 'axes'"},
     // Examples.
-    {"examples = 3", 4, "no list"},
+    {"examples = 3", 4, "not a list"},
     {"examples = {a = 3}", 4, "a list of tables"},
-    {"examples = {\n'x'}", 5, "an example is no table"},
-    {"examples = {{}}", 4, "without a title"},
-    {"examples = {{'t'}}", 4, "without a graph"},
-    {"examples = {{'t', 'b'}}", 4, "without an outcome"},
+    {"examples = {\n'x'}", 5, "an example is not a table"},
+    {"examples = {{}}", 4, "has no title"},
+    {"examples = {{'t'}}", 4, "has no graph"},
+    {"examples = {{'t', 'b'}}", 4, "has no outcome"},
     {"examples = {{'t', 'b', 'a'},\n{'t', 'b', 'a', 'c'}}", 5,
      "too many texts"},
     {"examples = {{'t', 'b', 'a', rejected = 'r'}}", 4, "one of them"},
-    {"examples = {{'t', 'b', rejected = 3}}", 4, "is no text"},
-    {"lint = true", 3, "a lint with `rewrite`"},
+    {"examples = {{'t', 'b', rejected = 3}}", 4, "is not a text"},
+    {"lint = true", 3, "a lint has `rewrite`"},
     {"lint = 1", 4, "true or false"},
-    {"examples = {{'t', 'b', matches = true}}", 4, "a rule that rewrites"},
+    {"examples = {{'t', 'b', matches = true}}", 4, "not a lint"},
     {"examples = {{'t', 'b', matches = 1}}", 4, "true or false"},
     {"examples = {{'t', 'b', rejectd = 'r'}}", 4, "did you mean 'rejected'?"},
     {"examples = {{'t', 'a', file = '../up.onnxtxt'}}", 4, "in the folder"},
@@ -211,7 +212,7 @@ constexpr Refused kKeys[] = {
     {"examples = {{'t', 'a', file = '.'}}", 4, "in the folder"},
 };
 
-TEST_CASE("what is wrong with a rule file is refused, with file and line") {
+TEST_CASE("errors in a rule file are reported with file and line") {
   const RuleFolder folder;
   for (const Refused& refused : kFiles) {
     CAPTURE(std::string(refused.text));
@@ -257,16 +258,16 @@ TEST_CASE("a variable that no branch binds may not be read") {
       "return rule {match = function(op, x) return op.Relu(x) end,\n"
       "together = function(m) return m.x end,\n"
       "rewrite = function(op, ms) return ms:all 'y' end}");
-  check_refused(list, {"", 3, "nothing is called 'y'"});
+  check_refused(list, {"", 3, "nothing has the name 'y'"});
   const std::string element = folder.write(
       "e.lua",
       "return rule {match = function(op, x) return op.Relu(x) end,\n"
       "together = function(m) return m.x end,\n"
       "rewrite = function(op, ms)\nreturn ms[#ms].y end}");
-  check_refused(element, {"", 4, "nothing is called 'y'"});
+  check_refused(element, {"", 4, "nothing has the name 'y'"});
 }
 
-TEST_CASE("what only looks like a read is none") {
+TEST_CASE("text that only looks like a read is no read") {
   const RuleFolder folder;
   const Loaded set = load({folder.write(
       "r.lua", rule_text("where = function(m)\n"

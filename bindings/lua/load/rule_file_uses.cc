@@ -1,4 +1,4 @@
-// What functions of a rule file do with their match, and what they compare.
+// How functions of a rule file use their match, and what they compare.
 #include <algorithm>
 
 #include "bindings/lua/load/rule_file_scan.h"
@@ -23,7 +23,7 @@ const SourceScan::Function* SourceScan::function_at(std::size_t body) const {
 }
 
 bool SourceScan::is_assigned(std::size_t i) const {
-  // Only a statement begins behind one of these; all else is an expression.
+  // Only after one of these tokens a statement begins; otherwise an expression.
   if (i > 0) {
     const Token& before = tokens_[i - 1];
     const bool keyword = before.kind == Kind::kKeyword &&
@@ -36,10 +36,10 @@ bool SourceScan::is_assigned(std::size_t i) const {
     const bool value = before.kind == Kind::kName ||
                        before.kind == Kind::kNumber ||
                        before.kind == Kind::kString;
-    // The further names of a list: look at its beginning.
+    // Further names of a list: continues at its beginning.
     if (is(i - 1, ",")) {
       std::size_t first = i - 1;
-      // Lua has at most 200 names on the left of an assignment.
+      // Lua allows at most 200 names on the left of an assignment.
       for (int names = 0; names < 200 && first >= 3 && is(first - 2, ".") &&
                           tokens_[first - 3].kind == Kind::kName;
            ++names) {
@@ -96,7 +96,7 @@ SourceScan::Uses SourceScan::uses(std::string_view key, int line,
   }
   const std::string_view name = function->parameters[parameter];
   for (std::size_t i = function->begin; i < function->end; ++i) {
-    // A function inside with a parameter of that name speaks of something else.
+    // An inner function with a parameter of that name hides ours.
     const Function* inner = function_at(i);
     if (inner != nullptr && inner != function &&
         std::ranges::find(inner->parameters, name) != inner->parameters.end()) {
@@ -124,10 +124,10 @@ SourceScan::Uses SourceScan::uses(std::string_view key, int line,
 
 // --- comparisons that are never true ---
 
-// Whether a list of names that `i` is in is declared or assigned here:
+// Whether a list of names that contains `i` is declared or assigned here:
 // `local x, y`, `for i, x in`, `x, y = 1, 2`.
 bool SourceScan::is_bound(std::size_t i, bool in_brackets) const {
-  constexpr int kMostNames = 200;  // that Lua has in one list
+  constexpr int kMostNames = 200;  // in one list of names
   std::size_t first = i, last = i;
   for (int n = 0; n < kMostNames && is(first - 1, ","); ++n) first -= 2;
   for (int n = 0; n < kMostNames && is(last + 1, ","); ++n) last += 2;
@@ -136,8 +136,7 @@ bool SourceScan::is_bound(std::size_t i, bool in_brackets) const {
          is(i - 1, "function") || (!in_brackets && is(last + 1, "="));
 }
 
-// The names that mean something else than the function's parameters somewhere
-// in it, whatever their scope.
+// The names that are bound again somewhere in the function, in any scope.
 std::set<std::string_view> SourceScan::names_bound_in(
     const Function& function) const {
   struct Body {
@@ -163,7 +162,8 @@ std::set<std::string_view> SourceScan::names_bound_in(
   return names;
 }
 
-// A number, a text, true, false or nil, alone or with a sign: how many tokens.
+// The number of tokens of a number, a text, true, false or nil, with or without
+// a sign.
 std::size_t SourceScan::literal(std::size_t i) const {
   if (is(i, "-") && at(i + 1).kind == Kind::kNumber) return 2;
   const Token& token = at(i);
@@ -179,10 +179,10 @@ std::string SourceScan::literal_text(std::size_t i) const {
 }
 
 // Whether the tokens [begin, end), a name and its fields, are one side of a
-// comparison with a literal; the literal's place. 0: no.
+// comparison with a literal: the position of the literal. 0: no.
 std::size_t SourceScan::compared_literal(std::size_t begin,
                                          std::size_t end) const {
-  // What binds more tightly than a comparison makes another value of it.
+  // Operators with higher precedence make another value.
   const auto binds = [&](std::size_t i) {
     static constexpr std::string_view kTight[] = {
         "+", "-", "*", "/", "%", "^", "..", "#", "not", ".", ":"};
@@ -197,7 +197,7 @@ std::size_t SourceScan::compared_literal(std::size_t begin,
   const bool ends = !binds(end) && !is(end, "(") && !is(end, "{") &&
                     !is(end, "[") && at(end).kind != Kind::kString;
   if (!ends || !equates(begin - 1) || literal(begin - 2) != 1) return 0;
-  // f "x" == y calls f.
+  // f "x" == y is a call of f.
   const Token& before = at(begin - 3);
   const bool argument = at(begin - 2).kind == Kind::kString &&
                         (before.kind == Kind::kName || is(begin - 3, ")") ||

@@ -1,4 +1,4 @@
-// Which files a set is made of, in which order, with which options and libs.
+// Which files a set consists of, in which order, with which options and libs.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 // --- files -------------------------------------------------------------------
 
-TEST_CASE("files that are none") {
+TEST_CASE("paths that are not rule files") {
   const RuleFolder folder;
   const auto error_of = [&](const std::string& name) {
     const Loaded set = load({folder.path(name)});
@@ -55,14 +55,14 @@ TEST_CASE("two rules of one name") {
   const std::string b = folder.write("y/a/r.lua", rule_text());
   const Loaded set = load({a, b});
   REQUIRE(!set.ok());
-  CHECK(set.error().what == "two rules are called 'a/r'");
+  CHECK(set.error().what == "two rules have the name 'a/r'");
   CHECK(names_of(load({a, folder.write("y/b/r.lua", rule_text())})) ==
         "a/r b/r");
 }
 
 // --- packs -------------------------------------------------------------------
 
-TEST_CASE("a pack is an ordered list, whatever order the paths have") {
+TEST_CASE("a pack is an ordered list, for any order of the paths") {
   const RuleFolder folder;
   const std::string pack = folder.write(
       "my.lua", "return pack { doc = [[d]], 'g/two', 'g/one', 'g/one' }");
@@ -75,17 +75,17 @@ TEST_CASE("a pack is an ordered list, whatever order the paths have") {
   CHECK(both == "g/zero g/two g/one");
 }
 
-TEST_CASE("what is wrong with a pack") {
+TEST_CASE("errors in a pack") {
   const RuleFolder folder;
   const Refused kPacks[] = {
-      {"return pack {}", 1, "holds no rule"},
+      {"return pack {}", 1, "has no rule"},
       {"return pack {\n3}", 2, "an element of a pack"},
       {"return pack {\n'g/one',\n'../g/one'}", 3, "below the pack's folder"},
       {"return pack {'/etc/passwd'}", 1, "below the pack's folder"},
       {"return pack {'g/one.lua'}", 1, "below the pack's folder"},
       {"return pack {\n'g/non'}", 2, "no rule 'g/non'"},
-      {"return pack {'inner'}", 1, "a pack in a pack"},
-      {"return pack {'r'}", 1, "a pack in a pack"},
+      {"return pack {'inner'}", 1, "a pack names a pack"},
+      {"return pack {'r'}", 1, "a pack names a pack"},
       {"return pack {name = 'x', 'g/one'}", 1, "no key 'name'"},
       {"return pack {'g/one',\noptions = {a = 1}}", 2,
        "none of its rules has an option"},
@@ -122,7 +122,7 @@ TEST_CASE("options: the rule's, the pack's, as they are set") {
       folder.write("sp/p1.lua", rule_text("options = {enable = true}"));
   folder.write("sp/p2.lua", rule_text("options = {enable = true, n = 1, "
                                       "s = 'a', none = {'number'}}"));
-  // Off in the pack, on by itself, however it is reached as well.
+  // Disabled in the pack, enabled by itself, whatever other path reaches it.
   CHECK(option_of(load({pack}), "p1", "enable") == OptionValue(false));
   CHECK(option_of(load({p1}), "p1", "enable") == OptionValue(true));
   for (const auto& paths : {std::vector{pack, p1}, std::vector{p1, pack}}) {
@@ -141,7 +141,7 @@ TEST_CASE("options: the rule's, the pack's, as they are set") {
         OptionValue(8.0));
 }
 
-TEST_CASE("a setting that fits nothing is a usage error") {
+TEST_CASE("a setting that does not fit is a usage error") {
   const RuleFolder folder;
   const std::string file = folder.write(
       "my_rule.lua", rule_text("options = {flag = true, factor = 1}"));
@@ -198,16 +198,16 @@ TEST_CASE("phases, then `after`, then names") {
   const Loaded set =
       load({write("h/a.lua", "after = 'b'"), write("h/b.lua", "after = 'a'")});
   REQUIRE(!set.ok());
-  CHECK(set.error().what == "'h/a' comes after itself");
+  CHECK(set.error().what == "rule 'h/a' runs after itself");
   CHECK(set.error().kind == ErrorKind::kRule);
   const std::string file = write("i/a.lua", "after = 'i/a'");
   const Loaded own = load({file});
   REQUIRE(!own.ok());
-  CHECK(own.error().what == "'i/a' comes after itself");
+  CHECK(own.error().what == "rule 'i/a' runs after itself");
   CHECK(own.error().where == file + ":1");
 }
 
-TEST_CASE("`after` that names no rule, but nearly one that is loaded") {
+TEST_CASE("`after` with a name similar to that of a loaded rule") {
   const RuleFolder folder;
   const auto warnings = [&](const char* after) {
     const Loaded set =
@@ -218,7 +218,7 @@ TEST_CASE("`after` that names no rule, but nearly one that is loaded") {
     REQUIRE_MESSAGE(set.ok(), (set.ok() ? "" : set.error().text()));
     std::vector<std::string> said = (*set)->warnings();
     std::erase_if(said, [](const std::string& each) {
-      return each.find("comes `after`") == each.npos;
+      return each.find("has `after`") == each.npos;
     });
     return said;
   };
@@ -226,13 +226,13 @@ TEST_CASE("`after` that names no rule, but nearly one that is loaded") {
   folder.write("h/fuse_ail.lua", rule_text(""));
   const auto found = warnings("after = {'fuze_all', 'p1'}");
   REQUIRE(found.size() == 1);
-  CHECK(
-      found[0].starts_with("rule 'g/a' comes `after` 'fuze_all', which no "
-                           "loaded rule is called; did you mean 'fuse_all'? "
-                           "("));
+  CHECK(found[0].starts_with(
+      "rule 'g/a' has `after` 'fuze_all', but no "
+      "loaded rule has that name; did you mean 'fuse_all'? "
+      "("));
   REQUIRE(warnings("after = 'g/fuse_alll'").size() == 1);
   REQUIRE(warnings("after = 'fuze_alll'").size() == 1);  // two letters
-  // Rules that are not loaded, that may be, or that are of another phase.
+  // Rules that are not loaded, that may be meant, or that are of another phase.
   for (const char* silent :
        {"after = 'fuse_al'", "after = 'g/fuse_al'", "after = 'fuse_ail'",
         "after = 'p2'", "after = 'something'", "after = 'fuse_one'",
@@ -242,7 +242,7 @@ TEST_CASE("`after` that names no rule, but nearly one that is loaded") {
   }
 }
 
-TEST_CASE("a rule that hardly gets a turn is warned of") {
+TEST_CASE("a rule that is always preempted is warned about") {
   const RuleFolder folder;
   const auto write = [&](const char* name, const char* pattern,
                          const char* more = "") {
@@ -263,11 +263,12 @@ TEST_CASE("a rule that hardly gets a turn is warned of") {
   const std::vector<std::string> found = warnings({special, general});
   REQUIRE(found.size() == 1);
   CHECK(found[0] ==
-        "rule 'g/b' hardly gets a turn: 'g/a' of the same phase comes first "
-        "and matches wherever it does (" +
+        "rule 'g/b' is preempted: 'g/a' of the same phase runs first "
+        "and matches everywhere it does (" +
             special + ":1, " + general + ":1)");
   CHECK(warnings({special}).empty());
-  // Behind it, by name or by `after`; in another phase; or it may say no.
+  // If it runs after, by name or by `after`; in another phase; or if the other
+  // rule may reject.
   CHECK(warnings({special, write("g/c.lua", "op.Neg(x)")}).empty());
   CHECK(warnings({special, write("g/a.lua", "op.Neg(x)", "after = 'b'")})
             .empty());
@@ -318,7 +319,7 @@ TEST_CASE("lib looks beside the rule, then above") {
   CHECK(name_of("next") == "b/top");
 }
 
-TEST_CASE("what is wrong with a lib") {
+TEST_CASE("errors in a lib") {
   const RuleFolder folder;
   folder.write("lib/circle.lua", "return lib 'round'");
   folder.write("lib/round.lua", "\nreturn lib 'circle'");
@@ -328,7 +329,7 @@ TEST_CASE("what is wrong with a lib") {
   folder.write("lib/rules.lua", "return rule {}");
   folder.write("lib/global.lua", "shared = 1");
   const std::pair<const char*, const char*> kWrong[] = {
-      {"circle", "needs itself"},         {"nothing", "returns nothing"},
+      {"circle", "uses itself"},          {"nothing", "returns nothing"},
       {"broken", "lib/broken.lua:3"},     {"throws", "lib/throws.lua:2"},
       {"rules", "`rule` in a lib"},       {"global", "assigned as a global"},
       {"brokn", "did you mean 'broken'?"}};
@@ -340,7 +341,7 @@ TEST_CASE("what is wrong with a lib") {
   }
 }
 
-TEST_CASE("a lib is shared by nobody") {
+TEST_CASE("each rule file has its own copy of a lib") {
   const RuleFolder folder;
   folder.write("lib/count.lua",
                "local n = 0 return function() n = n + 1 "

@@ -6,7 +6,7 @@ namespace ruleengine::lua {
 
 namespace fs = std::filesystem;
 
-// Links of an installed program are the system's own.
+// Follows links: an installed program may be a link.
 std::vector<fs::path> shipped_places() {
   std::vector<fs::path> places;
   std::error_code error;

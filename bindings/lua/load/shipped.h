@@ -1,4 +1,4 @@
-// Where the rules that ship with the program lie.
+// Finds the rules that ship with the program.
 #ifndef RULEENGINE_BINDINGS_LUA_LOAD_SHIPPED_H_
 #define RULEENGINE_BINDINGS_LUA_LOAD_SHIPPED_H_
 
@@ -9,10 +9,10 @@
 
 namespace ruleengine::lua {
 
-// The places for rules/ of this program, the first one that is there counts:
-// beside the build folder, where it was installed, where it was built.
+// The possible places of rules/, the first existing one counts: beside the
+// build folder, where the program was installed, where it was built.
 std::vector<std::filesystem::path> shipped_places();
-// kRule when there is none.
+// kRule if there is none.
 Result<std::filesystem::path> shipped_rules();
 
 }  // namespace ruleengine::lua

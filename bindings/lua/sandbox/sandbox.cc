@@ -18,9 +18,11 @@ namespace ruleengine::lua {
 
 namespace {
 
-constexpr std::size_t kPiece = 512;  // bytes of source between looks at a clock
+constexpr std::size_t kPiece =
+    512;  // bytes of source between two checks of the clock
 
-// The length of a leading "chunk:line"; 0 when the text has none of `files`.
+// The length of a leading "chunk:line"; 0 if the text does not begin with one
+// of `files`.
 std::size_t place_size(
     std::string_view text,
     const std::map<std::string, std::string, std::less<>>& files) {
@@ -54,7 +56,13 @@ struct CompileRequest {
   int globals;
 };
 
-// Arguments: the request, the words or nil. Leaves the function.
+// Whether it is one of Lua's errors about a value that has no name there, such
+// as "attempt to index a nil value" for a[1].x: only the line shows which one.
+bool is_unnamed(std::string_view text) {
+  return text.starts_with("attempt to ") && text.ends_with(" value");
+}
+
+// Arguments: the request, and the words or nil. Leaves the function.
 int compile_body(lua_State* state) {
   auto& request = *static_cast<CompileRequest*>(lua_touserdata(state, 1));
   const int status =
@@ -156,7 +164,7 @@ Diagnostic Sandbox::Impl::spent(std::string_view what) const {
                     load ? limits.load_seconds : limits.callback_seconds);
     limit.limit = load ? Limit::kLoad : Limit::kCallback;
   } else {
-    limit.what = fmt::format("{} wanted more memory than it may have", what);
+    limit.what = fmt::format("{} needs more memory than the limit", what);
     limit.expected =
         fmt::format("at most {} MiB, {} MiB in one piece",
                     (load ? std::min(limits.load_bytes, limits.total_bytes)
@@ -166,8 +174,8 @@ Diagnostic Sandbox::Impl::spent(std::string_view what) const {
     if (meter.beside() > 0) {
       constexpr double kMebi = 1 << 20;
       limit.found = fmt::format(
-          "{:.1f} MiB in Lua, {:.1f} MiB that rules made the "
-          "engine keep",
+          "{:.1f} MiB in Lua, {:.1f} MiB that the engine uses for "
+          "rules",
           static_cast<double>(meter.bytes()) / kMebi,
           static_cast<double>(meter.beside()) / kMebi);
     }
@@ -176,20 +184,20 @@ Diagnostic Sandbox::Impl::spent(std::string_view what) const {
   return limit;
 }
 
-// Makes the error on top of the stack a Diagnostic; allocates nothing in Lua.
+// Converts the error on top of the stack to a Diagnostic; allocates nothing in
+// Lua.
 Diagnostic Sandbox::Impl::diagnose(std::string_view what) {
   if (meter.spent() != Meter::Spent::kNothing) return spent(what);
   if (lua_type(state, -1) != LUA_TSTRING) {
     return {.kind = ErrorKind::kRule,
-            .what = fmt::format("{} raised an error that is no text", what),
+            .what = fmt::format("{} raised an error that is not a text", what),
             .where = running_place(state),
             .found = lua_typename(state, lua_type(state, -1))};
   }
   std::size_t size = 0;
   const char* data = lua_tolstring(state, -1, &size);
   std::string_view text(data, size);
-  // What LuaJIT says of an exception that is not its own: nothing of ours
-  // throws but for memory.
+  // LuaJIT's text for a foreign C++ exception. Our code only throws bad_alloc.
   if (text == "C++ exception") {
     return {.kind = ErrorKind::kLimit,
             .what = fmt::format("{} ran out of memory", what),
@@ -197,14 +205,17 @@ Diagnostic Sandbox::Impl::diagnose(std::string_view what) {
   }
   if (pending && text == pending_text) return *std::exchange(pending, {});
   Diagnostic error{.kind = ErrorKind::kRule};
+  std::string line;
   if (const std::size_t place = place_size(text, files); place > 0) {
     error.where = file_place(text.substr(0, place));
+    line = source_line(text.substr(0, place));
     text.remove_prefix(place);
     if (text.starts_with(": ")) text.remove_prefix(2);
   } else {
     error.where = running_place(state);
   }
   error.what = printable(text, 1000);
+  if (is_unnamed(text)) error.found = printable(line);
   return error;
 }
 
@@ -215,7 +226,7 @@ Sandbox::Sandbox(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
 }
 
 Sandbox::~Sandbox() {
-  // Closing must not run into a hook or a cap.
+  // lua_close must not trigger the hook or the limit.
   lua_sethook(impl_->state, nullptr, 0, 0);
   lua_close(impl_->state);
 }
@@ -223,11 +234,11 @@ Sandbox::~Sandbox() {
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxLimits& limits) {
   auto impl = std::make_unique<Impl>();
   impl->limits = limits;
-  // Without a cap: LuaJIT does not survive a refusal in here.
+  // No memory limit yet: LuaJIT does not survive a failed allocation in here.
   impl->state = lua_newstate(&Meter::allocate, &impl->meter);
   if (impl->state == nullptr) {
     return Diagnostic{.kind = ErrorKind::kLimit,
-                      .what = "there is not enough memory to start Lua"};
+                      .what = "not enough memory to start Lua"};
   }
   impl->meter.set_cap(limits.total_bytes);
   std::unique_ptr<Sandbox> sandbox(new Sandbox(std::move(impl)));
@@ -264,7 +275,7 @@ Status Sandbox::protect(const std::function<void(lua_State*)>& body) {
   Diagnostic error;
   if (call.exhausted || status == LUA_ERRMEM) {
     error = {.kind = ErrorKind::kLimit,
-             .what = "Lua needs more memory than it may have",
+             .what = "Lua needs more memory than the limit",
              .limit = Limit::kMemory};
   } else {
     error = impl_->diagnose("a rule file");
@@ -279,11 +290,13 @@ Status Sandbox::compile(std::string_view text, const std::string& chunk,
     return Diagnostic{.kind = ErrorKind::kRule,
                       .what = "bytecode is not loaded",
                       .where = chunk + ":1",
-                      .hint = "give the source"};
+                      .hint = "use the source file"};
   }
   lua_State* state = impl_->state;
   if (words_index < 0) words_index = lua_gettop(state) + words_index + 1;
-  const std::string name = "@" + impl_->register_chunk(chunk);
+  const std::string registered = impl_->register_chunk(chunk);
+  impl_->sources[registered] = text;
+  const std::string name = "@" + registered;
   CompileRequest request{{text, &impl_->meter}, name.c_str(), impl_->globals};
   lua_rawgeti(state, LUA_REGISTRYINDEX, impl_->compiler);
   lua_pushlightuserdata(state, &request);
@@ -334,7 +347,8 @@ Status Sandbox::call(int arguments, int results, Budget budget,
   if (impl.depth > 0) return outcome;
   impl.meter.end(state, impl.limits.total_bytes);
   if (impl.meter.spent() == Meter::Spent::kMemory) {
-    // Give back what the bomb left; even a collection may need memory.
+    // Frees the memory that the failed call used; even a collection may need
+    // some.
     lua_cpcall(
         state,
         [](lua_State* inner) {

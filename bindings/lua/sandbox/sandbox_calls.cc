@@ -1,5 +1,5 @@
-// pcall, xpcall and coroutines: as Lua has them, except that a spent budget
-// passes through and that they nest to a fixed depth.
+// pcall, xpcall and coroutines: as in Lua, except that the error of a spent
+// budget passes through, and that the nesting is limited.
 #include <lua.hpp>
 
 #include "bindings/lua/sandbox/sandbox.h"
@@ -9,8 +9,8 @@
 namespace ruleengine::lua {
 namespace {
 
-// lua_pcall that lets a spent budget through; the nesting is restored where an
-// error skipped its end.
+// lua_pcall that passes on the error of a spent budget, and restores the
+// nesting count that an error skipped.
 int guarded(lua_State* state, int arguments) {
   Meter& meter = Meter::of(state);
   int status = 0;
@@ -32,8 +32,8 @@ int pcall(lua_State* state) {
   return lua_gettop(state);
 }
 
-// The handler runs after the stack was unwound: there is nothing of it that
-// rule code could look at, and so it cannot loop inside of itself.
+// The handler runs after the stack was unwound, so it cannot inspect the stack,
+// and an error in it does not call it again.
 int xpcall(lua_State* state) {
   luaL_checkany(state, 2);
   const int arguments = lua_gettop(state) - 2;
@@ -44,7 +44,7 @@ int xpcall(lua_State* state) {
   if (failed) {
     lua_pushvalue(state, 1);
     lua_insert(state, 2);  // handler, handler, error
-    guarded(state, 1);     // its own error is the answer, too
+    guarded(state, 1);     // an error of the handler is the result too
   }
   lua_pushboolean(state, !failed);
   lua_replace(state, 1);
@@ -72,7 +72,7 @@ Life life(lua_State* state, lua_State* thread) {
 constexpr const char* kLives[] = {"suspended", "running", "normal", "dead"};
 
 // Moves `arguments` from the top to the thread, runs it, and leaves its values
-// or its error on top. Gives their number, or -1 after an error.
+// or its error on top. Returns the number of values, or -1 after an error.
 int resume(lua_State* state, lua_State* thread, int arguments) {
   const Life now = life(state, thread);
   if (now != Life::kSuspended) {
@@ -147,7 +147,7 @@ int coroutine_status(lua_State* state) {
 }
 
 int coroutine_running(lua_State* state) {
-  if (lua_pushthread(state) != 0) lua_pushnil(state);  // the main one
+  if (lua_pushthread(state) != 0) lua_pushnil(state);  // nil for the main one
   return 1;
 }
 

@@ -46,21 +46,22 @@ int global_write(lua_State* state) {
       state,
       {.kind = ErrorKind::kRule,
        .what = "'" + printable_word(state, 2) + "' is assigned as a global",
-       .hint = "write `local` in front; nothing is shared between "
-               "rules, or carried from one match to the next"});
+       .hint = "write `local` before it; no state is shared between "
+               "rules or between matches"});
 }
 
-// Words that other Luas have, and what does their work here.
+// Words of other Lua versions, and their replacements here.
 std::string_view hint_of_lua(std::string_view word) {
   constexpr std::pair<std::string_view, std::string_view> kHints[] = {
       {"print",
-       "error(tostring(m.x)) stops there and shows a value, a node, a match"},
-      {"require", "lib \"name\" reads a lib"},
-      {"dofile", "lib \"name\" reads a lib"},
-      {"io", "rule code has no files"},
-      {"os", "rule code has no files, clock or programs"},
-      {"load", "rule code makes no code"},
-      {"loadstring", "rule code makes no code"},
+       "error(tostring(m.x)) stops the rule and shows a value, a node or a "
+       "match"},
+      {"require", "lib \"name\" loads a lib"},
+      {"dofile", "lib \"name\" loads a lib"},
+      {"io", "rule code cannot use files"},
+      {"os", "rule code cannot use files, the clock or programs"},
+      {"load", "rule code cannot compile code"},
+      {"loadstring", "rule code cannot compile code"},
       {"utf8", "this is Lua 5.1"},
   };
   const auto* found = std::ranges::find(
@@ -68,7 +69,7 @@ std::string_view hint_of_lua(std::string_view word) {
   return found == std::end(kHints) ? "" : found->second;
 }
 
-// Upvalues: the file's words, the sandbox's own.
+// Upvalues: the words of the file, and those of the sandbox.
 int global_read(lua_State* state) {
   for (int i = 1; i <= 2; ++i) {
     if (!lua_istable(state, lua_upvalueindex(i))) continue;
@@ -132,7 +133,7 @@ int rawlen(lua_State* state) {
 int getmetatable(lua_State* state) {
   luaL_checkany(state, 1);
   if (!lua_istable(state, 1)) {
-    lua_pushnil(state);  // those of strings and handles are the host's
+    lua_pushnil(state);  // those of strings and handles belong to the host
     return 1;
   }
   if (luaL_getmetafield(state, 1, "__metatable") != 0) return 1;
@@ -149,7 +150,7 @@ int setmetatable(lua_State* state) {
       lua_rawget(state, 2);
       if (!lua_isnil(state, -1)) {
         return Sandbox::fail(state,
-                             std::string(key) + " has no place in a rule");
+                             std::string(key) + " is not available in rules");
       }
       lua_pop(state, 1);
     }
@@ -166,7 +167,7 @@ int tostring(lua_State* state) {
 }
 
 // Copies the named fields of the table on top into the one below, which stays;
-// all of them when `names` is empty.
+// all fields if `names` is empty.
 void copy_fields(lua_State* state, std::span<const char* const> names) {
   for (const char* name : names) {
     lua_getfield(state, -1, name);
@@ -175,7 +176,7 @@ void copy_fields(lua_State* state, std::span<const char* const> names) {
   lua_pop(state, 1);
 }
 
-// Runs a library's opener and leaves the globals it made for copying.
+// Runs a library's opener and leaves its table for copying.
 void open_library(lua_State* state, lua_CFunction open, const char* name) {
   lua_pushcfunction(state, open);
   lua_pushstring(state, name);
@@ -192,8 +193,8 @@ void install_library(lua_State* state, const char* name, lua_CFunction open,
   lua_setfield(state, -2, name);
 }
 
-// What the openers left behind is out of reach of rule code, and emptied all
-// the same.
+// The tables of the openers are not reachable from rule code; they are cleared
+// nevertheless.
 void forget_openers(lua_State* state) {
   lua_newtable(state);
   lua_replace(state, LUA_GLOBALSINDEX);
@@ -212,7 +213,7 @@ constexpr luaL_Reg kBasic[] = {
     {"tostring", tostring},
     {nullptr, nullptr},
 };
-// Those of LuaJIT itself that are pure and short.
+// Functions of LuaJIT that are pure and fast.
 constexpr const char* kBuiltIn[] = {"assert", "error",    "ipairs", "rawequal",
                                     "select", "tonumber", "type"};
 constexpr const char* kMath[] = {
@@ -281,7 +282,7 @@ void push_text(lua_State* state, int index) {
     lua_pushvalue(state, index);
     lua_call(state, 1, 1);
     if (lua_type(state, -1) != LUA_TSTRING) {
-      Sandbox::fail(state, "__tostring gave no string");
+      Sandbox::fail(state, "__tostring did not return a string");
     }
     return;
   }

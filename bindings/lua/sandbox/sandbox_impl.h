@@ -1,4 +1,4 @@
-// What a Sandbox keeps. Internal to sandbox*.cc.
+// The state of a Sandbox. Internal to sandbox*.cc.
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_IMPL_H_
 #define RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_IMPL_H_
 
@@ -16,24 +16,29 @@ namespace ruleengine::lua {
 struct Sandbox::Impl {
   SandboxLimits limits;
   Meter meter;
-  lua_State* state = nullptr;  // the first of all coroutines
+  lua_State* state = nullptr;  // the main thread of Lua
   int globals = 0;   // registry reference: the words of every environment
-  int compiler = 0;  // and compile_body, so that calling it allocates nothing
-  int depth = 0;     // calls inside of calls
+  int compiler = 0;  // compile_body, kept so that calling it allocates nothing
+  int depth = 0;     // of nested calls
   Budget budget = Budget::kLoad;
   bool stopped = false;
-  // Lua knows a chunk by at most 60 characters: those, to the file's name.
+  // Lua keeps at most 60 characters of a chunk's name: maps those to the file
+  // name.
   std::map<std::string, std::string, std::less<>> files;
-  std::optional<Diagnostic> pending;  // what fail() raised last
+  // The text of each chunk, to show lines in messages.
+  std::map<std::string, std::string, std::less<>> sources;
+  std::optional<Diagnostic> pending;  // the last one that fail() raised
   std::string pending_text;
   WordHint word_hint;
-  // The outermost function called: its chunk and first line (0: a C function).
+  // The outermost Lua function: its chunk and first line (0: a C function).
   char entered_chunk[LUA_IDSIZE] = "";
   int entered_line = 0;
 
   std::string register_chunk(const std::string& file);
   std::string file_place(std::string_view place) const;
-  // Where code of this state runs.
+  // The line of source at "chunk:line"; "" if it is unknown.
+  std::string source_line(std::string_view place) const;
+  // The place of the code that runs in this state.
   std::string running_place(lua_State* state) const;
   std::string entered_place() const;
   Diagnostic spent(std::string_view what) const;

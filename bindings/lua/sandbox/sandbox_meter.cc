@@ -12,13 +12,13 @@
 namespace ruleengine::lua {
 namespace {
 
-// Instructions between two looks at the clock. Small, because one of them may
-// work through a whole block.
+// Instructions between two checks of the clock. Few, since one instruction may
+// process a whole block.
 constexpr int kInstructions = 100;
-// Bytes or steps of C++ between two looks at the clock.
+// Bytes or steps in C++ between two checks of the clock.
 constexpr std::size_t kWork = 1 << 16;
 
-// A call that takes longer than this is worth a system call.
+// Only a call that takes longer than this reads the CPU time, a system call.
 constexpr std::chrono::milliseconds kSoon(1);
 
 std::chrono::nanoseconds thread_time() {
@@ -52,7 +52,7 @@ void* Meter::allocate(void* meter, void* block, std::size_t old_size,
       if (self.timed_) self.spent_ = Spent::kMemory;
       return nullptr;
     }
-    // A failed allocation is the only way out of an instruction that copies.
+    // A failed allocation is the only way to stop an instruction that copies.
     self.work_ += grown;
     if (self.timed_ && self.work_ > kWork && self.late()) return nullptr;
   }
@@ -122,8 +122,8 @@ void Meter::on_hook(lua_State* state, lua_Debug* activation) {
   }
   if (!self.timed_) return;
   if (self.late()) self.raise(state);
-  // Lua does not collect when an allocation fails, so garbage alone must not
-  // reach the cap.
+  // Lua does not collect when an allocation fails, so it must collect before
+  // garbage reaches the limit.
   if (self.bytes_ > self.collect_at_) {
     lua_gc(state, LUA_GCCOLLECT, 0);
     self.collect_at_ = std::max(self.bytes_ + self.bytes_ / 2, self.cap_ / 2);
@@ -174,14 +174,14 @@ void Meter::go_on(lua_State* state) {
 
 Nested::Nested(lua_State* state) : meter_(Meter::of(state)) {
   if (meter_.nesting >= kMaxNesting) {
-    luaL_error(state, "calls inside of calls go deeper than %d", kMaxNesting);
+    luaL_error(state, "calls are nested more than %d deep", kMaxNesting);
   }
   ++meter_.nesting;
 }
 
 int too_long(lua_State* state) {
   return Sandbox::fail(state, {.kind = ErrorKind::kLimit,
-                               .what = "the string gets too long",
+                               .what = "the string is too long",
                                .expected = "at most 32 MiB"});
 }
 

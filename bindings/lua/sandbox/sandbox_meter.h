@@ -1,8 +1,9 @@
-// Meter: what rule code may use, counted: bytes by the allocator, time by the
-// count hook and by charge(), nesting of C calls. Time is the thread's own, so
-// that a busy machine makes no rule late. Once spent it stays spent
-// until the call ends: every further instruction of rule code raises again.
-// Lives in the Sandbox, outlives its lua_State, is used by its thread alone.
+// Meter: measures what rule code uses: memory by the allocator, time by the
+// count hook and by charge(), and the nesting of C calls. Time is the CPU time
+// of the thread, so that a busy machine does not make a rule fail. A spent
+// budget stays spent until the call ends: every further instruction of rule
+// code raises again. Lives in the Sandbox, outlives its lua_State, is used by
+// its thread only.
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_METER_H_
 #define RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_METER_H_
 
@@ -18,9 +19,10 @@ namespace ruleengine::lua {
 
 class Sandbox;
 
-// No string and no table part is larger: bounds what one instruction can do.
+// The limit for a string or a part of a table; it bounds the work of one
+// instruction.
 inline constexpr std::size_t kMaxBlock = std::size_t{32} << 20;
-// C functions that call back into Lua inside of each other.
+// The limit on nested C functions that call back into Lua.
 inline constexpr int kMaxNesting = 150;
 
 class Meter {
@@ -38,16 +40,17 @@ class Meter {
   static void* allocate(void* meter, void* block, std::size_t old_size,
                         std::size_t size);
 
-  // Begins and ends the budget of an outermost call; `lines` follows the line
-  // that runs, which costs, and which alone knows the place of a tail call.
+  // Begin and end the budget of an outermost call. `lines` tracks the current
+  // line, which costs time, and is the only way to know the place of a tail
+  // call.
   void begin(lua_State* state, double seconds, std::size_t cap,
              std::chrono::steady_clock::time_point run_end, bool lines);
   void end(lua_State* state, std::size_t cap);
 
   void charge(lua_State* state, std::size_t work);
-  // Raises when spent.
+  // Raises if the budget is spent.
   void check(lua_State* state);
-  // Raises the error that no pcall keeps.
+  // Raises the error that no pcall can catch.
   int raise(lua_State* state);
   void stop() { spent_ = Spent::kStopped; }
   void run_out() { spent_ = Spent::kMemory; }
@@ -61,7 +64,7 @@ class Meter {
   std::size_t cap() const { return cap_; }
   // Where the time was up: "chunk:line".
   const std::string& place() const { return place_; }
-  // The line followed: its chunk ("" when none) and number.
+  // The tracked line: its chunk ("" if none) and number.
   const char* chunk() const { return chunk_; }
   int line() const { return line_; }
 
@@ -80,24 +83,24 @@ class Meter {
 
   std::size_t bytes_ = 0, peak_ = 0;
   std::size_t cap_ = SIZE_MAX;
-  std::size_t beside_ = 0;             // that count as well, and are not Lua's
+  std::size_t beside_ = 0;             // memory outside of Lua that counts too
   std::size_t collect_at_ = SIZE_MAX;  // bytes at which the hook collects
   std::size_t work_ = 0;               // since the clock was last read
-  // By the clock on the wall, which is cheap to read. It runs ahead of the
-  // thread's own, which is read when a call takes longer, and decides.
+  // Deadlines by the wall clock, which is cheap to read. It runs ahead of the
+  // CPU time, which is read only for longer calls, and decides.
   std::chrono::steady_clock::time_point soon_, deadline_, run_end_;
   std::chrono::nanoseconds allowed_{0}, begun_{0};
   bool timed_ = false;
   bool lines_ = false;
   bool sticky_ = false;  // the hook raises at every instruction
   Spent spent_ = Spent::kNothing;
-  int message_ = 0;  // registry reference of what raise() throws
+  int message_ = 0;  // registry reference of the message that raise() throws
   std::string place_;
   char chunk_[64] = "";
   int line_ = 0;
 };
 
-// Counts one C function that calls back into Lua; raises when too deep.
+// Counts a C function that calls back into Lua; raises if they nest too deeply.
 class Nested {
  public:
   explicit Nested(lua_State* state);
@@ -109,7 +112,7 @@ class Nested {
   Meter& meter_;
 };
 
-// Raises what a string beyond kMaxBlock is: a limit. Never returns.
+// Raises the error for a string longer than kMaxBlock: a limit. Never returns.
 int too_long(lua_State* state);
 
 }  // namespace ruleengine::lua

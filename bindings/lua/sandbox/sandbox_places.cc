@@ -1,4 +1,4 @@
-// Where rule code stands: files and lines, as their reader knows them.
+// Places in rule code: files and lines, as the user knows them.
 #include <fmt/format.h>
 
 #include <optional>
@@ -13,7 +13,7 @@ std::string chunk_place(const lua_Debug& activation, int line) {
   return fmt::format("{}:{}", activation.short_src, line);
 }
 
-// Of a "file:line".
+// The folder of a "file:line".
 std::string folder_of(std::string_view place) {
   const auto slash = place.rfind('/');
   return std::string(slash == place.npos ? "" : place.substr(0, slash));
@@ -35,6 +35,24 @@ std::string Sandbox::Impl::register_chunk(const std::string& file) {
   }
 }
 
+std::string Sandbox::Impl::source_line(std::string_view place) const {
+  const auto colon = place.rfind(':');
+  if (colon == place.npos) return "";
+  const auto source = sources.find(place.substr(0, colon));
+  if (source == sources.end()) return "";
+  std::string_view rest = source->second;
+  for (int line = line_of(place); line > 1; --line) {
+    const auto end = rest.find('\n');
+    if (end == rest.npos) return "";
+    rest.remove_prefix(end + 1);
+  }
+  rest = rest.substr(0, rest.find('\n'));
+  const auto begin = rest.find_first_not_of(" \t");
+  if (begin == rest.npos) return "";
+  return std::string(
+      rest.substr(begin, rest.find_last_not_of(" \t\r") + 1 - begin));
+}
+
 std::string Sandbox::Impl::file_place(std::string_view place) const {
   const auto colon = place.rfind(':');
   if (colon == place.npos) return std::string(place);
@@ -48,8 +66,8 @@ std::string Sandbox::Impl::entered_place() const {
   return file_place(fmt::format("{}:{}", entered_chunk, entered_line));
 }
 
-// A function that was called as the last thing of another has taken its
-// place on the stack, so the line followed knows better than the stack.
+// After a tail call the callee replaces its caller on the stack, so the tracked
+// line is more exact than the stack.
 std::string Sandbox::Impl::running_place(lua_State* running) const {
   if (meter.line() > 0) {
     return file_place(fmt::format("{}:{}", meter.chunk(), meter.line()));

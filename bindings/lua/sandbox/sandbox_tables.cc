@@ -1,5 +1,5 @@
-// The table library, bounded: positions must lie inside the list, sorting takes
-// n log n comparisons whatever the comparator answers.
+// The table library, bounded: positions must be inside the list, and sorting
+// needs n log n comparisons for any comparator.
 #include <cmath>
 #include <lua.hpp>
 #include <string>
@@ -11,9 +11,9 @@
 namespace ruleengine::lua {
 namespace {
 
-// A C function may push no more (LUAI_MAXCSTACK is 8000).
+// The most values that a C function may push (LUAI_MAXCSTACK is 8000).
 constexpr int kMostValues = 7000;
-// No table has an index beyond.
+// Larger than any index of a table.
 constexpr int kFar = 1 << 30;
 
 int length(lua_State* state, int index) {
@@ -129,7 +129,8 @@ void merge(lua_State* state, int from, int to, int low, int middle, int high) {
   }
 }
 
-// Bottom up and stable, so the result depends on the comparator alone.
+// A merge sort, bottom up and stable: the result depends on the comparator
+// only.
 int sort(lua_State* state) {
   check_own_table(state, 1);
   if (!lua_isnoneornil(state, 2)) luaL_checktype(state, 2, LUA_TFUNCTION);

@@ -18,7 +18,7 @@ std::unique_ptr<Sandbox> make(SandboxLimits limits = {}) {
   return *std::move(sandbox);
 }
 
-// Runs a chunk; its error, or none.
+// Runs a chunk; returns its error, if any.
 Status run(Sandbox& sandbox, std::string_view text,
            Budget budget = Budget::kLoad, const std::string& name = "t.lua") {
   const int top = lua_gettop(sandbox.state());
@@ -41,7 +41,7 @@ TEST_CASE("values come back, and the stack is as it was") {
   CHECK(sandbox->peak_bytes() >= sandbox->bytes());
 }
 
-TEST_CASE("words of the file go before those of the sandbox") {
+TEST_CASE("words of the file hide those of the sandbox") {
   auto sandbox = make();
   lua_State* state = sandbox->state();
   lua_newtable(state);
@@ -53,7 +53,7 @@ TEST_CASE("words of the file go before those of the sandbox") {
   CHECK(lua_tonumber(state, -1) == 2);
 }
 
-TEST_CASE("an error says file and line, whatever the file is called") {
+TEST_CASE("an error has file and line, for any file name") {
   auto sandbox = make();
   const std::string long_name =
       "/some/folder/" + std::string(200, 'x') + "/a\nb: evil.lua";
@@ -65,11 +65,26 @@ TEST_CASE("an error says file and line, whatever the file is called") {
     CHECK(status.error().where == name + ":3");
     CHECK(status.error().what.starts_with("attempt to perform arithmetic"));
   }
-  // Two files of one name are told apart.
+  // Two files with the same name are distinguished.
   CHECK(run(*sandbox, "error('a')", Budget::kLoad, "a/t.lua").error().where ==
         "a/t.lua:1");
   CHECK(run(*sandbox, "error('b')", Budget::kLoad, "b/t.lua").error().where ==
         "b/t.lua:1");
+}
+
+TEST_CASE("an error about a value without a name shows its line") {
+  auto sandbox = make();
+  const auto found = [&](const char* text) {
+    const Status status = run(*sandbox, text);
+    REQUIRE(!status.ok());
+    return status.error().found;
+  };
+  CHECK(found("local t = {}\n  local y = t[1].x  \n") == "local y = t[1].x");
+  CHECK(found("local f = function() end\r\nf()()\r\n") == "f()()");
+  CHECK(found("local f = function() end return f() + 1") ==
+        "local f = function() end return f() + 1");
+  CHECK(found("local t = {} return t.a.b") == "");  // "field 'a'"
+  CHECK(found("error('attempt to fail')") == "");
 }
 
 TEST_CASE("an error without a position is at the line that ran") {
@@ -77,7 +92,8 @@ TEST_CASE("an error without a position is at the line that ran") {
   // A tail call leaves no trace of its caller on Lua's stack.
   const char* text = "local x = 1\nreturn rawset(math, 'x', x)";
   CHECK(run(*sandbox, text).error().where == "t.lua:2");
-  // Callbacks do not follow lines: the function's first has to do.
+  // Callbacks are not tracked by line, so the place is the function's first
+  // line.
   REQUIRE(
       sandbox
           ->compile(
@@ -90,7 +106,7 @@ TEST_CASE("an error without a position is at the line that ran") {
   CHECK(status.error().where == "t.lua:2");
 }
 
-TEST_CASE("what other Luas have") {
+TEST_CASE("words of other Lua versions") {
   auto sandbox = make();
   const auto hint = [&](const char* text) {
     const Status status = run(*sandbox, text);
@@ -98,7 +114,7 @@ TEST_CASE("what other Luas have") {
     return status.error().hint;
   };
   CHECK(hint("print(1)").starts_with("error(tostring(m.x)) stops"));
-  CHECK(hint("require 'x'") == "lib \"name\" reads a lib");
+  CHECK(hint("require 'x'") == "lib \"name\" loads a lib");
   CHECK(hint("local t = os.time()").find("clock") != std::string::npos);
   CHECK(hint("local a = 5 // 2").ends_with("math.floor(a / b) for a // b"));
   CHECK(hint("local a = 5 << 2").ends_with("bit.lshift(a, b) for a << b"));
@@ -267,7 +283,8 @@ TEST_CASE("a sandbox in too little memory is refused") {
 }
 
 TEST_CASE("garbage alone does not reach the cap") {
-  // Lua would begin to collect at twice what is kept, which is beyond it.
+  // Lua would start to collect at twice the memory in use, which is over the
+  // limit.
   SandboxLimits limits;
   limits.total_bytes = std::size_t{48} << 20;
   auto sandbox = make(limits);
@@ -285,7 +302,8 @@ TEST_CASE("a step of C++ that needs no memory needs time all the same") {
   SandboxLimits limits;
   limits.callback_seconds = 0.001;
   auto sandbox = make(limits);
-  // Too few instructions for a look at the clock, and each text is there.
+  // Too few instructions for a check of the clock, which each text makes up
+  // for.
   REQUIRE(sandbox
               ->compile("local x = ('x'):rep(3e7)\n"
                         "return function() local a = 'x'\n"
@@ -299,7 +317,7 @@ TEST_CASE("a step of C++ that needs no memory needs time all the same") {
   CHECK(status.error().what == "f ran longer than 0.001 s");
 }
 
-TEST_CASE("rawset passes a metatable by, and wants a key") {
+TEST_CASE("rawset ignores a metatable, and needs a key") {
   auto sandbox = make();
   CHECK(run(*sandbox,
             "local t = setmetatable({}, {__newindex = error})\n"
@@ -320,7 +338,7 @@ TEST_CASE("no single block is larger than 32 MiB") {
   }
 }
 
-TEST_CASE("what fills the memory is given back") {
+TEST_CASE("memory is freed after a failed call") {
   SandboxLimits limits;
   limits.load_bytes = std::size_t{32} << 20;
   auto sandbox = make(limits);

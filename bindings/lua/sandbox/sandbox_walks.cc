@@ -1,5 +1,5 @@
-// pairs and next in an order that depends on nothing but the keys: numbers,
-// strings, booleans, each ascending. Other keys have none, and are refused.
+// pairs and next in an order that depends only on the keys: numbers, strings,
+// booleans, each ascending. Other keys have no order and are rejected.
 #include <algorithm>
 #include <lua.hpp>
 #include <string>
@@ -29,7 +29,7 @@ KeyRank rank_of(int type) {
   }
 }
 
-// A key as plain data; the text is the table's own, which holds it.
+// A key as plain data; a text is owned by the table.
 struct Key {
   KeyRank rank;
   double number;
@@ -66,7 +66,8 @@ void push_key(lua_State* state, const Key& key) {
   }
 }
 
-// `type`: the least that one of the keys has, whatever order they came in.
+// `type`: the smallest type among the bad keys, so that it does not depend on
+// their order.
 int refuse_key(lua_State* state, int type) {
   return Sandbox::fail(
       state, {.kind = ErrorKind::kRule,
@@ -92,7 +93,7 @@ std::vector<Key> sorted_keys(lua_State* state, int index) {
   return keys;
 }
 
-// Upvalues: the keys in order, how many were given.
+// Upvalues: the keys in order, and the number of keys done.
 int next_pair(lua_State* state) {
   int at = static_cast<int>(lua_tointeger(state, lua_upvalueindex(2)));
   while (true) {
@@ -101,7 +102,7 @@ int next_pair(lua_State* state) {
     if (lua_isnil(state, -1)) return 1;
     lua_pushvalue(state, -1);
     lua_rawget(state, 1);
-    if (!lua_isnil(state, -1)) break;  // else removed on the way
+    if (!lua_isnil(state, -1)) break;  // else it was removed meanwhile
     lua_pop(state, 2);
   }
   lua_pushinteger(state, at);
@@ -125,7 +126,7 @@ int pairs(lua_State* state) {
   return 2;
 }
 
-// The smallest key after the given one, and its value.
+// Returns the next key after the given one, and its value.
 int next(lua_State* state) {
   luaL_checktype(state, 1, LUA_TTABLE);
   lua_settop(state, 2);
@@ -163,8 +164,8 @@ int next_element(lua_State* state) {
   return lua_isnil(state, -1) ? 1 : 2;
 }
 
-// Also of lists that the host keeps, such as the matches of a group. Upvalue:
-// LuaJIT's own ipairs.
+// Also works for lists of the host, such as the matches of a group. Upvalue:
+// LuaJIT's ipairs.
 int ipairs(lua_State* state) {
   lua_settop(state, 1);
   const bool is_list = lua_isuserdata(state, 1) != 0 &&

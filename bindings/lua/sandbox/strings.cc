@@ -24,7 +24,7 @@ int rep(lua_State* state) {
       static_cast<double>(kMaxBlock)) {
     return too_long(state);
   }
-  // By doubling, so that a single letter is not copied a million times.
+  // By doubling, instead of copying a single letter a million times.
   std::string result(text, size);
   result.append(separator, gap);
   const std::size_t whole =
@@ -39,7 +39,7 @@ int rep(lua_State* state) {
   return 1;
 }
 
-// LuaJIT's own that work through their argument once.
+// Functions of LuaJIT that go through their argument once.
 constexpr const char* kBuiltIn[] = {"byte",  "char",    "len", "lower",
                                     "upper", "reverse", "sub"};
 
@@ -61,7 +61,7 @@ void install_strings(lua_State* state) {
   lua_setfield(state, -2, "rep");
   lua_pushcfunction(state, &format_string);
   lua_setfield(state, -2, "format");
-  // The metatable of all strings, in place of the one that luaopen_string set.
+  // The metatable of all strings, instead of the one that luaopen_string set.
   lua_pushliteral(state, "");
   lua_newtable(state);
   lua_pushvalue(state, -3);

@@ -1,7 +1,7 @@
 // The string library of rule code: Lua's own functions, each with a bound on
-// time and size, without dump, with no way to print an address; also the
+// time and size, without dump and without printing addresses; also the
 // metatable of strings. install_strings adds `string` to the table on top of
-// the stack; it may raise a Lua error. No state.
+// the stack; it may raise a Lua error. Stateless.
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_H_
 #define RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_H_
 
@@ -12,7 +12,7 @@ namespace ruleengine::lua {
 
 void install_strings(lua_State* state);
 
-// The parts, as tables of functions.
+// The parts of the library.
 extern const luaL_Reg kPatternFunctions[];  // find, match, gmatch, gsub
 int format_string(lua_State* state);        // string.format
 

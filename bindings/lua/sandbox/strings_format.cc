@@ -1,5 +1,5 @@
-// string.format: width and precision of two digits, no %p, integers checked
-// before they are cast.
+// string.format: width and precision have at most two digits, %p is not
+// allowed, and integers are checked before the cast.
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -14,7 +14,7 @@
 namespace ruleengine::lua {
 namespace {
 
-// One %-directive, at most "%-+ #099.99" and a letter.
+// A %-directive, at most "%-+ #099.99" and a letter.
 struct Directive {
   std::string flags;  // with width and precision
   bool precise = false;
@@ -54,7 +54,7 @@ std::string print_integer(lua_State* state, const Directive& directive,
                           int argument) {
   const double number = luaL_checknumber(state, argument);
   if (!(std::fabs(number) < 9.2e18)) {
-    luaL_argerror(state, argument, "the number is no integer");
+    luaL_argerror(state, argument, "the number is not an integer");
   }
   const char letter = directive.letter == 'i' ? 'd' : directive.letter;
   const std::string format = "%" + directive.flags + "ll" + letter;
@@ -91,7 +91,7 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
-// %s and %q and %c: the text as it is, or cut and padded.
+// %s, %q and %c: the text, cut or padded.
 std::string print_text(const Directive& directive, std::string_view text) {
   if (directive.flags.empty()) return std::string(text);
   const bool left = directive.flags.find('-') != std::string::npos;

@@ -47,7 +47,7 @@ void push_capture(lua_State* state, std::string_view text,
   }
 }
 
-// All captures; the whole match where there are none.
+// Pushes all captures, or the whole match if there are none.
 int push_captures(lua_State* state, std::string_view text, const Found& found,
                   bool whole) {
   if (found.captures == 0) {
@@ -62,7 +62,7 @@ int push_captures(lua_State* state, std::string_view text, const Found& found,
   return found.captures;
 }
 
-// Argument 3 as an offset; none when it is behind the end.
+// Argument 3 as an offset; none if it is after the end.
 std::optional<std::size_t> start(lua_State* state, std::size_t size) {
   double at = luaL_optnumber(state, 3, 1);
   if (std::isnan(at)) at = 1;
@@ -75,7 +75,7 @@ std::optional<std::size_t> start(lua_State* state, std::size_t size) {
 int find_plain(lua_State* state, std::string_view text, std::string_view word,
                std::size_t from) {
   Sandbox::charge(state, text.size());
-  // memmem is linear whatever the word; string_view::find is not.
+  // memmem is linear for any word; string_view::find is not.
   const void* at = word.empty() ? text.data() + from
                                 : memmem(text.data() + from, text.size() - from,
                                          word.data(), word.size());
@@ -116,7 +116,7 @@ int search(lua_State* state, bool positions) {
 int find(lua_State* state) { return search(state, true); }
 int match(lua_State* state) { return search(state, false); }
 
-// Upvalues: text, pattern, where to go on.
+// Upvalues: text, pattern, position to continue at.
 int next_match(lua_State* state) {
   std::size_t size = 0;
   const char* data = lua_tolstring(state, lua_upvalueindex(1), &size);
@@ -163,7 +163,7 @@ void push_part(lua_State* state, std::string_view text, const Found& found,
     const std::string_view part = whole(text, found);
     lua_pushlstring(state, part.data(), part.size());
   } else if (index > found.captures) {
-    luaL_error(state, "there is no capture %%%d", index);
+    luaL_error(state, "no capture %%%d", index);
   } else {
     push_capture(state, text,
                  found.capture[static_cast<std::size_t>(index) - 1]);

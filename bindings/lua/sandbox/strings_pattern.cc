@@ -3,15 +3,15 @@
 
 namespace ruleengine::lua {
 
-// One attempt after the other over one text. Recurses at choices alone, at
-// most kMaxDepth deep.
+// Attempts at successive positions of a text. Recurses only at choices, at most
+// kMaxDepth deep.
 class TextMatcher {
  public:
   TextMatcher(const TextPattern& pattern, std::string_view text,
               const TextPattern::Work& work)
       : items_(pattern.items_), text_(text), work_(work) {}
 
-  // The end of a match that begins at `at`.
+  // The end of the match that begins at `at`.
   std::optional<std::size_t> match(std::size_t at) {
     found_.captures = 0;
     depth_ = 0;
@@ -38,7 +38,7 @@ class TextMatcher {
            item.set.test(static_cast<unsigned char>(text_[at]));
   }
 
-  // Items from `index` on, at `at`.
+  // Matches the items from `index` on, at `at`.
   End rest(std::size_t index, std::size_t at) {
     if (++depth_ > TextPattern::kMaxDepth) gave_up_ = true;
     End end;
@@ -62,7 +62,7 @@ class TextMatcher {
     return end;
   }
 
-  // An item that fits in one way at most.
+  // Matches an item with at most one way to match.
   End once(const Item& item, std::size_t at) {
     switch (item.kind) {
       case Kind::kSet:
@@ -122,7 +122,7 @@ class TextMatcher {
     return {};
   }
 
-  // A failed branch must not leave its captures behind.
+  // A failed branch must not leave captures behind.
   End branch(std::size_t index, std::size_t at) {
     const int captures = found_.captures;
     std::uint32_t open = 0;

@@ -1,7 +1,7 @@
 // Lua patterns, bounded: a pattern is compiled into items and matched by
-// backtracking with a step limit and a depth limit, so that no pattern and no
-// text can run away. Knows nothing of lua_State: whoever matches is told of the
-// work through a callback, which may end it by raising.
+// backtracking with limits on steps and depth, so that matching always ends
+// soon. Independent of lua_State: a callback is told about the work and may
+// raise to end it.
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_PATTERN_H_
 #define RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_PATTERN_H_
 
@@ -29,7 +29,7 @@ class TextPattern {
   struct Capture {
     std::size_t begin = 0;
     std::size_t size = 0;
-    bool position = false;  // "()": `begin` is the answer
+    bool position = false;  // "()": the capture is the position `begin`
     bool open = false;
   };
   struct Found {
@@ -38,11 +38,12 @@ class TextPattern {
     std::array<Capture, kMaxCaptures> capture;
   };
 
-  // `anchors`: a leading ^ is one (else it is a character, as in gmatch).
+  // `anchors`: a leading ^ is an anchor (else a character, as in gmatch).
   static Result<TextPattern> compile(std::string_view pattern, bool anchors);
 
-  // The first match at `from` or behind. `work` is told of steps now and then.
-  // An error: the pattern takes too many steps on this text.
+  // The first match at or after `from`. Calls `work` with the number of steps
+  // from time to time. An error if the pattern takes too many steps on this
+  // text.
   using Work = std::function<void(std::size_t steps)>;
   Result<std::optional<Found>> find(std::string_view text, std::size_t from,
                                     const Work& work) const;
@@ -67,8 +68,9 @@ class TextPattern {
   struct Item {
     Kind kind = Kind::kSet;
     Repeat repeat = Repeat::kOnce;
-    bool position = false;              // kOpen
-    unsigned char first = 0, last = 0;  // kBalance; kBack: first is the index
+    bool position = false;  // kOpen
+    unsigned char first = 0,
+                  last = 0;  // kBalance; for kBack first is the index
     Set set;
   };
 

@@ -1,4 +1,4 @@
-// The text of a Lua pattern as items.
+// Compiles a Lua pattern into items.
 #include <cctype>
 #include <utility>
 
@@ -13,7 +13,7 @@ Diagnostic malformed(std::string what) {
   return {.kind = ErrorKind::kRule, .what = "malformed pattern: " + what};
 }
 
-// ASCII alone, whatever the locale says.
+// ASCII only, independent of the locale.
 bool in_class(char letter, int c) {
   if (c > 127) return false;
   switch (letter) {
@@ -40,7 +40,7 @@ bool in_class(char letter, int c) {
   }
 }
 
-// What %LETTER stands for.
+// The characters that %LETTER stands for.
 Set class_set(char letter) {
   Set set;
   const char lower =
@@ -133,7 +133,7 @@ class TextPatternCompiler {
 
   Status balance() {
     ++at_;
-    if (text_.size() - at_ < 2) return malformed("%b wants two characters");
+    if (text_.size() - at_ < 2) return malformed("%b needs two characters");
     Item item{.kind = Kind::kBalance};
     item.first = static_cast<unsigned char>(take());
     item.last = static_cast<unsigned char>(take());
@@ -143,7 +143,7 @@ class TextPatternCompiler {
 
   Status frontier() {
     ++at_;
-    if (!more() || take() != '[') return malformed("%f wants a [set]");
+    if (!more() || take() != '[') return malformed("%f needs a [set]");
     Item item{.kind = Kind::kFrontier};
     if (Status status = set(item.set); !status) return status;
     pattern_.items_.push_back(item);
@@ -176,7 +176,7 @@ class TextPatternCompiler {
     return {};
   }
 
-  // Behind the [.
+  // Reads a set, after its "[".
   Status set(Set& into) {
     const bool negative = more() && text_[at_] == '^';
     if (negative) ++at_;
@@ -226,7 +226,7 @@ class TextPatternCompiler {
   std::size_t at_ = 0;
   TextPattern pattern_;
   int captures_ = 0;
-  std::vector<int> open_;     // captures not closed yet, innermost last
+  std::vector<int> open_;     // open captures, innermost last
   std::vector<bool> closed_;  // by capture
 };
 

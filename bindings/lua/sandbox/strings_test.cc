@@ -11,7 +11,7 @@
 namespace ruleengine::lua {
 namespace {
 
-// Each line is an expression that must be true; as Lua's manual has it.
+// Each line is an expression that must be true, according to Lua's manual.
 constexpr const char* kTrue[] = {
     // find
     R"~(select("#", ("abc"):find("x")) == 1 and ("abc"):find("x") == nil)~",
@@ -73,7 +73,7 @@ constexpr const char* kTrue[] = {
     R"~(string.dump == nil and ("x").rep ~= nil and ("x").foo == nil)~",
 };
 
-TEST_CASE("string functions do what Lua's manual says") {
+TEST_CASE("string functions work as in Lua's manual") {
   auto sandbox = *Sandbox::create({});
   for (const char* expression : kTrue) {
     const std::string text = std::string("return ") + expression;
@@ -97,7 +97,8 @@ TEST_CASE("malformed patterns") {
   CHECK(!TextPattern::compile(std::string(5000, 'a'), true).ok());
 }
 
-// Any bytes as a pattern on any bytes: an answer or an error, in bounded time.
+// Random bytes as a pattern on random bytes: a result or an error, in bounded
+// time.
 TEST_CASE("random patterns never run away") {
   std::uint32_t seed = 1;
   const auto next = [&seed] { return seed = seed * 1664525u + 1013904223u; };

@@ -1,8 +1,8 @@
-// The keys of a Lua table, in an order of their own: lua_next's is that of a
-// hash, which differs from process to process. Nothing else calls lua_next
-// (tests/layers_test.py looks), so that of several faults of one table it is
-// always the same that is reported. All charge the sandbox and may raise a Lua
-// error. No state.
+// The keys of a Lua table in a defined order. lua_next uses the order of a
+// hash, which differs between processes; nothing else calls it
+// (tests/layers_test.py checks), so that among several faults of a table the
+// same one is always reported. All functions charge the sandbox and may raise a
+// Lua error. Stateless.
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_TABLE_KEYS_H_
 #define RULEENGINE_BINDINGS_LUA_SANDBOX_TABLE_KEYS_H_
 
@@ -17,15 +17,15 @@ namespace ruleengine::lua {
 struct TableKeys {
   std::vector<double> numbers;     // ascending
   std::vector<std::string> names;  // ascending
-  // The kind of a key that is neither: "a boolean". Empty: there is none.
+  // The type of a key that is neither: "a boolean". Empty if there is none.
   std::string other;
 };
 TableKeys table_keys(lua_State* state, int index);
 
-// The string keys alone; none of what is no table.
+// The string keys only; empty for values that are not tables.
 std::vector<std::string> string_keys(lua_State* state, int index);
 
-// Pushes what the table has under `name`, without its metamethods.
+// Pushes the value at `name`, without metamethods.
 void push_field(lua_State* state, int table, std::string_view name);
 
 }  // namespace ruleengine::lua

@@ -1,5 +1,5 @@
-// Of several faults of one table it is always the same that is reported: each
-// sandbox has its own seed of Lua's hash, so many loads see many orders.
+// Among several faults of a table the same one is always reported. Each sandbox
+// has its own seed for Lua's hash, so many loads try many orders.
 #include "bindings/lua/sandbox/table_keys.h"
 
 #include <doctest/doctest.h>

@@ -5,11 +5,11 @@
 namespace ruleengine::lua {
 namespace {
 
-// Beyond this the rest is not looked at; a library is a few dozen.
+// The most cells that are compared; a library has a few dozen.
 constexpr std::size_t kMaxCells = 4096;
 constexpr int kMaxKept = 65536;
 
-// As rawequal, but NaN is the NaN it was.
+// Like rawequal, but NaN equals NaN.
 bool same(lua_State* state, int a, int b) {
   if (lua_rawequal(state, a, b) != 0) return true;
   return lua_rawequal(state, a, a) == 0 && lua_rawequal(state, b, b) == 0;
@@ -17,8 +17,8 @@ bool same(lua_State* state, int a, int b) {
 
 }  // namespace
 
-// Breadth first over functions and tables, each once. Stack: the array of what
-// is kept, which is also the queue.
+// Breadth first over functions and tables, each once. Stack: the array of kept
+// values, which is also the queue.
 class Upvalues::Walk {
  public:
   Walk(lua_State* state, int kept, std::vector<Cell>& cells)
@@ -38,12 +38,12 @@ class Upvalues::Walk {
 
   const std::optional<std::string>& coroutine() const { return coroutine_; }
 
-  // Keeps the value on top, pops it, and gives its place.
+  // Keeps the value on top, pops it, and returns its index.
   int keep(const std::string& name) {
     const int place = ++count_;
     const bool table = lua_istable(state_, -1);
     if (lua_isthread(state_, -1)) coroutine_ = name;
-    // A C function's upvalues may be where an iterator stands.
+    // A C function may keep the state of an iterator in its upvalues.
     if (table || lua_isfunction(state_, -1)) {
       const auto [at, fresh] = seen_.emplace(lua_topointer(state_, -1), place);
       if (fresh) queue_.push_back({table, place, name});
@@ -78,8 +78,8 @@ class Upvalues::Walk {
     const int holder = lua_gettop(state_);
     Cell cell{.is_table = true, .holder = entry.place, .name = entry.name};
     cell.first = count_ + 1;
-    // All pairs side by side first: same_table reads them in lua_next's order,
-    // which stays while a table is not changed.
+    // All pairs are stored first: same_table reads them in the order of
+    // lua_next, which is stable while the table does not change.
     for (lua_pushnil(state_); lua_next(state_, holder) != 0;) {
       if (count_ >= kMaxKept) {
         lua_pop(state_, 2);

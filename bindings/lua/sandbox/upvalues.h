@@ -1,8 +1,8 @@
-// Upvalues: nothing may be carried from one match to the next but the graph, so
-// a callback must leave the locals around it, and what is in their tables, as
-// they were. A snapshot of what a callback can reach is taken before its first
-// call and compared after every one. Internal to bindings/lua; holds
-// a registry reference until release().
+// Upvalues: only the graph may carry state from one match to the next, so a
+// callback must not change the locals around it, or their tables. A snapshot of
+// everything that a callback can reach is taken before its first call and
+// compared after each call. Internal to bindings/lua; holds a registry
+// reference until release().
 #ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_UPVALUES_H_
 #define RULEENGINE_BINDINGS_LUA_SANDBOX_UPVALUES_H_
 
@@ -22,18 +22,18 @@ class Upvalues {
 
   void release(lua_State* state);
 
-  // The name of what changed since; none when nothing did. Allocates nothing
-  // in Lua.
+  // The name of a local that changed since the snapshot; none if nothing did.
+  // Allocates nothing in Lua.
   std::optional<std::string> changed(lua_State* state) const;
 
  private:
-  // One upvalue of one function, or one table.
+  // An upvalue of a function, or a table.
   struct Cell {
     bool is_table = false;
-    int holder = 0;    // the function or table, in the array `kept_`
-    int upvalue = 0;   // 1 and up
-    int value = 0;     // its value, in `kept_`
-    int first = 0;     // a table: its keys and values, in `kept_`
+    int holder = 0;    // the function or table: index into the array `kept_`
+    int upvalue = 0;   // from 1
+    int value = 0;     // the upvalue's value: index into `kept_`
+    int first = 0;     // a table's keys and values: index into `kept_`
     int count = 0;     // pairs
     std::string name;  // of the local
   };
@@ -42,9 +42,10 @@ class Upvalues {
   static bool same_upvalue(lua_State* state, int kept, const Cell& cell);
   static bool same_table(lua_State* state, int kept, const Cell& cell);
 
-  int kept_ = 0;  // registry reference of everything found; 0: nothing
+  int kept_ = 0;  // registry reference of all values found; 0: none
   std::vector<Cell> cells_;
-  // What holds a coroutine, which nobody can look into: never allowed.
+  // The name of a local that holds a coroutine. Its state cannot be inspected,
+  // so it is never allowed.
   std::optional<std::string> coroutine_;
 };
 

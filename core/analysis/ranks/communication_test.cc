@@ -100,7 +100,7 @@ TEST_CASE_FIXTURE(Fixture, "how much is sent may be unknown") {
   CHECK(all.bytes == 2 * 0.75 * 16);
 }
 
-TEST_CASE_FIXTURE(Fixture, "nobody knows how often a loop runs") {
+TEST_CASE_FIXTURE(Fixture, "the number of iterations of a loop is unknown") {
   const ValueId x = input({"4"});
   const ir::BlockId branch = body("If");
   move(reduce(x), branch);

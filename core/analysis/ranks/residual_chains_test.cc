@@ -146,7 +146,8 @@ TEST_CASE_FIXTURE(Fixture, "an entry joins no chains") {
   CHECK(chains[2].broken == "");
 }
 
-TEST_CASE_FIXTURE(Fixture, "an entry that nothing on the chain reads is none") {
+TEST_CASE_FIXTURE(Fixture,
+                  "a value that nothing on the chain reads is no entry") {
   const ValueId y = norm(sum(partial()));
   output(add("Mul", {add("Mul", {y, input({"1", "4", "8"})}),
                      add("Softmax", {input({"1", "4", "8"})})}));

@@ -28,7 +28,7 @@ std::string twins(World& w) {
   return text;
 }
 
-TEST_CASE("twins, and what stands below them") {
+TEST_CASE("twins, and their readers") {
   World w;
   const ValueId x = w.input("x");
   const ValueId a = w.node("Relu", {x}, "a");
@@ -49,7 +49,7 @@ TEST_CASE("three of a kind are twins of the first") {
   CHECK(twins(w) == "b=a c=a");
 }
 
-TEST_CASE("small constants are the same where their bits are") {
+TEST_CASE("small constants are equal if their bits are") {
   World w;
   const ValueId x = w.input("x");
   const auto added = [&](std::string_view name, float number) {
@@ -72,7 +72,7 @@ TEST_CASE("another order, another attribute, another op") {
   CHECK(twins(w) == "e=d");  // -1 is the default
 }
 
-TEST_CASE("chance, unknown ops and markers are their own") {
+TEST_CASE("random ops, unknown ops and markers have no twins") {
   World w;
   const ValueId x = w.input("x");
   for (const std::string_view op :
@@ -85,7 +85,7 @@ TEST_CASE("chance, unknown ops and markers are their own") {
   CHECK(twins(w).empty());
 }
 
-TEST_CASE("a Dropout that is not told to train draws nothing") {
+TEST_CASE("a Dropout that does not train is not random") {
   World w;
   const ValueId x = w.input("x");
   const ValueId half = w.constant("half", {0.5f}, {});

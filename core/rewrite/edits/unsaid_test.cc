@@ -60,7 +60,7 @@ Ended run(Rewrite rewrite, std::int64_t axis) {
   return {w.text(), rejected.empty() ? "" : rejected[0].reason};
 }
 
-TEST_CASE("into how many parts a Split divides is said by its outputs") {
+TEST_CASE("the outputs of a Split mention its number of parts") {
   World w(18);
   w.output(
       w.node("Split", {w.input("x")}, "y", {World::integer("num_outputs", 1)}));
@@ -75,7 +75,7 @@ TEST_CASE("into how many parts a Split divides is said by its outputs") {
 constexpr std::string_view kUnsaid =
     "attribute 'axis' of Softmax is not mentioned by the rule";
 
-TEST_CASE("an attribute that nobody says stops the match") {
+TEST_CASE("an attribute that is not mentioned rejects the match") {
   const auto relu = [](const Match& m, Edit& e) {
     return make(e, "Relu", {bound(m)});
   };
@@ -85,7 +85,7 @@ TEST_CASE("an attribute that nobody says stops the match") {
   CHECK(run(relu, 1).graph == "y = Relu(x)");   // the same, from the front
 }
 
-TEST_CASE("what the rule says it heard is said") {
+TEST_CASE("an attribute that the rule reads is mentioned") {
   const auto heard = [](std::string_view name) {
     return run(
         [=](const Match& m, Edit& e) {
@@ -98,7 +98,7 @@ TEST_CASE("what the rule says it heard is said") {
   CHECK(heard("other").reason == kUnsaid);
 }
 
-TEST_CASE("a node that is built like another carries its attributes") {
+TEST_CASE("a node that is built like another keeps its attributes") {
   const auto carried = [](const Match& m, Edit& e) {
     return like(m, e, m.root);
   };
@@ -116,7 +116,7 @@ TEST_CASE("a node that is built like another carries its attributes") {
   CHECK(run(anew, 0).reason == kUnsaid);
 }
 
-TEST_CASE("a node that stays and is read on speaks for itself") {
+TEST_CASE("a node that stays and is still read keeps its attributes") {
   const auto upon = [](const Match& m, Edit& e) {
     return make(e, "Relu", {m.results[0]});
   };
@@ -174,7 +174,8 @@ struct Group {
 
 using Sizes = std::vector<std::size_t>;
 
-TEST_CASE("those go together that are equal in what nobody says") {
+TEST_CASE(
+    "matches are rewritten as one if their unmentioned attributes are equal") {
   for (const bool hears_first : {false, true}) {
     Group equal({0, 0, 0});
     Runner one({equal.parts(hears_first)});

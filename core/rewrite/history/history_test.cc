@@ -125,7 +125,7 @@ struct Deeds {
   std::vector<Need> needs;
 };
 
-TEST_CASE("what makes up for growth is a form that shrinks the graph") {
+TEST_CASE("a form that shrinks the graph compensates for growth") {
   Deeds all;
   all.add(1, true, {}).add(-1, true, {0}).add(-1, true, {0});
   SUBCASE("on its own") {
@@ -134,7 +134,7 @@ TEST_CASE("what makes up for growth is a form that shrinks the graph") {
     all.deeds.back().may_grow = true;
     CHECK(all.kept() == "00001");
   }
-  SUBCASE("not only by what it needs") {
+  SUBCASE("not only together with the edits that it needs") {
     all.add(0, true, {1, 2}).add(1, false, {});
     CHECK(all.kept() == "00001");
   }
@@ -166,7 +166,7 @@ std::uint64_t rewrites(const DriverReport& report, std::string_view rule) {
   return 99;
 }
 
-TEST_CASE("canonical rules alone keep what they do") {
+TEST_CASE("canonical rules alone keep their edits") {
   World w;
   w.output(w.node("Abs", {w.input("x")}, "y"));
   Runner r({spells("Abs", "Tanh")});
@@ -174,7 +174,7 @@ TEST_CASE("canonical rules alone keep what they do") {
   CHECK(w.text() == "y = Tanh(x)");
 }
 
-TEST_CASE("where nothing else fires, the model is as it was") {
+TEST_CASE("if nothing else fires, the model is unchanged") {
   World w;
   const ValueId x = w.input("x");
   const ValueId a = w.node("Abs", {x}, "a");
@@ -195,7 +195,7 @@ TEST_CASE("where nothing else fires, the model is as it was") {
   CHECK(spelling.rejected[0].reason == "no other rule needed it");
 }
 
-TEST_CASE("they stay where they were asked to") {
+TEST_CASE("they stay if an option asks for it") {
   World w;
   w.output(w.node("Abs", {w.input("x")}, "y"));
   Runner r({spells("Abs", "Tanh"), fuses("Relu", "Tanh", "Sqrt")});
@@ -204,7 +204,7 @@ TEST_CASE("they stay where they were asked to") {
   CHECK(w.text() == "y = Tanh(x)");
 }
 
-TEST_CASE("a form that a match consumed stays, one far from it goes") {
+TEST_CASE("a form that a match consumed stays, one far from it is undone") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Relu", {w.node("Abs", {x}, "a")}, "y"));
@@ -234,7 +234,7 @@ TEST_CASE("a chain of forms stays as far as it was needed") {
   CHECK(rewrites(*report, "Neg") == 0);
 }
 
-TEST_CASE("an edge inside of a match is needed, one at its rim is not") {
+TEST_CASE("an edge inside of a match is needed, one at its border is not") {
   World w;
   const ValueId i = w.node("Identity", {w.input("x")}, "i");
   const ValueId t = w.node("Tanh", {i}, "t");
@@ -264,7 +264,7 @@ TEST_CASE("a value that is matched twice is one value") {
   }
 }
 
-TEST_CASE("a reader that went from inside of a match was in its way") {
+TEST_CASE("removing a reader from inside of a match is needed") {
   World w;
   const ValueId x = w.input("x");
   const ValueId t = w.node("Tanh", {x}, "t");
@@ -359,7 +359,7 @@ TEST_CASE("a constant stays with one of those that read it") {
   }
 }
 
-TEST_CASE("a node that stood already is built by the first that stays") {
+TEST_CASE("a reused node is built by the first edit that stays") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Neg", {w.node("Abs", {x}, "a")}, "z"));
@@ -380,7 +380,7 @@ TEST_CASE("a node that stood already is built by the first that stays") {
         "y = Sqrt(Sin_output)");
 }
 
-TEST_CASE("a form that an edit came upon stays") {
+TEST_CASE("a form that an edit found outside of its match stays") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Neg", {w.node("Abs", {x}, "a")}, "z"));
@@ -413,7 +413,8 @@ TEST_CASE("a form of a form that was needed is not needed for that") {
         "r = Sqrt(Sin_output); y = Erf(r)");
 }
 
-TEST_CASE("a form that shrinks the graph by what a needed one made stays") {
+TEST_CASE(
+    "a form that shrinks the graph with the result of a needed one stays") {
   World w;
   const ValueId x = w.input("x");
   const ValueId t = w.node("Tanh", {x}, "t");
@@ -450,7 +451,7 @@ TEST_CASE("a form that shrinks the graph by what a needed one made stays") {
   CHECK(w.text() == "a = Erf(x); y = Exp(a); z = Sqrt(a)");
 }
 
-TEST_CASE("a graph is not to grow for being left as it was") {
+TEST_CASE("undoing edits must not make the graph larger") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Neg", {w.node("Identity", {x}, "i")}, "z"));
@@ -469,7 +470,7 @@ TEST_CASE("a graph is not to grow for being left as it was") {
     CHECK(rewrites(*report, "Identity") == 1);
     CHECK(w.graph().live_node_count() == 5);
   }
-  SUBCASE("a target takes as many nodes as it takes") {
+  SUBCASE("a target may add nodes") {
     grows.phase = Phase::kTarget;
     Runner r({skips(), grows});
     const auto report = r.run(w);
@@ -479,7 +480,7 @@ TEST_CASE("a graph is not to grow for being left as it was") {
   }
 }
 
-TEST_CASE("what rules made is tidied up") {
+TEST_CASE("canonical rules simplify what other rules made") {
   World w;
   const ValueId x = w.input("x");
   SUBCASE("a form of it") {
@@ -488,7 +489,7 @@ TEST_CASE("what rules made is tidied up") {
     REQUIRE(r.run(w).ok());
     CHECK(w.text() == "y = Erf(x)");
   }
-  SUBCASE("and what stands beside it") {
+  SUBCASE("and its neighbours") {
     w.output(w.node("Neg", {w.node("Identity", {x}, "i")}, "z"));
     w.output(w.node("Neg", {w.node("Relu", {x}, "r")}, "y"));
     Runner r({skips(), fuses("Relu", "", "Identity")});
@@ -497,7 +498,7 @@ TEST_CASE("what rules made is tidied up") {
   }
 }
 
-TEST_CASE("what cannot be done again without the others keeps them") {
+TEST_CASE("an edit that cannot be repeated without the others keeps them") {
   World w;
   const ValueId x = w.input("x");
   const ValueId a = w.node("Abs", {x}, "a");
@@ -525,7 +526,7 @@ TEST_CASE("what cannot be done again without the others keeps them") {
   CHECK(rewrites(*report, "Neg") == 1);
 }
 
-TEST_CASE("what a pass did is kept, with what stood around it") {
+TEST_CASE("the edits of a pass are kept, with the forms around them") {
   World w;
   const ValueId i = w.node("Identity", {w.input("x")}, "i");
   w.output(w.node("Relu", {w.node("Identity", {i}, "j")}, "y"));

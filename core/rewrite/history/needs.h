@@ -2,15 +2,15 @@
 // graph as it was when the edit was applied; to get there, that edit and all
 // later ones are parked. An edit needs an earlier edit
 // - that made a node which it matched, or a node which it reads although its
-// match did not read it (a node that was reused does not count: it can be built
-// again);
+//   match did not read it (a node that was reused does not count: it can be
+//   built again);
 // - that set a slot of a matched node, if the match depends on that: the value
-// comes from another matched node, is a constant, or is read by a second
-// matched slot that the earlier edit did not set in the same way;
+//   comes from another matched node, is a constant, or is read by a second
+//   matched slot that the earlier edit did not set in the same way;
 // - that made a node which its callbacks looked at, if the earlier edit rests
-// on an assumption: then this edit rests on it too;
+//   on an assumption: then this edit rests on it too;
 // - that took a reader from a value inside the match, which must have no other
-// reader.
+//   reader.
 // Other differences below a match only concern how the same value is computed.
 // Internal to core/rewrite; borrows the History.
 #ifndef RULEENGINE_CORE_REWRITE_HISTORY_NEEDS_H_

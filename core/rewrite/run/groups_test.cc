@@ -72,7 +72,7 @@ TEST_CASE("matches with one key are rewritten as one") {
   CHECK(report->rules[0].matches == 2);
 }
 
-TEST_CASE("members that depend on another are left out") {
+TEST_CASE("members that depend on another are excluded") {
   World w(18);
   const ValueId x = w.input("x", {2, 2});
   const ValueId p = w.constant("p", {1, 2, 3, 4}, {2, 2});

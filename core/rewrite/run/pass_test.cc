@@ -38,7 +38,7 @@ TEST_CASE("a pass runs until it has nothing to change") {
   CHECK(report->rules[0].rewrites == 3);
 }
 
-TEST_CASE("each transaction of a pass stands for itself") {
+TEST_CASE("the transactions of a pass are independent") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 3)}, "y"));
   TestRule::Parts part{.name = "p", .transactions = [](Transactions& all) {
@@ -112,7 +112,7 @@ TEST_CASE("an endless pass is named, and whoever undoes it") {
     CHECK(report.error().what == "rules undo each other for ever");
     CHECK(report.error().found == "test/p -> test/q -> test/p");
   }
-  SUBCASE("a pass that grows what it made") {
+  SUBCASE("a pass that extends its own results") {
     Runner r({idle, pass_at("p", "Neg", [](Edit& e, NodeId n) {
                 e.replace_input(n, 0, make(e, "Abs", {e.graph().input(n, 0)}));
               })});

@@ -125,7 +125,7 @@ TestRule::Parts counting(std::function<float(float)> next) {
   return part;
 }
 
-TEST_CASE("what counts is only stopped when it goes on for too long") {
+TEST_CASE("a rule that counts is only stopped after too many steps") {
   World w;
   w.output(w.node("Neg", {chain(w, "Elu", 1)}, "y"));
   SUBCASE("to an end") {
@@ -154,7 +154,7 @@ TestRule::Parts peel(std::string name) {
   return part;
 }
 
-TEST_CASE("a chain that one root takes in, step by step, is none") {
+TEST_CASE("a chain that one root absorbs step by step is no loop") {
   World w;
   w.output(w.node("Exp", {chain(w, "Identity", kLong / 2)}, "y"));
   Runner r({peel("peel")});
@@ -163,7 +163,7 @@ TEST_CASE("a chain that one root takes in, step by step, is none") {
   CHECK(w.text() == "y = Exp(x)");
 }
 
-TEST_CASE("nor are many rounds that come to an end") {
+TEST_CASE("nor are many rounds that end") {
   World w;
   w.output(w.node("Exp", {chain(w, "Identity", 900)}, "y"));
   auto first = peel("first");
@@ -199,7 +199,7 @@ TEST_CASE("and one that grows around a root that stays") {
   CHECK(report.error().what == "rule test/grow feeds itself for ever");
 }
 
-TEST_CASE("and one that adds to what stays") {
+TEST_CASE("a rule that adds readers to a node that stays") {
   World w;
   const ValueId a = chain(w, "Relu", 1);
   w.output(w.node("Neg", {a}, "y"));
@@ -225,7 +225,7 @@ TEST_CASE("limits") {
   CHECK(report.error().found == "10 by test/a");
 }
 
-TEST_CASE("a limit on what rules build, beside some times the model's own") {
+TEST_CASE("the limit on what rules build grows with the model") {
   for (const std::size_t mebibytes : {1u, 100u}) {
     World w;
     w.output(w.node("Neg", {chain(w, "Relu", 20)}, "y"));

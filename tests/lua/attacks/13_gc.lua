@@ -1,2 +1,2 @@
--- expect: __gc has no place
+-- expect: __gc is not available
 setmetatable({}, {__gc = function() while true do end end})

@@ -1,2 +1,2 @@
--- expect: gave no string
+-- expect: did not return a string
 tostring(setmetatable({}, {__tostring = function() return {} end}))

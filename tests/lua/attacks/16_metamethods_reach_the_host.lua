@@ -1,4 +1,4 @@
--- expect: holds no rule
+-- expect: has no rule
 local seen = false
 local trap = setmetatable({}, {__index = function() seen = true end})
 assert(select("#", unpack(trap, 1, 3)) == 3)

@@ -1,4 +1,4 @@
--- expect: holds no rule
+-- expect: has no rule
 assert(tostring({}) == "table")
 assert(tostring(pairs) == "function")
 

@@ -1,2 +1,2 @@
--- expect: belongs at the top
+-- expect: must be called at the top
 coroutine.wrap(function() return lib "attention" end)()

@@ -1,3 +1,3 @@
--- expect: deeper than
+-- expect: nested more than
 local function nest() return coroutine.wrap(nest)() end
 nest()

@@ -1,4 +1,4 @@
--- expect: holds no rule
+-- expect: has no rule
 local co
 co = coroutine.create(function() return coroutine.resume(co) end)
 local ok, inner, reason = coroutine.resume(co)

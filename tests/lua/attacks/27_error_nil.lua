@@ -1,2 +1,2 @@
--- expect: no text
+-- expect: not a text
 error()

@@ -1,4 +1,4 @@
--- expect: holds no rule
+-- expect: has no rule
 local function handler(e) error(e) end
 local ok = xpcall(error, handler, "x")
 assert(not ok)

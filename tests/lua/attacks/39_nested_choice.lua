@@ -1,4 +1,4 @@
--- expect: deeper than
+-- expect: nested more than
 return rule {
   match = function(op, x)
     local function nest() return either(nest, x) end

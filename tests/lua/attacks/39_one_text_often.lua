@@ -1,4 +1,4 @@
--- expect: says too much
+-- expect: the rule file is too large
 local text = ("x"):rep(1e7)
 local examples = {}
 for i = 1, 1000 do examples[i] = {"title", text, text} end

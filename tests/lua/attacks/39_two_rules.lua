@@ -1,2 +1,2 @@
--- expect: one rule, or one pack
+-- expect: a second rule or pack
 for i = 1, 1e6 do rule {} end

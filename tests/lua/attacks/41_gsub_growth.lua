@@ -1,2 +1,2 @@
--- expect: gets too long
+-- expect: is too long
 return ("a"):rep(1e6):gsub("a", ("x"):rep(1e6))

@@ -1,2 +1,2 @@
--- expect: gets too long
+-- expect: is too long
 return ("x"):rep(2 ^ 31)

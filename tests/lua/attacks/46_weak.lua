@@ -1,2 +1,2 @@
--- expect: __mode has no place
+-- expect: __mode is not available
 setmetatable({}, {__mode = "k"})

@@ -1,4 +1,4 @@
--- expect: holds no rule
+-- expect: has no rule
 local t = {}
 assert(not pcall(function() t[0 / 0] = 1 end))
 assert(not pcall(rawset, t, 0 / 0, 1))

@@ -1,4 +1,4 @@
--- expect: holds no rule
+-- expect: has no rule
 local t = {}
 for _, k in ipairs {"b", "a", 2, 1, 2.5, "aa", true} do t[k] = k end
 local seen = {}
