@@ -57,8 +57,9 @@ inline void agree(Solver& solver, Agreement& out) {
   for (std::size_t n = 0; n < g.node_count(); ++n) {
     const ir::NodeId id(n);
     const ir::Op& op = g.op(id);
+    const ops::OpRow* row = ops::find_row(op);
     // Bodies are inferred in our own graph alone.
-    if (g.node(id).removed || find_type_rule(op) == nullptr ||
+    if (g.node(id).removed || row == nullptr || row->types.infer == nullptr ||
         !op.domain.empty() || op.type == "If" || op.type == "Loop" ||
         op.type == "Scan") {
       continue;
@@ -66,9 +67,9 @@ inline void agree(Solver& solver, Agreement& out) {
     for (ir::ValueId v : g.outputs(id)) {
       if (v) solver.answer(v, Ask::kType);
     }
-    const NodeView view(solver, id);
+    const NodeView view = solver.view(id);
     std::vector<Inferred> ours(view.output_count()), theirs(ours.size());
-    if (!find_type_rule(op)->infer(view, ours)) continue;
+    if (ours.empty() || !row->types.infer(view, ours)) continue;
     if (!infer_by_schema(view, theirs)) continue;
     for (std::size_t i = 0; i < ours.size(); ++i) {
       bool wrong = false, weaker = false;
