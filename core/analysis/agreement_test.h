@@ -1,5 +1,5 @@
-// Compares our rules for types with the ONNX library's schema functions, node
-// by node, with the same types of inputs. For tests.
+// Holds our rules for types against the ONNX library's schema functions, node
+// by node, on the same knowledge of the inputs. For tests.
 #ifndef RULEENGINE_CORE_ANALYSIS_AGREEMENT_TEST_H_
 #define RULEENGINE_CORE_ANALYSIS_AGREEMENT_TEST_H_
 
@@ -14,8 +14,8 @@ namespace ruleengine::analysis {
 
 struct Agreement {
   std::size_t compared = 0;  // outputs
-  // "Reshape node 'r': ours float[2], the schema's float[3]": contradictions,
-  // and nodes where ours has less information.
+  // "Reshape node 'r': ours float[2], the schema's float[3]": a contradiction,
+  // or less than the schema knows.
   std::vector<std::string> wrong, weaker;
 };
 
@@ -47,7 +47,7 @@ inline void compare(const ir::DimTable& dims, const Inferred& ours,
     const ir::Dim a = ours.dims[i], b = theirs.dims[i];
     if (b == kUnknown) continue;
     weaker = weaker || a == kUnknown || (b.known() && !a.known());
-    // One size may have several names.
+    // Symbols may have more than one name for one size.
     if (a != kUnknown && dims.provably_different(a, b)) wrong = true;
   }
 }
@@ -57,8 +57,9 @@ inline void agree(Solver& solver, Agreement& out) {
   for (std::size_t n = 0; n < g.node_count(); ++n) {
     const ir::NodeId id(n);
     const ir::Op& op = g.op(id);
-    // The library does not infer bodies of nodes from our graph.
-    if (g.node(id).removed || find_type_rule(op) == nullptr ||
+    const ops::OpRow* row = ops::find_row(op);
+    // Bodies are inferred in our own graph alone.
+    if (g.node(id).removed || row == nullptr || row->types.infer == nullptr ||
         !op.domain.empty() || op.type == "If" || op.type == "Loop" ||
         op.type == "Scan") {
       continue;
@@ -66,9 +67,9 @@ inline void agree(Solver& solver, Agreement& out) {
     for (ir::ValueId v : g.outputs(id)) {
       if (v) solver.answer(v, Ask::kType);
     }
-    const NodeView view(solver, id);
+    const NodeView view = solver.view(id);
     std::vector<Inferred> ours(view.output_count()), theirs(ours.size());
-    if (!find_type_rule(op)->infer(view, ours)) continue;
+    if (ours.empty() || !row->types.infer(view, ours)) continue;
     if (!infer_by_schema(view, theirs)) continue;
     for (std::size_t i = 0; i < ours.size(); ++i) {
       bool wrong = false, weaker = false;
