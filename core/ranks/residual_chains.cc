@@ -34,10 +34,6 @@ bool is_op(const ir::Graph& graph, NodeId node, std::string_view type) {
   return node && graph.op(node).is(ir::dialect::kCast, type);
 }
 
-// The token axis of the operands of collectives, which are [tokens, width] or
-// [batch, tokens, ...].
-int token_axis(std::size_t rank) { return rank == 2 ? 0 : 1; }
-
 // The rank whose program this is, as a collective states it.
 std::optional<std::int64_t> own_rank(const ir::Graph& graph, NodeId node) {
   const ir::Attribute* rank = graph.attribute(node, "rank");

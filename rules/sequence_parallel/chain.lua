@@ -35,7 +35,7 @@ end
 
 local function scatter(op, chain, node)
   local x, v = node.inputs[1], node.outputs[1]
-  return shard.scatter(op, padded(op, chain, v, x, shard.axis(x:rank())), sizes(v, chain.axes[v], share_of(chain, v)),
+  return shard.scatter(op, padded(op, chain, v, x, x.token_axis), sizes(v, chain.axes[v], share_of(chain, v)),
     own_rank(chain), chain.ranks)
 end
 

@@ -69,6 +69,19 @@ TEST_CASE("wrong options are named") {
         "");
 }
 
+TEST_CASE("v.token_axis is that of [tokens, width] or [batch, tokens, ...]") {
+  CHECK(asked("assert(graph.inputs[1].token_axis == 1)\n"
+              "assert(norm.outputs[1].token_axis == 1)")
+            .what() == "");
+  RuleRunner runner(
+      "pass = function(graph)\n"
+      "  assert(graph.inputs[1].token_axis == 0)\n"
+      "  assert(graph.inputs[2].token_axis == nil)\n"
+      "end",
+      "(float[4,8] x, float[8] w) => (float[4,8] y) { y = Add(x, w) }");
+  CHECK(runner.pass().what() == "");
+}
+
 TEST_CASE("an axis is asked for from either end, as a whole number") {
   CHECK(asked("assert(norm:along(1)[1] == 1 and norm:along(-2)[1] == 1)")
             .what() == "");
