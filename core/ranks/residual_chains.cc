@@ -143,13 +143,6 @@ class Tracer {
 
   Trace trace(int axis) && {
     const ValueId start = graph_.output(chain_.sum);
-    if (rank_) {
-      const auto at = std::ranges::find(chain_.group, *rank_);
-      chain_.place = at - chain_.group.begin();
-      if (at == chain_.group.end()) {
-        breaks(start, "the rank is not one of its group");
-      }
-    }
     admit(start, axis);
     for (std::size_t i = 0; i < trace_.values.size(); ++i) {
       const Share each = trace_.values[i];
@@ -162,7 +155,7 @@ class Tracer {
 
  private:
   void breaks(ValueId value, std::string reason) {
-    break_chain(chain_, value, std::move(reason));
+    break_chain(chain_, {value, std::move(reason)});
   }
 
   // --- What hangs together ---------------------------------------------------
@@ -209,13 +202,21 @@ class Tracer {
     }
     const Port port{true, graph_.value(each.value).output_index};
     if (node && take(node, port, each.axis)) return true;
-    if (Reason reason = entry_refusal(each)) return ends(each, *reason);
+    if (!can_be_sliced(each.value)) {
+      return ends(each, "it is whole on every rank, as far as one can tell");
+    }
+    if (!options_.slices) return ends(each, "it is whole on every rank", true);
+    if (!rank_) {
+      return ends(each,
+                  "no slice of it can be taken: the model does not say which "
+                  "rank it is");
+    }
     chain_.entries.push_back(each);
     return false;
   }
 
-  bool ends(const Share& each, std::string reason) {
-    trace_.leaves.push_back({each.value, std::move(reason)});
+  bool ends(const Share& each, std::string reason, bool sliceable = false) {
+    trace_.leaves.push_back({each.value, std::move(reason), sliceable});
     return false;
   }
 
@@ -285,39 +286,11 @@ class Tracer {
     if (from->rank() != to->rank() && !can_say_sizes(to->dims)) {
       return "its sizes cannot be computed";
     }
-    return uneven(to->dims[static_cast<std::size_t>(axis)]);
-  }
-
-  Reason uneven(Dim tokens) const {
-    if (!tokens.known()) {
-      return "the number of tokens is symbolic; only a fixed one is shared out";
-    }
-    const auto ranks = static_cast<std::int64_t>(chain_.group.size());
-    if (tokens.size() % ranks == 0 || options_.uneven) return std::nullopt;
-    return std::to_string(tokens.size()) +
-           " tokens cannot be shared out evenly among " +
-           std::to_string(ranks) + " ranks (option `uneven` pads them)";
-  }
-
-  Reason entry_refusal(const Share& each) {
-    if (!is_same_everywhere(each.value)) {
-      return "it is whole on every rank, as far as one can tell";
-    }
-    if (!options_.entry) {
-      return "it is whole on every rank (option `entry` takes slices of "
-             "inputs and constants)";
-    }
-    if (!rank_) {
-      return "no slice of it can be taken: the model does not say which rank "
-             "it is";
-    }
-    const ir::Type* type = ranked_type(facts_, each.value);
-    if (type == nullptr) return "its shape is not known";
-    return uneven(type->dims[static_cast<std::size_t>(each.axis)]);
+    return std::nullopt;
   }
 
   // An input, a constant, or rows of a constant that are selected by an input.
-  bool is_same_everywhere(ValueId value) {
+  bool can_be_sliced(ValueId value) {
     while (true) {
       if (!seen_.common.on(value, chain_.group)) return false;
       if (graph_.value(value).kind == ir::ValueKind::kInput ||

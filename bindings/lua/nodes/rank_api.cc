@@ -36,19 +36,19 @@ std::string_view placement_name(ir::Placement placement) {
 bool read_options(Runtime& rt, lua_State* state, ranks::ChainOptions& options) {
   if (lua_isnoneornil(state, 2)) return true;
   if (!lua_istable(state, 2)) {
-    fail(rt, ":residual_chains wants options", "{entry = true}",
+    fail(rt, ":residual_chains wants options", "{slices = true}",
          kind_of(state, 2));
     return false;
   }
   const TableKeys keys = table_keys(state, 2);
   if (!keys.numbers.empty() || !keys.other.empty()) {
     fail(rt, ":residual_chains gets a value that is no option",
-         "{entry = true}", keys.other.empty() ? "a number" : keys.other);
+         "{slices = true}", keys.other.empty() ? "a number" : keys.other);
     return false;
   }
-  static constexpr std::string_view kNames[] = {"entry", "uneven"};
+  static constexpr std::string_view kNames[] = {"slices"};
   for (const std::string& name : keys.names) {
-    if (std::ranges::find(kNames, name) == std::end(kNames)) {
+    if (name != kNames[0]) {
       fail(rt, ":residual_chains has no option '" + printable(name, 60) + "'",
            {}, {}, suggestion(name, kNames));
       return false;
@@ -59,8 +59,7 @@ bool read_options(Runtime& rt, lua_State* state, ranks::ChainOptions& options) {
            kind_of(state, -1));
       return false;
     }
-    (name == "entry" ? options.entry : options.uneven) =
-        lua_toboolean(state, -1) != 0;
+    options.slices = lua_toboolean(state, -1) != 0;
     lua_pop(state, 1);
   }
   return true;
@@ -92,10 +91,6 @@ void push_chain(Runtime& rt, lua_State* state,
   lua_setfield(state, -2, "ranks");
   push_node(rt, state, chain.sum);
   lua_setfield(state, -2, "sum");
-  if (chain.place) {
-    lua_pushinteger(state, static_cast<lua_Integer>(*chain.place) + 1);
-    lua_setfield(state, -2, "place");
-  }
   push_nodes(rt, state, chain.nodes);
   lua_setfield(state, -2, "nodes");
   lua_createtable(state, 0, static_cast<int>(chain.shares.size()));
@@ -113,6 +108,8 @@ void push_chain(Runtime& rt, lua_State* state,
   lua_setfield(state, -2, "broken");
   push_value(rt, state, chain.culprit);
   lua_setfield(state, -2, "culprit");
+  lua_pushboolean(state, static_cast<int>(chain.sliceable));
+  lua_setfield(state, -2, "sliceable");
 }
 
 // That of an axis of the first input, counted from either end.

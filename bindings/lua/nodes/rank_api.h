@@ -21,15 +21,15 @@ void push_layout(Runtime& rt, lua_State* state,
 // it: the list of the axes of its outputs; else nil.
 int along(Runtime& rt, lua_State* state);
 
-// graph:residual_chains{entry = false, uneven = false}: a list of
+// graph:residual_chains{slices = false}: a list of
 //   sum             the node that it begins at, the first sum over the ranks
-//   ranks, place    the group, and this rank's place in it, from 1; nil where
-//                   the model does not say which rank it is
+//   ranks           the group
 //   nodes           in computation order: what brings in shares, what works on
 //                   them
 //   axes            value -> axis along which there is a share of it
 //   entries         values that each rank takes its share of
 //   broken, culprit why the chain is to stay as it is, and where; nil
+//   sliceable       whether `slices` would let the culprit pass
 int residual_chains(Runtime& rt, lua_State* state);
 
 }  // namespace ruleengine::lua
