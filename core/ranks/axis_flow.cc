@@ -93,10 +93,6 @@ std::optional<Family> family_of(const ir::Op& op) {
   return std::nullopt;
 }
 
-bool ranked(const Type* type) {
-  return type != nullptr && type->is_tensor() && type->has_shape;
-}
-
 class Flow {
  public:
   Flow(const ir::Graph& graph, NodeId node, const PortTypes& types)
@@ -108,7 +104,7 @@ class Flow {
   std::optional<AxisFlow> along(Family family, Port port, int axis) {
     const Type* type =
         port.output ? types_.outputs[port.index] : types_.inputs[port.index];
-    if (!ranked(type) || axis < 0 || axis >= rank(type)) return std::nullopt;
+    if (!is_ranked(type) || axis < 0 || axis >= rank(type)) return std::nullopt;
     bool good = false;
     switch (family) {
       case Family::kElementwise:
@@ -170,13 +166,13 @@ class Flow {
   // Whether every operand is aligned with the result from the right.
   bool broadcast(Family family, const Type* port, int axis) {
     const Type* out = types_.outputs[first_output()];
-    if (!ranked(out)) return false;
+    if (!is_ranked(out)) return false;
     const int from_right = rank(port) - axis;  // 1: the last axis
     if (from_right > rank(out)) return false;
     const Dim size = port->dims[at(axis)];
     if (size == Dim(1)) return false;
     if (family == Family::kNorm) {
-      if (!ranked(types_.inputs[0])) return false;
+      if (!is_ranked(types_.inputs[0])) return false;
       const int own = rank(types_.inputs[0]);
       if (own - from_front(norm_axis(), own) >= from_right) {
         return false;
@@ -192,7 +188,7 @@ class Flow {
     const bool inputs = &places == &flow_.inputs;
     for (std::size_t i = 0; i < types.size(); ++i) {
       if (!present(inputs, i)) continue;
-      if (!ranked(types[i])) return false;
+      if (!is_ranked(types[i])) return false;
       const int axis = rank(types[i]) - from_right;
       if (axis < 0 || types[i]->dims[at(axis)] == Dim(1)) continue;
       if (types[i]->dims[at(axis)] != size) return false;
@@ -214,12 +210,12 @@ class Flow {
   // Whether the first input and all results have the axis at the same position.
   bool same_place(int axis) {
     const Type* in = types_.inputs[0];
-    if (!ranked(in) || axis >= rank(in)) return false;
+    if (!is_ranked(in) || axis >= rank(in)) return false;
     flow_.inputs[0] = axis;
     for (std::size_t i = 0; i < types_.outputs.size(); ++i) {
       if (!present(false, i)) continue;
       const Type* out = types_.outputs[i];
-      if (!ranked(out) || rank(out) != rank(in)) return false;
+      if (!is_ranked(out) || rank(out) != rank(in)) return false;
       if (out->dims[at(axis)] != in->dims[at(axis)]) return false;
       flow_.outputs[i] = axis;
     }
@@ -230,7 +226,7 @@ class Flow {
   // elements before it.
   bool view(Port port, const Type* type, int axis) {
     const Type* other = port.output ? types_.inputs[0] : types_.outputs[0];
-    if (!ranked(other)) return false;
+    if (!is_ranked(other)) return false;
     const Dim size = type->dims[at(axis)];
     if (size == Dim(1)) return false;
     const auto found = place_behind(type->dims.first(at(axis)), other, size);
@@ -270,7 +266,7 @@ class Flow {
 
   bool transpose(Port port, int axis) {
     const Type* in = types_.inputs[0];
-    if (!ranked(in) || !ranked(types_.outputs[0])) return false;
+    if (!is_ranked(in) || !is_ranked(types_.outputs[0])) return false;
     const ir::Attribute* perm = graph_.attribute(node_, "perm");
     for (int place = 0; place < rank(in); ++place) {
       std::int64_t from = rank(in) - 1 - place;
@@ -288,13 +284,13 @@ class Flow {
 
   bool concat(int axis) {
     const Type* out = types_.outputs[0];
-    if (!ranked(out) || from_front(setting("axis"), rank(out)) == axis) {
+    if (!is_ranked(out) || from_front(setting("axis"), rank(out)) == axis) {
       return false;
     }
     flow_.outputs[0] = axis;
     for (std::size_t i = 0; i < types_.inputs.size(); ++i) {
       const Type* in = types_.inputs[i];
-      if (!ranked(in) || rank(in) != rank(out) ||
+      if (!is_ranked(in) || rank(in) != rank(out) ||
           in->dims[at(axis)] != out->dims[at(axis)]) {
         return false;
       }
@@ -305,7 +301,7 @@ class Flow {
 
   bool quantizes_rows(int axis) const {
     const Type* in = types_.inputs[0];
-    if (!ranked(in)) return false;
+    if (!is_ranked(in)) return false;
     const ir::Attribute* dims = graph_.attribute(node_, "dims");
     if (dims == nullptr) return axis != rank(in) - 1;
     return !dims->ints.empty() &&
@@ -316,7 +312,7 @@ class Flow {
 
   bool quantizes_along_another(int axis) const {
     const Type* scale = types_.inputs[1];
-    if (!ranked(scale) || !ranked(types_.inputs[0])) return false;
+    if (!is_ranked(scale) || !is_ranked(types_.inputs[0])) return false;
     if (scale->rank() == 0) return true;
     if (scale->rank() > 1 || setting("block_size") != 0) return false;
     return scale->dims[0] == Dim(1) ||
@@ -356,6 +352,10 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
   return axis_flow(graph, node, {in, out}, port, axis);
 }
 
+bool is_ranked(const Type* type) {
+  return type != nullptr && type->is_tensor() && type->has_shape;
+}
+
 bool has_axis_flow(const ir::Op& op) { return family_of(op).has_value(); }
 
 bool reads_type_only(const ir::Op& op, std::size_t input) {
@@ -375,6 +375,10 @@ bool is_linear(const ir::Op& op) {
     default:
       return false;
   }
+}
+
+bool is_sum(const ir::Op& op) {
+  return op.standard("Add") || op.standard("Sub") || op.standard("Sum");
 }
 
 bool has_settings(const ir::Op& op) {

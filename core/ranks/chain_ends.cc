@@ -120,15 +120,13 @@ class Ends {
   void find_normed() {
     for (NodeId node : chain_.nodes) {
       const ir::Op& op = graph_.op(node);
-      const bool is_sum =
-          op.standard("Add") || op.standard("Sub") || op.standard("Sum");
       bool any = false, all = true, residual = is_collective(op);
       each_operand(node, [&](std::size_t, ValueId, const State& s) {
         any = any || s.normed;
         all = all && s.normed;
         residual = residual || s.residual;
       });
-      const bool normed = is_normalizing(op) || (is_sum ? all && any : any);
+      const bool normed = is_normalizing(op) || (is_sum(op) ? all && any : any);
       const int sum = sum_output(op);
       each_result(node, [&](ValueId v, State& s) {
         const bool is_sum_of_norm =
@@ -282,8 +280,7 @@ ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace) {
 
 const ir::Type* ranked_type(ir::Facts& facts, ValueId value) {
   const ir::Type* type = facts.type(value);
-  const bool known = type != nullptr && type->is_tensor() && type->has_shape;
-  return known ? type : nullptr;
+  return is_ranked(type) ? type : nullptr;
 }
 
 }  // namespace ruleengine::ranks

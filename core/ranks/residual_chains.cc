@@ -14,8 +14,8 @@
 #include "core/ir/shapes.h"
 #include "core/ranks/axis_flow.h"
 #include "core/ranks/chain_ends.h"
-#include "core/ranks/common_values.h"
 #include "core/ranks/communication.h"
+#include "core/ranks/layout.h"
 
 namespace ruleengine::ranks {
 namespace {
@@ -25,7 +25,6 @@ using ir::NodeId;
 using ir::ValueId;
 
 using Reason = std::optional<std::string>;  // why not
-using Group = std::span<const std::int64_t>;
 
 // The owner of nodes that cannot be on a chain.
 constexpr auto kNobody = std::numeric_limits<std::uint32_t>::max();
@@ -78,17 +77,16 @@ struct Seen {
         owner(of.node_count(), 0) {
     if (auto sorted = ir::topological_order(graph)) order = *std::move(sorted);
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i].index()] = i;
-    common.find(graph, order);
   }
 
   // Whether all inputs of the node other than shares are the same on the ranks.
-  bool has_common_settings(NodeId node, const AxisFlow& flow,
-                           const Group& group) const {
+  bool has_replicated_settings(NodeId node, const AxisFlow& flow,
+                               Group group) const {
     const auto inputs = graph.inputs(node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (flow.inputs[i] != AxisFlow::kSame || !inputs[i].value) continue;
       if (reads_type_only(graph.op(node), i)) continue;
-      if (!common.on(inputs[i].value, group)) return false;
+      if (!is_replicated(facts.layout(inputs[i].value), group)) return false;
     }
     return true;
   }
@@ -119,7 +117,6 @@ struct Seen {
   const ir::Graph& graph;
   ir::Facts& facts;
   std::vector<NodeId> order;
-  CommonValues common;
   std::vector<std::size_t> place;    // by node: its position in `order`
   std::vector<std::uint32_t> owner;  // by node: number of its chain; 0: none
   std::vector<Group> groups;         // of the chains
@@ -234,7 +231,7 @@ class Tracer {
     if (owner != 0) return owner == number_;
     const auto flow = seen_.flow(node, port, axis);
     if (!flow) return false;
-    if (!seen_.has_common_settings(node, *flow, chain_.group)) {
+    if (!seen_.has_replicated_settings(node, *flow, chain_.group)) {
       seen_.owner[node.index()] = kNobody;
       return false;
     }
@@ -292,7 +289,7 @@ class Tracer {
   // An input, a constant, or rows of a constant that are selected by an input.
   bool can_be_sliced(ValueId value) {
     while (true) {
-      if (!seen_.common.on(value, chain_.group)) return false;
+      if (!is_replicated(facts_.layout(value), chain_.group)) return false;
       if (graph_.value(value).kind == ir::ValueKind::kInput ||
           facts_.is_constant(value)) {
         return true;

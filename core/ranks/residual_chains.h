@@ -5,10 +5,10 @@
 // Chains are found by following the token axis through the graph, in time
 // linear in its operands. Nothing is changed or owned except the lists, which
 // are valid until an edit changes a node of the chain. Norm weights, biases,
-// scales and other operands that are not shares are assumed to be the same on
-// all ranks; nodes with operands that are known to differ are on no chain
-// (common_values.h). How many tokens there are, and whether the ranks divide
-// them, is not looked at. A graph with a cycle has no chains.
+// scales and other operands that are not shares have to be the same on all
+// ranks, which may be assumed (layout.h): nodes with others are on no chain.
+// How many tokens there are, and whether the ranks divide them, is not looked
+// at. A graph with a cycle has no chains.
 #ifndef RULEENGINE_CORE_RANKS_RESIDUAL_CHAINS_H_
 #define RULEENGINE_CORE_RANKS_RESIDUAL_CHAINS_H_
 

@@ -103,28 +103,9 @@ function shard.norms(op, v, axis, w, b)
     op.LayerNormalization{v, w, maybe(b), axis = axis, attrs = any}:as "norm")
 end
 
-local COLLECTIVES = { all_gather = true, all_reduce = true, reduce_scatter = true }
-
--- Whether v is the same on all ranks of the group, as far as that shows within so many steps: what ranks send is their
--- own, what they get is not; constants and inputs are taken to be the same.
-local function is_common(v, group, steps)
-  for _, user in ipairs(v.users) do
-    if COLLECTIVES[user.op] and user.inputs[1] == v then return false end
-  end
-  if v:const() or not v.producer then return true end
-  local layout = v.layout
-  if layout then return layout.placement == "replicated" and same(layout.ranks, group) end
-  if steps == 0 or COLLECTIVES[v.producer.op] then return false end
-  local inputs = v.producer.inputs
-  for i = 1, #inputs do
-    if inputs[i] and not is_common(inputs[i], group, steps - 1) then return false end
-  end
-  return true
-end
-
 --- Ends the match where v, which a node on shares reads whole, may be another on each rank of the group.
 function shard.need_common(v, group)
-  need(not v or is_common(v, group, 6), "it may be another on each rank", v)
+  need(not v or v:replicated(group), "it may be another on each rank", v)
 end
 
 --- Ends the match where a weight or bias is more than one number for each column, as rows are shared out, or may be

@@ -4,17 +4,17 @@
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_RANK_API_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_RANK_API_H_
 
-#include <optional>
-
 #include "bindings/lua/nodes/handle.h"
-#include "core/ir/layout.h"
 
 namespace ruleengine::lua {
 
 // v.layout: {placement = "sharded", axis = 1, ranks = {0, 1}}; nil when nothing
-// is known.
-void push_layout(Runtime& rt, lua_State* state,
-                 const std::optional<ir::Layout>& layout);
+// is proven.
+void push_layout(Runtime& rt, lua_State* state, ir::ValueId value);
+
+// v:replicated(ranks): whether it is the same on all of them, proven or
+// assumed.
+int replicated(Runtime& rt, lua_State* state);
 
 // n:along(axis): the node works on each position of that axis of its first
 // input (-1: the last one) by itself, and its other inputs do not vary along

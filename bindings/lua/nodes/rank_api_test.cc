@@ -68,6 +68,20 @@ TEST_CASE("wrong options are named") {
   CHECK(asked("graph:residual_chains{slices = true}").what() == "");
 }
 
+TEST_CASE("a value is replicated on ranks as proven, or as assumed") {
+  CHECK(asked("local share, whole = norm, graph:nodes{op = 'rms_norm'}[2]\n"
+              "assert(not share.outputs[1]:replicated{0, 1})\n"
+              "assert(whole.outputs[1]:replicated{0, 1})\n"
+              "assert(not whole.outputs[1]:replicated{0, 1, 2})\n"
+              "assert(not graph.inputs[1]:replicated{0, 1})\n"
+              "assert(not graph.inputs[1].layout)")
+            .what() == "");
+  const Attempted text = asked("norm.outputs[1]:replicated{0, 'b'}");
+  CHECK(text.what() == ":replicated wants the ranks of a group");
+  CHECK(text.error->found == "the string 'b'");
+  CHECK(asked("norm.outputs[1]:replicated(nil)").what() == text.what());
+}
+
 TEST_CASE("v.token_axis is that of [tokens, width] or [batch, tokens, ...]") {
   CHECK(asked("assert(graph.inputs[1].token_axis == 1)\n"
               "assert(norm.outputs[1].token_axis == 1)")

@@ -359,7 +359,7 @@ int value_index(Runtime& rt, lua_State* state) {
           static_cast<int>(graph.value(value->value()).block_output_count > 0));
       break;
     case kLayout:
-      push_layout(rt, state, rt.session.facts->layout(value->value()));
+      push_layout(rt, state, value->value());
       break;
     case kTokenAxis:
       push_token_axis(rt, state, *value);
@@ -430,6 +430,7 @@ constexpr Field kFields[] = {
     {"constant", kMethod, entry<constant>},
     {"among", kMethod, entry<among>},
     {"dims", kMethod, entry<dims>},
+    {"replicated", kMethod, entry<replicated>},
     {"replace_with", kMethod, entry<replace_with>},
 };
 

@@ -197,6 +197,7 @@ struct Counting : ir::Facts {
   std::optional<std::span<const ir::Dim>> dims_of(ValueId v) override {
     return facts.dims_of(v);
   }
+  const ranks::Layout* layout(ValueId v) override { return facts.layout(v); }
   void invalidate(ir::NodeId n) override { facts.invalidate(n); }
   std::vector<std::string> take_warnings() override { return {}; }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/ir/graph.h"
-#include "core/ir/layout.h"
+#include "core/ranks/layout.h"
 
 namespace ruleengine::analysis {
 
@@ -21,7 +21,7 @@ inline constexpr std::int64_t kMaxElements = 64;
 
 // The questions about one value. A question rests on others about the value's
 // inputs, and: kConstant on kOrigin, kElements on both and on kType, kLayout on
-// kType.
+// kType and kOrigin, and on which collectives read the value.
 enum class Ask : std::uint8_t { kType, kOrigin, kConstant, kElements, kLayout };
 inline constexpr std::size_t kAsks = 5;
 
@@ -46,7 +46,7 @@ struct Memo {
   const ir::Tensor* constant = nullptr;
   const ir::Dim* elements = nullptr;  // nullptr: not followed
   std::uint8_t element_count = 0;
-  const ir::Layout* layout = nullptr;  // nullptr: unknown
+  const ranks::Layout* layout = nullptr;  // nullptr: unknown
   Origin origin = Origin::kRuntime;
   std::array<State, kAsks> state = {};
 

@@ -20,10 +20,6 @@
 #include "core/analysis/types/type_pool.h"
 #include "core/ir/by_op.h"
 
-namespace ruleengine::ranks {
-struct AxisFlow;  // core/ranks/axis_flow.h
-}
-
 namespace ruleengine::analysis {
 
 // What a model-local function's body is worked out with.
@@ -98,7 +94,7 @@ class Solver {
   void prepare_origin(ir::NodeId node);
   void prepare_constant(const Query& q);
   void prepare_elements(const Query& q);
-  void prepare_layout(ir::NodeId node);
+  void prepare_layout(ir::ValueId value);
   void need(ir::ValueId value, Ask ask);
 
   // True when the answer differs from the one before.
@@ -108,9 +104,11 @@ class Solver {
   bool compute_constant(ir::ValueId value);
   bool compute_elements(ir::ValueId value);
   bool compute_layout(ir::ValueId value);
-  std::optional<ir::Layout> layout_of(ir::ValueId value) const;
-  bool all_lie(ir::NodeId node, const ir::Layout& result,
-               const ranks::AxisFlow* flow) const;
+  std::optional<ranks::Layout> layout_by_operands(ir::ValueId value) const;
+  std::optional<ranks::Layout> layout_by_readers(
+      ir::ValueId value, std::optional<ranks::Layout> otherwise);
+  void mark_sent(ir::NodeId collective);
+  void refresh_sent();
   bool set_type(ir::ValueId value, const Inferred* inferred);
   const ir::Tensor* fold(ir::ValueId value);
   const ir::Tensor* from_elements(ir::ValueId value);
@@ -172,6 +170,10 @@ class Solver {
   // Edited since ranks were last known to rise along all edges, and after that
   // those behind a node that they read.
   std::vector<ir::NodeId> edited_;
+  // What each collective sent when that value's layout was worked out, and the
+  // values that another collective may send since.
+  std::unordered_map<std::uint32_t, ir::ValueId> sent_;
+  std::vector<ir::ValueId> resent_;
   // Nodes to look at again, lowest rank first, by the ranks of `numbering_`.
   std::uint64_t numbering_ = 0;
   using Marked = std::pair<std::uint64_t, std::uint32_t>;
