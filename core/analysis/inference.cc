@@ -47,10 +47,8 @@ std::optional<std::span<const ir::Dim>> Inference::dims_of(ir::ValueId value) {
   return all;
 }
 
-std::optional<ir::Layout> Inference::layout(ir::ValueId value) {
-  if (!value) return std::nullopt;
-  const ir::Layout* layout = solver_->answer(value, Ask::kLayout).layout;
-  return layout != nullptr ? std::optional(*layout) : std::nullopt;
+const ranks::Layout* Inference::layout(ir::ValueId value) {
+  return value ? solver_->answer(value, Ask::kLayout).layout : nullptr;
 }
 
 void Inference::invalidate(ir::NodeId node) { solver_->invalidate(node); }

@@ -55,7 +55,7 @@ class Inference final : public ir::Facts {
   bool is_constant(ir::ValueId value) override;
   const ir::Tensor* constant(ir::ValueId value) override;
   std::optional<std::span<const ir::Dim>> dims_of(ir::ValueId value) override;
-  std::optional<ir::Layout> layout(ir::ValueId value) override;
+  const ranks::Layout* layout(ir::ValueId value) override;
   void invalidate(ir::NodeId node) override;
   std::optional<std::string> refusal(ir::NodeId node) override;
   std::optional<std::string> contradiction(ir::ValueId value) override;

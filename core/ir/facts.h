@@ -13,7 +13,10 @@
 #include <vector>
 
 #include "core/ir/graph.h"
-#include "core/ir/layout.h"
+
+namespace ruleengine::ranks {
+struct Layout;  // core/ranks/layout.h; only handed on here
+}
 
 namespace ruleengine::ir {
 
@@ -39,10 +42,10 @@ class Facts {
   // is not known. A scalar has one element.
   virtual std::optional<std::span<const Dim>> dims_of(ValueId value) = 0;
 
-  // How the value lies on the ranks of a group, as far as collectives tell.
-  // None: each rank may have a different value. That is also the answer for
-  // inputs and constants, since each rank has weights of its own.
-  virtual std::optional<Layout> layout(ValueId) { return std::nullopt; }
+  // How the value lies on the ranks that run the graph together, proven or
+  // assumed; nullptr: each rank may have a different value. It lives as long as
+  // the Model.
+  virtual const ranks::Layout* layout(ValueId) { return nullptr; }
 
   // Forget what was inferred about outputs of `node`, and of everything below
   // that was derived from it.

@@ -17,7 +17,7 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::NodeId node,
   const ops::NodeView view(graph, node, graph.opset(op.domain));
   ops::Flow flow(view, types);
   const ir::Type* type = flow.type(port);
-  if (view.blocked() || !flow.ranked(type) || axis < 0 ||
+  if (view.blocked() || !is_ranked(type) || axis < 0 ||
       axis >= flow.rank(type) || !row->axes(flow, port, axis)) {
     return std::nullopt;
   }
@@ -37,6 +37,10 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
   return axis_flow(graph, node, {in, out}, port, axis);
 }
 
+bool is_ranked(const ir::Type* type) {
+  return type != nullptr && type->is_tensor() && type->has_shape;
+}
+
 bool has_axis_flow(const ir::Op& op) {
   const ops::OpRow* row = ops::find_row(op);
   return row != nullptr && row->axes != nullptr;
@@ -48,6 +52,8 @@ bool reads_type_only(const ir::Op& op, std::size_t input) {
 }
 
 bool is_linear(const ir::Op& op) { return ops::roles_of(op).linear; }
+
+bool is_sum(const ir::Op& op) { return ops::roles_of(op).sum; }
 
 bool has_settings(const ir::Op& op) { return ops::roles_of(op).settings; }
 

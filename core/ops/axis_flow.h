@@ -41,6 +41,9 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::NodeId node,
 std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
                                   ir::NodeId node, Port port, int axis);
 
+// Whether the type is that of a tensor of known rank.
+bool is_ranked(const ir::Type* type);
+
 // Whether axis_flow knows the op.
 bool has_axis_flow(const ir::Op& op);
 
@@ -49,6 +52,9 @@ bool reads_type_only(const ir::Op& op, std::size_t input);
 
 // Sums, scalings, casts and views: of a residual they make a residual again.
 bool is_linear(const ir::Op& op);
+
+// Add, Sub and Sum.
+bool is_sum(const ir::Op& op);
 
 // Whether the inputs after the first are settings (sizes, axes or a type),
 // which belong to the node as its attributes do.

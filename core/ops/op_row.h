@@ -105,6 +105,7 @@ struct Roles {
   bool folds_whole = false;  // however large, since nothing is computed
   bool makes = false;        // out of nothing: what it folds to is no weight
   bool linear = false;       // of a residual it makes a residual again
+  bool sum = false;          // Add, Sub and Sum
   bool settings = false;     // inputs after the first are like attributes
   bool normalizing = false;  // a norm over the last axes, or part of one
   bool quantizer = false;    // QuantizeLinear or its inverse

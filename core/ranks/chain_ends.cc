@@ -47,7 +47,7 @@ class Ends {
   ResidualChain settle() && {
     check_operands();
     find_normed();
-    for (const ChainLeaf& leaf : leaves_) give_up(leaf.value, leaf.reason);
+    for (const ChainLeaf& leaf : leaves_) give_up(leaf);
     drop_side_ways();
     trim_ends();
     std::erase_if(chain_.nodes, [&](NodeId n) { return !inside_.contains(n); });
@@ -87,7 +87,7 @@ class Ends {
   }
 
   void breaks(ValueId culprit, std::string reason) {
-    break_chain(chain_, culprit, std::move(reason));
+    break_chain(chain_, {culprit, std::move(reason)});
   }
 
   // Takes the node off the chain: it works on whole tensors.
@@ -120,15 +120,13 @@ class Ends {
   void find_normed() {
     for (NodeId node : chain_.nodes) {
       const ir::Op& op = graph_.op(node);
-      const bool is_sum =
-          op.standard("Add") || op.standard("Sub") || op.standard("Sum");
       bool any = false, all = true, residual = is_collective(op);
       each_operand(node, [&](std::size_t, ValueId, const State& s) {
         any = any || s.normed;
         all = all && s.normed;
         residual = residual || s.residual;
       });
-      const bool normed = is_normalizing(op) || (is_sum ? all && any : any);
+      const bool normed = is_normalizing(op) || (is_sum(op) ? all && any : any);
       const int sum = sum_output(op);
       each_result(node, [&](ValueId v, State& s) {
         const bool is_sum_of_norm =
@@ -144,10 +142,10 @@ class Ends {
     return op.type.starts_with("Skip") ? 3 : 0;
   }
 
-  // `value` is not shared out, so its readers work on whole tensors, for which
-  // other shares are gathered. The chain breaks if one of those is a residual.
-  void give_up(ValueId value, const std::string& reason) {
-    std::vector<ValueId> whole = {value};
+  // The leaf's readers work on whole tensors, for which other shares are
+  // gathered. The chain breaks if one of those is a residual.
+  void give_up(const ChainLeaf& leaf) {
+    std::vector<ValueId> whole = {leaf.value};
     while (!whole.empty()) {
       const ValueId v = whole.back();
       whole.pop_back();
@@ -162,7 +160,7 @@ class Ends {
         }
         leave(user);
         each_operand(user, [&](std::size_t, ValueId, const State& s) {
-          if (s.residual) breaks(value, reason);
+          if (s.residual) break_chain(chain_, leaf);
         });
         each_result(user, [&](ValueId out, State&) { whole.push_back(out); });
       }
@@ -189,7 +187,7 @@ class Ends {
       } else if (!is_linear(op) && !is_collective(op)) {
         leave(node);
         for (ValueId v : graph_.outputs(node)) {
-          if (v) give_up(v, other_reader(node));
+          if (v) give_up({v, other_reader(node)});
         }
       }
     }
@@ -269,10 +267,11 @@ class Ends {
 
 }  // namespace
 
-void break_chain(ResidualChain& chain, ValueId culprit, std::string reason) {
+void break_chain(ResidualChain& chain, ChainLeaf culprit) {
   if (!chain.broken.empty()) return;
-  chain.broken = std::move(reason);
-  chain.culprit = culprit;
+  chain.broken = std::move(culprit.reason);
+  chain.culprit = culprit.value;
+  chain.sliceable = culprit.sliceable;
 }
 
 ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace) {
@@ -281,8 +280,7 @@ ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace) {
 
 const ir::Type* ranked_type(ir::Facts& facts, ValueId value) {
   const ir::Type* type = facts.type(value);
-  const bool known = type != nullptr && type->is_tensor() && type->has_shape;
-  return known ? type : nullptr;
+  return is_ranked(type) ? type : nullptr;
 }
 
 }  // namespace ruleengine::ranks

@@ -18,6 +18,7 @@ inline constexpr const char* kTwoTokenAxes = "its tokens lie along two axes";
 struct ChainLeaf {
   ir::ValueId value;
   std::string reason;
+  bool sliceable = false;
 };
 
 // The connected nodes as they were found: `chain` has the nodes, in computation
@@ -29,7 +30,7 @@ struct Trace {
 };
 
 // Records why the chain is broken; only the first reason is kept.
-void break_chain(ResidualChain& chain, ir::ValueId culprit, std::string reason);
+void break_chain(ResidualChain& chain, ChainLeaf culprit);
 
 ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace);
 

@@ -7,6 +7,7 @@
 #ifndef RULEENGINE_CORE_RANKS_COMMUNICATION_H_
 #define RULEENGINE_CORE_RANKS_COMMUNICATION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -24,6 +25,10 @@ bool is_collective(const ir::Op& op);
 // The ranks of a collective, an attribute of the model; empty: not stated.
 std::span<const std::int64_t> rank_group(const ir::Graph& graph,
                                          ir::NodeId node);
+
+// The axis of the tokens in what collectives send, of two axes or more:
+// [tokens, width], or [batch, tokens, ...]. The only definition of it.
+constexpr int token_axis(std::size_t rank) { return rank == 2 ? 0 : 1; }
 
 // An attribute of the node that no collective of the dialect has ("" if none):
 // its meaning is unknown, so the collective may not be a sum.

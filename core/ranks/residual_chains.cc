@@ -14,8 +14,8 @@
 #include "core/ops/axis_flow.h"
 #include "core/ops/dialect.h"
 #include "core/ranks/chain_ends.h"
-#include "core/ranks/common_values.h"
 #include "core/ranks/communication.h"
+#include "core/ranks/layout.h"
 
 namespace ruleengine::ranks {
 namespace {
@@ -25,7 +25,6 @@ using ir::NodeId;
 using ir::ValueId;
 
 using Reason = std::optional<std::string>;  // why not
-using Group = std::span<const std::int64_t>;
 
 // The owner of nodes that cannot be on a chain.
 constexpr auto kNobody = std::numeric_limits<std::uint32_t>::max();
@@ -33,10 +32,6 @@ constexpr auto kNobody = std::numeric_limits<std::uint32_t>::max();
 bool is_op(const ir::Graph& graph, NodeId node, std::string_view type) {
   return node && graph.op(node).is(ir::dialect::kCast, type);
 }
-
-// The token axis of the operands of collectives, which are [tokens, width] or
-// [batch, tokens, ...].
-int token_axis(std::size_t rank) { return rank == 2 ? 0 : 1; }
 
 // The rank whose program this is, as a collective states it.
 std::optional<std::int64_t> own_rank(const ir::Graph& graph, NodeId node) {
@@ -82,17 +77,16 @@ struct Seen {
         owner(of.node_count(), 0) {
     if (auto sorted = ir::topological_order(graph)) order = *std::move(sorted);
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i].index()] = i;
-    common.find(graph, order);
   }
 
   // Whether all inputs of the node other than shares are the same on the ranks.
-  bool has_common_settings(NodeId node, const AxisFlow& flow,
-                           const Group& group) const {
+  bool has_replicated_settings(NodeId node, const AxisFlow& flow,
+                               Group group) const {
     const auto inputs = graph.inputs(node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (flow.inputs[i] != AxisFlow::kSame || !inputs[i].value) continue;
       if (reads_type_only(graph.op(node), i)) continue;
-      if (!common.on(inputs[i].value, group)) return false;
+      if (!is_replicated(facts.layout(inputs[i].value), group)) return false;
     }
     return true;
   }
@@ -123,7 +117,6 @@ struct Seen {
   const ir::Graph& graph;
   ir::Facts& facts;
   std::vector<NodeId> order;
-  CommonValues common;
   std::vector<std::size_t> place;    // by node: its position in `order`
   std::vector<std::uint32_t> owner;  // by node: number of its chain; 0: none
   std::vector<Group> groups;         // of the chains
@@ -147,13 +140,6 @@ class Tracer {
 
   Trace trace(int axis) && {
     const ValueId start = graph_.output(chain_.sum);
-    if (rank_) {
-      const auto at = std::ranges::find(chain_.group, *rank_);
-      chain_.place = at - chain_.group.begin();
-      if (at == chain_.group.end()) {
-        breaks(start, "the rank is not one of its group");
-      }
-    }
     admit(start, axis);
     for (std::size_t i = 0; i < trace_.values.size(); ++i) {
       const Share each = trace_.values[i];
@@ -166,7 +152,7 @@ class Tracer {
 
  private:
   void breaks(ValueId value, std::string reason) {
-    break_chain(chain_, value, std::move(reason));
+    break_chain(chain_, {value, std::move(reason)});
   }
 
   // --- What hangs together ---------------------------------------------------
@@ -213,13 +199,21 @@ class Tracer {
     }
     const Port port{true, graph_.value(each.value).output_index};
     if (node && take(node, port, each.axis)) return true;
-    if (Reason reason = entry_refusal(each)) return ends(each, *reason);
+    if (!can_be_sliced(each.value)) {
+      return ends(each, "it is whole on every rank, as far as one can tell");
+    }
+    if (!options_.slices) return ends(each, "it is whole on every rank", true);
+    if (!rank_) {
+      return ends(each,
+                  "no slice of it can be taken: the model does not say which "
+                  "rank it is");
+    }
     chain_.entries.push_back(each);
     return false;
   }
 
-  bool ends(const Share& each, std::string reason) {
-    trace_.leaves.push_back({each.value, std::move(reason)});
+  bool ends(const Share& each, std::string reason, bool sliceable = false) {
+    trace_.leaves.push_back({each.value, std::move(reason), sliceable});
     return false;
   }
 
@@ -237,7 +231,7 @@ class Tracer {
     if (owner != 0) return owner == number_;
     const auto flow = seen_.flow(node, port, axis);
     if (!flow) return false;
-    if (!seen_.has_common_settings(node, *flow, chain_.group)) {
+    if (!seen_.has_replicated_settings(node, *flow, chain_.group)) {
       seen_.owner[node.index()] = kNobody;
       return false;
     }
@@ -289,41 +283,13 @@ class Tracer {
     if (from->rank() != to->rank() && !can_say_sizes(to->dims)) {
       return "its sizes cannot be computed";
     }
-    return uneven(to->dims[static_cast<std::size_t>(axis)]);
-  }
-
-  Reason uneven(Dim tokens) const {
-    if (!tokens.known()) {
-      return "the number of tokens is symbolic; only a fixed one is shared out";
-    }
-    const auto ranks = static_cast<std::int64_t>(chain_.group.size());
-    if (tokens.size() % ranks == 0 || options_.uneven) return std::nullopt;
-    return std::to_string(tokens.size()) +
-           " tokens cannot be shared out evenly among " +
-           std::to_string(ranks) + " ranks (option `uneven` pads them)";
-  }
-
-  Reason entry_refusal(const Share& each) {
-    if (!is_same_everywhere(each.value)) {
-      return "it is whole on every rank, as far as one can tell";
-    }
-    if (!options_.entry) {
-      return "it is whole on every rank (option `entry` takes slices of "
-             "inputs and constants)";
-    }
-    if (!rank_) {
-      return "no slice of it can be taken: the model does not say which rank "
-             "it is";
-    }
-    const ir::Type* type = ranked_type(facts_, each.value);
-    if (type == nullptr) return "its shape is not known";
-    return uneven(type->dims[static_cast<std::size_t>(each.axis)]);
+    return std::nullopt;
   }
 
   // An input, a constant, or rows of a constant that are selected by an input.
-  bool is_same_everywhere(ValueId value) {
+  bool can_be_sliced(ValueId value) {
     while (true) {
-      if (!seen_.common.on(value, chain_.group)) return false;
+      if (!is_replicated(facts_.layout(value), chain_.group)) return false;
       if (graph_.value(value).kind == ir::ValueKind::kInput ||
           facts_.is_constant(value)) {
         return true;

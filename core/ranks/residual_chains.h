@@ -5,14 +5,14 @@
 // Chains are found by following the token axis through the graph, in time
 // linear in its operands. Nothing is changed or owned except the lists, which
 // are valid until an edit changes a node of the chain. Norm weights, biases,
-// scales and other operands that are not shares are assumed to be the same on
-// all ranks; nodes with operands that are known to differ are on no chain
-// (common_values.h). A graph with a cycle has no chains.
+// scales and other operands that are not shares have to be the same on all
+// ranks, which may be assumed (layout.h): nodes with others are on no chain.
+// How many tokens there are, and whether the ranks divide them, is not looked
+// at. A graph with a cycle has no chains.
 #ifndef RULEENGINE_CORE_RANKS_RESIDUAL_CHAINS_H_
 #define RULEENGINE_CORE_RANKS_RESIDUAL_CHAINS_H_
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,11 +23,9 @@
 namespace ruleengine::ranks {
 
 struct ChainOptions {
-  // Whether a chain may begin without a sum: graph inputs and constants are the
-  // same on all ranks, each of which can take its share.
-  bool entry = false;
-  // Whether tokens may be padded to a multiple of the number of ranks.
-  bool uneven = false;
+  // Whether each rank may take its slice of an input or constant that is the
+  // same on all ranks.
+  bool slices = false;
 };
 
 // A value of which each rank may have its share along `axis`.
@@ -39,9 +37,6 @@ struct Share {
 struct ResidualChain {
   ir::NodeId sum;                       // its first all_reduce
   std::span<const std::int64_t> group;  // an attribute, alive with the Model
-  // The position of this rank in the group; none: the model does not state its
-  // rank.
-  std::optional<std::int64_t> place;
   // In computation order: the collectives that bring in shares (all_reduce,
   // all_gather), and the nodes that work on shares.
   std::vector<ir::NodeId> nodes;
@@ -53,6 +48,7 @@ struct ResidualChain {
   // be shared out.
   std::string broken;
   ir::ValueId culprit;
+  bool sliceable = false;  // the option `slices` would let the culprit pass
 };
 
 // In the order of their first sums; of the main graph only, without its

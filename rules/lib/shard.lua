@@ -2,9 +2,6 @@
 local axes = lib "axes"
 local shard = {}
 
---- The axis of tokens: [tokens, width], or [batch, tokens, ...].
-function shard.axis(rank) return rank == 2 and 0 or 1 end
-
 --- The axis, from the front, along which m.gather puts the shares v of m.dim together. Ends the match where it does not
 --- say that, or its ranks.
 function shard.gathered_axis(m, v)
@@ -15,7 +12,7 @@ end
 --- Ends the match where v, a share, is gathered along another axis than that of tokens; m.gather is nil where it is not
 --- gathered.
 function shard.need_tokens(m, v)
-  need(not m.gather or shard.gathered_axis(m, v) == shard.axis(v:rank()), "the residual is gathered along another axis", v)
+  need(not m.gather or shard.gathered_axis(m, v) == v.token_axis, "the residual is gathered along another axis", v)
 end
 
 -- The sizes of v, when all are numbers.
@@ -50,7 +47,7 @@ function shard.share(x, whole, group)
   local from, to = numbers(x), numbers(whole)
   need(#to >= 2, "there is no axis of tokens", whole)
   need(fits(from, to), "a new shape is shared out otherwise", whole)
-  local axis = shard.axis(#to) + 1
+  local axis = whole.token_axis + 1
   need(to[axis] % ranks == 0, "the tokens cannot be shared out evenly", whole)
   to[axis] = to[axis] / ranks
   return to
@@ -79,13 +76,13 @@ end
 
 --- x summed over the group, this rank's share of it alone, in these sizes.
 function shard.scatter(op, x, sizes, rank, group)
-  local part = op.tensor_cast.reduce_scatter{x, dim = shard.axis(x:rank()), rank = rank, rank_group = group}
+  local part = op.tensor_cast.reduce_scatter{x, dim = x.token_axis, rank = rank, rank_group = group}
   return part:rank() == #sizes and part or op.Reshape(part, sizes)
 end
 
 --- The whole of what each rank has a share of, along the axis of tokens unless another is given.
 function shard.gather(op, v, rank, group, axis)
-  return op.tensor_cast.all_gather{v, dim = axis or shard.axis(v:rank()), rank = rank, rank_group = group}
+  return op.tensor_cast.all_gather{v, dim = axis or v.token_axis, rank = rank, rank_group = group}
 end
 
 --- x through markers and copies, any number of them; they are tagged. `view` is what else may stand between.
@@ -106,28 +103,9 @@ function shard.norms(op, v, axis, w, b)
     op.LayerNormalization{v, w, maybe(b), axis = axis, attrs = any}:as "norm")
 end
 
-local COLLECTIVES = { all_gather = true, all_reduce = true, reduce_scatter = true }
-
--- Whether v is the same on all ranks of the group, as far as that shows within so many steps: what ranks send is their
--- own, what they get is not; constants and inputs are taken to be the same.
-local function is_common(v, group, steps)
-  for _, user in ipairs(v.users) do
-    if COLLECTIVES[user.op] and user.inputs[1] == v then return false end
-  end
-  if v:const() or not v.producer then return true end
-  local layout = v.layout
-  if layout then return layout.placement == "replicated" and same(layout.ranks, group) end
-  if steps == 0 or COLLECTIVES[v.producer.op] then return false end
-  local inputs = v.producer.inputs
-  for i = 1, #inputs do
-    if inputs[i] and not is_common(inputs[i], group, steps - 1) then return false end
-  end
-  return true
-end
-
 --- Ends the match where v, which a node on shares reads whole, may be another on each rank of the group.
 function shard.need_common(v, group)
-  need(not v or is_common(v, group, 6), "it may be another on each rank", v)
+  need(not v or v:replicated(group), "it may be another on each rank", v)
 end
 
 --- Ends the match where a weight or bias is more than one number for each column, as rows are shared out, or may be

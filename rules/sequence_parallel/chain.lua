@@ -11,8 +11,15 @@ local function sizes(v, axis, tokens)
   return list
 end
 
--- The number of this rank; nil where the model does not say it.
-local function own_rank(chain) return chain.place and chain.ranks[chain.place] end
+-- The number of this rank, which all collectives of a chain state alike; nil where the model does not say it.
+local function own_rank(chain) return chain.sum.attrs.rank end
+
+-- Its place in the group, from 0.
+local function place(chain)
+  for i, rank in ipairs(chain.ranks) do
+    if rank == own_rank(chain) then return i - 1 end
+  end
+end
 
 -- How many tokens a rank has of v, the last rank perhaps some that are padding.
 local function share_of(chain, v) return math.ceil(v:dim(chain.axes[v]) / #chain.ranks) end
@@ -30,12 +37,13 @@ end
 -- This rank's share of a value that all ranks have.
 local function slice(op, chain, v)
   local axis, n = chain.axes[v], share_of(chain, v)
-  return op.Slice(padded(op, chain, v, v, axis), {(chain.place - 1) * n}, {chain.place * n}, {axis})
+  local at = place(chain)
+  return op.Slice(padded(op, chain, v, v, axis), {at * n}, {(at + 1) * n}, {axis})
 end
 
 local function scatter(op, chain, node)
   local x, v = node.inputs[1], node.outputs[1]
-  return shard.scatter(op, padded(op, chain, v, x, shard.axis(x:rank())), sizes(v, chain.axes[v], share_of(chain, v)),
+  return shard.scatter(op, padded(op, chain, v, x, x.token_axis), sizes(v, chain.axes[v], share_of(chain, v)),
     own_rank(chain), chain.ranks)
 end
 
@@ -85,6 +93,20 @@ local function share_out(op, chain)
   for _, v in ipairs(left) do v:replace_with(gather(op, chain, v, part[v])) end
 end
 
+-- Ends the match where the chain is to stay as it is. All values on it have as many tokens as its first sum.
+local function need_shares(chain, options)
+  local sum, ranks = chain.sum.outputs[1], #chain.ranks
+  need(not own_rank(chain) or place(chain), "the rank is not one of its group", sum)
+  if chain.axes[sum] then
+    local tokens = sum:dim(chain.axes[sum])
+    need(type(tokens) == "number", "the number of tokens is symbolic; only a fixed one is shared out", sum)
+    need(options.uneven or tokens % ranks == 0,
+      tokens .. " tokens cannot be shared out evenly among " .. ranks .. " ranks (option `uneven` pads them)", sum)
+  end
+  local hint = chain.sliceable and " (option `entry` takes slices of inputs and constants)" or ""
+  need(not chain.broken, (chain.broken or "") .. hint, chain.culprit)
+end
+
 return rule {
   doc = [[
     f(all_reduce(x), all_gather(t), ...)   =>   all_gather(f(reduce_scatter(x), t, ...))
@@ -104,9 +126,9 @@ return rule {
   when = function(_, options) return options.enable end,
 
   pass = function(graph, op, options)
-    for _, chain in ipairs(graph:residual_chains{ entry = options.entry, uneven = options.uneven }) do
+    for _, chain in ipairs(graph:residual_chains{ slices = options.entry }) do
       attempt(chain.sum, function()
-        need(not chain.broken, chain.broken, chain.culprit)
+        need_shares(chain, options)
         share_out(op, chain)
       end)
     end
@@ -197,6 +219,31 @@ return rule {
           y = RMSNormalization(t, w)
         }]],
       rejected = "the model does not say which rank it is", options = { entry = true } },
+    { "a rank that takes no part in the sum", [[
+        (float[1,4,8] x, float[8] w) => (float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank = 2, rank_group = [0,1]> (x)
+          y = RMSNormalization(s, w)
+        }]],
+      rejected = "the rank is not one of its group" },
+    { "one token more, without `uneven`", [[
+        (float[1,5,8] x, float[8] w) => (float[1,5,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          y = RMSNormalization(s, w)
+        }]],
+      rejected = "5 tokens cannot be shared out evenly among 2 ranks (option `uneven` pads them)" },
+    { "tokens that have no number", [[
+        (float[1,T,8] x, float[8] w) => (float[1,T,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          y = RMSNormalization(s, w)
+        }]],
+      rejected = "the number of tokens is symbolic; only a fixed one is shared out" },
+    { "a table to slice, without `entry`", [[
+        (float[1,4,8] x, float[1,4,8] table, float[8] w) => (float[1,4,8] y) {
+          s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
+          t = Add(s, table)
+          y = RMSNormalization(t, w)
+        }]],
+      rejected = "it is whole on every rank (option `entry` takes slices of inputs and constants)" },
     { "sums that say different ranks", [[
         (float[1,4,8] x, float[1,4,8] x2, float[8] w) => (float[1,4,8] y) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)

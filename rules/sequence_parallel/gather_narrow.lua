@@ -33,8 +33,9 @@ return rule {
     local y = m.f.outputs[1]
     need(m.f.op ~= "Cast" or WIDTH[m.x.dtype] and WIDTH[y.dtype] and WIDTH[y.dtype] < WIDTH[m.x.dtype],
       "the result is no narrower", y)
+    local axis = shard.gathered_axis(m, m.x)
     for i = 2, #m.f.inputs do shard.need_common(m.f.inputs[i], m.group) end
-    m.axes = need(m.f:along(shard.gathered_axis(m, m.x)), "the result rests on all tokens", m.f)
+    m.axes = need(m.f:along(axis), "the result rests on all tokens", m.f)
   end,
 
   rewrite = function(op, m)
@@ -112,6 +113,13 @@ return rule {
           q = tensor_cast.quantize(g, scale)
         }]],
       rejected = "it may be another on each rank" },
+    { "a gather that does not say its ranks", [[
+        (float[1,2,8] x, float c) => (int8[1,4,8] q) {
+          scale = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (c)
+          g = tensor_cast.all_gather <dim = 1, rank = 0> (x)
+          q = tensor_cast.quantize(g, scale)
+        }]],
+      rejected = "the gather does not say its axis or its ranks" },
     { "scales of which each rank has its share", [[
         (float[1,2,8] x, float[16] c) => (int8[1,4,8] q) {
           scale = tensor_cast.reduce_scatter <dim = 0, rank = 0, rank_group = [0,1]> (c)

@@ -1,6 +1,8 @@
 #include "bindings/lua/nodes/rank_api.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/base/diagnostic.h"
@@ -8,6 +10,7 @@
 #include "core/base/whole.h"
 #include "core/ir/shapes.h"
 #include "core/ops/axis_flow.h"
+#include "core/ranks/layout.h"
 #include "core/ranks/residual_chains.h"
 
 namespace ruleengine::lua {
@@ -22,11 +25,13 @@ void push_group(Runtime& rt, lua_State* state,
   }
 }
 
-std::string_view placement_name(ir::Placement placement) {
+std::string_view placement_name(ranks::Placement placement) {
   switch (placement) {
-    case ir::Placement::kReplicated:
+    case ranks::Placement::kReplicated:
       return "replicated";
-    case ir::Placement::kSharded:
+    case ranks::Placement::kPartial:
+      return "partial";
+    case ranks::Placement::kSharded:
       break;
   }
   return "sharded";
@@ -36,19 +41,19 @@ std::string_view placement_name(ir::Placement placement) {
 bool read_options(Runtime& rt, lua_State* state, ranks::ChainOptions& options) {
   if (lua_isnoneornil(state, 2)) return true;
   if (!lua_istable(state, 2)) {
-    fail(rt, ":residual_chains wants options", "{entry = true}",
+    fail(rt, ":residual_chains wants options", "{slices = true}",
          kind_of(state, 2));
     return false;
   }
   const TableKeys keys = table_keys(state, 2);
   if (!keys.numbers.empty() || !keys.other.empty()) {
     fail(rt, ":residual_chains gets a value that is no option",
-         "{entry = true}", keys.other.empty() ? "a number" : keys.other);
+         "{slices = true}", keys.other.empty() ? "a number" : keys.other);
     return false;
   }
-  static constexpr std::string_view kNames[] = {"entry", "uneven"};
+  static constexpr std::string_view kNames[] = {"slices"};
   for (const std::string& name : keys.names) {
-    if (std::ranges::find(kNames, name) == std::end(kNames)) {
+    if (name != kNames[0]) {
       fail(rt, ":residual_chains has no option '" + printable(name, 60) + "'",
            {}, {}, suggestion(name, kNames));
       return false;
@@ -59,11 +64,29 @@ bool read_options(Runtime& rt, lua_State* state, ranks::ChainOptions& options) {
            kind_of(state, -1));
       return false;
     }
-    (name == "entry" ? options.entry : options.uneven) =
-        lua_toboolean(state, -1) != 0;
+    options.slices = lua_toboolean(state, -1) != 0;
     lua_pop(state, 1);
   }
   return true;
+}
+
+// The ranks of a group at stack index 2.
+std::optional<std::vector<std::int64_t>> read_group(Runtime& rt,
+                                                    lua_State* state) {
+  std::vector<std::int64_t> out;
+  const bool is_list = lua_istable(state, 2);
+  const std::size_t count = is_list ? lua_objlen(state, 2) : 0;
+  for (std::size_t i = 1; i <= count; ++i) {
+    lua_rawgeti(state, 2, static_cast<int>(i));
+    const double rank = lua_tonumber(state, -1);
+    if (lua_type(state, -1) != LUA_TNUMBER || !is_whole(rank)) break;
+    out.push_back(static_cast<std::int64_t>(rank));
+    lua_pop(state, 1);
+  }
+  if (is_list && out.size() == count) return out;
+  fail(rt, ":replicated wants the ranks of a group", "{0, 1}",
+       kind_of(state, is_list ? -1 : 2));
+  return std::nullopt;
 }
 
 void push_nodes(Runtime& rt, lua_State* state,
@@ -92,10 +115,6 @@ void push_chain(Runtime& rt, lua_State* state,
   lua_setfield(state, -2, "ranks");
   push_node(rt, state, chain.sum);
   lua_setfield(state, -2, "sum");
-  if (chain.place) {
-    lua_pushinteger(state, static_cast<lua_Integer>(*chain.place) + 1);
-    lua_setfield(state, -2, "place");
-  }
   push_nodes(rt, state, chain.nodes);
   lua_setfield(state, -2, "nodes");
   lua_createtable(state, 0, static_cast<int>(chain.shares.size()));
@@ -113,6 +132,8 @@ void push_chain(Runtime& rt, lua_State* state,
   lua_setfield(state, -2, "broken");
   push_value(rt, state, chain.culprit);
   lua_setfield(state, -2, "culprit");
+  lua_pushboolean(state, static_cast<int>(chain.sliceable));
+  lua_setfield(state, -2, "sliceable");
 }
 
 // That of an axis of the first input, counted from either end.
@@ -131,17 +152,28 @@ std::optional<ranks::AxisFlow> flow_along(Runtime& rt, ir::NodeId node,
 
 }  // namespace
 
-void push_layout(Runtime& rt, lua_State* state,
-                 const std::optional<ir::Layout>& layout) {
-  if (!layout) return lua_pushnil(state);
+void push_layout(Runtime& rt, lua_State* state, ir::ValueId value) {
+  const ranks::Layout* layout = rt.session.facts->layout(value);
+  if (layout == nullptr || layout->assumed) return lua_pushnil(state);
   lua_createtable(state, 0, 3);
   push(state, placement_name(layout->placement));
   lua_setfield(state, -2, "placement");
   push_group(rt, state, layout->group);
   lua_setfield(state, -2, "ranks");
-  if (layout->placement != ir::Placement::kSharded) return;
+  if (layout->placement != ranks::Placement::kSharded) return;
   lua_pushinteger(state, layout->axis);
   lua_setfield(state, -2, "axis");
+}
+
+int replicated(Runtime& rt, lua_State* state) {
+  const Handle* value = check_self(rt, state, HandleKind::kValue);
+  if (value == nullptr) return kFailed;
+  const auto group = read_group(rt, state);
+  if (!group) return kFailed;
+  lua_pushboolean(state,
+                  static_cast<int>(ranks::is_replicated(
+                      rt.session.facts->layout(value->value()), *group)));
+  return 1;
 }
 
 int along(Runtime& rt, lua_State* state) {

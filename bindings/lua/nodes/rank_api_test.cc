@@ -34,7 +34,7 @@ TEST_CASE("graph:residual_chains finds them") {
       "  local chains = graph:residual_chains()\n"
       "  assert(#chains == 1 and not chains[1].broken)\n"
       "  local chain = chains[1]\n"
-      "  assert(chain.place == 2 and chain.ranks[1] == 0)\n"
+      "  assert(#chain.ranks == 2 and chain.ranks[1] == 0)\n"
       "  assert(chain.sum == chain.nodes[1])\n"
       "  assert(#chain.nodes == 2 and chain.nodes[1].op == 'all_reduce')\n"
       "  assert(chain.axes[chain.nodes[2].outputs[1]] == 1)\n"
@@ -57,16 +57,42 @@ Attempted asked(const std::string& body) {
 TEST_CASE("wrong options are named") {
   CHECK(asked("graph:residual_chains(3)").what() ==
         ":residual_chains wants options");
-  const Attempted unknown = asked("graph:residual_chains{entri = true}");
-  CHECK(unknown.what() == ":residual_chains has no option 'entri'");
-  CHECK(unknown.error->hint == "did you mean 'entry'?");
-  const Attempted text = asked("graph:residual_chains{uneven = 'no'}");
-  CHECK(text.what() == "option 'uneven' of :residual_chains is true or false");
+  const Attempted unknown = asked("graph:residual_chains{slice = true}");
+  CHECK(unknown.what() == ":residual_chains has no option 'slice'");
+  CHECK(unknown.error->hint == "did you mean 'slices'?");
+  const Attempted text = asked("graph:residual_chains{slices = 'no'}");
+  CHECK(text.what() == "option 'slices' of :residual_chains is true or false");
   CHECK(text.error->found == "the string 'no'");
   CHECK(asked("graph:residual_chains{true}").what() ==
         ":residual_chains gets a value that is no option");
-  CHECK(asked("graph:residual_chains{entry = true, uneven = false}").what() ==
-        "");
+  CHECK(asked("graph:residual_chains{slices = true}").what() == "");
+}
+
+TEST_CASE("a value is replicated on ranks as proven, or as assumed") {
+  CHECK(asked("local share, whole = norm, graph:nodes{op = 'rms_norm'}[2]\n"
+              "assert(not share.outputs[1]:replicated{0, 1})\n"
+              "assert(whole.outputs[1]:replicated{0, 1})\n"
+              "assert(not whole.outputs[1]:replicated{0, 1, 2})\n"
+              "assert(not graph.inputs[1]:replicated{0, 1})\n"
+              "assert(not graph.inputs[1].layout)")
+            .what() == "");
+  const Attempted text = asked("norm.outputs[1]:replicated{0, 'b'}");
+  CHECK(text.what() == ":replicated wants the ranks of a group");
+  CHECK(text.error->found == "the string 'b'");
+  CHECK(asked("norm.outputs[1]:replicated(nil)").what() == text.what());
+}
+
+TEST_CASE("v.token_axis is that of [tokens, width] or [batch, tokens, ...]") {
+  CHECK(asked("assert(graph.inputs[1].token_axis == 1)\n"
+              "assert(norm.outputs[1].token_axis == 1)")
+            .what() == "");
+  RuleRunner runner(
+      "pass = function(graph)\n"
+      "  assert(graph.inputs[1].token_axis == 0)\n"
+      "  assert(graph.inputs[2].token_axis == nil)\n"
+      "end",
+      "(float[4,8] x, float[8] w) => (float[4,8] y) { y = Add(x, w) }");
+  CHECK(runner.pass().what() == "");
 }
 
 TEST_CASE("an axis is asked for from either end, as a whole number") {

@@ -12,6 +12,7 @@
 #include "bindings/lua/words/element_types.h"
 #include "core/ir/data_type_hint.h"
 #include "core/ir/model.h"
+#include "core/ranks/communication.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -288,8 +289,16 @@ enum ValueField {
   kName,
   kIsOutput,
   kLayout,
+  kTokenAxis,
   kT
 };
+
+// v.token_axis: nil where there are no two axes.
+void push_token_axis(Runtime& rt, lua_State* state, const Handle& value) {
+  const std::optional<Dims> dims = dims_of(rt, value);
+  if (!dims || dims->size() < 2) return lua_pushnil(state);
+  lua_pushinteger(state, ranks::token_axis(dims->size()));
+}
 
 // The nodes that read the value, each once, in graph order.
 void push_users(Runtime& rt, lua_State* state, ir::ValueId value) {
@@ -350,7 +359,10 @@ int value_index(Runtime& rt, lua_State* state) {
           static_cast<int>(graph.value(value->value()).block_output_count > 0));
       break;
     case kLayout:
-      push_layout(rt, state, rt.session.facts->layout(value->value()));
+      push_layout(rt, state, value->value());
+      break;
+    case kTokenAxis:
+      push_token_axis(rt, state, *value);
       break;
     case kT:
       return push_transposed(rt, state, *value);
@@ -407,6 +419,7 @@ constexpr Field kFields[] = {
     {"name", kName},
     {"is_output", kIsOutput},
     {"layout", kLayout},
+    {"token_axis", kTokenAxis},
     {"T", kT},
     {"rank", kMethod, entry<rank>},
     {"dim", kMethod, entry<dim>},
@@ -417,6 +430,7 @@ constexpr Field kFields[] = {
     {"constant", kMethod, entry<constant>},
     {"among", kMethod, entry<among>},
     {"dims", kMethod, entry<dims>},
+    {"replicated", kMethod, entry<replicated>},
     {"replace_with", kMethod, entry<replace_with>},
 };
 

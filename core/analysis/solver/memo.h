@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/ir/graph.h"
-#include "core/ir/layout.h"
 #include "core/ops/node_view.h"
+#include "core/ranks/layout.h"
 
 namespace ruleengine::analysis {
 
@@ -19,7 +19,8 @@ using ops::kUnknown;
 
 // The questions about one value. A question depends on others about the inputs
 // of its node; also kConstant depends on kOrigin, kElements on both and on
-// kType, and kLayout on kType.
+// kType, and kLayout on kType and kOrigin, and on which collectives read the
+// value.
 enum class Ask : std::uint8_t { kType, kOrigin, kConstant, kElements, kLayout };
 inline constexpr std::size_t kAsks = 5;
 
@@ -44,7 +45,7 @@ struct Memo {
   const ir::Tensor* constant = nullptr;
   const ir::Dim* elements = nullptr;  // nullptr: not tracked
   std::uint8_t element_count = 0;
-  const ir::Layout* layout = nullptr;  // nullptr: unknown
+  const ranks::Layout* layout = nullptr;  // nullptr: unknown
   Origin origin = Origin::kRuntime;
   std::array<State, kAsks> state = {};
 

@@ -33,6 +33,7 @@ std::int64_t Solver::opset(std::string_view domain) const {
 
 const Memo& Solver::answer(ValueId value, Ask ask) {
   grow();
+  if (!resent_.empty()) refresh_sent();
   if (!marked_.empty()) refresh(last_that_matters(value));
   run({value, ask});
   if (!fillers_.empty() && stack_.empty() && look_for_stale()) {
@@ -165,7 +166,7 @@ bool Solver::prepare(const Query& q) {
       prepare_elements(q);
       break;
     case Ask::kLayout:
-      if (made) prepare_layout(v.producer);
+      prepare_layout(q.value);
       break;
   }
   return stack_.size() > before;
@@ -275,6 +276,7 @@ void Solver::prepare_elements(const Query& q) {
 void Solver::invalidate(NodeId node) {
   grow();
   mark(node);
+  mark_sent(node);
   if (edited_.empty() || edited_.back() != node) edited_.push_back(node);
   if (looked_for_stale_ && !stale_) unlooked_.push_back(node);
 }

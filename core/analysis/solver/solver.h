@@ -21,10 +21,6 @@
 #include "core/ir/by_op.h"
 #include "core/ops/op_row.h"
 
-namespace ruleengine::ranks {
-struct AxisFlow;  // core/ops/axis_flow.h
-}
-
 namespace ruleengine::analysis {
 
 using ops::Dims;
@@ -110,7 +106,7 @@ class Solver final : public ops::Known {
   void prepare_origin(ir::NodeId node);
   void prepare_constant(const Query& q);
   void prepare_elements(const Query& q);
-  void prepare_layout(ir::NodeId node);
+  void prepare_layout(ir::ValueId value);
   void need(ir::ValueId value, Ask ask);
 
   // True if the answer differs from the one before.
@@ -120,9 +116,11 @@ class Solver final : public ops::Known {
   bool compute_constant(ir::ValueId value);
   bool compute_elements(ir::ValueId value);
   bool compute_layout(ir::ValueId value);
-  std::optional<ir::Layout> layout_of(ir::ValueId value) const;
-  bool all_lie(ir::NodeId node, const ir::Layout& result,
-               const ranks::AxisFlow* flow) const;
+  std::optional<ranks::Layout> layout_by_operands(ir::ValueId value) const;
+  std::optional<ranks::Layout> layout_by_readers(
+      ir::ValueId value, std::optional<ranks::Layout> otherwise);
+  void mark_sent(ir::NodeId collective);
+  void refresh_sent();
   bool set_type(ir::ValueId value, const Inferred* inferred);
   const ir::Tensor* fold(ir::ValueId value);
   const ir::Tensor* from_elements(ir::ValueId value);
@@ -185,6 +183,10 @@ class Solver final : public ops::Known {
   // Nodes edited since ranks were last known to increase along all edges, and
   // still not in order.
   std::vector<ir::NodeId> edited_;
+  // What each collective sent when that value's layout was worked out, and the
+  // values that another collective may send since.
+  std::unordered_map<std::uint32_t, ir::ValueId> sent_;
+  std::vector<ir::ValueId> resent_;
   // Nodes to compute again, lowest rank first, by the ranks of `numbering_`.
   std::uint64_t numbering_ = 0;
   using Marked = std::pair<std::uint64_t, std::uint32_t>;

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "core/analysis/graph_builder_test.h"
+#include "core/ranks/layout.h"
 
 namespace ruleengine::analysis {
 namespace {
@@ -11,14 +12,23 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// "replicated", "sharded 1", "none"; the ranks where they are not 0 and 1.
+// "replicated", "partial", "sharded 1", "none"; the ranks where they are not 0
+// and 1; "assumed" in front.
 std::string lies(ir::Facts& facts, ValueId v) {
-  const auto layout = facts.layout(v);
-  if (!layout) return "none";
-  std::string out = "replicated";
-  if (layout->placement == ir::Placement::kSharded) {
-    out = "sharded " + std::to_string(layout->axis);
+  const ranks::Layout* layout = facts.layout(v);
+  if (layout == nullptr) return "none";
+  std::string out = layout->assumed ? "assumed " : "";
+  switch (layout->placement) {
+    case ranks::Placement::kReplicated:
+      out += "replicated";
+      break;
+    case ranks::Placement::kPartial:
+      out += "partial";
+      break;
+    case ranks::Placement::kSharded:
+      out += "sharded " + std::to_string(layout->axis);
   }
+  if (layout->everywhere()) return out + " everywhere";
   if (std::ranges::equal(layout->group, std::vector{0, 1})) return out;
   for (std::int64_t rank : layout->group) out += " " + std::to_string(rank);
   return out;
@@ -34,57 +44,107 @@ struct Fixture : Builder {
         {i("rank", 0), is("rank_group", std::move(group)), i("dim", dim)});
   }
   std::string lies(ValueId v) { return analysis::lies(facts, v); }
+  std::string proven(ValueId v) {
+    const std::string all = lies(v);
+    return all.starts_with("assumed") ? "none" : all;
+  }
 };
 
 TEST_CASE_FIXTURE(Fixture, "shares stay shares, token by token") {
   const ValueId x = input({"1", "4", "8"}), w = floats({1}, {2});
   const ValueId part = collective("reduce_scatter", x);
-  CHECK(lies(part) == "sharded 1");
-  CHECK(lies(collective("reduce_scatter", x, -2)) == "sharded 1");
-  CHECK(lies(collective("reduce_scatter", x, 3)) == "none");
+  CHECK(proven(part) == "sharded 1");
+  CHECK(proven(collective("reduce_scatter", x, -2)) == "sharded 1");
+  CHECK(proven(collective("reduce_scatter", x, 3)) == "none");
   const ValueId norm = add("tensor_cast::rms_norm", {part, w});
-  CHECK(lies(norm) == "sharded 1");
+  CHECK(proven(norm) == "sharded 1");
   const ValueId flat = add("Reshape", {norm, ints({2, 8})});
-  CHECK(lies(flat) == "sharded 0");
-  CHECK(lies(add("Add", {norm, flat})) == "sharded 1");
-  CHECK(lies(add("Add", {norm, input({"1", "2", "8"})})) == "none");
+  CHECK(proven(flat) == "sharded 0");
+  CHECK(proven(add("Add", {norm, flat})) == "sharded 1");
+  CHECK(proven(add("Add", {norm, input({"1", "2", "8"})})) == "none");
   const ValueId one = collective("all_reduce", input({"1", "1", "8"}));
-  CHECK(lies(add("Mul", {one, norm})) == "sharded 1");
+  CHECK(proven(add("Mul", {one, norm})) == "sharded 1");
   const ValueId two = collective("all_reduce", input({"1", "2", "8"}));
-  CHECK(lies(add("Mul", {two, norm})) == "none");
+  CHECK(proven(add("Mul", {two, norm})) == "none");
   const ValueId four =
       collective("all_reduce", input({"1", "1", "8"}), 0, {0, 1, 2, 3});
-  CHECK(lies(add("Mul", {four, norm})) == "none");
+  CHECK(proven(add("Mul", {four, norm})) == "none");
 }
 
 TEST_CASE_FIXTURE(Fixture, "the same on all ranks, until a rank has its own") {
   const ValueId x = input({"1", "4", "8"});
   const ValueId whole = collective("all_gather", x);
-  CHECK(lies(whole) == "replicated");
-  CHECK(lies(collective("all_reduce", x, 0, {2, 3})) == "replicated 2 3");
-  CHECK(lies(add("Relu", {whole})) == "replicated");
-  CHECK(lies(add("Reshape", {whole, ints({8, 8})})) == "replicated");
-  CHECK(lies(add("ReduceMean", {whole, ints({1})})) == "replicated");
-  CHECK(lies(add("Add", {whole, whole})) == "replicated");
-  CHECK(lies(add("Add", {whole, input({"1", "8", "8"})})) == "none");
+  CHECK(proven(whole) == "replicated");
+  CHECK(proven(collective("all_reduce", x, 0, {2, 3})) == "replicated 2 3");
+  CHECK(proven(add("Relu", {whole})) == "replicated");
+  CHECK(proven(add("Reshape", {whole, ints({8, 8})})) == "replicated");
+  CHECK(proven(add("ReduceMean", {whole, ints({1})})) == "replicated");
+  CHECK(proven(add("Add", {whole, whole})) == "replicated");
+  CHECK(proven(add("Add", {whole, input({"1", "8", "8"})})) == "none");
   // The offset of its part of a vocabulary, say.
-  CHECK(lies(add("Sub", {whole, floats({}, {24})})) == "none");
-  CHECK(lies(add("MatMul", {whole, whole})) == "none");
+  CHECK(proven(add("Sub", {whole, floats({}, {24})})) == "none");
+  CHECK(proven(add("MatMul", {whole, whole})) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "who reads a value says nothing of how it lies") {
+TEST_CASE_FIXTURE(Fixture, "who reads a value proves nothing of how it lies") {
   const ValueId x = input({"4", "8"});
   const ValueId term = add("Identity", {x});
   collective("all_reduce", term);
-  CHECK(lies(term) == "none");
-  CHECK(lies(add("Relu", {term})) == "none");
+  CHECK(proven(term) == "none");
+  CHECK(proven(add("Relu", {term})) == "none");
+  const ValueId whole = collective("all_gather", x);
+  collective("all_reduce", whole);
+  CHECK(proven(whole) == "replicated");
+}
+
+TEST_CASE_FIXTURE(Fixture, "what is assumed, collectives may contradict") {
+  const ValueId x = input({"4", "8"}), w = floats({1}, {2});
+  CHECK(lies(x) == "assumed replicated everywhere");
+  CHECK(lies(w) == "assumed replicated everywhere");
+  const ValueId y = add("MatMul", {x, input({"8", "8"})});
+  CHECK(lies(y) == "assumed replicated everywhere");
+  const ValueId whole = collective("all_gather", input({"4", "8"}), 0);
+  CHECK(lies(add("Mul", {whole, w})) == "assumed replicated");
+  const ValueId scaled = add("Mul", {y, w});
+  CHECK(lies(scaled) == "assumed replicated everywhere");
+  facts.invalidate(g.producer(collective("all_reduce", y)));
+  CHECK(lies(y) == "assumed partial");
+  CHECK(lies(scaled) == "assumed partial");
+  CHECK(lies(add("Relu", {scaled})) == "none");
+  facts.invalidate(g.producer(collective("all_gather", x, 0)));
+  CHECK(lies(x) == "assumed sharded 0");
+  CHECK(lies(add("Neg", {x})) == "assumed sharded 0");
+  CHECK(lies(y) == "assumed partial");
+  facts.invalidate(g.producer(collective("all_gather", x, 1)));
+  CHECK(lies(x) == "none");
+  // A collective of which nobody knows what it does.
+  const ValueId z = input({"4", "8"});
+  collective("all_reduce", z, 0, {});
+  CHECK(lies(z) == "none");
+}
+
+TEST_CASE_FIXTURE(Fixture, "a value that no collective sends any more") {
+  const ValueId x = input({"4", "8"}), other = input({"4", "8"});
+  const ir::NodeId sum = g.producer(collective("all_reduce", x));
+  const ValueId y = add("Relu", {x}), z = add("Relu", {other});
+  CHECK(lies(y) == "none");
+  CHECK(lies(z) == "assumed replicated everywhere");
+  const ir::OperandId slot(g.node(sum).first_operand);
+  g.unlink(slot);
+  g.set_operand(slot, other);
+  facts.invalidate(sum);
+  CHECK(lies(y) == "assumed replicated everywhere");
+  CHECK(lies(z) == "none");
+  facts.invalidate(sum);
+  g.remove_node(sum);
+  CHECK(lies(z) == "assumed replicated everywhere");
 }
 
 TEST_CASE_FIXTURE(Fixture, "a group of one rank, or of none, says nothing") {
   const ValueId x = input({"1", "4", "8"});
   for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"}) {
-    CHECK(lies(collective(op, x, 1, {0})) == "none");
-    CHECK(lies(collective(op, x, 1, {})) == "none");
+    CHECK(proven(collective(op, x, 1, {0})) == "none");
+    CHECK(proven(collective(op, x, 1, {})) == "none");
   }
 }
 
@@ -128,7 +188,7 @@ class World : public Builder {
   }
 
   ValueId step() {
-    switch (below(9)) {
+    switch (below(10)) {
       case 0:
         return collective("tensor_cast::all_reduce");
       case 1:
@@ -144,6 +204,8 @@ class World : public Builder {
       case 6:
         return add("Transpose", {any()}, {is("perm", {1, 0, 2})});
       case 7:
+        return add("Softmax", {any()});
+      case 8:
         return add("ReduceMean", {any(), ints({2})});
       default:
         return add("Reshape", {any(), ints({0, 0, -1})});

@@ -29,7 +29,7 @@ class Flow {
   }
   static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
   static bool ranked(const ir::Type* type) {
-    return type != nullptr && type->is_tensor() && type->has_shape;
+    return ranks::is_ranked(type);
   }
   static int rank(const ir::Type* type) {
     return static_cast<int>(type->rank());

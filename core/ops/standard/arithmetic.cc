@@ -185,7 +185,7 @@ constexpr OpRow broadcasting(OpRow row) {
 
 constexpr OpRow kRows[] = {
     broadcasting({.type = "Add",
-                  .roles = {.commutative = true, .linear = true},
+                  .roles = {.commutative = true, .linear = true, .sum = true},
                   .elements = {add, 3},
                   .kernel = add}),
     broadcasting({.type = "And",
@@ -218,11 +218,12 @@ constexpr OpRow kRows[] = {
                   .kernel = logical<whole::maximum>}),
     broadcasting({.type = "Pow", .kernel = pow_kernel}),
     broadcasting({.type = "Sub",
-                  .roles = {.linear = true},
+                  .roles = {.linear = true, .sum = true},
                   .elements = {sub, 3},
                   .kernel = sub}),
     broadcasting(
-        {.type = "Sum", .roles = {.commutative = true, .linear = true}}),
+        {.type = "Sum",
+         .roles = {.commutative = true, .linear = true, .sum = true}}),
     broadcasting({.type = "Xor",
                   .roles = {.commutative = true},
                   .kernel = logical<logical_xor>}),
