@@ -29,6 +29,12 @@ bool DimTable::is_fresh(Dim d) const {
   return !d.known() && impl_->has_fresh(d);
 }
 
+bool DimTable::is_single(Dim d) const { return !d.known() && impl_->leaf(d); }
+
+bool DimTable::is_rounded(Dim d) const {
+  return impl_->contains(d, AtomKind::kFloorDiv);
+}
+
 std::vector<Dim> DimTable::leaves(Dim d) const {
   std::vector<Dim> out;
   impl_->add_leaves(d, out);

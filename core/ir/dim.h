@@ -54,6 +54,10 @@ class DimTable {
   // An unknown dimension, equal to itself only. text() calls it "?N".
   Dim fresh();
   bool is_fresh(Dim d) const;  // is, or contains, a fresh unknown
+  // Whether `d` is one named symbol or one fresh unknown, and no expression.
+  bool is_single(Dim d) const;
+  // Whether `d` is, or contains, a floor division.
+  bool is_rounded(Dim d) const;
 
   Dim add(Dim a, Dim b);
   Dim sub(Dim a, Dim b);

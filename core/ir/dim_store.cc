@@ -113,6 +113,26 @@ bool Store::has_fresh(Dim d) const {
   return false;
 }
 
+bool Store::leaf(Dim d) const {
+  const auto atom = single_atom(d);
+  return atom && atom->arguments.empty();
+}
+
+// The recursion is bounded, since atoms are bounded in depth.
+bool Store::contains(Dim d, AtomKind kind) const {
+  if (d.known()) return false;
+  for (const Term& t : expressions_[d.id()]->terms) {
+    for (const Factor& f : t.monomial.factors) {
+      const Atom& atom = *atoms_[f.atom];
+      if (atom.kind == kind) return true;
+      for (Dim inner : atom.arguments) {
+        if (contains(inner, kind)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 std::vector<Dim> Store::arguments_of(Dim d, AtomKind kind) const {
   const auto atom = single_atom(d);
   return atom && atom->kind == kind ? atom->arguments : std::vector<Dim>();

@@ -146,6 +146,26 @@ TEST_CASE_FIXTURE(Fixture, "proofs") {
   CHECK_FALSE(t.is_fresh(S));
 }
 
+TEST_CASE_FIXTURE(Fixture, "single, and rounded") {
+  const Dim half = t.floor_div(S, two), unknown = t.fresh();
+  CHECK(t.is_single(S));
+  CHECK(t.is_single(unknown));
+  for (const Dim d : {Dim(3), half, t.add(S, Dim(1)), t.mul(two, S),
+                      t.mul(B, S), t.max(S, B)}) {
+    CAPTURE(t.text(d));
+    CHECK_FALSE(t.is_single(d));
+  }
+  for (const Dim d : {half, t.add(half, Dim(1)), t.mul(B, half), t.max(half, B),
+                      t.floor_div(unknown, two)}) {
+    CAPTURE(t.text(d));
+    CHECK(t.is_rounded(d));
+  }
+  for (const Dim d : {Dim(3), S, unknown, t.mul(B, S), t.min(S, B)}) {
+    CAPTURE(t.text(d));
+    CHECK_FALSE(t.is_rounded(d));
+  }
+}
+
 TEST_CASE_FIXTURE(Fixture, "leaves") {
   const Dim d = t.add(t.mul(B, t.floor_div(S, t.add(B, Dim(2)))), Dim(3));
   CHECK(t.leaves(d) == std::vector<Dim>{std::min(B, S), std::max(B, S)});

@@ -108,6 +108,8 @@ class Store {
   Polynomial joined(DimTable& table, Polynomial p) const;
 
   bool has_fresh(Dim d) const;
+  bool leaf(Dim d) const;  // one atom without arguments
+  bool contains(Dim d, AtomKind kind) const;
   std::vector<Dim> arguments_of(Dim d, AtomKind kind) const;
   void add_leaves(Dim d, std::vector<Dim>& out) const;
   std::vector<DimTable::Product> products(Dim d) const;

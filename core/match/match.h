@@ -24,6 +24,7 @@ struct Bound {
     kDim,        // `dim`
     kAttribute,  // `attribute` (with the schema's default filled in)
     kList,       // `list`
+    kRecord,     // a step of `many`: `list` is by Variable::fields of its name
   };
   Kind kind = Kind::kNothing;
   bool transposed = false;

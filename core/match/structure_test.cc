@@ -87,6 +87,78 @@ TEST_CASE("many: lists from the bottom up, shorter when the rest needs it") {
   })") == "y {s t u y} b=[p q] add=[@t @u] x=a\n");
 }
 
+TEST_CASE("many: a record of each step, of what is bound in it") {
+  const auto pattern = [](Draft& d) {
+    const TermId h = d.hole();
+    const TermId step =
+        d.either_of({d.op("Add", {h, d.v("mask")}),
+                     d.op("Where", {d.v("mask"), h, d.v("fill")}, {}, "chosen"),
+                     d.op("Mul", {h, d.v("c")})});
+    d.result(d.op("Neg", {d.chain(step, d.op("Relu", {d.v("c")}), "steps")}));
+  };
+  // c is bound outside as well: once, and in no record.
+  CHECK(matches(pattern, R"((float[2] a, float[2] p, bool[2] q, float[2] f)
+      => (float[2] y) {
+    r = Relu(a)
+    s = Where(q, r, f)
+    t = Mul(s, a)
+    u = Add(t, p)
+    y = Neg(u)
+  })") ==
+        "y {r s t u y} mask=[q p] fill=[f] chosen=[@s] c=a "
+        "steps=[{q f @s} {- - -} {p - -}]\n");
+  CHECK(matches(pattern,
+                "(float[2] a) => (float[2] y) { r = Relu(a) "
+                "y = Neg(r) }") ==
+        "y {r y} mask=[] fill=[] chosen=[] c=a steps=[]\n");
+}
+
+TEST_CASE("many: records of two chains, of one inside another, of a branch") {
+  const auto pattern = [](Draft& d) {
+    const auto chain = [&](const char* op, TermId x, const char* name) {
+      return d.chain(d.op(op, {d.hole(), d.v("b")}), x, name);
+    };
+    const TermId left = chain("Add", d.v("x"), "left");
+    const TermId right = chain("Mul", d.v("z"), "right");
+    d.result(d.op("Sub", {left, right}));
+  };
+  CHECK(matches(pattern, R"((float[2] a, float[2] p, float[2] q)
+      => (float[2] y) {
+    s = Add(a, p)
+    t = Add(s, q)
+    u = Mul(q, q)
+    y = Sub(t, u)
+  })") == "y {s t u y} x=a b=[q p q] left=[{p} {q}] z=q right=[{q}]\n");
+  const auto nested = [](Draft& d) {
+    const TermId outer = d.hole(), inner = d.hole();
+    const TermId low = d.op("Add", {inner, d.v("b")});
+    const TermId deep = d.chain(low, d.v("w"), "deep");
+    const TermId step = d.op("Sub", {outer, deep});
+    d.result(d.op("Neg", {d.chain(step, d.v("x"), "steps")}));
+  };
+  CHECK(matches(nested, R"((float[2] a, float[2] p, float[2] q)
+      => (float[2] y) {
+    i = Add(p, q)
+    s = Sub(a, i)
+    t = Sub(s, q)
+    y = Neg(t)
+  })") ==
+        "y {i s t y} b=[[q]] w=[p q] deep=[[{q}] []] x=a "
+        "steps=[{[q] p [{q}]} {[] q []}]\n");
+  const auto branches = [](Draft& d) {
+    const TermId add = d.op("Add", {d.hole(), d.v("b")});
+    const TermId adds = d.chain(add, d.op("Abs", {d.v("x")}), "steps");
+    const TermId sub = d.op("Sub", {d.hole(), d.v("c")});
+    const TermId subs = d.chain(sub, d.op("Exp", {d.v("x")}), "steps");
+    d.result(d.op("Neg", {d.either_of({adds, subs})}));
+  };
+  CHECK(matches(branches, R"((float[2] a, float[2] p) => (float[2] y) {
+    e = Exp(a)
+    s = Sub(e, p)
+    y = Neg(s)
+  })") == "y {e s y} b=[] x=a steps=[{- p}] c=[p]\n");
+}
+
 TEST_CASE("context must be there, and stays") {
   const auto pattern = [](Draft& d) {
     const TermId norm = d.op("Relu", {d.v("x")}, {}, "norm");

@@ -83,6 +83,13 @@ class Draft : public pattern::Builder {
     return either(std::move(all), ++line_);
   }
   TermId maybe(TermId p, TermId x) { return either_of({p, x}); }
+  TermId chain(TermId step, TermId base, std::string_view name) {
+    const TermId made = many(step, base, ++line_);
+    if (name.empty()) return made;
+    Status status = Builder::tag(made, variable(name, line_), line_);
+    if (!status && !error) error = status.error();
+    return made;
+  }
   pattern::FactId shape(
       TermId subject, std::string_view letters,
       pattern::Fact::Kind kind = pattern::Fact::Kind::kShape) {

@@ -85,7 +85,7 @@ inline std::vector<Recipe> compounds(const std::vector<Recipe>& nodes) {
     }
     out.push_back([step](Draft& d) {
       const TermId made = step(d, d.hole());
-      return d.many(made, d.op("Sub", {d.v("a"), d.v("b")}), 1);
+      return d.chain(made, d.op("Sub", {d.v("a"), d.v("b")}), "steps");
     });
   }
   return out;
@@ -312,7 +312,8 @@ class RandomTerms {
     else
       step = d_.maybe(d_.op("Neg", {h}, {}, "n"), d_.op("Add", {h, h}));
     const TermId base = term(depth - 1, in_step);
-    return d_.many(step, base, 1);
+    static constexpr const char* kNames[] = {"", "steps", "others"};
+    return d_.chain(step, base, kNames[pick(3)]);
   }
 
   TermId fresh(int depth, bool in_step) {

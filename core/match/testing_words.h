@@ -28,13 +28,15 @@ inline std::string bound_text(const ir::Graph& graph, const Bound& bound) {
       return bound.attribute->kind == ir::AttributeKind::kInt
                  ? std::to_string(bound.attribute->i) + "i"
                  : "attribute";
-    case Bound::Kind::kList: {
-      std::string out = "[";
+    case Bound::Kind::kList:
+    case Bound::Kind::kRecord: {
+      const bool list = bound.kind == Bound::Kind::kList;
+      std::string out = list ? "[" : "{";
       for (const Bound& one : bound.list) {
         if (out.size() > 1) out += " ";
         out += bound_text(graph, one);
       }
-      return out + "]";
+      return out + (list ? "]" : "}");
     }
   }
   return "?";

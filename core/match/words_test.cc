@@ -114,60 +114,6 @@ TEST_CASE("a class of ops is found among readers, too") {
   })") == "p,r {p r} x=a f=@r\n");
 }
 
-TEST_CASE("axes as inputs are counted from the front or from the back") {
-  const auto one = [](const char* op, double axis) {
-    return [op, axis](Draft& d) {
-      d.result(d.op(op, {d.v("x"), d.numbers({axis}, false)},
-                    {{.name = "keepdims"}}));
-    };
-  };
-  const char* graph = R"((float[2,3,4] a, float[2,?] b) => (float[2,3] z)
-      <int64[1] first = {0}, int64[1] two = {2}, int64[1] last = {-1},
-       int64[1] far = {-3}> {
-    p = ReduceMean <keepdims = 0> (a, two)
-    q = ReduceMean <keepdims = 0> (a, last)
-    r = ReduceMean <keepdims = 0> (a, far)
-    s = ReduceMean <keepdims = 0> (b, two)
-    t = ReduceMean <keepdims = 0> (b, last)
-    z = Identity(p)
-  })";
-  CHECK(matches(one("ReduceMean", -1), graph) ==
-        "p {p} x=a\nq {q} x=a\nt {t} x=b\n");
-  CHECK(matches(one("reduction", 2), graph) ==
-        "p {p} x=a\nq {q} x=a\ns {s} x=b\n");
-  CHECK(matches(one("ReduceMean", 0), graph) == "r {r} x=a\n");
-  // Before they were an input they were an attribute.
-  CHECK(matches(one("ReduceMean", -1), R"(<opset_import: ["" : 13]>
-    agraph (float[2,3,4] a) => (float[2,3] p) {
-    p = ReduceMean <axes = [2], keepdims = 0> (a)
-    q = ReduceMean <axes = [1], keepdims = 0> (a)
-  })") == "p {p} x=a\n");
-  const auto several = [](Draft& d) {
-    d.result(d.op("Squeeze", {d.v("x"), d.numbers({0, -1}, false)}));
-  };
-  CHECK(matches(several, R"((float[1,3,1] a) => (float[3] p)
-      <int64[2] ends = {2, 0}, int64[2] other = {2, 2}> {
-    p = Squeeze(a, ends)
-    q = Squeeze(a, other)
-  })") == "p {p} x=a\n");
-  // Unsqueeze counts in its result.
-  const auto back = [](Draft& d) {
-    d.result(d.op("Unsqueeze", {d.v("x"), d.numbers({-1}, false)}));
-  };
-  CHECK(matches(back, R"((float[3] a) => (float[3,1] p, float[1,3] q)
-      <int64[1] one = {1}, int64[1] zero = {0}> {
-    p = Unsqueeze(a, one)
-    q = Unsqueeze(a, zero)
-  })") == "p {p} x=a\n");
-  // A number that is no axis is that number.
-  const auto split = [](Draft& d) {
-    d.result(d.op("Expand", {d.v("x"), d.numbers({-1}, false)}));
-  };
-  CHECK(matches(split, R"((float[3] a) => (float[2] p) <int64[1] two = {2}> {
-    p = Expand(a, two)
-  })") == "");
-}
-
 TEST_CASE("permutations are the ones tried, and may be shorter") {
   const auto pattern = [](Draft& d) {
     NodePattern p;

@@ -98,6 +98,7 @@ class Bindings {
         Set inside = always_[term.step.index()];
         set = always_[term.base.index()];
         unite(set, inside, count_);
+        for (VariableId tag : term.tags) add(set, tag);
         return set;
       }
       case TermKind::kTranspose:
@@ -151,6 +152,7 @@ class Bindings {
       if (!analysis.terms[i].positive) continue;
       const Term& term = pattern_.terms()[i];
       if (term.variable) some[term.variable.index()] = true;
+      for (VariableId tag : term.tags) some[tag.index()] = true;
       for (const Alternative& a : term.alternatives) mark(some, a.facts);
     }
     for (std::size_t i = 0; i < pattern_.nodes().size(); ++i) {

@@ -117,6 +117,8 @@ std::string_view kind_text(VariableKind kind) {
       return "a tail of inputs";
     case VariableKind::kNode:
       return "a node";
+    case VariableKind::kSteps:
+      return "the steps of `many`";
   }
   return "?";
 }
@@ -308,16 +310,25 @@ TermId Builder::output(NodePatternId node, std::uint32_t index) {
 }
 
 Status Builder::tag(NodePatternId node, VariableId tag, int line) {
+  return name(VariableKind::kNode, tag, pattern_.nodes_[node.index()].tags,
+              line);
+}
+
+Status Builder::tag(TermId many, VariableId tag, int line) {
+  return name(VariableKind::kSteps, tag, pattern_.terms_[many.index()].tags,
+              line);
+}
+
+Status Builder::name(VariableKind kind, VariableId tag,
+                     std::vector<VariableId>& tags, int line) {
   Variable& variable = pattern_.variables_[tag.index()];
-  if (variable.kind != VariableKind::kUnused &&
-      variable.kind != VariableKind::kNode) {
-    Diagnostic problem =
-        rule_error("'" + variable.name + "' cannot name a node");
+  if (variable.kind != VariableKind::kUnused && variable.kind != kind) {
+    Diagnostic problem = rule_error("'" + variable.name + "' cannot name " +
+                                    std::string(kind_text(kind)));
     problem.found = "it stands for " + std::string(kind_text(variable.kind));
     return fail(line, std::move(problem));
   }
-  variable.kind = VariableKind::kNode;
-  std::vector<VariableId>& tags = pattern_.nodes_[node.index()].tags;
+  variable.kind = kind;
   if (std::ranges::find(tags, tag) == tags.end()) tags.push_back(tag);
   return {};
 }
@@ -357,7 +368,9 @@ Result<Pattern> Builder::finish() {
   if (Status status = sound(); !status) return status.error();
   Problem problem = check(pattern_);
   if (problem.found) return fail(problem.line, std::move(problem.diagnostic));
-  mark_repeated(pattern_.variables_, analyze(pattern_));
+  const Analysis analysis = analyze(pattern_);
+  mark_repeated(pattern_.variables_, analysis);
+  find_fields(pattern_, analysis, pattern_.variables_);
   return std::move(pattern_);
 }
 

@@ -54,6 +54,9 @@ std::vector<Passing> passing(const Pattern& pattern, std::uint32_t hole);
 
 // Marks the variables that are only used inside steps: they become lists.
 void mark_repeated(std::vector<Variable>& variables, const Analysis& analysis);
+// What the records of each step have, for the variables that name chains.
+void find_fields(const Pattern& pattern, const Analysis& analysis,
+                 std::vector<Variable>& variables);
 
 // Visits the terms directly below `term` in order of matching; conditions of
 // alternatives are last.

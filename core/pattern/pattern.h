@@ -46,13 +46,18 @@ enum class VariableKind : std::uint8_t {
   kList,    // a tail of inputs; or kValue/kNode inside `many`: a list, nearest
             // to the bottom of the chain first
   kNode,    // a tag: binds a node
+  kSteps,   // a tag of `many`: a list with a record of each step, in the same
+            // order
 };
 
 struct Variable {
   std::string name;
   VariableKind kind = VariableKind::kUnused;
   bool repeated = false;  // used inside a `many` step: arrives as a list
-  int line = 0;           // of the rule file
+  // kSteps: what each record has, ascending. A name that is also used outside
+  // of the step is bound once for all steps, and not among them.
+  std::vector<VariableId> fields;
+  int line = 0;  // of the rule file
 };
 
 enum class TermKind : std::uint8_t {
@@ -88,7 +93,8 @@ struct Term {
   bool scalar = true;
   std::vector<Alternative> alternatives;
   TermId base, step;
-  int line = 0;  // not part of identity
+  std::vector<VariableId> tags;  // kMany; not part of identity
+  int line = 0;                  // not part of identity
 };
 
 // An attribute test. Attributes are read at the newest opset, with defaults.
@@ -232,6 +238,7 @@ class Builder {
   Result<NodePatternId> node(NodePattern node);
   TermId output(NodePatternId node, std::uint32_t index);
   Status tag(NodePatternId node, VariableId tag, int line);
+  Status tag(TermId many, VariableId tag, int line);
   FactId fact(Fact fact);
 
   // Adds results, facts and conditions at top level. Then finish() checks the
@@ -256,6 +263,8 @@ class Builder {
 
  private:
   TermId intern(Term term);
+  Status name(VariableKind kind, VariableId tag, std::vector<VariableId>& tags,
+              int line);
   void use(VariableId variable, VariableKind kind, int line);
   Diagnostic fail(int line, Diagnostic problem);
   void remember(int line, Diagnostic problem);  // keeps the first one

@@ -327,6 +327,51 @@ TEST_CASE("a name bound in exclusive branches is one name") {
   CHECK(both.finish().ok());
 }
 
+TEST_CASE("a chain's name: what its records have, and what it cannot be") {
+  Draft d;
+  const TermId step = d.op("Add", {d.hole(), d.v("bias")}, "step");
+  const TermId chain = d.many(step, d.v("x"), 4);
+  REQUIRE(d.tag(chain, d.name("steps"), 4).ok());
+  d.result(d.op("Mul", {chain, d.v("x")}));
+  const auto made = d.finish();
+  REQUIRE(made.ok());
+  CHECK(made->text().find(" as steps\n") != std::string::npos);
+  const std::vector<Binding> found = bindings(*made);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Variable& variable = made->variables()[i];
+    CHECK(found[i] == Binding::kAlways);
+    if (variable.name != "steps") {
+      CHECK(variable.fields.empty());
+      continue;
+    }
+    CHECK(variable.kind == VariableKind::kSteps);
+    std::string fields;
+    for (const VariableId id : variable.fields) {
+      fields += (*made)[id].name + " ";
+    }
+    CHECK(fields == "bias step ");
+  }
+
+  Draft taken;
+  const TermId other =
+      taken.many(taken.op("Neg", {taken.hole()}, "steps"), taken.v("x"), 4);
+  const Status status = taken.tag(other, taken.name("steps"), 4);
+  REQUIRE_FALSE(status.ok());
+  CHECK(status.error().what == "'steps' cannot name the steps of `many`");
+  CHECK(status.error().found == "it stands for a node");
+
+  Draft both;
+  const TermId low = both.many(both.op("Neg", {both.hole()}), both.v("x"), 4);
+  const TermId high = both.many(both.op("Abs", {both.hole()}), low, 5);
+  CHECK(both.tag(low, both.name("steps"), 4).ok());
+  CHECK(both.tag(high, both.name("steps"), 5).ok());
+  both.result(both.op("Relu", {high}));
+  const auto refused = both.finish();
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().what == "'steps' names two chains on one path");
+  CHECK(refused.error().found == "also the chain of line 4");
+}
+
 TEST_CASE("what is bound: facts, lists, absent inputs, never") {
   Draft d;
   const TermId x = d.v("x");

@@ -25,7 +25,19 @@ void keep_common(Choices& into, const Choices& from) {
   into = std::move(common);
 }
 
-// Computes for each node pattern the choices that every way to it makes.
+bool exclusive(const Choices& a, const Choices& b) {
+  for (const Choice& one : a) {
+    for (const Choice& two : b) {
+      if (one.either == two.either && one.alternative != two.alternative) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Computes for each term and node pattern the choices that every way to it
+// makes.
 class ForcedChoices {
  public:
   explicit ForcedChoices(const Pattern& pattern)
@@ -41,16 +53,8 @@ class ForcedChoices {
     }
   }
 
-  bool exclusive(NodePatternId a, NodePatternId b) const {
-    for (const Choice& one : nodes_[a.index()]) {
-      for (const Choice& two : nodes_[b.index()]) {
-        if (one.either == two.either && one.alternative != two.alternative) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
+  const Choices& of(NodePatternId node) const { return nodes_[node.index()]; }
+  const Choices& of(TermId term) const { return terms_[term.index()]; }
 
  private:
   void enter(TermId id, const Choices& way) {
@@ -106,36 +110,70 @@ Problem untied(int line, std::string what) {
   return problem_at(line, std::move(problem));
 }
 
+// What a tag names: a node, or a chain.
+struct Tagged {
+  const Choices* way;
+  std::uint32_t depth;
+  int line;
+};
+
+bool any_repeated_tag(const Pattern& pattern) {
+  std::vector<bool> seen(pattern.variables().size());
+  bool repeated = false;
+  const auto see = [&](const std::vector<VariableId>& tags) {
+    for (VariableId tag : tags) {
+      repeated = repeated || seen[tag.index()];
+      seen[tag.index()] = true;
+    }
+  };
+  for (const NodePattern& node : pattern.nodes()) see(node.tags);
+  for (const Term& term : pattern.terms()) see(term.tags);
+  return repeated;
+}
+
+Problem check_tag(const Variable& tag, const std::vector<Tagged>& all) {
+  const bool chain = tag.kind == VariableKind::kSteps;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const bool apart = exclusive(*all[i].way, *all[j].way);
+      if (apart && all[i].depth == all[j].depth) continue;
+      const std::string kind = chain ? "chain" : "node";
+      Diagnostic problem =
+          rule_error("'" + tag.name + "' names " +
+                     (apart ? "a " + kind + " here and a list there"
+                            : "two " + kind + "s on one path"));
+      problem.found =
+          "also the " + kind + " of line " + std::to_string(all[j].line);
+      return problem_at(all[i].line, std::move(problem));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Problem check_tags(const Pattern& pattern, const Analysis& analysis) {
-  std::vector<std::vector<NodePatternId>> tagged(pattern.variables().size());
-  bool any = false;
-  for (std::size_t i = 0; i < pattern.nodes().size(); ++i) {
-    if (analysis.nodes[i].depth == kUnreached) continue;
-    for (VariableId tag : pattern.nodes()[i].tags) {
-      tagged[tag.index()].push_back(NodePatternId(i));
-      any |= tagged[tag.index()].size() > 1;
-    }
-  }
-  if (!any) return {};
+  if (!any_repeated_tag(pattern)) return {};
   const ForcedChoices ways(pattern);
-  for (std::size_t v = 0; v < tagged.size(); ++v) {
-    for (std::size_t i = 0; i < tagged[v].size(); ++i) {
-      for (std::size_t j = 0; j < i; ++j) {
-        const bool exclusive = ways.exclusive(tagged[v][i], tagged[v][j]);
-        const bool alike = analysis.nodes[tagged[v][i].index()].depth ==
-                           analysis.nodes[tagged[v][j].index()].depth;
-        if (exclusive && alike) continue;
-        const std::string name = "'" + pattern.variables()[v].name + "'";
-        Diagnostic problem =
-            rule_error(name + (exclusive ? " names a node here and a list there"
-                                         : " names two nodes on one path"));
-        problem.found = "also the node of line " +
-                        std::to_string(pattern[tagged[v][j]].line);
-        return problem_at(pattern[tagged[v][i]].line, std::move(problem));
-      }
+  std::vector<std::vector<Tagged>> tagged(pattern.variables().size());
+  const auto see = [&](const std::vector<VariableId>& tags, const auto& id,
+                       const Reach& reach, int line) {
+    if (reach.depth == kUnreached) return;
+    for (VariableId tag : tags) {
+      tagged[tag.index()].push_back({&ways.of(id), reach.depth, line});
     }
+  };
+  for (std::size_t i = 0; i < pattern.nodes().size(); ++i) {
+    const NodePattern& node = pattern.nodes()[i];
+    see(node.tags, NodePatternId(i), analysis.nodes[i], node.line);
+  }
+  for (std::size_t i = 0; i < pattern.terms().size(); ++i) {
+    const Term& term = pattern.terms()[i];
+    see(term.tags, TermId(i), analysis.terms[i], term.line);
+  }
+  for (std::size_t v = 0; v < tagged.size(); ++v) {
+    Problem problem = check_tag(pattern.variables()[v], tagged[v]);
+    if (problem.found) return problem;
   }
   return {};
 }

@@ -69,6 +69,7 @@ class Text {
         break;
       case TermKind::kMany:
         line("many t{} from t{}", t.step.index(), t.base.index());
+        for (VariableId tag : t.tags) line(" as {}", name(tag));
         break;
       case TermKind::kHole:
         line("hole {}", t.output);

@@ -3,19 +3,18 @@ local attention = lib "attention"
 local masking = lib "masking"
 local merge = lib "merge"
 
--- Whether the size has no name.
-local function is_nameless(size) return tostring(size):find("?", 1, true) ~= nil end
-
--- Reshapes x to these sizes. If one has no name, the Reshape computes it as -1, unless another size may be 0; then `read`
--- builds all sizes.
+-- Reshapes x to these sizes. If one is unknown, or false, the Reshape computes it as -1, unless another size may be 0; then
+-- `read` builds all sizes.
 local function reshaped(op, x, sizes, read)
-  local nameless, unknown = nil, 0
+  local unknown, symbolic = nil, 0
   for i, size in ipairs(sizes) do
-    if type(size) ~= "number" then unknown = unknown + 1 end
-    if is_nameless(size) then nameless = i end
+    if type(size) ~= "number" then
+      symbolic = symbolic + 1
+      if not size or size.unknown then unknown = i end
+    end
   end
-  if nameless and unknown > 1 then return op.Reshape{x, read(), allowzero = 1} end
-  if nameless then sizes[nameless] = -1 end
+  if unknown and symbolic > 1 then return op.Reshape{x, read(), allowzero = 1} end
+  if unknown then sizes[unknown] = -1 end
   return op.Reshape(x, sizes)
 end
 
@@ -38,7 +37,7 @@ end
 local function folded(op, x, leads)
   local rank, merged = x:rank(), 1
   for _, size in ipairs(leads) do
-    merged = type(merged) == "number" and type(size) == "number" and merged * size or "?"
+    merged = type(merged) == "number" and type(size) == "number" and merged * size
   end
   x = widened(op, x, leads)
   local heads = #leads == rank - 2 and 1 or x:dim(rank - 3)

@@ -19,7 +19,7 @@ return rule {
       if one == two then
         sized = sized and type(one) == "number" and one > 0
       else
-        need(tostring(one):match "^%?", "the shape is different", y)
+        need(type(one) ~= "number" and one.unknown, "the shape is different", y)
         unknown = unknown + 1
       end
     end

@@ -9,7 +9,8 @@ local function plain(sizes)
   return true
 end
 
-local function known(size) return not tostring(size):match "^%?" end
+-- Whether a Reshape or an Expand can be told the size.
+local function known(size) return type(size) == "number" or not size.unknown end
 
 -- How many axes a and b have in common, from the front or from the back, at most `most`.
 local function in_common(a, b, from_back, most)
@@ -59,8 +60,8 @@ return rule {
     local split = op.Reshape{x, parts, allowzero = any}:as "split"
     local made = many(function(s)
       c:fits "1"
-      return either(op.Add(s, y), op.Where(y, s, c), op.Where(y, c, s), op.Softmax{s, axis = -1}):as "step"
-    end, split)
+      return either(op.Add(s, y), op.Where(y, s, c), op.Where(y, c, s):as "hiding", op.Softmax{s, axis = -1}):as "step"
+    end, split):as "steps"
     return op.Reshape{made, sizes, allowzero = any}:as "join"
   end,
 
@@ -77,14 +78,13 @@ return rule {
     end
     need(renamed <= 1, "the axes are joined differently", joined)
     merge.need_elements(m.x)
-    need(#m.step > 0, "there is no op on the parts", joined)
-    for _, step in ipairs(m.step) do
+    need(#m.steps > 0, "there is no op on the parts", joined)
+    for _, found in ipairs(m.steps) do
+      local step, y = found.step, found.y
       need(step.outputs[1].shape == split.shape, "an op broadcasts x to a larger shape", step)
-      need(step.op ~= "Softmax" or split:dim(-1) == m.x:dim(-1), "softmax on an axis that is split", step)
-    end
-    for _, y in ipairs(m.y) do
-      need(y:rank(), "the rank is unknown", y)
-      need(y.shape ~= split.shape, "the operand is as large as x", y)
+      need(y or split:dim(-1) == m.x:dim(-1), "softmax on an axis that is split", step)
+      need(not y or y:rank(), "the rank is unknown", y)
+      need(not y or y.shape ~= split.shape, "the operand is as large as x", y)
     end
     local most = math.min(m.x:rank(), split:rank())
     m.front = in_common(m.x, split, false, most)
@@ -92,20 +92,15 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local made, ys, numbers = m.x, 0, 0
-    for _, step in ipairs(m.step) do
-      if step.op == "Softmax" then
+    local made = m.x
+    for _, found in ipairs(m.steps) do
+      local y, c = found.y and rejoined(op, m, found.y), found.c
+      if not y then
         made = op.Softmax{made, axis = -1}
+      elseif not c then
+        made = op.Add(made, y)
       else
-        ys = ys + 1
-        local y = rejoined(op, m, m.y[ys])
-        if step.op == "Add" then
-          made = op.Add(made, y)
-        else
-          numbers = numbers + 1
-          local hiding = step.inputs[2] == m.c[numbers]
-          made = hiding and op.Where(y, m.c[numbers], made) or op.Where(y, made, m.c[numbers])
-        end
+        made = found.hiding and op.Where(y, c, made) or op.Where(y, made, c)
       end
     end
     return made

@@ -18,7 +18,7 @@ return rule {
   rewrite = function(op, m)
     local parts = {}
     for i, dim in ipairs(m.shape.outputs[1]:dims() or need(false, "a size is unknown", m.x)) do
-      need(not tostring(dim):find("//", 1, true), "a size needs a division", m.x)
+      need(type(dim) == "number" or not dim.rounded, "a size needs a division", m.x)
       parts[i] = dim
     end
     return op.Concat{parts, axis = 0}

@@ -18,9 +18,8 @@ return rule {
     m.p = (m.guarded or m.softmax).outputs[1]
     need(m.p:rank() == m.v:rank(), "the ranks differ", m.v)
     need(type(m.E) == "number", "the width of the values is unknown", m.v)
-    local before = {}
-    for i = 1, m.v:rank() - 1 do before[i] = tostring(m.v.shape[i]) end
-    m.before = table.concat(before, ",")
+    m.before = {}
+    for i = 1, m.v:rank() - 1 do m.before[i] = m.v.shape[i] end
   end,
 
   together = function(m) return m.p, m.before end,

@@ -96,7 +96,7 @@ local function masked(op, scores)
   scores = either(op.Cast{scores, to = any}:as "raised", scores)
   local flat = attention.scaled(op, scores, any "steepness", "flattened")
   scores = either(op.Mul(op.Tanh(op.Div(scores, cap)), cap), op.Mul(op.Tanh(flat):as "tanh", cap), scores)
-  return many(function(s) return step(op, s):as "step" end, scores)
+  return many(function(s) return step(op, s):as "step" end, scores):as "steps"
 end
 
 -- softmax with what exporters put around it: a guard against rows that are masked as a whole, zeros where the mask

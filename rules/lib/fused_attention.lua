@@ -42,7 +42,8 @@ function fused.need_sizes(m)
     local size, want = m.mask:dim(-i), sizes[i]
     local several = type(want) == "number" and want ~= 1
     local fits = several or size == 1 or size == want
-    need(fits or i == 2 and tostring(size):find "[^%w_]", "the mask may be larger than the scores", m.mask)
+    local computed = type(size) ~= "number" and (size.computed or size.unknown)
+    need(fits or i == 2 and computed, "the mask may be larger than the scores", m.mask)
     cut = cut or not fits
   end
   return cut

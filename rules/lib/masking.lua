@@ -17,46 +17,26 @@ function masking.need_mask(mask, sizes)
   end
 end
 
-local function contains(nodes, node)
-  for _, other in ipairs(nodes) do
-    if other == node then return true end
-  end
-end
-
--- What a variable of the steps was bound to, one after the other.
-local function in_turn(values)
-  local at = 0
-  return function()
-    at = at + 1
-    return values[at]
-  end
-end
-
 -- The steps that `softmax` found, the nearest to the scores first: what each is (`op`, `hiding`), its mask, its fill,
 -- its factor, and `after`, the product of all factors that come after it. Then the product of all factors.
 local function steps_of(m)
-  local steps, mask, fill, times = {}, in_turn(m.mask), in_turn(m.fill), in_turn(m.times)
-  local masked, centred = false, nil
-  for _, node in ipairs(m.step) do
-    local step = { op = node.op == "Clip" and "Max" or node.op, factor = 1 }
-    if step.op == "Mul" or step.op == "Div" then
-      step.factor = attention.factor(times(), step.op == "Div")
-    elseif contains(m.centred, node) then
-      centred = masked and node or centred
-    else
-      step.hiding = contains(m.hiding, node)
-      if step.op ~= "Max" then step.mask = mask() end
-      if step.op == "Where" or step.op == "Max" then step.fill = fill() end
+  local steps, masked, centred = {}, false, nil
+  for _, found in ipairs(m.steps) do
+    local name = found.step.op
+    local step = { op = name == "Clip" and "Max" or name, mask = found.mask, fill = found.fill, hiding = found.hiding,
+      factor = attention.factor(found.times, name == "Div") }
+    if found.centred then
+      centred = masked and found.centred or centred
+    elseif not found.times then
       need(not centred, "the scores are centred between two masks", centred)
       masked = true
     end
+    local ceiling = found.ceiling
+    need(not ceiling or (ceiling:scalar() or 0) > 3.4e38, "the scores are cut off", ceiling)
     if step.factor ~= 1 or step.mask or step.fill then steps[#steps + 1] = step end
   end
   -- A row that the first mask hides as a whole is all zeros then, which the other is not lost in.
   need(not centred or not m.guard_fill, "the scores are centred between two masks", centred)
-  for _, ceiling in ipairs(m.ceiling) do
-    need((ceiling:scalar() or 0) > 3.4e38, "the scores are cut off", ceiling)
-  end
   local after = 1
   for i = #steps, 1, -1 do
     steps[i].after = after

@@ -17,12 +17,12 @@ local function parted(op, x, build)
       local cut = op.Reshape{x, any, allowzero = any}:as "cut"
       local function column(i)
         local slice = op.Slice{cut, any(i .. "_from"), inputs = any}:as(i .. "_slice")
-        return either(op.Gather{cut, i == "even" and 0 or 1, axis = any}, op.Squeeze{slice, inputs = any}):as(i)
+        return either(op.Gather{cut, i == "even" and 0 or 1, axis = -1}, op.Squeeze{slice, inputs = any}):as(i)
       end
       return build(column "even", column "odd")
     end,
     function()
-      local a, b = op.Split{op.Reshape{x, any, allowzero = any}:as "cut", inputs = any, axis = any,
+      local a, b = op.Split{op.Reshape{x, any, allowzero = any}:as "cut", inputs = any, axis = -1,
         num_outputs = any, outputs = 2}
       return build(op.Squeeze{a:as "columns", inputs = any}:as "even", op.Squeeze{b, inputs = any}:as "odd")
     end)
@@ -30,7 +30,7 @@ end
 
 -- The way back.
 local function joined(op, a, b)
-  local stack = op.Concat{op.Unsqueeze(a, any):as "deep", op.Unsqueeze(b, any), axis = any}:as "stack"
+  local stack = op.Concat{op.Unsqueeze(a, any):as "deep", op.Unsqueeze(b, any), axis = -1}
   return either(op.Concat{a, b, axis = any}:as "join", op.Reshape{stack, any, allowzero = any}:as "zip")
 end
 
@@ -89,11 +89,7 @@ local function need_columns(m, x)
   for i, column in ipairs{m.even, m.odd} do
     local made = column.outputs[1]
     for axis = 0, 2 do need(made:dim(axis) == x:dim(axis), "these are no pairs", made) end
-    if m.columns or column.op == "Gather" then
-      need(is_last((m.columns or column).attrs.axis, 5), "these are not the elements to turn", made)
-    else
-      need_slice(i == 1 and m.even_slice or m.odd_slice, i - 1, 1)
-    end
+    if column.op == "Squeeze" and not m.columns then need_slice(i == 1 and m.even_slice or m.odd_slice, i - 1, 1) end
   end
 end
 
@@ -125,7 +121,6 @@ function rotary.need_pairs(m)
     return false
   end
   need(m.deep.outputs[1]:rank() == 5 and m.deep.outputs[1]:dim(-1) == 1, "the pairs are put together elsewhere", m.deep)
-  need(is_last(m.stack.attrs.axis, 5), "the pairs are put together elsewhere", m.stack)
   need(m.zip.outputs[1].shape == m.x.shape, "the pairs are put together elsewhere", m.zip)
   return true
 end

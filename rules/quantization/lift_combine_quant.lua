@@ -17,10 +17,7 @@ local function quantizers(op, x, p, tag, is_twin)
   }
 end
 
-local function view(op, x, tag)
-  return either(op.Reshape{x, any, allowzero = any}:as(tag), op.Flatten{x, attrs = any}:as(tag),
-    op.Squeeze{x, maybe(any)}:as(tag), op.Unsqueeze{x, any}:as(tag))
-end
+local function view(op, x, tag) return op.view{x, inputs = any}:as(tag) end
 
 local function has_one_element(v)
   return not v or v:rank() == 0 or (v:rank() == 1 and v:dim(0) == 1)
@@ -34,7 +31,7 @@ local function along(m, rank)
   if kind == "dynamic_quantize_mxfp4" then return "rows" end
   if kind:sub(1, 7) == "dynamic" then
     if #m.dims == 0 then return "all" end
-    need(#m.dims == 1 and (m.dims[1] == -1 or m.dims[1] == rank - 1), "the quantizer does not work along the last axis", m.quantizer)
+    need(#m.dims == 1 and axes.from_front(m.dims[1], rank) == rank - 1, "the quantizer does not work along the last axis", m.quantizer)
     return "rows"
   end
   if has_one_element(m.scale) and has_one_element(m.offset) then return "all" end

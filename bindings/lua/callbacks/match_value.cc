@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/lua/nodes/attribute_value.h"
+#include "bindings/lua/callbacks/bound_value.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "bindings/lua/words/words.h"
 #include "core/base/suggest.h"
@@ -38,51 +38,17 @@ std::optional<std::uint32_t> find_variable(Runtime& rt, lua_State* state,
   return found - 1;
 }
 
-// --- Bound variables as Lua values
-// --------------------------------------------
-
-void push_bound_list(Runtime& rt, lua_State* state, const match::Bound& bound) {
-  push_list(rt, state, static_cast<int>(bound.list.size()));
-  luaL_checkstack(state, 8, "lists in lists");
-  for (std::size_t i = 0; i < bound.list.size(); ++i) {
-    push_bound(rt, state, bound.list[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
-}
-
-}  // namespace
-
-// As deep as `many` stands inside `many` in the rule's own pattern.
-void push_bound(Runtime& rt, lua_State* state, const match::Bound& bound) {
-  using Kind = match::Bound::Kind;
-  switch (bound.kind) {
-    case Kind::kNothing:
-      return lua_pushnil(state);
-    case Kind::kValue:
-      return push_value(rt, state, bound.value, bound.transposed);
-    case Kind::kNode:
-      return push_node(rt, state, bound.node);
-    case Kind::kDim:
-      return push_dim(rt, state, bound.dim);
-    case Kind::kAttribute:
-      return push_attribute(rt, state, *bound.attribute);
-    case Kind::kList:
-      return push_bound_list(rt, state, bound);
-  }
-}
-
-namespace {
-
 void push_variable(Runtime& rt, lua_State* state, const Member& member,
                    std::uint32_t id) {
   const pattern::Variable& variable = pattern_of(rt)->variables()[id];
   const match::Bound& bound = member.match->bound[id];
   const bool nothing = bound.kind == match::Bound::Kind::kNothing;
-  const bool always_list =
-      variable.repeated || variable.kind == pattern::VariableKind::kList;
+  const bool always_list = variable.repeated ||
+                           variable.kind == pattern::VariableKind::kList ||
+                           variable.kind == pattern::VariableKind::kSteps;
   if (nothing && always_list) return push_list(rt, state, 0);
   if (nothing) rt.session.not_taken.push_back(variable.name);
-  push_bound(rt, state, bound);
+  push_bound(rt, state, *pattern_of(rt), pattern::VariableId(id), bound);
 }
 
 // --- m

@@ -18,9 +18,6 @@ void make_match_metatables(Runtime& rt, lua_State* state);
 void push_match(Runtime& rt, lua_State* state, std::size_t index);
 void push_group(Runtime& rt, lua_State* state);
 
-// What a variable stands for, as a value of Lua; nil where it was not taken.
-void push_bound(Runtime& rt, lua_State* state, const match::Bound& bound);
-
 // The dimension that a letter stands for in the session's only match; none
 // when no match is at hand or the letter is not bound.
 std::optional<ir::Dim> bound_dim(Runtime& rt, lua_State* state,

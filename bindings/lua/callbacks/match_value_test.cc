@@ -65,6 +65,69 @@ TEST_CASE("what where computes reaches rewrite") {
   CHECK(attempt("m[1] = 1").what() == "m is assigned by name only");
 }
 
+// Sums, products and choices upon x, as records of each step.
+Attempted attempt_steps(std::string_view where,
+                        std::string_view rewrite = "return op.Neg(m.x)") {
+  const std::string text =
+      "match = function(op, x, z, c, mask, fill, S)"
+      "  local made = many(function(s)"
+      "    return either(op.Mul(s, c), op.Add(s, mask:fits 'S _'):as 'sum',"
+      "      op.Where(mask, s, fill):as 'choice')"
+      "  end, x):as 'steps'"
+      "  return op.Sub(made, z) end,"
+      "where = function(m) " +
+      std::string(where) +
+      " end,"
+      "rewrite = function(op, m) " +
+      std::string(rewrite) + " end";
+  RuleRunner runner(text,
+                    "(float[2,3] x, float[2,3] z, bool[2,3] b, float[2,3] p)"
+                    " => (float[2,3] y) <float k = {2.0}> {"
+                    "  r = Where(b, x, k) s = Mul(r, z) t = Add(s, p)"
+                    "  y = Sub(t, z) }");
+  return runner.attempt();
+}
+
+TEST_CASE("the steps of many: a record of each, nil where a branch was not") {
+  const auto holds = [](std::string_view where, std::string_view rewrite) {
+    CAPTURE(where);
+    const Attempted out = attempt_steps(where, rewrite);
+    CHECK(out.what() == "");
+    CHECK(out.reason() == "");
+    CHECK(out.fired);
+  };
+  holds(
+      "local one, two, three = unpack(m.steps) "
+      "assert(#m.steps == 3 and one.choice.op == 'Where') "
+      "assert(one.mask.name == 'b' and one.fill:scalar() == 2) "
+      "assert(one.c == nil and one.sum == nil) "
+      "assert(two.c == m.z and two.mask == nil and two.choice == nil) "
+      "assert(three.mask.name == 'p' and three.sum == m.sum[1]) "
+      "assert(three.S == 2 and two.S == nil) m.first = one",
+      "assert(m.first.mask == m.steps[1].mask and #m.mask == 2) "
+      "return op.Neg(m.x)");
+  holds(
+      "local two = {} for key in pairs(m.steps[2]) do two[key] = true end "
+      "assert(two.c and not two.mask and not two.fill)",
+      "return op.Neg(m.x)");
+}
+
+TEST_CASE("what a step does not have is an error, with what was meant") {
+  const Attempted slip = attempt_steps("return m.steps[1].maks");
+  CHECK(slip.what() == "a step of m.steps has no field 'maks'");
+  CHECK(slip.error->hint == "did you mean 'mask'?");
+  const Attempted outside = attempt_steps("return m.steps[1].z");
+  CHECK(outside.what() == "a step of m.steps has no field 'z'");
+  CHECK(outside.error->hint == "it stands outside of the steps too: m.z");
+  CHECK(attempt_steps("return m.steps[1][2]").what() ==
+        "a step of m.steps has names only");
+  CHECK(attempt_steps("return m.steps.mask").what() ==
+        "a list has elements at places from 1");
+  const Attempted assigned = attempt_steps("m.steps[1].factor = 2");
+  CHECK(assigned.what() == "a step of the match cannot be assigned to");
+  CHECK(assigned.error->hint == "m.name = x keeps something for `rewrite`");
+}
+
 TEST_CASE("options") {
   holds("assert(m.options.gain == 2 and m.options.name == 'n')");
   CHECK(attempt("local n = 'gian' return m.options[n]").what() ==

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/lua/callbacks/bound_value.h"
 #include "bindings/lua/callbacks/match_value.h"
 #include "bindings/lua/callbacks/replacer.h"
 #include "bindings/lua/callbacks/results.h"
@@ -138,7 +139,8 @@ class Round {
         built_.pattern.variables();
     for (std::size_t i = 0; i < variables.size(); ++i) {
       const bool tag = variables[i].kind == pattern::VariableKind::kNode;
-      push_bound(rt_, state_, match.bound[i]);
+      push_bound(rt_, state_, built_.pattern, pattern::VariableId(i),
+                 match.bound[i]);
       lua_setfield(state_, told + (tag ? 1 : 2), variables[i].name.c_str());
     }
     lua_setfield(state_, told, "values");

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "bindings/lua/callbacks/bound_value.h"
 #include "bindings/lua/callbacks/match_value.h"
 #include "bindings/lua/nodes/build.h"
 #include "bindings/lua/nodes/node_reading.h"
@@ -51,7 +52,7 @@ void Replacer::push_variable(pattern::VariableId id) {
     if (bound.kind == match::Bound::Kind::kNothing) {
       rt_.session.not_taken.push_back(made_.draft[id].name);
     }
-    return push_bound(rt_, state_, bound);
+    return push_bound(rt_, state_, made_.draft, id, bound);
   }
   if (computed_ == 0) return lua_pushnil(state_);
   lua_rawgeti(state_, LUA_REGISTRYINDEX, computed_);

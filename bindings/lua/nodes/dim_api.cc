@@ -1,5 +1,6 @@
 // Symbolic dimensions and shapes: equal to themselves, readable, and no
 // numbers.
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -172,8 +173,42 @@ void make_unknown_shape_metatable(Runtime& rt, lua_State* state) {
   set_metamethod(rt, state, kKind, "__call", entry<shape_call>);
 }
 
-int no_field(Runtime& rt, lua_State* state) {
-  return fail(rt, "a dimension has no fields", {}, kind_of(state, 2));
+// --- Fields
+// ------------------------------------------------------------------
+
+enum DimField { kName, kComputed, kUnknown, kRounded };
+
+constexpr Field kDimFields[] = {{"name", kName},
+                                {"computed", kComputed},
+                                {"unknown", kUnknown},
+                                {"rounded", kRounded}};
+
+int dim_index(Runtime& rt, lua_State* state) {
+  const Handle* handle =
+      check_handle(rt, state, 1, HandleKind::kDim, "the dimension");
+  if (handle == nullptr) return kFailed;
+  const std::optional<int> field = find_field(rt, state, HandleKind::kDim);
+  if (!field) return kFailed;
+  const ir::DimTable& dims = rt.session.graph->model().dims;
+  const ir::Dim dim = handle->dim;
+  switch (*field) {
+    case kName:
+      if (!dims.is_single(dim) || dims.is_fresh(dim)) {
+        lua_pushnil(state);
+      } else {
+        push(state, dims.text(dim));
+      }
+      return 1;
+    case kComputed:
+      lua_pushboolean(state, static_cast<int>(!dims.is_single(dim)));
+      return 1;
+    case kUnknown:
+      lua_pushboolean(state, static_cast<int>(dims.is_fresh(dim)));
+      return 1;
+    default:
+      lua_pushboolean(state, static_cast<int>(dims.is_rounded(dim)));
+      return 1;
+  }
 }
 
 }  // namespace
@@ -216,7 +251,8 @@ int answer_shape(Runtime& rt, lua_State* state, const Handle& value, int text,
 
 void make_dim_metatables(Runtime& rt, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kDim;
-  make_metatable(rt, state, kKind, entry<no_field>, nullptr, 0);
+  make_metatable(rt, state, kKind, entry<dim_index>, kDimFields,
+                 std::size(kDimFields));
   set_arithmetic(rt, state, kKind, entry<arithmetic>);
   set_metamethod(rt, state, kKind, "__lt", entry<compare>);
   set_metamethod(rt, state, kKind, "__le", entry<compare>);

@@ -133,6 +133,34 @@ TEST_CASE("symbolic dimensions are equal to themselves and no numbers") {
   CHECK(compared.rejection->value == "B");
 }
 
+TEST_CASE("what a symbolic dimension is: a name, computed, unknown, rounded") {
+  const auto holds_of = [](const char* dim, const char* body) {
+    CAPTURE(dim);
+    const std::string type = "(float[" + std::string(dim) + ",4] ";
+    const std::string model = type + "x) => " + type + "y) { y = Relu(x) }";
+    const Attempted out =
+        where("local d = m.x:dim(0) assert(" + std::string(body) + ")", model);
+    CHECK(out.what() == "");
+    CHECK(out.fired);
+  };
+  holds_of("N", "d.name == 'N' and not d.computed and not d.unknown");
+  holds_of("N", "not d.rounded");
+  holds_of("?", "d.name == nil and not d.computed and d.unknown");
+  holds_of("\"N + 1\"", "d.name == nil and d.computed and not d.unknown");
+  holds_of("\"2*N\"", "d.computed and not d.rounded");
+  const Attempted half = where(
+      "local d = m.relu.outputs[1]:dim(0) "
+      "assert(d.computed and d.rounded and not d.unknown and d.name == nil)",
+      "(float[N,4] x) => (float[?,4] y) <int64[1] zero = {0}, "
+      "int64[1] far = {9223372036854775807}, int64[1] two = {2}> {"
+      "  s = Slice(x, zero, far, zero, two) y = Relu(s) }");
+  CHECK(half.what() == "");
+  CHECK(half.fired);
+  const Attempted slip = where("return m.x:dim(0).nam", kSymbolic);
+  CHECK(slip.what() == "a symbolic dimension has no field 'nam'");
+  CHECK(slip.error->hint == "did you mean 'name'?");
+}
+
 TEST_CASE("a number against a symbolic dimension is hinted at") {
   for (const char* body : {"< 3", ">= 3", "== m.x:dim(0) and 3 > m.x:dim(0)"}) {
     const Attempted out =

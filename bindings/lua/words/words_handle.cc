@@ -195,26 +195,48 @@ std::vector<pattern::NodePatternId> nodes_of(const pattern::Pattern& draft,
   return nodes;
 }
 
-// Names the node that makes this value, whichever branch it comes from.
+// The chain that the value is, perhaps under `context`; none for any other.
+pattern::TermId chain_of(const pattern::Pattern& draft, pattern::TermId term) {
+  while (draft[term].kind == pattern::TermKind::kContext) {
+    term = draft[term].base;
+  }
+  return draft[term].kind == pattern::TermKind::kMany ? term
+                                                      : pattern::TermId();
+}
+
+void check_tagged(lua_State* state, Status status) {
+  if (status) return;
+  status.error().where.clear();
+  Sandbox::fail(state, status.error());
+}
+
+// Names the node that makes this value, whichever branch it comes from; of a
+// chain, its steps.
 int as(lua_State* state) {
   WordsSession& session = session_of(state);
   const TermHandle& handle = check_subject(state, session);
   const pattern::VariableId tag = check_name(state, session, 2, "`:as`");
   std::vector<pattern::NodePatternId> nodes;
   if (handle.kind == TermHandle::Kind::kTerm) {
+    const pattern::TermId chain =
+        chain_of(session.builder.draft(), handle.term);
+    if (chain) {
+      check_tagged(state,
+                   session.builder.tag(chain, tag, rule_line(state, session)));
+      lua_settop(state, 1);
+      return 1;
+    }
     nodes = nodes_of(session.builder.draft(), handle.term);
   }
   if (nodes.empty()) {
-    Diagnostic error = wrong("`:as` names a node, and this is none");
+    Diagnostic error =
+        wrong("`:as` names a node or the steps of `many`, and this is neither");
     error.hint = "give the name to the op inside";
     return Sandbox::fail(state, std::move(error));
   }
   for (const pattern::NodePatternId node : nodes) {
-    Status status = session.builder.tag(node, tag, rule_line(state, session));
-    if (!status) {
-      status.error().where.clear();
-      return Sandbox::fail(state, status.error());
-    }
+    check_tagged(state,
+                 session.builder.tag(node, tag, rule_line(state, session)));
   }
   lua_settop(state, 1);
   return 1;

@@ -94,6 +94,11 @@ constexpr Said kSaid[] = {
      "return op.Relu(many(function(s) return op.Abs(s):as \"step\" end, x))",
      "t0 = x\nt1 = hole 0\nt2 = n0 Abs(t1) as step\nt3 = many t2 from t0\n"
      "t4 = n1 Relu(t3)\nreturn t4\n"},
+    {"x",
+     "return op.Relu(context(many(function(s) return op.Abs(s) end, x):as "
+     "\"steps\"))",
+     "t0 = x\nt1 = hole 0\nt2 = n0 Abs(t1)\nt3 = many t2 from t0 as steps\n"
+     "t4 = context t3\nt5 = n1 Relu(t4)\nreturn t5\n"},
     {"x", "return op.Concat{x, rest \"more\", axis = 0}",
      "t0 = x\nt1 = rest more\nt2 = n0 Concat(t0, t1) axis=0\nreturn t2\n"},
     {"x", "return op.Relu(context(op.Abs(x)))",
@@ -206,7 +211,7 @@ constexpr RefusedMatch kRefused[] = {
     {"x", "return op.Relu(x):as 'a b'", 2, "behind `m.`"},
     {"x", "return op.Relu(x):as 'options'", 2, "behind `m.`"},
     {"x", "return op.Relu(x):as(3)", 2, "takes a name"},
-    {"x", "x:as 'a' return op.Relu(x)", 2, "this is none"},
+    {"x", "x:as 'a' return op.Relu(x)", 2, "this is neither"},
     {"x", "return op.Relu(any 'while')", 2, "a keyword of Lua"},
     {"options", "return op.Relu(options)", 1, "cannot be a parameter"},
     // Choices.
@@ -217,6 +222,12 @@ constexpr RefusedMatch kRefused[] = {
      "2 values"},
     {"x", "return op.Relu(maybe())", 2, "maybe(x) x or absent"},
     {"x", "return op.Relu(many(op.Abs(x), x))", 2, "many(function"},
+    {"x", "return op.Relu(x:as \"steps\")", 2,
+     "names a node or the steps of `many`"},
+    {"x",
+     "return op.Relu(many(function(s) return op.Abs(s):as \"a\" end, "
+     "x):as \"a\")",
+     2, "'a' cannot name the steps of `many`"},
     {"x", "return op.Relu(many(function(s) end, x))", 2, "one pattern"},
     {"x", "return op.Relu(many(function(s) return s end, x))", 2,
      "leads nowhere"},

@@ -228,11 +228,15 @@ struct Report {
       kNode,
       kScalar,
       kRest,
+      kSteps,
     };
     Kind kind = Kind::kNothing;
     std::uint32_t depth = 0;
     // Registers; a tag may have several, of which at most one is set.
     std::vector<Reg> regs;
+    // kSteps: the chains of this name, and the places in `variables` of what
+    // their records have.
+    std::vector<std::uint32_t> chains, fields;
   };
   std::vector<Variable> variables;
   std::vector<Reg> nodes;    // by node pattern; kNone: not there

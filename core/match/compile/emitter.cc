@@ -32,6 +32,7 @@ Emitter::Emitter(Assembler& out, const Prepared& prepared)
   variable_certain_.resize(variables);
   node_blocks_.assign(nodes, kNone);
   term_blocks_.assign(terms, kNone);
+  chains_.resize(terms);
   registers_.assign(pattern::kMaxChainNesting + 2, 0);
   scalars_ = registers_;
   outputs_.resize(nodes);
@@ -112,9 +113,7 @@ Emitter::Done Emitter::precheck(TermId id, Reg value) {
       add({.op = Do::kAbsent, .a = value});
       return true;
     case TermKind::kNumbers:
-      add({.op = Do::kNumber,
-           .a = value,
-           .b = out_.numbers(t.scalar, t.numbers)});
+      numbers(id, value, nullptr);
       return true;
     case TermKind::kVariable:
       if (const auto& known = variable_certain_[t.variable.index()]) {
@@ -161,13 +160,15 @@ Emitter::Done Emitter::precheck_output(TermId id, Reg value) {
 
 // --- Terms ------------------------------------------------------------------
 
-void Emitter::term(TermId id, Reg value) {
+void Emitter::term(TermId id, Reg value, const Axes* axes) {
   const Term& t = pattern()[id];
   switch (t.kind) {
     case TermKind::kAny:
     case TermKind::kAbsent:
-    case TermKind::kNumbers:
       precheck(id, value);
+      break;
+    case TermKind::kNumbers:
+      numbers(id, value, axes);
       break;
     case TermKind::kVariable:
       variable(t.variable, id, value, false);
@@ -177,7 +178,7 @@ void Emitter::term(TermId id, Reg value) {
       break;
     case TermKind::kEither:
     case TermKind::kMany:
-      compound(id, value);
+      compound(id, value, axes);
       break;
     case TermKind::kHole: {
       const Reg hole = hole_reg(t.output, depth(id));
@@ -205,6 +206,18 @@ void Emitter::term(TermId id, Reg value) {
   }
 }
 
+void Emitter::numbers(TermId id, Reg value, const Axes* axes) {
+  const Term& t = pattern()[id];
+  Instr instr{
+      .op = Do::kNumber, .a = value, .b = out_.numbers(t.scalar, t.numbers)};
+  if (axes != nullptr) {
+    instr.op = Do::kAxes;
+    instr.c = node_reg(axes->node);
+    instr.d = prepared_.permutations[axes->node.index()][0][axes->input];
+  }
+  add(instr);
+}
+
 void Emitter::variable(VariableId id, TermId subject, Reg value,
                        bool transposed) {
   auto& certain = variable_certain_[id.index()];
@@ -229,12 +242,12 @@ void Emitter::variable(VariableId id, TermId subject, Reg value,
 
 // --- Compound terms ---------------------------------------------------------
 
-void Emitter::compound(TermId id, Reg value) {
+void Emitter::compound(TermId id, Reg value, const Axes* axes) {
   const bool shared =
       prepared_.analysis.terms[id.index()].ways > 1 || late_terms_[id.index()];
   const auto body = [&](Reg v) {
     if (pattern()[id].kind == TermKind::kEither)
-      either(id, v);
+      either(id, v, axes);
     else
       many(id, v);
   };
@@ -250,21 +263,23 @@ void Emitter::compound(TermId id, Reg value) {
   add({.op = Do::kEnter, .a = own, .b = value, .c = term_blocks_[id.index()]});
 }
 
-void Emitter::either(TermId id, Reg value) {
+void Emitter::either(TermId id, Reg value, const Axes* axes) {
   facts(id, {value});
+  if (!keeps_axes(prepared_, id)) axes = nullptr;
   const auto& alternatives = pattern()[id].alternatives;
   Branches branches;
   for (std::uint32_t i = 0; i < alternatives.size(); ++i) {
     const auto& set = op_sets_[alternatives[i].term.index()];
-    const std::uint32_t body = block([&] { alternative(id, i, value); });
+    const std::uint32_t body = block([&] { alternative(id, i, value, axes); });
     branches.alternatives.push_back({body, set ? out_.op_set(*set) : kNone});
   }
   add({.op = Do::kEither, .a = value, .b = out_.branches(std::move(branches))});
 }
 
-void Emitter::alternative(TermId id, std::uint32_t index, Reg value) {
+void Emitter::alternative(TermId id, std::uint32_t index, Reg value,
+                          const Axes* axes) {
   const Alternative& chosen = pattern()[id].alternatives[index];
-  term(chosen.term, value);
+  term(chosen.term, value, axes);
   for (FactId fact : chosen.facts) late_fact(fact);
   for (std::uint32_t i = 0; i < chosen.conditions.size(); ++i) {
     const Term& t = pattern()[chosen.conditions[i]];
@@ -292,7 +307,8 @@ void Emitter::many(TermId id, Reg value) {
   chain.base_ops = base_ops ? out_.op_set(*base_ops) : kNone;
   chain.step = block([&] { term(t.step, chain.step_value); });
   chain.base = block([&] { term(t.base, chain.base_value); });
-  add({.op = Do::kMany, .a = value, .b = out_.chain(chain)});
+  chains_[id.index()].push_back(out_.chain(chain));
+  add({.op = Do::kMany, .a = value, .b = chains_[id.index()].back()});
 }
 
 void Emitter::never(TermId id, Reg value) {

@@ -30,6 +30,11 @@ class Emitter {
     Reg reg = kNone;
     bool transposed = false;
   };
+  // Where numbers may be axes: an input of a node.
+  struct Axes {
+    pattern::NodePatternId node;
+    std::size_t input = 0;
+  };
   // True when the precheck of a value register was complete.
   using Done = bool;
 
@@ -58,7 +63,6 @@ class Emitter {
 
   void find_late_subjects();
   void find_op_sets();
-  void axes(pattern::NodePatternId id, std::size_t input, Reg value);
   void find_dominators();
   bool dominated(pattern::NodePatternId node, pattern::TermId by) const;
   std::uint32_t future(pattern::TermId output);
@@ -66,7 +70,9 @@ class Emitter {
   // Emits the tests of the term at `value` that only prune.
   Done precheck(pattern::TermId term, Reg value);
   Done precheck_output(pattern::TermId term, Reg value);
-  void term(pattern::TermId term, Reg value);
+  // axes: not null where a number may be axes.
+  void term(pattern::TermId term, Reg value, const Axes* axes = nullptr);
+  void numbers(pattern::TermId term, Reg value, const Axes* axes);
   void output(pattern::TermId term, Reg value);
   void head(pattern::TermId term, Reg value);
   void head_tests(pattern::TermId term);
@@ -79,9 +85,10 @@ class Emitter {
   void rest(pattern::NodePatternId node, std::uint32_t operand, Reg which);
   void variable(pattern::VariableId id, pattern::TermId subject, Reg value,
                 bool transposed);
-  void compound(pattern::TermId term, Reg value);
-  void either(pattern::TermId term, Reg value);
-  void alternative(pattern::TermId term, std::uint32_t index, Reg value);
+  void compound(pattern::TermId term, Reg value, const Axes* axes);
+  void either(pattern::TermId term, Reg value, const Axes* axes);
+  void alternative(pattern::TermId term, std::uint32_t index, Reg value,
+                   const Axes* axes);
   void many(pattern::TermId term, Reg value);
   void never(pattern::TermId term, Reg value);
   void facts(pattern::TermId term, Value value);
@@ -110,6 +117,7 @@ class Emitter {
                               Climb& climb);
   void report(Report& report);
   Report::Variable report_variable(pattern::VariableId id);
+  Report::Variable report_steps(pattern::VariableId id);
 
   Assembler& out_;
   const Prepared& prepared_;
@@ -125,6 +133,7 @@ class Emitter {
   std::vector<bool> variable_touched_;
   std::vector<std::optional<Value>> variable_certain_;
   std::vector<std::uint32_t> node_blocks_, term_blocks_;
+  std::vector<std::vector<std::uint32_t>> chains_;  // by term, of kMany
   std::vector<bool> late_variables_, late_terms_;
 
   std::vector<std::optional<OpSet>> op_sets_;          // by term

@@ -11,6 +11,7 @@ using pattern::NodePattern;
 using pattern::NodePatternId;
 using pattern::Term;
 using pattern::TermId;
+using pattern::TermKind;
 using pattern::VariableId;
 
 void Emitter::output(TermId id, Reg value) {
@@ -214,25 +215,19 @@ void Emitter::input_terms(NodePatternId id, Reg first, std::size_t count) {
   };
   std::vector<bool> done;
   for (std::size_t i = 0; i < count; ++i) {
-    if (may_be_axes(prepared_, id, i)) {
-      axes(id, i, reg(i));
+    const Axes axes{id, i};
+    if (pattern()[terms[i]].kind == TermKind::kNumbers) {
+      numbers(terms[i], reg(i), takes_axes(prepared_, id, i) ? &axes : nullptr);
       done.push_back(true);
     } else {
       done.push_back(precheck(terms[i], reg(i)));
     }
   }
   for (std::size_t i = 0; i < count; ++i) {
-    if (!done[i]) term(terms[i], reg(i));
+    const Axes axes{id, i};
+    if (done[i]) continue;
+    term(terms[i], reg(i), takes_axes(prepared_, id, i) ? &axes : nullptr);
   }
-}
-
-void Emitter::axes(NodePatternId id, std::size_t input, Reg value) {
-  const Term& t = pattern()[pattern()[id].inputs[input]];
-  add({.op = Do::kAxes,
-       .a = value,
-       .b = out_.numbers(t.scalar, t.numbers),
-       .c = node_reg(id),
-       .d = prepared_.permutations[id.index()][0][input]});
 }
 
 void Emitter::rest(NodePatternId id, std::uint32_t operand, Reg which) {

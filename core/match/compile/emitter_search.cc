@@ -149,6 +149,7 @@ Report::Variable Emitter::report_variable(VariableId id) {
   const pattern::Variable& variable = pattern()[id];
   const std::uint32_t depth = prepared_.analysis.variables[id.index()];
   if (depth == pattern::kUnreached) return out;
+  if (variable.kind == VariableKind::kSteps) return report_steps(id);
   out.depth = depth;
   if (variable.kind == VariableKind::kNode) {
     out.kind = Kind::kNode;
@@ -178,6 +179,21 @@ Report::Variable Emitter::report_variable(VariableId id) {
       break;
     default:
       out.kind = Kind::kVariable;
+  }
+  return out;
+}
+
+Report::Variable Emitter::report_steps(VariableId id) {
+  Report::Variable out;
+  out.kind = Report::Variable::Kind::kSteps;
+  out.depth = prepared_.analysis.variables[id.index()];
+  for (std::size_t i = 0; i < pattern().terms().size(); ++i) {
+    const auto& tags = pattern().terms()[i].tags;
+    if (std::ranges::find(tags, id) == tags.end()) continue;
+    out.chains.insert(out.chains.end(), chains_[i].begin(), chains_[i].end());
+  }
+  for (VariableId field : pattern()[id].fields) {
+    out.fields.push_back(field.index());
   }
   return out;
 }

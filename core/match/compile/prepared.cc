@@ -44,21 +44,23 @@ bool has_rest(const Pattern& pattern, const NodePattern& node) {
          pattern[node.inputs.back()].kind == TermKind::kRest;
 }
 
-bool may_be_axes(const Prepared& prepared, pattern::NodePatternId node,
-                 std::size_t input) {
-  const Pattern& pattern = *prepared.pattern;
-  const NodePattern& p = pattern[node];
+bool takes_axes(const Prepared& prepared, pattern::NodePatternId node,
+                std::size_t input) {
+  const NodePattern& p = (*prepared.pattern)[node];
   const auto& orders = prepared.permutations[node.index()];
-  if (orders.size() != 1 || input >= orders[0].size() ||
-      pattern[p.inputs[input]].kind != TermKind::kNumbers) {
-    return false;
-  }
+  if (orders.size() != 1 || input >= orders[0].size()) return false;
+  const TermKind kind = (*prepared.pattern)[p.inputs[input]].kind;
+  if (kind != TermKind::kNumbers && kind != TermKind::kEither) return false;
   return std::ranges::any_of(p.ops(), [&](const ir::OpName& op) {
     const ir::OpFacts* facts = ir::newest_op(op.domain, op.type);
     const auto* formal =
         facts == nullptr ? nullptr : facts->input(orders[0][input]);
     return formal != nullptr && ir::names_axes(formal->name);
   });
+}
+
+bool keeps_axes(const Prepared& prepared, TermId either) {
+  return prepared.analysis.terms[either.index()].ways == 1;
 }
 
 bool swaps_by_op(const NodePattern& node) {

@@ -61,10 +61,13 @@ std::vector<std::uint32_t> slots_of(const Prepared& prepared,
                                     pattern::NodePatternId node,
                                     std::size_t input);
 
-// Whether the number at this written input may be axes, counted either way:
+// Whether a number at this written input may be axes, counted either way:
 // always at the same slot of ops that take axes there.
-bool may_be_axes(const Prepared& prepared, pattern::NodePatternId node,
-                 std::size_t input);
+bool takes_axes(const Prepared& prepared, pattern::NodePatternId node,
+                std::size_t input);
+// Whether that holds inside of an `either` there as well: not where the same
+// term stands at another place, whose value may have another rank.
+bool keeps_axes(const Prepared& prepared, pattern::TermId either);
 
 // Whether orders behind the first one are for the ops that commute.
 bool swaps_by_op(const pattern::NodePattern& node);

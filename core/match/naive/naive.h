@@ -46,7 +46,8 @@ class Naive {
   struct Frame {
     Frame* parent = nullptr;
     std::uint32_t depth = 0;
-    std::uint32_t hole = 0;  // the number of its chain's hole
+    pattern::TermId chain;   // whose step this is
+    std::uint32_t hole = 0;  // the number of that chain's hole
     std::map<std::pair<int, std::uint32_t>, Bound> slots;
   };
   static constexpr std::uint32_t kNoHole = 0xffffffffu;
@@ -77,7 +78,7 @@ class Naive {
     ir::ValueId value;
     ir::NodeId node;          // kTerm: who reads `value`; kInputs: the node
     std::uint32_t index = 0;  // kTerm: as which input
-    bool axes = false;        // kTerm: the number there may be axes
+    bool axes = false;        // kTerm: a number there may be axes
     Frame* frame = nullptr;
     Place place;  // kFind
     const Goal* next = nullptr;
@@ -170,6 +171,7 @@ class Naive {
               const std::vector<ir::NodeId>& consumed);
   Match take_match(ir::NodeId root);
   Bound collect(pattern::VariableId id, Frame* frame);
+  Bound records(pattern::VariableId id, Frame* frame);
   Bound finished(Bound bound);
 
   // Records the failing test; always returns false.

@@ -16,6 +16,7 @@ using pattern::NodePatternId;
 using pattern::TermId;
 using pattern::TermKind;
 using pattern::VariableId;
+using pattern::VariableKind;
 
 // --- Closedness -------------------------------------------------------------
 
@@ -87,6 +88,7 @@ Bound Naive::finished(Bound bound) {
 Bound Naive::collect(VariableId id, Frame* frame) {
   const std::uint32_t depth = prepared_.analysis.variables[id.index()];
   if (depth == frame->depth) {
+    if (pattern()[id].kind == VariableKind::kSteps) return records(id, frame);
     const Bound* bound = get(frame, kVariableSlot, id.index());
     return bound ? finished(*bound) : Bound();
   }
@@ -98,6 +100,24 @@ Bound Naive::collect(VariableId id, Frame* frame) {
     const bool empty = one.kind == Bound::Kind::kNothing ||
                        (depth > frame->depth + 1 && one.list.empty());
     if (!empty) list.list.push_back(std::move(one));
+  }
+  return list;
+}
+
+// One record for each step of the chains of this name.
+Bound Naive::records(VariableId id, Frame* frame) {
+  Bound list;
+  list.kind = Bound::Kind::kList;
+  for (std::size_t i = frames_.size(); i-- > 1;) {
+    Frame* step = frames_[i].get();
+    if (step->parent != frame) continue;
+    const auto& tags = pattern()[step->chain].tags;
+    if (std::ranges::find(tags, id) == tags.end()) continue;
+    Bound& record = list.list.emplace_back();
+    record.kind = Bound::Kind::kRecord;
+    for (VariableId field : pattern()[id].fields) {
+      record.list.push_back(collect(field, step));
+    }
   }
   return list;
 }

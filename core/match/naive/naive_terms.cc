@@ -65,6 +65,7 @@ bool Naive::term(const Goal& goal, std::size_t option, const Goal*& next) {
     case TermKind::kContext: {
       Goal base = goal;
       base.term = t.base;
+      base.axes = false;
       next = then(base, next);
       return true;
     }
@@ -296,7 +297,7 @@ bool Naive::inputs(const Goal& goal, std::size_t option, const Goal*& next) {
                  .value = view_.input(goal.node, slots[i]),
                  .node = goal.node,
                  .index = slots[i],
-                 .axes = may_be_axes(prepared_, NodePatternId(goal.index), i),
+                 .axes = takes_axes(prepared_, NodePatternId(goal.index), i),
                  .frame = goal.frame},
                 next);
   }
@@ -333,6 +334,7 @@ bool Naive::either(const Goal& goal, std::size_t option, const Goal*& next) {
   done.aim = Aim::kAlternative;
   done.index = static_cast<std::uint32_t>(option);
   Goal fit = goal;
+  fit.axes = goal.axes && keeps_axes(prepared_, goal.term);
   fit.term = pattern()[goal.term].alternatives[option].term;
   next = then(fit, then(done, next));
   return true;
@@ -369,6 +371,7 @@ bool Naive::many(const Goal& goal, const Goal*& next) {
   if (!facts_of(goal.term, goal.value, goal.frame)) return false;
   Goal chain = goal;
   chain.aim = Aim::kChain;
+  chain.axes = false;
   chain.frame = home;
   next = then(chain, next);
   return true;
@@ -387,6 +390,7 @@ bool Naive::chain(const Goal& goal, std::size_t option, const Goal*& next) {
   Frame* step = frames_.back().get();
   step->parent = goal.frame;
   step->depth = goal.frame->depth + 1;
+  step->chain = goal.term;
   step->hole = t.output;
   Goal on = goal;
   on.aim = Aim::kNextStep;

@@ -18,7 +18,7 @@ Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts,
       ops_(known_->ops()),
       readers_(graph, ops_) {
   rule_epochs_.resize(code_.rules.size());
-  frames_.push_back({0, 0, 0, kNone});
+  frames_.push_back({0, 0, 0, kNone, kNone});
   registers_.assign(code_.frame_registers[0], kNone);
   scalars_.resize(code_.frame_scalars[0]);
   epochs_.resize(code_.segments.size());

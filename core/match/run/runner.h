@@ -43,6 +43,7 @@ class Runner {
 
   struct Frame {
     std::uint32_t depth, registers, scalars, parent;
+    std::uint32_t chain;  // whose step this is
   };
   struct Return {
     std::uint32_t cell;
@@ -166,7 +167,7 @@ class Runner {
   Outcome either(const Instr& i, std::uint32_t from);
   Outcome chain(std::uint32_t id, ir::ValueId value);
   Outcome chain_base(std::uint32_t id, ir::ValueId value);
-  std::uint32_t new_frame(std::uint32_t depth, std::uint32_t parent);
+  std::uint32_t new_frame(std::uint32_t chain);
 
   // --- Searches and what is judged at the end
   Outcome find(const Instr& i);
@@ -192,8 +193,11 @@ class Runner {
   bool accept(std::uint32_t rule);
   bool closed_exactly(const Report& report, const Prepared& rule);
   Match make_match(std::uint32_t rule);
-  Bound bound(const Report::Variable& variable, std::uint32_t frame);
+  Bound bound(const Report& report, std::uint32_t variable,
+              std::uint32_t frame);
   Bound bound_here(const Report::Variable& variable, std::uint32_t frame);
+  Bound records(const Report& report, std::uint32_t variable,
+                std::uint32_t frame);
 
   const Code& code_;
   ir::Graph& graph_;

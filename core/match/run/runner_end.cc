@@ -296,8 +296,8 @@ Match Runner::make_match(std::uint32_t rule) {
   match.rule = rule;
   match.root = root_;
   match.bound.reserve(report.variables.size());
-  for (const Report::Variable& variable : report.variables) {
-    match.bound.push_back(bound(variable, 0));
+  for (std::uint32_t v = 0; v < report.variables.size(); ++v) {
+    match.bound.push_back(bound(report, v, 0));
   }
   match.nodes.resize(report.nodes.size());
   for (const Frame& frame : frames_) {
@@ -319,18 +319,42 @@ Match Runner::make_match(std::uint32_t rule) {
   return match;
 }
 
-Bound Runner::bound(const Report::Variable& variable, std::uint32_t frame) {
+Bound Runner::bound(const Report& report, std::uint32_t id,
+                    std::uint32_t frame) {
+  const Report::Variable& variable = report.variables[id];
   if (variable.depth == frames_[frame].depth) {
-    return bound_here(variable, frame);
+    const bool steps = variable.kind == Report::Variable::Kind::kSteps;
+    return steps ? records(report, id, frame) : bound_here(variable, frame);
   }
   Bound list;
   list.kind = Bound::Kind::kList;
   for (std::size_t f = frames_.size(); f-- > 1;) {
     if (frames_[f].parent != frame) continue;
-    Bound one = bound(variable, static_cast<std::uint32_t>(f));
+    Bound one = bound(report, id, static_cast<std::uint32_t>(f));
     const bool empty = one.kind == Bound::Kind::kNothing ||
                        (variable.depth > frames_[f].depth && one.list.empty());
     if (!empty) list.list.push_back(std::move(one));
+  }
+  return list;
+}
+
+Bound Runner::records(const Report& report, std::uint32_t id,
+                      std::uint32_t frame) {
+  const Report::Variable& variable = report.variables[id];
+  Bound list;
+  list.kind = Bound::Kind::kList;
+  for (std::size_t f = frames_.size(); f-- > 1;) {
+    if (frames_[f].parent != frame ||
+        std::ranges::find(variable.chains, frames_[f].chain) ==
+            variable.chains.end()) {
+      continue;
+    }
+    Bound& record = list.list.emplace_back();
+    record.kind = Bound::Kind::kRecord;
+    for (const std::uint32_t field : variable.fields) {
+      record.list.push_back(
+          bound(report, field, static_cast<std::uint32_t>(f)));
+    }
   }
   return list;
 }

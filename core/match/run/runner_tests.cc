@@ -378,9 +378,11 @@ Runner::Outcome Runner::either(const Instr& i, std::uint32_t from) {
   return Outcome::kJump;
 }
 
-std::uint32_t Runner::new_frame(std::uint32_t depth, std::uint32_t parent) {
+std::uint32_t Runner::new_frame(std::uint32_t chain) {
+  const std::uint32_t below = code_.chains[chain].depth, depth = below + 1;
   frames_.push_back({depth, static_cast<std::uint32_t>(registers_.size()),
-                     static_cast<std::uint32_t>(scalars_.size()), parent});
+                     static_cast<std::uint32_t>(scalars_.size()), now_[below],
+                     chain});
   registers_.resize(registers_.size() + code_.frame_registers[depth], kNone);
   scalars_.resize(scalars_.size() + code_.frame_scalars[depth]);
   return static_cast<std::uint32_t>(frames_.size() - 1);
@@ -397,7 +399,7 @@ Runner::Outcome Runner::chain(std::uint32_t id, ir::ValueId value) {
   if (base && !choose(ChoiceKind::kBase, id, raw(value))) {
     return Outcome::kFail;
   }
-  now_[chain.depth + 1] = new_frame(chain.depth + 1, now_[chain.depth]);
+  now_[chain.depth + 1] = new_frame(id);
   set(chain.step_value, value.index());
   push_return(code_.next_steps[id], true);
   pc_ = code_.blocks[chain.step];

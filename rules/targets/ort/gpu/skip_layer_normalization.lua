@@ -9,16 +9,15 @@ return rule {
     target does not include this rule; for GPUs, give this folder to a run beside the packs.]],
   phase = "target",
 
-  match = function(op, x, skip, w, b, epsilon, axis)
+  match = function(op, x, skip, w, b, epsilon)
     w:shape "D"
     b:shape "D"
     local sum = op.Add(x, skip):shape "_ _ D"
-    return op.LayerNormalization{sum, w, maybe(b), axis = axis, epsilon = epsilon, stash_type = any}, sum
+    return op.LayerNormalization{sum, w, maybe(b), axis = -1, epsilon = epsilon, stash_type = any}, sum
   end,
 
   where = function(m)
     need(m.x.dtype == "float" or m.x.dtype == "float16", "the op does not have this type on every device", m.x)
-    need(m.axis == -1 or m.axis == 2, "the norm is not over the last axis only", m.x)
     need(m.epsilon >= 0, "epsilon is negative", m.x)
     norm.need_skip(m)
   end,

@@ -1,0 +1,17 @@
+// What the variables of a pattern are bound to, as values of Lua: values,
+// nodes, dimensions, attributes, lists, and records of steps. Internal to
+// bindings/lua.
+#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_BOUND_VALUE_H_
+#define RULEENGINE_BINDINGS_LUA_CALLBACKS_BOUND_VALUE_H_
+
+#include "bindings/lua/nodes/handle.h"
+
+namespace ruleengine::lua {
+
+// Pushes what `variable` of `pattern` stands for; nil where it was not taken.
+void push_bound(Runtime& rt, lua_State* state, const pattern::Pattern& pattern,
+                pattern::VariableId variable, const match::Bound& bound);
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_BOUND_VALUE_H_
