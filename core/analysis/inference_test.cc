@@ -383,6 +383,15 @@ TEST_CASE("a function call has the types of its body for the call's types") {
   CHECK(b.text(alone, cast) == "none");
 }
 
+TEST_CASE("a Constant whose value the call gives is not folded alone") {
+  Builder b;
+  ir::Attribute given = b.i("value_int", 0);
+  given.ref = "n";
+  const ValueId value = b.add("Constant", {}, {given});
+  Inference facts(b.g);
+  CHECK(facts.constant(value) == nullptr);
+}
+
 TEST_CASE("a function that calls itself ends") {
   Builder b;
   auto function = std::make_unique<ir::Function>(b.model);

@@ -53,7 +53,10 @@ int either(lua_State* state) {
   const int count = lua_gettop(state);
   if (count < 2) {
     Diagnostic error = wrong("`either` of less than two alternatives");
-    error.hint = count == 1 ? "maybe(x) is x or absent" : "";
+    if (count == 1) {
+      error.hint = lua_istable(state, 1) ? "either(unpack(list))"
+                                         : "maybe(x) is x or absent";
+    }
     return Sandbox::fail(state, std::move(error));
   }
   std::vector<Alternative> alternatives;

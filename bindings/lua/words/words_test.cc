@@ -216,6 +216,7 @@ constexpr RefusedMatch kRefused[] = {
     {"options", "return op.Relu(options)", 1, "cannot be a parameter"},
     // Choices.
     {"x", "return either(op.Relu(x))", 2, "less than two"},
+    {"x", "return either{op.Relu(x), op.Abs(x)}", 2, "either(unpack(list))"},
     {"x", "return either(op.Relu(x), nil)", 2, "an alternative is nil"},
     {"x", "return either(op.Relu(x), function() end)", 2, "one pattern"},
     {"x", "return either(op.Relu(x), function() return x, x end)", 2,
