@@ -171,7 +171,10 @@ class RuleSoundness(program.ProgramTest):
 
     @staticmethod
     def complaints_of_runtime(result, feeds, wanted):
-        """What ONNX Runtime says, which executes the bodies."""
+        """What ONNX Runtime says, which executes the bodies. Some types of
+        numbers are no feed of its own."""
+        if any(a.dtype.kind == "V" for a in feeds.values()):
+            return []
         try:
             session = numbers.session(result.SerializeToString())
         except Exception as error:  # pylint: disable=broad-except

@@ -231,9 +231,11 @@ class Mutant:
             return put((array * factor).astype(array.dtype))
 
     def feed_constant(self):
-        """A constant becomes an input."""
-        if self.graph.initializer:
-            tensor = self.choose(self.graph.initializer)
+        """A constant becomes an input. Not the sizes of a map: random ones are
+        those of no map, and an op that is given them computes anything."""
+        found = [t for t in self.graph.initializer if t.name != "spatial"]
+        if found:
+            tensor = self.choose(found)
             self.graph.input.append(helper.make_tensor_value_info(
                 tensor.name, tensor.data_type, tensor.dims))
             self.graph.initializer.remove(tensor)

@@ -85,17 +85,14 @@ ValueId power_of_two(Body& body, ValueId x, int shift) {
 // magnitudes are below; the sign is the fourth bit.
 ValueId e2m1_codes(Body& body, ValueId scaled, ValueId x) {
   const ValueId size = body.node("Abs", {scaled}, "magnitudes");
-  const ValueId over = body.node(
-      "Greater",
-      {body.node("Unsqueeze", {size, body.integers({-1}, "last")}, "each"),
-       body.floats({0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5.0f},
-                   "midpoints")},
-      "is_over");
-  const ValueId count =
-      body.node("ReduceSum",
-                {body.cast(over, DataType::kFloat, "counted"),
-                 body.integers({-1}, "last")},
-                "magnitude_code", {Body::integer("keepdims", 0)});
+  ValueId count;
+  for (float midpoint : {0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5.0f}) {
+    const ValueId limit = body.number(midpoint, DataType::kFloat, "midpoint");
+    const ValueId above =
+        body.cast(body.node("Greater", {size, limit}, "is_above"),
+                  DataType::kFloat, "counted");
+    count = count ? body.node("Add", {count, above}, "count") : above;
+  }
   const ValueId zero = body.number(0, DataType::kFloat, "zero");
   const ValueId negative = body.cast(
       body.node("Less", {x, zero}, "is_negative"), DataType::kFloat, "sign");

@@ -102,8 +102,8 @@ Body::Values swin_attention(const CallSite& call) {
   ValueId mask = write_meaning(body, "ruleengine", "RelativePositionBias",
                                {call["table"], call["index"]}, window)[0];
   const ValueId spatial = call["spatial"];
+  const Spatial s = read_spatial(body, w, spatial);
   if (is_rolled(call, spatial)) {
-    const Spatial s = read_spatial(body, w, spatial);
     const ValueId tiles = body.node("Div", {s.padded, w.side_list()}, "tiles");
     mask = body.node("Add", {mask, seams(body, w, s, tiles, call["Q"])},
                      "bias_and_seams");

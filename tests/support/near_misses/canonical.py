@@ -154,7 +154,7 @@ OF = {
         near("divided after the product with the values", "the values are not a matrix",
              ("[2,8,5] v", "[8] v"), ("[2,6,5] y", "[2,6,6] y")),
         near("its logarithm first", None, ("axis = -1", "axis = 1")),
-        near("less the logarithm of the sum", None, ("{-1}", "{1}")),
+        near("minus the logarithm of the sum", None, ("{-1}", "{1}")),
         near("divided after the product with the values", None,
              ("(e, last)", "(e, one)"), ("[2,6,8] x", "[2,8,8] x"),
              ("int64[1] last = {2}", "int64[1] last = {2}, int64[1] one = {1}"),
