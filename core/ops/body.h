@@ -67,7 +67,6 @@ class Body {
   ir::Attribute ints(std::string_view name,
                      const std::vector<std::int64_t>& data);
   static ir::Attribute integer(std::string_view name, std::int64_t value);
-  static ir::Attribute real(std::string_view name, float value);
 
   // The version of the standard in which the nodes are written.
   virtual std::int64_t opset() const = 0;
@@ -79,6 +78,8 @@ class Body {
   virtual const ir::Type* type(ir::ValueId value) = 0;
   virtual std::optional<std::vector<std::int64_t>> elements(
       ir::ValueId value) = 0;
+  // Whether two inputs of the call are one value.
+  virtual bool same(ir::ValueId a, ir::ValueId b) const { return a == b; }
   // Whether all elements are known to be 0, or 1.
   bool is_zero(ir::ValueId list) { return is_all(list, 0); }
   bool is_one(ir::ValueId list) { return is_all(list, 1); }

@@ -25,7 +25,7 @@ ir::ValueId CallSite::operator[](std::string_view input) const {
 }
 
 bool CallSite::same(std::string_view a, std::string_view b) const {
-  const bool same = inputs_[place_of(a)] == inputs_[place_of(b)];
+  const bool same = body_.same(inputs_[place_of(a)], inputs_[place_of(b)]);
   if (same) body_.note(fmt::format("{}_is_{}", a, b));
   return same;
 }
@@ -41,7 +41,12 @@ const ir::Type* CallSite::shape_of(std::string_view input) const {
 const ir::Attribute* CallSite::written(std::string_view attribute) const {
   const auto at =
       std::ranges::find(attributes_, attribute, &ir::Attribute::name);
-  return at == attributes_.end() ? nullptr : &*at;
+  if (at == attributes_.end()) return nullptr;
+  if (!at->ref.empty()) {
+    body_.refuse("attribute '" + std::string(attribute) +
+                 "' is given by the caller of the function");
+  }
+  return &*at;
 }
 
 bool CallSite::is_written(std::string_view attribute) const {

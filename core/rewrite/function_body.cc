@@ -264,14 +264,13 @@ class FunctionBody::Writer {
                ir::ValueKind::kUndefined);
   }
 
-  // Those that calls carry, with their defaults.
+  // All that calls may carry, though the body refers to none.
   void declare_attributes() {
     Attributes defaults;
     for (const ir::FormalAttribute& formal : body_.op_.attributes) {
       if (formal.has_default) {
         defaults.push_back(default_of(formal));
-      } else if (formal.required ||
-                 body_.host_.attribute(body_.call_, formal.name) != nullptr) {
+      } else {
         function_->attributes.push_back(formal.name);
       }
     }

@@ -38,6 +38,9 @@ class FunctionBody final : public ops::Body {
               Attributes attributes) override;
   std::int64_t opset() const override { return opset_; }
   bool is_shared() const override { return true; }
+  bool same(ir::ValueId a, ir::ValueId b) const override {
+    return host_value(a) == host_value(b);
+  }
   const ir::Type* type(ir::ValueId value) override;
   std::optional<std::vector<std::int64_t>> elements(ir::ValueId) override {
     return std::nullopt;

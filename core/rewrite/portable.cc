@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,16 +33,19 @@ bool made_by_rule(const ir::Node& node) {
                            &ir::Metadata::key) != node.metadata.end();
 }
 
-// By domain and type: the variant that has the op's name to itself.
-using Plain =
-    std::map<std::pair<std::string_view, std::string_view>, std::string>;
+// The functions that this run writes.
+struct Names {
+  // By domain and type: the variant that has the op's name to itself.
+  std::map<std::pair<std::string_view, std::string_view>, std::string> plain;
+  std::set<ir::OpId> added;
+};
 
 class Writer {
  public:
-  Writer(ir::Model& model, ir::Graph& graph, Plain& plain)
+  Writer(ir::Model& model, ir::Graph& graph, Names& names)
       : model_(model),
         graph_(graph),
-        plain_(plain),
+        names_(names),
         opset_(Workspace(graph).opset("")),
         facts_(graph) {}
 
@@ -110,25 +114,35 @@ class Writer {
     if (model_.find_function(model_.ops[own]) == nullptr) {
       const Status added = body.add_to(model_, model_.ops[own]);
       if (!added) return added.error().what + ": " + added.error().found;
+      names_.added.insert(own);
     }
     model_.ir_version = std::max(model_.ir_version, kOverloadIrVersion);
     graph_.mutable_node(node).op = own;
     return std::nullopt;
   }
 
-  // The op of the variant.
+  // The op of the variant. A function that the file has under that name may be
+  // another one, so only those of this run are shared.
   ir::OpId overload(NodeId node, std::string name) {
     if (opset_ != model_.opset("")) name += "_opset" + std::to_string(opset_);
     const ir::Op op = graph_.op(node);
-    return &graph_ == &model_.graph
-               ? model_.ops.intern(op.domain, op.type, name)
-               : name_in_function(op, name);
+    for (int i = 1;; ++i) {
+      const std::string own = i == 1 ? name : name + "_" + std::to_string(i);
+      const ir::OpId id = &graph_ == &model_.graph
+                              ? model_.ops.intern(op.domain, op.type, own)
+                              : name_in_function(op, own);
+      if (model_.find_function(model_.ops[id]) == nullptr ||
+          names_.added.contains(id)) {
+        return id;
+      }
+    }
   }
 
   // ONNX Runtime (1.31) finds no overload that the body of a function calls. So
   // one variant there has the op's name, and others have names of their own.
   ir::OpId name_in_function(const ir::Op& op, const std::string& variant) {
-    const auto [at, added] = plain_.try_emplace({op.domain, op.type}, variant);
+    const auto [at, added] =
+        names_.plain.try_emplace({op.domain, op.type}, variant);
     if (added && model_.find_function({op.domain, op.type, {}}) != nullptr) {
       at->second.clear();  // the file has one, of whatever variant
     }
@@ -139,7 +153,7 @@ class Writer {
 
   ir::Model& model_;
   ir::Graph& graph_;
-  Plain& plain_;
+  Names& names_;
   std::int64_t opset_;
   analysis::Inference facts_;
   std::vector<NodeId> calls_;
@@ -153,10 +167,10 @@ bool has_body(const ir::Op& op) {
 
 Result<std::vector<Bare>> write_portable(ir::Model& model,
                                          std::span<const NodeId> more) {
-  Plain plain;
+  Names names;
   std::vector<std::unique_ptr<Writer>> writers;
   for (ir::Graph* graph : rewritable_graphs(model)) {
-    writers.push_back(std::make_unique<Writer>(model, *graph, plain));
+    writers.push_back(std::make_unique<Writer>(model, *graph, names));
     const bool main = graph == &model.graph;
     Status s = writers.back()->look(main ? more : std::span<const NodeId>());
     if (!s) return s.error();

@@ -311,6 +311,10 @@ Body::Values scaled_dot_product_attention(const CallSite& call) {
 }
 
 Body::Values functional_attention(const CallSite& call) {
+  if (!call.rank("q")) {
+    call.body().refuse("the rank of the queries is unknown", call["q"]);
+    return {};
+  }
   return Attention(call, {"q", "k", "v", "attn_mask"}).write("scale", 0);
 }
 

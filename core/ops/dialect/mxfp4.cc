@@ -52,6 +52,7 @@ ValueId power_of_two(Body& body, ValueId x, int shift) {
     shifted.push_back(std::ldexp(1.0f, p + shift));
   }
   powers.push_back(std::numeric_limits<float>::infinity());
+  shifted.push_back(std::numeric_limits<float>::infinity());
   const auto real = [&](float value, std::string_view name) {
     return body.number(value, DataType::kFloat, name);
   };
@@ -66,6 +67,10 @@ ValueId power_of_two(Body& body, ValueId x, int shift) {
        real(static_cast<float>(kMostPower - kLeastPower), "end")},
       "place_in_range");
   ValueId at = body.cast(place, DataType::kInt64, "guess");
+  // A number that is none has no place.
+  const ValueId none = body.integers({0}, "none", true);
+  at = body.node("Where", {body.node("Less", {at, none}, "is_nan"), none, at},
+                 "first_guess");
   const ValueId all = body.floats(powers, "powers");
   // One less where the guess is above x, one more where the next is not.
   const ValueId above = body.node(
@@ -114,6 +119,10 @@ Body::Values dynamic_quantize_mxfp4(const CallSite& call) {
     return {};
   }
   ValueId x = call["X"];
+  if (call.quiet_size("X", 1) % group != 0) {
+    body.refuse("the groups do not divide the last axis", x);
+    return {};
+  }
   if (call.elem("X") != DataType::kFloat) {
     x = body.cast(x, DataType::kFloat, "wide");
   }

@@ -85,7 +85,14 @@ class QuantizedLinear {
     if (columns > 0 && own > 0 && own != columns && !(*rank < 2 && own == 1)) {
       body_.refuse("the scale is of another weight", call_[input]);
     }
-    return *rank == 2 ? repeated(value, call_["w"], 0) : value;
+    if (*rank < 2) return value;
+    const std::int64_t rows = call_.quiet_size("w", 2);
+    const std::int64_t groups = call_.quiet_size(input, 2);
+    if (rows > 0 && groups > 0 && rows % groups != 0) {
+      body_.refuse("the groups do not divide the rows of the weight",
+                   call_[input]);
+    }
+    return repeated(value, call_["w"], 0);
   }
 
   // `scale`, [..., G, ...] along an axis, each entry as often as w has numbers

@@ -180,6 +180,10 @@ Body::Values dynamic_quantize_symmetric(const CallSite& call) {
   const Quantizer q(call, "X");
   Body& body = call.body();
   if (body.refusal()) return {};
+  if (q.limits().least == 0) {
+    body.refuse("out_dtype is not a signed integer type");
+    return {};
+  }
   const ValueId x = q.input("X");
   const ValueId top =
       q.reduced("ReduceMax", body.node("Abs", {x}, "magnitudes"));
@@ -220,7 +224,7 @@ constexpr OpRow kRows[] = {
          {.types = {dynamic_quantize},
           .axes = quantizes_rows,
           .formula = "clip(round(x / scale) + offset), scale = (high - "
-                     "low) / 255, offset = round(least - low / scale); "
+                     "low) / (most - least), offset = round(least - low / scale); "
                      "low and high are the extremes along dims, 0 among "
                      "them",
           .meaning = dynamic_quantize_asymmetric}),
@@ -228,7 +232,7 @@ constexpr OpRow kRows[] = {
          kDynamic,
          {.types = {dynamic_quantize},
           .axes = quantizes_rows,
-          .formula = "clip(round(x / scale)), scale = max(abs(x)) / 127 "
+          .formula = "clip(round(x / scale)), scale = max(abs(x)) / most "
                      "along dims",
           .meaning = dynamic_quantize_symmetric}),
     ours(ir::dialect::kCast, "quantize", kQuantizeIn, kQuantizeOut, kToInt8,

@@ -100,7 +100,8 @@ bool is_rolled(const CallSite& call, ValueId spatial) {
              body.host().op(node).is("ruleengine", "SwinWindowPartition")) {
     const ir::Attribute* shift = body.host().attribute(node, "shift_size");
     rolled = shift != nullptr &&
-             std::ranges::any_of(shift->ints, [](auto n) { return n != 0; });
+             (!shift->ref.empty() ||  // the caller of the function gives it
+              std::ranges::any_of(shift->ints, [](auto n) { return n != 0; }));
   }
   if (!rolled) body.note("not_rolled");
   return rolled;
