@@ -42,6 +42,11 @@ const ir::Attribute* CallSite::written(std::string_view attribute) const {
   const auto at =
       std::ranges::find(attributes_, attribute, &ir::Attribute::name);
   if (at == attributes_.end()) return nullptr;
+  const ir::FormalAttribute* formal = op_.attribute(attribute);
+  if (formal != nullptr && at->kind != formal->kind && at->ref.empty()) {
+    body_.refuse("attribute '" + std::string(attribute) +
+                 "' is of another kind");
+  }
   if (!at->ref.empty()) {
     body_.refuse("attribute '" + std::string(attribute) +
                  "' is given by the caller of the function");
@@ -112,6 +117,15 @@ std::int64_t CallSite::quiet_size(std::string_view input,
   if (type == nullptr || type->rank() < place) return 0;
   const ir::Dim d = type->dims[type->rank() - place];
   return d.known() ? d.size() : 0;
+}
+
+bool CallSite::same_size(std::string_view a, std::string_view b,
+                         std::size_t place) const {
+  const ir::Type *x = shape_of(a), *y = shape_of(b);
+  if (x == nullptr || y == nullptr || x->rank() < place || y->rank() < place) {
+    return false;
+  }
+  return x->dims[x->rank() - place] == y->dims[y->rank() - place];
 }
 
 std::int64_t CallSite::size(std::string_view input, std::size_t place) const {

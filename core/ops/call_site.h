@@ -51,6 +51,9 @@ class CallSite {
   // concludes.
   std::size_t rank_or(std::string_view input, std::size_t usual) const;
   std::int64_t quiet_size(std::string_view input, std::size_t place) const;
+  // Whether two inputs provably have the same size at a place.
+  bool same_size(std::string_view a, std::string_view b,
+                 std::size_t place) const;
   std::int64_t quiet_int(std::string_view attribute) const;
   bool has_attribute(std::string_view name) const {
     return op_.attribute(name) != nullptr;

@@ -156,6 +156,9 @@ bool dot_product_attention(const NodeView& v, Outputs out) {
 
 // --- Meanings ----------------------------------------------------------------
 
+// More heads than anybody means: each is a number of the model.
+constexpr std::int64_t kMostHeads = 1 << 16;
+
 // The names that the inputs have in the rows of the three ops.
 struct Names {
   std::string_view q, k, v, mask;
@@ -192,18 +195,51 @@ class Attention {
     return said > 0 ? said : call_.quiet_size(names_.q, 3);
   }
 
-  // Heads of keys or values, each once for each query head that shares it.
+  // Heads of keys or values, each once for each query head that shares it. One
+  // head alone broadcasts.
   ValueId repeated(std::string_view input, std::string_view name) {
     const ValueId x = call_[input];
     const std::int64_t own = call_.quiet_size(input, 3), all = heads();
-    if (rank_ < 3 || own <= 0 || all <= own || all % own != 0) return x;
+    const bool as_many =
+        own > 0 ? own == all || own == 1 : call_.same_size(names_.q, input, 3);
+    if (rank_ < 3 || as_many) return x;
     body_.note(fmt::format("{}_{}of{}", input, own, all));
+    if (own > 0 && (all > kMostHeads || all % own != 0)) {
+      body_.refuse("keys have another number of heads", x);
+      return x;
+    }
+    return body_.node(
+        "Gather", {x, own > 0 && all > 0 ? heads_of(own, all) : heads_of(x)},
+        name, {Body::integer("axis", rank_ - 3)});
+  }
+
+  // The key head of each query head.
+  ValueId heads_of(std::int64_t own, std::int64_t all) {
     std::vector<std::int64_t> which(static_cast<std::size_t>(all));
     for (std::size_t i = 0; i < which.size(); ++i) {
       which[i] = static_cast<std::int64_t>(i) / (all / own);
     }
-    return body_.node("Gather", {x, body_.integers(which, "heads")}, name,
-                      {Body::integer("axis", rank_ - 3)});
+    return body_.integers(which, "heads");
+  }
+  // The same where the numbers of heads are known only when the model runs.
+  ValueId heads_of(ValueId x) {
+    const auto count = [&](ValueId v, std::string_view name) {
+      return body_.node("Gather",
+                        {body_.node("Shape", {v}, "shape"),
+                         body_.integers({rank_ - 3}, "heads_axis", true)},
+                        name);
+    };
+    const ValueId one = body_.integers({1}, "one", true);
+    const ValueId zero = body_.integers({0}, "zero", true);
+    const ValueId all = count(q(), "all_heads"), own = count(x, "own_heads");
+    const auto positive = [&](ValueId n) {
+      const ValueId none = body_.node("Equal", {n, zero}, "is_zero");
+      return body_.node("Where", {none, one, n}, "at_least_one");
+    };
+    const ValueId share =
+        body_.node("Div", {all, positive(own)}, "heads_of_one");
+    const ValueId places = body_.node("Range", {zero, all, one}, "places");
+    return body_.node("Div", {places, positive(share)}, "heads");
   }
 
   // The factor of the scores is put on the smaller side, so that float16 does

@@ -121,7 +121,7 @@ class QuantizedLinear {
   Body::Values product(ValueId x, ValueId w) const {
     ValueId y = body_.node("MatMul", {x, w}, "product");
     if (const ValueId b = real("bias")) y = body_.node("Add", {y, b}, "sum");
-    const auto elem = static_cast<DataType>(call_.int_of("out_dtype"));
+    const DataType elem = element_type(call_.int_of("out_dtype"));
     if (!ir::is_float(elem)) body_.refuse("out_dtype is not a type of floats");
     return {elem == DataType::kFloat ? y : body_.cast(y, elem, "Y")};
   }
@@ -186,6 +186,10 @@ Body::Values mxfp4_linear(const CallSite& call) {
   }
   const std::int64_t group = call.quiet_int("group_size");
   const std::int64_t width = call.quiet_size("w", 2);
+  if (group <= 0 || group > kMostSize) {
+    body.refuse("the scale is of other groups", call["x_scale"]);
+    return {};
+  }
   const auto fits = [&](std::int64_t groups) {
     return width <= 0 || groups <= 0 || groups * group == width;
   };

@@ -86,7 +86,7 @@ struct Range {
 };
 
 Range range(const CallSite& call) {
-  const auto elem = static_cast<DataType>(call.int_of("out_dtype"));
+  const DataType elem = element_type(call.int_of("out_dtype"));
   switch (elem) {
     case DataType::kUint8:
       return {elem, 0, 255};
@@ -223,10 +223,11 @@ constexpr OpRow kRows[] = {
          kDynamic,
          {.types = {dynamic_quantize},
           .axes = quantizes_rows,
-          .formula = "clip(round(x / scale) + offset), scale = (high - "
-                     "low) / (most - least), offset = round(least - low / scale); "
-                     "low and high are the extremes along dims, 0 among "
-                     "them",
+          .formula =
+              "clip(round(x / scale) + offset), scale = (high - "
+              "low) / (most - least), offset = round(least - low / scale); "
+              "low and high are the extremes along dims, 0 among "
+              "them",
           .meaning = dynamic_quantize_asymmetric}),
     ours(ir::dialect::kCast, "dynamic_quantize_symmetric", kX, kSymmetricOut,
          kDynamic,

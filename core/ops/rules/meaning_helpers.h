@@ -12,6 +12,12 @@ namespace ruleengine::ops {
 // No size that is meant is above; products of two fit into 64 bits.
 inline constexpr std::int64_t kMostSize = std::int64_t{1} << 30;
 
+// The type of ONNX's number; kUndefined for what is far from any.
+inline ir::DataType element_type(std::int64_t number) {
+  const bool is_near = number >= 0 && number < 256;
+  return is_near ? static_cast<ir::DataType>(number) : ir::DataType::kUndefined;
+}
+
 // The type that a meaning computes in: double where this input is, else float.
 class Wide {
  public:
