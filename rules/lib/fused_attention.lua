@@ -17,7 +17,7 @@ end
 --- Ends the match of `attention` where it does not say how many heads there are, or its inputs have others.
 function fused.need_heads(m)
   need(heads.positive(m.H), "num_heads is no positive number", m.q)
-  need(heads.positive(m.G) and m.H % m.G == 0, "the heads are not known", m.k)
+  need(type(m.G) == "number" and m.H % m.G == 0, "the heads are not known", m.k)
   local queries, values = m.q:dim(1), m.v:dim(1)
   need(type(queries) ~= "number" or queries == m.H, "num_heads is another number", m.q)
   need(type(values) ~= "number" or values == m.G, "keys and values have different numbers of heads", m.v)

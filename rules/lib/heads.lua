@@ -32,7 +32,6 @@ end
 --- What `repeated` finds: heads of x, [B,G,_,width], each for H / G heads in a row.
 function heads.spread(op, x, G, H, width)
   if G == H then return x end
-  need(width ~= 0, "there are no columns", x)
   local wide = op.Expand(op.Unsqueeze(x, {2}), {1, 1, H / G, 1, 1})
   -- Should the width turn out to be 0, a Reshape could not work -1 out.
   local length = type(width) == "number" and -1 or x:dim(2)

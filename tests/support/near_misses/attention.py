@@ -402,6 +402,8 @@ OF = {
              ("<window_size = [2,2]> ", ""), ("window_size = [2,2], ", "")),
         near("a bias of table and index", "window_size is not two positive numbers",
              ("window_size = [2,2]", "window_size = [2,2,2]")),
+        *(near("a bias of table and index", "window_size is not two positive numbers",
+               ("window_size = [2,2]", f"window_size = {size}")) for size in ("[2,0]", "[0,2]")),
         near("a bias of table and index", "the channels are no multiple of num_heads",
              ("float[6,2] qkv_w", "float[] qkv_w")),
         near("a bias of table and index", "the channels are no multiple of num_heads",

@@ -55,6 +55,8 @@ OF = {
         near("without a mask", "num_heads is no positive number", ("num_heads = 4, ", "")),
         near("without a mask", "the heads are not known",
              ("[2,4,8,16] k", "[2,3,8,16] k"), ("[2,4,8,16] v", "[2,3,8,16] v")),
+        near("without a mask", "the heads are not known",
+             ("[2,4,8,16] k", "[2,G,8,16] k"), ("[2,4,8,16] v", "[2,G,8,16] v")),
         near("without a mask", "the size of the heads is not known",
              ("[2,4,8,16] q", "[2,4,8,0] q"), ("[2,4,8,16] k", "[2,4,8,0] k")),
         near("without a mask", "the size of the heads is not known",
