@@ -1,6 +1,7 @@
 #include "core/ranks/layout.h"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "core/ir/model.h"
@@ -32,6 +33,22 @@ std::optional<Layout> share(const ir::Graph& graph, NodeId collective,
                 .group = rank_group(graph, collective)};
 }
 
+// Whether the body of a function, or of one that it calls, has a collective.
+bool communicates(const ir::Model& model, const ir::Function& function,
+                  std::set<const ir::Function*>& seen) {
+  if (!seen.insert(&function).second) return false;
+  const ir::Graph& body = function.body;
+  for (std::size_t i = 0; i < body.node_count(); ++i) {
+    const NodeId node(i);
+    if (body.node(node).removed) continue;
+    const ir::Op& op = body.op(node);
+    if (is_collective(op)) return true;
+    const ir::Function* called = model.find_function(op);
+    if (called != nullptr && communicates(model, *called, seen)) return true;
+  }
+  return false;
+}
+
 // How a node's result lies, by what its operands have in common.
 struct Transfer {
   const ir::Graph& graph;
@@ -44,6 +61,12 @@ struct Transfer {
   std::optional<Layout> result() const {
     for (const ir::Attribute& a : graph.node(node).attributes) {
       if (!a.blocks.empty()) return std::nullopt;  // they may read anything
+    }
+    const ir::Model& model = graph.model();
+    const ir::Function* called = model.find_function(op);
+    std::set<const ir::Function*> seen;
+    if (called != nullptr && communicates(model, *called, seen)) {
+      return std::nullopt;
     }
     if (const auto i = first(Placement::kSharded)) return of_shares(*i);
     if (const auto i = first(Placement::kPartial)) return of_terms(*i);
