@@ -47,6 +47,19 @@ ir::ValueId Body::floats(const std::vector<float>& data,
   return constant(vector_of(arena(), ir::DataType::kFloat, data), name);
 }
 
+ir::ValueId Body::size_of(ir::ValueId x, std::int64_t axis,
+                          std::string_view name) {
+  return node("Gather",
+              {node("Shape", {x}, "shape"), integers({axis}, "axis", true)},
+              name);
+}
+
+ir::ValueId Body::places_below(ir::ValueId length) {
+  return node("Range",
+              {integers({0}, "zero", true), length, integers({1}, "one", true)},
+              "places");
+}
+
 ir::ValueId Body::cast(ir::ValueId x, ir::DataType elem,
                        std::string_view name) {
   return node("Cast", {x}, name,

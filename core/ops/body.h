@@ -60,6 +60,10 @@ class Body {
   ir::ValueId number(float value, ir::ValueId like, std::string_view name);
   ir::ValueId number(float value, ir::DataType elem, std::string_view name);
 
+  // The size of an axis of x as a scalar, and 0, 1, ... below a scalar.
+  ir::ValueId size_of(ir::ValueId x, std::int64_t axis, std::string_view name);
+  ir::ValueId places_below(ir::ValueId length);
+
   // A cast to a type, and to the float type of `like`.
   ir::ValueId cast(ir::ValueId x, ir::DataType elem, std::string_view name);
   ir::ValueId like(ir::ValueId x, ir::ValueId like, std::string_view name);

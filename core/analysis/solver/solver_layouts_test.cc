@@ -50,6 +50,33 @@ struct Fixture : Builder {
   }
 };
 
+TEST_CASE_FIXTURE(Fixture, "a function whose body communicates says nothing") {
+  for (const char* inner : {"tensor_cast::reduce_scatter", "Relu"}) {
+    auto function = std::make_unique<ir::Function>(model);
+    function->domain = "own";
+    function->name = std::string_view(inner) == "Relu" ? "Quiet" : "Sends";
+    function->opset_imports = {{"", 18}, {"tensor_cast", 1}};
+    ir::Graph& body = function->body;
+    const ValueId in =
+        body.add_value(model.names.intern("in"), ir::Graph::main_block(),
+                       ir::ValueKind::kInput);
+    const ValueId out =
+        body.add_value(model.names.intern("out"), ir::Graph::main_block(),
+                       ir::ValueKind::kNodeOutput);
+    body.add_block_input(ir::Graph::main_block(), in);
+    const bool sends = function->name == "Sends";
+    body.add_node(model.ops.intern(sends ? "tensor_cast" : "",
+                                   sends ? "reduce_scatter" : "Relu"),
+                  ir::Graph::main_block(), "", std::vector{in},
+                  std::vector{out}, {});
+    body.add_block_output(ir::Graph::main_block(), out);
+    model.functions.push_back(std::move(function));
+  }
+  const ValueId same = collective("all_reduce", input({"2", "4", "8"}));
+  CHECK(lies(add("own::Quiet", {same})) == "assumed replicated");
+  CHECK(lies(add("own::Sends", {same})) == "none");
+}
+
 TEST_CASE_FIXTURE(Fixture, "shares stay shares, token by token") {
   const ValueId x = input({"1", "4", "8"}), w = floats({1}, {2});
   const ValueId part = collective("reduce_scatter", x);

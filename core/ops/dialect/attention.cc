@@ -223,23 +223,18 @@ class Attention {
   }
   // The same where the numbers of heads are known only when the model runs.
   ValueId heads_of(ValueId x) {
-    const auto count = [&](ValueId v, std::string_view name) {
-      return body_.node("Gather",
-                        {body_.node("Shape", {v}, "shape"),
-                         body_.integers({rank_ - 3}, "heads_axis", true)},
-                        name);
-    };
     const ValueId one = body_.integers({1}, "one", true);
     const ValueId zero = body_.integers({0}, "zero", true);
-    const ValueId all = count(q(), "all_heads"), own = count(x, "own_heads");
+    const ValueId all = body_.size_of(q(), rank_ - 3, "all_heads");
+    const ValueId own = body_.size_of(x, rank_ - 3, "own_heads");
     const auto positive = [&](ValueId n) {
       const ValueId none = body_.node("Equal", {n, zero}, "is_zero");
       return body_.node("Where", {none, one, n}, "at_least_one");
     };
     const ValueId share =
         body_.node("Div", {all, positive(own)}, "heads_of_one");
-    const ValueId places = body_.node("Range", {zero, all, one}, "places");
-    return body_.node("Div", {places, positive(share)}, "heads");
+    return body_.node("Div", {body_.places_below(all), positive(share)},
+                      "heads");
   }
 
   // The factor of the scores is put on the smaller side, so that float16 does
@@ -314,13 +309,7 @@ class Attention {
 
   // 0, 1, ... along the axis before the last one.
   ValueId places(std::string_view input) {
-    const ValueId shape = body_.node("Shape", {call_[input]}, "shape");
-    const ValueId axis = body_.integers({rank_ - 2}, "length_axis", true);
-    const ValueId length = body_.node("Gather", {shape, axis}, "length");
-    return body_.node("Range",
-                      {body_.integers({0}, "zero", true), length,
-                       body_.integers({1}, "one", true)},
-                      "places");
+    return body_.places_below(body_.size_of(call_[input], rank_ - 2, "length"));
   }
 
   ValueId softmax(ValueId s) {

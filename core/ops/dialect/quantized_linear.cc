@@ -98,21 +98,11 @@ class QuantizedLinear {
   // `scale`, [..., G, ...] along an axis, each entry as often as w has numbers
   // there for each.
   ValueId repeated(ValueId scale, ValueId w, std::int64_t axis) const {
-    const auto entry = [&](ValueId x, std::string_view name) {
-      return body_.node("Gather",
-                        {body_.node("Shape", {x}, "shape"),
-                         body_.integers({axis}, "axis", true)},
-                        name);
-    };
-    const ValueId length = entry(w, "length");
-    const ValueId size =
-        body_.node("Div", {length, entry(scale, "groups")}, "group_size");
-    const ValueId places =
-        body_.node("Range",
-                   {body_.integers({0}, "zero", true), length,
-                    body_.integers({1}, "one", true)},
-                   "places");
-    const ValueId group = body_.node("Div", {places, size}, "group");
+    const ValueId length = body_.size_of(w, axis, "length");
+    const ValueId size = body_.node(
+        "Div", {length, body_.size_of(scale, axis, "groups")}, "group_size");
+    const ValueId group =
+        body_.node("Div", {body_.places_below(length), size}, "group");
     return body_.node("Gather", {scale, group}, "by_place",
                       {Body::integer("axis", axis)});
   }

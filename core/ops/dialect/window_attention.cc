@@ -8,8 +8,6 @@ namespace {
 
 using ir::ValueId;
 
-constexpr std::int64_t kNoShift[] = {0, 0};
-
 constexpr FormalValue kShiftedIn[] = {
     in("x"),           in("qkv_weight"),
     in("proj_weight"), in("relative_position_bias"),

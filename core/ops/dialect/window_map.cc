@@ -55,10 +55,7 @@ ValueId Windows::transpose(ValueId x, const std::vector<std::int64_t>& perm,
 ValueId Windows::places(ValueId sizes, std::int64_t axis) const {
   const ValueId size = body_.node(
       "Gather", {sizes, body_.integers({axis}, "axis", true)}, "size");
-  return body_.node("Range",
-                    {body_.integers({0}, "zero", true), size,
-                     body_.integers({1}, "one", true)},
-                    "places");
+  return body_.places_below(size);
 }
 
 namespace {

@@ -11,6 +11,8 @@
 
 namespace ruleengine::ops {
 
+inline constexpr std::int64_t kNoShift[] = {0, 0};
+
 using Pair = std::array<std::int64_t, 2>;
 
 // Writes pieces of arithmetic with lists of sizes.

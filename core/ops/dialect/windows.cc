@@ -12,8 +12,6 @@ using ir::DataType;
 using ir::Dim;
 using ir::ValueId;
 
-constexpr std::int64_t kNoShift[] = {0, 0};
-
 constexpr FormalValue kBiasIn[] = {in("table"), in("index", kInt64)};
 constexpr FormalAttribute kWindow[] = {need("window_size", kInts)};
 
