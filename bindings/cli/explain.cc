@@ -13,8 +13,11 @@
 namespace ruleengine::cli {
 namespace {
 
-void print_found(const rewrite::Found& found) {
-  show("{}: {} at {}\n", found.rule, found.rejection ? "rejected" : "fires",
+void print_found(const rewrite::Found& found, bool is_lint) {
+  show("{}: {} at {}\n", found.rule,
+       found.rejection ? "rejected"
+       : is_lint       ? "reports"
+                       : "fires",
        printable(found.graph->describe(found.root)));
   for (const auto& [text, value] : found.assumptions) {
     show("  assumed:   {}{}\n", printable(text),
@@ -45,7 +48,9 @@ void print(const engine::Explanation& one, const ir::Graph& graph) {
   if (one.absent) {
     show("{}: {}\n", one.absent->name, why_absent(*one.absent));
   } else if (!one.found.empty()) {
-    for (const rewrite::Found& each : one.found) print_found(each);
+    for (const rewrite::Found& each : one.found) {
+      print_found(each, one.rule->is_lint());
+    }
   } else if (one.rule->pattern() == nullptr) {
     show("{}: a `pass` has no pattern; `run -v` says what it did\n",
          one.rule->name());

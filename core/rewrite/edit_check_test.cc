@@ -38,6 +38,24 @@ TEST_CASE("a result of another shape or type is rejected without a trace") {
   CHECK(w.model.ir_version == 8);
 }
 
+TEST_CASE("a size that a caller chooses is equal to no number") {
+  World w;
+  const ValueId x = w.input("x");
+  const auto dims = w.model.arena.array<ir::Dim>(2);
+  dims[0] = w.model.dims.symbol("N");
+  dims[1] = ir::Dim(16);
+  w.graph().mutable_value(x).declared = w.model.arena.make<ir::Type>(
+      ir::Type{.elem = ir::DataType::kFloat, .has_shape = true, .dims = dims});
+  w.output(w.node("Relu", {x}, "a"));
+  Session s(w);
+  const auto rejection = s.put("a", [&](Edit& e) {
+    return make(e, "Transpose", {x}, {w.ints("perm", {1, 0})});
+  });
+  REQUIRE(rejection);
+  CHECK(rejection->reason == "the result has another shape");
+  CHECK(rejection->value == "'a' expected float[N,16], found float[16,N]");
+}
+
 TEST_CASE("a result of another kind of type is rejected") {
   World w;
   const std::byte sequence[] = {std::byte{0x22}, std::byte{0}};

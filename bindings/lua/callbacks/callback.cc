@@ -40,6 +40,7 @@ SessionScope::~SessionScope() {
   session.changed = false;
   session.has_cache = false;
   session.symbol.reset();
+  session.several_symbols = false;
 }
 
 Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule, const char* key,
@@ -68,9 +69,12 @@ std::string hint_for(const Runtime& rt, const std::string& what) {
                         what.find("userdata") != std::string::npos &&
                         what.find("number") != std::string::npos;
   if (!compared || !rt.session.symbol) return {};
-  return "a dimension known by name only, such as " +
-         rt.session.graph->model().dims.text(*rt.session.symbol) +
-         ", is no number: `type(d) == \"number\" and d > 1`";
+  const std::string dimension =
+      rt.session.several_symbols
+          ? "a dimension without a known number"
+          : "dimension " +
+                rt.session.graph->model().dims.text(*rt.session.symbol);
+  return dimension + " is not a number: `type(d) == \"number\" and d > 1`";
 }
 
 }  // namespace

@@ -72,7 +72,9 @@ struct Session {
   bool attempting = false;            // a pass is in a part of its own
   bool changed = false;               // a pass replaced something
   bool has_cache = false;             // handles of this session are being kept
-  std::optional<ir::Dim> symbol;  // the last dimension given that is no number
+  // The last dimension given that is no number, and whether there were others.
+  std::optional<ir::Dim> symbol;
+  bool several_symbols = false;
   std::optional<ir::Upgrades> upgrades;  // made by the first read_node()
   ir::NewestForm form;
   // Names of variables read and found not taken, to name in errors.

@@ -185,7 +185,9 @@ void push_dim(Runtime& rt, lua_State* state, ir::Dim dim) {
   if (dim.known()) {
     return push_integer(rt, state, dim.size());
   }
-  rt.session.symbol = dim;
+  Session& session = rt.session;
+  session.several_symbols |= session.symbol && *session.symbol != dim;
+  session.symbol = dim;
   push_handle(rt, state, {.kind = HandleKind::kDim, .dim = dim});
 }
 

@@ -166,9 +166,15 @@ TEST_CASE("a number against a symbolic dimension is hinted at") {
     const Attempted out =
         where("return m.x:dim(0) " + std::string(body), kSymbolic);
     REQUIRE(out.error);
-    CHECK(out.error->hint.find("such as B, is no number") != std::string::npos);
+    CHECK(out.error->hint.starts_with("dimension B is not a number"));
   }
+  const Attempted other =
+      where("local s = m.x:dim(2) return m.x:dim(0) < 3", kSymbolic);
+  REQUIRE(other.error);
+  CHECK(other.error->hint.starts_with("a dimension without a known number"));
   CHECK(where("return m.x < 3", kSymbolic).error->hint == "");
+  CHECK(where("need(m.x.scalar, 'no scalar')", kSymbolic).what() ==
+        "`need` wants a condition");
 }
 
 TEST_CASE("what one callback read is no hint for the next") {

@@ -86,6 +86,10 @@ bool read_reason(Runtime& rt, lua_State* state, int index, const char* word,
 // need(v, reason, culprit): v, or the end of the match.
 int need(Runtime& rt, lua_State* state) {
   if (!check_stage(rt, "need", false)) return kFailed;
+  if (lua_isfunction(state, 1)) {
+    return fail(rt, "`need` wants a condition", "a value", "a function",
+                "a method is called with `:` and brackets: m.x:scalar()");
+  }
   if (lua_toboolean(state, 1) != 0) {
     lua_settop(state, 1);
     return 1;

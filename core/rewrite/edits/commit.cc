@@ -19,16 +19,35 @@ bool same_rank(const Type& a, const Type& b) {
   return !a.has_shape || !b.has_shape || a.rank() == b.rank();
 }
 
+// Whether `d` is made of sizes of graph inputs alone, so that a caller may
+// choose its value.
+bool is_free(const ir::Graph& graph, ir::Dim d) {
+  const auto is_input_size = [&](ir::Dim leaf) {
+    const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
+    return std::ranges::any_of(inputs, [&](ir::ValueId v) {
+      const Type* type = graph.value(v).declared;
+      return type != nullptr &&
+             std::ranges::find(type->dims, leaf) != type->dims.end();
+    });
+  };
+  return std::ranges::all_of(graph.model().dims.leaves(d), is_input_size);
+}
+
 // Dimensions with different names are different: they are not equal by chance.
-bool may_be_same_shape(const ir::DimTable& dims, const Type& a, const Type& b) {
+// Neither is a size that the caller chooses equal to a number.
+bool may_be_same_shape(const ir::Graph& graph, const Type& a, const Type& b) {
   if (!a.has_shape || !b.has_shape) return true;
+  const ir::DimTable& dims = graph.model().dims;
   const auto is_named = [&](ir::Dim d) {
     return !d.known() && !dims.is_fresh(d);
   };
   for (std::size_t i = 0; i < a.rank(); ++i) {
     const ir::Dim one = a.dims[i], two = b.dims[i];
+    if (one == two) continue;
     if (dims.provably_different(one, two)) return false;
-    if (is_named(one) && is_named(two) && one != two) return false;
+    if (is_named(one) && is_named(two)) return false;
+    if (is_named(one) && two.known() && is_free(graph, one)) return false;
+    if (is_named(two) && one.known() && is_free(graph, two)) return false;
   }
   return true;
 }
@@ -172,7 +191,7 @@ class Checker {
       if (!same_elem(*r.type, *fresh)) {
         reason = "the result has another type";
       } else if (!same_rank(*r.type, *fresh) ||
-                 !may_be_same_shape(dims_, *r.type, *fresh)) {
+                 !may_be_same_shape(graph_, *r.type, *fresh)) {
         reason = "the result has another shape";
       }
       if (reason != nullptr) return mismatch(reason, r, *fresh);
