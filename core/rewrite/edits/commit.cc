@@ -20,8 +20,9 @@ bool same_rank(const Type& a, const Type& b) {
 }
 
 // Whether `d` is made of sizes of graph inputs alone, so that a caller may
-// choose its value.
+// choose its value. What is rounded may be the same number for all of them.
 bool is_free(const ir::Graph& graph, ir::Dim d) {
+  if (graph.model().dims.is_rounded(d)) return false;
   const auto is_input_size = [&](ir::Dim leaf) {
     const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
     return std::ranges::any_of(inputs, [&](ir::ValueId v) {
@@ -34,20 +35,21 @@ bool is_free(const ir::Graph& graph, ir::Dim d) {
 }
 
 // Dimensions with different names are different: they are not equal by chance.
-// Neither is a size that the caller chooses equal to a number.
-bool may_be_same_shape(const ir::Graph& graph, const Type& a, const Type& b) {
-  if (!a.has_shape || !b.has_shape) return true;
+// Nor is a number what the caller chooses. The other way round it may be: an
+// op may ask for inputs of certain sizes, or a declared number may be stale.
+bool may_be_same_shape(const ir::Graph& graph, const Type& old,
+                       const Type& fresh) {
+  if (!old.has_shape || !fresh.has_shape) return true;
   const ir::DimTable& dims = graph.model().dims;
   const auto is_named = [&](ir::Dim d) {
     return !d.known() && !dims.is_fresh(d);
   };
-  for (std::size_t i = 0; i < a.rank(); ++i) {
-    const ir::Dim one = a.dims[i], two = b.dims[i];
+  for (std::size_t i = 0; i < old.rank(); ++i) {
+    const ir::Dim one = old.dims[i], two = fresh.dims[i];
     if (one == two) continue;
     if (dims.provably_different(one, two)) return false;
     if (is_named(one) && is_named(two)) return false;
     if (is_named(one) && two.known() && is_free(graph, one)) return false;
-    if (is_named(two) && one.known() && is_free(graph, two)) return false;
   }
   return true;
 }
