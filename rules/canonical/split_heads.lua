@@ -14,7 +14,7 @@ return rule {
 
   where = function(m)
     need(m.E % m.D == 0 and m.E > m.D, "the last axis is not split into heads", m.x)
-    need(m.S ~= 0 and m.B ~= 0, "there are no elements to count", m.x)
+    need(m.S ~= 0 and m.B ~= 0, "the tensor has no elements", m.x)
   end,
 
   rewrite = function(op, m)

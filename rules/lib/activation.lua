@@ -19,7 +19,7 @@ local function tanh_gelu(op, x)
   return half_gated(op, x, op.Add(bend, 1))
 end
 
---- Either of them; the second has the name `tanh`.
+--- Either kind of gelu; the second is tagged `tanh`.
 function activation.any_gelu(op, x)
   return either(activation.gelu(op, x), tanh_gelu(op, x):as "tanh")
 end

@@ -3,7 +3,7 @@ local heads = lib "heads"
 
 local attention = {}
 
---- x c, x / c (tagged `divided`), or x: by a constant of one element.
+--- x * c, x / c (tagged `divided`), or x; c is a constant of one element.
 function attention.scaled(op, x, c, divided)
   local function by_one_number(p)
     return function() c:const(); c:fits "1"; return p end
@@ -18,7 +18,8 @@ function attention.factor(c, divided)
   return divided and 1 / need(factor ~= 0 and factor, "the scale divides by zero", c) or factor
 end
 
---- factor, when an attribute, a float, can hold what v's type computes with.
+--- Returns factor. Ends the match if a FLOAT attribute cannot hold it with the
+--- precision of v's type.
 function attention.need_float(factor, v)
   local size = factor < 0 and -factor or factor
   need(size == 0 or (size > 1.2e-38 and size < 3.4e38), "the scale is out of a float's range", v)
@@ -28,8 +29,9 @@ function attention.need_float(factor, v)
   return factor
 end
 
---- Assumes of halves that products of queries and keys fit into them, where the fused op, which computes in `dtype`, does
---- not go by way of the same products: it scales them before, not after by `factor`.
+--- For float16: assumes that products of queries and keys do not overflow,
+--- unless the fused op computes the same products. It computes in `dtype` and
+--- scales before the product; the graph multiplies by `factor` after it.
 function attention.need_halves(q, dtype, factor)
   if q.dtype ~= "float16" or dtype == "float16" and factor == 1 then return end
   assume("no product of a query and a key is beyond 65,504", q)
@@ -39,15 +41,16 @@ local function cast(op, x, dtype)
   return x and x.dtype ~= "bool" and x.dtype ~= dtype and op.Cast{x, to = dtype} or x
 end
 
---- Builds attention of H heads on four axes, with the scales of what was matched and in the type that it computes
---- in; what is there once serves all batches and heads.
+--- Builds attention of H heads on tensors of rank 4, with the scales and in the
+--- type of the match. Batch and head axes of size 1 are expanded.
 function attention.build(op, m, q, k, v, mask, B, H)
-  need(H ~= 0 and q:dim(-1) ~= 0, "there are no heads, or nothing in them", q)
-  -- A mask that is longer than the scores would make them as long as the values; else the product with these says that
-  -- the lengths are one, whatever their names.
+  need(H ~= 0 and q:dim(-1) ~= 0, "the number of heads or their size is 0", q)
+  -- If the mask cannot lengthen the scores, their product with v proves that k
+  -- and v have the same length, whatever its symbols. A longer mask could
+  -- expand scores of length 1 to the length of v.
   local shown = mask and mask:rank() and mask:rank() > 0 and mask:dim(-1)
   local kept = not mask or shown and (shown == 1 or shown == k:dim(2))
-  need(kept or type(k:dim(2)) == type(v:dim(2)), "there are not as many keys as values", v)
+  need(kept or type(k:dim(2)) == type(v:dim(2)), "the numbers of keys and values may differ", v)
   local groups, dtype = k:dim(1) == v:dim(1) and k:dim(1) or H, m.numbers.dtype
   q = heads.widened(op, cast(op, q, dtype), B, H)
   k = heads.widened(op, cast(op, k, dtype), B, groups)
@@ -59,9 +62,10 @@ function attention.build(op, m, q, k, v, mask, B, H)
   return cast(op, y, m.v.dtype)
 end
 
---- The transpose of the last two axes of k: in one step of its own (then heads of k may be repeated), as part of
---- the head split (tagged `split`; k is [B,T,H,D]), or before anything that can
---- be seen (then k is absent and `swapped` is [B,H,D,T]).
+--- The transpose of the last two axes of k: in one step of its own (then heads
+--- of k may be repeated), as part of the head split (tagged `split`; k is
+--- [B,T,H,D]), or before the matched nodes (then k is absent and `swapped` is
+--- [B,H,D,T]).
 function attention.transposed(op, k, split, swapped)
   return either(
     context(op.Transpose{heads.repeated(op, k, "T", "D"), perm = {0, 1, 3, 2}}),
@@ -69,8 +73,9 @@ function attention.transposed(op, k, split, swapped)
     swapped)
 end
 
--- One step of the scores s: times a number, less the largest of each row (which no softmax sees), a mask added or
--- taken away, a choice between them and a number, or a floor.
+-- One step on the scores s: multiply or divide by a number, subtract the
+-- maximum of each row (softmax is invariant to that), add or subtract a mask,
+-- choose between s and a number, or clamp s from below.
 local function step(op, s)
   local times, mask, fill = any "times", any "mask", any "fill"
   local function by_one_number(p)
@@ -89,8 +94,9 @@ local function step(op, s)
     op.Clip(s, fill, maybe(any "ceiling")))
 end
 
--- What is done to scores before their softmax: a wider type, a soft cap (c tanh(x / c), where 1 / c may be one number
--- with the scale), then steps in any order and number.
+-- Operations on scores before their softmax: a cast to a wider type, a soft cap
+-- (c tanh(x / c), where 1 / c and the scale may be one number), then any number
+-- of steps in any order.
 local function masked(op, scores)
   local cap = any "cap"
   scores = either(op.Cast{scores, to = any}:as "raised", scores)
@@ -99,8 +105,9 @@ local function masked(op, scores)
   return many(function(s) return step(op, s):as "step" end, scores):as "steps"
 end
 
--- softmax with what exporters put around it: a guard against rows that are masked as a whole, zeros where the mask
--- hides, and dropout; it may be taken in a wider type than what is around it.
+-- softmax as exporters write it: with a guard against fully masked rows, zeros
+-- where the mask hides, dropout, perhaps in a wider type than the nodes around
+-- it.
 local function probabilities(op, scores)
   local hidden, shown, fill = any "hidden", any "shown", any "guard_fill"
   local function narrowed(x) return either(op.Cast{x, to = any}:as "narrowed", x) end
@@ -113,8 +120,8 @@ local function probabilities(op, scores)
   return maybe(op.Dropout{y, maybe(any "ratio"), maybe(any "training")}:as "dropout", y)
 end
 
--- softmax with one more score in each row, a sink, which takes its part of the sum and is left out of the result: a
--- value, or a zero that Pad adds.
+-- softmax with one more score in each row, the sink. It counts in the sum and
+-- is dropped from the result. The sink is a value, or a zero that Pad adds.
 local function sunk(op, scores)
   local sink = any "sink"
   scores = either(op.Concat{scores, either(op.Expand(sink, any), sink), axis = -1},
@@ -124,7 +131,8 @@ local function sunk(op, scores)
   return op.Slice(all, 0, any "to", any "axes", maybe(1)):as "sunk"
 end
 
---- softmax of the scores with all that may be done to them before and after it; lib "masking" reads what it bound.
+--- softmax of the scores with all operations before and after it; lib "masking"
+--- reads the variables that it binds.
 function attention.softmax(op, scores) return probabilities(op, masked(op, scores)) end
 
 --- The same, or with a sink.

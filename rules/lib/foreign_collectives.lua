@@ -6,7 +6,7 @@ foreign.KINDS = { "all_reduce", "all_gather", "reduce_scatter" }
 foreign.options = { all_reduce = "", all_gather = "", reduce_scatter = "", group = "group", sized = false, axis = "axis",
   ranks = 0, rank = { "number" }, sum = "sum", ignored = "" }
 
---- The domain and the type that an option names; nil where it names nothing.
+--- The domain and the type that an option names; nil if it is empty.
 function foreign.op(name)
   if name == "" then return nil end
   local domain, type = name:match "^(.+)::([^:]+)$"
@@ -32,8 +32,8 @@ function foreign.group(node, options)
   local group = node.attrs[options.group]
   if type(group) == "table" and #group > 0 then return group end
   local count = type(group) == "number" and group or options.ranks
-  need(count >= 1, "the node does not say its ranks, nor does the option `ranks`", node)
-  need(count <= 65536, "nobody has so many ranks", node)
+  need(count >= 1, "neither the node nor the option `ranks` gives the ranks", node)
+  need(count <= 65536, "more than 65,536 ranks", node)
   return foreign.all_ranks(count)
 end
 
@@ -44,10 +44,10 @@ function foreign.axis(node, options)
   return axis
 end
 
--- What runtimes call the way in which values are reduced.
+-- The names that runtimes give to the attribute for the kind of reduction.
 local REDUCTIONS = { op = true, reduce_op = true, reduction = true, reduce_type = true, reduction_op = true }
 
---- Ends the match where a node has an attribute that is none of the ones named.
+--- Ends the match if a node has an attribute that no option names.
 function foreign.need_known_attributes(node, kind, options)
   for _, name in ipairs(node.attribute_names) do
     local ignored = ("," .. options.ignored .. ","):find("," .. name .. ",", 1, true)
@@ -57,7 +57,8 @@ function foreign.need_known_attributes(node, kind, options)
   end
 end
 
---- Whether the node adds values up, as far as it says how it reduces them.
+--- Whether the node computes a sum, as far as its attributes state the
+--- reduction.
 function foreign.adds_up(node, options)
   for _, name in ipairs(node.attribute_names) do
     if REDUCTIONS[name] and tostring(node.attrs[name]):lower() ~= options.sum:lower() then return false end

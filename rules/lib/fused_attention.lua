@@ -1,11 +1,13 @@
---- The fused op over heads: its pattern, and what ops of others need that take its place.
+--- The fused op over heads: its pattern, and what ops of other domains need
+--- that replace it.
 local elements = lib "elements"
 local heads = lib "heads"
 
 local fused = {}
 
---- The fused op over heads. q is [B,H,S,D], k [B,G,L,D], v [B,_,L,E]; p holds the variables of its inputs and
---- attributes. Without one for the mask there must be none.
+--- The fused op over heads. q is [B,H,S,D], k [B,G,L,D], v [B,_,L,E]; p holds
+--- the variables of its inputs and attributes. Without p.mask, it matches only
+--- without a mask.
 function fused.attention(op, p)
   p.q:shape "_ _ S D"
   p.k:shape "_ G L D"
@@ -14,25 +16,28 @@ function fused.attention(op, p)
     scale = p.scale, is_causal = p.causal, softcap = p.softcap, dropout_p = any}
 end
 
---- Ends the match of `attention` where it does not say how many heads there are, or its inputs have others.
+--- Ends the match of `attention` if the number of heads is unknown, or its
+--- inputs have another number of heads.
 function fused.need_heads(m)
-  need(heads.positive(m.H), "num_heads is no positive number", m.q)
+  need(heads.positive(m.H), "num_heads is not a positive number", m.q)
   need(type(m.G) == "number" and m.H % m.G == 0, "the heads are not known", m.k)
   local queries, values = m.q:dim(1), m.v:dim(1)
-  need(type(queries) ~= "number" or queries == m.H, "num_heads is another number", m.q)
+  need(type(queries) ~= "number" or queries == m.H, "num_heads is not the number of heads of the queries", m.q)
   need(type(values) ~= "number" or values == m.G, "keys and values have different numbers of heads", m.v)
 end
 
---- And where it does not say how wide they are.
+--- The same, and ends the match if the size of the heads is unknown.
 function fused.need_widths(m)
   fused.need_heads(m)
   need(heads.positive(m.D) and heads.positive(m.E), "the size of the heads is not known", m.q)
 end
 
---- Ends the match of `attention` where an op that does not broadcast might refuse its sizes: lengths of 0, and a mask that
---- may make the scores larger. Where they have one batch or query and the mask more, a sum is larger. Not so for keys, as
---- there are as many values. Rows of a computed number, as exporters cut those that they need from a causal mask, are most
---- often as many as there are queries, but nobody knows: whether there are such is the result.
+--- Ends the match of `attention` if an op that does not broadcast might refuse
+--- its sizes: lengths of 0, or a mask that may make the scores larger. It does
+--- if the scores have one batch or query and the mask has more. It cannot for
+--- keys, since there are as many values. A computed number of rows, as
+--- exporters slice them from a causal mask, is usually the number of queries,
+--- but that is not proven: the result says whether the mask has such rows.
 function fused.need_sizes(m)
   need(m.S ~= 0 and m.L ~= 0, "there are no queries or no keys", m.q)
   if not m.mask then return nil end
@@ -49,18 +54,21 @@ function fused.need_sizes(m)
   return cut
 end
 
---- The queries; where rows are `cut`, one is repeated for the rows of a mask that may have more.
+--- The queries; if rows are `cut`, a single query is expanded to the rows of
+--- the mask, which may be more.
 function fused.queries(op, m, cut)
   if not cut then return m.q end
   return op.Expand(m.q, op.Concat{{1, 1}, op.Shape{m.mask, start = -2, ["end"] = -1}, {1}, axis = 0})
 end
 
---- Where the fused op chooses, runtimes add: what is hidden must be a number.
+--- The fused op hides a score by a choice, runtimes by a sum: so hidden scores
+--- must be finite.
 function fused.assume_numbers(m)
   if m.causal ~= 0 or m.mask and m.mask.dtype == "bool" then assume("no score is NaN or infinite", m.mask or m.q) end
 end
 
---- The mask as what is added to the scores, with the lengths of queries and keys, as ONNX Runtime's own ops want it.
+--- The mask as what is added to the scores, with the lengths of queries and
+--- keys, as the contrib ops of ONNX Runtime need it.
 function fused.bias(op, m)
   local bias = m.mask
   if not bias then return nil end
@@ -74,7 +82,8 @@ function fused.bias(op, m)
   return op.Expand(bias, op.Concat{{1, 1}, lengths, axis = 0})
 end
 
--- Whether the mask is a choice between two finite numbers: whatever it hides weighs something where it hides all.
+-- Whether the mask is a choice between two finite numbers. Then hidden keys
+-- have some weight in rows where it hides all keys.
 local function is_finite(mask)
   local made = elements.origin(mask).producer
   if not made or made.op ~= "Where" then return false end
@@ -85,7 +94,8 @@ local function is_finite(mask)
   return true
 end
 
---- y, of ONNX Runtime's own ops, where a query that sees no key for the mask gives zeros.
+--- y, the result of a contrib op of ONNX Runtime, with zeros for queries for
+--- which the mask hides all keys.
 function fused.seen(op, y, mask)
   return mask and not is_finite(mask) and op.Where(op.IsNaN(y), 0, y) or y
 end

@@ -6,7 +6,8 @@ function heads.split(op, x, H, width)
   return op.Transpose{op.Reshape(x, {0, 0, H, width}), perm = {0, 2, 1, 3}}
 end
 
---- x, [B,H,S,width], as [B,S,H*width]; of fewer heads than H, each is there for several in a row.
+--- x, [B,H,S,width], as [B,S,H*width]; with fewer heads than H, each is
+--- repeated for several in a row.
 function heads.merged(op, x, H, width, fewer)
   x = op.Transpose{x, perm = {0, 2, 1, 3}}
   if fewer and fewer < H then
@@ -29,11 +30,12 @@ function heads.repeated(op, x, length, width)
     x)
 end
 
---- What `repeated` finds: heads of x, [B,G,_,width], each for H / G heads in a row.
+--- Builds what `repeated` matches: heads of x, [B,G,_,width], each H / G times
+--- in a row.
 function heads.spread(op, x, G, H, width)
   if G == H then return x end
   local wide = op.Expand(op.Unsqueeze(x, {2}), {1, 1, H / G, 1, 1})
-  -- Should the width turn out to be 0, a Reshape could not work -1 out.
+  -- If a symbolic width is 0 at run time, Reshape cannot infer -1.
   local length = type(width) == "number" and -1 or x:dim(2)
   return op.Reshape(wide, {0, H, length, width})
 end

@@ -1,7 +1,7 @@
 --- Linear layers in all their spellings: functions from patterns to a pattern.
 local linear = {}
 
---- x w^T + b, or without b; w arrives as [out, in].
+--- x w^T + b, or without b; w is bound as [out, in].
 function linear.any(op, x, w, b)
   return either(
     op.ruleengine.Linear(x, w, maybe(b)),
@@ -11,7 +11,7 @@ function linear.any(op, x, w, b)
     op.MatMul(x, w.T))
 end
 
---- Builds x w^T + b (or without b) from w as [out, in], in ops of the standard.
+--- Builds x w^T + b (or without b) from w as [out, in], in ops of ONNX.
 function linear.apply(op, x, w, b)
   local product = op.MatMul(x, op.Transpose{w, perm = {1, 0}})
   return b and op.Add(product, b) or product

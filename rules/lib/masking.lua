@@ -1,12 +1,14 @@
---- What stands between scores and their softmax, in numbers: scales, masks, fills, sinks.
+--- The numbers of the operations between scores and their softmax: scales,
+--- masks, fills, sinks.
 local attention = lib "attention"
 local elements = lib "elements"
 
 local masking = {}
 
---- Ends the match where the mask does not broadcast to the scores, whose sizes from the last to the first are given, as
---- far as numbers say. Sizes that are only known at run time agree with the scores there, or the sum would not have been
---- computed; the fused op's body computes the same sum.
+--- Ends the match if numbers show that the mask does not broadcast to the
+--- scores; `sizes` are those of the scores, from the last axis to the first.
+--- Sizes known only at run time need no check: they must fit there, or the sum
+--- in the graph fails, and the body of the fused op computes the same sum.
 function masking.need_mask(mask, sizes)
   if not mask then return end
   need(need(mask:rank(), "the rank of the mask is unknown", mask) <= #sizes, "the mask has too many axes", mask)
@@ -17,8 +19,9 @@ function masking.need_mask(mask, sizes)
   end
 end
 
--- The steps that `softmax` found, the nearest to the scores first: what each is (`op`, `hiding`), its mask, its fill,
--- its factor, and `after`, the product of all factors that come after it. Then the product of all factors.
+-- The steps that `softmax` matched, the one nearest to the scores first: for
+-- each its op (`op`, `hiding`), mask, fill, factor, and `after`, the product of
+-- all later factors. Then the product of all factors.
 local function steps_of(m)
   local steps, masked, centred = {}, false, nil
   for _, found in ipairs(m.steps) do
@@ -35,7 +38,8 @@ local function steps_of(m)
     need(not ceiling or (ceiling:scalar() or 0) > 3.4e38, "the scores are cut off", ceiling)
     if step.factor ~= 1 or step.mask or step.fill then steps[#steps + 1] = step end
   end
-  -- A row that the first mask hides as a whole is all zeros then, which the other is not lost in.
+  -- Centring makes a row that the first mask hides completely all zeros. A
+  -- second mask changes zeros, but not the huge numbers before centring.
   need(not centred or not m.guard_fill, "the scores are centred between two masks", centred)
   local after = 1
   for i = #steps, 1, -1 do
@@ -45,18 +49,21 @@ local function steps_of(m)
   return steps, after
 end
 
--- What any score is lost in when it is added, though it is far from the lowest number; and what HIDING is lost in, in
--- float.
+-- HIDING absorbs any score that is added to it, and is far from the lowest
+-- number. A number below LOWEST absorbs HIDING itself, in float.
 local HIDING, LOWEST = -1e30, -3e37
 
--- What it takes for a sum to say what a choice said: scores that are lost in the fill, or in HIDING; where the fill is no
--- lower than -1e4, keys that are seen and weigh e^100 times what is hidden; and where other masks hide what this one
--- shows, a key that all of them show. (A row that sees none would weigh what was hidden least.)
+-- Assumptions under which adding a mask equals choosing with Where. FINITE: the
+-- fill or HIDING absorbs the scores. ABOVE, for a fill no lower than -1e4: keys
+-- that are seen weigh e^100 times as much as hidden ones. SEEN, where other
+-- masks hide what this one shows: as ABOVE, and all masks show some key. (In a
+-- row that sees no key, the least hidden keys would have all the weight.)
 local FINITE = "scores between -1e13 and 1e13"
 local ABOVE = "scores between -9,900 and 1e13"
 local SEEN = "each query sees a key whose score, masks added, is above -9,900; scores are below 1e13, masks add no more than 50"
 
--- Whether all numbers of x are whole: they were no floats, or are what is left of 1.
+-- Whether all elements of x are whole numbers: cast from a type that is not
+-- float, differences of whole numbers, or 0 and 1.
 local function is_whole(x)
   local node = elements.origin(x).producer
   if node and node.op == "Cast" then return node.inputs[1]:type("bool", "int32", "int64") end
@@ -64,7 +71,8 @@ local function is_whole(x)
   return x:among(0, 1)
 end
 
--- Whether the step adds nothing, or what hides a score even beside HIDING: 0 or -3e38, or -3e38 some times.
+-- Whether the step adds only 0 or a number that absorbs even HIDING: 0 or
+-- -3e38, or a multiple of -3e38.
 local function hides_all(step)
   local function hides(x) return (x:scalar() or 0) * step.after < LOWEST end
   if step.fill then return step.op ~= "guard" and hides(step.fill) end
@@ -75,21 +83,23 @@ local function hides_all(step)
   return hides(a) and (node.op == "Mul" and is_whole(b) or node.op == "Where" and b:among(0))
 end
 
--- The number that hides a score when it is added, for the fill of `step` that hides it by taking its place; `masks` are
--- all that there are. It is far below any score where it stands, and after all scales.
+-- The number that hides a score by addition, for a `step` whose fill replaces
+-- the score; `masks` are all masks of the match. It is far below any score, at
+-- this step and after all scales.
 local function hiding_number(step, masks, dtype)
   local fill = step.fill
   local number = need(fill:scalar(), "the fill of the mask is not a constant", fill)
   local highest = math.max(number, number * step.after)
-  -- A choice of -inf is one of the fused op's own, where it is alone.
+  -- The fused op itself supports a single choice of -inf, as a bool mask.
   if number == -math.huge and #masks == 1 then return number end
   if highest < -1e37 then
     assume(FINITE, fill)
     return number
   end
   need(step.mask and highest <= -1e4 and dtype ~= "float16", "the fill of the mask hides too little", fill)
-  -- A score and HIDING make HIDING: a row that hides every key gives the mean of all values that no other mask takes
-  -- away, as it did, if the others hide by more than HIDING or by as much.
+  -- A score plus HIDING is HIDING: a row in which all keys are hidden gives the
+  -- mean of all values that no other mask hides, as in the graph, if the other
+  -- masks hide by the same number or by one that absorbs HIDING.
   local alone = true
   for _, other in ipairs(masks) do
     local same = other.fill and other.mask and other.fill:scalar() == number and other.after == step.after
@@ -101,7 +111,8 @@ end
 
 local OF_SCORES = { Add = 2, Div = 1, GatherElements = 1, MatMul = 0 }
 
--- Whether x is 0 or made as scores are, by products and their sums, in so many steps: it hides nothing.
+-- Whether x is 0 or is computed like scores, from products and their sums, in
+-- at most `steps` nodes. Such a value hides nothing.
 local function is_scores(x, steps)
   if x:scalar() == 0 then return true end
   local node = elements.origin(x).producer
@@ -113,7 +124,8 @@ local function is_scores(x, steps)
   return true
 end
 
--- Whether the steps add such alone, as disentangled attention does with its biases of positions.
+-- Whether the steps add only such values, as disentangled attention does with
+-- its position biases.
 local function only_adds_scores(steps)
   for _, step in ipairs(steps) do
     if (step.mask or step.fill) and not (step.op == "Add" and is_scores(step.mask, 6)) then return false end
@@ -123,8 +135,9 @@ end
 
 local HALF = { float16 = true, bfloat16 = true }
 
--- The type that the fused op computes in, and the one of masks. Halves stay halves where nothing but their softmax is
--- taken in float; where more is, all of it is.
+-- The type that the fused op computes in, and the type of masks. float16 and
+-- bfloat16 are kept if only their softmax is computed in float; if more is, the
+-- fused op computes in float.
 local function computed_in(m, something_between)
   need(m.q.dtype and m.v.dtype, "the types are unknown", m.q)
   local scores = m.raised and m.raised.outputs[1].dtype or m.q.dtype
@@ -132,13 +145,15 @@ local function computed_in(m, something_between)
   local only_softmax = m.widened and not m.raised or m.raised and not something_between
   if only_softmax and m.q.dtype == m.v.dtype and HALF[m.q.dtype] and widest == "float" then return m.q.dtype, scores end
   for _, dtype in ipairs{m.q.dtype, scores, m.v.dtype} do
-    need(dtype == widest or (HALF[dtype] and widest == "float"), "the types are others", m.v)
+    need(dtype == widest or (HALF[dtype] and widest == "float"), "the types differ", m.v)
   end
   return widest, scores
 end
 
---- The numbers of what `softmax` found, its conditions met: factor (of all scales), steps, softcap, dropped, and dtype,
---- which it computes in. sizes: those of the scores, from the last to the first.
+--- The numbers of a match of `softmax`, after its conditions are checked:
+--- factor (the product of all scales), steps, softcap, dropped, and dtype, the
+--- type to compute in. sizes: those of the scores, from the last axis to the
+--- first.
 function masking.numbers(m, sizes)
   local n, after, masks = {}, 1, {}
   n.steps, after = steps_of(m)
@@ -159,7 +174,7 @@ function masking.numbers(m, sizes)
     if step.mask or step.fill then
       masks[#masks + 1], n.last = step, step
       masking.need_mask(step.mask, sizes)
-      need(step.after > 0, "the scale after the mask turns its sign", step.mask or step.fill)
+      need(step.after > 0, "the scale after the mask is not positive", step.mask or step.fill)
     end
   end
   local guard = m.guard_fill and { op = "guard", mask = m.shown or m.hidden, fill = m.guard_fill, after = 1 }
@@ -169,7 +184,8 @@ function masking.numbers(m, sizes)
   end
   if guard then
     masking.need_mask(guard.mask, sizes)
-    -- What a finite guard hides weighs something where the others hide all that it shows.
+    -- Keys that a finite guard hides have some weight in rows where the other
+    -- masks hide all keys that it shows.
     local alone = #masks == 1 or guard.number == -math.huge or guard.number < -1e37 and only_adds_scores(n.steps)
     if not alone then assume(SEEN, m.guard_fill) end
   end
@@ -182,8 +198,9 @@ function masking.numbers(m, sizes)
   return n
 end
 
---- All masks that `softmax` found as one; nil when there is none. The fused op guards only against what a mask hides: where
---- scores themselves may be infinite behind a guard, zero is the mask.
+--- All masks of a match of `softmax` as one mask; nil when there is none. The
+--- fused op guards only against rows that a mask hides. With a guard, scores
+--- themselves may be infinite, so without a mask the mask is 0.
 function masking.mask(op, m, numbers)
   local mask
   for _, step in ipairs(numbers.steps) do
@@ -208,24 +225,28 @@ function masking.mask(op, m, numbers)
   return mask and op.Where(shown, mask, -math.huge) or shown
 end
 
---- Ends the match of a sink where not all but the last column is kept, or more than one was added. What a row is less by
---- before that is not what its sink is less by.
+--- For a match with a sink: ends the match unless exactly one column is added
+--- and exactly that column is dropped. Scores must not be centred before, since
+--- the sink would not be shifted with them.
 function masking.need_sink(m, sizes)
   if not m.sunk then return end
   need(#m.centred == 0, "the scores are centred before the sink", m.q)
   local left, axes, to = m.sunk.outputs[1], m.axes:constant(), m.to:constant()
-  need(axes and (axes[1] == -1 or axes[1] == #sizes - 1), "it is not the last axis", m.axes)
+  need(axes and (axes[1] == -1 or axes[1] == #sizes - 1), "the slice is not along the last axis", m.axes)
   need(to and (to[1] == -1 or to[1] == sizes[1]), "the sink is not the last column", m.to)
-  need(left:dim(-1) == sizes[1], "more than the sink is left out", left)
+  need(left:dim(-1) == sizes[1], "more than the sink is dropped", left)
   if m.pads then
     local pads = need(m.pads:constant(), "the pads are not constant", m.pads)
-    for i, pad in ipairs(pads) do need(pad == (i == #pads and 1 or 0), "it is not one more column", m.pads) end
+    for i, pad in ipairs(pads) do
+      need(pad == (i == #pads and 1 or 0), "Pad does not add exactly one column", m.pads)
+    end
   else
     need(m.sink:rank() == #sizes and m.sink:dim(-1) == 1, "the sink is not one column", m.sink)
   end
 end
 
---- The mask for one more key, a zero, whose score is the sink. sizes as in `numbers`.
+--- The mask with one more column, for one more key that is all zeros: its entry
+--- in the mask is the sink. sizes as in `numbers`.
 function masking.sink_mask(op, m, mask, sizes)
   if mask and mask.dtype == "bool" then
     assume(FINITE, mask)
@@ -237,7 +258,8 @@ function masking.sink_mask(op, m, mask, sizes)
   local wide, column = {}, {}
   for i = 1, rank do
     local own, others, size = along(mask, i), along(m.sink, i), sizes[rank + 1 - i]
-    -- Of two sizes that are not known to be one, any may be 1.
+    -- If two sizes are not known to be equal, either may be 1: the size of the
+    -- scores is used.
     if own == others or others == 1 then size = own elseif own == 1 then size = others end
     wide[i], column[i] = size, size
   end

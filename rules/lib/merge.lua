@@ -2,18 +2,18 @@
 --- common.
 local merge = {}
 
---- The merged axis is B*H because element counts agree; that says nothing where
---- there are no elements.
+--- The merged axis is B*H because the element counts agree. That proves nothing
+--- for tensors without elements.
 function merge.need_elements(x)
   for i = 1, x:rank() do
-    need(x.shape[i] ~= 0, "there are no elements to count", x)
+    need(x.shape[i] ~= 0, "the tensor has no elements", x)
   end
 end
 
 --- Builds x, [B,H,M,N], as [B*H,M,N].
 function merge.again(op, x, batch) return op.Reshape(x, {batch, x:dim(2), x:dim(3)}) end
 
---- The sizes of all axes but the last two to which both a and b broadcast, with 1 for those two.
+--- The sizes to which a and b broadcast, with 1 for the last two axes.
 function merge.common(a, b)
   local wide, rank = {}, a:rank()
   for i = 1, rank - 2 do
@@ -25,7 +25,8 @@ function merge.common(a, b)
   return wide
 end
 
---- Builds x of these sizes, where it has not got them.
+--- Expands x to these sizes if it does not have them; the last two do not
+--- count.
 function merge.widened(op, x, wide)
   for i = 1, #wide - 2 do
     if x.shape[i] ~= wide[i] then return op.Expand(x, wide) end

@@ -6,7 +6,8 @@ local function over(op, x, root)
   return either(op.Div(x, root), op.Mul(x, either(op.Div(1, root), op.Reciprocal(root))))
 end
 
--- normalized(x); or that in float, where x is of a smaller type and so is the result.
+-- normalized(x); or the same in float, between casts from and to a smaller
+-- type.
 local function in_float(op, x, normalized)
   return either(op.Cast{normalized(op.Cast{x, to = any}:as "widened"), to = any}:as "narrowed", normalized(x))
 end
@@ -33,13 +34,14 @@ function norm.layer(op, x, w, b, epsilon)
   end), w), b)
 end
 
---- The number that a match's epsilon is.
+--- The number of the epsilon of a match.
 function norm.epsilon(epsilon)
   local number = need(epsilon:scalar(), "epsilon is not a constant", epsilon)
   return need(number >= 0 and number, "epsilon is negative", epsilon)
 end
 
---- Ends the match of `rms` or `layer` where runtimes do not compute the op as what stood there: not in float, or not at all.
+--- Ends the match of `rms` or `layer` if runtimes compute the op differently
+--- from the matched nodes: not in float, or not at all.
 function norm.need_runtimes(m, x)
   need(x:dim(-1) ~= 0 and x:dim(-1) ~= 1, "older runtimes want more than one number to normalize", x)
   if not m.widened then

@@ -1,10 +1,13 @@
---- Rotary embeddings in all their spellings: functions from patterns to a pattern, and what is built of a match. Elements of
---- the last axis are turned in pairs: an element of the first half and its like in the second, or neighbours.
+--- Rotary embeddings in all their spellings: functions from patterns to a
+--- pattern, and functions that build from a match. Elements of the last axis
+--- are rotated (`turned`) in pairs: an element of the first half and the
+--- element at the same index of the second half, or two neighbours.
 local merge = lib "merge"
 
 local rotary = {}
 
--- build(a, b) of the parts of x: its halves, or its elements of even and of odd place.
+-- build(a, b) of the parts of x: its halves, or its elements at even and at odd
+-- indices.
 local function parted(op, x, build)
   local function slice(tag) return op.Slice{x, any(tag .. "_from"), inputs = any}:as(tag) end
   return either(
@@ -28,17 +31,19 @@ local function parted(op, x, build)
     end)
 end
 
--- The way back.
+-- The inverse of `parted`: joins the parts a and b.
 local function joined(op, a, b)
   local stack = op.Concat{op.Unsqueeze(a, any):as "deep", op.Unsqueeze(b, any), axis = -1}
   return either(op.Concat{a, b, axis = any}:as "join", op.Reshape{stack, any, allowzero = any}:as "zip")
 end
 
--- What has each number of f twice: f behind f, or each beside itself; or a constant t. With steps upon it that leave the
--- last axis alone. Others may read all of it.
+-- The pattern of f with each number doubled: f after f, or each number next to
+-- its copy; or a constant t. Steps that do not change the last axis may follow.
+-- The nodes may have other users.
 local function doubled(op, f, t, tag)
   local lone = op.Unsqueeze(f, any):as(tag .. "_lone")
-  -- A name that nobody reads, as the same words would be the same node.
+  -- The name is not read: it keeps this Unsqueeze apart from `lone`, since
+  -- equal patterns are one node.
   local stacked = op.Concat{lone, op.Unsqueeze(f, any(tag .. "_axes")), axis = any}
   local base = either(
     function() t:const "... W"; return t end,
@@ -53,8 +58,10 @@ end
 -- x, or x as another type.
 local function cast(op, x, tag) return either(op.Cast{x, to = any}:as(tag), x) end
 
---- x with its pairs (a, b) turned: x cos + quarter(x) sin, where a quarter turn is (-b, a), or (a cos - b sin, b cos + a sin)
---- put together. p holds the variables of what `doubled` takes. In the sum the factors may be cast, x and its turn in the same way.
+--- x with its pairs (a, b) rotated: x cos + quarter(x) sin, where quarter(x)
+--- has the pairs (-b, a); or (a cos - b sin, b cos + a sin) joined. p holds the
+--- variables for `doubled`. In the sum, x and quarter(x) may be cast, both in
+--- the same way.
 function rotary.turned(op, x, p)
   x:shape "_ _ _ W"
   local level = op.Mul(cast(op, x, "cast"), doubled(op, p.cos, p.cos_table, "cos")):as "level"
@@ -68,7 +75,8 @@ end
 
 local function is_last(axis, rank) return axis == -1 or axis == rank - 1 end
 
--- Ends the match where a Slice does not take elements of the last axis from there on, each or every second.
+-- Ends the match unless the Slice takes the elements of the last axis from
+-- index `from` on, with step 1 or 2.
 local function need_slice(slice, from, step)
   local rank = slice.outputs[1]:rank()
   local function number(i)
@@ -77,26 +85,28 @@ local function need_slice(slice, from, step)
   end
   local stride = slice.inputs[5] == nil and 1 or number(5)
   need(#(slice.inputs[2]:dims() or {}) == 1 and number(2) == from and is_last(number(4), rank) and stride == step,
-    "these are not the elements to turn", slice)
+    "these are not the elements to rotate", slice)
 end
 
--- Ends the match where it is not the two columns of x as [_,_,_,_,2] that were found. Both have half of the numbers of x,
--- in their order, so their own sizes alone say where these are. The first is [_,_,_,D/2]; the second differs in axes of one at most, as all that
--- is put together is as large as x.
+-- Ends the match unless the two columns of x as [_,_,_,_,2] were found. Both
+-- have half of the elements of x in the same order, so their sizes alone
+-- determine them. The first is [_,_,_,D/2]. The second can differ only in axes
+-- of size 1, since the joined result is as large as x.
 local function need_columns(m, x)
   local cut = m.cut.outputs[1]
-  need(cut:dim(-1) == 2 and cut:rank() == 5, "these are no pairs", cut)
+  need(cut:dim(-1) == 2 and cut:rank() == 5, "the elements are not paired", cut)
   for i, column in ipairs{m.even, m.odd} do
     local made = column.outputs[1]
-    for axis = 0, 2 do need(made:dim(axis) == x:dim(axis), "these are no pairs", made) end
+    for axis = 0, 2 do need(made:dim(axis) == x:dim(axis), "the elements are not paired", made) end
     if column.op == "Squeeze" and not m.columns then need_slice(i == 1 and m.even_slice or m.odd_slice, i - 1, 1) end
   end
 end
 
--- What is turned: x, or that as another type.
+-- The value that is rotated: x, or x as another type.
 local function factor(m) return m.cast and m.cast.outputs[1] or m.x end
 
---- Whether pairs of x are neighbours. Ends a match of `turned` where it turns other pairs than it should.
+--- Whether pairs of x are neighbours. Ends a match of `turned` that rotates
+--- other pairs.
 function rotary.need_pairs(m)
   local x = factor(m)
   local width = x:dim(-1)
@@ -104,24 +114,25 @@ function rotary.need_pairs(m)
   need(type(width) == "number" and width > 0 and width % 2 == 0, "the size of the heads is not known, or odd", m.x)
   local pairs = m.zip ~= nil
   local part = m.split or m.even or m.first
-  need(part.outputs[1]:rank() == 4 and part.outputs[1]:dim(-1) == width / 2, "it is not one half that is turned", part)
+  need(part.outputs[1]:rank() == 4 and part.outputs[1]:dim(-1) == width / 2,
+    "the part that is rotated is not one half", part)
   if m.split then
     -- Along the last axis, since the part is half as wide.
-    need(not pairs, "these are not the elements to turn", m.split)
+    need(not pairs, "these are not the elements to rotate", m.split)
   elseif m.cut then
-    need(pairs, "these are not the elements to turn", m.even)
+    need(pairs, "these are not the elements to rotate", m.even)
     need_columns(m, x)
   else
     need_slice(m.first, 0, pairs and 2 or 1)
     need_slice(m.second, pairs and 1 or width / 2, pairs and 2 or 1)
-    need(m.second.outputs[1]:dim(-1) == width / 2, "it is not one half that is turned", m.second)
+    need(m.second.outputs[1]:dim(-1) == width / 2, "the part that is rotated is not one half", m.second)
   end
   if not pairs then
-    need(is_last(m.join.attrs.axis, 4), "the halves are put together elsewhere", m.join)
+    need(is_last(m.join.attrs.axis, 4), "the halves are not joined along the last axis", m.join)
     return false
   end
-  need(m.deep.outputs[1]:rank() == 5 and m.deep.outputs[1]:dim(-1) == 1, "the pairs are put together elsewhere", m.deep)
-  need(m.zip.outputs[1].shape == m.x.shape, "the pairs are put together elsewhere", m.zip)
+  need(m.deep.outputs[1]:rank() == 5 and m.deep.outputs[1]:dim(-1) == 1, "the pairs are joined in another way", m.deep)
+  need(m.zip.outputs[1].shape == m.x.shape, "the pairs are joined in another way", m.zip)
   return true
 end
 
@@ -142,24 +153,26 @@ local function steps(v, base)
   while v ~= base do
     local step = v.producer
     local number = step.op == "Mul" and (step.inputs[2]:scalar() and 2 or 1)
-    need(not number or step.inputs[number]:scalar(), "the angles are scaled by no constant", v)
+    need(not number or step.inputs[number]:scalar(), "the factor of the angles is not a constant", v)
     table.insert(found, 1, step)
     v = step.inputs[number == 1 and 2 or 1]
   end
   return found
 end
 
--- f, each number of which is repeated beside itself in zip, by way of lone and wide, with the other axes that it is given there.
+-- f without the doubling of each number that `lone`, `wide` and `zip` do, but
+-- with the other axes that they add.
 local function unzipped(op, f, lone, wide, zip)
   local rank, more, deeper = lone.outputs[1]:rank(), {}, false
   for _, axis in ipairs(rank and lone.inputs[2]:dims() or {}) do
     if is_last(axis, rank) then deeper = true else more[#more + 1] = axis < 0 and axis + rank or axis end
   end
   if #more > 0 then f = op.Unsqueeze(f, more) end
-  -- The heads are twice as wide as f, which `rows` sees: with two numbers in a row for one, no axis in front is longer.
-  need(deeper and wide:dim(-1) == 2 and zip:rank() == rank - 1, "the angles are doubled otherwise", zip)
+  -- `rows` checks that heads are twice as wide as f. Each number of f becomes
+  -- two, so no axis in front can be longer.
+  need(deeper and wide:dim(-1) == 2 and zip:rank() == rank - 1, "the angles are doubled in another way", zip)
   for axis = 0, rank - 3 do
-    need(zip:dim(axis) == f:dim(axis), "the angles are doubled otherwise", zip)
+    need(zip:dim(axis) == f:dim(axis), "the angles are doubled in another way", zip)
   end
   return f
 end
@@ -177,19 +190,20 @@ local function halved(op, m, v, tag)
     local twice = need(m[tag .. "_twice"], "the angles of a pair differ", f)
     base = twice.outputs[1]
     need(base:rank(), "the rank of the angles is unknown", base)
-    need(is_last(twice.attrs.axis, base:rank()), "the angles are doubled otherwise", base)
+    need(is_last(twice.attrs.axis, base:rank()), "the angles are doubled in another way", base)
   end
   for _, step in ipairs(steps(v, base)) do
     local was = step.outputs[1]
-    need(base:rank() ~= 1 or step.op ~= "Gather", "a step looks at the last axis", was)
-    need(base:dim(-1) == width and was:dim(-1) == width, "a step looks at the last axis", was)
+    need(base:rank() ~= 1 or step.op ~= "Gather", "a step changes the last axis", was)
+    need(base:dim(-1) == width and was:dim(-1) == width, "a step changes the last axis", was)
     f = step.op == "Mul" and op.Mul(f, step.inputs[step.inputs[1] == base and 2 or 1]) or step:with(f)
     base = was
   end
   return f
 end
 
--- c, which broadcasts to the pairs of x, as [S,D/2] or [1 or B,S,D/2]; then whether x is [B,S,H,D] and not [B,H,S,D].
+-- c, which broadcasts to the pairs of x, as [S,D/2] or [1 or B,S,D/2]; then
+-- whether x is [B,S,H,D] rather than [B,H,S,D].
 local function rows(op, x, c)
   local rank = need(c:rank(), "the rank of the angles is unknown", c)
   need(rank > 1 and rank < 5 and c:dim(-1) == x:dim(-1) / 2, "the angles are not one for each pair", c)
@@ -206,8 +220,9 @@ local function rows(op, x, c)
   return op.Squeeze(c, {heads}), behind
 end
 
---- For a match of `turned`: what is turned; cosines and sines for its pairs as [S,D/2] or as [1 or B,S,D/2], both; whether it
---- is [B,S,H,D] and not [B,H,S,D].
+--- For a match of `turned`: the value that is rotated; the cosines and the
+--- sines for its pairs, both as [S,D/2] or as [1 or B,S,D/2]; whether the value
+--- is [B,S,H,D] rather than [B,H,S,D].
 function rotary.operands(op, m)
   local x, cos, sin = factor(m), m.cos, m.sin
   if m.upright then
@@ -221,7 +236,7 @@ function rotary.operands(op, m)
   return x, cos_rows, sin_rows, behind
 end
 
---- build(x); or, where x is [B,S,H,D], build(x as [B,S,H*D], H) as x was.
+--- build(x); or, if x is [B,S,H,D], build(x as [B,S,H*D], H), reshaped back.
 function rotary.built(op, x, behind, build)
   merge.need_elements(x)
   if not behind then return build(x) end
@@ -230,8 +245,8 @@ function rotary.built(op, x, behind, build)
   return op.Reshape(build(op.Reshape(x, {0, 0, heads * width}), heads), {0, 0, heads, width})
 end
 
---- The first elements of x turned and the rest as it is. turned(a) is a RotaryEmbedding of a; where it takes heads behind
---- tokens, a is [B,S,H*D].
+--- The first elements of x rotated, the rest unchanged. turned(a) is a
+--- RotaryEmbedding of a; for heads after tokens, a is [B,S,H*D].
 function rotary.partial(op, x, turned)
   x:rank(4)
   local function slice(tag) return op.Slice{x, any(tag .. "_from"), inputs = any}:as(tag) end
@@ -248,25 +263,26 @@ function rotary.partial(op, x, turned)
     end)
 end
 
---- Ends a match of `partial` where it is not one part of the last axis that is turned; the size of that part, and the number
---- of heads.
+--- Ends a match of `partial` unless one part of the last axis is rotated.
+--- Returns the size of that part and the number of heads.
 function rotary.need_part(m)
   local outputs = m.split and m.split.outputs or {m.first.outputs[1], m.second.outputs[1]}
   local width, rest, heads = outputs[1]:dim(-1), outputs[2]:dim(-1), m.x:dim(m.apart and 2 or 1)
   need(type(heads) == "number", "the number of heads is not known", m.x)
-  need(type(width) == "number" and type(rest) == "number" and width + rest == m.x:dim(-1), "it is not two parts of one", m.x)
-  need(is_last(m.join.attrs.axis, 4), "the parts are put together elsewhere", m.join)
+  need(type(width) == "number" and type(rest) == "number" and width + rest == m.x:dim(-1),
+    "x is not split into two parts of its last axis", m.x)
+  need(is_last(m.join.attrs.axis, 4), "the parts are not joined along the last axis", m.join)
   need(m.cos:dim(-1) == width / 2, "the angles are not one for each pair", m.cos)
   if m.split then
-    need(is_last(m.split.attrs.axis, 4), "it is not two parts of one", m.split)
+    need(is_last(m.split.attrs.axis, 4), "x is not split into two parts of its last axis", m.split)
   else
     need_slice(m.first, 0, 1)
     need_slice(m.second, width, 1)
   end
   if m.apart then
     local merged = m.merged.outputs[1]
-    need(m.apart.outputs[1].shape == outputs[1].shape, "heads are cut otherwise", m.apart)
-    need(merged:rank() == 3 and merged:dim(0) == m.x:dim(0) and merged:dim(1) == m.x:dim(1), "heads are merged otherwise", merged)
+    need(m.apart.outputs[1].shape == outputs[1].shape, "the heads are split in another way", m.apart)
+    need(merged:rank() == 3 and merged:dim(0) == m.x:dim(0) and merged:dim(1) == m.x:dim(1), "the heads are merged in another way", merged)
   end
   return width, heads
 end

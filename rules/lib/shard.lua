@@ -2,15 +2,15 @@
 local axes = lib "axes"
 local shard = {}
 
---- The axis, from the front, along which m.gather puts the shares v of m.dim together. Ends the match where it does not
---- say that, or its ranks.
+--- The axis, counted from the front, along which m.gather joins the shares v.
+--- Ends the match if its axis or its ranks are unknown.
 function shard.gathered_axis(m, v)
   need(m.dim and m.group, "the gather does not say its axis or its ranks", m.gather)
   return axes.from_front(m.dim, need(v:rank(), "the rank is unknown", v))
 end
 
---- Ends the match where v, a share, is gathered along another axis than that of tokens; m.gather is nil where it is not
---- gathered.
+--- Ends the match if the share v is gathered along another axis than the token
+--- axis; m.gather is nil if v is not gathered.
 function shard.need_tokens(m, v)
   need(not m.gather or shard.gathered_axis(m, v) == v.token_axis, "the residual is gathered along another axis", v)
 end
@@ -32,28 +32,31 @@ local function same(a, b, skip)
   return #a == #b + (skip or 0)
 end
 
--- Whether b is a without a leading 1, and shared out alike: more axes are shared
--- out along the second one with and without the 1.
+-- Whether b is [S,D] and a is [1,S,D]: both are sharded along S. This does not
+-- hold for more axes: every tensor of higher rank is sharded along its second
+-- axis.
 local function lacks_one(a, b) return #a == 3 and a[1] == 1 and same(a, b, 1) end
 
 -- Whether the shapes are equal or differ in a leading 1.
 local function fits(a, b) return same(a, b) or lacks_one(a, b) or lacks_one(b, a) end
 
---- The sizes of one rank's share of `whole`, which is x summed over the group or reshaped. Ends the match where there
---- are no equal shares, or other ones than those of x.
+--- The sizes of one rank's share of `whole`, which is x summed over the group,
+--- or that reshaped. Ends the match if equal shares are impossible or differ
+--- from the shares of x.
 function shard.share(x, whole, group)
   local ranks = group and #group or 0
   need(ranks > 1, "the group has one rank or none", whole)
   local from, to = numbers(x), numbers(whole)
   need(#to >= 2, "there is no axis of tokens", whole)
-  need(fits(from, to), "a new shape is shared out otherwise", whole)
+  need(fits(from, to), "the new shape would be sharded differently", whole)
   local axis = whole.token_axis + 1
-  need(to[axis] % ranks == 0, "the tokens cannot be shared out evenly", whole)
+  need(to[axis] % ranks == 0, "the tokens cannot be sharded evenly", whole)
   to[axis] = to[axis] / ranks
   return to
 end
 
---- Whether v has these sizes, or lacks only a leading 1. `own` are its sizes where they are not those of the graph.
+--- Whether v has these sizes, or lacks only a leading 1. `own` are its sizes if
+--- they differ from those in the graph.
 function shard.is_share(v, sizes, own)
   if not own then
     if not v:rank() then return false end
@@ -74,18 +77,21 @@ function shard.is_local(v)
   return v.producer and v.producer.op == "reduce_scatter" or shard.is_layer_residual(v)
 end
 
---- x summed over the group, this rank's share of it alone, in these sizes.
+--- Builds the share of this rank of the sum of x over the group, in these
+--- sizes.
 function shard.scatter(op, x, sizes, rank, group)
   local part = op.tensor_cast.reduce_scatter{x, dim = x.token_axis, rank = rank, rank_group = group}
   return part:rank() == #sizes and part or op.Reshape(part, sizes)
 end
 
---- The whole of what each rank has a share of, along the axis of tokens unless another is given.
+--- Joins the shares v of all ranks along `axis`; without `axis` along the token
+--- axis.
 function shard.gather(op, v, rank, group, axis)
   return op.tensor_cast.all_gather{v, dim = axis or v.token_axis, rank = rank, rank_group = group}
 end
 
---- x through markers and copies, any number of them; they are tagged. `view` is what else may stand between.
+--- The pattern of x after any number of markers and copies, which are tagged.
+--- `view` is another step that is allowed between them.
 function shard.through(op, x, tag, view)
   local cast = op.tensor_cast
   return many(function(s)
@@ -95,30 +101,31 @@ function shard.through(op, x, tag, view)
   end, x)
 end
 
---- The norms that look at the last axis alone, of v; tagged `norm`. `axis` is where the standard's say it, w the weight,
---- b the bias.
+--- The norms of v over the last axis only; tagged `norm`. `axis` is the
+--- attribute of the ONNX norms, w the weight, b the bias.
 function shard.norms(op, v, axis, w, b)
   return either(op.tensor_cast.rms_norm{v, maybe(w), attrs = any}:as "norm",
     op.RMSNormalization{v, w, axis = axis, attrs = any}:as "norm",
     op.LayerNormalization{v, w, maybe(b), axis = axis, attrs = any}:as "norm")
 end
 
---- Ends the match where v, which a node on shares reads whole, may be another on each rank of the group.
+--- Ends the match if v, an unsharded input of a node that works on shares, may
+--- differ between the ranks of the group.
 function shard.need_common(v, group)
-  need(not v or v:replicated(group), "it may be another on each rank", v)
+  need(not v or v:replicated(group), "it may differ between the ranks", v)
 end
 
---- Ends the match where a weight or bias is more than one number for each column, as rows are shared out, or may be
---- another on each rank of the group.
+--- Ends the match if a weight or bias has more than one number for each column,
+--- since the rows are sharded, or may differ between the ranks of the group.
 function shard.need_vectors(group, ...)
   for i = 1, select("#", ...) do
     local v = select(i, ...)
-    if v then need(need(v:rank(), "the rank of the weight is unknown", v) <= 1, "the weight is no vector", v) end
+    if v then need(need(v:rank(), "the rank of the weight is unknown", v) <= 1, "the weight is not a vector", v) end
     shard.need_common(v, group)
   end
 end
 
---- Whether a norm that was found looks at the last axis of v, and at no other.
+--- Whether a matched norm works on the last axis of v only.
 function shard.is_last(axis, v)
   return axis == nil or axis == -1 or axis == v:rank() - 1
 end

@@ -1,5 +1,6 @@
---- The tree grammar: patterns as trees of checks, and what replaces them as a graft; docs/tree.md has every word.
---- A tree becomes the pattern that `match` would state, so matching, `explain` and the report are those of any rule.
+--- The tree grammar: a pattern is a tree of checks, its replacement is a graft;
+--- docs/tree.md has every word. A tree becomes the pattern that `match` would
+--- state, so matching, `explain` and the report are those of any rule.
 local words, trees, matches = lib "tree_words", lib "tree_pattern", lib "tree_match"
 local wrong, shown = words.wrong, words.shown
 
@@ -17,13 +18,15 @@ local function check_graft(place, graft)
   end
   for _, item in ipairs(graft) do
     if type(item) ~= "function" and words.kind(item) ~= "module" then
-      wrong(place, "an item of `graft` is no function and no module; found %s", shown(item))
+      wrong(place, "an item of `graft` is neither a function nor a module; found %s", shown(item))
     end
   end
 end
 
---- The table for `rule`: `tree` and `graft` for match and rewrite; `where(t)` ends matches as a rule's `where` does;
---- `replace(t, op, graft)` stands around the graft and returns what graft() gave. All other keys are a rule's.
+--- The table for `rule`: `tree` and `graft` for match and rewrite; `where(t)`
+--- ends matches as a rule's `where` does; `replace(t, op, graft)` runs around
+--- the graft and returns the result of graft(). All other keys are those of a
+--- rule.
 function tree.rule(keys)
   local place = here()
   if type(keys) ~= "table" then wrong(place, "tree.rule takes a table; found %s", shown(keys)) end
@@ -58,7 +61,7 @@ function tree.rule(keys)
     local t = m.tree
     t.m = m
     if not replace then return t:graft(op, graft) end
-    -- Through select, since a call that is returned leaves nothing of this file on the stack, which blame looks for.
+    -- select() avoids a tail call: blame needs a stack frame of this file.
     return select(1, blame(nil, replace, t, op, function() return t:graft(op, graft) end))
   end
   return rule

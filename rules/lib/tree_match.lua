@@ -28,7 +28,7 @@ local function path_of(...)
   return type(first) == "table" and first or {...}
 end
 
--- The nodes that an entry took, the nearest to the inputs first.
+-- The nodes that an entry matched, the nearest to the inputs first.
 local function nodes_of(t, entry)
   local found, nodes = t.m[entry.name], {}
   if type(found) == "table" then
@@ -63,15 +63,16 @@ function Match:get_node(...)
   return found
 end
 
---- The node of the operator of the fork at a path; without one, of the tree itself.
+--- The node of the operator of the fork at a path; without a path, of the tree
+--- itself.
 function Match:pre_trunk(...)
   local path, place = path_of(...), here()
   local branch = branch_at(self, path, #path, place)
-  if not branch.fork then wrong(place, "the path %s: this is no fork", shown_path(path)) end
+  if not branch.fork then wrong(place, "the path %s: this is not a fork", shown_path(path)) end
   return self.m[branch.operator.name]
 end
 
---- The value at a path that ends at `()`, or at what is shared.
+--- The value at a path that ends at `()`, or at a SharedNodeCheck().
 function Match:get_value(...)
   local path, place = path_of(...), here()
   local last = #path > 0 and branch_at(self, path, #path - 1, place) or self.plan.root
@@ -81,7 +82,7 @@ function Match:get_value(...)
   local only = branch.trunk and not branch.fork and #branch.trunk == 1 and branch.trunk[1]
   if only and only.kind == "shared" and not only.check then return self.m[only.name] end
   if not branch.leaf then
-    wrong(place, "the path %s: a node stands there, which get_node() gives", shown_path(path))
+    wrong(place, "the path %s: it ends at a node; use get_node()", shown_path(path))
   end
   return self.m[branch.leaf]
 end
@@ -141,7 +142,8 @@ local function run_inserter(t, op, insert, prev)
   return {n = 1, made[#made]}
 end
 
---- What the graft builds, each item upon the last one's values; the result is the replacement.
+--- Builds the graft: each item gets the values of the item before it. The last
+--- result is the replacement.
 function Match:graft(op, graft)
   local prev = self.operands
   local function run(item)
@@ -150,7 +152,7 @@ function Match:graft(op, graft)
     elseif type(item) == "function" then
       prev = run_inserter(self, op, item, prev)
     else
-      wrong(self.place, "an item of a graft is no module and no inserter; found %s", shown(item))
+      wrong(self.place, "an item of a graft is neither a module nor an inserter; found %s", shown(item))
     end
   end
   for _, item in ipairs(graft) do
@@ -171,7 +173,7 @@ function matches.read(plan, m)
   return t
 end
 
---- Ends the match where a predicate says no.
+--- Ends the match if a predicate returns false or nil.
 function matches.ask(t)
   for _, each in ipairs(t.plan.predicates) do
     for _, node in ipairs(nodes_of(t, each.entry)) do

@@ -1,10 +1,11 @@
---- Trees as patterns. plan() gives every place of a tree its name; build() says in `match` what the tree describes.
+--- Trees as patterns. plan() gives a name to every place of a tree; build()
+--- makes the pattern of the tree in `match`.
 local words = lib "tree_words"
 local kind, wrong, shown, shown_path = words.kind, words.wrong, words.shown, words.shown_path
 
 local trees = {}
 
--- Ops of two operands: in a sequence the other operand is whatever stands there.
+-- Ops of two operands: in a sequence the other operand may be anything.
 local two = {}
 for name in ("Add Sub Mul Div Pow MatMul And Or Xor Equal Less Greater LessOrEqual GreaterOrEqual BitwiseAnd BitwiseOr "
   .. "BitwiseXor PRelu Mod BitShift"):gmatch("%S+") do
@@ -41,20 +42,20 @@ local function plan_shared(plan, item, path)
   return entry
 end
 
--- What stands at one place alone is shared with nothing. With a check it still says something there, but two of them are
--- two nodes where one was meant.
+-- A SharedNodeCheck() that is used once shares nothing. If it has a check, one
+-- such use is accepted; two are two nodes where one was probably meant.
 local function check_shared(plan)
   local alone
   for _, entry in ipairs(plan.shared) do
     if entry.times == 1 and (alone or not entry.check) then
-      wrong(entry.item.place, "SharedNodeCheck() at %s stands nowhere else, so nothing is shared; hint each call is another "
-        .. "one: local x = tree.SharedNodeCheck(...), and x at each place", shown_path(entry.path))
+      wrong(entry.item.place, "SharedNodeCheck() at %s is used only once, so nothing is shared; hint each call makes a "
+        .. "new one: write local x = tree.SharedNodeCheck(...), and x at each place", shown_path(entry.path))
     end
     alone = alone or entry.times == 1
   end
 end
 
--- What is replaced is a node, whichever way the tree matches.
+-- A node is replaced, so every way to match the tree must contain a node.
 local function check_root(plan, place)
   local root = plan.root
   local function stands(entry)
@@ -65,7 +66,7 @@ local function check_root(plan, place)
     if stands(entry) then return end
   end
   if not root.fork then
-    wrong(place, "`tree` may match no node at all; expected one that is there whatever is left out, since the last is replaced")
+    wrong(place, "`tree` may match no node at all; expected a node that is not optional, since the last node is replaced")
   end
 end
 
@@ -76,7 +77,7 @@ local function plan_trunk(plan, items, path, before, place)
     local here_path = joined(path, i - 1)
     if kind(item) == "getitem" then
       if not before or before.kind ~= "check" or before.pick then
-        wrong(item.place, "getitem() at %s is behind no node", shown_path(here_path))
+        wrong(item.place, "getitem() at %s does not follow a node", shown_path(here_path))
       end
       before.pick = item.index
       trunk[i] = {kind = "getitem", name = before.name, path = here_path}
@@ -102,7 +103,8 @@ local function plan_branch(plan, branch, path, place)
   if kind(branch) == "fork" then
     local inputs = {}
     for i, each in ipairs(branch.inputs) do inputs[i] = plan_branch(plan, each, joined(path, i - 1), branch.place) end
-    -- What a pattern() names in it is apart from what one at the same place of a sequence does.
+    -- Names in a pattern() here differ from those at the same path in a
+    -- sequence.
     local own = joined(path, "op")
     local operator = note(plan, {kind = "check", check = branch.operator, path = path, words = own,
       name = branch.operator.build and named("node", own) or tag_of(branch.operator, "op", path)})
@@ -115,7 +117,7 @@ local function plan_branch(plan, branch, path, place)
   end
   if type(branch) == "string" or getmetatable(branch) then branch = {branch} end
   if type(branch) ~= "table" then
-    wrong(place, "a branch at %s is no tree; found %s", shown_path(path), shown(branch))
+    wrong(place, "a branch at %s is not a tree; found %s", shown_path(path), shown(branch))
   end
   return {path = path, trunk = plan_trunk(plan, branch, path, nil, place)}
 end
@@ -129,7 +131,7 @@ local function leaf(name, item)
   return value
 end
 
--- What may stand in the table of is(): an operand or an attribute.
+-- An operand or an attribute in the table of is().
 local function written(v, name)
   if kind(v) == "variable" then return any(v.name) end
   if kind(v) == "constant" then return leaf(name, v) end
@@ -143,7 +145,7 @@ local function op_of(op, name)
   return op[name]
 end
 
--- The node of one op upon `operands`, which may be followed by others where `open`.
+-- The node of one op with `operands`; if `open`, more inputs may follow.
 local function one_node(op, entry, name, operands, perms, open)
   local described = {perms = perms, inputs = open and any or nil, outputs = entry.pick and entry.pick + 1}
   for i, operand in ipairs(operands) do described[i] = operand end
@@ -169,7 +171,7 @@ local function node(op, entry, operands, perms, inner)
     end
     value = blame(nil, check.build, op, name, table.unpack(operands))
     if type(value) ~= "userdata" then
-      wrong(check.place, "the check at %s builds no pattern; found %s", shown_path(entry.path), shown(value))
+      wrong(check.place, "the check at %s does not build a pattern; found %s", shown_path(entry.path), shown(value))
     end
   else
     local alternatives = {}
@@ -186,7 +188,8 @@ local function node(op, entry, operands, perms, inner)
   return value
 end
 
---- Whether the first of a sequence has one place for what is below it; else all its inputs are below it.
+--- Whether the first check of a sequence has one input below it; otherwise all
+--- its inputs are below it.
 function trees.takes_one(entry)
   local check = entry.check
   return entry.kind == "wildcard" or check.build or (check.detail and #check.detail > 0)
@@ -195,12 +198,13 @@ end
 local function step(op, entry, below)
   local operands = {below}
   if not below then operands = {trees.takes_one(entry) and any(named("v", entry.path)) or rest} end
-  -- Not returned at once: blame looks for this file on the stack.
+  -- Not a tail call: blame needs a stack frame of this file.
   local value = blame(entry.check.place, node, op, entry, operands, nil, below ~= nil)
   return value
 end
 
--- `last`: nothing of the tree stands above, so one more that would fit is looked for, and must not be there.
+-- `last`: the wildcard is the end of the tree, so one more node that fits must
+-- not follow.
 local function wildcard(op, entry, below, last)
   local count = entry.item.count
   below = below or any(named("v", entry.path))
@@ -232,7 +236,8 @@ end
 
 local value_of
 
--- The orders of perms_override by which branches they name, as alternatives.
+-- The orders of perms_override, grouped by the branches that they name; each
+-- group is an alternative.
 local function permuted(op, branch)
   local groups, order = {}, {}
   for _, tuple in ipairs(branch.fork.perms_override) do
@@ -274,7 +279,7 @@ function value_of(op, branch)
   return trunk_of(op, branch, value)
 end
 
---- The places of a tree: what build() and the reading of a match go by.
+--- The places of a tree: input of build() and of lib "tree_match".
 function trees.plan(tree, place)
   local plan = {shared = {}, predicates = {}}
   plan.root = plan_branch(plan, tree, {}, place)

@@ -1,4 +1,5 @@
---- The words of the tree grammar, which lib "tree" hands on: what they describe is kept, with its place, until `match`.
+--- The words of the tree grammar, which lib "tree" exports. What they describe
+--- is stored, with its place, until `match` runs.
 local words = {}
 
 local function kind(name)
@@ -12,8 +13,8 @@ local Getitem, Variable, Constant, Module = kind "getitem", kind "variable", kin
 --- "check", "fork", ...; nil of anything else.
 function words.kind(v) return type(v) == "table" and getmetatable(v) and getmetatable(v).kind or nil end
 
---- A mistake at a place: "what is wrong; expected E; found F; hint H", each of the last three where there is something to
---- say.
+--- A mistake at a place: "what is wrong; expected E; found F; hint H", the last
+--- three are optional.
 function words.wrong(place, ...)
   local said, what = {place = place}, string.format(...)
   for _, part in ipairs{"hint", "found", "expected"} do
@@ -37,8 +38,10 @@ function words.shown_path(path) return #path == 0 and "the root" or "(" .. table
 
 local wrong, shown = words.wrong, words.shown
 
---- Of one of these ops. `detail` is its table in the function style: attributes by name, and what stands beside the
---- trunk by place; without it any attribute may have any value. `predicate` may stand for it or follow it.
+--- A check for a node of one of these ops. `detail` is the table of a node in
+--- the function style: attributes by name, and the other operands by index.
+--- Without `detail` all attributes are accepted. `predicate` may follow
+--- `detail` or replace it.
 function words.is(ops, detail, predicate)
   local place = here()
   if type(ops) == "string" then ops = {ops} end
@@ -55,7 +58,8 @@ function words.is(ops, detail, predicate)
   return setmetatable({place = place, ops = ops, detail = detail, facts = {}, predicates = {predicate}}, Check)
 end
 
---- A check in the function style: build(op, name, below, ...) is a pattern upon what is below; name "w" is a variable.
+--- A check in the function style: build(op, name, below, ...) returns a pattern
+--- with `below` as its input; name "w" is a variable.
 function words.pattern(build)
   if type(build) ~= "function" then
     wrong(here(), "pattern() takes a function(op, name, below); found %s", shown(build))
@@ -63,10 +67,11 @@ function words.pattern(build)
   return setmetatable({place = here(), build = build, facts = {}, predicates = {}}, Check)
 end
 
-local most_asked = 24  -- ops that one predicate is asked of
+local most_asked = 24  -- ops that one predicate may accept
 
--- The ops that a predicate may say yes to: it is asked of a node of each known op that has nothing but its op. Where it
--- looks at more than that, the node itself will tell.
+-- The ops that a predicate may accept. It is called for each known op, with a
+-- node that has only an op and a domain. If it reads anything else, the op may
+-- be accepted, and the real node decides.
 local function ops_of(predicate, place)
   local unknown, ops = {}, {}
   for _, name in ipairs(known_ops()) do
@@ -77,15 +82,15 @@ local function ops_of(predicate, place)
     if not told or answer then ops[#ops + 1] = name end
   end
   if #ops == 0 then
-    wrong(place, "a predicate that says no to every op that is known; expected is(\"domain.Op\", predicate)")
+    wrong(place, "the predicate rejects every known op; expected is(\"domain.Op\", predicate)")
   end
   if #ops > most_asked then
-    wrong(place, "a predicate that %d ops may fulfil; expected one that looks at node.op first, or is(\"Op\", f)", #ops)
+    wrong(place, "the predicate may accept %d ops; expected one that looks at node.op first, or is(\"Op\", f)", #ops)
   end
   return ops
 end
 
---- v as a check: a name is that of an op, a function is a predicate.
+--- v as a check: a string is the name of an op, a function is a predicate.
 function words.check(v, place, what)
   if type(v) == "string" then
     return setmetatable({place = place, ops = {v}, facts = {}, predicates = {}}, Check)
@@ -93,11 +98,12 @@ function words.check(v, place, what)
   if type(v) == "function" then
     return setmetatable({place = place, ops = ops_of(v, place), facts = {}, predicates = {v}}, Check)
   end
-  if words.kind(v) ~= "check" then wrong(place, "%s is no check; found %s", what, shown(v)) end
+  if words.kind(v) ~= "check" then wrong(place, "%s is not a check; found %s", what, shown(v)) end
   return v
 end
 
---- A check, and a question to the node: function(node) that returns true or false; or the question alone.
+--- A check with a predicate, a function(node) that returns true or false; or a
+--- predicate alone.
 function words.node_check(check, predicate)
   local place = here()
   if predicate == nil then return words.check(check, place, "the argument of node_check()") end
@@ -113,13 +119,15 @@ function words.node_check(check, predicate)
   return new
 end
 
---- Wherever this one stands, it is the same node; without a check, the same value.
+--- A check that matches the same node wherever it is used; without a check, the
+--- same value.
 function words.SharedNodeCheck(check)
   local place = here()
   return setmetatable({place = place, check = check and words.check(check, place, "what is shared")}, Shared)
 end
 
---- None or one ("?"), any number ("*"), one or more ("+") of them, one upon the other.
+--- A chain of nodes that all pass the check: at most one ("?"), any number
+--- ("*"), one or more ("+").
 function words.Wildcard(check, count)
   local place = here()
   if count ~= "?" and count ~= "*" and count ~= "+" then
@@ -128,7 +136,7 @@ function words.Wildcard(check, count)
   return setmetatable({place = place, check = words.check(check, place, "the check of a wildcard"), count = count}, Wildcard)
 end
 
---- In a sequence: output i, counted from 0, of the node in front.
+--- In a sequence: output i, counted from 0, of the previous node.
 function words.getitem(i)
   if type(i) ~= "number" or i < 0 or i > 100 or i % 1 ~= 0 then
     wrong(here(), "getitem() takes the number of an output; found %s", shown(i))
@@ -153,7 +161,7 @@ end
 -- check:shape "B H S D", :rank(4), :type "float16", :const "K N", :dim(-1, "D"), :fits "1": of the node's result.
 for _, word in ipairs{"shape", "rank", "type", "const", "dim", "fits"} do
   Check[word] = function(check, ...)
-    if words.kind(check) ~= "check" then wrong(here(), ":%s of no check; found %s", word, shown(check)) end
+    if words.kind(check) ~= "check" then wrong(here(), ":%s is not called on a check; found %s", word, shown(check)) end
     check.facts[#check.facts + 1] = {word = word, place = here(), ...}
     return check
   end
@@ -191,7 +199,8 @@ end
 
 local fork_keys = {inputs = "table", operator = true, output = "table", perms_override = true}
 
---- A node and what feeds it: `inputs`, one tree for each operand; `operator`, its check; `output`, the sequence behind it.
+--- A node and what feeds it: `inputs`, one tree for each operand; `operator`,
+--- its check; `output`, the sequence after it.
 function words.Fork(fork)
   local place = here()
   if type(fork) ~= "table" then wrong(place, "Fork takes a table; found %s", shown(fork)) end
@@ -216,8 +225,9 @@ end
 
 local module_keys = {type = "string", attrs = "table", weights = "table", take = "number", outputs = "number"}
 
---- For a graft: one node. `type` is its op, `attrs` its attributes, `weights` what follows its operands, `take` how many of
---- those it wants (all, unless it says so), `outputs` how many it has (1).
+--- For a graft: one node. `type` is its op, `attrs` its attributes, `weights`
+--- the inputs after its operands, `take` the number of operands (default: all),
+--- `outputs` the number of outputs (default: 1).
 function words.module(node)
   local place = here()
   if type(node) ~= "table" then wrong(place, "module() takes a table; found %s", shown(node)) end

@@ -1,5 +1,5 @@
---- Windows of a map, as Swin cuts it: what ShiftedWindowAttention is made of, and functions that build in ops of the
---- standard.
+--- Windows of a map, as Swin cuts it: the parts of ShiftedWindowAttention, and
+--- functions that build in ops of ONNX.
 local linear = lib "linear"
 
 local window = {}
@@ -18,24 +18,26 @@ function window.traced(op, table, index, side, H)
   return either(op.ruleengine.RelativePositionBias{table, index, window_size = side}, gathered "_", gathered "N N")
 end
 
---- How many channels m's ShiftedWindowAttention has. Ends the match where it is not one of windows and heads, or the bias,
---- traced or not, not one of that window.
+--- How many channels m's ShiftedWindowAttention has. Ends the match if
+--- window_size or num_heads is not valid, or the bias, traced or not, does not
+--- fit the window.
 function window.need_block(m)
   need(m.H, "num_heads is missing", m.x)
   window.need_size(m.window_size, m.x)
   local n = m.window_size[1] * m.window_size[2]
-  need(m.N == nil or m.N == n, "the bias is not of this window", m.index)
+  need(m.N == nil or m.N == n, "the bias does not fit the window", m.index)
   for axis, size in ipairs(m.table and {} or {1, m.H, n, n}) do
-    need(m.bias:rank() == 4 and m.bias:dim(axis - 1) == size, "the bias is not of this window", m.bias)
+    need(m.bias:rank() == 4 and m.bias:dim(axis - 1) == size, "the bias does not fit the window", m.bias)
   end
-  need(#m.shift == 2 and m.shift[1] >= 0 and m.shift[2] >= 0, "shift_size is not two numbers from 0 on", m.x)
+  need(#m.shift == 2 and m.shift[1] >= 0 and m.shift[2] >= 0, "shift_size is not two numbers of 0 or more", m.x)
   need((m.x:rank() or 4) == 4, "x is not [batch, height, width, channels]", m.x)
   local C = m.qkv_w:rank() == 2 and m.qkv_w:dim(1)
-  need(type(C) == "number" and C % m.H == 0, "the channels are no multiple of num_heads", m.x)
+  need(type(C) == "number" and C % m.H == 0, "the number of channels is not a multiple of num_heads", m.x)
   return C
 end
 
---- The table and the index of the bias; each element has a row of its own where they are not traced.
+--- The table and the index of the bias; if they are not traced, each element of
+--- the bias has a row of its own.
 function window.table_and_index(op, m)
   if m.table then return m.table, m.index end
   local function whole(number) return op.Constant{value_int = number} end
@@ -44,8 +46,8 @@ function window.table_and_index(op, m)
   return table, op.Range(whole(0), whole(rows), whole(1))
 end
 
---- Builds the parts of m's ShiftedWindowAttention, with this bias of the projection, with queries and keys as `turned`
---- gives them, and with this table and index.
+--- Builds the parts of m's ShiftedWindowAttention, with this bias of the
+--- projection and this table and index; queries and keys go through `turned`.
 function window.parts(op, m, qkv_b, turned, table, index)
   local H, D = m.H, m.C / m.H
   local windows, spatial = op.ruleengine.SwinWindowPartition{m.x,

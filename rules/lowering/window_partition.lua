@@ -28,6 +28,6 @@ return rule {
         (float[2,2,4,5] x) => (float[4,4,5] windows, int64[7] spatial) {
           windows, spatial = ruleengine.SwinWindowPartition <window_size = [2,2], shift_size = [1,1,1]> (x)
         }]],
-      rejected = "shift_size is not two numbers from 0 on" },
+      rejected = "shift_size is not two numbers of 0 or more" },
   },
 }

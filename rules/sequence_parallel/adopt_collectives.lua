@@ -53,7 +53,7 @@ return rule {
       options = { all_reduce = "acme::AllReduce" } },
     { "more ranks than there are", [[
         (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <group = 1000000000000> (x) }]],
-      rejected = "nobody has so many ranks",
+      rejected = "more than 65,536 ranks",
       options = { all_reduce = "acme::AllReduce" } },
     { "a gather that reduces", [[
         (float[4,8] x) => (float[8,8] y) { y = acme.AllGather <op = "sum", group = [0,1], axis = 0> (x) }]],

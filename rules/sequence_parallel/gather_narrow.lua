@@ -105,14 +105,14 @@ return rule {
           g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
           q = tensor_cast.quantize(g, scale)
         }]],
-      rejected = "it may be another on each rank" },
+      rejected = "it may differ between the ranks" },
     { "a scale that other ranks agreed upon", [[
         (float[1,2,8] x, float c) => (int8[1,4,8] q) {
           scale = tensor_cast.all_reduce <rank = 0, rank_group = [0,2]> (c)
           g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
           q = tensor_cast.quantize(g, scale)
         }]],
-      rejected = "it may be another on each rank" },
+      rejected = "it may differ between the ranks" },
     { "a gather that does not say its ranks", [[
         (float[1,2,8] x, float c) => (int8[1,4,8] q) {
           scale = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (c)
@@ -126,13 +126,13 @@ return rule {
           g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
           q = tensor_cast.quantize(g, scale)
         }]],
-      rejected = "it may be another on each rank" },
+      rejected = "it may differ between the ranks" },
     { "or more of them", [[
         (float[1,2,8] x, float c) => (int8[1,4,8] q) {
           scale = tensor_cast.all_reduce <rank = 0, rank_group = [0,1,2,3]> (c)
           g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
           q = tensor_cast.quantize(g, scale)
         }]],
-      rejected = "it may be another on each rank" },
+      rejected = "it may differ between the ranks" },
   },
 }

@@ -108,26 +108,26 @@ return rule {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
           y = tensor_cast.rms_norm(s, w)
         }]],
-      rejected = "the weight is no vector" },
+      rejected = "the weight is not a vector" },
     { "three tokens for two ranks", [[
         (float[1,3,8] x, float[8] w) => (float[1,3,8] y) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
           y = tensor_cast.rms_norm(s, w)
         }]],
-      rejected = "the tokens cannot be shared out evenly" },
+      rejected = "the tokens cannot be sharded evenly" },
     { "a weight that each rank has of its own", [[
         (float[1,4,8] x, float[16] v) => (float[1,4,8] y) {
           w = tensor_cast.reduce_scatter <dim = 0, rank = 0, rank_group = [0,1]> (v)
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
           y = tensor_cast.rms_norm(s, w)
         }]],
-      rejected = "it may be another on each rank" },
+      rejected = "it may differ between the ranks" },
     { "or that ranks add up elsewhere", [[
         (float[1,4,8] x, float[8] w) => (float[1,4,8] y, float[8] z) {
           z = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (w)
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
           y = tensor_cast.rms_norm(s, w)
         }]],
-      rejected = "it may be another on each rank" },
+      rejected = "it may differ between the ranks" },
   },
 }

@@ -95,7 +95,7 @@ return rule {
           v = Reshape(g, s4)
           y, t = tensor_cast.add_rms_norm2(s, v)
         }]],
-      rejected = "a new shape is shared out otherwise" },
+      rejected = "the new shape would be sharded differently" },
     { "the sum is not even named", [[
         (float[1,4,8] x, float[1,2,8] r) => (float[1,4,8] y) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)

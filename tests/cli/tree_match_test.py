@@ -85,8 +85,8 @@ class Answers(TreeTest):
                 ('t:get_node("a")', "no position 'a'"),
                 ("t:get_node(1)", "a wildcard\n", "expected: get_node{..."),
                 ("t:get_node{0, is_wildcard = true}", "no wildcard"),
-                ("t:pre_trunk(1)", "the path (1): this is no fork"),
-                ("t:get_value(1)", "a node stands there")):
+                ("t:pre_trunk(1)", "the path (1): this is not a fork"),
+                ("t:get_value(1)", "it ends at a node")):
             with self.subTest(path):
                 self.rule(TREE, named(path))
                 self.write("m.onnx", make.onnx_bytes("g " + GRAPH))
@@ -213,19 +213,19 @@ class Mistakes(TreeTest):
                 ('{is("Relu", {alhpa = 1})}', "'alhpa'"),
                 ('{function(node) return true end}', "looks at node.op"),
                 ('{function(node) return node.attrs.axis end}', "node.op"),
-                ('{function(node) return false end}', "says no to every op"),
+                ('{function(node) return false end}', "rejects every known op"),
                 ('{function(node) return nodes.op end}', "'nodes'"),
-                ('{is "Relu", 7}', "at (1) is no check\n", "found:    7"),
+                ('{is "Relu", 7}', "at (1) is not a check\n", "found:    7"),
                 ('{Wildcard(is "Relu", "!")}', "a wildcard takes", "'!'"),
-                ('{getitem(0)}', "behind no node"),
+                ('{getitem(0)}', "does not follow a node"),
                 ('{is "Relu", SharedNodeCheck()}', "at (1)", "first in a"),
-                ('{SharedNodeCheck(), is "Relu"}', "at (0)", "nowhere else",
+                ('{SharedNodeCheck(), is "Relu"}', "at (0)", "used only once",
                  "local x = tree.SharedNodeCheck("),
                 ('Fork{inputs = {{SharedNodeCheck(is "Relu"), is "Exp"},'
                  ' SharedNodeCheck(is "Relu")}, operator = is "Sub"}',
-                 "at (1, 0)", "another one"),
-                ('{is "Relu":shape "B ? S"}', "'?' is no dimension"),
-                ('Fork{inputs = {any}}', "`operator` of a fork is no check"),
+                 "at (1, 0)", "makes a new one"),
+                ('{is "Relu":shape "B ? S"}', "'?' is not a dimension"),
+                ('Fork{inputs = {any}}', "`operator` of a fork is not a check"),
                 ('Fork{inputs = {}, operator = is "Add"}', "`inputs`"),
                 ('Fork{input = {any}, operator = is "Add"}', "'input'"),
                 ('Fork{inputs = {any, 3}, operator = is "Add"}', "found:    3"),

@@ -8,8 +8,8 @@
 namespace ruleengine::lua {
 namespace {
 
-// Handles that are made while it lives end with it: an id that is taken back
-// may be another thing's later.
+// Handles made during its lifetime become invalid at its end: after a rollback,
+// an id may be used again.
 class Part {
  public:
   explicit Part(Runtime& rt) : rt_(rt) {
@@ -28,23 +28,23 @@ class Part {
   Runtime& rt_;
 };
 
-// What `attempt` may be called with, and where.
+// Checks the arguments of `attempt` and the place of the call.
 bool check_call(Runtime& rt, lua_State* state) {
   const Session& session = rt.session;
   if (session.stage != Stage::kPass) {
     return fail(rt, "`attempt` works only in `pass`", {}, {},
-                "a match is a transaction of its own") != kFailed;
+                "each match already is a transaction of its own") != kFailed;
   }
   if (session.attempting) {
-    return fail(rt, "an `attempt` inside of another") != kFailed;
+    return fail(rt, "an `attempt` inside another `attempt`") != kFailed;
   }
   if (!lua_isfunction(state, 2) || lua_iscfunction(state, 2)) {
-    return fail(rt, "`attempt` wants what to do", "function() ... end",
-                kind_of(state, 2)) != kFailed;
+    return fail(rt, "argument 2 of `attempt` is not a function",
+                "function() ... end", kind_of(state, 2)) != kFailed;
   }
   if (session.edit->empty()) return true;
   return fail(rt, "the pass built or assumed something before an `attempt`", {},
-              {}, "what it does belongs inside, `op` and all") != kFailed;
+              {}, "build and assume only inside `attempt`") != kFailed;
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ int attempt(Runtime& rt, lua_State* state) {
   const Handle* asked = to_handle(rt, state, 1);
   if (asked != nullptr && asked->kind == HandleKind::kNode &&
       rt.alive(asked->epoch) && rt.session.graph->node(asked->node()).removed) {
-    return 0;  // it went with an earlier attempt, and so did the reason to try
+    return 0;  // an earlier attempt removed the node: nothing to do
   }
   const Handle* at =
       check_handle(rt, state, 1, HandleKind::kNode, "argument 1 of attempt");

@@ -1,8 +1,8 @@
-// attempt(at, function() ... end): a part of a `pass` that is a transaction of
-// its own, in the block of the node `at`. A `need` inside ends that part alone,
-// and is reported as met there; so is what the check of the whole part says. A
-// node that went with an earlier part is not attempted. What it built is
-// known to nobody outside. Internal to bindings/lua.
+// attempt(at, function() ... end): a part of a `pass` that is its own
+// transaction, in the block of the node `at`. A `need` inside ends only that
+// part and is reported at `at`; the same holds if the check of the whole part
+// fails. If an earlier part removed `at`, nothing is called. Handles of what
+// was built inside are invalid outside. Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_ATTEMPT_H_
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_ATTEMPT_H_
 

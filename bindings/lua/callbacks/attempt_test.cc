@@ -83,12 +83,12 @@ TEST_CASE("mistakes") {
   CHECK(of_each("error('mine')").pass().what() == "mine");
   CHECK(of_each("\nreturn op.Abs(n)\n").pass().error->where.ends_with(":2"));
   CHECK(of_each("attempt(n, function() end)").pass().what() ==
-        "an `attempt` inside of another");
+        "an `attempt` inside another `attempt`");
   CHECK(of_each("", "op.Abs(graph.inputs[1])").pass().what() ==
         "the pass built or assumed something before an `attempt`");
   RuleRunner nothing(
       "pass = function(graph) attempt(graph:nodes 'Relu'[1]) end", kModel);
-  CHECK(nothing.pass().what() == "`attempt` wants what to do");
+  CHECK(nothing.pass().what() == "argument 2 of `attempt` is not a function");
   RuleRunner elsewhere(
       "match = function(op, x) return op.Relu(x) end,\n"
       "rewrite = function(op, m) attempt(m.x.producer, function() end) "

@@ -24,9 +24,9 @@ bool bound_once(const Runtime& rt, std::string_view name) {
          });
 }
 
-// __index of a record: nil for what this step does not bind, an error for what
-// no step binds. Upvalues behind the first: the name of the chain, and a table
-// whose keys are the names that steps bind.
+// __index of a record: nil for a name that this step does not bind, an error
+// for a name that no step binds. Upvalues behind the first: the name of the
+// chain, and a table whose keys are the names that steps bind.
 int no_field(Runtime& rt, lua_State* state) {
   const auto name = string_at(state, 2);
   const std::string step =
@@ -41,7 +41,7 @@ int no_field(Runtime& rt, lua_State* state) {
       step + " has no field '" + printable(*name, 60) + "'";
   if (bound_once(rt, *name)) {
     return fail(rt, what, {}, {},
-                "it stands outside of the steps too: m." + std::string(*name));
+                "it is bound outside of the steps: m." + std::string(*name));
   }
   return fail(rt, what, {}, {},
               suggestion(*name, string_keys(state, lua_upvalueindex(3))));
@@ -49,7 +49,7 @@ int no_field(Runtime& rt, lua_State* state) {
 
 int refuse_field(Runtime& rt, lua_State*) {
   return fail(rt, "a step of the match cannot be assigned to", {}, {},
-              "m.name = x keeps something for `rewrite`");
+              "m.name = x keeps a value for `rewrite`");
 }
 
 // The metatable of the records of a chain.
@@ -87,7 +87,7 @@ void push_record(Runtime& rt, lua_State* state, const Pattern& pattern,
   }
 }
 
-// As deep as `many` stands inside `many` in the rule's own pattern.
+// Recursive, as deep as `many` is nested in the pattern.
 void push_bound_list(Runtime& rt, lua_State* state, const Pattern& pattern,
                      VariableId variable, const Bound& bound) {
   luaL_checkstack(state, 16, "lists in lists");

@@ -8,7 +8,8 @@
 
 namespace ruleengine::lua {
 
-// Pushes what `variable` of `pattern` stands for; nil where it was not taken.
+// Pushes what `variable` of `pattern` stands for; nil if its branch was not
+// taken.
 void push_bound(Runtime& rt, lua_State* state, const pattern::Pattern& pattern,
                 pattern::VariableId variable, const match::Bound& bound);
 

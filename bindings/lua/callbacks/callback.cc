@@ -59,7 +59,7 @@ Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule, const char* key,
 
 namespace {
 
-// For what Lua finds wrong without asking the objects of ours.
+// Hints for errors that Lua itself raises.
 std::string hint_for(const Runtime& rt, const std::string& what) {
   if (what.starts_with("attempt to index") &&
       what.ends_with("(a function value)")) {
@@ -89,10 +89,9 @@ Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
   return error;
 }
 
-// An error in a call that is returned (`return op.Add(...)`) has no line of its
-// own: the callback's place on the stack is gone by then, or that of a part of
-// a pass. The run is over anyway, so the callback runs once more with its lines
-// followed.
+// An error in a tail call (`return op.Add(...)`) has no line of its own: the
+// stack frame of the callback, or of a part of a pass, is gone. The run has
+// failed anyway, so the callback runs once more with its lines tracked.
 Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
   lua_State* state = sandbox.state();
   Runtime& rt = Runtime::of(state);
@@ -122,7 +121,7 @@ Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
   return same ? again : status;
 }
 
-// Runs `take` on what lies above `base`.
+// Runs `take` on the values above `base`.
 Status Callback::take_results(Sandbox& sandbox, int base,
                               const Body& take) const {
   lua_State* state = sandbox.state();
@@ -135,11 +134,11 @@ Status Callback::take_results(Sandbox& sandbox, int base,
   rt.task = nullptr;
   if (status == 0) return {};
   lua_settop(state, base);
-  return Diagnostic{
-      .kind = ErrorKind::kLimit,
-      .what = "the results of " + what_ + " need more memory than Lua may have",
-      .where = place_,
-      .limit = Limit::kMemory};
+  return Diagnostic{.kind = ErrorKind::kLimit,
+                    .what = "the results of " + what_ +
+                            " need more memory than the limit of Lua",
+                    .where = place_,
+                    .limit = Limit::kMemory};
 }
 
 Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,
@@ -147,8 +146,8 @@ Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,
   lua_State* state = sandbox.state();
   Runtime& rt = Runtime::of(state);
   const int base = lua_gettop(state);
-  // Arguments are made under protection, which drops what it leaves on the
-  // stack, and wait in the registry.
+  // The arguments are made under protection, which clears the stack afterwards,
+  // so they wait in the registry.
   int count = 0;
   Status pushed = sandbox.protect([&](lua_State* inner) {
     push(inner);
@@ -163,10 +162,11 @@ Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,
     lua_settop(state, base);
     return located(
         rt, {.kind = ErrorKind::kRule,
-             .what = what_ + " changes '" + *name + "', a local around it",
+             .what = what_ + " changes '" + *name +
+                     "', a local variable outside of it",
              .where = place_,
-             .hint = "nothing is carried from one match to the next but the "
-                     "graph; put what `rewrite` needs onto m"});
+             .hint = "only the graph is carried from one match to the next; "
+                     "put what `rewrite` needs onto m"});
   }
   if (rt.session.rejection && (status.ok() || sandbox.stopped())) {
     lua_settop(state, base);

@@ -1,6 +1,6 @@
-// Callback: one function of a rule file with what calling it takes: the session
-// it runs in, its limits, how it ended, and that it left its upvalues alone.
-// Internal to bindings/lua.
+// Callback: one function of a rule file. A call handles the session, the
+// limits, the way the function ends, and the check that it did not change its
+// upvalues. Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_H_
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_H_
 
@@ -13,10 +13,11 @@
 
 namespace ruleengine::lua {
 
-// How a callback ended, when it did not end well.
+// The rejection that ended a callback; none when it ended normally.
 using Ended = std::optional<rewrite::Rejection>;
 
-// What a session is begun with; the rest of Session is how it goes on.
+// The fields that a session starts with; the others of Session change while it
+// runs.
 struct SessionStart {
   Stage stage = Stage::kNone;
   const RuleFrame* frame = nullptr;
@@ -29,8 +30,8 @@ struct SessionStart {
   rewrite::Said* said = nullptr;
 };
 
-// Begins a session with a new epoch, which it returns, and ends it when it goes
-// out of scope: handles are dead from then on.
+// Begins a session with a new epoch and ends it when it goes out of scope. From
+// then on handles of the session are invalid.
 class SessionScope {
  public:
   SessionScope(Runtime& rt, const SessionStart& start);
@@ -52,19 +53,19 @@ class Callback {
   static Callback of(Sandbox& sandbox, const LoadedRule& rule, const char* key,
                      FunctionRef function);
 
-  // Gives the references back; the function itself is the rule file's.
+  // Releases the references to the upvalues; the rule file owns the function.
   void release(lua_State* state) { upvalues_.release(state); }
 
   explicit operator bool() const { return function_ != 0; }
 
   using Body = std::function<void(lua_State*)>;
   // Calls it in the session that is open. `push` pushes the arguments; `take`
-  // finds the results as its stack, none when it is nullptr. Both run
-  // protected. After a rejection or an error `take` does not run.
+  // gets the results as its whole stack; nullptr: the results are dropped. Both
+  // run protected. After a rejection or an error `take` does not run.
   Result<Ended> call(Sandbox& sandbox, const Body& push,
                      const Body& take = nullptr) const;
 
-  // Adds to an error of this callback where it stands and at which node it was.
+  // Adds the place of the callback and the root of the match to its error.
   Diagnostic located(const Runtime& rt, Diagnostic error) const;
 
  private:

@@ -23,7 +23,7 @@ void store(std::byte* to, T value) {
 template <typename T>
 bool store_integer(std::byte* to, double number) {
   if constexpr (std::is_same_v<T, std::uint64_t>) {
-    // Half of them are no int64.
+    // The upper half does not fit into int64.
     if (!(number >= 0 && number < 0x1p64) || std::trunc(number) != number) {
       return false;
     }
@@ -35,7 +35,7 @@ bool store_integer(std::byte* to, double number) {
   }
 }
 
-// Rounded is held; what became infinite, or nothing at all, is not.
+// Rounding is allowed; overflow to infinity and underflow to 0 are not.
 bool same_kind(double number, double stored) {
   if (std::isnan(number)) return std::isnan(stored);
   return std::isinf(number) == std::isinf(stored) &&
@@ -91,7 +91,7 @@ bool fits_float(double number) {
 
 void reject_number(Runtime& rt, double number, ir::DataType type,
                    std::string_view place) {
-  reject(rt, "a number does not fit the type that is wanted",
+  reject(rt, "a number does not fit the required type",
          fmt::format("{} as {}, {}", number, ir::data_type_name(type), place));
 }
 

@@ -13,8 +13,8 @@ constexpr std::size_t kMaxSize = 1 << 20;
 Status no_key(lua_State* state, int index, const char* why) {
   return Diagnostic{
       .kind = ErrorKind::kRule,
-      .what =
-          std::string("`together` returns something that is no key: ") + why,
+      .what = std::string("`together` returns a value that cannot be a key: ") +
+              why,
       .expected =
           "values, nodes, dimensions, shapes, numbers, strings, "
           "booleans, nil, lists of these",
@@ -29,7 +29,7 @@ class Writer {
   Status write(int index, int depth) {
     luaL_checkstack(state_, 4, "lists in lists");
     if (depth > kMaxDepth) {
-      return no_key(state_, index, "lists too deep");
+      return no_key(state_, index, "lists nested too deep");
     }
     if (out_.size() > kMaxSize) return no_key(state_, index, "too long");
     switch (lua_type(state_, index)) {
@@ -56,12 +56,12 @@ class Writer {
   }
 
  private:
-  // By bits, so that a number is written exactly; -0 is 0.
+  // As bits, so that the number is exact; -0 is written as 0.
   void number(double value) {
     out_ += fmt::format("n{:x};", std::bit_cast<std::uint64_t>(value + 0.0));
   }
 
-  // The list part: keys without an order would be no key.
+  // Only the array part: other keys have no order.
   Status list(int index, int depth) {
     out_ += '[';
     const std::size_t count = lua_objlen(state_, index);
@@ -77,7 +77,7 @@ class Writer {
 
   Status handle(int index) {
     const Handle* h = to_handle(rt_, state_, index);
-    if (h == nullptr) return no_key(state_, index, "not known");
+    if (h == nullptr) return no_key(state_, index, "unknown object");
     switch (h->kind) {
       case HandleKind::kValue:
         out_ += fmt::format("v{}{};", h->id, h->transposed ? "T" : "");

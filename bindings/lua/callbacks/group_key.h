@@ -1,5 +1,5 @@
-// The key that `together` returns, as text: equal keys, equal texts, whatever
-// the run. Internal to bindings/lua.
+// The key that `together` returns, as text. Equal keys give equal texts in
+// every run. Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_GROUP_KEY_H_
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_GROUP_KEY_H_
 
@@ -9,7 +9,7 @@
 
 namespace ruleengine::lua {
 
-// Writes the whole stack. A Diagnostic for what is no key.
+// Writes all values on the stack. A Diagnostic if one of them cannot be a key.
 Status write_key(Runtime& rt, lua_State* state, std::string& out);
 
 }  // namespace ruleengine::lua

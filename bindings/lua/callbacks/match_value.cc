@@ -62,7 +62,9 @@ const Member* member_of(Runtime& rt, lua_State* state) {
 
 int no_such_name(Runtime& rt, lua_State* state) {
   const auto name = string_at(state, 2);
-  if (!name) return fail(rt, "m has names only", "a name", kind_of(state, 2));
+  if (!name) {
+    return fail(rt, "m is indexed by names only", "a name", kind_of(state, 2));
+  }
   std::vector<std::string> known = rt.session.frame->rule->computed;
   known.insert(known.end(), {"options", "graph"});
   if (pattern_of(rt) != nullptr) {
@@ -76,8 +78,8 @@ int no_such_name(Runtime& rt, lua_State* state) {
               {}, {}, suggestion(*name, known));
 }
 
-// What `where` computed (nil where it came another way), m.options, m.graph; or
-// an error.
+// What `where` computed (nil if this run did not set it), m.options or m.graph;
+// else an error.
 int push_other(Runtime& rt, lua_State* state, const Member& member) {
   if (*member.computed != 0) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, *member.computed);
@@ -116,7 +118,7 @@ int match_assign(Runtime& rt, lua_State* state) {
   if (member == nullptr) return kFailed;
   const auto name = string_at(state, 2);
   if (!name) {
-    return fail(rt, "m is assigned by name only", "m.name = ...",
+    return fail(rt, "m is assigned by names only", "m.name = ...",
                 kind_of(state, 2));
   }
   if (find_variable(rt, state, 2) || *name == "options" || *name == "graph") {
@@ -176,7 +178,7 @@ int all(Runtime& rt, lua_State* state) {
       return fail(rt,
                   "ms:all \"" + printable(*string_at(state, 2), 60) +
                       "\": some of the matches do not have it",
-                  {}, {}, "let `together` return whether it is there");
+                  {}, {}, "let `together` return whether the match has it");
     }
     lua_rawseti(state, 3, static_cast<int>(i) + 1);
     lua_settop(state, 3);
@@ -229,7 +231,9 @@ int options_index(Runtime& rt, lua_State* state) {
   if (lua_islightuserdata(state, -1)) lua_pushnil(state);  // not set
   if (lua_gettop(state) > 3 || !lua_isnil(state, -1)) return 1;
   const auto name = string_at(state, 2);
-  if (!name) return fail(rt, "options have names", {}, kind_of(state, 2));
+  if (!name) {
+    return fail(rt, "options are indexed by names", {}, kind_of(state, 2));
+  }
   const std::vector<std::string> known =
       string_keys(state, lua_upvalueindex(2));
   return fail(rt, "the rule has no option '" + printable(*name, 60) + "'", {},
@@ -238,7 +242,7 @@ int options_index(Runtime& rt, lua_State* state) {
 
 int options_assign(Runtime& rt, lua_State*) {
   return fail(rt, "options cannot be assigned", {}, {},
-              "whoever runs the rule sets them");
+              "the caller of the rule sets them");
 }
 
 void push_option(lua_State* state, const OptionValue& value) {

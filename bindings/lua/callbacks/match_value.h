@@ -18,16 +18,16 @@ void make_match_metatables(Runtime& rt, lua_State* state);
 void push_match(Runtime& rt, lua_State* state, std::size_t index);
 void push_group(Runtime& rt, lua_State* state);
 
-// The dimension that a letter stands for in the session's only match; none
-// when no match is at hand or the letter is not bound.
+// The dimension that a letter stands for in the session's only match; none when
+// there is no such match or the letter is not bound.
 std::optional<ir::Dim> bound_dim(Runtime& rt, lua_State* state,
                                  std::string_view letter);
 
 // The tag that names `node` in the session's only match; "" when none does.
 std::string_view tag_of(const Runtime& rt, ir::NodeId node);
 
-// "did you mean 'm.x'?" for a word that is a name of the match at hand, or
-// 'op.X' for one of an op; else "".
+// "did you mean 'm.x'?" for a name of the current match, 'op.X' for the name of
+// an op; else "".
 std::string match_name_hint(const Runtime& rt, std::string_view word);
 
 // For make_rules: the table of a pattern's variables, and the read-only object

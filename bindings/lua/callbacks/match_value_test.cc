@@ -62,7 +62,7 @@ TEST_CASE("what where computes reaches rewrite") {
         "assert(m.extra == nil) return op.Neg(m.x)");
   CHECK(attempt("local n = 'x' m[n] = 1").what() ==
         "m.x is what the match found; it cannot be assigned");
-  CHECK(attempt("m[1] = 1").what() == "m is assigned by name only");
+  CHECK(attempt("m[1] = 1").what() == "m is assigned by names only");
 }
 
 // Sums, products and choices upon x, as records of each step.
@@ -118,14 +118,14 @@ TEST_CASE("what a step does not have is an error, with what was meant") {
   CHECK(slip.error->hint == "did you mean 'mask'?");
   const Attempted outside = attempt_steps("return m.steps[1].z");
   CHECK(outside.what() == "a step of m.steps has no field 'z'");
-  CHECK(outside.error->hint == "it stands outside of the steps too: m.z");
+  CHECK(outside.error->hint == "it is bound outside of the steps: m.z");
   CHECK(attempt_steps("return m.steps[1][2]").what() ==
         "a step of m.steps has names only");
   CHECK(attempt_steps("return m.steps.mask").what() ==
-        "a list has elements at places from 1");
+        "the indices of a list start at 1");
   const Attempted assigned = attempt_steps("m.steps[1].factor = 2");
   CHECK(assigned.what() == "a step of the match cannot be assigned to");
-  CHECK(assigned.error->hint == "m.name = x keeps something for `rewrite`");
+  CHECK(assigned.error->hint == "m.name = x keeps a value for `rewrite`");
 }
 
 TEST_CASE("options") {
@@ -200,7 +200,7 @@ TEST_CASE("refuse belongs into where") {
 
 TEST_CASE("refuse is not allowed by the name of an option") {
   const Attempted out = attempt("refuse(true, 'r', m.SUM, 'wide')");
-  CHECK(out.what() == "whether a refusal is allowed is true or false");
+  CHECK(out.what() == "argument 4 of `refuse` is not true or false");
   REQUIRE(out.error);
   CHECK(out.error->expected == "m.options.wide");
 }
@@ -245,7 +245,7 @@ TEST_CASE("an upvalue that a callback changes is refused") {
     return runner.attempt().what();
   };
   CHECK(changed("local n = 0", "n = n + 1") ==
-        "`where` of rule 'r' changes 'n', a local around it");
+        "`where` of rule 'r' changes 'n', a local variable outside of it");
   CHECK(changed("local t = {}", "t[1] = m.x.name").find("changes 't'") !=
         std::string::npos);
   CHECK(changed("local t = {a = {b = 1}}", "t.a.b = 2").find("changes 't'") !=

@@ -18,8 +18,9 @@
 namespace ruleengine::lua {
 namespace {
 
-// All matches of one call. A node is taken once; what was taken stays in the
-// graph until the pass ends, so that what is told of a match can be asked.
+// All matches of one call. A node is taken once. Nodes that were taken stay in
+// the graph until the pass ends, so that the rule can query the matches that
+// are returned.
 class Round {
  public:
   Round(Runtime& rt, lua_State* state, const Words::Built& built)
@@ -95,7 +96,7 @@ class Round {
     return true;
   }
 
-  // In a frame of its own, which is where results are looked for.
+  // In a stack frame of its own: replace_results() reads the whole stack.
   void build(const match::Match& match,
              Result<std::optional<rewrite::Rejection>>& replaced) {
     const std::function<void(lua_State*)> task = [&](lua_State* state) {
@@ -120,8 +121,8 @@ class Round {
     lua_call(state_, 0, 0);
   }
 
-  // {anchor = node, nodes = {...}, values = {...}}: nodes in the order of the
-  // pattern and by their names, values by those of the parameters.
+  // {anchor = node, nodes = {...}, values = {...}}: nodes by index in the order
+  // of the pattern and by name, values by the names of the parameters.
   void tell(const match::Match& match) {
     lua_createtable(state_, 0, 3);
     const int told = lua_gettop(state_);
@@ -156,7 +157,8 @@ class Round {
   int list_ = 0;
 };
 
-// While a pattern is described, as when rule files are loaded.
+// Sets the stage to that of a rule file being loaded, while a pattern is
+// described.
 struct Describing {
   explicit Describing(Runtime& runtime) : rt(runtime) {
     rt.session.stage = Stage::kNone;
@@ -173,7 +175,7 @@ bool check_function(Runtime& rt, lua_State* state, int index,
   if (lua_isfunction(state, index) && !lua_iscfunction(state, index)) {
     return true;
   }
-  fail(rt, std::string(what) + " of replace_pattern is no function",
+  fail(rt, std::string(what) + " of replace_pattern is not a function",
        "function(op, x, ...)", kind_of(state, index));
   return false;
 }
@@ -182,7 +184,7 @@ bool check_function(Runtime& rt, lua_State* state, int index,
 int replace_pattern(Runtime& rt, lua_State* state) {
   if (rt.session.stage != Stage::kPass) {
     return fail(rt, "`replace_pattern` works only in `pass`", {}, {},
-                "rule{match = pattern, replace = replacement} says the same");
+                "rule{match = pattern, replace = replacement} does the same");
   }
   if (check_handle(rt, state, 1, HandleKind::kGraph,
                    "argument 1 of replace_pattern") == nullptr ||

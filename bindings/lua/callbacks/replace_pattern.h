@@ -1,6 +1,6 @@
-// replace_pattern(graph, pattern, replacement): two functions of the same
-// arguments, in a `pass`; every match is replaced and told of. Internal to
-// bindings/lua.
+// replace_pattern(graph, pattern, replacement): works in a `pass`. Takes two
+// functions with the same parameters, replaces every match, and returns a list
+// of the matches. Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACE_PATTERN_H_
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACE_PATTERN_H_
 

@@ -60,7 +60,7 @@ TEST_CASE("a class of ops keeps the op that was found") {
                             "function(op, v, s) return op.Reshape("
                             "op.elementwise_unary(v), s) end"),
                    model);
-  CHECK(wrong.pass().what() == "a new elementwise_unary");
+  CHECK(wrong.pass().what() == "a new node cannot be elementwise_unary");
 }
 
 TEST_CASE("S2.2 the matches are returned, with anchor and nodes") {
@@ -336,14 +336,14 @@ TEST_CASE("a replacement that cannot be built is refused at load") {
   CHECK(refused_replacement("function(op, x) return op.Add(x, any) end").what ==
         "an input of a new node is `any`");
   CHECK(refused_replacement("function(op, x) return op.Relu(x), x end").what ==
-        "the replacement returns another number of results than its pattern");
+        "the replacement and its pattern return different numbers of results");
   CHECK(refused_replacement("function(op, x) end").what ==
         "`replace` returns nothing");
   CHECK(
       refused_replacement("function(op, x) return op.Gelu{x, attrs = any} end")
-          .what == "a new Gelu with `any`");
+          .what == "a new Gelu cannot contain `any`");
   error = refused_replacement("function(op, x) return op.Relu(x):as 't' end");
-  CHECK(error.what == "'t' is another op in the replacement");
+  CHECK(error.what == "'t' has a different op in the replacement");
   CHECK(error.expected == "Tanh");
   CHECK(error.found == "Relu");
   CHECK(refused_replacement("function(op, x) return op.Rleu(x) end").hint ==
@@ -351,7 +351,8 @@ TEST_CASE("a replacement that cannot be built is refused at load") {
   CHECK(refused("match = function(op, x) return op.Tanh(x) end,\n"
                 "where = function(m) m.z = 1 end,\n"
                 "replace = function(op, x, z) return op.Add(x, z.T) end")
-            .what == "an input of a new node is a word that only finds");
+            .what ==
+        "an input of a new node is a word that only works in `match`");
   CHECK(
       refused_replacement("function(op, x) x:shape 'A B' return op.Relu(x) end")
           .what == "`replace` states a condition");
@@ -398,7 +399,7 @@ TEST_CASE("replace_pattern says what it wants") {
   CHECK(what("replace_pattern(op, 1, 2)")
             .starts_with("argument 1 of replace_pattern is not a graph"));
   CHECK(what("replace_pattern(graph, 1, 2)") ==
-        "the pattern of replace_pattern is no function");
+        "the pattern of replace_pattern is not a function");
   CHECK(what("replace_pattern(graph, function(op, x) return op.Tanh(x) end, "
              "function(op, z) return z end)") ==
         "the replacement has a parameter 'z' that the pattern does not have");

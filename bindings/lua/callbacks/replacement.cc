@@ -31,8 +31,8 @@ class Check {
     }
     if (made_.results.size() != pattern_.results().size()) {
       Diagnostic error = wrong(
-          "the replacement returns another number of "
-          "results than its pattern");
+          "the replacement and its pattern return different "
+          "numbers of results");
       error.expected = std::to_string(pattern_.results().size());
       error.found = std::to_string(made_.results.size());
       report(made_.line, std::move(error));
@@ -44,7 +44,7 @@ class Check {
   }
 
  private:
-  // The longest chain of nodes. What a term is made of was made before it.
+  // The longest chain of nodes. Terms come after the terms that they use.
   std::size_t height() const {
     std::vector<std::size_t> of_term(made_.draft.terms().size());
     std::size_t most = 0;
@@ -105,15 +105,15 @@ class Check {
       case TermKind::kRest:
         return "a `rest` without a name";
       case TermKind::kMany:
-        return "a chain, as `many` finds it";
+        return "a chain of `many`";
       default:
-        return "a word that only finds";
+        return "a word that only works in `match`";
     }
   }
   static const char* hint(TermKind kind) {
     return kind == TermKind::kAny || kind == TermKind::kRest
-               ? "`any` keeps an input where :as \"name\" says which node of "
-                 "the pattern is kept"
+               ? "`any` keeps an input of a node of the pattern, which "
+                 ":as \"name\" selects"
                : "";
   }
 
@@ -141,10 +141,11 @@ class Check {
       last = &each;
     }
     Diagnostic error = wrong("'" + made_.draft[tag].name +
-                             "' is another op in the replacement");
+                             "' has a different op in the replacement");
     if (last != nullptr) error.expected = op_text(*last);
     error.found = op_text(node);
-    error.hint = "a node of the same name is kept; give a new one another";
+    error.hint =
+        "a node with the same name is kept; give a new node another name";
     report(node.line, std::move(error));
   }
 
@@ -153,12 +154,13 @@ class Check {
       return each.kind == pattern::AttributePattern::Kind::kAny;
     });
     if (node.op_class != nullptr) {
-      Diagnostic error = wrong("a new " + op_text(node));
+      Diagnostic error = wrong("a new node cannot be " + op_text(node));
       error.hint = ir::class_hint(node.domain, node.type);
       return report(node.line, std::move(error));
     }
     if (!any && !node.open_attributes && !node.open_inputs) return;
-    Diagnostic error = wrong("a new " + op_text(node) + " with `any`");
+    Diagnostic error =
+        wrong("a new " + op_text(node) + " cannot contain `any`");
     error.hint = hint(TermKind::kAny);
     report(node.line, std::move(error));
   }

@@ -1,6 +1,6 @@
-// Replacement: what the function beside a pattern builds, traced once, as terms
-// behind those of the pattern: what is written as in the pattern is the same
-// term, and stands for what was matched. A plain value; any thread.
+// Replacement: what the function `replace` builds, traced once, as terms after
+// those of the pattern. An expression that also occurs in the pattern is the
+// same term and stands for what was matched. A plain value; any thread.
 #ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACEMENT_H_
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACEMENT_H_
 
@@ -22,7 +22,8 @@ struct Replacement {
   std::vector<std::string> computed;
   int line = 0;  // of the function
 
-  // The tag of the pattern that names this node, whose match is then kept.
+  // The tag of the pattern that names this node, so that the matched node is
+  // kept; invalid when there is none.
   pattern::VariableId kept(const pattern::NodePattern& node) const;
 };
 

@@ -160,7 +160,7 @@ const Replacer::Values* Replacer::values_of(pattern::NodePatternId id) {
   return &at->second;
 }
 
-// Sets the inputs in the table; an `any` is what the kept node reads.
+// Sets the inputs in the table; `any` is the old input of the kept node.
 bool Replacer::push_inputs(const NodePattern& node, ir::NodeId kept, int table,
                            bool& changed) {
   Values old;
@@ -186,7 +186,7 @@ bool Replacer::push_inputs(const NodePattern& node, ir::NodeId kept, int table,
   return true;
 }
 
-// Where no schema says the kind, what was captured is written as what it is.
+// Without a schema, an attribute keeps the kind it had in the match.
 void Replacer::push_captured(const NodePattern& node, pattern::VariableId id) {
   push_variable(id);
   if (lua_type(state_, -1) != LUA_TNUMBER ||

@@ -17,7 +17,7 @@ Diagnostic wrong_count(std::string expected, std::string found) {
           .what = "`rewrite` returns the wrong number of results",
           .expected = std::move(expected),
           .found = std::move(found),
-          .hint = "op.Split{..., outputs = 2} is two values"};
+          .hint = "op.Split{..., outputs = 2} returns two values"};
 }
 
 std::string counted(std::size_t count, const char* what) {
@@ -68,7 +68,7 @@ class Results {
           return edit.repeats(each.first, each.second);
         });
     if (nothing_new && !rt_.session.changed) {
-      return Rejection{"the rewrite gives what stands there already", ""};
+      return Rejection{"the rewrite changes nothing", ""};
     }
     for (const auto& [from, to] : replacements_) {
       rt_.session.edit->replace(from, to);
@@ -123,11 +123,12 @@ class Results {
     const ir::Type* type = rt_.session.facts->type(old_value);
     const std::string name = "result " + std::to_string(place + 1);
     if (!numbers || type == nullptr || !type->is_tensor()) {
-      return Diagnostic{.kind = ErrorKind::kRule,
-                        .what = name + " of `rewrite` is no value",
-                        .expected = "a value, or nil where nobody reads it",
-                        .found = kind_of(state_, index),
-                        .hint = hint_of(index)};
+      return Diagnostic{
+          .kind = ErrorKind::kRule,
+          .what = name + " of `rewrite` is not a value",
+          .expected = "a value, or nil for a result that is not read",
+          .found = kind_of(state_, index),
+          .hint = hint_of(index)};
     }
     BuildInputs inputs(rt_, state_, nullptr, name);
     inputs.expect(type->elem);
@@ -145,7 +146,7 @@ class Results {
                       .expected = "one value"};
   }
 
-  // Somebody else than what dies with the match.
+  // Whether nodes that are not removed with the match read the value.
   bool read_outside(const match::Match& match, ir::ValueId value) const {
     if (!value) return false;
     const ir::Graph& graph = *rt_.session.graph;

@@ -1,5 +1,5 @@
-// What `rewrite` returns, put in the place of what `match` returned. Internal
-// to bindings/lua.
+// Replaces what `match` returned by what `rewrite` returns. Internal to
+// bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_RESULTS_H_
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_RESULTS_H_
 

@@ -109,7 +109,7 @@ Result<bool> LuaRule::enabled(ir::Graph& graph, ir::Facts& facts) {
       },
       [&](lua_State* state) { enabled = lua_toboolean(state, 1) != 0; });
   if (!ended) return ended.error();
-  // Not when it ended early: arithmetic on an unknown dimension.
+  // Stays false after a rejection, such as arithmetic on an unknown dimension.
   return enabled;
 }
 

@@ -1,10 +1,9 @@
-// Runtime: what a lua_State knows of the callback that is running: the graph,
-// the match, the transaction, and how the callback ends. One per state, owned
-// by the state (collected with it); every C function of the runtime words gets
-// it as its first upvalue. A body that fails says why in the Session and
-// returns kFailed; entry() raises for it. A rejection (`need`) ends the whole
-// callback, past every pcall of rule code. Internal to bindings/lua; one state,
-// one thread.
+// Runtime: the state of the callback that is running: its graph, match and
+// transaction, and how it ends. One per state, owned by the state (collected
+// with it); every C function of the runtime words gets it as its first upvalue.
+// A body that fails says why in the Session and returns kFailed; entry() raises
+// for it. A rejection (`need`) ends the whole callback, past every pcall of
+// rule code. Internal to bindings/lua; one state, one thread.
 #ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_RUNTIME_H_
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_RUNTIME_H_
 
@@ -72,7 +71,7 @@ struct Session {
   bool attempting = false;            // a pass is in a part of its own
   bool changed = false;               // a pass replaced something
   bool has_cache = false;             // handles of this session are being kept
-  // The last dimension given that is no number, and whether there were others.
+  // The last symbolic dimension pushed, and whether there were different ones.
   std::optional<ir::Dim> symbol;
   bool several_symbols = false;
   std::optional<ir::Upgrades> upgrades;  // made by the first read_node()
@@ -136,16 +135,16 @@ constexpr int kFailed = -1;
 int fail(Runtime& rt, std::string what, std::string expected = {},
          std::string found = {}, std::string hint = {});
 int fail(Runtime& rt, Diagnostic error);
-// The match cannot be rewritten; quiet. The first one counts.
+// The match is rejected, which is not an error. The first rejection counts.
 int reject(Runtime& rt, rewrite::Rejection why);
 int reject(Runtime& rt, std::string reason, std::string value = {});
 
-// Raises what the session says; never returns.
+// Raises the rejection or error of the session; never returns.
 int raise(lua_State* state, Runtime& rt);
 
 using Body = int (*)(Runtime&, lua_State*);
 
-// Runs it; ends the whole call where it took more memory than there may be.
+// Runs the body; ends the whole call if it exceeded the memory limit.
 int bounded(Body body, Runtime& rt, lua_State* state);
 
 template <Body body>

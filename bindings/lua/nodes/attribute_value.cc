@@ -125,7 +125,7 @@ class Reader {
   std::string place() const { return "attribute '" + std::string(name_) + "'"; }
 
   bool wrong(Kind kind, int index) {
-    fail(rt_, place() + " is " + std::string(kind_name(kind)),
+    fail(rt_, place() + " must be " + std::string(kind_name(kind)),
          std::string(kind_name(kind)), kind_of(state_, index));
     return false;
   }
@@ -241,7 +241,7 @@ class Reader {
 
 void push_attribute(Runtime& rt, lua_State* state,
                     const ir::Attribute& attribute) {
-  if (!attribute.ref.empty()) {  // of the function's call: not known here
+  if (!attribute.ref.empty()) {  // set by the function call: unknown here
     return push_handle(
         rt, state, {.kind = HandleKind::kAttribute, .attribute = &attribute});
   }
@@ -329,7 +329,7 @@ std::optional<double> read_number(Runtime& rt, lua_State* state, int index,
   if (handle != nullptr && handle->kind == HandleKind::kDim) {
     reject_dim(rt, what, handle->dim);
   } else {
-    fail(rt, std::string(what) + " is no number", "a number",
+    fail(rt, std::string(what) + " is not a number", "a number",
          kind_of(state, index));
   }
   return std::nullopt;

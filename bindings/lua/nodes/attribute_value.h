@@ -1,7 +1,7 @@
-// Attributes and constants between ONNX and Lua. Numbers are numbers: an int
-// beyond 2^53 loses its last bits, except that INT64_MAX and INT64_MIN survive
-// the way there and back. What Lua has no type for (tensors, graphs) travels as
-// an opaque handle. Internal to bindings/lua.
+// Attributes and constants between ONNX and Lua. All numbers are Lua numbers:
+// an int beyond 2^53 loses its last bits, except that INT64_MAX and INT64_MIN
+// survive the round trip. Kinds without a Lua type (tensors, graphs) are opaque
+// handles. Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_ATTRIBUTE_VALUE_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_ATTRIBUTE_VALUE_H_
 
@@ -21,18 +21,19 @@ void push_default(Runtime& rt, lua_State* state,
                   const ir::FormalAttribute& formal);
 
 // The Lua value at `index` as an attribute of that name, which must outlive the
-// model. `formal` says the kind; without one the Lua value does, but a whole
-// number in the place of a FLOAT is one too: `before` is what stood there, or
-// nullptr. False after a fail() or, for a symbolic dimension, a reject().
+// model. `formal` gives the kind. Without `formal` the Lua value does, but a
+// whole number that replaces a FLOAT stays a FLOAT: `before` is the attribute
+// that is replaced, or nullptr. False after a fail() or, for a symbolic
+// dimension, a reject().
 bool read_attribute(Runtime& rt, lua_State* state, int index,
                     std::string_view name, const ir::FormalAttribute* formal,
                     const ir::Attribute* before, ir::Attribute& out);
 
-// The exact integer that `number` is; none when it is not one.
+// `number` as an exact integer; none when it is not an integer.
 std::optional<std::int64_t> to_integer(double number);
 
-// An integer of the model as a number of Lua. One beyond 2^53 that would come
-// back as another rejects the match.
+// An integer of the model as a number of Lua. Rejects the match for an integer
+// beyond 2^53 that would come back changed.
 void push_integer(Runtime& rt, lua_State* state, std::int64_t integer);
 
 // A number at `index`; a symbolic dimension ends the match, anything else is
@@ -41,8 +42,8 @@ std::optional<double> read_number(Runtime& rt, lua_State* state, int index,
                                   std::string_view what);
 
 // A constant of these elements: 0-D (`scalar`) or 1-D. Numbers are rounded to
-// the type; one that would become another (300 as int8, 1e6 as float16) rejects
-// the match: nullptr. `place` is where the constant was to stand.
+// the type; a number out of range (300 as int8, 1e6 as float16) rejects the
+// match: nullptr. `place` names the input in the message.
 const ir::Tensor* make_tensor(Runtime& rt, ir::DataType type,
                               std::span<const double> numbers, bool scalar,
                               std::string_view place);

@@ -20,8 +20,8 @@
 namespace ruleengine::lua {
 namespace {
 
-// Builders of unknown ops are kept up to so many: rule code could make up names
-// for ever.
+// The most builders of unknown ops that are cached: rule code can make up any
+// number of names.
 constexpr int kMaxUnknownOps = 1000;
 
 std::string op_text(std::string_view domain, std::string_view type) {
@@ -29,8 +29,9 @@ std::string op_text(std::string_view domain, std::string_view type) {
   return std::string(domain) + "::" + std::string(type);
 }
 
-// What was built; a mistake in what was kept of `like`, a node of the model
-// (invalid: none), is not the rule's fault.
+// Pushes the outputs of what was built. `like` is the node of the model whose
+// inputs and attributes were kept (invalid: none); an error in them is not the
+// rule's fault and rejects the match.
 int push_built(Runtime& rt, lua_State* state,
                Result<rewrite::Edit::Built> built, ir::NodeId like) {
   if (!built.ok()) {
@@ -47,7 +48,7 @@ int push_built(Runtime& rt, lua_State* state,
   return static_cast<int>(values.size());
 }
 
-// One node in the making.
+// Builds one node.
 class Build {
  public:
   Build(Runtime& rt, lua_State* state, std::string_view domain,
@@ -74,23 +75,23 @@ class Build {
     return true;
   }
 
-  // Keeps of `node` what the arguments do not change.
+  // Takes the inputs and attributes of `node`; the arguments then change some.
   bool start_from(ir::NodeId node) {
     const ir::Graph& graph = *rt_.session.graph;
     spec_.like = node;
     spec_.output_count = static_cast<std::uint32_t>(graph.outputs(node).size());
     const Reading reading = read_node(rt_, node);
     if (!reading.readable) {
-      reject(rt_, "the form of " + op_ + " in this opset has no newer one",
-             graph.describe(node));
+      reject(
+          rt_,
+          "this older form of " + op_ + " does not exist in the newest opset",
+          graph.describe(node));
       return false;
     }
     for (const ir::Attribute& a : reading.attributes) {
       if (facts_ != nullptr && !has_attribute(a.name)) {
-        reject(
-            rt_,
-            op_ + " has an attribute that is not known: " + std::string(a.name),
-            graph.describe(node));
+        reject(rt_, op_ + " has an unknown attribute: " + std::string(a.name),
+               graph.describe(node));
         return false;
       }
       if (a.blocks.empty()) continue;
@@ -123,7 +124,7 @@ class Build {
   bool read_table(int table) {
     const TableKeys keys = table_keys(state_, table);
     if (!keys.other.empty()) {
-      fail(rt_, op_ + " gets a key that is no name", "an attribute",
+      fail(rt_, op_ + " gets a key that is not a name", "an attribute",
            keys.other);
       return false;
     }
@@ -161,7 +162,7 @@ class Build {
            kind_of(state_, index));
       return false;
     }
-    if (count > rewrite::kMaxOutputs) {  // as many as the model wants
+    if (count > rewrite::kMaxOutputs) {  // the model may give the number
       reject(rt_,
              fmt::format("a node has {} outputs at most", rewrite::kMaxOutputs),
              fmt::format("{} of {}", count, op_));
@@ -217,7 +218,7 @@ class Build {
 bool check_can_build(Runtime& rt) {
   if (rt.session.edit != nullptr) return true;
   fail(rt, "nodes are built only in `rewrite` and `pass`", {}, {},
-       "what `where` computes are numbers; put them onto m");
+       "compute numbers in `where` and put them onto m");
   return false;
 }
 
@@ -242,7 +243,7 @@ int no_such_op(Runtime& rt, std::string_view domain, std::string_view type) {
                            : std::string(hint));
 }
 
-// A domain that is called was meant as an op. Upvalue: its name.
+// Calling a domain: an op was meant. Upvalue: its name.
 int domain_call(Runtime& rt, lua_State* state) {
   return no_such_op(rt, "", *string_at(state, lua_upvalueindex(2)));
 }
@@ -286,7 +287,8 @@ int domain_index(Runtime& rt, lua_State* state) {
   const std::string_view domain = *string_at(state, lua_upvalueindex(2));
   const auto key = string_at(state, 2);
   if (!key || key->empty()) {
-    return fail(rt, "`op` has names only", "op.Add", kind_of(state, 2));
+    return fail(rt, "`op` is indexed by names only", "op.Add",
+                kind_of(state, 2));
   }
   const bool known = ir::newest_op(domain, *key) != nullptr;
   if (!known && !domain.empty() && ir::known_domain(domain)) {

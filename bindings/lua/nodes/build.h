@@ -1,7 +1,7 @@
-// Builders: `op` as `rewrite` and `pass` get it. op.Add(a, b) and op.Add{a, b}
-// build one node through the session's Edit; a call gives one value, with
-// `outputs = n` that many. Domains are fields: op.tensor_cast.quantize(x).
-// Internal to bindings/lua.
+// Builders: the `op` parameter of `rewrite` and `pass`. op.Add(a, b) and
+// op.Add{a, b} build one node through the session's Edit; a call gives one
+// value, with `outputs = n` that many. Domains are fields:
+// op.tensor_cast.quantize(x). Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_BUILD_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_BUILD_H_
 

@@ -14,10 +14,10 @@
 namespace ruleengine::lua {
 namespace {
 
-// Far more than any node has; what rule code writes as a place is bounded.
+// More inputs than any node has: a bound for the indices in rule code.
 constexpr std::size_t kMaxInputs = 100'000;
 
-// Inputs that are lists of int64 by nature, whatever the schema's letter.
+// Inputs that are int64 lists, also where the schema has a type variable.
 bool is_index_list(std::string_view name) {
   static constexpr auto kNames = std::to_array<std::string_view>(
       {"axes", "ends", "pads", "repeats", "shape", "sizes", "split", "starts",
@@ -65,7 +65,7 @@ bool BuildInputs::add_one(int index) {
                       lua_isboolean(state_, index) ||
                       (handle != nullptr && handle->kind == HandleKind::kDim);
   if (!number) {
-    fail(rt_, op_ + " gets something that is no input",
+    fail(rt_, op_ + " gets something that cannot be an input",
          "values, numbers, lists of values, nil", kind_of(state_, index));
     return false;
   }
@@ -101,8 +101,8 @@ bool BuildInputs::add_list(int index) {
   lua_pop(state_, 1);
   if (numbers) return add_numbers(index, count);
   if (count == 0 && !is_list(rt_, state_, index)) {
-    // A list that rule code wrote itself: no numbers where a list of numbers
-    // is wanted, no values elsewhere.
+    // A list that rule code wrote itself: an empty list of numbers where the op
+    // takes one, else no values.
     const ir::FormalValue* at = formal(inputs_.size());
     if (at != nullptr && is_index_list(at->name)) {
       return add_numbers(index, 0);
@@ -136,7 +136,7 @@ bool BuildInputs::add_array(int index, std::span<const double> places) {
   for (const double place : places) {
     last = static_cast<std::size_t>(std::clamp(place, 0.0, double{kMaxInputs}));
     if (place >= 1 && static_cast<double>(last) == place) continue;
-    fail(rt_, op_ + " has no such input", "places from 1",
+    fail(rt_, op_ + " has no such input", "whole numbers from 1",
          fmt::format("{}", place));
     return false;
   }
@@ -160,8 +160,8 @@ ir::DataType BuildInputs::type_of(const Input& input) const {
                                               : ir::DataType::kUndefined;
 }
 
-// The type that the schema says, that of an input which shares its letter, or
-// that of any input at all.
+// The type from the schema, else that of an input with the same type variable,
+// else that of any input.
 ir::DataType BuildInputs::wanted_type(std::size_t place) const {
   if (expected_ != ir::DataType::kUndefined) return expected_;
   const ir::FormalValue* at = formal(place);
@@ -199,7 +199,8 @@ bool BuildInputs::make_constant(std::size_t place) {
   Input& input = inputs_[place];
   const ir::DataType type = wanted_type(place);
   if (type == ir::DataType::kUndefined) {
-    reject(rt_, "no type is known for the number that is " + place_name(place));
+    reject(rt_,
+           "the type is unknown for the number that is " + place_name(place));
     return false;
   }
   const ir::FormalValue* at = formal(place);
@@ -273,7 +274,7 @@ std::string BuildInputs::place_name(std::size_t place) const {
   return "input '" + std::string(at->name) + "' of " + op_;
 }
 
-// Nil where something must be is the branch that was not taken.
+// A required input that is nil often comes from a branch that was not taken.
 bool BuildInputs::check_required() {
   if (facts_ == nullptr) return true;
   const auto least = static_cast<std::size_t>(facts_->min_inputs);

@@ -1,7 +1,8 @@
 // The inputs of a node to be built, as rule code gives them: values, absent
-// ones, lists of values that are spread, and numbers, which become constants
-// once the types of the other inputs say which. A list with symbolic dimensions
-// is computed from the graph's inputs at run time. Internal to bindings/lua.
+// inputs, lists of values that are spread, and numbers. Numbers become
+// constants, whose type follows from the other inputs. A list with symbolic
+// dimensions is computed from the graph's inputs at run time. Internal to
+// bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_BUILD_INPUTS_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_BUILD_INPUTS_H_
 
@@ -22,7 +23,7 @@ class BuildInputs {
               std::string op)
       : rt_(rt), state_(state), facts_(facts), op_(std::move(op)) {}
 
-  // Appends what stands at stack index `index`. False after fail()/reject().
+  // Appends the argument at stack index `index`. False after fail()/reject().
   bool add(int index);
   // The array part of the table at `index`; holes are absent inputs.
   bool add_array(int index, std::span<const double> places);
@@ -31,13 +32,13 @@ class BuildInputs {
   void add_value(ir::ValueId value) { inputs_.push_back({.value = value}); }
   std::size_t size() const { return inputs_.size(); }
 
-  // The op is a Reshape that says nothing of zeros itself: sizes that are known
-  // by name only are told so that a 0 among them means what it says.
+  // The op is a Reshape without the attribute `allowzero`: symbolic sizes are
+  // then written so that a size that turns out to be 0 means 0.
   void reshapes() { reshapes_ = true; }
-  // After finish: that takes the attribute `allowzero`.
+  // After finish: whether that needs the attribute `allowzero`.
   bool allows_zero() const { return allows_zero_; }
 
-  // Makes the constants and checks that what must be there is.
+  // Makes the constants and checks that no required input is absent.
   bool finish(std::vector<ir::ValueId>& out);
 
  private:

@@ -103,7 +103,7 @@ TEST_CASE("numbers become constants of the type the op wants") {
           "(float[2,6] x, float[2,6] w) => (float[2,6] y) "
           "<int64[2] i = {1, 0}> { y = Relu(x) }");
   CHECK(attempt("return op.mine.f(3)", kFloat).reason() ==
-        "no type is known for the number that is input 1 of mine::f");
+        "the type is unknown for the number that is input 1 of mine::f");
 }
 
 TEST_CASE("a number takes the type of the input that shares its letter") {
@@ -248,7 +248,7 @@ TEST_CASE("a number that its type cannot hold rejects the match") {
     const Attempted out =
         attempt("return " + std::string(each.body), relu_of(each.type));
     CHECK(out.what() == "");
-    CHECK(out.reason() == "a number does not fit the type that is wanted");
+    CHECK(out.reason() == "a number does not fit the required type");
     REQUIRE(out.rejection);
     CHECK(out.rejection->value == each.value);
   }
@@ -279,11 +279,11 @@ TEST_CASE("mistakes of builders name what there is") {
   CHECK(attribute.what() == "LeakyRelu has no attribute 'alhpa'");
   CHECK(attribute.error->hint == "did you mean 'alpha'?");
   CHECK(attempt("local o = op return o.Transpose{m.x, perm = 'x'}", kFloat)
-            .what() == "attribute 'perm' is a list of whole numbers");
+            .what() == "attribute 'perm' must be a list of whole numbers");
   CHECK(attempt("return op.Softmax{m.x, axis = 0.5}", kFloat).what() ==
-        "attribute 'axis' is a whole number");
+        "attribute 'axis' must be a whole number");
   CHECK(attempt("return op.Add(m.x, 'x')", kFloat).what() ==
-        "Add gets something that is no input");
+        "Add gets something that cannot be an input");
   CHECK(attempt("return op.Add(m.x, m.relu)", kFloat).what() ==
         "Add gets a node as an input");
   CHECK(attempt("return op.Add(m.x)", kFloat).what() ==
@@ -344,7 +344,7 @@ TEST_CASE("the wrong number of results, and results that are none") {
   CHECK(attempt("return m.x, m.x", kFloat).what() ==
         "`rewrite` returns the wrong number of results");
   CHECK(attempt("return 'x'", kFloat).what() ==
-        "result 1 of `rewrite` is no value");
+        "result 1 of `rewrite` is not a value");
 }
 
 TEST_CASE("a result for an output that the model leaves out") {
@@ -420,7 +420,7 @@ TEST_CASE("a constant may have more numbers than Lua's stack has places") {
 
 TEST_CASE("giving back what stands there changes nothing") {
   CHECK(attempt("return m.relu.outputs[1]", kFloat).reason() ==
-        "the rewrite gives what stands there already");
+        "the rewrite changes nothing");
 }
 
 TEST_CASE("nor does building again what is of an unknown domain") {
@@ -436,8 +436,7 @@ TEST_CASE("nor does building again what is of an unknown domain") {
     const Attempted out = runner.attempt();
     return out.fired ? "fired" : out.what() + out.reason();
   };
-  const std::string_view nothing =
-      "the rewrite gives what stands there already";
+  const std::string_view nothing = "the rewrite changes nothing";
   CHECK(again("op.acme.F{op.acme.G(m.x), m.w, k = 3, outputs = 2}") == nothing);
   CHECK(again("m.f:with{k = 3}") == nothing);
   for (const char* other :

@@ -1,5 +1,5 @@
-// Symbolic dimensions and shapes: equal to themselves, readable, and no
-// numbers.
+// Symbolic dimensions and shapes: they can be compared for equality and
+// printed, but they are not numbers.
 #include <iterator>
 #include <limits>
 #include <optional>
@@ -25,7 +25,7 @@ const Handle* dim_operand(Runtime& rt, lua_State* state) {
       return check_alive(rt, *handle) ? handle : nullptr;
     }
   }
-  fail(rt, "no dimension");
+  fail(rt, "not a dimension");
   return nullptr;
 }
 
@@ -41,7 +41,7 @@ int compare(Runtime& rt, lua_State* state) {
   return reject_dim(rt, "a comparison", handle->dim);
 }
 
-// Lua calls it only for two userdata whose metatables share it.
+// Lua calls it only for two userdata with the same __eq.
 int dim_equal(Runtime& rt, lua_State* state) {
   const Handle* a = to_handle(rt, state, 1);
   const Handle* b = to_handle(rt, state, 2);
@@ -121,7 +121,7 @@ int shape_tostring(Runtime& rt, lua_State* state) {
 // v:shape "B H S D": v.shape called with v and the text.
 int shape_call(Runtime& rt, lua_State* state) {
   const Handle* value =
-      check_handle(rt, state, 2, HandleKind::kValue, "what :shape is asked of");
+      check_handle(rt, state, 2, HandleKind::kValue, "the object of :shape");
   if (value == nullptr) return kFailed;
   return answer_shape(rt, state, *value, 3, ShapeTest::kShape);
 }

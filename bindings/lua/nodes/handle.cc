@@ -41,8 +41,8 @@ void push_cache(Runtime& rt, lua_State* state) {
   lua_rawgeti(state, LUA_REGISTRYINDEX, rt.cache);
 }
 
-// One handle for one thing in one callback, so that handles work as keys of
-// rule code's own tables.
+// Within one callback the same value or node gives the same handle, so that
+// rule code can use handles as table keys.
 void push_cached(Runtime& rt, lua_State* state, const Handle& handle, int key) {
   push_cache(rt, state);
   lua_rawgeti(state, -1, key);
@@ -92,8 +92,8 @@ const Handle* to_handle(const Runtime& rt, lua_State* state, int index) {
     return nullptr;
   }
   const auto* handle = static_cast<const Handle*>(lua_touserdata(state, index));
-  // The kind is only believed when the metatable, which no rule can set, is
-  // that kind's own.
+  // The kind counts only if the metatable is that of the kind: rule code cannot
+  // set metatables of userdata.
   if (slot(handle->kind) >= slot(HandleKind::kCount)) return nullptr;
   const void* id = metatable_id(state, index);
   return id == rt.metatable_ids[slot(handle->kind)] ? handle : nullptr;
@@ -112,7 +112,7 @@ bool check_alive(Runtime& rt, const Handle& handle) {
          "else outlives a callback");
     return false;
   }
-  // Ids of what an edit built may have been taken back with it.
+  // Ids of what an edit built may be gone after a rollback.
   const ir::Graph& graph = *rt.session.graph;
   bool removed = false;
   if (handle.kind == HandleKind::kValue) {
@@ -124,7 +124,7 @@ bool check_alive(Runtime& rt, const Handle& handle) {
         handle.id >= graph.node_count() || graph.node(handle.node()).removed;
   }
   if (!removed) return true;
-  // By an earlier part of this pass, which knew nothing of this one.
+  // An earlier part of this pass removed it, which is not the rule's mistake.
   if (rt.session.attempting) {
     reject(rt, name + " is no longer in the graph");
   } else {
@@ -150,14 +150,14 @@ const Handle* check_self(Runtime& rt, lua_State* state, HandleKind kind) {
     return check_alive(rt, *handle) ? handle : nullptr;
   }
   const std::string name(handle_name(kind));
-  fail(rt, "a method of " + name + " is called without it", name,
-       kind_of(state, 1), "write a colon, as in a:method(), for the dot");
+  fail(rt, "a method of " + name + " is called without the object", name,
+       kind_of(state, 1), "write a colon instead of the dot: a:method()");
   return nullptr;
 }
 
 void push_handle(Runtime& rt, lua_State* state, const Handle& handle) {
   auto* made = new (lua_newuserdata(state, sizeof(Handle))) Handle(handle);
-  // `float` is said outside of callbacks too.
+  // `float` also works outside of callbacks.
   made->epoch = rt.session.epochs.empty() ? 0 : rt.session.epochs.back();
   lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(handle.kind)]);
   lua_setmetatable(state, -2);
@@ -255,9 +255,9 @@ int no_element(Runtime& rt, lua_State* state) {
   if (place && lua_tonumber(state, 2) >= 1) return lua_pushnil(state), 1;
   if (place) lua_tostring(state, 2);
   const auto text = string_at(state, 2);
-  return fail(rt, "a list has elements at places from 1",
+  return fail(rt, "the indices of a list start at 1",
               "list[1], #list, ipairs(list)",
-              text ? (place ? "place " : "the name ") + printable(*text, 60)
+              text ? (place ? "index " : "the name ") + printable(*text, 60)
                    : kind_of(state, 2));
 }
 

@@ -1,7 +1,7 @@
 // Handles: what rule code holds of the graph. A Handle is a full userdata with
 // the metatable of its kind, so rule code cannot make one, and carries the
-// epoch of the callback it was made in, so one that outlived its match is
-// refused by name. Lists and shapes are plain tables with a metatable of ours.
+// epoch of the callback it was made in, so a handle that outlived its match is
+// detected. Lists and shapes are plain tables with a metatable of ours.
 // Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_HANDLE_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_HANDLE_H_
@@ -20,7 +20,7 @@ enum class HandleKind : std::uint32_t {
   kUnknownShape,  // the shape of a value whose rank is not known
   kMatch,         // m: `id` is the member
   kGroup,         // ms
-  kFloat,         // what `float` gave: of no graph, of no age
+  kFloat,         // a result of `float`: belongs to no graph, never expires
   kCount,
 };
 
@@ -30,7 +30,7 @@ struct Handle {
   std::uint64_t epoch = 0;
   ir::Dim dim;
   const ir::Attribute* attribute = nullptr;
-  // A value: the constant whose transpose stands in the graph as `id`.
+  // For a value: the handle is the transpose of the constant `id`.
   bool transposed = false;
   double number = 0;  // of a kFloat
 
@@ -40,15 +40,16 @@ struct Handle {
 
 std::string_view handle_name(HandleKind kind);  // "a value", "a node"
 
-// The handle at `index` whatever its age; nullptr when it is no handle.
+// The handle at `index`, also an expired one; nullptr when it is not a handle.
 const Handle* to_handle(const Runtime& rt, lua_State* state, int index);
-// A living handle of that kind; nullptr after a fail() that says what is wrong
+// A valid handle of that kind; nullptr after a fail() that says what is wrong
 // (`what` names the argument: "the value").
 const Handle* check_handle(Runtime& rt, lua_State* state, int index,
                            HandleKind kind, const char* what);
-// The same for argument 1 of a method, which a dot for the colon leaves out.
+// The same for argument 1 of a method, which is missing when the rule writes a
+// dot instead of the colon.
 const Handle* check_self(Runtime& rt, lua_State* state, HandleKind kind);
-// The same for a handle of any kind that is at hand already.
+// The same for a given handle of any kind.
 bool check_alive(Runtime& rt, const Handle& handle);
 
 void push_handle(Runtime& rt, lua_State* state, const Handle& handle);
@@ -57,7 +58,7 @@ void push_value(Runtime& rt, lua_State* state, ir::ValueId value,
 void push_node(Runtime& rt, lua_State* state, ir::NodeId node);  // likewise
 void push_dim(Runtime& rt, lua_State* state, ir::Dim dim);  // number or handle
 
-// An empty list table of ours on the stack: elements in places from 1.
+// Pushes an empty list: a table with our metatable, indexed from 1.
 enum class ListKind : std::uint8_t { kPlain, kFloats };
 void push_list(Runtime& rt, lua_State* state, int size,
                ListKind kind = ListKind::kPlain);
@@ -83,8 +84,8 @@ std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind);
 // Whether that name is a method of the kind.
 bool is_method(const Runtime& rt, lua_State* state, HandleKind kind,
                std::string_view name);
-// An __index body of lists: nil for a place behind the last one, an error for
-// one before the first and for a name.
+// An __index body of lists: nil for an index after the last one, an error for
+// an index before the first and for a name.
 int no_element(Runtime& rt, lua_State* state);
 
 // Metamethods of a kind beyond __index.

@@ -34,7 +34,7 @@ void push_values(Runtime& rt, lua_State* state,
   }
 }
 
-// n.meta: a table of texts, of the caller's own.
+// n.meta: a new table of strings.
 void push_metadata(lua_State* state, std::span<const ir::Metadata> metadata) {
   lua_createtable(state, 0, static_cast<int>(metadata.size()));
   for (const ir::Metadata& each : metadata) {
@@ -47,8 +47,8 @@ void push_metadata(lua_State* state, std::span<const ir::Metadata> metadata) {
 // --- n.inputs
 // -------------------------------------------------------------------
 
-// A table of the inputs; another, with weak keys, knows its node, for the
-// names.
+// Pushes a table of the inputs. A second table with weak keys maps it to its
+// node, for access by input name.
 void push_inputs(Runtime& rt, lua_State* state, ir::NodeId node) {
   const std::span<const ir::ValueId> inputs = read_node(rt, node).inputs;
   lua_createtable(state, static_cast<int>(inputs.size()), 0);
@@ -73,7 +73,7 @@ int no_such_input(Runtime& rt, const ir::OpFacts& facts,
       {}, {}, ir::input_hint(facts, name));
 }
 
-// n.inputs.w_scale: places are answered by the table itself.
+// n.inputs.w_scale: indices are answered by the table itself.
 int inputs_index(Runtime& rt, lua_State* state) {
   const auto name = string_at(state, 2);
   if (!name) return no_element(rt, state);
@@ -84,7 +84,7 @@ int inputs_index(Runtime& rt, lua_State* state) {
   if (node == nullptr) return kFailed;
   const ir::OpFacts* facts = newest(rt, node->node());
   if (facts == nullptr) {
-    return fail(rt, "the inputs of an unknown op have no names", "a place",
+    return fail(rt, "the inputs of an unknown op have no names", "an index",
                 "'" + printable(*name, 60) + "'");
   }
   for (std::size_t i = 0; i < facts->inputs.size(); ++i) {
@@ -124,7 +124,7 @@ bool push_rank_default(Runtime& rt, lua_State* state, ir::NodeId node,
   return true;
 }
 
-// n.attribute_names: those that are written, in order.
+// n.attribute_names: the attributes of the node, in order.
 void push_attribute_names(Runtime& rt, lua_State* state, ir::NodeId node) {
   std::vector<std::string_view> names;
   for (const ir::Attribute& a : read_node(rt, node).attributes) {
@@ -144,7 +144,8 @@ int attributes_index(Runtime& rt, lua_State* state) {
   if (handle == nullptr) return kFailed;
   const auto name = string_at(state, 2);
   if (!name) {
-    return fail(rt, "attributes have names", "attrs.axis", kind_of(state, 2));
+    return fail(rt, "attributes are indexed by names", "attrs.axis",
+                kind_of(state, 2));
   }
   rt.session.hear(handle->node(), *name);
   if (const auto* found = read_node(rt, handle->node()).attribute(*name)) {
@@ -168,7 +169,7 @@ int attributes_index(Runtime& rt, lua_State* state) {
 // --- Nodes
 // ----------------------------------------------------------------------
 
-// n:replace_input(old, new): in every place where the node reads `old`.
+// n:replace_input(old, new): replaces every input that is `old`.
 int replace_input(Runtime& rt, lua_State* state) {
   const Handle* node = self(rt, state);
   if (node == nullptr) return kFailed;
@@ -294,13 +295,13 @@ bool read_wanted(Runtime& rt, lua_State* state, Wanted& out) {
     return true;
   }
   if (!lua_istable(state, 2)) {
-    fail(rt, ":nodes wants what to look for", "{op = \"Softmax\"}",
+    fail(rt, ":nodes takes the name of an op, or a table", "{op = \"Softmax\"}",
          kind_of(state, 2));
     return false;
   }
   const TableKeys keys = table_keys(state, 2);
   const auto refuse = [&](std::string found) {
-    fail(rt, ":nodes knows `op` and `domain`, both names",
+    fail(rt, ":nodes takes `op` and `domain`, both strings",
          "{op = \"Softmax\", domain = \"\"}", std::move(found));
     return false;
   };
@@ -318,7 +319,7 @@ bool read_wanted(Runtime& rt, lua_State* state, Wanted& out) {
   return true;
 }
 
-// All live nodes that fit, subgraphs included, in graph order.
+// All nodes of that op and domain, subgraphs included, in graph order.
 int nodes(Runtime& rt, lua_State* state) {
   if (check_self(rt, state, HandleKind::kGraph) == nullptr) {
     return kFailed;
@@ -342,13 +343,13 @@ int nodes(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-// graph:twins(): pairs {first = node, second = node}, in computation order of
-// the second, which computes what the first does.
+// graph:twins(): pairs {first = node, second = node}, in the computation order
+// of `second`. Both nodes compute the same values.
 int twins(Runtime& rt, lua_State* state) {
   if (check_self(rt, state, HandleKind::kGraph) == nullptr) return kFailed;
   if (rt.session.stage != Stage::kPass || rt.session.attempting) {
     return fail(rt, "graph:twins works only in `pass`", {}, {},
-                "before any `attempt`, each of which may merge a pair");
+                "call it before any `attempt`, which may merge a pair");
   }
   Sandbox::charge(state, rt.session.graph->node_count());
   auto found = rt.session.edit->twins();
@@ -390,7 +391,8 @@ constexpr Field kGraphFields[] = {
     {"twins", kMethod, entry<twins>}};
 
 int opaque_index(Runtime& rt, lua_State* state) {
-  return fail(rt, "the attribute cannot be looked into", {}, kind_of(state, 2));
+  return fail(rt, "the attribute is opaque: rule code cannot read it", {},
+              kind_of(state, 2));
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST_CASE("the graph: nodes, inputs, outputs") {
   holds("assert(#g:nodes{domain = 'ai.onnx'} == 3 and #g:nodes 'X' == 0)");
   holds("assert(g.inputs[1] == m.x and g.outputs[1].name == 'y')");
   CHECK(where("g:nodes{opp = 'x'}").what() ==
-        ":nodes knows `op` and `domain`, both names");
+        ":nodes takes `op` and `domain`, both strings");
 }
 
 TEST_CASE("nodes of older opsets read as the newest") {
@@ -155,7 +155,7 @@ TEST_CASE("replace_input wants a node and two values") {
     return runner.pass();
   };
   Attempted out = said("add.replace_input(a, a, b)");
-  CHECK(out.what() == "a method of a node is called without it");
+  CHECK(out.what() == "a method of a node is called without the object");
   out = said("add:replace_input(3, b)");
   CHECK(out.what() == "the old input is not a value");
   out = said("add:replace_input(a, 3)");

@@ -1,5 +1,5 @@
-// A node read as the newest opset would have it: axes as an input, Softmax on
-// one axis. Internal to bindings/lua.
+// Reads a node in its newest opset form: axes as an input, Softmax on one axis.
+// Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_NODE_READING_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_NODE_READING_H_
 
@@ -10,8 +10,8 @@
 namespace ruleengine::lua {
 
 // The views live until the next reading of the same session. `readable` is
-// false for an older form that the newest opset cannot say: then inputs and
-// attributes are as they stand.
+// false for an older form that the newest opset cannot express; then inputs and
+// attributes are those of the node itself.
 struct Reading {
   std::span<const ir::ValueId> inputs;
   std::span<const ir::Attribute> attributes;

@@ -47,7 +47,7 @@ bool read_options(Runtime& rt, lua_State* state, ranks::ChainOptions& options) {
   }
   const TableKeys keys = table_keys(state, 2);
   if (!keys.numbers.empty() || !keys.other.empty()) {
-    fail(rt, ":residual_chains gets a value that is no option",
+    fail(rt, ":residual_chains gets a value that is not an option",
          "{slices = true}", keys.other.empty() ? "a number" : keys.other);
     return false;
   }
@@ -98,7 +98,7 @@ void push_nodes(Runtime& rt, lua_State* state,
   }
 }
 
-// At the table of axes, at the top of the stack.
+// Sets entries of the table of axes on top of the stack.
 void set_axes(Runtime& rt, lua_State* state,
               std::span<const ranks::Share> shares) {
   for (const ranks::Share& share : shares) {
@@ -136,7 +136,8 @@ void push_chain(Runtime& rt, lua_State* state,
   lua_setfield(state, -2, "sliceable");
 }
 
-// That of an axis of the first input, counted from either end.
+// The flow along an axis of the first input; a negative axis counts from the
+// end.
 std::optional<ranks::AxisFlow> flow_along(Runtime& rt, ir::NodeId node,
                                           double axis) {
   const ir::Graph& graph = *rt.session.graph;

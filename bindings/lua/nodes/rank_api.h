@@ -1,6 +1,6 @@
-// What rule code asks about the ranks that run a model together: how values lie
-// on them, and where each may work on its share of the tokens. Internal to
-// bindings/lua.
+// Queries of rule code about the ranks of a distributed model: how values are
+// distributed, and where a rank can work on its share of the tokens. Internal
+// to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_RANK_API_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_RANK_API_H_
 
@@ -12,24 +12,23 @@ namespace ruleengine::lua {
 // is proven.
 void push_layout(Runtime& rt, lua_State* state, ir::ValueId value);
 
-// v:replicated(ranks): whether it is the same on all of them, proven or
-// assumed.
+// v:replicated(ranks): whether the value is the same on all of these ranks,
+// proven or assumed.
 int replicated(Runtime& rt, lua_State* state);
 
-// n:along(axis): the node works on each position of that axis of its first
-// input (-1: the last one) by itself, and its other inputs do not vary along
-// it: the list of the axes of its outputs; else nil.
+// n:along(axis): the axes of the outputs that correspond to that axis of the
+// first input (-1: the last one), as a list. nil unless the node works on each
+// position of the axis independently and its other inputs do not vary along it.
 int along(Runtime& rt, lua_State* state);
 
 // graph:residual_chains{slices = false}: a list of
-//   sum             the node that it begins at, the first sum over the ranks
+//   sum             the node that starts it, the first sum over the ranks
 //   ranks           the group
-//   nodes           in computation order: what brings in shares, what works on
-//                   them
-//   axes            value -> axis along which there is a share of it
-//   entries         values that each rank takes its share of
-//   broken, culprit why the chain is to stay as it is, and where; nil
-//   sliceable       whether `slices` would let the culprit pass
+//   nodes           in computation order: nodes that make shares or use them
+//   axes            value -> axis along which it is sharded
+//   entries         values of which each rank takes its share
+//   broken, culprit why the chain cannot be sharded, and at which value; or nil
+//   sliceable       whether the option `slices` would permit the culprit
 int residual_chains(Runtime& rt, lua_State* state);
 
 }  // namespace ruleengine::lua

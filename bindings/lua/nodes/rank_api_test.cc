@@ -64,7 +64,7 @@ TEST_CASE("wrong options are named") {
   CHECK(text.what() == "option 'slices' of :residual_chains is true or false");
   CHECK(text.error->found == "the string 'no'");
   CHECK(asked("graph:residual_chains{true}").what() ==
-        ":residual_chains gets a value that is no option");
+        ":residual_chains gets a value that is not an option");
   CHECK(asked("graph:residual_chains{slices = true}").what() == "");
 }
 

@@ -17,9 +17,9 @@
 namespace ruleengine::lua {
 namespace {
 
-// More elements than this no rule wants to see one by one.
+// The most elements that rule code can read as a list.
 constexpr std::int64_t kMaxElements = 4096;
-// A causal mask of 2,048 places.
+// The most elements that :among looks at: a causal mask of length 2,048.
 constexpr std::int64_t kMaxLookedAt = 1 << 22;
 
 const Handle* self(Runtime& rt, lua_State* state) {
@@ -59,7 +59,7 @@ int rank(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-// v:dim(-1): a number, a dimension, or nil; v:dim(-1, "D"): does it hold?
+// v:dim(-1): a number, a dimension, or nil; v:dim(-1, "D"): whether it is D.
 int dim(Runtime& rt, lua_State* state) {
   const Handle* value = self(rt, state);
   if (value == nullptr) return kFailed;
@@ -147,7 +147,7 @@ int fits(Runtime& rt, lua_State* state) {
 
 // --- Constants --------------------------------------------------------------
 
-// A 64-bit integer beyond 2^53 that no number of Lua is rejects the match.
+// Rejects the match for a 64-bit integer that a Lua number cannot represent.
 void check_exact(Runtime& rt, const ir::Tensor& tensor, const Handle& value) {
   if (tensor.dtype != ir::DataType::kInt64 &&
       tensor.dtype != ir::DataType::kUint64) {
@@ -158,7 +158,7 @@ void check_exact(Runtime& rt, const ir::Tensor& tensor, const Handle& value) {
   if (std::ranges::none_of(numbers, large)) return;
   const auto exact = ir::to_ints(tensor, external(rt), kMaxElements);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    // What stands for the largest int64 is a uint64 of its own.
+    // 2^63 represents INT64_MAX; in a uint64 tensor it is itself.
     const bool is_other =
         tensor.dtype == ir::DataType::kUint64 && numbers[i] == 0x1p63;
     if (exact && !is_other && to_integer(numbers[i]) == (*exact)[i]) continue;
@@ -169,8 +169,8 @@ void check_exact(Runtime& rt, const ir::Tensor& tensor, const Handle& value) {
   }
 }
 
-// The elements in row-major order; none when this is no constant of numbers,
-// or a large one.
+// Reads the elements in row-major order; false when the value is not a constant
+// of numbers, or is too large.
 bool read_elements(Runtime& rt, const Handle& value, std::int64_t limit) {
   std::vector<double>& out = rt.scratch.numbers;
   const ir::Tensor* tensor = constant_of(rt, value);
@@ -219,7 +219,7 @@ int constant(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-// v:among(0, 1): is it a constant of these numbers alone?
+// v:among(0, 1): whether it is a constant of only these numbers.
 int among(Runtime& rt, lua_State* state) {
   const Handle* value = self(rt, state);
   if (value == nullptr) return kFailed;
@@ -262,7 +262,7 @@ int replace_with(Runtime& rt, lua_State* state) {
   const Handle* value = self(rt, state);
   if (value == nullptr) return kFailed;
   const Handle* other =
-      check_handle(rt, state, 2, HandleKind::kValue, "what replaces the value");
+      check_handle(rt, state, 2, HandleKind::kValue, "the new value");
   if (other == nullptr) return kFailed;
   rewrite::Edit* edit = rt.session.edit;
   if (edit == nullptr) {
@@ -293,7 +293,7 @@ enum ValueField {
   kT
 };
 
-// v.token_axis: nil where there are no two axes.
+// v.token_axis: nil for fewer than two axes.
 void push_token_axis(Runtime& rt, lua_State* state, const Handle& value) {
   const std::optional<Dims> dims = dims_of(rt, value);
   if (!dims || dims->size() < 2) return lua_pushnil(state);
@@ -317,7 +317,7 @@ void push_users(Runtime& rt, lua_State* state, ir::ValueId value) {
   }
 }
 
-// w.T: the same constant, read the other way.
+// w.T: the same constant, transposed.
 int push_transposed(Runtime& rt, lua_State* state, const Handle& value) {
   const std::optional<Dims> dims = dims_of(rt, value);
   if (!rt.session.facts->is_constant(value.value()) || !dims ||
@@ -396,7 +396,7 @@ int no_arithmetic(Runtime& rt, lua_State*) {
 }
 
 int no_concat(Runtime& rt, lua_State*) {
-  return fail(rt, "a value is no text", "a text or a number", "a value",
+  return fail(rt, "a value is not a string", "a string or a number", "a value",
               "tostring(v) describes it");
 }
 

@@ -58,7 +58,7 @@ TEST_CASE("shapes: questions") {
   holds("assert(m.x:fits '7 2 3 4' and not m.x:fits '3 4')", kKnown);
   holds("assert(m.x:fits 'A B C D' and m.x:fits 'A 2 3 4')", kKnown);
   CHECK(where("m.x:shape 'B ... S'", kKnown).what() ==
-        "'...' is no dimension of a shape");
+        "'...' is not a dimension of a shape");
   CHECK(where("m.x:shape(3)", kKnown).what() == "a shape text is missing");
 }
 
@@ -81,16 +81,16 @@ TEST_CASE("an unknown shape equals nothing and answers no") {
   holds("assert(m.x:dim(-1) == nil and not m.x:dim(-1, '_'))", kUnknown);
 }
 
-TEST_CASE("lists have places from 1") {
+TEST_CASE("list indices start at 1") {
   holds("assert(m.x.shape[3] == 4 and m.x.shape[4] == nil)", kKnown);
   holds("for k in pairs(m.relu.inputs) do assert(k == 1) end", kKnown);
   for (const char* read : {"m.x.shape[0]", "m.relu.inputs[0]",
                            "m.relu.outputs[-1]", "m.x.users.first"}) {
     CHECK_MESSAGE(where("return " + std::string(read), kKnown).what() ==
-                      "a list has elements at places from 1",
+                      "the indices of a list start at 1",
                   read);
   }
-  CHECK(where("return m.x.shape[0]", kKnown).error->found == "place 0");
+  CHECK(where("return m.x.shape[0]", kKnown).error->found == "index 0");
 }
 
 TEST_CASE("values are no numbers") {
@@ -99,7 +99,7 @@ TEST_CASE("values are no numbers") {
                       "arithmetic on a value",
                   sum);
   }
-  CHECK(where("return 'a' .. m.x", kKnown).what() == "a value is no text");
+  CHECK(where("return 'a' .. m.x", kKnown).what() == "a value is not a string");
 }
 
 TEST_CASE("rank, dim, type") {

@@ -47,7 +47,7 @@ TEST_CASE("a pattern with many faults gets one diagnostic") {
   };
   check_one_refusal(match("x, any, group = true, auto_pad = true, "
                           "pads = false, strides = {}, dilations = true"),
-                    "attribute 'auto_pad' cannot be that");
+                    "attribute 'auto_pad' cannot have this value");
   check_one_refusal(match("x, any, [-3] = x, [0] = x, [1.5] = x"),
                     "the number -3");
   check_one_refusal(match("x, any, [true] = x, [op] = x, [{}] = x"),
@@ -64,9 +64,9 @@ TEST_CASE("a built node with many faults gets one diagnostic") {
   check_one_error("op.Conv{m.x, m.x, [-3] = m.x, [0] = m.x, [1.5] = m.x}",
                   "no such input");
   check_one_error("op.Conv{m.x, m.x, [true] = 1, [op] = 1, [{}] = 1}",
-                  "a key that is no name");
+                  "a key that is not a name");
   check_one_error("m.graph:nodes{opp = 'Add', domaine = '', name = 'x'}",
-                  ":nodes knows");
+                  ":nodes takes");
   check_one_error("next{[{}] = 1, [true] = 2, [op] = 1}", "without an order");
 }
 

@@ -1,5 +1,5 @@
-// Element types by the names that rules write: ONNX's own ("float"), and the
-// two that everybody writes instead ("float32", "float64"). Pure.
+// Element types by the names that rules write: the ONNX names ("float") and two
+// common aliases ("float32", "float64"). Pure.
 #ifndef RULEENGINE_BINDINGS_LUA_WORDS_ELEMENT_TYPES_H_
 #define RULEENGINE_BINDINGS_LUA_WORDS_ELEMENT_TYPES_H_
 

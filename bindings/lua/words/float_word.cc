@@ -14,12 +14,12 @@ int no_number(Runtime& rt, lua_State* state, int index, const char* where) {
   const Handle* handle = to_handle(rt, state, index);
   const bool value = handle != nullptr && handle->kind == HandleKind::kValue;
   const bool described = to_term(state, index) != nullptr;
-  return fail(rt, std::string("`float` is of numbers") + where,
+  return fail(rt, std::string("`float` takes only numbers") + where,
               "a number, or a list of numbers",
               described ? kind_at(state, index) : kind_of(state, index),
               value       ? "v:scalar() is the number of a constant"
-              : described ? "a parameter that stands for an attribute is "
-                            "written as what it is"
+              : described ? "a parameter that stands for an attribute "
+                            "keeps the kind of that attribute"
                           : "");
 }
 
@@ -61,13 +61,13 @@ int float_word(Runtime& rt, lua_State* state) {
 }
 
 int no_arithmetic(Runtime& rt, lua_State*) {
-  return fail(rt, "arithmetic on what `float` gave", "numbers", "a float",
+  return fail(rt, "arithmetic on a result of `float`", "numbers", "a float",
               "`float` comes last: float(2 * n)");
 }
 
 int no_field(Runtime& rt, lua_State*) {
   return fail(rt, "a float has no fields", {}, {},
-              "`float` is for attributes; keep the number beside it");
+              "`float` is for attributes; keep the number in another variable");
 }
 
 int to_text(Runtime& rt, lua_State* state) {

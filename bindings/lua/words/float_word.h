@@ -1,8 +1,9 @@
-// float(x): a number, or a list of numbers, that an attribute without a schema
-// is to hold as FLOAT or FLOATS, whole or not. Lua has one kind of number, so
-// an op of an unknown domain takes a whole one for an INT. What `float` gives
-// names nothing of a graph and may be kept. Lists that are read from a model's
-// FLOATS are of the same kind. Internal to bindings/lua.
+// float(x): marks a number or a list of numbers that an attribute without a
+// schema must hold as FLOAT or FLOATS, even if the numbers are whole. Lua has
+// one kind of number, so without `float` an op of an unknown domain takes a
+// whole number for an INT. The result of `float` refers to nothing in a graph
+// and may be kept. Lists read from FLOATS of a model are of the same kind.
+// Internal to bindings/lua.
 #ifndef RULEENGINE_BINDINGS_LUA_WORDS_FLOAT_WORD_H_
 #define RULEENGINE_BINDINGS_LUA_WORDS_FLOAT_WORD_H_
 
@@ -15,8 +16,7 @@ void make_float_metatable(Runtime& rt, lua_State* state);
 void install_float_word(lua_State* state);
 
 void push_float(Runtime& rt, lua_State* state, double number);
-// The number at `index` that was said to be a float; none: it is something
-// else.
+// The number of the `float` result at `index`; none for anything else.
 std::optional<double> float_at(const Runtime& rt, lua_State* state, int index);
 
 }  // namespace ruleengine::lua

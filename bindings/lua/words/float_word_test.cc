@@ -67,7 +67,7 @@ TEST_CASE("float() where the schema says FLOAT anyway") {
   becomes(rewrite("return op.LeakyRelu{m.x, alpha = float(2)}"),
           "y = LeakyRelu <alpha = 2.0> (x)");
   const std::string error = mistake("return op.Softmax{m.x, axis = float(1)}");
-  CHECK(error.find("attribute 'axis' is a whole number") != error.npos);
+  CHECK(error.find("attribute 'axis' must be a whole number") != error.npos);
   CHECK(error.find("found:    a float") != error.npos);
 }
 
@@ -127,16 +127,16 @@ TEST_CASE("float() of a dimension known by name only rejects the match") {
         "float() needs dimension B, which is not a known number");
 }
 
-TEST_CASE("float() of what is no number") {
+TEST_CASE("float() of something that is not a number") {
   const auto says = [](const char* body, std::string_view text) {
     CAPTURE(body);
     CHECK(mistake(body).find(text) != std::string::npos);
   };
-  says("return op.mine.g{m.x, a = float(m.c)}", "`float` is of numbers\n");
+  says("return op.mine.g{m.x, a = float(m.c)}", "`float` takes only numbers\n");
   says("return op.mine.g{m.x, a = float(m.c)}",
        "v:scalar() is the number of a constant");
   says("return op.mine.g{m.x, a = float{1, 'b'}}",
-       "`float` is of numbers in a list");
+       "`float` takes only numbers in a list");
   says("return op.mine.g{m.x, a = float(2) * 2}",
        "`float` comes last: float(2 * n)");
   says("error(tostring(float(2)))", "float(2)");
@@ -149,7 +149,7 @@ TEST_CASE("float() of what is no number") {
                     "function(op, x) return op.Relu(x) end }")},
       {}, {});
   REQUIRE_FALSE(set.ok());
-  CHECK(set.error().text().find("is written as what it is") !=
+  CHECK(set.error().text().find("keeps the kind of that attribute") !=
         std::string::npos);
 }
 

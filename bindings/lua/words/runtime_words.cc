@@ -16,7 +16,7 @@
 namespace ruleengine::lua {
 namespace {
 
-// What the rule is at: the root of the match it works on.
+// The root of the current match; invalid when there is none.
 ir::NodeId current_root(const Runtime& rt) {
   if (rt.session.members.empty()) return {};
   return rt.session.members[0].match->root;
@@ -33,8 +33,8 @@ bool check_stage(Runtime& rt, const char* word, bool where_only) {
        std::string("`") + word + "` works only in " +
            (where_only ? "`where`" : "`where` and `rewrite`"),
        {}, {},
-       stage == Stage::kNone ? "`match` describes: say it as a fact or a "
-                               "pattern, or ask in `where`"
+       stage == Stage::kNone ? "`match` only describes: state it as a fact "
+                               "or a pattern, or test it in `where`"
                              : "");
   return false;
 }
@@ -70,7 +70,7 @@ bool describe_culprit(Runtime& rt, lua_State* state, int index,
   return true;
 }
 
-// The reason at `index`; a rule that gives none is told so.
+// Reads the reason at `index`; false after a fail().
 bool read_reason(Runtime& rt, lua_State* state, int index, const char* word,
                  std::string& out) {
   const auto text = string_at(state, index);
@@ -83,7 +83,8 @@ bool read_reason(Runtime& rt, lua_State* state, int index, const char* word,
   return true;
 }
 
-// need(v, reason, culprit): v, or the end of the match.
+// need(v, reason, culprit): returns v, or ends the match when v is nil or
+// false.
 int need(Runtime& rt, lua_State* state) {
   if (!check_stage(rt, "need", false)) return kFailed;
   if (lua_isfunction(state, 1)) {
@@ -107,8 +108,9 @@ bool is_matched(const match::Match& match, ir::NodeId node) {
          std::ranges::find(match.nodes, node) != match.nodes.end();
 }
 
-// The node a warning is about: the one named, or the maker of the value where
-// the match has it, else its root. And what is named, for the rejection.
+// The node that a warning names: the node that is given, or the producer of the
+// value that is given if the match contains it, else the root. `culprit`
+// describes what is given, for the rejection.
 bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node,
                  std::string& culprit) {
   const ir::Graph& graph = *rt.session.graph;
@@ -133,8 +135,8 @@ bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node,
   return true;
 }
 
-// refuse(cond, reason, m.TAG, allowed): warns and goes on; the match drops when
-// `where` ends, unless an option allows what is refused.
+// refuse(cond, reason, m.TAG, allowed): adds a warning when `cond` is true and
+// continues. The match is dropped when `where` ends, unless `allowed` is true.
 int refuse(Runtime& rt, lua_State* state) {
   if (!check_stage(rt, "refuse", true)) return kFailed;
   if (lua_toboolean(state, 1) == 0) return 0;
@@ -145,7 +147,7 @@ int refuse(Runtime& rt, lua_State* state) {
     return kFailed;
   }
   if (const auto name = string_at(state, 4)) {
-    return fail(rt, "whether a refusal is allowed is true or false",
+    return fail(rt, "argument 4 of `refuse` is not true or false",
                 "m.options." + printable(*name), "'" + printable(*name) + "'");
   }
   const std::string label = rewrite::node_label(*rt.session.graph, node);
@@ -164,17 +166,17 @@ int refuse(Runtime& rt, lua_State* state) {
   return 0;
 }
 
-// A rule that says more says something else for each match, which is what
-// culprits are for; and what is said is kept.
+// Assumptions are kept and reported. A rule that exceeds these limits writes a
+// different sentence for each match; what varies belongs in the culprit.
 constexpr std::size_t kMostAssumed = 16, kLongestAssumption = 200;
 
-// What an assumption is put next to: those of the match, or of the transaction.
+// The number of assumptions of the transaction, or without one of the match.
 std::size_t count_assumed(const Session& session) {
   return session.edit != nullptr ? session.edit->assumptions().size()
                                  : session.assumed->size();
 }
 
-// assume(text, culprit): the match holds where the text does.
+// assume(text, culprit): the rewrite is correct only where the text is true.
 int assume(Runtime& rt, lua_State* state) {
   if (!check_stage(rt, "assume", false)) return kFailed;
   const auto text = string_at(state, 1);
@@ -193,9 +195,9 @@ int assume(Runtime& rt, lua_State* state) {
     rewrite::add_assumption(*session.assumed, std::move(one));
   }
   if (count_assumed(session) <= kMostAssumed) return 0;
-  return fail(rt, "`assume` says something else each time",
-              fmt::format("at most {} assumptions of a match", kMostAssumed),
-              {}, "what changes is the culprit, not the sentence");
+  return fail(rt, "`assume` gets too many different sentences",
+              fmt::format("at most {} assumptions for one match", kMostAssumed),
+              {}, "put what varies into the culprit, not into the sentence");
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
-// Runtime words: the words that `where`, `rewrite` and the other callbacks see
-// beside the sandbox's: need, refuse, assume, attempt, float. They are words of
-// every rule file, and all but the last say so when they are used while it is
-// being loaded.
+// Runtime words: the functions for `where`, `rewrite` and the other callbacks:
+// need, refuse, assume, attempt, float. Every rule file sees them. While a rule
+// file is being loaded, only `float` works; the others report an error.
 #ifndef RULEENGINE_BINDINGS_LUA_WORDS_RUNTIME_WORDS_H_
 #define RULEENGINE_BINDINGS_LUA_WORDS_RUNTIME_WORDS_H_
 

@@ -60,7 +60,7 @@ std::optional<Text> parse(Runtime& rt, std::string_view text) {
     }
     const std::optional<Word> read = read_word(word);
     if (!read) {
-      fail(rt, "'" + printable(word, 60) + "' is no dimension of a shape",
+      fail(rt, "'" + printable(word, 60) + "' is not a dimension of a shape",
            "letters, numbers, '_', and '...' in front",
            "'" + printable(text, 100) + "'");
       return std::nullopt;

@@ -30,7 +30,8 @@ std::optional<Dims> dims_of(Runtime& rt, const Handle& value);
 
 enum class ShapeTest { kShape, kFits };
 
-// Does the text hold? None after fail(): the text is no shape text.
+// Whether the text holds. None after fail(): the text is not a valid shape
+// text.
 std::optional<bool> holds(Runtime& rt, lua_State* state, const Dims& dims,
                           std::string_view text, ShapeTest test);
 

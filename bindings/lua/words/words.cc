@@ -33,7 +33,7 @@ std::vector<std::string> parameters_of(lua_State* state, int function) {
   return names;
 }
 
-// A handle for each parameter behind `op`.
+// Pushes a handle for each parameter after `op`.
 void push_parameters(lua_State* state, WordsSession& session,
                      const std::vector<std::string>& parameters, int line) {
   luaL_checkstack(state, static_cast<int>(parameters.size()),
@@ -42,7 +42,7 @@ void push_parameters(lua_State* state, WordsSession& session,
     if (is_reserved_name(name)) {
       Diagnostic error =
           wrong("'" + name + "' cannot be a parameter of `match`");
-      error.hint = "m." + name + " is something else";
+      error.hint = "m." + name + " already has another meaning";
       error.where = session.file + ":" + std::to_string(line);
       Sandbox::fail(state, std::move(error));
     }
@@ -61,7 +61,7 @@ std::string hint_of_parameter(std::string_view word, std::string near) {
          std::string(word) + ")";
 }
 
-// One call of a function that describes.
+// One call of `match` or `replace`.
 class Called {
  public:
   Called(lua_State* state, WordsSession& session, int function,
@@ -111,7 +111,7 @@ class Called {
     lua_settop(state_, top_);
   }
 
-  // What it stated outside of alternatives.
+  // The facts and conditions that it stated outside of alternatives.
   pattern::Alternative stated() { return scope_.take({}); }
 
   void fail(Diagnostic error, int line) const {
@@ -132,7 +132,8 @@ class Called {
   ScopeGuard scope_;
 };
 
-// The function at `function`, in a session whose builder holds the pattern.
+// Calls `replace`, the function at `function`. The builder of the session holds
+// the pattern.
 Replacement build_replacement(lua_State* state, WordsSession& session,
                               const pattern::Pattern& pattern, int function) {
   Replacement made{.shared_terms = pattern.terms().size(),
@@ -149,7 +150,7 @@ Replacement build_replacement(lua_State* state, WordsSession& session,
       [&](pattern::FactId id) { return id.index() >= pattern.facts().size(); });
   if (states || !stated.conditions.empty()) {
     Diagnostic error = wrong("`replace` states a condition");
-    error.hint = "what must hold stands in `match`";
+    error.hint = "conditions belong in `match`";
     called.fail(std::move(error), 0);
   }
   if (Status sound = session.builder.sound(); !sound) {
@@ -211,7 +212,7 @@ Words::Built Words::build(lua_State* state, int match, const std::string& file,
                           int line, int replace) {
   session_ = std::make_unique<WordsSession>();
   Sandbox& sandbox = Sandbox::of(state);
-  // However it ends, no handle of this run is good afterwards.
+  // Handles of this run are invalid afterwards, also after an error.
   struct Ending {
     Words& words;
     Sandbox& sandbox;
@@ -234,7 +235,7 @@ Words::Built Words::build(lua_State* state, int match, const std::string& file,
   for (pattern::TermId term : stated.conditions) {
     session.builder.condition(term);
   }
-  // What the replacement names is named in the words of the pattern.
+  // `replace` extends the pattern, so it starts from this copy.
   pattern::Builder more = session.builder;
   Result<pattern::Pattern> pattern = session.builder.finish();
   if (!pattern) called.fail(pattern.error(), session.builder.error_line());

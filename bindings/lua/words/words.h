@@ -1,9 +1,9 @@
 // Words: the language of `match`. Runs the function once, with handles for its
 // parameters, and makes what it describes into a pattern: op.X(...), either,
 // maybe, many, context, never, any, rest, and the facts stated on handles.
-// Handles are userdata of one run of one `match`; anywhere else they say so.
-// Owned by the RuleSet; one sandbox, one thread. Everything may raise Lua
-// errors (through Sandbox::fail) and is called under protection.
+// Handles are userdata that belong to one run of one `match`; any other use is
+// an error. Owned by the RuleSet; one sandbox, one thread. Everything may raise
+// Lua errors (through Sandbox::fail) and is called under protection.
 #ifndef RULEENGINE_BINDINGS_LUA_WORDS_WORDS_H_
 #define RULEENGINE_BINDINGS_LUA_WORDS_WORDS_H_
 
@@ -33,16 +33,16 @@ class Words {
 
   struct Built {
     pattern::Pattern pattern;
-    std::vector<std::string> parameters;  // after `op`
+    std::vector<std::string> parameters;  // without `op`
     std::optional<Replacement> replacement;
   };
-  // Runs the function at `match`, a rule of `file`; then the one at `replace`,
-  // when it is not 0, in the same words. `line` is the rule's: for mistakes in
-  // a function of a lib.
+  // Runs the function at `match` of a rule in `file`. If `replace` is not 0,
+  // then runs the function at `replace` with the same names. `line` is the line
+  // of the rule; errors in a function of a lib are reported there.
   Built build(lua_State* state, int match, const std::string& file, int line,
               int replace = 0);
 
-  // The run that goes on; nullptr between runs.
+  // The current run; nullptr between runs.
   WordsSession* session() { return session_.get(); }
 
  private:
@@ -50,16 +50,16 @@ class Words {
   std::uint32_t runs_ = 0;
 };
 
-// Whether a text can stand behind `m.`: a name of Lua that is no keyword.
+// Whether a text can follow `m.`: a Lua name that is not a keyword.
 bool is_lua_name(std::string_view text);
 bool is_lua_keyword(std::string_view text);
-// What `m` has beside the names of the pattern.
+// The fields of `m` that are not names of the pattern.
 bool is_reserved_name(std::string_view text);
 
 // "did you mean 'op.Neg'?" for the name of an op alone; else "".
 std::string hint_of_op(std::string_view word);
 
-// A mistake of the rule file; who raises it adds more.
+// A mistake in the rule file; the caller fills in the other fields.
 Diagnostic wrong(std::string what);
 
 }  // namespace ruleengine::lua

@@ -21,12 +21,14 @@ constexpr std::size_t kMostElements = 4096;  // of a list attribute
 
 int bad_attribute(lua_State* state, const std::string& name, int index) {
   Diagnostic error =
-      wrong("attribute '" + printable(name, 60) + "' cannot be that");
+      wrong("attribute '" + printable(name, 60) + "' cannot have this value");
   error.expected =
       "a number, a string, a list of one of them, a parameter of "
       "`match`, or any";
   error.found = kind_at(state, index);
-  if (lua_isboolean(state, index)) error.hint = "ONNX writes 1 and 0";
+  if (lua_isboolean(state, index)) {
+    error.hint = "ONNX has no booleans; write 1 or 0";
+  }
   return Sandbox::fail(state, std::move(error));
 }
 

@@ -13,7 +13,7 @@ namespace {
 using pattern::Alternative;
 using pattern::TermId;
 
-// Calls the function at `index` with the values above it on the stack; leaves
+// Calls the function below the `arguments` values on top of the stack; leaves
 // its one result.
 void call_builder(lua_State* state, int arguments, const char* what) {
   Nested nested(state);
@@ -22,13 +22,14 @@ void call_builder(lua_State* state, int arguments, const char* what) {
   const int results = lua_gettop(state) - base + 1;
   if (results != 1 || lua_isnil(state, -1)) {
     Diagnostic error =
-        wrong(std::string(what) + " returns something else than one pattern");
+        wrong(std::string(what) + " does not return exactly one pattern");
     error.found = std::to_string(results) + " values";
     Sandbox::fail(state, std::move(error));
   }
 }
 
-// A pattern, or a function that makes one and states facts for itself alone.
+// A pattern, or a function that returns one; facts stated in the function hold
+// only for this alternative.
 Alternative check_alternative(lua_State* state, WordsSession& session,
                               int index) {
   if (!lua_isfunction(state, index)) {
@@ -52,7 +53,7 @@ int either(lua_State* state) {
   WordsSession& session = session_of(state);
   const int count = lua_gettop(state);
   if (count < 2) {
-    Diagnostic error = wrong("`either` of less than two alternatives");
+    Diagnostic error = wrong("`either` needs at least two alternatives");
     if (count == 1) {
       error.hint = lua_istable(state, 1) ? "either(unpack(list))"
                                          : "maybe(x) is x or absent";
@@ -73,7 +74,8 @@ int maybe(lua_State* state) {
   WordsSession& session = session_of(state);
   const int count = lua_gettop(state);
   if (count != 1 && count != 2) {
-    return Sandbox::fail(state, "maybe(p, x) is p or x, maybe(x) x or absent");
+    return Sandbox::fail(state,
+                         "maybe(p, x) is p or x; maybe(x) is x or absent");
   }
   std::vector<Alternative> alternatives;
   alternatives.push_back(check_alternative(state, session, 1));
@@ -89,18 +91,19 @@ int maybe(lua_State* state) {
 int many(lua_State* state) {
   WordsSession& session = session_of(state);
   if (lua_gettop(state) != 2 || !lua_isfunction(state, 1)) {
-    Diagnostic error = wrong("`many` goes wrong");
+    Diagnostic error = wrong("`many` has wrong arguments");
     error.expected = "many(function(below) return ... end, x)";
     return Sandbox::fail(state, std::move(error));
   }
-  const TermId base = check_input(state, session, 2, "what `many` ends at");
+  const TermId base = check_input(state, session, 2, "argument 2 of `many`");
   ScopeGuard scope(session);
   lua_pushvalue(state, 1);
   push_term(state, session, session.builder.hole());
   call_builder(state, 1, "the step of `many`");
   TermId step =
       check_input(state, session, lua_gettop(state), "the step of `many`");
-  // Facts of the step hold at each: they belong to an alternative of it.
+  // Facts of the step hold for each repetition, so they belong to an
+  // alternative inside the step.
   Alternative stated = scope.take(step);
   const int line = rule_line(state, session);
   if (!stated.facts.empty() || !stated.conditions.empty()) {
@@ -120,8 +123,9 @@ int condition(lua_State* state, bool never) {
                                     "(p) takes one pattern");
   }
   spend(state, session, 256);
-  const TermId base =
-      check_input(state, session, 1, never ? "what is never" : "the context");
+  const TermId base = check_input(
+      state, session, 1,
+      never ? "the argument of `never`" : "the argument of `context`");
   const int line = rule_line(state, session);
   const TermId term = never ? session.builder.never(base, line)
                             : session.builder.context(base, line);
@@ -158,7 +162,7 @@ int bare_index(lua_State* state) {
   Diagnostic error =
       wrong(std::string("`") + lua_tostring(state, lua_upvalueindex(2)) +
             "` has no fields");
-  error.hint = "any \"x\" is a variable, which facts can be stated of";
+  error.hint = "any \"x\" is a variable, and facts can be stated about it";
   return Sandbox::fail(state, std::move(error));
 }
 

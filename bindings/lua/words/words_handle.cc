@@ -1,4 +1,4 @@
-// What a handle can be told: :as, the facts, .T.
+// Methods of handles in `match`: :as, the facts, .T.
 #include <cmath>
 #include <lua.hpp>
 #include <string>
@@ -17,21 +17,24 @@ using pattern::Fact;
 
 constexpr std::size_t kMostDims = 64;
 
-// What the fact is stated of; a dot for the colon leaves it out.
+// The handle that the fact is about. It is missing when the rule writes a dot
+// instead of the colon.
 TermHandle& check_subject(lua_State* state, WordsSession& session) {
   if (to_term(state, 1) == nullptr) {
-    Diagnostic error = wrong("a word of a pattern is called without it");
+    Diagnostic error =
+        wrong("a method of a pattern is called without the pattern");
     error.found = kind_at(state, 1);
-    error.hint = "write a colon, as in x:shape \"B S D\", for the dot";
+    error.hint = "write a colon instead of the dot: x:shape \"B S D\"";
     Sandbox::fail(state, std::move(error));
   }
-  return check_handle_of(state, session, 1, "what a fact is stated of");
+  return check_handle_of(state, session, 1, "the subject of a fact");
 }
 
 std::string_view check_string(lua_State* state, int index, const char* word,
                               const char* expected) {
   if (lua_type(state, index) != LUA_TSTRING) {
-    Diagnostic error = wrong(std::string("`:") + word + "` in a pattern");
+    Diagnostic error =
+        wrong(std::string("wrong argument of `:") + word + "` in a pattern");
     error.expected = expected;
     error.found = kind_at(state, index);
     Sandbox::fail(state, std::move(error));
@@ -52,10 +55,11 @@ Fact::DimPattern check_dim(lua_State* state, WordsSession& session,
     return dim;
   }
   if (!is_lua_name(word)) {
-    Diagnostic error = wrong("'" + printable(word, 60) + "' is no dimension");
+    Diagnostic error =
+        wrong("'" + printable(word, 60) + "' is not a dimension");
     error.expected =
-        "a letter, a number, _ for any one, ... in front for any "
-        "leading ones";
+        "a letter, a number, _ for any dimension, ... in front for any "
+        "leading dimensions";
     Sandbox::fail(state, std::move(error));
   }
   dim.kind = Fact::DimPattern::Kind::kLetter;
@@ -63,7 +67,7 @@ Fact::DimPattern check_dim(lua_State* state, WordsSession& session,
   return dim;
 }
 
-// "... B S 8": words apart by blanks.
+// "... B S 8": words separated by blanks.
 void read_shape(lua_State* state, WordsSession& session, std::string_view text,
                 Fact& fact) {
   fact.has_dims = true;
@@ -91,7 +95,8 @@ std::int64_t check_integer(lua_State* state, int index, const char* word,
   const double number = lua_tonumber(state, index);
   if (lua_type(state, index) != LUA_TNUMBER || !is_whole(number) ||
       std::fabs(number) > 1e15) {
-    Diagnostic error = wrong(std::string("`:") + word + "` in a pattern");
+    Diagnostic error =
+        wrong(std::string("wrong argument of `:") + word + "` in a pattern");
     error.expected = expected;
     error.found = kind_at(state, index);
     Sandbox::fail(state, std::move(error));
@@ -99,11 +104,12 @@ std::int64_t check_integer(lua_State* state, int index, const char* word,
   return static_cast<std::int64_t>(number);
 }
 
-// States the fact in the scope that is open and hands the pattern back.
+// States the fact in the current scope and returns the pattern.
 int state_fact(lua_State* state, WordsSession& session, Fact fact) {
   const TermHandle& handle = check_subject(state, session);
   if (handle.kind == TermHandle::Kind::kRest) {
-    return Sandbox::fail(state, "a fact about `rest`, which is a list");
+    return Sandbox::fail(state,
+                         "a fact about `rest`: `rest` is a list, not a value");
   }
   fact.subject = handle.kind == TermHandle::Kind::kTerm
                      ? handle.term
@@ -195,7 +201,8 @@ std::vector<pattern::NodePatternId> nodes_of(const pattern::Pattern& draft,
   return nodes;
 }
 
-// The chain that the value is, perhaps under `context`; none for any other.
+// The `many` term that makes the value, perhaps inside `context`; invalid when
+// there is none.
 pattern::TermId chain_of(const pattern::Pattern& draft, pattern::TermId term) {
   while (draft[term].kind == pattern::TermKind::kContext) {
     term = draft[term].base;
@@ -210,8 +217,8 @@ void check_tagged(lua_State* state, Status status) {
   Sandbox::fail(state, status.error());
 }
 
-// Names the node that makes this value, whichever branch it comes from; of a
-// chain, its steps.
+// Names the node that makes this value, whichever branch it comes from; for
+// `many`, names its steps.
 int as(lua_State* state) {
   WordsSession& session = session_of(state);
   const TermHandle& handle = check_subject(state, session);
@@ -278,8 +285,8 @@ int index(lua_State* state) {
   if (self != nullptr && self->kind == TermHandle::Kind::kVariable &&
       session_of(state).builder.draft()[self->variable].name == "m") {
     error.hint =
-        "m is of `where` and `rewrite`; `match` and `replace` get the values "
-        "by their names: function(op, x, ...)";
+        "m exists only in `where` and `rewrite`; `match` and `replace` get the "
+        "values as parameters: function(op, x, ...)";
   }
   return Sandbox::fail(state, std::move(error));
 }

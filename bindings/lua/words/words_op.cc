@@ -17,7 +17,8 @@ namespace {
 using pattern::NodePattern;
 using pattern::TermId;
 
-// Of a node in a pattern: each is a step of the program that it becomes.
+// Limits for one node of a pattern: each input and output becomes a step of the
+// compiled program.
 constexpr int kMostInputs = 250;
 constexpr int kMostOutputs = 250;
 
@@ -29,7 +30,7 @@ std::string op_text(const NodePattern& node) {
 
 void check_open(lua_State* state, const char* word, int index, bool& open) {
   if (!is_any(state, index)) {
-    Diagnostic error = wrong(std::string("`") + word + "` of a node");
+    Diagnostic error = wrong(std::string("wrong `") + word + "` of a node");
     error.expected = std::string(word) + " = any" +
                      (std::strcmp(word, "outputs") == 0 ? ", or a number" : "");
     error.found = kind_at(state, index);
@@ -45,7 +46,7 @@ void set_outputs(lua_State* state, NodePattern& node, int index) {
   }
   const double count = lua_tonumber(state, index);
   if (!(count >= 1 && count <= kMostOutputs) || !is_whole(count)) {
-    Diagnostic error = wrong("a node with that many outputs");
+    Diagnostic error = wrong("wrong number of outputs of a node");
     error.expected = "outputs = 1 to " + std::to_string(kMostOutputs);
     Sandbox::fail(state, std::move(error));
   }
@@ -53,8 +54,9 @@ void set_outputs(lua_State* state, NodePattern& node, int index) {
 }
 
 int bad_permutations(lua_State* state) {
-  Diagnostic error = wrong("`perms` of a node");
-  error.expected = "a list of orders of all inputs, as {{1, 2}, {2, 1}}";
+  Diagnostic error = wrong("wrong `perms` of a node");
+  error.expected =
+      "a list of permutations of all inputs, such as {{1, 2}, {2, 1}}";
   return Sandbox::fail(state, std::move(error));
 }
 
@@ -93,11 +95,11 @@ void set_permutations(lua_State* state, WordsSession& session,
   }
 }
 
-// The array part: its highest index, holes being absent inputs.
+// The highest index of the array part; holes are absent inputs.
 int highest_index(lua_State* state, const TableKeys& keys) {
   const auto refuse = [&](std::string found) {
-    Diagnostic error = wrong("a node has an input at a place that is none");
-    error.expected = "places from 1";
+    Diagnostic error = wrong("a node has an input at an invalid index");
+    error.expected = "whole numbers from 1";
     error.found = std::move(found);
     Sandbox::fail(state, std::move(error));
   };
@@ -179,7 +181,7 @@ int op_call(lua_State* state) {
   return static_cast<int>(outputs);
 }
 
-// op.X: a domain or a type, told apart by what comes next.
+// op.X: X is a domain if another name follows, a type if a call follows.
 int op_index(lua_State* state) {
   WordsSession& session = session_of(state);
   const OpHandle* op = to_op(state, 1);

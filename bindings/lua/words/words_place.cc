@@ -1,6 +1,6 @@
 // here, blame, mistake, known_ops: for libs that describe first and build
-// later. What they build counts for the line of the rule file that described
-// it.
+// later. Errors in what they build are reported at the line of the rule file
+// that described it.
 #include <lua.hpp>
 #include <string>
 #include <string_view>
@@ -14,15 +14,15 @@
 namespace ruleengine::lua {
 namespace {
 
-// here(): "file:line" of what called into the lib that calls this; for
-// blame() and mistake().
+// here(): "file:line" of the code that called the lib, for blame() and
+// mistake().
 int here(lua_State* state) {
   const std::string place = Sandbox::caller(state);
   lua_pushlstring(state, place.data(), place.size());
   return 1;
 }
 
-// Until its end, what is built counts for `line`.
+// During its lifetime, what is built belongs to `line` in errors.
 class BlamedLine {
  public:
   BlamedLine(WordsSession* session, int line)
@@ -41,8 +41,8 @@ class BlamedLine {
   int before_;
 };
 
-// blame(place, f, ...): f(...), the lib's mistakes in it being those of
-// `place`; without a place, of where f is defined.
+// blame(place, f, ...): calls f(...) and reports mistakes of the lib in it at
+// `place`; if `place` is nil, where f is defined.
 int blame(lua_State* state) {
   luaL_checktype(state, 2, LUA_TFUNCTION);
   if (lua_isnil(state, 1)) {
@@ -68,7 +68,7 @@ int blame(lua_State* state) {
 }
 
 // mistake{place = here(), what = "...", expected = "...", found = "...", hint =
-// "..."}: raises it; `what` alone must be there.
+// "..."}: raises this error; only `what` is required.
 int mistake(lua_State* state) {
   luaL_checktype(state, 1, LUA_TTABLE);
   const auto part = [state](const char* name) {

@@ -1,5 +1,5 @@
-// What the C functions of the words share: the run that goes on, its scopes,
-// the handles on the stack.
+// What the C functions of the words share: the current run, its scopes, the
+// handles on the stack.
 #include "bindings/lua/words/words_session.h"
 
 #include <algorithm>
@@ -19,9 +19,9 @@ Words& words_of(lua_State* state) {
 WordsSession& session_of(lua_State* state) {
   WordsSession* session = words_of(state).session();
   if (session == nullptr) {
-    Diagnostic error = wrong("a word of patterns outside of `match`");
+    Diagnostic error = wrong("a word for patterns is used outside of `match`");
     error.hint =
-        "helpers that build patterns are functions that `match` "
+        "put code that builds patterns into functions that `match` "
         "calls";
     Sandbox::fail(state, std::move(error));
   }
@@ -138,7 +138,7 @@ TermHandle& check_handle_of(lua_State* state, WordsSession& session, int index,
                             const char* what) {
   TermHandle* handle = to_term(state, index);
   if (handle == nullptr) {
-    Diagnostic error = wrong(std::string(what) + " is no pattern");
+    Diagnostic error = wrong(std::string(what) + " is not a pattern");
     error.found = kind_at(state, index);
     Sandbox::fail(state, std::move(error));
   }
@@ -205,7 +205,7 @@ pattern::TermId check_input(lua_State* state, WordsSession& session, int index,
     return session.builder.rest({}, rule_line(state, session));
   }
   if (to_term(state, index) == nullptr) {
-    Diagnostic error = wrong(std::string(what) + " is no pattern");
+    Diagnostic error = wrong(std::string(what) + " is not a pattern");
     error.expected = "a pattern, a number, a list of numbers or nil";
     error.found = kind_at(state, index);
     Sandbox::fail(state, std::move(error));
@@ -218,7 +218,7 @@ pattern::VariableId named(lua_State* state, WordsSession& session,
   if (!is_lua_name(name) || is_reserved_name(name)) {
     Diagnostic error = wrong("'" + printable(name, 60) +
                              "' cannot name anything in a pattern");
-    error.expected = "a name that can stand behind `m.`";
+    error.expected = "a name that can follow `m.`";
     if (is_lua_keyword(name)) error.found = "a keyword of Lua";
     Sandbox::fail(state, std::move(error));
   }
@@ -244,7 +244,8 @@ namespace {
 int refuse_operator(lua_State* state) {
   Diagnostic error = wrong(std::string("arithmetic, comparison or length of ") +
                            lua_tostring(state, lua_upvalueindex(2)));
-  error.expected = "patterns are described here, values are known in `where`";
+  error.expected =
+      "`match` only describes patterns; values are known in `where`";
   error.hint = "op.Add(a, b) is the addition of the graph";
   return Sandbox::fail(state, std::move(error));
 }

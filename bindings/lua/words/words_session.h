@@ -1,5 +1,5 @@
-// The inside of Words: what one run of `match` has built so far, the handles
-// that stand for it, and how C functions get at both. Internal to words*.cc.
+// Internals of Words: what one run of `match` has built so far, the handles to
+// it, and access to both for C functions. Internal to words*.cc.
 #ifndef RULEENGINE_BINDINGS_LUA_WORDS_WORDS_SESSION_H_
 #define RULEENGINE_BINDINGS_LUA_WORDS_WORDS_SESSION_H_
 
@@ -16,20 +16,20 @@ struct luaL_Reg;
 
 namespace ruleengine::lua {
 
-// What stands between `match` (or a function alternative) and its end: facts
-// and lone conditions belong to it.
+// The body of `match` or of a function alternative: facts and unused conditions
+// belong to the scope in which they are stated.
 struct WordsScope {
   std::vector<pattern::FactId> facts;
 };
 
 struct WordsSession {
   pattern::Builder builder;
-  std::uint32_t run = 0;  // handles carry it
+  std::uint32_t run = 0;  // stored in each handle
   std::string file;       // of the rule
   int line = 0;           // where it is declared
-  std::string chunk;      // the name Lua has for the file; "": a lib's function
+  std::string chunk;      // Lua's name of the file; "": a function of a lib
   std::vector<WordsScope> scopes;
-  // Each context and never: whether it became part of something.
+  // Each `context` and `never`, and whether another pattern uses it.
   struct Condition {
     pattern::TermId term;
     std::size_t scope = 0;  // depth
@@ -38,13 +38,13 @@ struct WordsSession {
   std::vector<Condition> conditions;
   // The line that blame() names; 0 outside of it.
   int blamed_line = 0;
-  // What the pattern takes outside of Lua's memory, roughly.
+  // The approximate memory of the pattern outside of Lua.
   std::size_t bytes = 0;
 };
 inline constexpr std::size_t kMaxPatternBytes = std::size_t{32} << 20;
 
-// One value of the pattern, or a word that stands for one. The metatable is
-// what makes it one of ours.
+// One value of the pattern, or a word that stands for one; recognized by its
+// metatable.
 struct TermHandle {
   enum class Kind : std::uint8_t {
     kVariable,  // a parameter, any "x": used as a value or as an attribute
@@ -65,7 +65,7 @@ struct OpHandle {
   char type[120] = "";
 };
 
-// A scope that ends however the function does.
+// A scope that ends with the function, also after an error.
 class ScopeGuard {
  public:
   explicit ScopeGuard(WordsSession& session);
@@ -73,7 +73,7 @@ class ScopeGuard {
   ScopeGuard(const ScopeGuard&) = delete;
   ScopeGuard& operator=(const ScopeGuard&) = delete;
 
-  // What was stated in it; its unused contexts and nevers among them.
+  // What was stated in it, including its unused `context` and `never` terms.
   pattern::Alternative take(pattern::TermId term);
 
  private:
@@ -83,14 +83,15 @@ class ScopeGuard {
 
 // The first upvalue of every function and metamethod here is the Words.
 Words& words_of(lua_State* state);
-// The run that goes on; raises outside of one.
+// The current run; raises an error when there is none.
 WordsSession& session_of(lua_State* state);
-// Accounts for what is about to be built; raises when it gets too much.
+// Counts the memory of what is about to be built; raises an error above the
+// limit.
 void spend(lua_State* state, WordsSession& session, std::size_t bytes);
 // Adds `functions` with that upvalue to the table on top.
 void set_words(lua_State* state, Words& words, const luaL_Reg* functions);
 
-// The line of the rule's own file that runs, also while a lib is in between.
+// The current line in the rule's own file, also while it calls a lib.
 int rule_line(lua_State* state, const WordsSession& session);
 
 TermHandle* to_term(lua_State* state, int index);  // nullptr: none
@@ -115,7 +116,7 @@ TermHandle& check_handle_of(lua_State* state, WordsSession& session, int index,
 pattern::TermId term_of(lua_State* state, WordsSession& session,
                         const TermHandle& handle);
 
-// A name for a variable or a node: raises when it cannot stand behind `m.`.
+// A name for a variable or a node: raises an error when it cannot follow `m.`.
 pattern::VariableId check_name(lua_State* state, WordsSession& session,
                                int index, const char* what);
 pattern::VariableId named(lua_State* state, WordsSession& session,
@@ -123,7 +124,7 @@ pattern::VariableId named(lua_State* state, WordsSession& session,
 
 // "a number", "a pattern": for `found`.
 std::string kind_at(lua_State* state, int index);
-// The characters of the string at `index`, as long as it stays there.
+// The characters of the string at `index`; valid while it is on the stack.
 std::string_view text_at(lua_State* state, int index);
 
 // The attribute `name` of `node` as the value at `index` describes it.

@@ -64,6 +64,6 @@ return rule {
           r = RotaryEmbedding(a, c, s)
           y = Concat <axis = -1> (r, b)
         }]],
-      rejected = "these are not the elements to turn" },
+      rejected = "these are not the elements to rotate" },
   },
 }

@@ -56,6 +56,6 @@ return rule {
           r = com.microsoft.RotaryEmbedding(a, p, c, s)
           y = Concat <axis = -1> (r, b)
         }]],
-      rejected = "these are not the elements to turn" },
+      rejected = "these are not the elements to rotate" },
   },
 }

@@ -216,7 +216,7 @@ OF = {
                           (("[2,5] ws", "[1,5] ws"),))),
     ],
     "lowering/window_partition.lua": [
-        *(near("neither padded nor rolled", "shift_size is not two numbers from 0 on",
+        *(near("neither padded nor rolled", "shift_size is not two numbers of 0 or more",
                ("window_size = [2,2]", f"window_size = [2,2], shift_size = {shift}"))
           for shift in ("[1,1,1]", "[-1,1]", "[1,-1]")),
     ],
