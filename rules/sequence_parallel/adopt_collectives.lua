@@ -65,7 +65,7 @@ return rule {
       options = { all_gather = "acme::AllGather" } },
     { "nobody says how many", [[
         (float[4,8] x) => (float[4,8] y) { y = com.microsoft.AllReduce(x) }]],
-      rejected = "the node does not say its ranks",
+      rejected = "neither the node nor the option `ranks` gives the ranks",
       options = { all_reduce = "com.microsoft::AllReduce" } },
     { "an option that names no op", [[
         (float[4,8] x) => (float[4,8] y) { y = com.microsoft.AllReduce(x) }]],

@@ -111,7 +111,7 @@ TEST_CASE("keys") {
   CHECK(equal[0] == equal[1]);
   // Lengths are written, so that texts cannot run into each other.
   CHECK(keys("'a', 'b'")[0] != keys("'a;s1:b'")[0]);
-  CHECK(three("", "function() end").what().find("no key") != std::string::npos);
+  CHECK(three("", "function() end").what().find("cannot be a key") != std::string::npos);
 }
 
 TEST_CASE("a constant and its transpose are two keys") {

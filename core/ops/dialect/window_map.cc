@@ -22,7 +22,7 @@ Pair Windows::pair(std::string_view attribute, std::int64_t least) const {
     return {ints[0], ints[1]};
   }
   body_.refuse(std::string(attribute) + " is not two " +
-               (least > 0 ? "positive numbers" : "numbers from 0 on"));
+               (least > 0 ? "positive numbers" : "numbers of 0 or more"));
   return {1, 1};
 }
 
