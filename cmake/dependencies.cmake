@@ -1,5 +1,6 @@
 # What comes from outside, each behind one target of ours:
-# ruleengine_onnx, ruleengine_luajit, ruleengine_cli, ruleengine_json;
+# ruleengine_onnx, ruleengine_luajit, ruleengine_cli, ruleengine_json,
+# ruleengine_zip;
 # doctest, benchmark.
 # Archives where Debian ships them and RULEENGINE_STATIC asks for them.
 
@@ -44,6 +45,8 @@ target_link_libraries(ruleengine_cli INTERFACE CLI11::CLI11)
 find_package(nlohmann_json REQUIRED)
 add_library(ruleengine_json INTERFACE)
 target_link_libraries(ruleengine_json INTERFACE nlohmann_json::nlohmann_json)
+
+ruleengine_archive(ruleengine_zip minizip z)
 
 find_package(doctest REQUIRED)
 find_package(benchmark QUIET)

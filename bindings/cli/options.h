@@ -31,13 +31,17 @@ struct Options {
   int jobs = 1;
   bool quiet = false;
   bool verbose = false;
-  bool json = false;               // match, test and others
-  std::string node;                // explain
-  std::vector<std::string> first;  // rules to run before
-  double min = 0;                  // coverage: percent
-  bool weights = false;            // print
-  std::vector<std::string> rules;  // draw: rules whose matches are coloured
-  std::uint64_t boxes = 160;       // draw: the most boxes in one picture
+  bool json = false;                  // match, test and others
+  std::string node;                   // explain
+  std::vector<std::string> first;     // rules to run before
+  double min = 0;                     // coverage: percent
+  bool weights = false;               // print
+  std::vector<std::string> rules;     // draw: rules whose matches are coloured
+  std::uint64_t boxes = 160;          // draw: the most boxes in one picture
+  std::string inputs;                 // exec
+  std::uint64_t seed = 0;             // exec
+  int threads = 0;                    // exec; 0: one for each core
+  std::uint64_t exec_memory = 65536;  // exec: MiB of tensors at once
   // --limit-time counts from here, for all models together.
   std::chrono::steady_clock::time_point started =
       std::chrono::steady_clock::now();

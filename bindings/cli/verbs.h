@@ -10,7 +10,7 @@ namespace ruleengine::cli {
 // Adds the verb to the parser.
 using AddVerb = void(Line&);
 AddVerb add_run, add_match, add_explain, add_coverage, add_collectives,
-    add_test, add_report, add_print, add_code, add_build, add_draw;
+    add_test, add_report, add_print, add_code, add_build, add_draw, add_exec;
 
 // In the order of --help.
 inline constexpr AddVerb* kVerbs[] = {
@@ -20,6 +20,7 @@ inline constexpr AddVerb* kVerbs[] = {
     add_coverage,     // how much attention is composed
     add_collectives,  // what ranks send to each other
     add_test,         // the examples of rules
+    add_exec,         // run a model
     add_report,       // a model as a table
     add_print,        // a model as ONNX text
     add_code,         // a graph as Lua

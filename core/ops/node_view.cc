@@ -100,6 +100,23 @@ std::int64_t NodeView::attribute_int(std::string_view name) const {
   return said ? a->i : ir::int_of(nullptr, formal(name));
 }
 
+float NodeView::attribute_float(std::string_view name) const {
+  const Attribute* a = attribute(name);
+  if (a != nullptr && a->kind == AttributeKind::kFloat) return a->f;
+  const ir::FormalAttribute* usual = formal(name);
+  return usual == nullptr ? 0 : usual->default_float;
+}
+
+std::vector<float> NodeView::attribute_floats(std::string_view name) const {
+  std::span<const float> floats;
+  if (const Attribute* a = attribute(name)) {
+    floats = a->floats;
+  } else if (const ir::FormalAttribute* usual = formal(name)) {
+    floats = usual->default_floats;
+  }
+  return {floats.begin(), floats.end()};
+}
+
 std::string_view NodeView::attribute_string(std::string_view name) const {
   return ir::string_of(attribute(name), formal(name));
 }

@@ -117,7 +117,9 @@ class NodeView {
   }
   // As written, or the schema's default; 0, "" or none where it has none.
   std::int64_t attribute_int(std::string_view name) const;
+  float attribute_float(std::string_view name) const;
   std::string_view attribute_string(std::string_view name) const;
+  std::vector<float> attribute_floats(std::string_view name) const;
   std::optional<std::vector<std::int64_t>> attribute_ints(
       std::string_view name) const;
 

@@ -1,0 +1,177 @@
+// `ruleengine exec MODEL`: runs a model on the inputs of an .npz file.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "core/ir/narrow_float.h"
+#include "core/rewrite/portable.h"
+#include "kernels/cpu.h"
+#include "runtime/adapt.h"
+#include "runtime/executor.h"
+#include "runtime/npz.h"
+
+namespace ruleengine::cli {
+namespace {
+
+using runtime::NamedValues;
+using runtime::Value;
+
+// A raw type of NumPy's becomes the type of that width that the model declares.
+void fit_types(const ir::Model& model, NamedValues& inputs,
+               runtime::RunState& run) {
+  const ir::Graph& graph = model.graph;
+  for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
+    const ir::Type* type = graph.value(v).declared;
+    if (type == nullptr || !type->is_tensor()) continue;
+    for (auto& [name, value] : inputs) {
+      if (name != graph.name(v) || !value.is_tensor()) continue;
+      const ir::DataType given = value.tensor().dtype();
+      const bool is_raw = given == ir::DataType::kUint8 ||
+                          given == ir::DataType::kUint16 ||
+                          given == ir::DataType::kInt8;
+      if (!is_raw || given == type->elem) continue;
+      if (runtime::is_packed(type->elem)) {
+        value = runtime::packed(value.tensor(), type->elem, run);
+      } else if (ir::is_narrow_float(type->elem) &&
+                 ir::bit_width(given) == ir::bit_width(type->elem)) {
+        value = value.tensor().as(type->elem);
+      }
+    }
+  }
+}
+
+std::string summary(const Value& value) {
+  if (!value.is_tensor()) return "";
+  const runtime::Tensor& t = value.tensor();
+  runtime::Threads one(1);
+  runtime::RunState run{.memory = runtime::Memory::create(), .threads = &one};
+  const auto range = [](const auto* data, std::int64_t count) {
+    double low = INFINITY, high = -INFINITY, sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto v = static_cast<double>(data[i]);
+      low = std::min(low, v);
+      high = std::max(high, v);
+      sum += v;
+    }
+    return fmt::format("{:.6g} to {:.6g}, mean {:.6g}", low, high,
+                       sum / static_cast<double>(count));
+  };
+  if (t.count() == 0) return "";
+  if (ir::is_narrow_float(t.dtype())) {
+    const runtime::Tensor wide = runtime::widened(t, run);
+    return range(wide.data<float>(), wide.count());
+  }
+  switch (t.dtype()) {
+    case ir::DataType::kFloat:
+      return range(t.data<float>(), t.count());
+    case ir::DataType::kDouble:
+      return range(t.data<double>(), t.count());
+    case ir::DataType::kInt32:
+      return range(t.data<std::int32_t>(), t.count());
+    case ir::DataType::kInt64:
+      return range(t.data<std::int64_t>(), t.count());
+    default:
+      return "";
+  }
+}
+
+// An op of the engine's own without a kernel runs through its meaning, as a
+// function body.
+Status give_bodies(ir::Model& model) {
+  const ir::Graph& graph = model.graph;
+  std::vector<ir::NodeId> calls;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (graph.node(node).removed) continue;
+    const ir::Op& op = graph.op(node);
+    if (rewrite::has_body(op) && model.find_function(op) == nullptr &&
+        kernels::find_cpu_kernel(op.domain, op.type) == nullptr) {
+      calls.push_back(node);
+    }
+  }
+  if (calls.empty()) return {};
+  const auto bare = rewrite::write_portable(model, calls);
+  return bare ? Status() : Status(bare.error());
+}
+
+Status write_outputs(const std::string& path, const NamedValues& outputs) {
+  const auto bytes = runtime::npz_of(outputs);
+  if (!bytes) return bytes.error();
+  auto staged = stage_text(path, *bytes);
+  if (!staged) return staged.error();
+  return staged->commit();
+}
+
+Status exec_one(const std::string& path, const Options& options) {
+  auto model = load_model(path, options);
+  if (!model) return model.error();
+  const std::size_t limit = options.exec_memory << 20;
+  NamedValues inputs;
+  if (!options.inputs.empty()) {
+    auto read = runtime::read_npz(options.inputs, limit);
+    if (!read) return read.error();
+    inputs = *std::move(read);
+  }
+  runtime::Threads one(1);
+  runtime::RunState run{.memory = runtime::Memory::create(), .threads = &one};
+  fit_types(**model, inputs, run);
+  if (auto status = give_bodies(**model); !status) return status;
+  auto executor = runtime::Executor::create(
+      **model, {.find_kernel = kernels::find_cpu_kernel,
+                .threads = options.threads,
+                .limit_memory = limit,
+                .seed = options.seed,
+                .deadline = deadline_of(options)});
+  if (!executor) return executor.error();
+  auto outputs = (*executor)->run(inputs);
+  if (!outputs) {
+    Diagnostic error = outputs.error();
+    if (error.where.empty()) error.where = path;
+    return error;
+  }
+  if (auto status = check_end(**model, options); !status) return status;
+  if (!options.output.empty()) return write_outputs(options.output, *outputs);
+  std::vector<std::vector<std::string>> rows = {{"output", "type", "values"}};
+  for (const auto& [name, value] : *outputs) {
+    rows.push_back({name, value.text(), summary(value)});
+  }
+  put(table(rows));
+  return {};
+}
+
+int exec(const Options& options) {
+  auto paths = sort_paths(options, Wants::kModels);
+  if (!paths) return fail(paths.error());
+  if (paths->models.size() != 1) {
+    return fail(
+        {ErrorKind::kUsage, "expected one model", "", "", "", options.example});
+  }
+  auto status = exec_one(paths->models[0], options);
+  return status ? 0 : fail(status.error());
+}
+
+}  // namespace
+
+void add_exec(Line& line) {
+  Options& o = line.options;
+  CLI::App* exec =
+      add_verb(line, cli::exec, "exec", "run a model on the CPU",
+               "ruleengine exec model.onnx --inputs in.npz --outputs out.npz");
+  add_paths(exec, o, "the model");
+  exec->add_option("--inputs", o.inputs, "an .npz file with an array an input");
+  exec->add_option("--outputs", o.output,
+                   "an .npz file for the outputs; without it a table of them");
+  exec->add_option("--seed", o.seed, "of ops that draw random numbers; 0");
+  exec->add_option("--threads", o.threads, "one for each core")
+      ->check(whole(1, 4096));
+  exec->add_option("--limit-tensors", o.exec_memory,
+                   "MiB of tensors at once; 65,536")
+      ->check(whole(1, std::uint64_t{1} << 40));
+}
+
+}  // namespace ruleengine::cli

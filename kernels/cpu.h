@@ -1,0 +1,21 @@
+// The kernels that run on the CPU. Constant data; any thread may ask.
+#ifndef RULEENGINE_KERNELS_CPU_H_
+#define RULEENGINE_KERNELS_CPU_H_
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runtime/kernel.h"
+
+namespace ruleengine::kernels {
+
+// nullptr where the op has none.
+const runtime::Kernel* find_cpu_kernel(std::string_view domain,
+                                       std::string_view type);
+// Sorted by domain and type.
+std::vector<const runtime::Kernel*> all_cpu_kernels();
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_H_

@@ -1,0 +1,110 @@
+#include "kernels/cpu/attending.h"
+
+#include <algorithm>
+
+#include "kernels/cpu/elementwise.h"
+
+namespace ruleengine::kernels {
+
+Tensor in_type(KernelContext& c, const Tensor& t, DataType to) {
+  if (t.dtype() == to) return t;
+  Tensor out = c.allocate(to, t.dims());
+  dispatch(Floats(), to, [&]<typename T>() {
+    dispatch(NumbersAndBool(), t.dtype(), [&]<typename From>() {
+      std::transform(t.data<From>(), t.data<From>() + t.count(),
+                     out.mutable_data<T>(),
+                     [](From v) { return static_cast<T>(v); });
+    });
+  });
+  return out;
+}
+
+ScoreMask mask_of(KernelContext& c, const Attending& a, const Tensor& mask) {
+  const std::int64_t full[4] = {a.batch, a.heads, a.queries, a.keys};
+  if (mask.rank() > 4) fail("the mask has too many axes", "4", mask.text());
+  ScoreMask out{.values = mask.dtype() == DataType::kBool
+                              ? mask
+                              : in_type(c, mask, a.q.dtype()),
+                .strides = {},
+                .keys = a.keys};
+  const Dims steps = strides_of(mask.dims());
+  for (std::size_t i = 0; i < mask.rank(); ++i) {
+    const std::size_t axis = 4 - mask.rank() + i;
+    const std::int64_t size = mask.dim(i);
+    const bool is_last = axis == 3 && size <= a.keys;
+    if (size != 1 && size != full[axis] && !is_last) {
+      fail("the mask does not broadcast to the scores",
+           runtime::text_of(mask.dtype(), full), mask.text());
+    }
+    out.strides[axis] = size == 1 ? 0 : steps[i];
+    if (axis == 3) out.keys = size;
+  }
+  return out;
+}
+
+Tensor with_past(KernelContext& c, const Tensor& past, const Tensor& rows,
+                 const HeadStrides& at, Shape dims) {
+  const bool has_past = past.dtype() != DataType::kUndefined;
+  const std::int64_t old = has_past ? past.dim(2) : 0;
+  if (has_past && (past.rank() != 4 || past.dtype() != rows.dtype() ||
+                   past.dim(0) != dims[0] || past.dim(1) != dims[1] ||
+                   past.dim(3) != dims[3])) {
+    fail("the past does not fit the new rows",
+         runtime::text_of(rows.dtype(), dims), past.text());
+  }
+  const std::int64_t heads = dims[0] * dims[1];
+  const std::int64_t total[] = {dims[0], dims[1], old + dims[2], dims[3]};
+  if (!has_past && at.row == dims[3]) return rows.reshaped(total);
+  Tensor out = c.allocate(rows.dtype(), total);
+  dispatch(Floats(), rows.dtype(), [&]<typename T>() {
+    const std::int64_t kept = old * dims[3];
+    const std::int64_t per_head = kept + dims[2] * dims[3];
+    c.threads().for_each(heads, 1, [&](std::int64_t h, std::int64_t) {
+      T* to = out.mutable_data<T>() + h * per_head;
+      if (has_past) std::copy_n(past.data<T>() + h * kept, kept, to);
+      const T* from =
+          rows.data<T>() + h / dims[1] * at.batch + h % dims[1] * at.head;
+      for (std::int64_t r = 0; r < dims[2]; ++r) {
+        std::copy_n(from + r * at.row, dims[3], to + kept + r * dims[3]);
+      }
+    });
+  });
+  return out;
+}
+
+std::int64_t head_size(std::int64_t hidden, std::int64_t heads) {
+  if (heads <= 0) {
+    fail("the number of heads is not positive", {}, std::to_string(heads));
+  }
+  if (hidden % heads != 0) {
+    fail("the heads do not share the hidden size evenly",
+         "a multiple of " + std::to_string(heads), std::to_string(hidden));
+  }
+  return hidden / heads;
+}
+
+void set_queries(Attending& a, const Tensor& q, std::int64_t heads) {
+  if (q.rank() != 3 && q.rank() != 4) {
+    fail("the queries have another rank", "3 or 4", q.text());
+  }
+  const bool merged = q.rank() == 3;
+  a.q = q;
+  a.batch = q.dim(0);
+  a.heads = merged ? heads : q.dim(1);
+  a.queries = q.dim(merged ? 1 : 2);
+  a.k_size = merged ? head_size(q.dim(2), heads) : q.dim(3);
+  a.q_at = merged ? merged_strides(a.heads, a.queries, a.k_size)
+                  : split_strides(a.heads, a.queries, a.k_size);
+}
+
+void attend(KernelContext& c, const Attending& a, Tensor& out, Tensor* scores,
+            std::int64_t mode) {
+  check_attending(a);
+  if (a.q.dtype() == DataType::kFloat && scores == nullptr) {
+    flash_attention(c, a, out);
+  } else {
+    plain_attention(c, a, out, scores, mode);
+  }
+}
+
+}  // namespace ruleengine::kernels

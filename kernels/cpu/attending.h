@@ -1,0 +1,36 @@
+// What ops that attend have in common before and after: masks, caches of keys
+// and values, element types. Internal to kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_ATTENDING_H_
+#define RULEENGINE_KERNELS_CPU_ATTENDING_H_
+
+#include "kernels/cpu/flash.h"
+
+namespace ruleengine::kernels {
+
+// The numbers (truth values as 0 and 1) in type `to`, float or double.
+Tensor in_type(KernelContext& c, const Tensor& t, DataType to);
+
+// A mask that broadcasts to the scores of `a`; its last axis may be shorter
+// than the keys, the rest of which are hidden then. Integers are added like
+// floats.
+ScoreMask mask_of(KernelContext& c, const Attending& a, const Tensor& mask);
+
+// Rows after those of `past` (none: undefined), all as
+// [batch, heads, rows, size].
+Tensor with_past(KernelContext& c, const Tensor& past, const Tensor& rows,
+                 const HeadStrides& at, Shape dims);
+
+// Sets what follows from a query of [batch, heads, rows, size], or of
+// [batch, rows, heads * size] where `heads` says so.
+void set_queries(Attending& a, const Tensor& q, std::int64_t heads);
+
+// Size of one of so many heads; fails where they do not share it evenly.
+std::int64_t head_size(std::int64_t hidden, std::int64_t heads);
+
+// Attends, and fills output 0 of those dims. `scores` as for plain_attention.
+void attend(KernelContext& c, const Attending& a, Tensor& out,
+            Tensor* scores = nullptr, std::int64_t mode = 0);
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_ATTENDING_H_

@@ -1,0 +1,130 @@
+// Attention of the standard: scaled dot products, with masks and caches.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/attending.h"
+#include "kernels/cpu/attention_kinds.h"
+#include "kernels/cpu/families.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Adapt;
+using runtime::Kernel;
+
+enum Input { kQ, kK, kV, kMask, kPastKey, kPastValue, kLengths };
+enum Output { kY, kPresentKey, kPresentValue, kScores };
+
+// Keys or values as [batch, heads, rows, size], after those of the past.
+struct Cache {
+  Tensor all;
+  std::int64_t past = 0, heads = 0, size = 0;
+};
+
+Cache cache_of(KernelContext& c, const Attending& a, std::size_t input,
+               std::size_t past) {
+  const Tensor& x = c.input(input);
+  if (x.rank() != c.input(kQ).rank()) {
+    fail("keys and values have another rank than queries", c.input(kQ).text(),
+         x.text());
+  }
+  if (x.dim(0) != a.batch) {
+    fail("keys and values have another batch size than queries",
+         c.input(kQ).text(), x.text());
+  }
+  Cache out;
+  const bool merged = x.rank() == 3;
+  out.heads = merged ? c.attribute_int("kv_num_heads") : x.dim(1);
+  out.size = merged ? head_size(x.dim(2), out.heads) : x.dim(3);
+  const std::int64_t rows = x.dim(merged ? 1 : 2);
+  const std::int64_t dims[] = {a.batch, out.heads, rows, out.size};
+  const Tensor before = c.has_input(past) ? c.input(past) : Tensor();
+  if (c.has_input(past) && before.rank() != 4) {
+    fail("the past has another rank", "4", before.text());
+  }
+  out.past = c.has_input(past) ? before.dim(2) : 0;
+  out.all = with_past(c, before, x,
+                      merged ? merged_strides(out.heads, rows, out.size)
+                             : split_strides(out.heads, rows, out.size),
+                      dims);
+  return out;
+}
+
+std::int64_t window_of(KernelContext& c, std::string_view name) {
+  const std::int64_t size = c.has_attribute(name) ? c.attribute_int(name) : -1;
+  if (size < -1)
+    fail("a window is negative", "-1 or more", std::to_string(size));
+  return size;
+}
+
+void set_masks(KernelContext& c, Attending& a, std::int64_t past) {
+  a.is_causal = c.attribute_flag("is_causal");
+  a.left = window_of(c, "left_window_size");
+  a.right = window_of(c, "right_window_size");
+  a.offsets = {past};
+  if (c.has_input(kMask)) a.mask = mask_of(c, a, c.input(kMask));
+  if (!c.has_input(kLengths)) return;
+  a.lengths = c.ints(kLengths);
+  if (static_cast<std::int64_t>(a.lengths.size()) != a.batch) {
+    fail("the lengths are not one for each of the batch",
+         std::to_string(a.batch), c.input(kLengths).text());
+  }
+  for (std::int64_t& n : a.lengths) n = std::clamp<std::int64_t>(n, 0, a.keys);
+  if (c.has_input(kPastKey) || a.batch == 0) return;
+  a.offsets.clear();
+  for (const std::int64_t n : a.lengths) a.offsets.push_back(n - a.queries);
+}
+
+void attention(KernelContext& c) {
+  const Tensor q = c.input(kQ);
+  Attending a;
+  set_queries(a, q, c.attribute_int("q_num_heads"));
+  if (c.has_input(kPastKey) != c.has_input(kPastValue)) {
+    fail("only one of past keys and past values is given");
+  }
+  const Cache keys = cache_of(c, a, kK, kPastKey);
+  const Cache values = cache_of(c, a, kV, kPastValue);
+  if (keys.size != a.k_size || keys.heads != values.heads ||
+      keys.all.dim(2) != values.all.dim(2)) {
+    fail("keys do not fit queries and values", q.text(),
+         keys.all.text() + ", " + values.all.text());
+  }
+  a.kv_heads = keys.heads;
+  a.keys = keys.all.dim(2);
+  a.v_size = values.size;
+  a.k = in_type(c, keys.all, q.dtype());
+  a.v = in_type(c, values.all, q.dtype());
+  a.k_at = split_strides(a.kv_heads, a.keys, a.k_size);
+  a.v_at = split_strides(a.kv_heads, a.keys, a.v_size);
+  a.scale = c.has_attribute("scale")
+                ? static_cast<double>(c.attribute_float("scale"))
+                : 1 / std::sqrt(static_cast<double>(a.k_size));
+  a.softcap = static_cast<double>(c.attribute_float("softcap"));
+  set_masks(c, a, keys.past);
+  const bool merged = q.rank() == 3;
+  const std::int64_t split[] = {a.batch, a.heads, a.queries, a.v_size};
+  const std::int64_t joined[] = {a.batch, a.queries, a.heads * a.v_size};
+  a.out_at = merged ? merged_strides(a.heads, a.queries, a.v_size)
+                    : split_strides(a.heads, a.queries, a.v_size);
+  Tensor& y = c.output(kY, q.dtype(), merged ? Shape(joined) : Shape(split));
+  Tensor* scores = nullptr;
+  if (c.wants(kScores)) {
+    const std::int64_t dims[] = {a.batch, a.heads, a.queries, a.keys};
+    scores = &c.output(kScores, q.dtype(), dims);
+  }
+  attend(c, a, y, scores, c.attribute_int("qk_matmul_output_mode"));
+  if (c.wants(kPresentKey)) c.set_output(kPresentKey, keys.all);
+  if (c.wants(kPresentValue)) c.set_output(kPresentValue, values.all);
+}
+
+constexpr Kernel kRows[] = {
+    {"", "Attention", attention, Adapt::kWiden},
+    {"", "LinearAttention", linear_attention, Adapt::kWiden},
+    {"ai.onnx.preview", "FlexAttention", flex_attention},
+};
+
+}  // namespace
+
+KernelRows attention_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

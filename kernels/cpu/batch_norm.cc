@@ -1,0 +1,210 @@
+#include "kernels/cpu/batch_norm.h"
+
+#include <vector>
+
+#include "kernels/cpu/norm_rows.h"
+#include "kernels/cpu/reduce.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// [batch, channels, elements]: without axis 1 there is one channel.
+CutShape channels_of(const Tensor& x) {
+  if (x.rank() == 0) fail("the input has no axis");
+  if (x.rank() == 1) return {x.dim(0), 1, 1};
+  return cut_at(x.dims(), 1);
+}
+
+template <typename T>
+void normalize_channels(KernelContext& c, const Tensor& x, const CutShape& s,
+                        const std::vector<Moments>& moments, Tensor& out) {
+  const double epsilon = c.attribute_float("epsilon");
+  const Tensor scale = parameters(c, 1, s.size, x.dtype());
+  const Tensor bias = parameters(c, 2, s.size, x.dtype());
+  Tensor factors = c.allocate(x.dtype(), Dims{2, s.size});
+  T* by = factors.mutable_data<T>();
+  T* shift = by + s.size;
+  for (std::int64_t i = 0; i < s.size; ++i) {
+    const Moments& m = moments[static_cast<std::size_t>(i)];
+    const double factor =
+        double(scale.data<T>()[i]) / std::sqrt(m.variance + epsilon);
+    by[i] = static_cast<T>(factor);
+    shift[i] = static_cast<T>(double(bias.data<T>()[i]) - m.mean * factor);
+  }
+  const T* from = x.data<T>();
+  T* to = out.mutable_data<T>();
+  if (s.inner == 1) {
+    c.threads().for_each(s.outer, row_grain(s.size),
+                         [&](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t i = begin; i < end; ++i) {
+                             const T* row = from + i * s.size;
+                             T* y = to + i * s.size;
+                             for (std::int64_t k = 0; k < s.size; ++k) {
+                               y[k] = row[k] * by[k] + shift[k];
+                             }
+                           }
+                         });
+    return;
+  }
+  c.threads().for_each(s.outer * s.size, row_grain(s.inner),
+                       [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i) {
+                           const std::int64_t k = i % s.size;
+                           affine_row(from + i * s.inner, s.inner, by[k],
+                                      shift[k], to + i * s.inner);
+                         }
+                       });
+}
+
+// Over the batch and all elements of each channel.
+template <typename T>
+std::vector<Moments> batch_moments(KernelContext& c, const Tensor& x,
+                                   const CutShape& s) {
+  std::vector<Moments> out(static_cast<std::size_t>(s.size));
+  const auto count = static_cast<double>(s.outer) * double(s.inner);
+  const auto over_batch = [&](std::int64_t channel, auto f) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < s.outer; ++i) {
+      sum += f(x.data<T>() + (i * s.size + channel) * s.inner);
+    }
+    return sum;
+  };
+  c.threads().for_each(
+      s.size, row_grain(s.outer * s.inner),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t k = begin; k < end; ++k) {
+          Moments& m = out[static_cast<std::size_t>(k)];
+          m.mean = over_batch(k,
+                              [&](const T* row) {
+                                return sum_of(s.inner, [row](std::int64_t i) {
+                                  return row[i];
+                                });
+                              }) /
+                   count;
+          m.variance = over_batch(k,
+                                  [&](const T* row) {
+                                    return squares_around(row, s.inner, m.mean);
+                                  }) /
+                       count;
+        }
+      });
+  return out;
+}
+
+bool is_training(const KernelContext& c) {
+  if (c.opset() >= 14) return c.attribute_flag("training_mode");
+  if (c.opset() < 7) return !c.attribute_flag("is_test");
+  for (std::size_t i = 1; i < c.output_count(); ++i) {
+    if (c.wants(i)) return true;
+  }
+  return false;
+}
+
+// Output `i`: the old statistic moved towards that of this batch, or as it is.
+void write_statistic(KernelContext& c, std::size_t i, std::size_t from,
+                     const std::vector<Moments>& moments,
+                     double Moments::*field, double momentum) {
+  if (!c.wants(i)) return;
+  const Tensor old = c.input(from);
+  Tensor& out = c.output(i, old.dtype(), old.dims());
+  dispatch(Floats(), old.dtype(), [&]<typename T>() {
+    for (std::size_t k = 0; k < moments.size(); ++k) {
+      const double before = static_cast<double>(old.data<T>()[k]);
+      out.mutable_data<T>()[k] = static_cast<T>(
+          before * momentum + moments[k].*field * (1 - momentum));
+    }
+  });
+}
+
+std::vector<Moments> given_moments(KernelContext& c, std::int64_t channels) {
+  const Tensor mean = parameters(c, 3, channels, DataType::kDouble);
+  const Tensor variance = parameters(c, 4, channels, DataType::kDouble);
+  std::vector<Moments> out(static_cast<std::size_t>(channels));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = {mean.data<double>()[i], variance.data<double>()[i]};
+  }
+  return out;
+}
+
+}  // namespace
+
+void batch_normalization(KernelContext& c) {
+  const Tensor x = c.input(0);
+  Tensor& out = c.output(0, x.dtype(), x.dims());
+  // Where nothing is computed, products of sizes may be beyond any number.
+  const bool is_empty = x.count() == 0;
+  CutShape s = is_empty ? CutShape{0, c.input(1).count(), 1} : channels_of(x);
+  if (c.opset() < 9 && !c.attribute_flag("spatial") && !is_empty) {
+    s = {s.outer, s.size * s.inner, 1};
+  }
+  std::vector<Moments> moments = given_moments(c, s.size);
+  const bool training = is_training(c);
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    if (training) moments = batch_moments<T>(c, x, s);
+    normalize_channels<T>(c, x, s, moments, out);
+  });
+  if (!training) return;
+  const double momentum = c.attribute_float("momentum");
+  write_statistic(c, 1, 3, moments, &Moments::mean, momentum);
+  write_statistic(c, 2, 4, moments, &Moments::variance, momentum);
+  // Of this batch alone, before opset 14.
+  write_statistic(c, 3, 3, moments, &Moments::mean, 0);
+  write_statistic(c, 4, 4, moments, &Moments::variance, 0);
+}
+
+namespace {
+
+// Each of `groups` parts of a batch element's channels by its own statistics;
+// a scale and a bias for each channel, or for each group.
+void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
+  const Tensor x = c.input(0);
+  Tensor& out = c.output(0, x.dtype(), x.dims());
+  if (x.count() == 0) return;
+  const CutShape s = channels_of(x);
+  if (groups <= 0 || s.size % groups != 0) {
+    fail("the channels cannot be cut into so many groups", x.text(),
+         std::to_string(groups) + " groups");
+  }
+  const std::int64_t width = s.size / groups, row = width * s.inner;
+  const std::int64_t count = by_group ? groups : s.size;
+  const Tensor scale = parameters(c, 1, count, x.dtype());
+  const Tensor bias = parameters(c, 2, count, x.dtype());
+  const double epsilon = c.attribute_float("epsilon");
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    T* to = out.mutable_data<T>();
+    const auto one = [&](std::int64_t i) {
+      const Moments m = moments_of(x.data<T>() + i * row, row);
+      const double inverse = 1 / std::sqrt(m.variance + epsilon);
+      for (std::int64_t k = 0; k < width; ++k) {
+        const std::int64_t at = i * row + k * s.inner;
+        const std::int64_t group = i % groups;
+        const std::int64_t place = by_group ? group : group * width + k;
+        const double factor = double(scale.data<T>()[place]) * inverse;
+        const double shift = double(bias.data<T>()[place]) - m.mean * factor;
+        affine_row(x.data<T>() + at, s.inner, static_cast<T>(factor),
+                   static_cast<T>(shift), to + at);
+      }
+    };
+    c.threads().for_each(s.outer * groups, row_grain(row),
+                         [&](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t i = begin; i < end; ++i) one(i);
+                         });
+  });
+}
+
+}  // namespace
+
+void instance_normalization(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  if (x.rank() < 2) fail("the input has another rank", "2 or more", x.text());
+  normalize_groups(c, x.dim(1), false);
+}
+
+void group_normalization(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  if (x.rank() < 2) fail("the input has another rank", "2 or more", x.text());
+  c.need_attribute("num_groups");
+  normalize_groups(c, c.attribute_int("num_groups"), c.opset() < 21);
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,30 @@
+// What ops that run a subgraph share. Internal to kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_BODIES_H_
+#define RULEENGINE_KERNELS_CPU_BODIES_H_
+
+#include <string_view>
+#include <vector>
+
+#include "kernels/cpu/dispatch.h"
+
+namespace ruleengine::kernels {
+
+// The subgraph of an attribute; fails where there is none.
+const ir::Block& body_of(const KernelContext& c, std::string_view attribute);
+
+// A bool tensor of one element.
+bool truth(const Value& value);
+
+// What the subgraph's output `i` is when it never ran, with a first axis of
+// `size`, as its declared type says; sizes that are not known are 0.
+Tensor never_computed(const KernelContext& c, const ir::Block& body,
+                      std::size_t i, std::int64_t size);
+
+// Element `at` of the first axis, without that axis. A tensor of a type below
+// a byte comes unpacked; `dtype` is what it is.
+Tensor element_at(const KernelContext& c, const Tensor& x, std::int64_t at,
+                  DataType dtype);
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_BODIES_H_

@@ -1,0 +1,231 @@
+// Cast, CastLike and BitCast. A cast goes through types of C++: narrow floats
+// and elements below a byte are widened before and narrowed after.
+#include "kernels/cpu/cast.h"
+
+#include <bit>
+#include <cmath>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/number.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Kernel;
+
+template <typename From, typename To, typename F>
+Tensor mapped(const KernelContext& c, const Tensor& x, DataType to, F f) {
+  Tensor out = c.allocate(to, x.dims());
+  const From* in = x.data<From>();
+  To* result = out.mutable_data<To>();
+  c.threads().for_each(x.count(), kGrain,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i) {
+                           result[i] = f(in[i]);
+                         }
+                       });
+  return out;
+}
+
+Tensor cast_native(const KernelContext& c, const Tensor& x, DataType to) {
+  if (x.dtype() == to) return x;
+  Tensor out;
+  dispatch(NumbersAndBool(), x.dtype(), [&]<typename From>() {
+    dispatch(NumbersAndBool(), to, [&]<typename To>() {
+      out = mapped<From, To>(c, x, to, to_number<To, From>);
+    });
+  });
+  return out;
+}
+
+// A float8e8m0 is the exponent of a float; the sign is left out, and what is
+// not finite is NaN.
+std::uint8_t scale_bits(float value, const CastMode& mode) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t exponent = bits >> 23 & 0xff, rest = bits & 0x7fffff;
+  constexpr std::uint32_t kHalf = 0x400000;
+  if (exponent == 0xff) return 0xff;
+  bool up = false;
+  if (mode.round_mode == "up") up = rest != 0;
+  if (mode.round_mode == "nearest") {
+    // A tie goes up, but for numbers below the first normal one.
+    up = rest > kHalf || (rest == kHalf && exponent > 0);
+  }
+  if (mode.saturate && exponent == 0xfe) up = false;
+  return static_cast<std::uint8_t>(exponent + (up ? 1 : 0));
+}
+
+// The largest number of a float8 type, and whether it is odd, so that a number
+// half way to the next one rounds beyond it.
+struct Float8 {
+  double largest = 0, beyond = 0;
+  bool is_odd = false;
+};
+
+Float8 float8_of(DataType type) {
+  switch (type) {
+    case DataType::kFloat8E4M3FN:
+      return {448, 464, false};
+    case DataType::kFloat8E4M3FNUZ:
+      return {240, 248, true};
+    default:  // the two of E5M2
+      return {57344, 61440, true};
+  }
+}
+
+std::uint8_t float8_bits(DataType type, const Float8& range, double v,
+                         bool saturate) {
+  const bool is_fnuz =
+      type == DataType::kFloat8E4M3FNUZ || type == DataType::kFloat8E5M2FNUZ;
+  if (saturate) {
+    if (v > range.largest) v = range.largest;
+    if (v < -range.largest) v = -range.largest;
+  } else if (type != DataType::kFloat8E5M2) {
+    const double size = std::abs(v);
+    if (size > range.beyond || (range.is_odd && size == range.beyond)) {
+      v = std::copysign(std::numeric_limits<double>::quiet_NaN(), v);
+    }
+  }
+  std::uint32_t bits = ir::narrow(type, v);
+  if (std::isnan(v) && !is_fnuz && std::signbit(v)) bits |= 0x80;
+  return static_cast<std::uint8_t>(bits);
+}
+
+// From float or double.
+template <typename T>
+Tensor narrow(const KernelContext& c, const Tensor& x, DataType to,
+              const CastMode& mode) {
+  switch (to) {
+    case DataType::kFloat8E8M0:
+      return mapped<T, std::uint8_t>(c, x, to, [&](T v) {
+        return scale_bits(static_cast<float>(v), mode);
+      });
+    case DataType::kFloat8E4M3FN:
+    case DataType::kFloat8E4M3FNUZ:
+    case DataType::kFloat8E5M2:
+    case DataType::kFloat8E5M2FNUZ: {
+      const Float8 range = float8_of(to);
+      return mapped<T, std::uint8_t>(c, x, to, [&](T v) {
+        return float8_bits(to, range, v, mode.saturate);
+      });
+    }
+    default:
+      return runtime::narrowed(x, to, c.run());
+  }
+}
+
+void check(const CastMode& mode) {
+  if (mode.round_mode != "up" && mode.round_mode != "down" &&
+      mode.round_mode != "nearest") {
+    fail("attribute 'round_mode' has another value", "up, down or nearest",
+         std::string(mode.round_mode));
+  }
+}
+
+DataType byte_type(DataType packed) {
+  return packed == DataType::kInt4 || packed == DataType::kInt2
+             ? DataType::kInt8
+             : DataType::kUint8;
+}
+
+}  // namespace
+
+Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
+                   const CastMode& mode) {
+  check(mode);
+  // Only float8e5m2 has an infinity, which saturates even where the type stays.
+  if (x.dtype() == to && !(to == DataType::kFloat8E5M2 && mode.saturate)) {
+    return x;
+  }
+  if (to != DataType::kString && ir::bit_width(to) == 0) {
+    fail("the type to cast to is not known", {},
+         std::to_string(static_cast<int>(to)));
+  }
+  if (to == DataType::kString && ir::is_narrow_float(x.dtype())) {
+    return print_numbers(c, x);
+  }
+  Tensor from = x;
+  if (ir::is_narrow_float(x.dtype())) {
+    from = runtime::widened(x, c.run());
+  } else if (runtime::is_packed(x.dtype())) {
+    from = runtime::unpacked(x, c.run());
+  }
+  if (to == DataType::kString) return print_numbers(c, from);
+  const bool narrows = ir::is_narrow_float(to);
+  const bool packs = !narrows && runtime::is_packed(to);
+  DataType native = packs ? byte_type(to) : to;
+  if (narrows) {
+    native = from.dtype() == DataType::kDouble ? DataType::kDouble
+                                               : DataType::kFloat;
+  }
+  from = from.is_string() ? parse_strings(c, from, native)
+                          : cast_native(c, from, native);
+  if (packs) return runtime::packed(from, to, c.run());
+  if (!narrows) return from;
+  return native == DataType::kDouble ? narrow<double>(c, from, to, mode)
+                                     : narrow<float>(c, from, to, mode);
+}
+
+namespace {
+
+// Before opset 19 and 24 the attributes were not there.
+CastMode mode_of(const KernelContext& c) {
+  CastMode mode;
+  if (c.opset() >= 19) mode.saturate = c.attribute_flag("saturate");
+  const std::string_view rounding = c.attribute_string("round_mode");
+  if (!rounding.empty()) mode.round_mode = rounding;
+  return mode;
+}
+
+// Before opset 6 the type was named.
+DataType target_of(const KernelContext& c) {
+  c.need_attribute("to");
+  if (c.opset() >= 6) return c.attribute_type("to");
+  std::string name(c.attribute_string("to"));
+  for (char& each : name) {
+    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each - 'A' + 'a');
+  }
+  const DataType type = ir::data_type_from_name(name);
+  if (type == DataType::kUndefined) {
+    fail("the type to cast to is not known", {}, name);
+  }
+  return type;
+}
+
+void cast(KernelContext& c) {
+  c.set_output(0, cast_tensor(c, c.input(0), target_of(c), mode_of(c)));
+}
+
+void cast_like(KernelContext& c) {
+  c.set_output(0, cast_tensor(c, c.input(0), c.input(1).dtype(), mode_of(c)));
+}
+
+void bit_cast(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const DataType to = target_of(c);
+  const int bits = ir::bit_width(to);
+  if (bits == 0 || bits != ir::bit_width(x.dtype())) {
+    fail("the types have different widths", x.text(),
+         std::string(ir::data_type_name(to)));
+  }
+  if (to == DataType::kBool && x.dtype() != to) {
+    // Other bytes than 0 and 1 are no bool.
+    return c.set_output(0, cast_native(c, x.as(DataType::kUint8), to));
+  }
+  c.set_output(0, x.as(to));
+}
+
+constexpr Kernel kRows[] = {
+    {"", "BitCast", bit_cast},
+    {"", "Cast", cast},
+    {"", "CastLike", cast_like},
+};
+
+}  // namespace
+
+KernelRows cast_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

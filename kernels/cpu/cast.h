@@ -1,0 +1,29 @@
+// Conversion of tensors between element types. Internal to kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_CAST_H_
+#define RULEENGINE_KERNELS_CPU_CAST_H_
+
+#include <string_view>
+
+#include "kernels/cpu/dispatch.h"
+
+namespace ruleengine::kernels {
+
+struct CastMode {
+  // What float8 does beyond its range: the largest number, or NaN or infinity.
+  bool saturate = true;
+  // Of float8e8m0: "up", "down" or "nearest".
+  std::string_view round_mode = "up";
+};
+
+// As ONNX's Cast. The bytes are shared where the elements stay.
+Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
+                   const CastMode& mode);
+
+// cast_string.cc: from strings to a type of C++, and from a type of C++, or a
+// float of 16 bits or fewer, to strings.
+Tensor parse_strings(const KernelContext& c, const Tensor& x, DataType to);
+Tensor print_numbers(const KernelContext& c, const Tensor& x);
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_CAST_H_

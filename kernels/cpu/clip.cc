@@ -1,0 +1,57 @@
+// Clip.
+#include <limits>
+#include <type_traits>
+
+#include "kernels/cpu/unary.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+template <typename T>
+struct Range {
+  T low, high;
+};
+
+// Of an input of one element; `other` where it is absent.
+template <typename T>
+T bound(KernelContext& c, std::size_t i, T other) {
+  if (!c.has_input(i)) return other;
+  const Tensor& t = c.input(i);
+  if (t.dtype() != c.input(0).dtype() || t.count() != 1) {
+    fail("a bound is not one element of the type of the input",
+         c.input(0).text(), t.text());
+  }
+  return t.data<T>()[0];
+}
+
+template <typename T>
+Range<T> range(KernelContext& c) {
+  using Limits = std::numeric_limits<T>;
+  Range<T> all = {Limits::lowest(), Limits::max()};
+  if constexpr (Limits::has_infinity)
+    all = {-Limits::infinity(), Limits::infinity()};
+  if (c.opset() >= 11) return {bound(c, 1, all.low), bound(c, 2, all.high)};
+  // Opset 6 has defaults, the largest numbers; opset 1 has none.
+  if (c.opset() >= 6 || c.has_attribute("min")) {
+    all.low = static_cast<T>(c.attribute_float("min"));
+  }
+  if (c.opset() >= 6 || c.has_attribute("max")) {
+    all.high = static_cast<T>(c.attribute_float("max"));
+  }
+  return all;
+}
+
+}  // namespace
+
+// Where the bounds cross, the upper one wins; NaN stays.
+void clip(KernelContext& c) {
+  dispatch(Numbers(), c.input(0).dtype(), [&]<typename T>() {
+    const Range<T> r = range<T>(c);
+    map_unary<T, T>(c, [r](T v) {
+      const T raised = v < r.low ? r.low : v;
+      return raised > r.high ? r.high : raised;
+    });
+  });
+}
+
+}  // namespace ruleengine::kernels

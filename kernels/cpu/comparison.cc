@@ -1,0 +1,143 @@
+// Comparisons, logic, and the choice between two by a third.
+#include <functional>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/lined_up.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Adapt;
+using runtime::Kernel;
+
+// Rows of strings: where an element is one, places count strings.
+void compare_strings(KernelContext& c, const Tensor& a, const Tensor& b,
+                     Tensor& out) {
+  const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
+                                  broadcast_strides(b.dims(), out.dims())});
+  if (out.count() == 0) return;
+  const std::string *x = a.strings().data(), *y = b.strings().data();
+  bool* to = out.mutable_data<bool>();
+  c.threads().for_each(
+      rows.count(), std::max<std::int64_t>(1, kGrain / rows.length()),
+      [&](std::int64_t begin, std::int64_t end) {
+        rows.for_each(begin, end, [&](std::int64_t at, const auto& from) {
+          for (std::int64_t i = 0; i < rows.length(); ++i) {
+            to[at + i] = x[from[0] + i * rows.inner(0)] ==
+                         y[from[1] + i * rows.inner(1)];
+          }
+        });
+      });
+}
+
+// Output 0 = f(input 0, input 1), of booleans.
+template <typename List, typename F>
+void compare(KernelContext& c, F f) {
+  const Tensor a = c.input(0), b = lined_up(c, a, c.input(1));
+  if (a.dtype() != b.dtype()) {
+    fail("the inputs have different element types", a.text(), b.text());
+  }
+  const Dims dims = broadcast(a.dims(), b.dims());
+  Tensor& out = c.output(0, DataType::kBool, {dims.data(), dims.size()});
+  if constexpr (std::is_same_v<F, std::equal_to<>>) {
+    if (a.is_string()) return compare_strings(c, a, b, out);
+  }
+  dispatch(List(), a.dtype(),
+           [&]<typename T>() { map_binary<T, T, bool>(c, a, b, out, f); });
+}
+
+void equal(KernelContext& c) { compare<NumbersAndBool>(c, std::equal_to<>()); }
+void greater(KernelContext& c) { compare<Numbers>(c, std::greater<>()); }
+void greater_or_equal(KernelContext& c) {
+  compare<Numbers>(c, std::greater_equal<>());
+}
+void less(KernelContext& c) { compare<Numbers>(c, std::less<>()); }
+void less_or_equal(KernelContext& c) {
+  compare<Numbers>(c, std::less_equal<>());
+}
+
+void logical_and(KernelContext& c) {
+  compare<Types<bool>>(c, [](bool a, bool b) { return a && b; });
+}
+void logical_or(KernelContext& c) {
+  compare<Types<bool>>(c, [](bool a, bool b) { return a || b; });
+}
+void logical_xor(KernelContext& c) {
+  compare<Types<bool>>(c, [](bool a, bool b) { return a != b; });
+}
+void logical_not(KernelContext& c) {
+  dispatch(Types<bool>(), c.input(0).dtype(), [&]<typename T>() {
+    map_unary<T, T>(c, [](bool v) { return !v; });
+  });
+}
+
+template <typename T>
+void choose(KernelContext& c, const Rows<3>& rows, Tensor& out) {
+  const bool* condition = c.input(0).data<bool>();
+  const T *x = elements<T>(c.input(1)), *y = elements<T>(c.input(2));
+  T* to = mutable_elements<T>(out);
+  const std::int64_t n = rows.length();
+  const std::int64_t sc = rows.inner(0), sx = rows.inner(1), sy = rows.inner(2);
+  const auto line = [&](std::int64_t at, const auto& from, std::int64_t begin,
+                        std::int64_t end) {
+    const bool* p = condition + from[0];
+    const T *q = x + from[1], *r = y + from[2];
+    for (std::int64_t i = begin; i < end; ++i) {
+      to[at + i] = p[i * sc] ? q[i * sx] : r[i * sy];
+    }
+  };
+  if (rows.count() == 1) {
+    c.threads().for_each(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      rows.for_each(0, 1, [&](std::int64_t at, const auto& from) {
+        line(at, from, begin, end);
+      });
+    });
+    return;
+  }
+  c.threads().for_each(rows.count(), std::max<std::int64_t>(1, kGrain / n),
+                       [&](std::int64_t begin, std::int64_t end) {
+                         rows.for_each(begin, end,
+                                       [&](std::int64_t at, const auto& from) {
+                                         line(at, from, 0, n);
+                                       });
+                       });
+}
+
+void where(KernelContext& c) {
+  const Tensor condition = c.input(0), x = c.input(1), y = c.input(2);
+  if (condition.dtype() != DataType::kBool) {
+    fail("the condition is of another type", "bool", condition.text());
+  }
+  if (x.dtype() != y.dtype()) {
+    fail("the inputs have different element types", x.text(), y.text());
+  }
+  const Shape shapes[] = {condition.dims(), x.dims(), y.dims()};
+  const Dims dims = broadcast(shapes);
+  const Shape shape(dims.data(), dims.size());
+  Tensor& out = c.output(0, x.dtype(), shape);
+  if (out.count() == 0) return;
+  const Rows<3> rows(shape, {broadcast_strides(condition.dims(), shape),
+                             broadcast_strides(x.dims(), shape),
+                             broadcast_strides(y.dims(), shape)});
+  dispatch_width(x.dtype(), [&]<typename T>() { choose<T>(c, rows, out); });
+}
+
+constexpr Kernel kRows[] = {
+    {"", "And", logical_and},
+    {"", "Equal", equal, Adapt::kWiden},
+    {"", "Greater", greater, Adapt::kWiden},
+    {"", "GreaterOrEqual", greater_or_equal, Adapt::kWiden},
+    {"", "Less", less, Adapt::kWiden},
+    {"", "LessOrEqual", less_or_equal, Adapt::kWiden},
+    {"", "Not", logical_not},
+    {"", "Or", logical_or},
+    {"", "Where", where, Adapt::kUnpack},
+    {"", "Xor", logical_xor},
+};
+
+}  // namespace
+
+KernelRows comparison_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,104 @@
+// Ops of ONNX Runtime's domain that its models and common quantizers write.
+#include <cmath>
+#include <numbers>
+
+#include "kernels/cpu/contrib_kinds.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Adapt;
+using runtime::Kernel;
+
+struct GeluByErf {
+  template <typename T>
+  T operator()(T x) const {
+    return T(0.5) * x * (1 + std::erf(x * std::numbers::sqrt2_v<T> / 2));
+  }
+};
+struct GeluByTanh {
+  template <typename T>
+  T operator()(T x) const {
+    const T root = std::sqrt(2 * std::numbers::inv_pi_v<T>);
+    return T(0.5) * x * (1 + std::tanh(root * (x + T(0.044715) * x * x * x)));
+  }
+};
+
+// f(x), or f(x + bias) where there is a bias along the last axis.
+template <typename F>
+void activate(KernelContext& c, F f) {
+  const Tensor x = c.input(0);
+  if (!c.has_input(1)) {
+    return dispatch(Floats(), x.dtype(),
+                    [&]<typename T>() { map_unary<T, T>(c, f); });
+  }
+  const Tensor bias = c.input(1);
+  if (bias.rank() != 1 || x.rank() == 0 || bias.dtype() != x.dtype() ||
+      bias.dim(0) != x.dim(x.rank() - 1)) {
+    fail("the bias has another shape", x.text(), bias.text());
+  }
+  Tensor& out = c.output(0, x.dtype(), x.dims());
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    map_binary<T, T, T>(c, x, bias, out, [f](T a, T b) { return f(a + b); });
+  });
+}
+
+void gelu(KernelContext& c) { activate(c, GeluByErf()); }
+void fast_gelu(KernelContext& c) { activate(c, GeluByTanh()); }
+
+void quick_gelu(KernelContext& c) {
+  const float alpha =
+      c.has_attribute("alpha") ? c.attribute_float("alpha") : 1.702f;
+  activate(c, [alpha](auto x) {
+    using T = decltype(x);
+    return x / (1 + std::exp(-static_cast<T>(alpha) * x));
+  });
+}
+
+// The kernel of the standard's op of that name.
+void standard(KernelContext& c, std::string_view type) {
+  for (const Kernel& row : quantization_kernels()) {
+    if (row.domain.empty() && row.type == type) {
+      return runtime::run_adapted(row, c);
+    }
+  }
+  fail("there is no kernel for " + std::string(type));
+}
+
+void dequantize(KernelContext& c) { standard(c, "DequantizeLinear"); }
+void quantize(KernelContext& c) { standard(c, "QuantizeLinear"); }
+void dynamic_quantize(KernelContext& c) {
+  standard(c, "DynamicQuantizeLinear");
+}
+
+constexpr std::string_view kDomain = "com.microsoft";
+
+constexpr Kernel kRows[] = {
+    {kDomain, "Attention", contrib_attention, Adapt::kWiden},
+    {kDomain, "BiasGelu", gelu, Adapt::kWiden},
+    {kDomain, "DequantizeLinear", dequantize},
+    {kDomain, "DynamicQuantizeLinear", dynamic_quantize},
+    {kDomain, "FastGelu", fast_gelu, Adapt::kWiden},
+    {kDomain, "FusedMatMul", fused_matmul, Adapt::kWiden},
+    {kDomain, "Gelu", gelu, Adapt::kWiden},
+    {kDomain, "GroupQueryAttention", group_query_attention, Adapt::kWiden},
+    {kDomain, "Inverse", inverse, Adapt::kWiden},
+    {kDomain, "MatMulNBits", matmul_nbits, Adapt::kWiden},
+    {kDomain, "MultiHeadAttention", multi_head_attention, Adapt::kWiden},
+    {kDomain, "QuantizeLinear", quantize},
+    {kDomain, "QuickGelu", quick_gelu, Adapt::kWiden},
+    {kDomain, "SimplifiedLayerNormalization", simplified_layer_norm,
+     Adapt::kWiden},
+    {kDomain, "SkipLayerNormalization", skip_layer_norm, Adapt::kWiden},
+    {kDomain, "SkipSimplifiedLayerNormalization", skip_rms_norm, Adapt::kWiden},
+    {"", "SimplifiedLayerNormalization", simplified_layer_norm, Adapt::kWiden},
+};
+
+}  // namespace
+
+KernelRows contrib_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

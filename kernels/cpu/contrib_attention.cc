@@ -1,0 +1,334 @@
+// Attention and MultiHeadAttention of ONNX Runtime's domain.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/attending.h"
+#include "kernels/cpu/contrib_kinds.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/gemm.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+float filter_value(KernelContext& c) {
+  return c.has_attribute("mask_filter_value")
+             ? c.attribute_float("mask_filter_value")
+             : -10000.0f;
+}
+
+// A mask of integers as numbers to add, [batch, 1, 1 or queries, keys]: lengths
+// of the batch, ends and begins, or 0 for each key that is hidden.
+Tensor padding(KernelContext& c, const Attending& a, std::size_t input) {
+  const Ints given = c.ints(input);
+  const Tensor& mask = c.input(input);
+  const bool by_query = mask.rank() == 3;
+  const std::int64_t rows = by_query ? a.queries : 1;
+  const std::int64_t dims[] = {a.batch, 1, rows, a.keys};
+  const bool by_length = mask.rank() == 1 &&
+                         (mask.dim(0) == a.batch || mask.dim(0) == 2 * a.batch);
+  const std::int64_t wanted[] = {a.batch, a.queries, a.keys};
+  const bool by_key =
+      (by_query && std::ranges::equal(mask.dims(), Shape(wanted))) ||
+      (mask.rank() == 2 && mask.dim(0) == a.batch && mask.dim(1) == a.keys);
+  if (!by_length && !by_key) {
+    fail("the mask has another shape",
+         runtime::text_of(mask.dtype(), Shape(wanted)), mask.text());
+  }
+  Tensor out = c.allocate(DataType::kFloat, dims);
+  const float hidden = filter_value(c);
+  float* to = out.mutable_data<float>();
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    bool is_seen;
+    if (by_length) {
+      const auto b = static_cast<std::size_t>(i / a.keys);
+      const auto batch = static_cast<std::size_t>(a.batch);
+      const std::int64_t key = i % a.keys;
+      is_seen =
+          key < given[b] && (given.size() == batch || key >= given[b + batch]);
+    } else {
+      is_seen = given[static_cast<std::size_t>(i)] > 0;
+    }
+    to[i] = is_seen ? 0 : hidden;
+  }
+  return out;
+}
+
+// Sets the mask from the inputs for padding and bias.
+void set_mask(KernelContext& c, Attending& a, std::size_t pad,
+              std::size_t bias) {
+  if (!c.has_input(pad)) {
+    if (c.has_input(bias)) a.mask = mask_of(c, a, c.input(bias));
+    return;
+  }
+  Tensor all = padding(c, a, pad);
+  if (c.has_input(bias)) {
+    const Tensor more = in_type(c, c.input(bias), DataType::kFloat);
+    const Dims dims = broadcast(all.dims(), more.dims());
+    Tensor sum = c.allocate(DataType::kFloat, {dims.data(), dims.size()});
+    map_binary<float, float, float>(c, all, more, sum,
+                                    [](float x, float y) { return x + y; });
+    all = std::move(sum);
+  }
+  a.mask = mask_of(c, a, all);
+}
+
+// Columns [begin, begin + width) of rows, plus a bias where there is one.
+Tensor columns(KernelContext& c, const Tensor& x, std::int64_t begin,
+               std::int64_t width, const float* bias) {
+  const std::int64_t rows[] = {x.dim(0), x.dim(1), width};
+  Tensor out = c.allocate(DataType::kFloat, rows);
+  const std::int64_t count = out.count() == 0 ? 0 : x.dim(0) * x.dim(1);
+  const std::int64_t step = x.dim(2);
+  for (std::int64_t r = 0; r < count; ++r) {
+    const float* from = x.data<float>() + r * step + begin;
+    float* to = out.mutable_data<float>() + r * width;
+    for (std::int64_t i = 0; i < width; ++i) {
+      to[i] = from[i] + (bias == nullptr ? 0 : bias[i]);
+    }
+  }
+  return out;
+}
+
+// Part `part` of [batch, rows, heads, parts, size] as [batch, rows, hidden].
+Tensor part_of(KernelContext& c, const Tensor& x, std::int64_t part) {
+  const std::int64_t heads = x.dim(2), parts = x.dim(3), size = x.dim(4);
+  const std::int64_t dims[] = {x.dim(0), x.dim(1), heads * size};
+  Tensor out = c.allocate(DataType::kFloat, dims);
+  const std::int64_t count = out.count() == 0 ? 0 : out.count() / size;
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::copy_n(x.data<float>() + (i * parts + part) * size, size,
+                out.mutable_data<float>() + i * size);
+  }
+  return out;
+}
+
+const Tensor& float_input(KernelContext& c, std::size_t i) {
+  const Tensor& x = c.input(i);
+  if (x.dtype() != DataType::kFloat) {
+    fail("the kernel does not compute " + x.text());
+  }
+  return x;
+}
+
+struct Projected {
+  Tensor q, k, v;  // [batch, rows, hidden]; keys and values of a past cross
+                   // attention [batch, heads, rows, size]
+};
+
+Projected read_projected(KernelContext& c, std::int64_t heads) {
+  Projected p{.q = float_input(c, 0), .k = {}, .v = {}};
+  const auto need_parts = [&](const Tensor& x, std::int64_t parts) {
+    if (x.rank() != 5 || x.dim(2) != heads || x.dim(3) != parts) {
+      fail("packed inputs have another shape",
+           "[batch, rows, heads, " + std::to_string(parts) + ", size]",
+           x.text());
+    }
+  };
+  if (!c.has_input(1)) {
+    const Tensor all = p.q;
+    need_parts(all, 3);
+    return {part_of(c, all, 0), part_of(c, all, 1), part_of(c, all, 2)};
+  }
+  p.k = float_input(c, 1);
+  if (!c.has_input(2)) {
+    const Tensor all = p.k;
+    need_parts(all, 2);
+    p.k = part_of(c, all, 0);
+    p.v = part_of(c, all, 1);
+  } else {
+    p.v = float_input(c, 2);
+  }
+  if (p.q.rank() != 3 || p.k.rank() != p.v.rank() ||
+      (p.k.rank() != 3 && p.k.rank() != 4)) {
+    fail("queries, keys and values have other ranks", "3",
+         p.q.text() + ", " + p.k.text() + ", " + p.v.text());
+  }
+  return p;
+}
+
+void add_bias(KernelContext& c, Projected& p, const Tensor& bias) {
+  const std::int64_t q = p.q.dim(2);
+  const bool only_q = p.k.rank() == 4;
+  const std::int64_t k = only_q ? 0 : p.k.dim(2), v = only_q ? 0 : p.v.dim(2);
+  if (bias.dtype() != DataType::kFloat || bias.rank() != 1 ||
+      bias.dim(0) < q + k + v) {
+    fail("the bias has another shape", std::to_string(q + k + v), bias.text());
+  }
+  const float* at = bias.data<float>();
+  p.q = columns(c, p.q, 0, q, at);
+  if (only_q) return;
+  p.k = columns(c, p.k, 0, k, at + q);
+  p.v = columns(c, p.v, 0, v, at + q + k);
+}
+
+// Rows of one of keys and values after the past.
+Tensor cached(KernelContext& c, const Attending& a, const Tensor& x,
+              const Tensor& past) {
+  if (x.dim(0) != a.batch) {
+    fail("keys and values have another batch size than queries", a.q.text(),
+         x.text());
+  }
+  if (x.rank() == 4) {
+    if (x.dim(1) != a.heads) {
+      fail("keys and values have other heads than queries", a.q.text(),
+           x.text());
+    }
+    return with_past(c, past, x, split_strides(a.heads, x.dim(2), x.dim(3)),
+                     x.dims());
+  }
+  const std::int64_t size = head_size(x.dim(2), a.heads);
+  const std::int64_t dims[] = {a.batch, a.heads, x.dim(1), size};
+  if (past.dtype() != DataType::kUndefined && past.rank() != 4) {
+    fail("the past has another rank", "4", past.text());
+  }
+  return with_past(c, past, x, merged_strides(a.heads, x.dim(1), size), dims);
+}
+
+void set_cache(Attending& a, const Tensor& k, const Tensor& v) {
+  if (k.dim(3) != a.k_size || k.dim(2) != v.dim(2)) {
+    fail("keys do not fit queries and values", a.q.text(),
+         k.text() + ", " + v.text());
+  }
+  a.kv_heads = a.heads;
+  a.k = k;
+  a.v = v;
+  a.keys = k.dim(2);
+  a.v_size = v.dim(3);
+  a.k_at = split_strides(a.heads, a.keys, a.k_size);
+  a.v_at = split_strides(a.heads, a.keys, a.v_size);
+  a.out_at = merged_strides(a.heads, a.queries, a.v_size);
+}
+
+void set_scale(KernelContext& c, Attending& a) {
+  const float scale = c.has_attribute("scale") ? c.attribute_float("scale") : 0;
+  a.scale = scale != 0 ? static_cast<double>(scale)
+                       : 1 / std::sqrt(static_cast<double>(a.k_size));
+}
+
+void run(KernelContext& c, Attending& a, std::int64_t past) {
+  set_scale(c, a);
+  a.is_causal = c.attribute_flag("unidirectional");
+  a.offsets = {past};
+  const std::int64_t dims[] = {a.batch, a.queries, a.heads * a.v_size};
+  attend(c, a, c.output(0, DataType::kFloat, dims));
+}
+
+void refuse(KernelContext& c, std::size_t input, std::string_view name) {
+  if (c.has_input(input)) {
+    fail("the kernel does not take input '" + std::string(name) + "'");
+  }
+}
+
+}  // namespace
+
+void multi_head_attention(KernelContext& c) {
+  refuse(c, 8, "past_sequence_length");
+  refuse(c, 9, "cache_indirection");
+  if (c.wants(3)) fail("the kernel does not give output 'qk'");
+  const std::int64_t heads = c.attribute_int("num_heads");
+  Projected p = read_projected(c, heads);
+  if (c.has_input(3)) add_bias(c, p, c.input(3));
+  Attending a;
+  set_queries(a, p.q, heads);
+  const Tensor past_k = c.has_input(6) ? c.input(6) : Tensor();
+  const Tensor past_v = c.has_input(7) ? c.input(7) : Tensor();
+  const Tensor k = cached(c, a, p.k, past_k), v = cached(c, a, p.v, past_v);
+  set_cache(a, k, v);
+  set_mask(c, a, 4, 5);
+  run(c, a, c.has_input(6) ? past_k.dim(2) : 0);
+  if (c.wants(1)) c.set_output(1, k);
+  if (c.wants(2)) c.set_output(2, v);
+}
+
+namespace {
+
+// [batch, rows, hidden sizes of q, k and v] of an input and its weights.
+Projected project(KernelContext& c, std::int64_t heads) {
+  const Tensor x = float_input(c, 0), w = float_input(c, 1);
+  if (x.rank() != 3 || w.rank() != 2 || w.dim(0) != x.dim(2)) {
+    fail("the weights do not fit the input", x.text(), w.text());
+  }
+  Ints sizes = c.attribute_ints("qkv_hidden_sizes");
+  const std::int64_t all = w.dim(1);
+  if (sizes.empty()) sizes = {all / 3, all / 3, all / 3};
+  if (sizes.size() != 3) {
+    fail("attribute 'qkv_hidden_sizes' has another length", "3",
+         std::to_string(sizes.size()));
+  }
+  std::int64_t rest = all;
+  for (const std::int64_t size : sizes) {
+    if (size < 0 || size > rest) {
+      fail("the hidden sizes do not fit the weights", w.text(),
+           std::to_string(size));
+    }
+    head_size(size, heads);
+    rest -= size;
+  }
+  if (rest != 0) fail("the hidden sizes do not fit the weights", w.text());
+  const std::int64_t dims[] = {x.dim(0), x.dim(1), all};
+  Tensor product = c.allocate(DataType::kFloat, dims);
+  if (product.count() != 0) {
+    gemm(c.threads(), false, false, x.dim(0) * x.dim(1), all, w.dim(0), 1.0f,
+         x.data<float>(), w.dim(0), w.data<float>(), all, 0.0f,
+         product.mutable_data<float>(), all);
+  }
+  const float* bias = nullptr;
+  if (c.has_input(2)) {
+    const Tensor& b = float_input(c, 2);
+    if (b.count() != all) {
+      fail("the bias has another shape", std::to_string(all), b.text());
+    }
+    bias = b.data<float>();
+  }
+  const auto part = [&](std::int64_t begin, std::int64_t width) {
+    return columns(c, product, begin, width,
+                   bias == nullptr ? nullptr : bias + begin);
+  };
+  return {part(0, sizes[0]), part(sizes[0], sizes[1]),
+          part(sizes[0] + sizes[1], sizes[2])};
+}
+
+// Half of [2, batch, heads, rows, size].
+Tensor half_of(KernelContext& c, const Tensor& x, std::int64_t half) {
+  Tensor out = c.allocate(x.dtype(), x.dims().subspan(1));
+  std::copy_n(x.data<float>() + half * out.count(), out.count(),
+              out.mutable_data<float>());
+  return out;
+}
+
+}  // namespace
+
+void contrib_attention(KernelContext& c) {
+  refuse(c, 6, "past_sequence_length");
+  if (c.attribute_flag("do_rotary")) {
+    fail("the kernel does not rotate in Attention");
+  }
+  const std::int64_t heads = c.attribute_int("num_heads");
+  const Projected p = project(c, heads);
+  Attending a;
+  set_queries(a, p.q, heads);
+  Tensor past_k, past_v;
+  if (c.has_input(4)) {
+    const Tensor& past = float_input(c, 4);
+    if (past.rank() != 5 || past.dim(0) != 2) {
+      fail("the past has another shape", "[2, batch, heads, rows, size]",
+           past.text());
+    }
+    past_k = half_of(c, past, 0);
+    past_v = half_of(c, past, 1);
+  }
+  const Tensor k = cached(c, a, p.k, past_k), v = cached(c, a, p.v, past_v);
+  set_cache(a, k, v);
+  set_mask(c, a, 3, 5);
+  run(c, a, c.has_input(4) ? past_k.dim(2) : 0);
+  if (!c.wants(1)) return;
+  if (a.v_size != a.k_size) {
+    fail("keys and values of different sizes have no present");
+  }
+  const std::int64_t dims[] = {2, a.batch, a.heads, a.keys, a.k_size};
+  float* to = c.output(1, DataType::kFloat, dims).mutable_data<float>();
+  std::copy_n(k.data<float>(), k.count(), to);
+  std::copy_n(v.data<float>(), v.count(), to + k.count());
+}
+
+}  // namespace ruleengine::kernels

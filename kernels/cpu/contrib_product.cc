@@ -1,0 +1,256 @@
+// Products of ONNX Runtime's domain: with transposes and a factor, by weights
+// of few bits, and the inverse of matrices.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/contrib_kinds.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/gemm.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// A batch of matrices as stored, and what they are after the transposes.
+struct Operand {
+  Dims batch;
+  std::int64_t rows = 0, columns = 0, stored_columns = 0;
+  bool flips = false;
+};
+
+Operand operand(const Tensor& t, bool flips, bool batch_flips) {
+  if (t.rank() < 2) fail("an operand has too few axes", "2", t.text());
+  if (batch_flips) {
+    fail("the kernel does not transpose the axes of a batch", {}, t.text());
+  }
+  Operand o{.flips = flips};
+  for (std::size_t i = 0; i + 2 < t.rank(); ++i) o.batch.push_back(t.dim(i));
+  o.rows = t.dim(t.rank() - 2);
+  o.columns = o.stored_columns = t.dim(t.rank() - 1);
+  if (flips) std::swap(o.rows, o.columns);
+  return o;
+}
+
+}  // namespace
+
+void fused_matmul(KernelContext& c) {
+  const Tensor a = c.input(0), b = c.input(1);
+  const Operand x =
+      operand(a, c.attribute_flag("transA"), c.attribute_flag("transBatchA"));
+  const Operand y =
+      operand(b, c.attribute_flag("transB"), c.attribute_flag("transBatchB"));
+  if (x.columns != y.rows || a.dtype() != b.dtype()) {
+    fail("the operands do not fit", a.text(), b.text());
+  }
+  const float alpha = c.has_attribute("alpha") ? c.attribute_float("alpha") : 1;
+  const Shape xs(x.batch.data(), x.batch.size());
+  const Shape ys(y.batch.data(), y.batch.size());
+  const Dims batch = broadcast(xs, ys);
+  const Shape all(batch.data(), batch.size());
+  Dims dims(batch);
+  dims.push_back(x.rows);
+  dims.push_back(y.columns);
+  Tensor& out = c.output(0, a.dtype(), {dims.data(), dims.size()});
+  if (out.count() == 0) return;
+  const Rows<2> places(
+      all, {broadcast_strides(xs, all), broadcast_strides(ys, all)});
+  dispatch(Floats(), a.dtype(), [&]<typename T>() {
+    const auto one = [&](std::int64_t at, std::int64_t from_a,
+                         std::int64_t from_b) {
+      gemm(c.threads(), x.flips, y.flips, x.rows, y.columns, x.columns,
+           static_cast<T>(alpha), a.data<T>() + from_a * x.rows * x.columns,
+           x.stored_columns, b.data<T>() + from_b * y.rows * y.columns,
+           y.stored_columns, T(0),
+           out.mutable_data<T>() + at * x.rows * y.columns, y.columns);
+    };
+    places.for_each(0, places.count(), [&](std::int64_t at, const auto& from) {
+      for (std::int64_t i = 0; i < places.length(); ++i) {
+        one(at + i, from[0] + i * places.inner(0),
+            from[1] + i * places.inner(1));
+      }
+    });
+  });
+}
+
+namespace {
+
+// Weights of [N, blocks of K, bytes of a block], with a scale for each block.
+struct Quantized {
+  std::int64_t n = 0, k = 0, block = 0, bits = 0, blocks = 0;
+  const std::uint8_t* weights = nullptr;
+  const float* scales = nullptr;
+  const std::uint8_t* zeros = nullptr;  // packed like weights, rows of blocks
+  const float* float_zeros = nullptr;
+
+  std::int64_t value(const std::uint8_t* row, std::int64_t i) const {
+    const std::int64_t per_byte = 8 / bits;
+    const unsigned byte = row[i / per_byte];
+    return static_cast<std::int64_t>(byte >> (i % per_byte * bits)) &
+           ((1 << bits) - 1);
+  }
+
+  // Row `row` of the weights as floats.
+  void decode(std::int64_t row, float* to) const {
+    const std::int64_t bytes = block * bits / 8;
+    const std::int64_t zero_bytes = (blocks * bits + 7) / 8;
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const std::int64_t at = row * blocks + b;
+      auto zero = static_cast<float>(std::int64_t{1} << (bits - 1));
+      if (zeros != nullptr) {
+        zero = static_cast<float>(value(zeros + row * zero_bytes, b));
+      }
+      if (float_zeros != nullptr) zero = float_zeros[at];
+      const std::int64_t end = std::min(block, k - b * block);
+      for (std::int64_t i = 0; i < end; ++i) {
+        to[b * block + i] =
+            (static_cast<float>(value(weights + at * bytes, i)) - zero) *
+            scales[at];
+      }
+    }
+  }
+};
+
+Quantized read_quantized(KernelContext& c) {
+  Quantized q{.n = c.attribute_int("N"),
+              .k = c.attribute_int("K"),
+              .block = c.attribute_int("block_size"),
+              .bits = c.has_attribute("bits") ? c.attribute_int("bits") : 4};
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  if (q.bits != 2 && q.bits != 4 && q.bits != 8) {
+    fail("the weights have another number of bits", "2, 4 or 8",
+         std::to_string(q.bits));
+  }
+  if (q.n < 0 || q.n > kMost || q.k < 0 || q.k > kMost || q.block < 16 ||
+      q.block > kMost || (q.block & (q.block - 1)) != 0) {
+    fail("attribute 'N', 'K' or 'block_size' is out of range");
+  }
+  q.blocks = (q.k + q.block - 1) / q.block;
+  const std::int64_t count = q.n * q.blocks;
+  const Tensor &w = c.input(1), &s = c.input(2);
+  if (w.dtype() != DataType::kUint8 ||
+      (q.block * q.bits / 8 != 0 &&
+       w.count() / (q.block * q.bits / 8) != count)) {
+    fail("the weights have another shape", {}, w.text());
+  }
+  if (s.dtype() != DataType::kFloat || s.count() != count) {
+    fail("the scales have another shape", std::to_string(count), s.text());
+  }
+  q.weights = w.data<std::uint8_t>();
+  q.scales = s.data<float>();
+  if (!c.has_input(3)) return q;
+  const Tensor& z = c.input(3);
+  if (z.dtype() == DataType::kFloat && z.count() == count) {
+    q.float_zeros = z.data<float>();
+  } else if (z.dtype() == DataType::kUint8 &&
+             z.count() == q.n * ((q.blocks * q.bits + 7) / 8)) {
+    q.zeros = z.data<std::uint8_t>();
+  } else {
+    fail("the zero points have another shape", {}, z.text());
+  }
+  return q;
+}
+
+}  // namespace
+
+void matmul_nbits(KernelContext& c) {
+  const Tensor x = c.input(0);
+  if (x.dtype() != DataType::kFloat || x.rank() == 0) {
+    fail("the kernel does not compute " + x.text());
+  }
+  if (c.has_input(4)) fail("the kernel does not take input 'g_idx'");
+  const Quantized q = read_quantized(c);
+  if (x.dim(x.rank() - 1) != q.k) {
+    fail("the input does not fit the weights", std::to_string(q.k), x.text());
+  }
+  const float* bias = nullptr;
+  if (c.has_input(5)) {
+    const Tensor& b = c.input(5);
+    if (b.dtype() != DataType::kFloat || b.count() != q.n) {
+      fail("the bias has another shape", std::to_string(q.n), b.text());
+    }
+    bias = b.data<float>();
+  }
+  Dims dims(x.dims());
+  dims.back() = q.n;
+  Tensor& y = c.output(0, DataType::kFloat, {dims.data(), dims.size()});
+  if (y.count() == 0) return;
+  const std::int64_t rows = y.count() / q.n;
+  // Some rows of the weights at a time, so that they stay in the cache.
+  constexpr std::int64_t kTile = 64;
+  float* to = y.mutable_data<float>();
+  c.threads().for_each(q.n, kTile, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t space[] = {end - begin, q.k};
+    Tensor tile = c.allocate(DataType::kFloat, space);
+    float* w = tile.mutable_data<float>();
+    for (std::int64_t n = begin; n < end; ++n) {
+      q.decode(n, w + (n - begin) * q.k);
+    }
+    gemm(c.threads(), false, true, rows, end - begin, q.k, 1.0f,
+         x.data<float>(), q.k, w, q.k, 0.0f, to + begin, q.n);
+    for (std::int64_t r = 0; bias != nullptr && r < rows; ++r) {
+      for (std::int64_t n = begin; n < end; ++n) to[r * q.n + n] += bias[n];
+    }
+  });
+}
+
+namespace {
+
+// Gauss and Jordan with the largest pivot of a column, in double.
+template <typename T>
+void invert(const T* in, T* out, std::int64_t n, double* m) {
+  const std::int64_t width = 2 * n;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      m[i * width + j] = static_cast<double>(in[i * n + j]);
+      m[i * width + n + j] = i == j ? 1 : 0;
+    }
+  }
+  for (std::int64_t k = 0; k < n; ++k) {
+    std::int64_t pivot = k;
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      if (std::abs(m[i * width + k]) > std::abs(m[pivot * width + k])) {
+        pivot = i;
+      }
+    }
+    const double value = m[pivot * width + k];
+    if (value == 0) fail("a matrix has no inverse");
+    if (pivot != k) {
+      std::swap_ranges(m + k * width, m + (k + 1) * width, m + pivot * width);
+    }
+    for (std::int64_t j = k; j < width; ++j) m[k * width + j] /= value;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double by = m[i * width + k];
+      if (i == k || by == 0) continue;
+      for (std::int64_t j = k; j < width; ++j) {
+        m[i * width + j] -= by * m[k * width + j];
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      out[i * n + j] = static_cast<T>(m[i * width + n + j]);
+    }
+  }
+}
+
+}  // namespace
+
+void inverse(KernelContext& c) {
+  const Tensor x = c.input(0);
+  if (x.rank() < 2 || x.dim(x.rank() - 1) != x.dim(x.rank() - 2)) {
+    fail("the matrices are not square", {}, x.text());
+  }
+  Tensor& y = c.output(0, x.dtype(), x.dims());
+  if (x.count() == 0) return;
+  const std::int64_t n = x.dim(x.rank() - 1);
+  const std::int64_t space[] = {n, 2 * n};
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    c.threads().for_each(
+        x.count() / (n * n), 1, [&](std::int64_t i, std::int64_t) {
+          Tensor scratch = c.allocate(DataType::kDouble, space);
+          invert(x.data<T>() + i * n * n, y.mutable_data<T>() + i * n * n, n,
+                 scratch.mutable_data<double>());
+        });
+  });
+}
+
+}  // namespace ruleengine::kernels

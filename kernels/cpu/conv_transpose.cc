@@ -1,0 +1,174 @@
+// Convolution from the output's side: ConvTranspose and Col2Im, which add
+// columns to an image.
+#include <complex>
+
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/convolution.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/gemm.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// The windows over the output; their number is the size of the input.
+Windows transposed_windows(KernelContext& c, Shape dims, const Ints& kernel) {
+  const Shape spatial = dims.subspan(2);
+  const std::size_t rank = spatial.size();
+  Windows all = plain_windows(c, spatial, kernel);
+  const Ints added = window_ints(c, "output_padding", rank, 0, 0);
+  const Ints pads = window_ints(c, "pads", 2 * rank, 0, 0);
+  const std::string_view mode = c.attribute_string("auto_pad");
+  const bool is_same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
+  if (!is_same && mode != "VALID" && mode != "NOTSET" && !mode.empty()) {
+    fail("attribute 'auto_pad' has another value",
+         "NOTSET, SAME_UPPER, SAME_LOWER or VALID", std::string(mode));
+  }
+  const bool is_said = !c.attribute_ints("output_shape").empty();
+  Ints sizes;
+  if (is_said) {
+    sizes = c.attribute_ints("output_shape");
+    // Some exporters write the batch and the channels too.
+    if (sizes.size() == rank + 2) sizes.erase(sizes.begin(), sizes.begin() + 2);
+    if (sizes.size() != rank) {
+      fail("attribute 'output_shape' has another length", std::to_string(rank),
+           std::to_string(sizes.size()));
+    }
+  }
+  for (std::size_t i = 0; i < rank; ++i) {
+    Window& w = all[i];
+    const std::int64_t natural = (w.in - 1) * w.stride + added[i] + w.extent();
+    w.out = w.in;
+    if (is_said || is_same) {
+      w.in = is_said ? sizes[i] : w.out * w.stride;
+      split_padding(w, natural - w.in, mode == "SAME_UPPER");
+    } else {
+      w.before = mode == "VALID" ? 0 : pads[i];
+      w.after = mode == "VALID" ? 0 : pads[rank + i];
+      w.in = natural - w.before - w.after;
+    }
+  }
+  return all;
+}
+
+template <typename T>
+void transpose_columns(KernelContext& c, const Tensor& x, const Tensor& weights,
+                       const Tensor* bias, const Channels& channels,
+                       const Windows& windows, Tensor& y) {
+  const Columns columns(windows);
+  const auto [groups, in, out] = channels;
+  const std::int64_t taps = columns.taps();
+  // As many channels of the output together as make a block of many rows.
+  const std::int64_t together =
+      std::clamp<std::int64_t>(512 / taps, 1, std::max<std::int64_t>(out, 1));
+  const std::int64_t pieces = ceil_div(out, together);
+  const std::int64_t tile = columns.tile(together * taps);
+  c.threads().for_each(
+      x.dim(0) * groups * pieces, 1, [&](std::int64_t begin, std::int64_t) {
+        const std::int64_t image = begin / pieces, group = image % groups;
+        const std::int64_t first = begin % pieces * together;
+        const std::int64_t count = std::min(together, out - first);
+        const T* from = x.data<T>() + image * in * columns.count();
+        T* to = y.mutable_data<T>() + (image * out + first) * columns.image();
+        fill_bias(bias, group * out + first, count, columns.image(), to);
+        if (columns.count() == 0) return;
+        Tensor block = c.allocate(kTypeOf<T>, Dims{count * taps, tile});
+        const T* a = weights.data<T>() + group * in * out * taps + first * taps;
+        for (std::int64_t at = 0; at < columns.count(); at += tile) {
+          const std::int64_t end = std::min(at + tile, columns.count());
+          gemm(c.threads(), true, false, count * taps, end - at, in, T(1), a,
+               out * taps, from + at, columns.count(), T(0),
+               block.mutable_data<T>(), end - at);
+          columns.scatter(block.data<T>(), count, at, end, to,
+                          [](T& sum, T value) { sum += value; });
+        }
+      });
+}
+
+struct AddAny {
+  template <typename T>
+  void operator()(T& sum, T value) const {
+    if constexpr (std::is_same_v<T, bool>) {
+      sum = sum || value;
+    } else if constexpr (std::is_integral_v<T>) {
+      sum = static_cast<T>(static_cast<std::uint64_t>(sum) +
+                           static_cast<std::uint64_t>(value));
+    } else {
+      sum += value;
+    }
+  }
+};
+
+Windows col2im_windows(KernelContext& c) {
+  const Ints image = c.ints(1), block = c.ints(2);
+  const std::size_t rank = image.size();
+  const Ints pads = window_ints(c, "pads", 2 * rank, 0, 0);
+  Windows all = plain_windows(c, image, block);
+  for (std::size_t i = 0; i < rank; ++i) {
+    Window& w = all[i];
+    w.before = pads[i];
+    w.after = pads[rank + i];
+    const std::int64_t room = w.in + w.before + w.after - w.extent();
+    w.out = room < 0 ? 0 : room / w.stride + 1;
+  }
+  return all;
+}
+
+}  // namespace
+
+void conv_transpose(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& weights = c.input(1);
+  const Channels channels = channels_of(c, x, weights, true);
+  const std::int64_t out = channels.groups * channels.out;
+  const Tensor* bias = bias_of(c, 2, x, out);
+  const Windows windows =
+      transposed_windows(c, x.dims(), kernel_of_weights(c, weights.dims()));
+  Dims dims{x.dim(0), out};
+  for (const Window& w : windows) dims.push_back(w.in);
+  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  if (y.count() == 0) return;
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    transpose_columns<T>(c, x, weights, bias, channels, windows, y);
+  });
+}
+
+void col2im(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  if (x.rank() != 3) fail("the input has another rank", "rank 3", x.text());
+  if (x.dim(1) > 1 << 30 || x.dim(2) > 1 << 30) fail("an axis is too long");
+  const Windows windows = col2im_windows(c);
+  std::int64_t taps = 1, count = 1;
+  for (const Window& w : windows) {
+    // Never more than the input has, so that products fit.
+    taps = std::min(taps * w.kernel, x.dim(1) + 1);
+    count = std::min(count * std::min(w.out, x.dim(2) + 1), x.dim(2) + 1);
+  }
+  if (x.dim(1) % taps != 0 || count != x.dim(2)) {
+    fail("the blocks do not fit the input and the image",
+         std::to_string(taps) + " rows for each channel and " +
+             std::to_string(count) + " columns",
+         x.text());
+  }
+  const std::int64_t channels = x.dim(1) / taps;
+  Dims dims{x.dim(0), channels};
+  for (const Window& w : windows) dims.push_back(w.in);
+  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  if (y.count() == 0) return;
+  const Columns columns(windows);
+  using All =
+      Types<float, double, bool, std::int8_t, std::int16_t, std::int32_t,
+            std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+            std::uint64_t, std::complex<float>, std::complex<double>>;
+  dispatch(All(), x.dtype(), [&]<typename T>() {
+    const std::int64_t size = columns.image();
+    c.threads().for_each(x.dim(0) * channels, 1,
+                         [&](std::int64_t i, std::int64_t) {
+                           T* to = y.mutable_data<T>() + i * size;
+                           std::fill_n(to, size, T());
+                           columns.scatter(x.data<T>() + i * taps * count, 1, 0,
+                                           count, to, AddAny());
+                         });
+  });
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,126 @@
+// From an element type to C++ types, and back. Internal to kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_DISPATCH_H_
+#define RULEENGINE_KERNELS_CPU_DISPATCH_H_
+
+#include <complex>
+#include <cstdint>
+#include <string>
+
+#include "runtime/kernel.h"
+
+namespace ruleengine::kernels {
+
+using runtime::DataType;
+using runtime::Dims;
+using runtime::fail;
+using runtime::Ints;
+using runtime::KernelContext;
+using runtime::Shape;
+using runtime::Tensor;
+using runtime::Value;
+
+template <typename T>
+inline constexpr DataType kTypeOf = DataType::kUndefined;
+template <>
+inline constexpr DataType kTypeOf<float> = DataType::kFloat;
+template <>
+inline constexpr DataType kTypeOf<double> = DataType::kDouble;
+template <>
+inline constexpr DataType kTypeOf<bool> = DataType::kBool;
+template <>
+inline constexpr DataType kTypeOf<std::int8_t> = DataType::kInt8;
+template <>
+inline constexpr DataType kTypeOf<std::int16_t> = DataType::kInt16;
+template <>
+inline constexpr DataType kTypeOf<std::int32_t> = DataType::kInt32;
+template <>
+inline constexpr DataType kTypeOf<std::int64_t> = DataType::kInt64;
+template <>
+inline constexpr DataType kTypeOf<std::uint8_t> = DataType::kUint8;
+template <>
+inline constexpr DataType kTypeOf<std::uint16_t> = DataType::kUint16;
+template <>
+inline constexpr DataType kTypeOf<std::uint32_t> = DataType::kUint32;
+template <>
+inline constexpr DataType kTypeOf<std::uint64_t> = DataType::kUint64;
+template <>
+inline constexpr DataType kTypeOf<std::complex<float>> = DataType::kComplex64;
+template <>
+inline constexpr DataType kTypeOf<std::complex<double>> = DataType::kComplex128;
+
+template <typename... T>
+struct Types {};
+
+using Floats = Types<float, double>;
+using SignedInts = Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t>;
+using UnsignedInts =
+    Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+using Integers =
+    Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
+          std::uint16_t, std::uint32_t, std::uint64_t>;
+using Numbers =
+    Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
+using NumbersAndBool =
+    Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool>;
+
+// Calls f.operator()<T>() for the type of the list that `dtype` is; fails for
+// any other.
+template <typename F, typename... T>
+void dispatch(Types<T...>, DataType dtype, F&& f) {
+  const bool found =
+      ((dtype == kTypeOf<T> ? (f.template operator()<T>(), true) : false) ||
+       ...);
+  if (!found) {
+    fail("the kernel does not compute " +
+         std::string(ir::data_type_name(dtype)));
+  }
+}
+
+// Calls f.operator()<T>() with an integer type of the width of an element, for
+// kernels that only move elements; std::string for strings, a complex type for
+// 16 bytes. Types below a byte must be unpacked (runtime::Adapt::kUnpack).
+template <typename F>
+void dispatch_width(DataType dtype, F&& f) {
+  if (dtype == DataType::kString) {
+    return f.template operator()<std::string>();
+  }
+  switch (ir::bit_width(dtype)) {
+    case 8:
+      return f.template operator()<std::uint8_t>();
+    case 16:
+      return f.template operator()<std::uint16_t>();
+    case 32:
+      return f.template operator()<std::uint32_t>();
+    case 64:
+      return f.template operator()<std::uint64_t>();
+    case 128:
+      return f.template operator()<std::complex<double>>();
+    default:
+      fail("the kernel does not move " +
+           std::string(ir::data_type_name(dtype)));
+  }
+}
+
+// The elements, strings as well.
+template <typename T>
+const T* elements(const Tensor& t) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return t.strings().data();
+  } else {
+    return t.data<T>();
+  }
+}
+template <typename T>
+T* mutable_elements(Tensor& t) {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return t.mutable_strings().data();
+  } else {
+    return t.mutable_data<T>();
+  }
+}
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_DISPATCH_H_

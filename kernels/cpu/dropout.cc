@@ -1,0 +1,92 @@
+// Dropout: a copy when inferring; when training, elements become 0 by chance.
+#include <algorithm>
+#include <random>
+
+#include "kernels/cpu/unary.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+struct Plan {
+  double ratio = 0.5;
+  bool trains = false;
+  DataType mask = DataType::kBool;
+};
+
+Plan plan_of(KernelContext& c) {
+  Plan plan;
+  if (c.opset() >= 12) {
+    if (c.has_input(1)) plan.ratio = c.scalar_float(1);
+    plan.trains = c.has_input(2) && c.scalar_int(2) != 0;
+  } else {
+    plan.ratio = c.attribute_float("ratio");
+    plan.trains = c.opset() < 7 && !c.attribute_flag("is_test");
+    if (c.opset() < 10) plan.mask = c.input(0).dtype();
+  }
+  if (!(plan.ratio >= 0 && plan.ratio < 1) && plan.trains) {
+    fail("the ratio is out of range", "0 to less than 1",
+         std::to_string(plan.ratio));
+  }
+  plan.trains = plan.trains && plan.ratio != 0;
+  return plan;
+}
+
+// One number of [0, 1) of 53 bits from two of the generator, so that a seed
+// gives the same elements as in the reference implementation.
+class Uniform {
+ public:
+  explicit Uniform(std::uint64_t seed)
+      : bits_(static_cast<std::uint32_t>(seed)) {}
+  double operator()() {
+    const auto high = static_cast<double>(bits_() >> 5);
+    const auto low = static_cast<double>(bits_() >> 6);
+    return (high * 67108864.0 + low) / 9007199254740992.0;
+  }
+
+ private:
+  std::mt19937 bits_;
+};
+
+// What was kept, or all, as the type that the opset says.
+void write_mask(KernelContext& c, DataType dtype, const Tensor* kept) {
+  if (!c.wants(1)) return;
+  using List = Types<bool, float, double>;
+  dispatch(List(), dtype, [&]<typename T>() {
+    Tensor& mask = c.output(1, dtype, c.input(0).dims());
+    T* out = mask.mutable_data<T>();
+    for (std::int64_t i = 0; i < mask.count(); ++i) {
+      out[i] = static_cast<T>(kept == nullptr || kept->data<bool>()[i]);
+    }
+  });
+}
+
+}  // namespace
+
+void dropout(KernelContext& c) {
+  const Plan plan = plan_of(c);
+  const Tensor x = c.input(0);
+  if (!plan.trains) {
+    write_mask(c, plan.mask, nullptr);
+    c.set_output(0, x);
+    return;
+  }
+  // The attribute is an integer here.
+  Uniform draw(c.has_attribute("seed")
+                   ? static_cast<std::uint64_t>(c.attribute_int("seed"))
+                   : c.seed());
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    Tensor& y = c.output(0, x.dtype(), x.dims());
+    const T scale = static_cast<T>(1 / (1 - plan.ratio));
+    const T* in = x.data<T>();
+    T* out = y.mutable_data<T>();
+    Tensor kept = c.allocate(DataType::kBool, x.dims());
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      const bool keeps = draw() >= plan.ratio;
+      kept.mutable_data<bool>()[i] = keeps;
+      out[i] = keeps ? in[i] * scale : T(0);
+    }
+    write_mask(c, plan.mask, &kept);
+  });
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,181 @@
+// FlexAttention: scores and weights pass through subgraphs, so all of them are
+// held.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/attending.h"
+#include "kernels/cpu/attention_kinds.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// The subgraph's answer, of the same shape and type; without one, `t` itself.
+Tensor modified(KernelContext& c, std::string_view name, const Tensor& t,
+                DataType type) {
+  if (!c.has_attribute(name)) return t;
+  Tensor given = t.dtype() == type ? t : runtime::narrowed(t, type, c.run());
+  const auto out = c.run_block(name, {Value(std::move(given))});
+  if (out.size() != 1 || !out[0].is_tensor()) {
+    fail("the subgraph '" + std::string(name) + "' gives something else",
+         "one tensor");
+  }
+  const Tensor& to = out[0].tensor();
+  if (to.dtype() != type || !std::ranges::equal(to.dims(), t.dims())) {
+    fail("the subgraph '" + std::string(name) + "' gives another tensor",
+         runtime::text_of(type, t.dims()), to.text());
+  }
+  return t.dtype() == type ? to : runtime::widened(to, c.run());
+}
+
+// q k^T for all heads, in double sums.
+template <typename T>
+void score(KernelContext& c, const Attending& a, Tensor& scores) {
+  T* to = scores.mutable_data<T>();
+  const std::int64_t rows = a.batch * a.heads * a.queries;
+  c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t head = i / a.queries % a.heads;
+      const std::int64_t b = i / a.queries / a.heads;
+      const T* q = a.q.data<T>() + i * a.k_size;
+      const T* k = a.k.data<T>() + b * a.k_at.batch +
+                   head / (a.heads / a.kv_heads) * a.k_at.head;
+      for (std::int64_t j = 0; j < a.keys; ++j, k += a.k_size) {
+        double sum = 0;
+        for (std::int64_t e = 0; e < a.k_size; ++e) {
+          sum += static_cast<double>(q[e]) * static_cast<double>(k[e]);
+        }
+        to[i * a.keys + j] = static_cast<T>(sum * a.scale);
+      }
+    }
+  });
+}
+
+// Rows of NaN where all scores are -infinity, as the definition gives.
+template <typename T>
+Tensor softmax(KernelContext& c, const Tensor& scores) {
+  Tensor out = c.allocate(scores.dtype(), scores.dims());
+  const std::int64_t n = scores.dim(3);
+  const std::int64_t rows = n == 0 ? 0 : scores.count() / n;
+  c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const T* x = scores.data<T>() + i * n;
+      T* y = out.mutable_data<T>() + i * n;
+      const T most = *std::max_element(x, x + n);
+      double sum = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        y[j] = std::exp(x[j] - most);
+        sum += static_cast<double>(y[j]);
+      }
+      for (std::int64_t j = 0; j < n; ++j) {
+        y[j] = static_cast<T>(static_cast<double>(y[j]) / sum);
+      }
+    }
+  });
+  return out;
+}
+
+template <typename T>
+void gather(KernelContext& c, const Attending& a, const Tensor& weights,
+            Tensor& y) {
+  T* out = y.mutable_data<T>();
+  const std::int64_t rows = a.batch * a.heads * a.queries;
+  c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> sums(static_cast<std::size_t>(a.v_size));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t head = i / a.queries % a.heads;
+      const std::int64_t b = i / a.queries / a.heads;
+      const T* w = weights.data<T>() + i * a.keys;
+      const T* v = a.v.data<T>() + b * a.v_at.batch +
+                   head / (a.heads / a.kv_heads) * a.v_at.head;
+      std::ranges::fill(sums, 0.0);
+      for (std::int64_t j = 0; j < a.keys; ++j, v += a.v_size) {
+        for (std::int64_t e = 0; e < a.v_size; ++e) {
+          sums[static_cast<std::size_t>(e)] +=
+              static_cast<double>(w[j]) * static_cast<double>(v[e]);
+        }
+      }
+      std::transform(sums.begin(), sums.end(), out + i * a.v_size,
+                     [](double s) { return static_cast<T>(s); });
+    }
+  });
+}
+
+Tensor wide(KernelContext& c, const Tensor& t) {
+  const bool is_wide =
+      t.dtype() == DataType::kFloat || t.dtype() == DataType::kDouble;
+  return is_wide ? t : runtime::widened(t, c.run());
+}
+
+Attending read_inputs(KernelContext& c) {
+  const Tensor &q = c.input(0), &k = c.input(1), &v = c.input(2);
+  if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4 || k.dim(0) != q.dim(0) ||
+      v.dim(0) != q.dim(0) || k.dim(1) != v.dim(1) || k.dim(2) != v.dim(2) ||
+      k.dim(3) != q.dim(3)) {
+    fail("queries, keys and values do not fit", "[batch, heads, rows, size]",
+         q.text() + ", " + k.text() + ", " + v.text());
+  }
+  Attending a;
+  set_queries(a, wide(c, q), 0);
+  a.k = wide(c, k);
+  a.v = wide(c, v);
+  a.kv_heads = k.dim(1);
+  a.keys = k.dim(2);
+  a.v_size = v.dim(3);
+  a.k_at = split_strides(a.kv_heads, a.keys, a.k_size);
+  a.v_at = a.out_at = split_strides(a.kv_heads, a.keys, a.v_size);
+  a.out_at = split_strides(a.heads, a.queries, a.v_size);
+  a.scale = c.has_attribute("scale")
+                ? static_cast<double>(c.attribute_float("scale"))
+                : 1 / std::sqrt(static_cast<double>(a.k_size));
+  check_attending(a);
+  return a;
+}
+
+}  // namespace
+
+void flex_attention(KernelContext& c) {
+  const DataType given = c.input(0).dtype();
+  Attending a = read_inputs(c);
+  const std::int64_t dims[] = {a.batch, a.heads, a.queries, a.v_size};
+  const bool is_plain =
+      !c.has_attribute("score_mod") && !c.has_attribute("prob_mod");
+  DataType type = a.q.dtype();
+  if (c.has_attribute("softmax_precision")) {
+    type = c.attribute_type("softmax_precision");
+  }
+  const bool is_double =
+      type == DataType::kDouble || a.q.dtype() == DataType::kDouble;
+  const DataType in = is_double ? DataType::kDouble : DataType::kFloat;
+  a.q = in_type(c, a.q, in);
+  a.k = in_type(c, a.k, in);
+  a.v = in_type(c, a.v, in);
+  // Weights of a narrower type than they are computed in would be widened to
+  // another type than that.
+  if (is_double && type != DataType::kDouble) type = in;
+  Tensor y = c.allocate(in, dims);
+  if (is_plain) {
+    attend(c, a, y);
+  } else {
+    const std::int64_t all[] = {a.batch, a.heads, a.queries, a.keys};
+    Tensor scores = c.allocate(in, all);
+    dispatch(Floats(), in, [&]<typename T>() {
+      score<T>(c, a, scores);
+      scores = modified(c, "score_mod", scores, type);
+      scores = softmax<T>(c, scores);
+      scores = modified(c, "prob_mod", scores, type);
+      gather<T>(c, a, scores, y);
+    });
+  }
+  if (given == DataType::kFloat || given == DataType::kDouble) {
+    if (given == in) return c.set_output(0, std::move(y));
+    Tensor& out = c.output(0, given, dims);
+    std::transform(y.data<double>(), y.data<double>() + y.count(),
+                   out.mutable_data<float>(),
+                   [](double v) { return static_cast<float>(v); });
+    return;
+  }
+  c.set_output(0, runtime::narrowed(y, given, c.run()));
+}
+
+}  // namespace ruleengine::kernels

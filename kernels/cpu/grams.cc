@@ -1,0 +1,160 @@
+// TfIdfVectorizer: how often each n-gram of a pool stands in the input.
+#include "kernels/cpu/grams.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+namespace ruleengine::kernels {
+namespace {
+
+// N-grams as a tree: from a place, a token leads to the next one. Tokens are
+// numbers; strings are numbered by the pool.
+struct Pool {
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> next;
+  std::vector<std::int64_t> gram = {-1};  // of each place, or -1
+  std::unordered_map<std::string, std::int64_t> numbers;
+  Ints indexes;
+  std::vector<float> weights;
+
+  void add(std::span<const std::int64_t> tokens, std::int64_t id) {
+    std::int64_t at = 0;
+    for (const std::int64_t token : tokens) {
+      const auto place = static_cast<std::int64_t>(gram.size());
+      const auto [it, is_new] = next.try_emplace({at, token}, place);
+      if (is_new) gram.push_back(-1);
+      at = it->second;
+    }
+    // Of equal ones the first counts.
+    std::int64_t& known = gram[static_cast<std::size_t>(at)];
+    if (known < 0) known = id;
+  }
+};
+
+Ints pool_tokens(KernelContext& c, Pool& pool) {
+  if (!c.has_attribute("pool_strings")) return c.attribute_ints("pool_int64s");
+  Ints tokens;
+  for (const std::string& word : c.attribute_strings("pool_strings")) {
+    const auto number = static_cast<std::int64_t>(pool.numbers.size());
+    tokens.push_back(pool.numbers.try_emplace(word, number).first->second);
+  }
+  return tokens;
+}
+
+Pool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
+  Pool pool;
+  const Ints tokens = pool_tokens(c, pool);
+  const Ints starts = c.attribute_ints("ngram_counts");
+  pool.indexes = c.attribute_ints("ngram_indexes");
+  pool.weights = c.attribute_floats("weights");
+  std::int64_t id = 0;
+  const auto size = static_cast<std::int64_t>(tokens.size());
+  for (std::size_t n = 0; n < starts.size(); ++n) {
+    const std::int64_t begin = starts[n];
+    const std::int64_t end = n + 1 < starts.size() ? starts[n + 1] : size;
+    const auto length = static_cast<std::int64_t>(n) + 1;
+    if (begin < 0 || begin > end || end > size || (end - begin) % length != 0) {
+      fail("attribute 'ngram_counts' does not fit the pool",
+           "up to " + std::to_string(size), std::to_string(begin));
+    }
+    for (std::int64_t at = begin; at < end; at += length, ++id) {
+      if (length < least || length > most) continue;
+      pool.add({tokens.data() + at, static_cast<std::size_t>(length)}, id);
+    }
+  }
+  if (static_cast<std::int64_t>(pool.indexes.size()) < id) {
+    fail("there are fewer indexes than n-grams", std::to_string(id),
+         std::to_string(pool.indexes.size()));
+  }
+  if (!pool.weights.empty() && pool.weights.size() != pool.indexes.size()) {
+    fail("there are not as many weights as indexes",
+         std::to_string(pool.indexes.size()),
+         std::to_string(pool.weights.size()));
+  }
+  return pool;
+}
+
+// -1 for a string that is not in the pool.
+Ints input_tokens(KernelContext& c, const Pool& pool) {
+  const Tensor& x = c.input(0);
+  if (!x.is_string()) {
+    if (!pool.numbers.empty()) {
+      fail("the pool has strings, the input has none", "string", x.text());
+    }
+    return c.ints(0);
+  }
+  Ints tokens;
+  for (const std::string& word : x.strings()) {
+    const auto it = pool.numbers.find(word);
+    tokens.push_back(it == pool.numbers.end() ? -1 : it->second);
+  }
+  return tokens;
+}
+
+// Counts the n-grams of a row whose tokens are `step` apart.
+void count(const Pool& pool, std::span<const std::int64_t> row,
+           std::size_t step, bool with_single, std::vector<float>& counts) {
+  for (std::size_t begin = 0; begin < row.size(); ++begin) {
+    std::int64_t place = 0;
+    for (std::size_t at = begin; at < row.size(); at += step) {
+      const auto it = pool.next.find({place, row[at]});
+      if (it == pool.next.end()) break;
+      place = it->second;
+      const std::int64_t id = pool.gram[static_cast<std::size_t>(place)];
+      if (id >= 0 && (at > begin || with_single)) {
+        ++counts[static_cast<std::size_t>(id)];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void tf_idf_vectorizer(KernelContext& c) {
+  const Tensor x = c.input(0);
+  if (x.rank() > 2) fail("the input has another rank", "1 or 2", x.text());
+  const std::string_view mode = c.attribute_string("mode");
+  if (mode != "TF" && mode != "IDF" && mode != "TFIDF") {
+    fail("attribute 'mode' has another value", "TF, IDF or TFIDF",
+         std::string(mode));
+  }
+  const std::int64_t least = c.attribute_int("min_gram_length");
+  const std::int64_t most = c.attribute_int("max_gram_length");
+  const Pool pool = read_pool(c, least, most);
+  const Ints tokens = input_tokens(c, pool);
+  std::int64_t width = 0;
+  for (const std::int64_t index : pool.indexes) {
+    if (index < 0) {
+      fail("an n-gram has a negative index", {}, std::to_string(index));
+    }
+    width = std::max(width, index + 1);
+  }
+  const bool is_matrix = x.rank() == 2;
+  const std::int64_t rows = is_matrix ? x.dim(0) : 1;
+  const std::int64_t dims[] = {rows, width};
+  Tensor& out = c.output(0, DataType::kFloat,
+                         is_matrix ? Shape(dims) : Shape(dims + 1, 1));
+  float* to = out.mutable_data<float>();
+  std::fill_n(to, out.count(), 0.0f);
+  const std::size_t length =
+      rows == 0 ? 0 : tokens.size() / static_cast<std::size_t>(rows);
+  const auto skips = std::clamp<std::int64_t>(
+      c.attribute_int("max_skip_count"), 0, static_cast<std::int64_t>(length));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::vector<float> counts(pool.indexes.size(), 0.0f);
+    const std::span row(tokens.data() + static_cast<std::size_t>(r) * length,
+                        length);
+    for (std::int64_t skip = 0; skip <= skips; ++skip) {
+      count(pool, row, static_cast<std::size_t>(skip) + 1, skip == 0, counts);
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == 0) continue;
+      const float weight = pool.weights.empty() ? 1 : pool.weights[i];
+      to[r * width + pool.indexes[i]] += mode == "TF"    ? counts[i]
+                                         : mode == "IDF" ? weight
+                                                         : counts[i] * weight;
+    }
+  }
+}
+
+}  // namespace ruleengine::kernels

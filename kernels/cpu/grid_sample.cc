@@ -1,0 +1,209 @@
+// GridSample: elements of an image at places between them, along any number of
+// axes.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/image.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+enum class GridMode : std::uint8_t { kNearest, kLinear, kCubic };
+enum class GridPadding : std::uint8_t { kZeros, kBorder, kReflection };
+
+struct GridRule {
+  GridMode mode = GridMode::kLinear;
+  GridPadding padding = GridPadding::kZeros;
+  bool align_corners = false;
+};
+
+GridRule grid_rule(KernelContext& c) {
+  GridRule rule{.align_corners = c.attribute_flag("align_corners")};
+  const std::string mode(c.attribute_string("mode"));
+  if (mode == "nearest") {
+    rule.mode = GridMode::kNearest;
+  } else if (mode == "cubic" || mode == "bicubic") {
+    rule.mode = GridMode::kCubic;
+  } else if (mode != "linear" && mode != "bilinear") {
+    fail("attribute 'mode' has another value", "linear, nearest or cubic",
+         mode);
+  }
+  const std::string padding(c.attribute_string("padding_mode"));
+  if (padding == "border") {
+    rule.padding = GridPadding::kBorder;
+  } else if (padding == "reflection") {
+    rule.padding = GridPadding::kReflection;
+  } else if (padding != "zeros") {
+    fail("attribute 'padding_mode' has another value",
+         "zeros, border or reflection", padding);
+  }
+  return rule;
+}
+
+// Mirrored at the borders until it lies between them.
+double reflected(double at, double low, double high) {
+  const double range = high - low;
+  if (at >= low && at <= high) return at;
+  if (!(range > 0)) return low;
+  const bool is_low = at < low;
+  const double over = is_low ? low - at : at - high;
+  const double turns = std::floor(over / range);
+  const double rest = over - turns * range;
+  const bool from_near = std::fmod(turns, 2) == 0;
+  return from_near == is_low ? low + rest : high - rest;
+}
+
+// The elements that a place along one axis is made of.
+struct GridTaps {
+  int count = 0;
+  std::int64_t places[4] = {};  // -1: zero
+  double weights[4] = {};
+};
+
+std::int64_t padded_place(const GridRule& rule, double at, std::int64_t size) {
+  const auto last = static_cast<double>(size - 1);
+  switch (rule.padding) {
+    case GridPadding::kZeros:
+      return at >= 0 && at <= last ? static_cast<std::int64_t>(at) : -1;
+    case GridPadding::kBorder:
+      break;
+    case GridPadding::kReflection:
+      at = rule.align_corners ? reflected(at, 0, last)
+                              : reflected(at, -0.5, last + 0.5);
+      break;
+  }
+  return static_cast<std::int64_t>(std::clamp(at, 0.0, last));
+}
+
+template <typename G>
+GridTaps grid_taps(const GridRule& rule, G normal, std::int64_t size) {
+  const auto length = static_cast<G>(size);
+  double at = rule.align_corners ? (normal + 1) / G(2) * (length - 1)
+                                 : ((normal + 1) * length - 1) / G(2);
+  // What is not a number lies outside.
+  at = std::isnan(at) ? -1e9 : std::clamp(at, -1e9, 1e9);
+  if (rule.mode == GridMode::kNearest) at = std::nearbyint(at);
+  const auto last = static_cast<double>(size - 1);
+  const double low = rule.align_corners ? 0 : -0.5;
+  const double high = rule.align_corners ? last : last + 0.5;
+  if (at < low || at > high) {
+    if (rule.padding == GridPadding::kBorder) at = std::clamp(at, 0.0, last);
+    if (rule.padding == GridPadding::kReflection) {
+      at = reflected(at, low, high);
+    }
+  }
+  GridTaps taps;
+  if (rule.mode == GridMode::kNearest) {
+    taps.count = 1;
+    taps.places[0] = padded_place(rule, std::trunc(at), size);
+    taps.weights[0] = 1;
+    return taps;
+  }
+  const double first = std::floor(at);
+  const bool is_cubic = rule.mode == GridMode::kCubic;
+  taps.count = is_cubic ? 4 : 2;
+  if (is_cubic) {
+    cubic_weights(at - first, -0.75, taps.weights);
+  } else {
+    taps.weights[0] = 1 - (at - first);
+    taps.weights[1] = at - first;
+  }
+  for (int i = 0; i < taps.count; ++i) {
+    taps.places[i] = padded_place(rule, first + i - (is_cubic ? 1 : 0), size);
+  }
+  return taps;
+}
+
+// The elements that a place of all axes is made of.
+struct GridPlaces {
+  std::vector<std::int64_t> places, next;
+  std::vector<double> weights, next_weights;
+
+  void start() {
+    places.assign(1, 0);
+    weights.assign(1, 1.0);
+  }
+  void split(const GridTaps& taps, std::int64_t size) {
+    next.clear();
+    next_weights.clear();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (int k = 0; k < taps.count; ++k) {
+        if (taps.places[k] < 0) continue;
+        next.push_back(places[i] * size + taps.places[k]);
+        next_weights.push_back(weights[i] * taps.weights[k]);
+      }
+    }
+    places.swap(next);
+    weights.swap(next_weights);
+  }
+  template <typename T>
+  T of(const T* image) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      sum += weights[i] * static_cast<double>(image[places[i]]);
+    }
+    return saturated<T>(sum);
+  }
+};
+
+template <typename T, typename G>
+void sample(KernelContext& c, const GridRule& rule, const Tensor& x,
+            const Tensor& grid, Tensor& y) {
+  const std::size_t rank = x.rank() - 2;
+  const std::int64_t channels = x.dim(1),
+                     image = product(x.dims(), 2, x.rank());
+  const std::int64_t count = product(y.dims(), 2, y.rank());
+  const auto piece = [&](std::int64_t begin, std::int64_t end) {
+    GridPlaces places;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const G* at = grid.data<G>() + i * static_cast<std::int64_t>(rank);
+      places.start();
+      for (std::size_t k = 0; k < rank; ++k) {
+        // The grid has the fastest axis first.
+        places.split(grid_taps(rule, at[rank - 1 - k], x.dim(k + 2)),
+                     x.dim(k + 2));
+      }
+      const std::int64_t n = i / count, place = i % count;
+      for (std::int64_t ch = 0; ch < channels; ++ch) {
+        const std::int64_t plane = n * channels + ch;
+        T& out = y.mutable_data<T>()[plane * count + place];
+        const T* in = x.data<T>() + plane * image;
+        if (rule.mode == GridMode::kNearest) {
+          out = places.places.empty() ? T() : in[places.places[0]];
+        } else {
+          out = places.of(in);
+        }
+      }
+    }
+  };
+  c.threads().for_each(x.dim(0) * count,
+                       std::max<std::int64_t>(1, kGrain / 16 / channels),
+                       piece);
+}
+
+}  // namespace
+
+void grid_sample(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& grid = c.input(1);
+  if (x.rank() < 3 || x.rank() > 8 || grid.rank() != x.rank() ||
+      grid.dim(0) != x.dim(0) ||
+      grid.dim(grid.rank() - 1) != static_cast<std::int64_t>(x.rank()) - 2) {
+    fail("the grid does not fit the input", x.text(), grid.text());
+  }
+  const GridRule rule = grid_rule(c);
+  Dims dims{x.dim(0), x.dim(1)};
+  dims.append(grid.dims().subspan(1, grid.rank() - 2));
+  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  if (y.count() == 0) return;
+  if (x.count() == 0) fail("the image is empty", {}, x.text());
+  dispatch(Floats(), grid.dtype(), [&]<typename G>() {
+    dispatch(NumbersAndBool(), x.dtype(),
+             [&]<typename T>() { sample<T, G>(c, rule, x, grid, y); });
+  });
+}
+
+}  // namespace ruleengine::kernels

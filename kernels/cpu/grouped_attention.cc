@@ -1,0 +1,256 @@
+// GroupQueryAttention of ONNX Runtime's domain: attention over a cache, whose
+// rows each of the batch fills to its own length.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/attending.h"
+#include "kernels/cpu/contrib_kinds.h"
+#include "kernels/cpu/rotation.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+enum Input {
+  kQuery,
+  kKey,
+  kValue,
+  kPastKey,
+  kPastValue,
+  kLast,
+  kTotal,
+  kCos,
+  kSin,
+  kPositions,
+  kBias,
+  kSink,
+  kKeyScale,
+  kValueScale,
+  kQueryNorm,
+  kKeyNorm
+};
+
+struct Grouped {
+  std::int64_t heads, kv_heads, size, batch, rows;
+  std::int64_t past_rows = 0, keys = 0;
+  Tensor q, k, v;  // [batch, rows, heads * size]
+  Ints lengths;    // keys of each with the new ones
+  Ints past;       // those before the new ones
+};
+
+Tensor columns(KernelContext& c, const Tensor& x, std::int64_t begin,
+               std::int64_t width) {
+  const std::int64_t dims[] = {x.dim(0), x.dim(1), width};
+  Tensor out = c.allocate(DataType::kFloat, dims);
+  const std::int64_t rows = out.count() == 0 ? 0 : x.dim(0) * x.dim(1);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::copy_n(x.data<float>() + r * x.dim(2) + begin, width,
+                out.mutable_data<float>() + r * width);
+  }
+  return out;
+}
+
+Grouped read_inputs(KernelContext& c) {
+  Grouped g{.heads = c.attribute_int("num_heads"),
+            .kv_heads = c.attribute_int("kv_num_heads")};
+  g.q = c.input(kQuery);
+  if (g.q.rank() != 3 || g.q.dtype() != DataType::kFloat) {
+    fail("the query has another rank or type", "float[batch, rows, hidden]",
+         g.q.text());
+  }
+  g.batch = g.q.dim(0);
+  g.rows = g.q.dim(1);
+  constexpr std::int64_t kMostHeads = 1 << 30;
+  if (g.heads <= 0 || g.kv_heads <= 0 || g.heads % g.kv_heads != 0 ||
+      g.heads > kMostHeads) {
+    fail("the heads do not come in groups", std::to_string(g.kv_heads),
+         std::to_string(g.heads));
+  }
+  if (!c.has_input(kKey)) {
+    const Tensor all = g.q;
+    g.size = head_size(all.dim(2), g.heads + 2 * g.kv_heads);
+    g.q = columns(c, all, 0, g.heads * g.size);
+    g.k = columns(c, all, g.heads * g.size, g.kv_heads * g.size);
+    g.v = columns(c, all, (g.heads + g.kv_heads) * g.size, g.kv_heads * g.size);
+    return g;
+  }
+  g.size = head_size(g.q.dim(2), g.heads);
+  g.k = c.input(kKey);
+  g.v = c.input(kValue);
+  const std::int64_t dims[] = {g.batch, g.rows, g.kv_heads * g.size};
+  for (const Tensor* t : {&g.k, &g.v}) {
+    if (t->dtype() != DataType::kFloat ||
+        !std::ranges::equal(t->dims(), Shape(dims))) {
+      fail("keys or values have another shape",
+           runtime::text_of(DataType::kFloat, dims), t->text());
+    }
+  }
+  return g;
+}
+
+void read_lengths(KernelContext& c, Grouped& g) {
+  const std::int64_t total = c.scalar_int(kTotal);
+  const Ints last = c.ints(kLast);
+  if (static_cast<std::int64_t>(last.size()) != g.batch) {
+    fail("the lengths are not one for each of the batch",
+         std::to_string(g.batch), std::to_string(last.size()));
+  }
+  for (const std::size_t i : {kPastKey, kPastValue}) {
+    if (!c.has_input(i)) continue;
+    const Tensor& t = c.input(i);
+    if (t.rank() != 4 || t.dtype() != DataType::kFloat || t.dim(0) != g.batch ||
+        t.dim(1) != g.kv_heads || t.dim(3) != g.size ||
+        (i == kPastValue && t.dim(2) != g.past_rows)) {
+      fail("the past has another shape", "[batch, heads, rows, size]",
+           t.text());
+    }
+    g.past_rows = t.dim(2);
+  }
+  if (c.has_input(kPastKey) != c.has_input(kPastValue)) {
+    fail("only one of past keys and past values is given");
+  }
+  if (total < g.rows) {
+    fail("the total length is below that of the queries",
+         std::to_string(g.rows), std::to_string(total));
+  }
+  g.keys = std::max(g.past_rows, total);
+  // All rows are new where they are as many as the longest.
+  const bool is_first = total == g.rows;
+  for (const std::int64_t n : last) {
+    const std::int64_t length = n < total ? n + 1 : total + 1;
+    const std::int64_t past = is_first ? 0 : length - g.rows;
+    if (length < 0 || length > total || past < 0 || past > g.past_rows) {
+      fail("a length does not fit the cache", "up to " + std::to_string(total),
+           std::to_string(length));
+    }
+    g.lengths.push_back(length);
+    g.past.push_back(past);
+  }
+}
+
+// A cache of [batch, heads, keys, size] with the past, and 0 after it.
+Tensor cache_of(KernelContext& c, const Grouped& g, std::size_t past) {
+  const std::int64_t dims[] = {g.batch, g.kv_heads, g.keys, g.size};
+  Tensor out = c.allocate(DataType::kFloat, dims);
+  float* to = out.mutable_data<float>();
+  const std::int64_t old = c.has_input(past) ? g.past_rows * g.size : 0;
+  const std::int64_t all = g.keys * g.size;
+  c.threads().for_each(
+      g.batch * g.kv_heads, 1, [&](std::int64_t h, std::int64_t) {
+        if (old != 0) {
+          std::copy_n(c.input(past).data<float>() + h * old, old, to + h * all);
+        }
+        std::fill_n(to + h * all + old, all - old, 0.0f);
+      });
+  return out;
+}
+
+void add_rows(const Grouped& g, const Tensor& rows, Tensor& cache) {
+  const std::int64_t count = rows.count() == 0 ? 0 : g.batch * g.rows;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t b = i / g.rows;
+    const std::int64_t at = g.past[static_cast<std::size_t>(b)] + i % g.rows;
+    for (std::int64_t h = 0; h < g.kv_heads; ++h) {
+      std::copy_n(rows.data<float>() + (i * g.kv_heads + h) * g.size, g.size,
+                  cache.mutable_data<float>() +
+                      ((b * g.kv_heads + h) * g.keys + at) * g.size);
+    }
+  }
+}
+
+Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
+               std::int64_t heads) {
+  Rotation r{.batch = g.batch, .heads = heads, .rows = g.rows, .size = g.size};
+  r.cosines = c.input(kCos);
+  r.sines = c.input(kSin);
+  if (r.cosines.rank() != 2) {
+    fail("the cosines have another rank", "2", r.cosines.text());
+  }
+  if (r.cosines.dim(1) > g.size) {
+    fail("the cosines are wider than a head", std::to_string(g.size),
+         r.cosines.text());
+  }
+  r.turned = 2 * r.cosines.dim(1);
+  r.at = r.out_at = merged_strides(heads, g.rows, g.size);
+  r.interleaved = c.attribute_flag("rotary_interleaved");
+  if (c.has_input(kPositions)) {
+    r.positions = c.ints(kPositions);
+    if (static_cast<std::int64_t>(r.positions.size()) != g.batch * g.rows) {
+      fail("the positions are not one for each token", x.text(),
+           c.input(kPositions).text());
+    }
+  } else {
+    for (std::int64_t i = 0; i < g.batch * g.rows; ++i) {
+      r.positions.push_back(g.past[static_cast<std::size_t>(i / g.rows)] +
+                            i % g.rows);
+    }
+  }
+  check_rotation(r);
+  Tensor out = c.allocate(DataType::kFloat, x.dims());
+  rotate(c, r, x, out);
+  return out;
+}
+
+void set_sinks(KernelContext& c, Attending& a) {
+  if (c.has_input(kSink)) {
+    const Tensor& sink = c.input(kSink);
+    if (sink.dtype() != DataType::kFloat || sink.count() != a.heads) {
+      fail("the sinks are not one for each head", std::to_string(a.heads),
+           sink.text());
+    }
+    a.sinks.assign(sink.data<float>(), sink.data<float>() + a.heads);
+  } else if (c.attribute_flag("smooth_softmax") &&
+             c.attribute_int("smooth_softmax") > 0) {
+    a.sinks.assign(static_cast<std::size_t>(a.heads), 0.0f);
+  }
+}
+
+void check_supported(KernelContext& c) {
+  for (const std::size_t i : {kKeyScale, kValueScale, kQueryNorm, kKeyNorm}) {
+    if (c.has_input(i)) {
+      fail("the kernel does not take input " + std::to_string(i));
+    }
+  }
+  if (c.wants(3)) fail("the kernel does not give output 'output_qk'");
+}
+
+}  // namespace
+
+void group_query_attention(KernelContext& c) {
+  check_supported(c);
+  Grouped g = read_inputs(c);
+  read_lengths(c, g);
+  if (c.attribute_flag("do_rotary") && g.q.count() != 0) {
+    g.q = rotated(c, g, g.q, g.heads);
+    g.k = rotated(c, g, g.k, g.kv_heads);
+  }
+  Tensor keys = cache_of(c, g, kPastKey), values = cache_of(c, g, kPastValue);
+  add_rows(g, g.k, keys);
+  add_rows(g, g.v, values);
+  Attending a;
+  set_queries(a, g.q, g.heads);
+  a.kv_heads = g.kv_heads;
+  a.keys = g.keys;
+  a.v_size = g.size;
+  a.k = keys;
+  a.v = values;
+  a.k_at = a.v_at = split_strides(g.kv_heads, g.keys, g.size);
+  a.out_at = a.q_at;
+  a.lengths = g.lengths;
+  a.offsets = g.past;
+  a.is_causal = !c.has_attribute("causal") || c.attribute_flag("causal");
+  const std::int64_t window = c.has_attribute("local_window_size")
+                                  ? c.attribute_int("local_window_size")
+                                  : -1;
+  if (window > 0) a.left = window - 1;
+  const float scale = c.has_attribute("scale") ? c.attribute_float("scale") : 0;
+  a.scale = scale != 0 ? static_cast<double>(scale)
+                       : 1 / std::sqrt(static_cast<double>(g.size));
+  a.softcap = static_cast<double>(c.attribute_float("softcap"));
+  if (c.has_input(kBias)) a.mask = mask_of(c, a, c.input(kBias));
+  set_sinks(c, a);
+  attend(c, a, c.output(0, DataType::kFloat, g.q.dims()));
+  if (c.wants(1)) c.set_output(1, std::move(keys));
+  if (c.wants(2)) c.set_output(2, std::move(values));
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,248 @@
+// Images: Resize and its kin, and sampling at given places.
+#include "kernels/cpu/image.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Adapt;
+using runtime::Kernel;
+
+// One sample along an axis: between two elements.
+struct Sample {
+  std::int64_t low = -1, high = 0;  // low of -1: outside
+  double low_weight = 0, high_weight = 0;
+};
+
+// Samples of all bins of a region along one axis.
+struct BinSamples {
+  std::int64_t grid = 0;
+  std::vector<Sample> all;
+
+  BinSamples(double start, double length, std::int64_t bins, std::int64_t ratio,
+             std::int64_t size) {
+    const double bin = length / static_cast<double>(bins);
+    const double wanted =
+        ratio > 0 ? static_cast<double>(ratio) : std::ceil(bin);
+    if (!(wanted * static_cast<double>(bins) < 1e7)) {
+      fail("a region has too many samples");
+    }
+    grid = std::max<std::int64_t>(0, static_cast<std::int64_t>(wanted));
+    for (std::int64_t i = 0; i < bins * grid; ++i) {
+      const auto b = static_cast<double>(i / grid);
+      const double part = (static_cast<double>(i % grid) + 0.5) * bin /
+                          static_cast<double>(grid);
+      all.push_back(sample(start + b * bin + part, size));
+    }
+  }
+  static Sample sample(double at, std::int64_t size) {
+    if (!(at >= -1 && at <= static_cast<double>(size))) return {};
+    at = std::max(at, 0.0);
+    const auto low = static_cast<std::int64_t>(at);
+    if (low >= size - 1) return {size - 1, size - 1, 1, 0};
+    const double part = at - static_cast<double>(low);
+    return {low, low + 1, 1 - part, part};
+  }
+};
+
+template <typename T>
+double pool_bin(const T* in, std::int64_t width, const Sample* ys,
+                std::int64_t rows, const Sample* xs, std::int64_t columns,
+                bool is_max) {
+  double out = 0;
+  bool is_first = true;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t k = 0; k < columns; ++k) {
+      const Sample &y = ys[i], &x = xs[k];
+      double value[4] = {};
+      if (y.low >= 0 && x.low >= 0) {
+        const T *above = in + y.low * width, *below = in + y.high * width;
+        value[0] = y.low_weight * x.low_weight * above[x.low];
+        value[1] = y.low_weight * x.high_weight * above[x.high];
+        value[2] = y.high_weight * x.low_weight * below[x.low];
+        value[3] = y.high_weight * x.high_weight * below[x.high];
+      }
+      if (is_max) {
+        const double most = *std::max_element(value, value + 4);
+        out = is_first ? most : std::max(out, most);
+        is_first = false;
+      } else {
+        out += (value[0] + value[1]) + (value[2] + value[3]);
+      }
+    }
+  }
+  if (is_max) return out;
+  return out / static_cast<double>(std::max<std::int64_t>(1, rows * columns));
+}
+
+struct RoiRule {
+  std::int64_t height, width, ratio;
+  double scale;
+  bool half_pixel, is_max;
+};
+
+RoiRule roi_rule(KernelContext& c) {
+  const std::string mode(c.attribute_string("mode"));
+  if (mode != "avg" && mode != "max") {
+    fail("attribute 'mode' has another value", "avg or max", mode);
+  }
+  const RoiRule rule{
+      .height = c.attribute_int("output_height"),
+      .width = c.attribute_int("output_width"),
+      .ratio = c.attribute_int("sampling_ratio"),
+      .scale = c.attribute_float("spatial_scale"),
+      .half_pixel =
+          c.opset() >= 16 &&
+          c.attribute_string("coordinate_transformation_mode") == "half_pixel",
+      .is_max = mode == "max"};
+  if (rule.height < 1 || rule.width < 1 || rule.ratio < 0) {
+    fail("a size of the output or the sampling ratio is out of range");
+  }
+  return rule;
+}
+
+// All channels of one region.
+template <typename T>
+void align_region(const RoiRule& rule, const Tensor& x, const T* roi,
+                  std::int64_t batch, T* out) {
+  const std::int64_t channels = x.dim(1), height = x.dim(2), width = x.dim(3);
+  const double shift = rule.half_pixel ? 0.5 : 0;
+  double at[4];
+  for (int i = 0; i < 4; ++i) {
+    at[i] = static_cast<double>(roi[i]) * rule.scale - shift;
+  }
+  double across = at[2] - at[0], down = at[3] - at[1];
+  if (!rule.half_pixel) {
+    across = std::max(across, 1.0);
+    down = std::max(down, 1.0);
+  }
+  const BinSamples ys(at[1], down, rule.height, rule.ratio, height);
+  const BinSamples xs(at[0], across, rule.width, rule.ratio, width);
+  for (std::int64_t ch = 0; ch < channels; ++ch) {
+    const T* in = x.data<T>() + (batch * channels + ch) * height * width;
+    for (std::int64_t h = 0; h < rule.height; ++h) {
+      for (std::int64_t w = 0; w < rule.width; ++w) {
+        *out++ = static_cast<T>(pool_bin(in, width, ys.all.data() + h * ys.grid,
+                                         ys.grid, xs.all.data() + w * xs.grid,
+                                         xs.grid, rule.is_max));
+      }
+    }
+  }
+}
+
+// The places of an axis of AffineGrid, from -1 to 1.
+std::vector<double> grid_places(std::int64_t size, bool align_corners) {
+  std::vector<double> places(static_cast<std::size_t>(size));
+  const auto count = static_cast<double>(size);
+  for (std::int64_t i = 0; i < size; ++i) {
+    const auto at = static_cast<double>(i);
+    double place = (2 * at + 1) / count - 1;
+    if (align_corners) place = size == 1 ? 0 : 2 * at / (count - 1) - 1;
+    places[static_cast<std::size_t>(i)] = place;
+  }
+  return places;
+}
+
+// Rows of the matrix times (x, y, z, 1); the axes of the grid begin with the
+// slowest.
+template <typename T>
+void transform(const T* theta, std::int64_t rank, const double* place, T* out) {
+  for (std::int64_t r = 0; r < rank; ++r) {
+    const T* row = theta + r * (rank + 1);
+    double sum = static_cast<double>(row[rank]);
+    for (std::int64_t k = 0; k < rank; ++k) {
+      sum += static_cast<double>(row[k]) * place[rank - 1 - k];
+    }
+    out[r] = static_cast<T>(sum);
+  }
+}
+
+constexpr Kernel kRows[] = {
+    {"", "AffineGrid", affine_grid, Adapt::kWiden},
+    {"", "GridSample", grid_sample, Adapt::kWiden},
+    {"", "Resize", resize, Adapt::kWiden},
+    {"", "RoiAlign", roi_align, Adapt::kWiden},
+    {"", "Upsample", upsample, Adapt::kWiden},
+};
+
+}  // namespace
+
+void roi_align(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& rois = c.input(1);
+  const Ints batches = c.ints(2);
+  const RoiRule rule = roi_rule(c);
+  if (x.rank() != 4) fail("the input is no image", "rank 4", x.text());
+  const auto count = static_cast<std::int64_t>(batches.size());
+  if (rois.rank() != 2 || rois.dim(0) != count || rois.dim(1) != 4 ||
+      rois.dtype() != x.dtype()) {
+    fail("the regions have another shape or type",
+         runtime::text_of(x.dtype(), Dims{count, 4}), rois.text());
+  }
+  for (const std::int64_t batch : batches) {
+    if (batch < 0 || batch >= x.dim(0)) {
+      fail("a region names a batch that is not there", {},
+           std::to_string(batch));
+    }
+  }
+  Tensor& y =
+      c.output(0, x.dtype(), Dims{count, x.dim(1), rule.height, rule.width});
+  if (y.count() == 0) return;
+  if (x.count() == 0) fail("the image is empty", {}, x.text());
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    c.threads().for_each(count, 1, [&](std::int64_t i, std::int64_t) {
+      align_region(rule, x, rois.data<T>() + i * 4,
+                   batches[static_cast<std::size_t>(i)],
+                   y.mutable_data<T>() + y.count() / count * i);
+    });
+  });
+}
+
+void affine_grid(KernelContext& c) {
+  const Tensor& theta = c.input(0);
+  const Ints size = c.ints(1);
+  const auto rank = static_cast<std::int64_t>(size.size()) - 2;
+  if ((rank != 2 && rank != 3) || theta.rank() != 3 ||
+      theta.dim(0) != size[0] || theta.dim(1) != rank ||
+      theta.dim(2) != rank + 1) {
+    fail("the matrices do not fit the size", "[n,2,3] for 4, [n,3,4] for 5",
+         theta.text() + " for " + std::to_string(size.size()));
+  }
+  Dims dims{size[0]};
+  dims.append(std::span(size).subspan(2));
+  const std::int64_t count =
+      runtime::count_of({dims.data() + 1, dims.size() - 1});
+  dims.push_back(rank);
+  Tensor& y = c.output(0, theta.dtype(), {dims.data(), dims.size()});
+  if (y.count() == 0) return;
+  std::vector<std::vector<double>> places;
+  for (std::size_t i = 2; i < size.size(); ++i) {
+    places.push_back(grid_places(size[i], c.attribute_flag("align_corners")));
+  }
+  dispatch(Floats(), theta.dtype(), [&]<typename T>() {
+    const auto piece = [&](std::int64_t begin, std::int64_t end) {
+      double place[3] = {};
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::int64_t rest = i;
+        for (std::size_t k = places.size(); k-- > 0;) {
+          const auto length = static_cast<std::int64_t>(places[k].size());
+          place[k] = places[k][static_cast<std::size_t>(rest % length)];
+          rest /= length;
+        }
+        transform(theta.data<T>() + i / count * rank * (rank + 1), rank, place,
+                  y.mutable_data<T>() + i * rank);
+      }
+    };
+    c.threads().for_each(size[0] * count, kGrain / 16, piece);
+  });
+}
+
+KernelRows image_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

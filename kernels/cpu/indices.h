@@ -1,0 +1,64 @@
+// Where indices say that elements or slices of a tensor lie: what gathering and
+// scattering share. All indices are checked before any element moves. Internal
+// to kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_INDICES_H_
+#define RULEENGINE_KERNELS_CPU_INDICES_H_
+
+#include <algorithm>
+
+#include "kernels/cpu/strided.h"
+
+namespace ruleengine::kernels {
+
+// Counts indices in [-size, size) from 0; fails for any other.
+void check_indices(Ints& indices, std::int64_t size);
+
+// GatherElements and ScatterElements: an index along one axis for each element
+// of a tensor, whose other indices are its own.
+class ElementPlaces {
+ public:
+  ElementPlaces(const KernelContext& c, const Tensor& data,
+                const Tensor& indices, std::int64_t axis);
+
+  std::int64_t count() const { return std::ssize(along_); }
+
+  // f(place in the indices, place in the data), for [begin, end).
+  template <typename F>
+  void for_each(std::int64_t begin, std::int64_t end, F f) const {
+    if (begin == end) return;
+    Walk walk(axes_, begin);
+    for (std::int64_t i = begin; i < end; ++i, walk.next()) {
+      f(i, walk.from() + along_[static_cast<std::size_t>(i)] * step_);
+    }
+  }
+
+ private:
+  Ints along_;
+  std::int64_t step_ = 1;
+  std::vector<StridedAxis> axes_;
+};
+
+// GatherND and ScatterND: the last axis of the indices names a slice.
+class SlicePlaces {
+ public:
+  SlicePlaces(const KernelContext& c, const Tensor& data, const Tensor& indices,
+              std::size_t batch_dims);
+
+  std::int64_t count() const { return std::ssize(places_); }
+  std::int64_t operator[](std::int64_t i) const {
+    return places_[static_cast<std::size_t>(i)];
+  }
+  // Axes of the data before those of a slice.
+  std::size_t axes() const { return axes_; }
+  // Elements of a slice.
+  std::int64_t inner() const { return inner_; }
+
+ private:
+  Ints places_;
+  std::size_t axes_ = 0;
+  std::int64_t inner_ = 1;
+};
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_INDICES_H_

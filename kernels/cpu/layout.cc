@@ -1,0 +1,303 @@
+// Ops that put elements in another place, cut them apart or repeat them.
+#include <algorithm>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/slice.h"
+#include "kernels/cpu/strided.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Adapt;
+using runtime::Kernel;
+
+void transpose(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  std::vector<std::size_t> perm;
+  if (c.has_attribute("perm")) {
+    for (const std::int64_t axis : c.attribute_ints("perm")) {
+      perm.push_back(axis_of(axis, x.rank()));
+    }
+    auto sorted = perm;
+    std::ranges::sort(sorted);
+    const bool twice = std::ranges::adjacent_find(sorted) != sorted.end();
+    if (perm.size() != x.rank() || twice) {
+      fail("attribute 'perm' is not a permutation of the axes",
+           "each of " + std::to_string(x.rank()) + " axes once",
+           std::to_string(perm.size()) + (twice ? ", one twice" : ""));
+    }
+  } else {
+    for (std::size_t i = x.rank(); i-- > 0;) perm.push_back(i);
+  }
+  c.set_output(0, transposed(c, x, perm));
+}
+
+void concat(KernelContext& c) {
+  std::vector<const Tensor*> parts;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    parts.push_back(&c.input(i));
+  }
+  if (parts.empty()) fail("there is nothing to join");
+  if (c.opset() >= 4) c.need_attribute("axis");
+  const std::int64_t axis =
+      c.has_attribute("axis") ? c.attribute_int("axis") : 1;
+  c.set_output(0, joined(c, parts, axis_of(axis, parts[0]->rank())));
+}
+
+// Sizes of the parts along an axis of `size`.
+Ints split_sizes(const KernelContext& c, std::int64_t size) {
+  const auto parts = static_cast<std::int64_t>(c.output_count());
+  Ints sizes;
+  if (c.has_attribute("split")) {
+    sizes = c.attribute_ints("split");
+  } else if (c.has_input(1)) {
+    sizes = whole_numbers(c, c.input(1));
+  } else {
+    const std::int64_t said =
+        c.has_attribute("num_outputs") ? c.attribute_int("num_outputs") : parts;
+    if (said != parts) {
+      fail("attribute 'num_outputs' is not the number of outputs",
+           std::to_string(parts), std::to_string(said));
+    }
+    if (c.opset() < 18 && size % parts != 0) {
+      fail("the axis does not split into equal parts",
+           "a multiple of " + std::to_string(parts), std::to_string(size));
+    }
+    const std::int64_t each = size / parts + (size % parts != 0 ? 1 : 0);
+    for (std::int64_t rest = size; std::ssize(sizes) < parts;) {
+      sizes.push_back(std::min(each, rest));
+      rest -= sizes.back();
+    }
+  }
+  if (std::ssize(sizes) != parts) {
+    fail("there is not a size for each output", std::to_string(parts),
+         std::to_string(sizes.size()));
+  }
+  check_parts(sizes, size);
+  return sizes;
+}
+
+void split(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  std::int64_t at = 0;
+  const Ints sizes = split_sizes(c, x.dim(axis));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (c.wants(i)) c.set_output(i, cut(c, x, axis, at, sizes[i]));
+    at += sizes[i];
+  }
+}
+
+// Places of elements where the image and its blocks are axes of their own:
+// [N, depth, H, block row, W, block column].
+Places blocked(bool depth_last, Shape deep, std::int64_t block) {
+  const std::int64_t plane = deep[2] * deep[3];
+  const std::int64_t depth = deep[1] / (block * block);
+  Places out;
+  // DCR: depth is the last of [block row, block column, depth]; CRD: the first.
+  const std::int64_t step = depth_last ? 1 : block * block;
+  const std::int64_t across = depth_last ? depth : 1;
+  out.strides = {
+      deep[1] * plane, step * plane, deep[3], across * block * plane, 1,
+      across * plane};
+  return out;
+}
+
+bool is_depth_last(const KernelContext& c) {
+  const std::string_view mode = c.attribute_string("mode");
+  if (!mode.empty() && mode != "DCR" && mode != "CRD") {
+    fail("attribute 'mode' is unknown", "DCR or CRD", std::string(mode));
+  }
+  return mode != "CRD";
+}
+
+std::int64_t block_size(const KernelContext& c) {
+  const std::int64_t block = c.attribute_int("blocksize");
+  if (block < 1 || block > (std::int64_t{1} << 20)) {
+    fail("attribute 'blocksize' is out of range", "1 or more",
+         std::to_string(block));
+  }
+  if (c.input(0).rank() != 4) {
+    fail("the input has another rank", "4", c.input(0).text());
+  }
+  return block;
+}
+
+void depth_to_space(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const std::int64_t block = block_size(c);
+  if (x.dim(1) % (block * block) != 0) {
+    fail("the depth is not a multiple of the square of the block size",
+         std::to_string(block * block), x.text());
+  }
+  const Dims dims{x.dim(0), x.dim(1) / (block * block),
+                  checked_product(x.dim(2), block),
+                  checked_product(x.dim(3), block)};
+  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  if (out.count() == 0) return;
+  const Dims block_dims{dims[0], dims[1], x.dim(2), block, x.dim(3), block};
+  const Shape shape{block_dims.data(), block_dims.size()};
+  copy_block(c, shape, x, blocked(is_depth_last(c), x.dims(), block), out,
+             dense(shape));
+}
+
+void space_to_depth(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const std::int64_t block = block_size(c);
+  if (x.dim(2) % block != 0 || x.dim(3) % block != 0) {
+    fail("the image is not a multiple of the block size", std::to_string(block),
+         x.text());
+  }
+  const Dims dims{x.dim(0), checked_product(x.dim(1), block * block),
+                  x.dim(2) / block, x.dim(3) / block};
+  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  if (out.count() == 0) return;
+  const Dims block_dims{dims[0], x.dim(1), dims[2], block, dims[3], block};
+  const Shape shape{block_dims.data(), block_dims.size()};
+  copy_block(c, shape, x, dense(shape), out,
+             blocked(is_depth_last(c), out.dims(), block));
+}
+
+void expand(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Ints wanted = c.ints(1);
+  const Dims dims = broadcast(x.dims(), wanted);
+  const Shape shape{dims.data(), dims.size()};
+  if (runtime::count_of(shape) == x.count()) {
+    return c.set_output(0, x.reshaped(shape));
+  }
+  Tensor& out = c.output(0, x.dtype(), shape);
+  if (out.count() == 0) return;
+  copy_block(c, shape, x, {0, broadcast_strides(x.dims(), shape)}, out,
+             dense(shape));
+}
+
+// How often each axis is repeated.
+Ints repeats_of(const KernelContext& c) {
+  const Tensor& x = c.input(0);
+  if (c.opset() >= 6) return c.ints(1);
+  const Ints tiles = whole_numbers(c, c.input(1));
+  const Ints axis = whole_numbers(c, c.input(2));
+  if (tiles.size() != 1 || axis.size() != 1) {
+    fail("'tiles' or 'axis' is not one number");
+  }
+  Ints out(x.rank(), 1);
+  out[axis_of(axis[0], x.rank())] = tiles[0];
+  return out;
+}
+
+void tile(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Ints repeats = repeats_of(c);
+  if (repeats.size() != x.rank()) {
+    fail("there is not a number of repeats for each axis",
+         std::to_string(x.rank()), std::to_string(repeats.size()));
+  }
+  // Each axis becomes two: the repeats, at one place, and the axis itself.
+  Dims dims, block;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    if (repeats[i] < 0) {
+      fail("a number of repeats is negative", {}, std::to_string(repeats[i]));
+    }
+    dims.push_back(checked_product(x.dim(i), repeats[i]));
+    block.push_back(repeats[i]);
+    block.push_back(x.dim(i));
+  }
+  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  if (out.count() == 0) return;
+  const Dims strides = strides_of(x.dims());
+  Places from;
+  for (const std::int64_t stride : strides) {
+    from.strides.push_back(0);
+    from.strides.push_back(stride);
+  }
+  const Shape shape{block.data(), block.size()};
+  copy_block(c, shape, x, from, out, dense(shape));
+}
+
+void trilu(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  if (x.rank() < 2) fail("the input has too few axes", "2", x.text());
+  const std::int64_t height = x.dim(x.rank() - 2), width = x.dim(x.rank() - 1);
+  const std::int64_t k =
+      std::clamp(c.has_input(1) ? c.scalar_int(1) : 0, -height - 1, width + 1);
+  const bool upper = c.attribute_flag("upper");
+  dispatch_width(x.dtype(), [&]<typename T>() {
+    Tensor& out = output_copy(c);
+    if (out.count() == 0) return;
+    T* to = mutable_elements<T>(out);
+    c.threads().for_each(out.count() / width,
+                         std::max<std::int64_t>(1, kGrain / width),
+                         [&](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t i = begin; i < end; ++i) {
+                             const std::int64_t diagonal = i % height + k;
+                             const std::int64_t edge = std::clamp<std::int64_t>(
+                                 upper ? diagonal : diagonal + 1, 0, width);
+                             T* row = to + i * width;
+                             std::fill(upper ? row : row + edge,
+                                       upper ? row + edge : row + width, T());
+                           }
+                         });
+  });
+}
+
+void reverse_sequence(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Ints lengths = c.ints(1);
+  if (x.rank() < 2) fail("the input has too few axes", "2", x.text());
+  const std::size_t time = axis_of(c.attribute_int("time_axis"), 2);
+  const std::size_t batch = axis_of(c.attribute_int("batch_axis"), 2);
+  if (time == batch) fail("'time_axis' and 'batch_axis' are the same");
+  if (std::ssize(lengths) != x.dim(batch)) {
+    fail("there is not a length for each sequence",
+         std::to_string(x.dim(batch)), std::to_string(lengths.size()));
+  }
+  for (const std::int64_t n : lengths) {
+    if (n < 0 || n > x.dim(time)) {
+      fail("the length of a sequence is out of range",
+           "0 to " + std::to_string(x.dim(time)), std::to_string(n));
+    }
+  }
+  Tensor& out = c.output(0, x.dtype(), x.dims());
+  if (out.count() == 0) return;
+  const std::int64_t inner = product(x.dims(), 2, x.rank());
+  const std::int64_t step = time == 0 ? x.dim(1) * inner : inner;
+  const std::int64_t apart = time == 0 ? inner : x.dim(1) * inner;
+  dispatch_width(x.dtype(), [&]<typename T>() {
+    const T* from = elements<T>(x);
+    T* to = mutable_elements<T>(out);
+    const std::int64_t steps = x.dim(time);
+    c.threads().for_each(
+        x.dim(batch), std::max<std::int64_t>(1, kGrain / (steps * inner)),
+        [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t b = begin; b < end; ++b) {
+            const std::int64_t n = lengths[static_cast<std::size_t>(b)];
+            for (std::int64_t t = 0; t < steps; ++t) {
+              const std::int64_t source = t < n ? n - 1 - t : t;
+              std::copy_n(from + b * apart + source * step, inner,
+                          to + b * apart + t * step);
+            }
+          }
+        });
+  });
+}
+
+constexpr Kernel kRows[] = {
+    {"", "Concat", concat, Adapt::kUnpack},
+    {"", "DepthToSpace", depth_to_space, Adapt::kUnpack},
+    {"", "Expand", expand, Adapt::kUnpack},
+    {"", "ReverseSequence", reverse_sequence, Adapt::kUnpack},
+    {"", "Slice", slice, Adapt::kUnpack},
+    {"", "SpaceToDepth", space_to_depth, Adapt::kUnpack},
+    {"", "Split", split, Adapt::kUnpack},
+    {"", "Tile", tile, Adapt::kUnpack},
+    {"", "Transpose", transpose, Adapt::kUnpack},
+    {"", "Trilu", trilu, Adapt::kUnpack},
+};
+
+}  // namespace
+
+KernelRows layout_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,174 @@
+// LinearAttention: each head has a matrix for a state, to which every step adds
+// its key and value, and which the query then reads.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/attending.h"
+#include "kernels/cpu/attention_kinds.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+enum Input { kQuery, kKey, kValue, kPast, kDecay, kBeta };
+
+struct Linear {
+  std::int64_t batch, steps, heads, kv_heads, k_size, v_size;
+  const float *q, *k, *v, *decay = nullptr, *beta = nullptr;
+  std::int64_t decays = 1;  // for each head and step
+  std::int64_t betas = 0;   // for each step
+  float scale;
+  float *out, *state;
+
+  // Step t of key head h; `change` has v_size places.
+  void update(std::int64_t b, std::int64_t h, std::int64_t t, float* s,
+              float* change) const {
+    const std::int64_t at = b * steps + t;
+    const float* key = k + (at * kv_heads + h) * k_size;
+    const float* value = v + (at * kv_heads + h) * v_size;
+    if (decay != nullptr) {
+      const float* by = decay + (at * kv_heads + h) * decays;
+      for (std::int64_t d = 0; d < k_size; ++d) {
+        const float keep = std::exp(by[decays == 1 ? 0 : d]);
+        for (std::int64_t m = 0; m < v_size; ++m) s[d * v_size + m] *= keep;
+      }
+    }
+    std::copy_n(value, v_size, change);
+    if (beta != nullptr) {
+      for (std::int64_t d = 0; d < k_size; ++d) {
+        for (std::int64_t m = 0; m < v_size; ++m) {
+          change[m] -= s[d * v_size + m] * key[d];
+        }
+      }
+      const float rate = beta[at * betas + (betas == 1 ? 0 : h)];
+      for (std::int64_t m = 0; m < v_size; ++m) change[m] *= rate;
+    }
+    for (std::int64_t d = 0; d < k_size; ++d) {
+      for (std::int64_t m = 0; m < v_size; ++m) {
+        s[d * v_size + m] += key[d] * change[m];
+      }
+    }
+  }
+
+  void read(std::int64_t b, std::int64_t head, std::int64_t t,
+            const float* s) const {
+    const std::int64_t at = (b * steps + t) * heads + head;
+    const float* query = q + at * k_size;
+    float* to = out + at * v_size;
+    std::fill_n(to, v_size, 0.0f);
+    for (std::int64_t d = 0; d < k_size; ++d) {
+      for (std::int64_t m = 0; m < v_size; ++m) {
+        to[m] += query[d] * s[d * v_size + m];
+      }
+    }
+    for (std::int64_t m = 0; m < v_size; ++m) to[m] *= scale;
+  }
+};
+
+// A gate of [batch, steps, n].
+const float* gate(KernelContext& c, std::size_t input, const Linear& a,
+                  std::int64_t wide, std::int64_t narrow, std::int64_t& n) {
+  const Tensor& x = c.input(input);
+  if (x.dtype() != DataType::kFloat || x.rank() != 3 || x.dim(0) != a.batch ||
+      x.dim(1) != a.steps || (x.dim(2) != wide && x.dim(2) != narrow)) {
+    fail("a gate has another shape", {}, x.text());
+  }
+  n = x.dim(2);
+  return x.data<float>();
+}
+
+void read_gates(KernelContext& c, Linear& a) {
+  const std::string_view rule = c.attribute_string("update_rule");
+  const bool known = rule == "linear" || rule == "gated" || rule == "delta" ||
+                     rule == "gated_delta";
+  if (!known) {
+    fail("attribute 'update_rule' has another value",
+         "linear, gated, delta or gated_delta", std::string(rule));
+  }
+  const bool gated = rule.starts_with("gated"), delta = rule.ends_with("delta");
+  if (gated != c.has_input(kDecay)) {
+    fail("the decay does not fit the update rule", {}, std::string(rule));
+  }
+  if (delta != c.has_input(kBeta)) {
+    fail("beta does not fit the update rule", {}, std::string(rule));
+  }
+  if (gated) {
+    std::int64_t n = 0;
+    a.decay = gate(c, kDecay, a, a.kv_heads, a.kv_heads * a.k_size, n);
+    a.decays = n == a.kv_heads ? 1 : a.k_size;
+  }
+  if (delta) a.beta = gate(c, kBeta, a, a.kv_heads, 1, a.betas);
+}
+
+void run_heads(KernelContext& c, const Linear& a) {
+  const std::int64_t group = a.heads / a.kv_heads;
+  c.threads().for_each(
+      a.batch * a.kv_heads, 1, [&](std::int64_t i, std::int64_t) {
+        Tensor space = c.allocate(DataType::kFloat, {&a.v_size, 1});
+        const std::int64_t b = i / a.kv_heads, h = i % a.kv_heads;
+        float* s = a.state + i * a.k_size * a.v_size;
+        for (std::int64_t t = 0; t < a.steps; ++t) {
+          a.update(b, h, t, s, space.mutable_data<float>());
+          for (std::int64_t g = 0; g < group; ++g) {
+            a.read(b, h * group + g, t, s);
+          }
+        }
+      });
+}
+
+}  // namespace
+
+void linear_attention(KernelContext& c) {
+  const Tensor q = c.input(kQuery), k = c.input(kKey), v = c.input(kValue);
+  if (q.rank() != 3 || k.rank() != 3 || v.rank() != 3 || k.dim(0) != q.dim(0) ||
+      v.dim(0) != q.dim(0) || k.dim(1) != q.dim(1) || v.dim(1) != q.dim(1)) {
+    fail("queries, keys and values do not fit", "[batch, steps, hidden]",
+         q.text() + ", " + k.text() + ", " + v.text());
+  }
+  for (const Tensor* x : {&q, &k, &v}) {
+    if (x->dtype() != DataType::kFloat) {
+      fail("the kernel does not compute " + x->text());
+    }
+  }
+  Linear a{.batch = q.dim(0),
+           .steps = q.dim(1),
+           .heads = c.attribute_int("q_num_heads"),
+           .kv_heads = c.attribute_int("kv_num_heads"),
+           .q = q.data<float>(),
+           .k = k.data<float>(),
+           .v = v.data<float>()};
+  a.k_size = head_size(q.dim(2), a.heads);
+  a.v_size = head_size(v.dim(2), a.kv_heads);
+  if (a.heads % a.kv_heads != 0 ||
+      head_size(k.dim(2), a.kv_heads) != a.k_size) {
+    fail("the heads of keys do not fit those of queries", q.text(), k.text());
+  }
+  read_gates(c, a);
+  const float scale = c.attribute_float("scale");
+  a.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<float>(a.k_size));
+  const std::int64_t dims[] = {a.batch, a.steps, a.heads * a.v_size};
+  const std::int64_t states[] = {a.batch, a.kv_heads, a.k_size, a.v_size};
+  a.out = c.output(0, DataType::kFloat, dims).mutable_data<float>();
+  Tensor state = c.allocate(DataType::kFloat, states);
+  a.state = state.mutable_data<float>();
+  if (c.has_input(kPast)) {
+    const Tensor& past = c.input(kPast);
+    if (past.dtype() != DataType::kFloat ||
+        !std::ranges::equal(past.dims(), Shape(states))) {
+      fail("the past state has another shape", state.text(), past.text());
+    }
+    std::copy_n(past.data<float>(), past.count(), a.state);
+  } else {
+    std::fill_n(a.state, state.count(), 0.0f);
+  }
+  run_heads(c, a);
+  if (!c.wants(1)) return;
+  // Without a past state no input gives the state's type: it is that of q.
+  const DataType given = c.given_type(kQuery);
+  if (!c.has_input(kPast) && given != DataType::kFloat) {
+    state = runtime::narrowed(state, given, c.run());
+  }
+  c.set_output(1, std::move(state));
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,142 @@
+// Losses of a classification: NegativeLogLikelihoodLoss and
+// SoftmaxCrossEntropyLoss. The classes are axis 1.
+#include <algorithm>
+
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/fold.h"
+#include "kernels/cpu/reduce.h"
+#include "kernels/cpu/softmax.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Adapt;
+using runtime::Kernel;
+
+// The sizes of the scores, after the labels were checked against them.
+CutShape check_shapes(const KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& labels = c.input(1);
+  if (x.rank() < 2) {
+    fail("the scores have another rank", "2 or more", x.text());
+  }
+  Dims expected(x.dims());
+  Dims without{expected[0]};
+  for (std::size_t i = 2; i < expected.size(); ++i) {
+    without.push_back(expected[i]);
+  }
+  if (!std::ranges::equal(without, labels.dims())) {
+    fail("the labels have another shape",
+         runtime::text_of(labels.dtype(), without), labels.text());
+  }
+  if (c.has_input(2) &&
+      (c.input(2).rank() != 1 || c.input(2).dim(0) != x.dim(1) ||
+       c.input(2).dtype() != x.dtype())) {
+    fail("the weights have another shape", "one for each class of " + x.text(),
+         c.input(2).text());
+  }
+  if (labels.count() == 0) return {0, x.dim(1), 0};
+  return cut_at(x.dims(), 1);
+}
+
+// The loss of each label and its weight.
+template <typename T>
+void losses(const KernelContext& c, const CutShape& s, const T* log_prob,
+            std::span<const std::int64_t> labels, T* loss, double* weight) {
+  const bool ignores = c.has_attribute("ignore_index");
+  const std::int64_t ignored = c.attribute_int("ignore_index");
+  const T* weights = c.has_input(2) ? c.input(2).data<T>() : nullptr;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const std::int64_t label = labels[i];
+    loss[i] = 0;
+    weight[i] = 0;
+    if (ignores && label == ignored) continue;
+    if (label < 0 || label >= s.size) {
+      fail("a label is out of range", "0 to " + std::to_string(s.size - 1),
+           std::to_string(label));
+    }
+    const auto at = static_cast<std::int64_t>(i);
+    const std::int64_t block = at / s.inner, place = at % s.inner;
+    const T p = log_prob[(block * s.size + label) * s.inner + place];
+    weight[i] = weights == nullptr ? 1 : static_cast<double>(weights[label]);
+    loss[i] = static_cast<T>(-static_cast<double>(p) * weight[i]);
+  }
+}
+
+// Output 0 from the logarithms of probabilities.
+template <typename T>
+void reduce_losses(KernelContext& c, const CutShape& s,
+                   const Tensor& log_prob) {
+  const Tensor labels = c.input(1);
+  const std::string_view reduction = c.attribute_string("reduction");
+  Tensor each = c.allocate(kTypeOf<T>, labels.dims());
+  Tensor weights = c.allocate(DataType::kDouble, labels.dims());
+  const Ints classes = c.ints(1);
+  losses<T>(c, s, log_prob.data<T>(), classes, each.mutable_data<T>(),
+            weights.mutable_data<double>());
+  if (reduction == "none") return c.set_output(0, std::move(each));
+  const auto total = [&](const auto* x) {
+    return sum_of(each.count(), [x](std::int64_t i) { return x[i]; });
+  };
+  double sum = total(each.data<T>());
+  if (reduction == "mean") {
+    sum /= total(weights.data<double>());
+  } else if (reduction != "sum") {
+    fail("attribute 'reduction' has another value", "none, mean or sum",
+         std::string(reduction));
+  }
+  Tensor& out = c.output(0, kTypeOf<T>, {});
+  *out.mutable_data<T>() = static_cast<T>(sum);
+}
+
+void nll_loss(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const CutShape s = check_shapes(c);
+  dispatch(Floats(), x.dtype(),
+           [&]<typename T>() { reduce_losses<T>(c, s, x); });
+}
+
+// The logarithms of the probabilities that the scores mean.
+template <typename T>
+void log_softmax(KernelContext& c, const Tensor& x, const CutShape& s,
+                 Tensor& out) {
+  T* to = out.mutable_data<T>();
+  c.threads().for_each(s.outer * s.inner, (1 << 12) / (s.size + 1) + 1,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         Tensor line = c.allocate(kTypeOf<T>, Dims{s.size});
+                         T* row = line.mutable_data<T>();
+                         for (std::int64_t i = begin; i < end; ++i) {
+                           const std::int64_t at =
+                               i / s.inner * s.size * s.inner + i % s.inner;
+                           for (std::int64_t k = 0; k < s.size; ++k) {
+                             row[k] = x.data<T>()[at + k * s.inner];
+                           }
+                           log_softmax_row(row, s.size, row);
+                           for (std::int64_t k = 0; k < s.size; ++k) {
+                             to[at + k * s.inner] = row[k];
+                           }
+                         }
+                       });
+}
+
+void cross_entropy_loss(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const CutShape s = check_shapes(c);
+  Tensor log_prob = c.allocate(x.dtype(), x.dims());
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    if (x.count() != 0) log_softmax<T>(c, x, s, log_prob);
+    reduce_losses<T>(c, s, log_prob);
+  });
+  if (c.wants(1)) c.set_output(1, std::move(log_prob));
+}
+
+constexpr Kernel kRows[] = {
+    {"", "NegativeLogLikelihoodLoss", nll_loss, Adapt::kWiden},
+    {"", "SoftmaxCrossEntropyLoss", cross_entropy_loss, Adapt::kWiden},
+};
+
+}  // namespace
+
+KernelRows loss_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,439 @@
+// Ops of domain ai.onnx.ml: what classical models are made of.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <unordered_map>
+
+#include "kernels/cpu/attending.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/gemm.h"
+#include "kernels/cpu/trees.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Adapt;
+using runtime::Kernel;
+
+constexpr std::string_view kDomain = "ai.onnx.ml";
+
+void array_feature_extractor(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const Ints at = c.ints(1);
+  if (x.rank() == 0) fail("the input has no axes");
+  const std::int64_t size = x.dim(x.rank() - 1);
+  for (const std::int64_t i : at) {
+    if (i < 0 || i >= size) {
+      fail("an index is out of range", "below " + std::to_string(size),
+           std::to_string(i));
+    }
+  }
+  Dims dims(x.dims());
+  if (x.rank() == 1) dims = Dims{1, 0};
+  dims.back() = static_cast<std::int64_t>(at.size());
+  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  const std::int64_t rows = x.count() == 0 ? 0 : x.count() / size;
+  dispatch_width(x.dtype(), [&]<typename T>() {
+    T* to = mutable_elements<T>(y);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const T* row = elements<T>(x) + r * size;
+      for (const std::int64_t i : at) *to++ = row[i];
+    }
+  });
+}
+
+void binarizer(KernelContext& c) {
+  const float threshold = c.attribute_float("threshold");
+  dispatch(
+      Types<float, double, std::int32_t, std::int64_t>(), c.input(0).dtype(),
+      [&]<typename T>() {
+        map_unary<T, T>(c, [threshold](T x) {
+          return T(static_cast<double>(x) > static_cast<double>(threshold));
+        });
+      });
+}
+
+// Keys and values of LabelEncoder come as lists of a type, or as tensors.
+Tensor list(KernelContext& c, std::string_view name) {
+  const std::string prefix(name);
+  if (const auto t = c.attribute_tensor(prefix + "_tensor")) return *t;
+  const auto made = [&](DataType type, const auto& values) {
+    const auto count = static_cast<std::int64_t>(values.size());
+    Tensor out = c.allocate(type, {&count, 1});
+    using T = std::ranges::range_value_t<decltype(values)>;
+    std::ranges::copy(values, mutable_elements<T>(out));
+    return out;
+  };
+  if (c.has_attribute(prefix + "_strings")) {
+    return made(DataType::kString, c.attribute_strings(prefix + "_strings"));
+  }
+  if (c.has_attribute(prefix + "_int64s")) {
+    return made(DataType::kInt64, c.attribute_ints(prefix + "_int64s"));
+  }
+  if (c.has_attribute(prefix + "_floats")) {
+    return made(DataType::kFloat, c.attribute_floats(prefix + "_floats"));
+  }
+  // Before opset 2 there was one list, of strings, for integers as well.
+  if (prefix == "keys" || !c.has_attribute("classes_strings")) {
+    fail("attribute '" + prefix + "_*' is missing");
+  }
+  return made(DataType::kString, c.attribute_strings("classes_strings"));
+}
+
+// What unknown keys map to, in the type of the values.
+template <typename T>
+T fallback(KernelContext& c, DataType type) {
+  if (const auto t = c.attribute_tensor("default_tensor")) {
+    if (t->dtype() != type || t->count() == 0) {
+      fail("attribute 'default_tensor' has another type", {}, t->text());
+    }
+    return elements<T>(*t)[0];
+  }
+  if constexpr (std::is_same_v<T, std::string>) {
+    return c.has_attribute("default_string")
+               ? std::string(c.attribute_string("default_string"))
+               : "_Unused";
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return c.has_attribute("default_float")
+               ? static_cast<T>(c.attribute_float("default_float"))
+               : T(-0.0);
+  } else {
+    return c.has_attribute("default_int64")
+               ? static_cast<T>(c.attribute_int("default_int64"))
+               : T(-1);
+  }
+}
+
+// All NaN are one key, and so are both zeros.
+template <typename T>
+struct KeyHash {
+  std::size_t operator()(const T& v) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::isnan(v) ? 1 : std::hash<T>()(v);
+    } else {
+      return std::hash<T>()(v);
+    }
+  }
+};
+template <typename T>
+struct KeyEqual {
+  bool operator()(const T& a, const T& b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return a == b || (std::isnan(a) && std::isnan(b));
+    } else {
+      return a == b;
+    }
+  }
+};
+
+// Calls f for the type of a label.
+template <typename F>
+void dispatch_label(DataType type, F f) {
+  if (type == DataType::kString) return f.template operator()<std::string>();
+  dispatch(Types<float, double, std::int16_t, std::int32_t, std::int64_t>(),
+           type, f);
+}
+
+void label_encoder(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const bool is_old = c.has_attribute("classes_strings");
+  Tensor keys, values;
+  if (is_old) {
+    const Tensor classes = list(c, "values");
+    const std::int64_t count = classes.count();
+    Tensor places = c.allocate(DataType::kInt64, {&count, 1});
+    for (std::int64_t i = 0; i < count; ++i) {
+      places.mutable_data<std::int64_t>()[i] = i;
+    }
+    keys = x.is_string() ? classes : places;
+    values = x.is_string() ? places : classes;
+  } else {
+    keys = list(c, "keys");
+    values = list(c, "values");
+  }
+  if (keys.dtype() != x.dtype() || keys.count() != values.count()) {
+    fail("the keys do not fit the input and the values", x.text(),
+         keys.text() + ", " + values.text());
+  }
+  Tensor& y = c.output(0, values.dtype(), x.dims());
+  dispatch_label(x.dtype(), [&]<typename K>() {
+    std::unordered_map<K, std::int64_t, KeyHash<K>, KeyEqual<K>> place;
+    for (std::int64_t i = 0; i < keys.count(); ++i) {
+      place[elements<K>(keys)[i]] = i;
+    }
+    dispatch_label(values.dtype(), [&]<typename V>() {
+      const V otherwise = fallback<V>(c, values.dtype());
+      V* to = mutable_elements<V>(y);
+      for (std::int64_t i = 0; i < x.count(); ++i) {
+        const auto it = place.find(elements<K>(x)[i]);
+        to[i] = it == place.end() ? otherwise : elements<V>(values)[it->second];
+      }
+    });
+  });
+}
+
+// Attributes with one number for each feature, or one for all.
+float of_feature(const std::vector<float>& values, std::int64_t feature) {
+  return values.size() == 1 ? values[0]
+                            : values[static_cast<std::size_t>(feature)];
+}
+
+void need_features(const std::vector<float>& values, std::int64_t features,
+                   std::string_view name) {
+  if (values.size() != 1 &&
+      static_cast<std::int64_t>(values.size()) != features) {
+    fail("attribute '" + std::string(name) + "' has another length",
+         "1 or " + std::to_string(features), std::to_string(values.size()));
+  }
+}
+
+std::int64_t last_axis(const Tensor& x) {
+  if (x.rank() == 0) fail("the input has no axes");
+  return x.dim(x.rank() - 1);
+}
+
+using MlNumbers = Types<float, double, std::int32_t, std::int64_t>;
+
+void scaler(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const std::int64_t features = last_axis(x);
+  const auto offset = c.attribute_floats("offset");
+  const auto scale = c.attribute_floats("scale");
+  need_features(offset, features, "offset");
+  need_features(scale, features, "scale");
+  float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
+  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      const std::int64_t f = i % features;
+      to[i] = (static_cast<float>(x.data<T>()[i]) - of_feature(offset, f)) *
+              of_feature(scale, f);
+    }
+  });
+}
+
+void normalizer(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const std::int64_t features = last_axis(x);
+  const std::string_view norm = c.attribute_string("norm");
+  if (norm != "MAX" && norm != "L1" && norm != "L2") {
+    fail("attribute 'norm' has another value", "MAX, L1 or L2",
+         std::string(norm));
+  }
+  float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
+  const std::int64_t rows = x.count() == 0 ? 0 : x.count() / features;
+  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const T* row = x.data<T>() + r * features;
+      double size = norm == "MAX" ? static_cast<double>(row[0]) : 0;
+      for (std::int64_t i = 0; i < features; ++i) {
+        const auto v = static_cast<double>(row[i]);
+        if (norm == "MAX") size = std::max(size, v);
+        if (norm == "L1") size += std::abs(v);
+        if (norm == "L2") size += v * v;
+      }
+      if (norm == "L2") size = std::sqrt(size);
+      if (size == 0) size = 1;
+      for (std::int64_t i = 0; i < features; ++i) {
+        to[r * features + i] =
+            static_cast<float>(static_cast<double>(row[i]) / size);
+      }
+    }
+  });
+}
+
+template <typename T>
+void impute(KernelContext& c, const Tensor& x, const std::vector<T>& values,
+            T gap) {
+  const std::int64_t features = last_axis(x);
+  if (values.size() != 1 &&
+      static_cast<std::int64_t>(values.size()) != features) {
+    fail("the imputed values have another length",
+         "1 or " + std::to_string(features), std::to_string(values.size()));
+  }
+  T* to = c.output(0, x.dtype(), x.dims()).template mutable_data<T>();
+  for (std::int64_t i = 0; i < x.count(); ++i) {
+    const T v = x.data<T>()[i];
+    bool is_gap = v == gap;
+    if constexpr (std::is_floating_point_v<T>) {
+      is_gap = is_gap || (std::isnan(v) && std::isnan(gap));
+    }
+    const std::int64_t f = values.size() == 1 ? 0 : i % features;
+    to[i] = is_gap ? values[static_cast<std::size_t>(f)] : v;
+  }
+}
+
+void imputer(KernelContext& c) {
+  const Tensor x = c.input(0);
+  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    std::vector<T> values;
+    if constexpr (std::is_floating_point_v<T>) {
+      for (const float v : c.attribute_floats("imputed_value_floats")) {
+        values.push_back(static_cast<T>(v));
+      }
+      impute<T>(c, x, values,
+                static_cast<T>(c.attribute_float("replaced_value_float")));
+    } else {
+      for (const std::int64_t v : c.attribute_ints("imputed_value_int64s")) {
+        values.push_back(static_cast<T>(v));
+      }
+      impute<T>(c, x, values,
+                static_cast<T>(c.attribute_int("replaced_value_int64")));
+    }
+  });
+}
+
+void one_hot_encoder(KernelContext& c) {
+  const Tensor x = c.input(0);
+  std::unordered_map<std::string, std::int64_t> words;
+  std::unordered_map<std::int64_t, std::int64_t> numbers;
+  for (auto& word : c.attribute_strings("cats_strings")) {
+    words.try_emplace(word, static_cast<std::int64_t>(words.size()));
+  }
+  const Ints given = c.attribute_ints("cats_int64s");
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    numbers[given[i]] = static_cast<std::int64_t>(i);
+  }
+  const auto width = static_cast<std::int64_t>(
+      x.is_string() ? c.attribute_strings("cats_strings").size()
+                    : given.size());
+  Dims dims(x.dims());
+  dims.push_back(width);
+  Tensor& y = c.output(0, DataType::kFloat, {dims.data(), dims.size()});
+  float* to = y.mutable_data<float>();
+  std::fill_n(to, y.count(), 0.0f);
+  const bool may_miss = !c.has_attribute("zeros") || c.attribute_flag("zeros");
+  const auto mark = [&](std::int64_t i, const auto& map, const auto& key) {
+    const auto it = map.find(key);
+    if (it != map.end()) {
+      to[i * width + it->second] = 1;
+    } else if (!may_miss) {
+      fail("a category is not known");
+    }
+  };
+  if (x.is_string()) {
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      mark(i, words, x.strings()[static_cast<std::size_t>(i)]);
+    }
+    return;
+  }
+  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      const T v = x.data<T>()[i];
+      if constexpr (std::is_floating_point_v<T>) {
+        // Beyond the range of integers there is no category.
+        if (!(std::abs(v) < T(0x1p62))) {
+          if (!may_miss) fail("a category is not known");
+          continue;
+        }
+      }
+      mark(i, numbers, static_cast<std::int64_t>(v));
+    }
+  });
+}
+
+void feature_vectorizer(KernelContext& c) {
+  std::int64_t rows = -1, width = 0;
+  std::vector<std::int64_t> widths;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    const Tensor& x = c.input(i);
+    if (x.rank() != 1 && x.rank() != 2) {
+      fail("an input has another rank", "1 or 2", x.text());
+    }
+    const std::int64_t count = x.rank() == 1 ? 1 : x.dim(0);
+    if (rows >= 0 && count != rows) {
+      fail("the inputs have different numbers of rows", std::to_string(rows),
+           x.text());
+    }
+    rows = count;
+    widths.push_back(last_axis(x));
+    width += x.count() == 0 ? 0 : widths.back();
+  }
+  const std::int64_t dims[] = {std::max<std::int64_t>(rows, 0), width};
+  float* to = c.output(0, DataType::kFloat, dims).mutable_data<float>();
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    const Tensor x = c.input(i);
+    if (x.count() == 0) continue;
+    dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+      for (std::int64_t k = 0; k < x.count(); ++k) {
+        to[k / widths[i] * width + begin + k % widths[i]] =
+            static_cast<float>(x.data<T>()[k]);
+      }
+    });
+    begin += widths[i];
+  }
+}
+
+// Scores of [rows, targets] by coefficients of [targets, features].
+Tensor linear_scores(KernelContext& c, const Tensor& x, std::int64_t targets) {
+  const Tensor in = in_type(c, x, DataType::kFloat);
+  if (in.rank() != 1 && in.rank() != 2) {
+    fail("the input has another rank", "1 or 2", x.text());
+  }
+  const std::int64_t rows = in.rank() == 1 ? 1 : in.dim(0);
+  const std::int64_t features = last_axis(in);
+  const auto weights = c.attribute_floats("coefficients");
+  const auto shifts = c.attribute_floats("intercepts");
+  const auto known = static_cast<std::int64_t>(weights.size());
+  if (targets <= 0 || known % targets != 0 || known / targets != features) {
+    fail("the coefficients do not fit the input", in.text(),
+         std::to_string(known));
+  }
+  if (!shifts.empty() && static_cast<std::int64_t>(shifts.size()) != targets) {
+    fail("the intercepts are not one for each target", std::to_string(targets),
+         std::to_string(shifts.size()));
+  }
+  const std::int64_t dims[] = {rows, targets};
+  Tensor out = c.allocate(DataType::kFloat, dims);
+  float* to = out.mutable_data<float>();
+  std::fill_n(to, out.count(), 0.0f);
+  if (out.count() != 0 && features != 0) {
+    gemm(c.threads(), false, true, rows, targets, features, 1.0f,
+         in.data<float>(), features, weights.data(), features, 0.0f, to,
+         targets);
+  }
+  for (std::int64_t i = 0; !shifts.empty() && i < out.count(); ++i) {
+    to[i] += shifts[static_cast<std::size_t>(i % targets)];
+  }
+  return out;
+}
+
+void transform_rows(PostTransform how, float* at, std::int64_t rows,
+                    std::int64_t n) {
+  std::vector<double> row(static_cast<std::size_t>(n));
+  for (std::int64_t r = 0; r < rows; ++r, at += n) {
+    std::copy_n(at, n, row.begin());
+    transform_row(how, row.data(), n);
+    std::ranges::transform(row, at,
+                           [](double v) { return static_cast<float>(v); });
+  }
+}
+
+void linear_regressor(KernelContext& c) {
+  const std::int64_t targets =
+      c.has_attribute("targets") ? c.attribute_int("targets") : 1;
+  Tensor y = linear_scores(c, c.input(0), targets);
+  transform_rows(post_transform(c.attribute_string("post_transform")),
+                 y.mutable_data<float>(), y.dim(0), targets);
+  c.set_output(0, std::move(y));
+}
+
+constexpr Kernel kRows[] = {
+    {kDomain, "ArrayFeatureExtractor", array_feature_extractor},
+    {kDomain, "Binarizer", binarizer},
+    {kDomain, "FeatureVectorizer", feature_vectorizer},
+    {kDomain, "Imputer", imputer},
+    {kDomain, "LabelEncoder", label_encoder},
+    {kDomain, "LinearRegressor", linear_regressor},
+    {kDomain, "Normalizer", normalizer},
+    {kDomain, "OneHotEncoder", one_hot_encoder},
+    {kDomain, "Scaler", scaler},
+    {kDomain, "TreeEnsemble", tree_ensemble, Adapt::kWiden},
+};
+
+}  // namespace
+
+KernelRows ml_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,44 @@
+// Conversion of one number to another type, defined for every value. Internal
+// to kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_NUMBER_H_
+#define RULEENGINE_KERNELS_CPU_NUMBER_H_
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace ruleengine::kernels {
+
+// A float as an integer that is wide enough, its fraction cut off. What does
+// not fit, and NaN, becomes the least number, as processors do.
+template <typename Wide, typename From>
+Wide truncated(From v) {
+  constexpr auto kLeast = std::numeric_limits<Wide>::min();
+  // Both are powers of two, so exact.
+  constexpr From low = static_cast<From>(kLeast), high = -low;
+  return v >= low && v < high ? static_cast<Wide>(v) : kLeast;
+}
+
+// Integers lose their high bits; floats lose their fraction, then their high
+// bits; only zero is false.
+template <typename To, typename From>
+To to_number(From v) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return v != From(0);
+  } else if constexpr (std::is_floating_point_v<To> ||
+                       std::is_integral_v<From>) {
+    return static_cast<To>(v);
+  } else if constexpr (std::is_same_v<To, std::uint64_t>) {
+    constexpr auto kHalf = static_cast<From>(std::uint64_t{1} << 63);
+    if (v >= kHalf && v < 2 * kHalf) return static_cast<std::uint64_t>(v);
+    return static_cast<std::uint64_t>(truncated<std::int64_t>(v));
+  } else if constexpr (sizeof(To) == 8 || std::is_same_v<To, std::uint32_t>) {
+    return static_cast<To>(truncated<std::int64_t>(v));
+  } else {
+    return static_cast<To>(truncated<std::int32_t>(v));
+  }
+}
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_NUMBER_H_

@@ -1,0 +1,28 @@
+// The order in which elements are sorted. Internal to kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_ORDER_H_
+#define RULEENGINE_KERNELS_CPU_ORDER_H_
+
+#include <cmath>
+#include <complex>
+#include <type_traits>
+
+namespace ruleengine::kernels {
+
+// A NaN is behind all numbers, as in NumPy.
+template <typename T>
+bool is_less(const T& a, const T& b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return a < b || (std::isnan(b) && !std::isnan(a));
+  } else {
+    return a < b;
+  }
+}
+template <typename T>
+bool is_less(const std::complex<T>& a, const std::complex<T>& b) {
+  if (is_less(a.real(), b.real())) return true;
+  return !is_less(b.real(), a.real()) && is_less(a.imag(), b.imag());
+}
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_ORDER_H_

@@ -1,0 +1,301 @@
+// Ops that add elements around a tensor, or take them away.
+#include <algorithm>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/strided.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Adapt;
+using runtime::Kernel;
+
+enum class Mode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
+
+// How many elements come before and behind an axis; negative ones go away.
+struct AxisPads {
+  std::int64_t before = 0, after = 0;
+};
+using Pads = std::vector<AxisPads>;
+
+Mode mode_of(const KernelContext& c) {
+  const std::string_view mode = c.attribute_string("mode");
+  if (mode.empty() || mode == "constant") return Mode::kConstant;
+  if (mode == "reflect") return Mode::kReflect;
+  if (mode == "edge") return Mode::kEdge;
+  if (mode == "wrap") return Mode::kWrap;
+  fail("attribute 'mode' is unknown", "constant, reflect, edge or wrap",
+       std::string(mode));
+}
+
+// Size of an axis with its pads.
+std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 47;
+  if (std::max(pads.before, pads.after) > kMost ||
+      std::min(pads.before, pads.after) < -kMost) {
+    fail("a pad is too large");
+  }
+  const std::int64_t out = size + pads.before + pads.after;
+  if (out < 0) {
+    fail("more is taken from an axis than it has", std::to_string(size),
+         std::to_string(pads.before) + " and " + std::to_string(pads.after));
+  }
+  return out;
+}
+
+// Which element of the axis comes to each place; -1: the constant.
+Ints sources_of(std::int64_t size, const AxisPads& pads, Mode mode) {
+  // What negative pads leave is what is reflected or repeated.
+  const std::int64_t low = std::max<std::int64_t>(0, -pads.before);
+  const std::int64_t high = size - std::max<std::int64_t>(0, -pads.after);
+  const std::int64_t count = high - low;
+  const std::int64_t total = padded_size(size, pads);
+  Ints out(static_cast<std::size_t>(total));
+  const auto wrapped = [](std::int64_t i, std::int64_t period) {
+    return (i % period + period) % period;
+  };
+  for (std::int64_t i = 0; i < total; ++i) {
+    std::int64_t from = i - pads.before;
+    if (from < low || from >= high) {
+      if (mode == Mode::kConstant) {
+        from = -1;
+      } else if (count <= 0) {
+        fail("an axis without elements cannot be padded in this mode",
+             "mode constant");
+      } else if (mode == Mode::kEdge) {
+        from = std::clamp(from, low, high - 1);
+      } else if (mode == Mode::kWrap) {
+        from = low + wrapped(from - low, count);
+      } else if (count == 1) {
+        from = low;
+      } else {
+        const std::int64_t turn = wrapped(from - low, 2 * (count - 1));
+        from = low + (turn < count ? turn : 2 * (count - 1) - turn);
+      }
+    }
+    out[static_cast<std::size_t>(i)] = from;
+  }
+  return out;
+}
+
+// Axes that are padded, in between joined to one each where they are not; the
+// last one moves blocks of `inner` elements.
+struct Padding {
+  std::vector<Ints> sources;  // empty for an axis that stays as it is
+  Dims sizes, steps;          // of the axes of the input
+  std::int64_t inner = 1;
+};
+
+Padding padding_of(Shape dims, const Pads& pads, Mode mode) {
+  Padding out;
+  std::size_t rank = dims.size();
+  while (rank > 0 && pads[rank - 1].before == 0 && pads[rank - 1].after == 0) {
+    out.inner *= dims[--rank];
+  }
+  std::int64_t joined = 1;
+  Dims sizes;
+  const auto add = [&](std::int64_t size, const AxisPads& each) {
+    const bool stays = each.before == 0 && each.after == 0;
+    out.sources.push_back(stays ? Ints() : sources_of(size, each, mode));
+    sizes.push_back(size);
+  };
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (pads[i].before == 0 && pads[i].after == 0) {
+      joined *= dims[i];
+      continue;
+    }
+    if (joined != 1) add(joined, {});
+    joined = 1;
+    add(dims[i], pads[i]);
+  }
+  if (sizes.empty()) {
+    sizes.push_back(1);
+    out.sources.push_back({0});
+  }
+  out.sizes = sizes;
+  out.steps = strides_of({sizes.data(), sizes.size()});
+  return out;
+}
+
+// One row along the last padded axis.
+template <typename T>
+void fill_row(const Ints& sources, std::int64_t inner, const T* from, T* to,
+              const T& constant) {
+  const auto count = sources.size();
+  for (std::size_t i = 0; i < count;) {
+    std::size_t end = i + 1;
+    const std::int64_t source = from == nullptr ? -1 : sources[i];
+    const std::int64_t step = source < 0 ? 0 : 1;
+    while (
+        end < count &&
+        (from == nullptr ||
+         sources[end] ==
+             (source < 0 ? -1 : source + static_cast<std::int64_t>(end - i)))) {
+      ++end;
+    }
+    const std::int64_t many = static_cast<std::int64_t>(end - i) * inner;
+    T* at = to + static_cast<std::int64_t>(i) * inner;
+    if (step == 0) {
+      std::fill_n(at, many, constant);
+    } else {
+      std::copy_n(from + source * inner, many, at);
+    }
+    i = end;
+  }
+}
+
+template <typename T>
+void fill_all(const KernelContext& c, const Padding& padding, const T* from,
+              T* to, const T& constant) {
+  const std::size_t last = padding.sources.size() - 1;
+  std::vector<StridedAxis> axes;
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i < last; ++i) {
+    const auto size = std::ssize(padding.sources[i]);
+    axes.push_back({size == 0 ? padding.sizes[i] : size, 0, 0});
+    rows *= axes.back().size;
+  }
+  const std::int64_t row = std::ssize(padding.sources[last]) * padding.inner;
+  c.threads().for_each(
+      rows, std::max<std::int64_t>(1, kGrain / row),
+      [&](std::int64_t begin, std::int64_t end) {
+        Walk walk(axes, begin);
+        for (std::int64_t i = begin; i < end; ++i, walk.next()) {
+          std::int64_t place = 0;
+          bool inside = true;
+          for (std::size_t k = 0; k < last; ++k) {
+            const Ints& sources = padding.sources[k];
+            const std::int64_t at = walk.index(k);
+            const std::int64_t source =
+                sources.empty() ? at : sources[static_cast<std::size_t>(at)];
+            inside = inside && source >= 0;
+            place += source * padding.steps[k];
+          }
+          fill_row(padding.sources[last], padding.inner,
+                   inside ? from + place * padding.inner : nullptr,
+                   to + i * row, constant);
+        }
+      });
+}
+
+// Output 0: input 0 with pads. `constant`: one element of its type, or none.
+void pad_with(KernelContext& c, const Pads& pads, Mode mode,
+              const Tensor* constant) {
+  const Tensor& x = c.input(0);
+  Dims dims;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    dims.push_back(padded_size(x.dim(i), pads[i]));
+  }
+  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  if (out.count() == 0) return;
+  dispatch_width(x.dtype(), [&]<typename T>() {
+    const T value = constant == nullptr ? T() : *elements<T>(*constant);
+    T* to = mutable_elements<T>(out);
+    if (x.count() == 0 && mode == Mode::kConstant) {
+      std::fill_n(to, out.count(), value);
+      return;
+    }
+    fill_all(c, padding_of(x.dims(), pads, mode), elements<T>(x), to, value);
+  });
+}
+
+// The constant of an attribute, in the type of the input.
+Tensor constant_of_attribute(const KernelContext& c) {
+  Tensor value = c.allocate(DataType::kFloat, {});
+  *value.mutable_data<float>() = c.attribute_float("value");
+  const DataType dtype = c.input(0).dtype();
+  if (dtype == DataType::kFloat) return value;
+  if (ir::is_narrow_float(dtype)) {
+    return runtime::narrowed(value, dtype, c.run());
+  }
+  Tensor out = c.allocate(dtype, {});
+  dispatch(NumbersAndBool(), dtype, [&]<typename T>() {
+    *out.mutable_data<T>() = static_cast<T>(*value.data<float>());
+  });
+  return out;
+}
+
+// The pads of input 1 or an attribute, for the axes of input 3.
+Pads pads_of(const KernelContext& c) {
+  const std::size_t rank = c.input(0).rank();
+  const auto given =
+      c.ints_of(c.has_attribute("paddings") ? "paddings" : "pads", 1);
+  if (!given) fail("the pads are missing");
+  Ints axes;
+  if (c.has_input(3)) {
+    axes = c.ints(3);
+  } else {
+    for (std::size_t i = 0; i < rank; ++i) {
+      axes.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  if (given->size() != 2 * axes.size()) {
+    fail("there are not two pads for each axis",
+         std::to_string(2 * axes.size()), std::to_string(given->size()));
+  }
+  Pads out(rank);
+  std::vector<bool> named(rank);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = axis_of(axes[i], rank);
+    if (named[axis]) fail("an axis is given twice", {}, std::to_string(axis));
+    named[axis] = true;
+    out[axis] = {(*given)[i], (*given)[axes.size() + i]};
+  }
+  return out;
+}
+
+void pad(KernelContext& c) {
+  const Mode mode = mode_of(c);
+  const Pads pads = pads_of(c);
+  if (c.has_attribute("value")) {
+    const Tensor value = constant_of_attribute(c);
+    return pad_with(c, pads, mode, &value);
+  }
+  if (!c.has_input(2)) return pad_with(c, pads, mode, nullptr);
+  const Tensor& value = c.input(2);
+  if (value.count() != 1 || value.dtype() != c.input(0).dtype()) {
+    fail("the constant is not one element of the type of the input",
+         std::string(ir::data_type_name(c.input(0).dtype())), value.text());
+  }
+  pad_with(c, pads, mode, &value);
+}
+
+void center_crop_pad(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Ints wanted = c.ints(1);
+  Ints axes = c.attribute_ints("axes");
+  if (!c.has_attribute("axes")) {
+    for (std::size_t i = 0; i < x.rank(); ++i) {
+      axes.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+  if (axes.size() != wanted.size()) {
+    fail("there is not a size for each axis", std::to_string(axes.size()),
+         std::to_string(wanted.size()));
+  }
+  Pads pads(x.rank());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = axis_of(axes[i], x.rank());
+    if (wanted[i] < 0) {
+      fail("a size is negative", {}, std::to_string(wanted[i]));
+    }
+    // Rounded to zero: what is left over is behind.
+    const std::int64_t more = wanted[i] - x.dim(axis);
+    pads[axis] = {more / 2, more - more / 2};
+  }
+  pad_with(c, pads, Mode::kConstant, nullptr);
+}
+
+constexpr Kernel kRows[] = {
+    {"", "CenterCropPad", center_crop_pad, Adapt::kUnpack},
+    {"", "Pad", pad, Adapt::kUnpack},
+};
+
+}  // namespace
+
+KernelRows pad_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

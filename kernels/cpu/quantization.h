@@ -1,0 +1,59 @@
+// What the files of quantization share: quantization.cc (rows, and quantizing
+// element by element), integer_product.cc and integer_conv.cc. Internal to
+// kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_QUANTIZATION_H_
+#define RULEENGINE_KERNELS_CPU_QUANTIZATION_H_
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/cpu/shapes.h"
+
+namespace ruleengine::kernels {
+
+void conv_integer(KernelContext& c);
+void mat_mul_integer(KernelContext& c);
+void qlinear_conv(KernelContext& c);
+void qlinear_mat_mul(KernelContext& c);
+
+// The nearest whole number (half to even) plus `zero`, within [low, high]; NaN
+// becomes the lowest.
+template <typename T>
+T saturated(T value, T zero, T low, T high) {
+  const T v = std::nearbyint(value) + zero;
+  return v > low ? (v < high ? v : high) : low;
+}
+
+// An input as float, or 0 where it is absent.
+Tensor float_input(const KernelContext& c, std::size_t i);
+
+// A scale or zero point as it broadcasts: one number as a scalar, those of one
+// axis with `behind` axes of size 1 after it.
+Tensor spread(const Tensor& t, std::size_t behind);
+
+// Input `i` less the zero point of input `zero`, as float; that is 0 where it
+// is absent, and spread() where it has an axis.
+Tensor shifted_input(KernelContext& c, std::size_t i, std::size_t zero,
+                     std::size_t behind);
+
+// a * b / y.
+Tensor scale_factor(KernelContext& c, const Tensor& a, const Tensor& b,
+                    const Tensor& y);
+
+// Fails where scales or zero points do not broadcast to the shape of a result.
+void check_spread(const Tensor& t, Shape result);
+
+// Output 0: sums * factor + zero, rounded, as the type of integer.
+void requantize(KernelContext& c, const Tensor& sums, const Tensor& factor,
+                const Tensor& zero, DataType to);
+
+// The sums of products of whole numbers of 9 bits and a sign as int32, which
+// wrap around: to = a * b, row-major with these strides.
+void integer_gemm(const KernelContext& c, std::int64_t m, std::int64_t n,
+                  std::int64_t k, const float* a, std::int64_t lda,
+                  const float* b, std::int64_t ldb, std::int32_t* to,
+                  std::int64_t ldc);
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_QUANTIZATION_H_

@@ -1,0 +1,41 @@
+#include <algorithm>
+#include <tuple>
+
+#include "kernels/cpu.h"
+#include "kernels/cpu/families.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+auto key(const runtime::Kernel* kernel) {
+  return std::tie(kernel->domain, kernel->type);
+}
+
+const std::vector<const runtime::Kernel*>& table() {
+  static const auto kTable = [] {
+    std::vector<const runtime::Kernel*> out;
+    for (const KernelFamily family : kFamilies) {
+      for (const runtime::Kernel& each : family()) out.push_back(&each);
+    }
+    std::ranges::sort(out, {}, key);
+    return out;
+  }();
+  return kTable;
+}
+
+}  // namespace
+
+const runtime::Kernel* find_cpu_kernel(std::string_view domain,
+                                       std::string_view type) {
+  if (domain == "ai.onnx") domain = "";
+  const auto& all = table();
+  const auto it =
+      std::ranges::lower_bound(all, std::tie(domain, type), {}, key);
+  const bool found =
+      it != all.end() && (*it)->domain == domain && (*it)->type == type;
+  return found ? *it : nullptr;
+}
+
+std::vector<const runtime::Kernel*> all_cpu_kernels() { return table(); }
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,315 @@
+// Resize and Upsample: one axis after the other.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/image.h"
+#include "kernels/cpu/resample.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+std::vector<double> doubles_of(const Tensor& t, std::string_view name) {
+  std::vector<double> all(static_cast<std::size_t>(t.count()));
+  dispatch(Floats(), t.dtype(), [&]<typename T>() {
+    std::ranges::copy(t.values<T>(), all.begin());
+  });
+  for (const double each : all) {
+    if (!std::isfinite(each)) {
+      fail("input '" + std::string(name) +
+           "' has an element that is no number");
+    }
+  }
+  return all;
+}
+
+// A scale that is given: the size follows.
+void set_scale(ResizeAxis& axis, double scale) {
+  if (!(scale > 0)) {
+    fail("a scale is not positive", {}, std::to_string(scale));
+  }
+  axis.scale = scale;
+  axis.out = static_cast<std::int64_t>(
+      std::min(std::floor(scale * static_cast<double>(axis.in)), 1e15));
+}
+
+// A size that is given: the scale follows.
+void set_size(ResizeAxis& axis, std::int64_t size) {
+  if (size < 0) fail("a size is negative", {}, std::to_string(size));
+  axis.out = size;
+  axis.scale = axis.in == 0
+                   ? 1
+                   : static_cast<double>(size) / static_cast<double>(axis.in);
+}
+
+using Axes = std::vector<ResizeAxis>;
+
+Axes axes_from(const Tensor& x) {
+  Axes axes;
+  for (const std::int64_t size : x.dims()) {
+    axes.push_back({.in = size, .out = size});
+  }
+  return axes;
+}
+
+// The axes that the inputs of Resize are about, in their order.
+std::vector<std::size_t> named_axes(KernelContext& c, std::size_t rank) {
+  std::vector<std::size_t> all;
+  for (const std::int64_t axis : c.attribute_ints("axes")) {
+    all.push_back(axis_of(axis, rank));
+  }
+  if (axes_of(c.attribute_ints("axes"), rank).size() != all.size()) {
+    fail("an axis is given twice");
+  }
+  for (std::size_t i = 0; all.size() < rank && !c.has_attribute("axes"); ++i) {
+    all.push_back(i);
+  }
+  return all;
+}
+
+void need_length(std::string_view name, std::size_t expected,
+                 std::size_t found) {
+  if (expected == found) return;
+  fail("input '" + std::string(name) + "' has another length",
+       std::to_string(expected), std::to_string(found));
+}
+
+void set_sizes(KernelContext& c, const std::vector<std::size_t>& named,
+               Axes& axes) {
+  const Ints sizes = c.ints(3);
+  need_length("sizes", named.size(), sizes.size());
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    set_size(axes[named[i]], sizes[i]);
+  }
+  const std::string policy(c.attribute_string("keep_aspect_ratio_policy"));
+  if (policy.empty() || policy == "stretch" || named.empty()) return;
+  if (policy != "not_larger" && policy != "not_smaller") {
+    fail("attribute 'keep_aspect_ratio_policy' has another value",
+         "stretch, not_larger or not_smaller", policy);
+  }
+  double scale = axes[named[0]].scale;
+  for (const std::size_t i : named) {
+    scale = policy == "not_larger" ? std::min(scale, axes[i].scale)
+                                   : std::max(scale, axes[i].scale);
+  }
+  for (const std::size_t i : named) {
+    const double size = scale * static_cast<double>(axes[i].in);
+    axes[i].scale = scale;
+    axes[i].out = static_cast<std::int64_t>(std::min(size + 0.5, 1e15));
+  }
+}
+
+void set_crop(KernelContext& c, const std::vector<std::size_t>& named,
+              Axes& axes) {
+  if (!c.has_input(1) || c.input(1).count() == 0) {
+    fail("input 'roi' is missing, which tf_crop_and_resize needs");
+  }
+  const auto roi = doubles_of(c.input(1), "roi");
+  need_length("roi", 2 * named.size(), roi.size());
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    axes[named[i]].begin = roi[i];
+    axes[named[i]].end = roi[named.size() + i];
+  }
+}
+
+template <typename T>
+void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
+             const Axes& axes, T outside, Tensor& y) {
+  std::vector<std::vector<std::int64_t>> places;
+  for (const ResizeAxis& axis : axes) {
+    places.push_back(nearest_places(rule, axis));
+  }
+  const T* in = elements<T>(x);
+  T* out = mutable_elements<T>(y);
+  if (axes.empty()) {
+    *out = *in;
+    return;
+  }
+  const std::size_t last = axes.size() - 1;
+  const std::int64_t length = axes[last].out;
+  const auto piece = [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      std::int64_t rest = row, base = 0, stride = axes[last].in;
+      bool is_inside = true;
+      for (std::size_t i = last; i-- > 0;) {
+        const auto at = static_cast<std::size_t>(rest % axes[i].out);
+        rest /= axes[i].out;
+        is_inside = is_inside && places[i][at] >= 0;
+        base += places[i][at] * stride;
+        stride *= axes[i].in;
+      }
+      T* to = out + row * length;
+      const std::int64_t* from = places[last].data();
+      for (std::int64_t i = 0; i < length; ++i) {
+        to[i] = is_inside && from[i] >= 0 ? in[base + from[i]] : outside;
+      }
+    }
+  };
+  c.threads().for_each(y.count() / length,
+                       std::max<std::int64_t>(1, kGrain / length), piece);
+}
+
+// One axis of [outer, axis, inner]; the elements of the result are Mid.
+template <typename From, typename Mid>
+void resample_axis(KernelContext& c, const From* in, std::int64_t outer,
+                   const ResizeAxis& axis, std::int64_t inner,
+                   const ResizeRule& rule, Mid* out) {
+  const ResizeWeights table = resize_weights(rule, axis);
+  const std::vector<Mid> weights(table.weights.begin(), table.weights.end());
+  const std::int64_t taps = table.taps;
+  const std::int64_t work = taps * inner + 1;
+  c.threads().for_each(
+      outer * axis.out, std::max<std::int64_t>(1, kGrain / work),
+      [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) {
+          const std::int64_t* places =
+              table.places.data() + i % axis.out * taps;
+          const Mid* w = weights.data() + i % axis.out * taps;
+          const From* from = in + i / axis.out * axis.in * inner;
+          Mid* to = out + i * inner;
+          if (places[0] < 0) {
+            std::fill_n(to, inner, static_cast<Mid>(rule.outside));
+            continue;
+          }
+          std::fill_n(to, inner, Mid(0));
+          for (std::int64_t k = 0; k < taps; ++k) {
+            if (w[k] == 0) continue;
+            const From* row = from + places[k] * inner;
+            for (std::int64_t e = 0; e < inner; ++e) {
+              to[e] += w[k] * static_cast<Mid>(row[e]);
+            }
+          }
+        }
+      });
+}
+
+// Axis after axis, in double for whole numbers.
+template <typename T>
+void interpolate(KernelContext& c, const Tensor& x, const ResizeRule& rule,
+                 const Axes& axes, Tensor& y) {
+  using Mid = std::conditional_t<std::is_same_v<T, float>, float, double>;
+  Tensor now;
+  Dims dims(x.dims());
+  bool any = false;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].is_same()) continue;
+    const std::int64_t outer = product({dims.data(), dims.size()}, 0, i);
+    const std::int64_t inner =
+        product({dims.data(), dims.size()}, i + 1, dims.size());
+    dims[i] = axes[i].out;
+    Tensor next = c.allocate(kTypeOf<Mid>, {dims.data(), dims.size()});
+    if (!any) {
+      resample_axis(c, x.data<T>(), outer, axes[i], inner, rule,
+                    next.template mutable_data<Mid>());
+    } else {
+      resample_axis(c, now.template data<Mid>(), outer, axes[i], inner, rule,
+                    next.template mutable_data<Mid>());
+    }
+    now = std::move(next);
+    any = true;
+  }
+  T* out = y.mutable_data<T>();
+  if (!any) {
+    std::copy_n(x.data<T>(), x.count(), out);
+    return;
+  }
+  const Mid* from = now.template data<Mid>();
+  c.threads().for_each(y.count(), kGrain,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i) {
+                           out[i] = saturated<T>(static_cast<double>(from[i]));
+                         }
+                       });
+}
+
+void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
+         const Axes& axes) {
+  Dims dims;
+  for (const ResizeAxis& axis : axes) dims.push_back(axis.out);
+  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  if (y.count() == 0) return;
+  if (x.count() == 0) fail("an empty tensor is made larger", {}, x.text());
+  if (rule.mode != ResizeMode::kNearest) {
+    dispatch(NumbersAndBool(), x.dtype(),
+             [&]<typename T>() { interpolate<T>(c, x, rule, axes, y); });
+  } else if (rule.coordinates == "tf_crop_and_resize") {
+    dispatch(NumbersAndBool(), x.dtype(), [&]<typename T>() {
+      nearest<T>(c, x, rule, axes, saturated<T>(rule.outside), y);
+    });
+  } else {
+    dispatch_width(x.dtype(),
+                   [&]<typename T>() { nearest<T>(c, x, rule, axes, T(), y); });
+  }
+}
+
+ResizeMode mode_of(KernelContext& c) {
+  const std::string mode(c.attribute_string("mode"));
+  if (mode == "nearest") return ResizeMode::kNearest;
+  if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
+  if (mode == "cubic") return ResizeMode::kCubic;
+  fail("attribute 'mode' has another value", "nearest, linear or cubic", mode);
+}
+
+// Scales for all axes, in input `i`.
+void resize_by_input(KernelContext& c, std::size_t i) {
+  const Tensor x = c.input(0);
+  const auto scales = doubles_of(c.input(i), "scales");
+  Axes axes = axes_from(x);
+  need_length("scales", axes.size(), scales.size());
+  for (std::size_t k = 0; k < axes.size(); ++k) set_scale(axes[k], scales[k]);
+  run(c, x, {.mode = mode_of(c)}, axes);
+}
+
+}  // namespace
+
+void resize(KernelContext& c) {
+  if (c.opset() < 11) return resize_by_input(c, 1);
+  const Tensor x = c.input(0);
+  ResizeRule rule{.mode = mode_of(c),
+                  .nearest = std::string(c.attribute_string("nearest_mode")),
+                  .coordinates = std::string(
+                      c.attribute_string("coordinate_transformation_mode")),
+                  .cubic_a = c.attribute_float("cubic_coeff_a"),
+                  .outside = c.attribute_float("extrapolation_value"),
+                  .antialias = c.attribute_flag("antialias"),
+                  .exclude_outside = c.attribute_flag("exclude_outside")};
+  if (rule.antialias && rule.mode == ResizeMode::kNearest) {
+    fail("attribute 'antialias' is not for the mode nearest");
+  }
+  Axes axes = axes_from(x);
+  const auto named = named_axes(c, x.rank());
+  const bool has_sizes = c.has_input(3) && c.input(3).count() > 0;
+  const bool has_scales = c.has_input(2) && c.input(2).count() > 0;
+  if (has_sizes) {
+    set_sizes(c, named, axes);
+  } else if (has_scales) {
+    const auto scales = doubles_of(c.input(2), "scales");
+    need_length("scales", named.size(), scales.size());
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      set_scale(axes[named[i]], scales[i]);
+    }
+  } else if (!named.empty()) {
+    fail("inputs 'scales' and 'sizes' are both missing");
+  }
+  if (rule.coordinates == "tf_crop_and_resize") set_crop(c, named, axes);
+  run(c, x, rule, axes);
+}
+
+void upsample(KernelContext& c) {
+  if (c.opset() >= 9) return resize_by_input(c, 1);
+  const Tensor x = c.input(0);
+  std::vector<float> scales = c.attribute_floats("scales");
+  if (c.opset() < 7) {
+    scales = {1, 1, c.attribute_float("height_scale"),
+              c.attribute_float("width_scale")};
+  }
+  Axes axes = axes_from(x);
+  need_length("scales", axes.size(), scales.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!std::isfinite(scales[i])) fail("a scale is not a number");
+    set_scale(axes[i], scales[i]);
+  }
+  run(c, x, {.mode = mode_of(c)}, axes);
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,192 @@
+// Ops that write elements or slices to where indices say. They write in the
+// order of the indices, so that the last of equal ones stays.
+#include <algorithm>
+#include <cmath>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/indices.h"
+#include "kernels/cpu/strided.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Adapt;
+using runtime::Kernel;
+
+enum class Reduction : std::uint8_t { kNone, kAdd, kMul, kMax, kMin };
+
+Reduction reduction_of(const KernelContext& c) {
+  const std::string_view name = c.attribute_string("reduction");
+  if (name.empty() || name == "none") return Reduction::kNone;
+  if (name == "add") return Reduction::kAdd;
+  if (name == "mul") return Reduction::kMul;
+  if (name == "max") return Reduction::kMax;
+  if (name == "min") return Reduction::kMin;
+  fail("attribute 'reduction' is unknown", "none, add, mul, max or min",
+       std::string(name));
+}
+
+// Integers wrap around; a NaN stays.
+template <typename T>
+T reduced(Reduction reduction, T a, T b) {
+  if (reduction == Reduction::kMax || reduction == Reduction::kMin) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? a : b;
+    }
+    return reduction == Reduction::kMax ? std::max(a, b) : std::min(a, b);
+  }
+  const bool is_add = reduction == Reduction::kAdd;
+  if constexpr (std::is_same_v<T, bool>) {
+    return is_add ? a || b : a && b;
+  } else if constexpr (std::is_integral_v<T>) {
+    const auto x = static_cast<std::uint64_t>(a);
+    const auto y = static_cast<std::uint64_t>(b);
+    return static_cast<T>(is_add ? x + y : x * y);
+  } else {
+    return is_add ? a + b : a * b;
+  }
+}
+
+// Calls move(to, from, write) with the elements as the type that the reduction
+// computes in; `write` puts one element into another.
+template <typename F>
+void with_reduction(KernelContext& c, F move) {
+  const Reduction reduction = reduction_of(c);
+  const Tensor& x = c.input(0);
+  const Tensor& updates = c.input(2);
+  if (x.dtype() != updates.dtype()) {
+    fail("the updates have another element type", x.text(), updates.text());
+  }
+  if (reduction == Reduction::kNone) {
+    return dispatch_width(x.dtype(), [&]<typename T>() {
+      const T* from = elements<T>(updates);
+      T* to = mutable_elements<T>(output_copy(c));
+      move(to, from, [](T& a, const T& b) { a = b; });
+    });
+  }
+  const bool is_narrow = ir::is_narrow_float(x.dtype());
+  const DataType dtype = x.dtype();
+  const Tensor wide = is_narrow ? runtime::widened(updates, c.run()) : updates;
+  Tensor result =
+      is_narrow ? runtime::widened(x, c.run()) : Tensor(output_copy(c));
+  dispatch(NumbersAndBool(), result.dtype(), [&]<typename T>() {
+    move(result.mutable_data<T>(), wide.data<T>(),
+         [&](T& a, const T& b) { a = reduced(reduction, a, b); });
+  });
+  if (is_narrow) c.set_output(0, runtime::narrowed(result, dtype, c.run()));
+}
+
+void scatter_elements(KernelContext& c) {
+  const Tensor& where = c.input(1);
+  if (!std::ranges::equal(where.dims(), c.input(2).dims())) {
+    fail("the updates have another shape than the indices", where.text(),
+         c.input(2).text());
+  }
+  const ElementPlaces places(c, c.input(0), where, c.attribute_int("axis"));
+  with_reduction(c, [&](auto* to, const auto* from, auto write) {
+    places.for_each(0, places.count(), [&](std::int64_t i, std::int64_t place) {
+      write(to[place], from[i]);
+    });
+  });
+}
+
+void scatter_nd(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& where = c.input(1);
+  const SlicePlaces places(c, x, where, 0);
+  Dims dims;
+  dims.append(where.dims().first(where.rank() - 1));
+  dims.append(x.dims().subspan(places.axes()));
+  if (!std::ranges::equal(dims, c.input(2).dims())) {
+    fail("the updates have another shape than the indices and the data say",
+         runtime::text_of(x.dtype(), {dims.data(), dims.size()}),
+         c.input(2).text());
+  }
+  const std::int64_t inner = c.input(2).count() == 0 ? 0 : places.inner();
+  with_reduction(c, [&](auto* to, const auto* from, auto write) {
+    for (std::int64_t i = 0; i < places.count(); ++i) {
+      auto* slice = to + places[i];
+      const auto* update = from + i * inner;
+      for (std::int64_t k = 0; k < inner; ++k) write(slice[k], update[k]);
+    }
+  });
+}
+
+// The sizes of a cache and of what is written to it.
+struct CacheSizes {
+  std::int64_t inner = 1, length = 0, update = 0, batch = 0, rows = 1;
+};
+
+CacheSizes cache_sizes(const KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& update = c.input(1);
+  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  if (axis == 0) fail("the axis is that of the batch");
+  bool fits = x.dtype() == update.dtype() && x.rank() == update.rank();
+  for (std::size_t i = 0; fits && i < x.rank(); ++i) {
+    fits = i == axis ? update.dim(i) <= x.dim(i) : update.dim(i) == x.dim(i);
+  }
+  if (!fits) {
+    fail("the update does not fit the cache", x.text(), update.text());
+  }
+  if (x.count() == 0) return {};
+  return {.inner = product(x.dims(), axis + 1, x.rank()),
+          .length = x.dim(axis),
+          .update = update.dim(axis),
+          .batch = x.dim(0),
+          .rows = product(x.dims(), 1, axis)};
+}
+
+void tensor_scatter(KernelContext& c) {
+  const std::string_view mode = c.attribute_string("mode");
+  const bool circular = mode == "circular";
+  if (!circular && mode != "linear") {
+    fail("attribute 'mode' is unknown", "linear or circular",
+         std::string(mode));
+  }
+  const CacheSizes sizes = cache_sizes(c);
+  Ints begins(static_cast<std::size_t>(sizes.batch), 0);
+  if (c.has_input(2) && sizes.batch > 0) begins = c.ints(2);
+  if (std::ssize(begins) != sizes.batch) {
+    fail("there is not a place to write for each of the batch",
+         std::to_string(sizes.batch), c.input(2).text());
+  }
+  for (std::int64_t& begin : begins) {
+    if (begin < 0 || (!circular && begin > sizes.length - sizes.update)) {
+      fail("a place to write is out of range",
+           "0 to " + std::to_string(sizes.length - sizes.update),
+           std::to_string(begin));
+    }
+    begin %= sizes.length;
+  }
+  const Tensor& update = c.input(1);
+  dispatch_width(update.dtype(), [&]<typename T>() {
+    const T* from = elements<T>(update);
+    T* to = mutable_elements<T>(output_copy(c));
+    for (std::int64_t row = 0; row < sizes.batch * sizes.rows; ++row) {
+      const std::int64_t at =
+          begins[static_cast<std::size_t>(row / sizes.rows)];
+      const std::int64_t head = std::min(sizes.update, sizes.length - at);
+      T* line = to + row * sizes.length * sizes.inner;
+      std::copy_n(from, head * sizes.inner, line + at * sizes.inner);
+      std::copy_n(from + head * sizes.inner,
+                  (sizes.update - head) * sizes.inner, line);
+      from += sizes.update * sizes.inner;
+    }
+  });
+}
+
+constexpr Kernel kRows[] = {
+    {"", "Scatter", scatter_elements, Adapt::kUnpack},
+    {"", "ScatterElements", scatter_elements, Adapt::kUnpack},
+    {"", "ScatterND", scatter_nd, Adapt::kUnpack},
+    {"", "TensorScatter", tensor_scatter, Adapt::kUnpack},
+};
+
+}  // namespace
+
+KernelRows scatter_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,225 @@
+// Sequences and optional values.
+#include <algorithm>
+
+#include "core/ir/graph.h"
+#include "kernels/cpu/bodies.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/slice.h"
+#include "kernels/cpu/strided.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Kernel;
+
+const Value::List& items_of(const KernelContext& c, std::size_t i) {
+  const Value& value = c.value(i);
+  if (!value.is_sequence()) {
+    fail("an input is of another kind", "a sequence", value.text());
+  }
+  return value.items();
+}
+
+// The position that input `i` says; `size` is one past the last that may be.
+std::size_t position_of(const KernelContext& c, std::size_t i,
+                        std::size_t size) {
+  return axis_of(c.scalar_int(i), size);
+}
+
+void check_type(const Value::List& items, const Tensor& tensor) {
+  if (items.empty() || !items[0].is_tensor() ||
+      items[0].tensor().dtype() == tensor.dtype()) {
+    return;
+  }
+  fail("the tensors of a sequence have different element types",
+       items[0].text(), tensor.text());
+}
+
+void sequence_construct(KernelContext& c) {
+  Value::List items;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    check_type(items, c.input(i));
+    items.emplace_back(c.input(i));
+  }
+  c.set_output(0, Value::sequence(std::move(items)));
+}
+
+void sequence_empty(KernelContext& c) { c.set_output(0, Value::sequence({})); }
+
+void sequence_insert(KernelContext& c) {
+  Value::List items = items_of(c, 0);
+  check_type(items, c.input(1));
+  // Behind the last is a place too, which -1 does not name.
+  const auto size = static_cast<std::int64_t>(items.size());
+  std::int64_t at = c.has_input(2) ? c.scalar_int(2) : size;
+  if (at < -size || at > size) {
+    fail("a position is out of range",
+         std::to_string(-size) + " to " + std::to_string(size),
+         std::to_string(at));
+  }
+  if (at < 0) at += size;
+  items.insert(items.begin() + at, Value(c.input(1)));
+  c.set_output(0, Value::sequence(std::move(items)));
+}
+
+void sequence_erase(KernelContext& c) {
+  Value::List items = items_of(c, 0);
+  if (items.empty()) fail("the sequence is empty");
+  const std::size_t at =
+      c.has_input(1) ? position_of(c, 1, items.size()) : items.size() - 1;
+  items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
+  c.set_output(0, Value::sequence(std::move(items)));
+}
+
+void sequence_at(KernelContext& c) {
+  const Value::List& items = items_of(c, 0);
+  c.set_output(0, items[position_of(c, 1, items.size())]);
+}
+
+void sequence_length(KernelContext& c) {
+  const std::size_t size = items_of(c, 0).size();
+  Tensor& out = c.output(0, DataType::kInt64, {});
+  *out.mutable_data<std::int64_t>() = static_cast<std::int64_t>(size);
+}
+
+// Types below a byte as a byte each: what moves elements takes these.
+Tensor movable(const KernelContext& c, const Tensor& x) {
+  return runtime::is_packed(x.dtype()) ? runtime::unpacked(x, c.run()) : x;
+}
+Tensor stored(const KernelContext& c, const Tensor& x, DataType dtype) {
+  return runtime::is_packed(dtype) ? runtime::packed(x, dtype, c.run()) : x;
+}
+
+// Sizes of the parts along an axis of `size`.
+Ints part_sizes(const KernelContext& c, std::int64_t size) {
+  if (c.has_input(1) && !c.input(1).is_scalar()) {
+    Ints sizes = c.ints(1);
+    check_parts(sizes, size);
+    return sizes;
+  }
+  const std::int64_t each = c.has_input(1) ? c.scalar_int(1) : 1;
+  if (each < 1) {
+    fail("the size of a part is out of range", "1 or more",
+         std::to_string(each));
+  }
+  const std::int64_t parts = size / each + (size % each != 0 ? 1 : 0);
+  c.allocate(DataType::kInt64, {&parts, 1});  // so many fit
+  Ints sizes(static_cast<std::size_t>(parts), each);
+  if (size % each != 0) sizes.back() = size % each;
+  return sizes;
+}
+
+void split_to_sequence(KernelContext& c) {
+  const DataType dtype = c.input(0).dtype();
+  const Tensor x = movable(c, c.input(0));
+  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  const bool keeps = c.has_input(1) || c.attribute_flag("keepdims");
+  Dims dims(x.dims());
+  if (!keeps) {
+    dims.clear();
+    for (std::size_t i = 0; i < x.rank(); ++i) {
+      if (i != axis) dims.push_back(x.dim(i));
+    }
+  }
+  Value::List items;
+  std::int64_t at = 0;
+  for (const std::int64_t size : part_sizes(c, x.dim(axis))) {
+    const Tensor part = cut(c, x, axis, at, size);
+    items.emplace_back(stored(
+        c, keeps ? part : part.reshaped({dims.data(), dims.size()}), dtype));
+    at += size;
+  }
+  c.set_output(0, Value::sequence(std::move(items)));
+}
+
+void concat_from_sequence(KernelContext& c) {
+  const Value::List& items = items_of(c, 0);
+  if (items.empty()) fail("the sequence is empty");
+  const bool adds = c.attribute_flag("new_axis");
+  c.need_attribute("axis");
+  std::vector<Tensor> tensors;
+  std::size_t axis = 0;
+  for (const Value& item : items) {
+    if (!item.is_tensor()) {
+      fail("an item is of another kind", "a tensor", item.text());
+    }
+    Tensor t = movable(c, item.tensor());
+    const std::size_t rank = t.rank() + (adds ? 1 : 0);
+    axis = axis_of(c.attribute_int("axis"), rank);
+    Dims dims(t.dims().first(adds ? axis : t.rank()));
+    if (adds) {
+      dims.push_back(1);
+      dims.append(t.dims().subspan(axis));
+    }
+    tensors.push_back(t.reshaped({dims.data(), dims.size()}));
+  }
+  std::vector<const Tensor*> parts;
+  for (const Tensor& t : tensors) parts.push_back(&t);
+  c.set_output(0, stored(c, joined(c, parts, axis), items[0].tensor().dtype()));
+}
+
+void sequence_map(KernelContext& c) {
+  const std::size_t rounds = items_of(c, 0).size();
+  const ir::Block& body = body_of(c, "body");
+  if (body.inputs.size() != c.input_count()) {
+    fail("the body does not fit the inputs of the node",
+         std::to_string(c.input_count()) + " inputs",
+         std::to_string(body.inputs.size()));
+  }
+  std::vector<Value::List> outputs(body.outputs.size());
+  for (std::size_t round = 0; round < rounds; ++round) {
+    if (c.threads().check) c.threads().check();
+    std::vector<Value> inputs;
+    for (std::size_t i = 0; i < c.input_count(); ++i) {
+      const Value& value = c.value(i);
+      if (value.is_sequence() && round >= value.items().size()) {
+        fail("the sequences have different lengths", std::to_string(rounds),
+             value.text());
+      }
+      inputs.push_back(value.is_sequence() ? value.items()[round] : value);
+    }
+    std::vector<Value> results = c.run_block("body", std::move(inputs));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      outputs[i].push_back(std::move(results[i]));
+    }
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    c.set_output(i, Value::sequence(std::move(outputs[i])));
+  }
+}
+
+void optional(KernelContext& c) {
+  c.set_output(0, c.has_input(0) ? c.value(0) : Value::none());
+}
+
+void optional_get_element(KernelContext& c) {
+  if (c.value(0).is_none()) fail("the optional has no value");
+  c.set_output(0, c.value(0));
+}
+
+void optional_has_element(KernelContext& c) {
+  const bool has = c.has_input(0) && !c.value(0).is_none();
+  *c.output(0, DataType::kBool, {}).mutable_data<bool>() = has;
+}
+
+constexpr Kernel kRows[] = {
+    {"", "ConcatFromSequence", concat_from_sequence},
+    {"", "Optional", optional},
+    {"", "OptionalGetElement", optional_get_element},
+    {"", "OptionalHasElement", optional_has_element},
+    {"", "SequenceAt", sequence_at},
+    {"", "SequenceConstruct", sequence_construct},
+    {"", "SequenceEmpty", sequence_empty},
+    {"", "SequenceErase", sequence_erase},
+    {"", "SequenceInsert", sequence_insert},
+    {"", "SequenceLength", sequence_length},
+    {"", "SequenceMap", sequence_map},
+    {"", "SplitToSequence", split_to_sequence},
+};
+
+}  // namespace
+
+KernelRows sequence_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,72 @@
+#include "kernels/cpu/shapes.h"
+
+#include <algorithm>
+
+namespace ruleengine::kernels {
+
+Dims broadcast(Shape a, Shape b) {
+  const Shape both[] = {a, b};
+  return broadcast(both);
+}
+
+Dims broadcast(std::span<const Shape> shapes) {
+  std::size_t rank = 0;
+  for (const Shape s : shapes) rank = std::max(rank, s.size());
+  Dims out(rank, 1);
+  for (const Shape s : shapes) {
+    const std::size_t skip = rank - s.size();
+    for (std::size_t i = 0; i < s.size(); ++i) {
+      std::int64_t& size = out[skip + i];
+      if (s[i] == 1 || s[i] == size) continue;
+      if (size != 1) {
+        fail("shapes do not broadcast to each other",
+             "sizes that are equal or 1",
+             std::to_string(size) + " and " + std::to_string(s[i]));
+      }
+      size = s[i];
+    }
+  }
+  return out;
+}
+
+std::size_t axis_of(std::int64_t axis, std::size_t rank) {
+  const auto r = static_cast<std::int64_t>(rank);
+  if (axis < -r || axis >= r) {
+    fail("an axis is out of range",
+         std::to_string(-r) + " to " + std::to_string(r - 1),
+         std::to_string(axis));
+  }
+  return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
+}
+
+std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
+  std::vector<std::size_t> out;
+  for (const std::int64_t axis : axes) out.push_back(axis_of(axis, rank));
+  std::ranges::sort(out);
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+  return out;
+}
+
+Dims strides_of(Shape dims) {
+  Dims out(dims.size(), 1);
+  for (std::size_t i = dims.size(); i-- > 1;) out[i - 1] = out[i] * dims[i];
+  return out;
+}
+
+Dims broadcast_strides(Shape dims, Shape target) {
+  const Dims own = strides_of(dims);
+  const std::size_t skip = target.size() - dims.size();
+  Dims out(target.size(), 0);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    out[skip + i] = dims[i] == 1 ? 0 : own[i];
+  }
+  return out;
+}
+
+std::int64_t product(Shape dims, std::size_t begin, std::size_t end) {
+  std::int64_t out = 1;
+  for (std::size_t i = begin; i < end; ++i) out *= dims[i];
+  return out;
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,104 @@
+#include "kernels/cpu/slice.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/cpu/strided.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+struct Range {
+  std::int64_t begin = 0, step = 1, count = 0;
+};
+
+// What Slice takes of an axis of `size`.
+Range range_of(std::int64_t size, std::int64_t start, std::int64_t end,
+               std::int64_t step) {
+  if (step == 0) fail("a step is 0");
+  if (size == 0) return {};
+  // So that it can be negated.
+  step = std::max(step, -std::numeric_limits<std::int64_t>::max());
+  if (start < 0) start += size;
+  if (end < 0) end += size;
+  Range out{.step = step};
+  if (step > 0) {
+    out.begin = std::clamp<std::int64_t>(start, 0, size);
+    const std::int64_t stop = std::clamp<std::int64_t>(end, 0, size);
+    if (stop > out.begin) out.count = (stop - out.begin - 1) / step + 1;
+  } else {
+    out.begin = std::clamp<std::int64_t>(start, 0, size - 1);
+    const std::int64_t stop = std::clamp<std::int64_t>(end, -1, size - 1);
+    if (stop < out.begin) out.count = (out.begin - stop - 1) / -step + 1;
+  }
+  // A step that is not taken may be of any size.
+  if (out.count <= 1) out.step = 1;
+  return out;
+}
+
+std::vector<Range> ranges_of(const KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Ints starts = c.ints_of("starts", 1).value_or(Ints());
+  const Ints ends = c.ints_of("ends", 2).value_or(Ints());
+  Ints axes(starts.size()), steps(starts.size(), 1);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    axes[i] = static_cast<std::int64_t>(i);
+  }
+  axes = c.ints_of("axes", 3).value_or(axes);
+  if (c.has_input(4)) steps = c.ints(4);
+  if (ends.size() != starts.size() || axes.size() != starts.size() ||
+      steps.size() != starts.size()) {
+    fail("'starts', 'ends', 'axes' and 'steps' have different sizes");
+  }
+  std::vector<Range> out;
+  for (const std::int64_t size : x.dims()) out.push_back({.count = size});
+  std::vector<bool> named(x.rank());
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t axis = axis_of(axes[i], x.rank());
+    if (named[axis]) fail("an axis is given twice", {}, std::to_string(axis));
+    named[axis] = true;
+    out[axis] = range_of(x.dim(axis), starts[i], ends[i], steps[i]);
+  }
+  return out;
+}
+
+}  // namespace
+
+void slice(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const std::vector<Range> ranges = ranges_of(c);
+  Dims dims;
+  bool is_whole = true;
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    dims.push_back(ranges[i].count);
+    is_whole = is_whole && ranges[i].count == x.dim(i) && ranges[i].step == 1;
+  }
+  if (is_whole) return c.set_output(0, x);
+  const Shape shape{dims.data(), dims.size()};
+  Tensor& out = c.output(0, x.dtype(), shape);
+  if (out.count() == 0) return;
+  Places from = dense(x.dims());
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    from.at += ranges[i].begin * from.strides[i];
+    from.strides[i] *= ranges[i].step;
+  }
+  copy_block(c, shape, x, from, out, dense(shape));
+}
+
+void check_parts(const Ints& sizes, std::int64_t size) {
+  std::int64_t rest = size;
+  for (const std::int64_t each : sizes) {
+    if (each < 0)
+      fail("the size of a part is negative", {}, std::to_string(each));
+    if (each > rest) {
+      fail("the parts are larger than the axis", std::to_string(size));
+    }
+    rest -= each;
+  }
+  if (rest != 0) {
+    fail("the parts are smaller than the axis", std::to_string(size),
+         std::to_string(size - rest));
+  }
+}
+
+}  // namespace ruleengine::kernels

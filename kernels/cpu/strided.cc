@@ -1,0 +1,287 @@
+#include "kernels/cpu/strided.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/elementwise.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using Axes = std::vector<StridedAxis>;
+
+// Axes that matter, the one with the longest steps in the result first, and
+// joined where one continues the other on both sides.
+Axes joined_axes(Shape dims, const Dims& from, const Dims& to) {
+  Axes axes;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 1) axes.push_back({dims[i], from[i], to[i]});
+  }
+  std::ranges::stable_sort(axes, std::ranges::greater(),
+                           [](const StridedAxis& a) { return std::abs(a.to); });
+  Axes out;
+  for (const StridedAxis& axis : axes) {
+    if (!out.empty() && out.back().from == axis.from * axis.size &&
+        out.back().to == axis.to * axis.size) {
+      out.back() = {out.back().size * axis.size, axis.from, axis.to};
+    } else {
+      out.push_back(axis);
+    }
+  }
+  if (out.empty()) out.push_back({1, 1, 1});
+  return out;
+}
+
+template <typename T>
+void copy_line(const T* from, std::int64_t from_step, T* to,
+               std::int64_t to_step, std::int64_t count) {
+  if (from_step == 1 && to_step == 1) {
+    std::copy_n(from, count, to);
+  } else if (from_step == 0 && to_step == 1) {
+    std::fill_n(to, count, *from);
+  } else if (to_step == 1) {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i * from_step];
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i * to_step] = from[i * from_step];
+    }
+  }
+}
+
+// Elements that a tile has at most.
+constexpr std::int64_t kTile = 1024;
+
+// Rows of `to` that lie across the lines of `from`. What is read goes through a
+// buffer, since lines far apart by a power of two drive each other out of the
+// cache.
+template <typename T>
+void transpose_tile(const T* from, T* to, const StridedAxis& rows,
+                    const StridedAxis& columns) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    if (rows.from == 1 && columns.to == 1 && rows.size >= 8 &&
+        columns.size >= 8) {
+      T buffer[kTile];
+      for (std::int64_t k = 0; k < columns.size; ++k) {
+        std::copy_n(from + k * columns.from, rows.size, buffer + k * rows.size);
+      }
+      for (std::int64_t r = 0; r < rows.size; ++r) {
+        T* line = to + r * rows.to;
+        const T* read = buffer + r;
+        for (std::int64_t k = 0; k < columns.size; ++k) {
+          line[k] = read[k * rows.size];
+        }
+      }
+      return;
+    }
+  }
+  for (std::int64_t r = 0; r < rows.size; ++r) {
+    copy_line(from + r * rows.from, columns.from, to + r * rows.to, columns.to,
+              columns.size);
+  }
+}
+
+// How the last axis, and one along which `from` is read in order, are cut.
+struct Cut {
+  StridedAxis rows, columns;
+  std::int64_t row_step = 1, column_step = 1;
+};
+
+Cut cut_for(Axes& axes) {
+  Cut out;
+  out.columns = axes.back();
+  axes.pop_back();
+  const auto reads = [](const StridedAxis& a) {
+    return a.from == 0 ? std::numeric_limits<std::int64_t>::max()
+                       : std::abs(a.from);
+  };
+  const auto best = std::ranges::min_element(axes, {}, reads);
+  if (out.columns.from != 0 && best != axes.end() &&
+      reads(*best) < reads(out.columns)) {
+    out.rows = *best;
+    axes.erase(best);
+    const std::int64_t side = 32;
+    out.column_step =
+        std::min(out.columns.size,
+                 std::max(side, kTile / std::min(out.rows.size, side)));
+    out.row_step = std::min(out.rows.size, kTile / out.column_step);
+  } else {
+    out.column_step = std::min(out.columns.size, kGrain);
+  }
+  return out;
+}
+
+template <typename T>
+void copy_axes(const KernelContext& c, Axes axes, const T* from, T* to) {
+  const Cut cut = cut_for(axes);
+  const auto pieces = [](const StridedAxis& axis, std::int64_t step) {
+    return StridedAxis{(axis.size + step - 1) / step, axis.from * step,
+                       axis.to * step};
+  };
+  axes.push_back(pieces(cut.rows, cut.row_step));
+  axes.push_back(pieces(cut.columns, cut.column_step));
+  std::int64_t count = 1;
+  for (const StridedAxis& axis : axes) count *= axis.size;
+  const std::size_t rank = axes.size();
+  const std::int64_t grain = kGrain / (cut.row_step * cut.column_step);
+  c.threads().for_each(
+      count, std::max<std::int64_t>(grain, 1),
+      [&](std::int64_t begin, std::int64_t end) {
+        Walk walk(axes, begin);
+        StridedAxis rows = cut.rows, columns = cut.columns;
+        for (std::int64_t i = begin; i < end; ++i, walk.next()) {
+          rows.size =
+              std::min(cut.row_step,
+                       cut.rows.size - walk.index(rank - 2) * cut.row_step);
+          columns.size = std::min(
+              cut.column_step,
+              cut.columns.size - walk.index(rank - 1) * cut.column_step);
+          // The longer lines are the inner loop.
+          if (columns.size < 8 && rows.size > columns.size) {
+            transpose_tile(from + walk.from(), to + walk.to(), columns, rows);
+          } else {
+            transpose_tile(from + walk.from(), to + walk.to(), rows, columns);
+          }
+        }
+      });
+}
+
+template <typename T>
+Ints whole_of(const Tensor& t) {
+  Ints out;
+  for (const T v : t.values<T>()) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (!(std::abs(v) < T(9e18))) {
+        fail("a number is too large for an index", {}, std::to_string(v));
+      }
+    } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+      if (v > std::uint64_t{1} << 62) {
+        fail("a number is too large for an index", {}, std::to_string(v));
+      }
+    }
+    out.push_back(static_cast<std::int64_t>(v));
+  }
+  return out;
+}
+
+}  // namespace
+
+void copy_block(const KernelContext& c, Shape dims, const Tensor& from,
+                const Places& from_places, Tensor& to,
+                const Places& to_places) {
+  if (std::ranges::find(dims, 0) != dims.end()) return;
+  const Axes axes = joined_axes(dims, from_places.strides, to_places.strides);
+  dispatch_width(from.dtype(), [&]<typename T>() {
+    copy_axes(c, axes, elements<T>(from) + from_places.at,
+              mutable_elements<T>(to) + to_places.at);
+  });
+}
+
+Tensor transposed(const KernelContext& c, const Tensor& x,
+                  std::span<const std::size_t> perm) {
+  Dims dims;
+  std::vector<std::size_t> moving;
+  for (const std::size_t axis : perm) {
+    dims.push_back(x.dim(axis));
+    if (x.dim(axis) != 1) moving.push_back(axis);
+  }
+  const Shape shape{dims.data(), dims.size()};
+  if (std::ranges::is_sorted(moving)) return x.reshaped(shape);
+  Tensor out = c.allocate(x.dtype(), shape);
+  if (out.count() == 0) return out;
+  const Dims strides = strides_of(x.dims());
+  Places from;
+  for (const std::size_t axis : perm) from.strides.push_back(strides[axis]);
+  copy_block(c, shape, x, from, out, dense(shape));
+  return out;
+}
+
+Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
+           std::int64_t begin, std::int64_t size) {
+  if (begin == 0 && size == x.dim(axis)) return x;
+  Dims dims(x.dims());
+  dims[axis] = size;
+  const Shape shape{dims.data(), dims.size()};
+  Tensor out = c.allocate(x.dtype(), shape);
+  if (out.count() == 0) return out;
+  Places from = dense(x.dims());
+  from.at = begin * from.strides[axis];
+  copy_block(c, shape, x, from, out, dense(shape));
+  return out;
+}
+
+Tensor joined(const KernelContext& c, std::span<const Tensor* const> parts,
+              std::size_t axis) {
+  const Tensor& first = *parts[0];
+  Dims dims(first.dims());
+  std::int64_t size = 0;
+  for (const Tensor* part : parts) {
+    bool fits = part->dtype() == first.dtype() && part->rank() == first.rank();
+    for (std::size_t i = 0; fits && i < dims.size(); ++i) {
+      fits = i == axis || part->dim(i) == first.dim(i);
+    }
+    if (!fits) {
+      fail("tensors that are joined do not fit each other", first.text(),
+           part->text());
+    }
+    if (part->dim(axis) > std::numeric_limits<std::int64_t>::max() - size) {
+      fail("the joined tensor is too large");
+    }
+    size += part->dim(axis);
+  }
+  if (parts.size() == 1) return first;
+  dims[axis] = size;
+  const Shape shape{dims.data(), dims.size()};
+  Tensor out = c.allocate(first.dtype(), shape);
+  if (out.count() == 0) return out;
+  Places to = dense(shape);
+  for (const Tensor* part : parts) {
+    if (part->count() == 0) continue;
+    copy_block(c, part->dims(), *part, dense(part->dims()), out, to);
+    to.at += part->dim(axis) * to.strides[axis];
+  }
+  return out;
+}
+
+Tensor& output_copy(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  if (x.is_string()) {
+    Tensor& out = c.output(0, x.dtype(), x.dims());
+    std::ranges::copy(x.strings(), out.mutable_strings().begin());
+    return out;
+  }
+  const std::byte* before = x.data<std::byte>();
+  // Another input may be the same tensor, and is still to be read.
+  bool is_free = true;
+  for (std::size_t i = 1; i < c.input_count(); ++i) {
+    is_free = is_free && !(c.has_input(i) && c.value(i).is_tensor() &&
+                           c.input(i).data<std::byte>() == before);
+  }
+  Tensor& out = is_free ? c.output_in_place(0, 0, x.dtype(), x.dims())
+                        : c.output(0, x.dtype(), x.dims());
+  if (out.data<std::byte>() != before) {
+    std::copy_n(before, out.byte_size(), out.mutable_data<std::byte>());
+  }
+  return out;
+}
+
+Ints whole_numbers(const KernelContext& c, const Tensor& t) {
+  if (ir::is_narrow_float(t.dtype())) {
+    return whole_of<float>(runtime::widened(t, c.run()));
+  }
+  Ints out;
+  dispatch(NumbersAndBool(), t.dtype(),
+           [&]<typename T>() { out = whole_of<T>(t); });
+  return out;
+}
+
+std::int64_t checked_product(std::int64_t a, std::int64_t b) {
+  std::int64_t out = 0;
+  if (__builtin_mul_overflow(a, b, &out)) fail("a size is too large");
+  return out;
+}
+
+}  // namespace ruleengine::kernels

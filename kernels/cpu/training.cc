@@ -1,0 +1,144 @@
+// Optimizers of ai.onnx.preview.training: inputs are a learning rate, a count
+// of updates, then groups of tensors, one of each group for each weight.
+#include <cmath>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Kernel;
+
+struct Update {
+  std::vector<Tensor> in;    // of one weight: one of each group
+  std::vector<Tensor*> out;  // as many as `outputs`
+};
+
+// Calls f(update) for each weight; its outputs are allocated.
+template <typename F>
+void for_weights(KernelContext& c, std::size_t groups, std::size_t outputs,
+                 F f) {
+  if (c.input_count() < 2 || (c.input_count() - 2) % groups != 0) {
+    fail("the op has another number of inputs",
+         "2 and " + std::to_string(groups) + " for each weight",
+         std::to_string(c.input_count()));
+  }
+  const std::size_t weights = (c.input_count() - 2) / groups;
+  for (std::size_t w = 0; w < weights; ++w) {
+    Update update;
+    for (std::size_t g = 0; g < groups; ++g) {
+      const Tensor& x = c.input(2 + g * weights + w);
+      const Tensor& first = c.input(2 + w);
+      if (x.dtype() != first.dtype() ||
+          !std::ranges::equal(x.dims(), first.dims())) {
+        fail("the tensors of a weight differ", first.text(), x.text());
+      }
+      update.in.push_back(x);
+    }
+    // Output 0 is the new weight; the others are the last groups.
+    for (std::size_t o = 0; o < outputs; ++o) {
+      update.out.push_back(&c.output(o * weights + w, update.in[0].dtype(),
+                                     update.in[0].dims()));
+    }
+    f(update);
+  }
+}
+
+// Calls f.operator()<T>(i) for all elements of a weight.
+template <typename F>
+void for_elements(KernelContext& c, const Update& u, F f) {
+  dispatch(Floats(), u.in[0].dtype(), [&]<typename T>() {
+    c.threads().for_each(u.in[0].count(), kGrain,
+                         [&](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t i = begin; i < end; ++i) {
+                             f.template operator()<T>(i);
+                           }
+                         });
+  });
+}
+
+template <typename T>
+double get(const Update& u, std::size_t group, std::int64_t i) {
+  return static_cast<double>(u.in[group].data<T>()[i]);
+}
+template <typename T>
+void set(const Update& u, std::size_t group, std::int64_t i, double value) {
+  u.out[group]->mutable_data<T>()[i] = static_cast<T>(value);
+}
+
+// Groups: weights, gradients, sums of squared gradients.
+void adagrad(KernelContext& c) {
+  const double t = static_cast<double>(c.scalar_int(1));
+  const double rate =
+      c.scalar_float(0) / (1 + t * double(c.attribute_float("decay_factor")));
+  const double norm = c.attribute_float("norm_coefficient");
+  const double epsilon = c.attribute_float("epsilon");
+  for_weights(c, 3, 2, [&](const Update& u) {
+    for_elements(c, u, [&]<typename T>(std::int64_t i) {
+      const double x = get<T>(u, 0, i), g = norm * x + get<T>(u, 1, i);
+      const double sum = get<T>(u, 2, i) + g * g;
+      set<T>(u, 0, i, x - rate * g / (std::sqrt(sum) + epsilon));
+      set<T>(u, 1, i, sum);
+    });
+  });
+}
+
+// Groups: weights, gradients, their averages, averages of their squares.
+void adam(KernelContext& c) {
+  const double alpha = c.attribute_float("alpha");
+  const double beta = c.attribute_float("beta");
+  const double norm = c.attribute_float("norm_coefficient");
+  const double after = 1 - double(c.attribute_float("norm_coefficient_post"));
+  const double epsilon = c.attribute_float("epsilon");
+  const double t = static_cast<double>(c.scalar_int(1));
+  double rate = c.scalar_float(0);
+  // The averages start at 0; this corrects for it.
+  if (t > 0)
+    rate *= std::sqrt(1 - std::pow(beta, t)) / (1 - std::pow(alpha, t));
+  for_weights(c, 4, 3, [&](const Update& u) {
+    for_elements(c, u, [&]<typename T>(std::int64_t i) {
+      const double x = get<T>(u, 0, i), g = norm * x + get<T>(u, 1, i);
+      const double v = alpha * get<T>(u, 2, i) + (1 - alpha) * g;
+      const double h = beta * get<T>(u, 3, i) + (1 - beta) * g * g;
+      set<T>(u, 0, i, after * (x - rate * v / (std::sqrt(h) + epsilon)));
+      set<T>(u, 1, i, v);
+      set<T>(u, 2, i, h);
+    });
+  });
+}
+
+// Groups: weights, gradients, momenta.
+void momentum(KernelContext& c) {
+  const std::string_view mode = c.attribute_string("mode");
+  if (mode != "standard" && mode != "nesterov") {
+    fail("attribute 'mode' has another value", "standard or nesterov",
+         std::string(mode));
+  }
+  const bool nesterov = mode == "nesterov";
+  const double alpha = c.attribute_float("alpha");
+  const double norm = c.attribute_float("norm_coefficient");
+  const double rate = c.scalar_float(0);
+  const double beta = c.scalar_int(1) > 0 ? c.attribute_float("beta") : 1;
+  for_weights(c, 3, 2, [&](const Update& u) {
+    for_elements(c, u, [&]<typename T>(std::int64_t i) {
+      const double x = get<T>(u, 0, i), g = norm * x + get<T>(u, 1, i);
+      const double v = alpha * get<T>(u, 2, i) + beta * g;
+      set<T>(u, 0, i, x - rate * (nesterov ? g + alpha * v : v));
+      set<T>(u, 1, i, v);
+    });
+  });
+}
+
+constexpr std::string_view kDomain = "ai.onnx.preview.training";
+constexpr Kernel kRows[] = {
+    {kDomain, "Adagrad", adagrad},
+    {kDomain, "Adam", adam},
+    {kDomain, "Momentum", momentum},
+};
+
+}  // namespace
+
+KernelRows training_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,18 @@
+// Ensembles of decision trees. Internal to kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_TREES_H_
+#define RULEENGINE_KERNELS_CPU_TREES_H_
+
+#include "kernels/cpu/dispatch.h"
+
+namespace ruleengine::kernels {
+
+void tree_ensemble(KernelContext& c);
+
+// What becomes of a row of scores.
+enum class PostTransform { kNone, kSoftmax, kLogistic, kSoftmaxZero, kProbit };
+PostTransform post_transform(std::string_view name);
+void transform_row(PostTransform how, double* row, std::int64_t n);
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_TREES_H_

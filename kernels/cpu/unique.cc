@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/cpu/order.h"
+#include "kernels/cpu/selection.h"
+#include "kernels/cpu/strided.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// Equal rows of a matrix.
+struct Groups {
+  Ints first;    // the first row of each group
+  Ints counts;   // its number of rows
+  Ints inverse;  // the group of each row
+};
+
+// In ascending order, or in that of their first rows.
+template <typename T>
+Groups groups_of(const T* rows, std::int64_t count, std::int64_t width,
+                 bool sorted) {
+  const auto compare = [&](std::int64_t a, std::int64_t b) {
+    const T* p = rows + a * width;
+    const T* q = rows + b * width;
+    for (std::int64_t i = 0; i < width; ++i) {
+      if (is_less(p[i], q[i])) return -1;
+      if (is_less(q[i], p[i])) return 1;
+    }
+    return 0;
+  };
+  Ints order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, [&](std::int64_t a, std::int64_t b) {
+    const int sign = compare(a, b);
+    return sign != 0 ? sign < 0 : a < b;
+  });
+  Groups out;
+  out.inverse.resize(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i == 0 || compare(order[i - 1], order[i]) != 0) {
+      out.first.push_back(order[i]);
+      out.counts.push_back(0);
+    }
+    ++out.counts.back();
+    out.inverse[static_cast<std::size_t>(order[i])] = std::ssize(out.first) - 1;
+  }
+  if (sorted) return out;
+  // Groups are numbered anew, by their first rows.
+  Ints turn(out.first.size()), place(out.first.size());
+  std::iota(turn.begin(), turn.end(), 0);
+  const auto at = [](const Ints& list, std::int64_t i) {
+    return list[static_cast<std::size_t>(i)];
+  };
+  std::ranges::sort(turn, {}, [&](std::int64_t g) { return at(out.first, g); });
+  Groups renamed;
+  for (std::size_t i = 0; i < turn.size(); ++i) {
+    place[static_cast<std::size_t>(turn[i])] = static_cast<std::int64_t>(i);
+    renamed.first.push_back(at(out.first, turn[i]));
+    renamed.counts.push_back(at(out.counts, turn[i]));
+  }
+  for (const std::int64_t g : out.inverse) {
+    renamed.inverse.push_back(at(place, g));
+  }
+  return renamed;
+}
+
+void give(KernelContext& c, std::size_t i, const Ints& values) {
+  if (!c.wants(i)) return;
+  const auto count = std::ssize(values);
+  Tensor& out = c.output(i, DataType::kInt64, {&count, 1});
+  std::ranges::copy(values, out.mutable_data<std::int64_t>());
+}
+
+// The order of axes in which `axis` is first, and the way back.
+std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank) {
+  std::vector<std::size_t> perm{axis};
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (i != axis) perm.push_back(i);
+  }
+  return perm;
+}
+std::vector<std::size_t> axis_back(std::size_t axis, std::size_t rank) {
+  std::vector<std::size_t> perm;
+  for (std::size_t i = 0; i < rank; ++i) {
+    perm.push_back(i == axis ? 0 : i < axis ? i + 1 : i);
+  }
+  return perm;
+}
+
+template <typename T>
+void unique_of(KernelContext& c, const Tensor& rows, std::size_t axis) {
+  const std::int64_t count = rows.dim(0);
+  const std::int64_t width = rows.count() == 0 ? 0 : rows.count() / count;
+  c.allocate(DataType::kInt64, {&count, 1});  // so many indices fit
+  const Groups groups =
+      groups_of(elements<T>(rows), count, width, c.attribute_flag("sorted"));
+  Dims dims(rows.dims());
+  dims[0] = std::ssize(groups.first);
+  Tensor out = c.allocate(rows.dtype(), {dims.data(), dims.size()});
+  T* to = mutable_elements<T>(out);
+  for (const std::int64_t row : groups.first) {
+    std::copy_n(elements<T>(rows) + row * width, width, to);
+    to += width;
+  }
+  c.set_output(0, transposed(c, out, axis_back(axis, rows.rank())));
+  give(c, 1, groups.first);
+  give(c, 2, groups.inverse);
+  give(c, 3, groups.counts);
+}
+
+}  // namespace
+
+void unique(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const std::int64_t count = x.count();
+  const bool flat = !c.has_attribute("axis");
+  const std::size_t axis =
+      flat ? 0 : axis_of(c.attribute_int("axis"), x.rank());
+  const Tensor rows = flat ? x.reshaped({&count, 1})
+                           : transposed(c, x, axis_first(axis, x.rank()));
+  if (x.is_string()) return unique_of<std::string>(c, rows, axis);
+  dispatch(
+      Types<float, double, std::int8_t, std::int16_t, std::int32_t,
+            std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+            std::uint64_t, bool, std::complex<float>, std::complex<double>>(),
+      rows.dtype(), [&]<typename T>() { unique_of<T>(c, rows, axis); });
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,152 @@
+// The inverse of max pooling, and max pooling over regions.
+#include <cmath>
+
+#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/pooling.h"
+#include "kernels/cpu/windows.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// The shape that max pooling with these attributes had as its input.
+Dims unpooled_dims(KernelContext& c, const Tensor& x) {
+  if (x.rank() < 3) fail("the input has no axes for windows", {}, x.text());
+  c.need_attribute("kernel_shape");
+  const std::size_t rank = x.rank() - 2;
+  const Ints kernel = window_ints(c, "kernel_shape", rank, 1, 1);
+  const Ints strides = window_ints(c, "strides", rank, 1, 1);
+  const Ints pads = window_ints(c, "pads", 2 * rank, 0, 0);
+  Dims dims(x.dims());
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (x.dim(i + 2) > std::int64_t{1} << 31) fail("an axis is too long");
+    dims[i + 2] =
+        (x.dim(i + 2) - 1) * strides[i] - pads[i] - pads[rank + i] + kernel[i];
+  }
+  return dims;
+}
+
+// A place in one shape as a place in another of the same rank.
+std::int64_t moved(std::int64_t place, Shape from, Shape to) {
+  std::int64_t out = 0, stride = 1;
+  for (std::size_t i = from.size(); i-- > 0;) {
+    const std::int64_t at = place % from[i];
+    place /= from[i];
+    if (at >= to[i]) fail("an index lies outside the output");
+    out += at * stride;
+    stride *= to[i];
+  }
+  return out;
+}
+
+// The first and last element of a bin, within the axis.
+struct Bins {
+  std::int64_t start;
+  double size;
+
+  Bins(double begin, double end, double scale, std::int64_t count) {
+    const double limit = 1e9;
+    const double low = std::clamp(std::round(begin * scale), -limit, limit);
+    const double high = std::clamp(std::round(end * scale), -limit, limit);
+    if (std::isnan(low) || std::isnan(high)) fail("a region is not a number");
+    start = static_cast<std::int64_t>(low);
+    size = std::max(high - low + 1, 1.0) / static_cast<double>(count);
+  }
+  Range at(std::int64_t i, std::int64_t length) const {
+    const auto from = static_cast<double>(i), to = static_cast<double>(i + 1);
+    const auto begin = static_cast<std::int64_t>(std::floor(from * size));
+    const auto end = static_cast<std::int64_t>(std::ceil(to * size));
+    return {std::clamp<std::int64_t>(begin + start, 0, length),
+            std::clamp<std::int64_t>(end + start, 0, length)};
+  }
+};
+
+template <typename T>
+T max_of(const T* plane, std::int64_t width, Range rows, Range columns) {
+  if (rows.size() == 0 || columns.size() == 0) return 0;
+  T most = plane[rows.begin * width + columns.begin];
+  for (std::int64_t y = rows.begin; y < rows.end; ++y) {
+    for (std::int64_t x = columns.begin; x < columns.end; ++x) {
+      most = std::max(most, plane[y * width + x]);
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+void max_unpool(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& indices = c.input(1);
+  if (!std::ranges::equal(x.dims(), indices.dims())) {
+    fail("the indices have another shape", x.text(), indices.text());
+  }
+  const Ints places = c.ints(1);
+  const Dims inferred = unpooled_dims(c, x);
+  const Shape from(inferred.data(), inferred.size());
+  const std::int64_t count = runtime::count_of(from);
+  Dims dims = inferred;
+  if (c.has_input(2)) {
+    const Ints said = c.ints(2);
+    if (said.size() != x.rank()) {
+      fail("the output shape has another length", std::to_string(x.rank()),
+           std::to_string(said.size()));
+    }
+    dims.assign(said);
+  }
+  const Shape to(dims.data(), dims.size());
+  Tensor& y = c.output(0, x.dtype(), to);
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    T* out = y.mutable_data<T>();
+    std::fill_n(out, y.count(), T(0));
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (places[i] < 0 || places[i] >= count) {
+        fail("an index is out of range", "0 to " + std::to_string(count - 1),
+             std::to_string(places[i]));
+      }
+      out[moved(places[i], from, to)] = x.data<T>()[i];
+    }
+  });
+}
+
+void max_roi_pool(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& rois = c.input(1);
+  if (x.rank() != 4) fail("the input is no image", "rank 4", x.text());
+  if (rois.rank() != 2 || rois.dim(1) != 5 || rois.dtype() != x.dtype()) {
+    fail("the regions have another shape or type", "[n,5]", rois.text());
+  }
+  c.need_attribute("pooled_shape");
+  const Ints pooled = window_ints(c, "pooled_shape", 2, 1, 1);
+  const double scale = c.attribute_float("spatial_scale");
+  const std::int64_t channels = x.dim(1), height = x.dim(2), width = x.dim(3);
+  Tensor& y =
+      c.output(0, x.dtype(), Dims{rois.dim(0), channels, pooled[0], pooled[1]});
+  if (y.count() == 0) return;
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    const auto piece = [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const T* roi = rois.data<T>() + i / channels * 5;
+        const auto batch = static_cast<double>(roi[0]);
+        if (!(batch >= 0 && batch < static_cast<double>(x.dim(0)))) {
+          fail("a region names a batch that is not there", {},
+               std::to_string(batch));
+        }
+        const auto plane =
+            static_cast<std::int64_t>(batch) * channels + i % channels;
+        const T* in = x.data<T>() + plane * height * width;
+        T* out = y.mutable_data<T>() + i * pooled[0] * pooled[1];
+        const Bins columns(roi[1], roi[3], scale, pooled[1]);
+        const Bins rows(roi[2], roi[4], scale, pooled[0]);
+        for (std::int64_t h = 0; h < pooled[0]; ++h) {
+          for (std::int64_t w = 0; w < pooled[1]; ++w) {
+            *out++ =
+                max_of(in, width, rows.at(h, height), columns.at(w, width));
+          }
+        }
+      }
+    };
+    c.threads().for_each(rois.dim(0) * channels, 1, piece);
+  });
+}
+
+}  // namespace ruleengine::kernels

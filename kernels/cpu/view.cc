@@ -1,0 +1,141 @@
+// Ops that give the same elements in the same order another shape; the bytes
+// are shared.
+#include <algorithm>
+
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/shapes.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Kernel;
+
+void give(KernelContext& c, const Dims& dims) {
+  c.set_output(0, c.input(0).reshaped({dims.data(), dims.size()}));
+}
+
+void identity(KernelContext& c) { c.set_output(0, c.value(0)); }
+
+void reshape(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Ints wanted = c.ints_of("shape", 1).value_or(Ints());
+  const bool zero_is_size = c.attribute_flag("allowzero");
+  Dims dims;
+  std::int64_t known = 1, open = -1;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    std::int64_t size = wanted[i];
+    if (size == 0 && !zero_is_size) {
+      if (i >= x.rank()) {
+        fail("the shape copies axis " + std::to_string(i) +
+                 ", which the input does not have",
+             {}, x.text());
+      }
+      size = x.dim(i);
+    }
+    if (size < -1) fail("a size is negative", {}, std::to_string(size));
+    if (size == -1) {
+      if (open >= 0) fail("the shape has -1 twice");
+      open = static_cast<std::int64_t>(i);
+      size = 1;
+    }
+    dims.push_back(size);
+    if (size != 0 && known > x.count() && known != 0 && x.count() != 0) {
+      known = x.count() + 1;  // beyond any that fits
+    } else {
+      known *= size;
+    }
+  }
+  if (open >= 0) {
+    if (known == 0 || x.count() % known != 0) {
+      fail("no size for -1 fits", {}, x.text());
+    }
+    dims[static_cast<std::size_t>(open)] = x.count() / known;
+    known = x.count();
+  }
+  if (known != x.count()) {
+    fail("the shape has another number of elements", x.text(),
+         runtime::text_of(x.dtype(), {dims.data(), dims.size()}));
+  }
+  give(c, dims);
+}
+
+void flatten(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const auto rank = static_cast<std::int64_t>(x.rank());
+  const std::int64_t axis = c.attribute_int("axis");
+  if (axis < -rank || axis > rank) {
+    fail("an axis is out of range", {}, std::to_string(axis));
+  }
+  const auto cut = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  give(c, {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank())});
+}
+
+void squeeze(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const auto axes = c.ints_of("axes", 1);
+  const auto gone =
+      axes ? axes_of(*axes, x.rank()) : std::vector<std::size_t>();
+  Dims dims;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const bool named = std::ranges::binary_search(gone, i);
+    if (named && x.dim(i) != 1) {
+      fail("an axis that is squeezed has a size other than 1", "1", x.text());
+    }
+    if (!named && (axes || x.dim(i) != 1)) dims.push_back(x.dim(i));
+  }
+  give(c, dims);
+}
+
+void unsqueeze(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Ints axes = c.ints_of("axes", 1).value_or(Ints());
+  const std::size_t rank = x.rank() + axes.size();
+  const auto added = axes_of(axes, rank);
+  if (added.size() != axes.size()) fail("an axis is given twice");
+  Dims dims;
+  for (std::size_t i = 0, from = 0; i < rank; ++i) {
+    const bool is_new = std::ranges::binary_search(added, i);
+    dims.push_back(is_new ? 1 : x.dim(from++));
+  }
+  give(c, dims);
+}
+
+Tensor int64_tensor(KernelContext& c, Shape dims, const Ints& values) {
+  Tensor out = c.allocate(DataType::kInt64, dims);
+  std::ranges::copy(values, out.mutable_data<std::int64_t>());
+  return out;
+}
+
+void shape(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const auto rank = static_cast<std::int64_t>(x.rank());
+  const auto clamped = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
+  };
+  const std::int64_t begin = clamped(c.attribute_int("start"));
+  const std::int64_t end =
+      c.has_attribute("end") ? clamped(c.attribute_int("end")) : rank;
+  Ints sizes;
+  for (std::int64_t i = begin; i < end; ++i) {
+    sizes.push_back(x.dim(static_cast<std::size_t>(i)));
+  }
+  const auto count = static_cast<std::int64_t>(sizes.size());
+  c.set_output(0, int64_tensor(c, {&count, 1}, sizes));
+}
+
+void size(KernelContext& c) {
+  c.set_output(0, int64_tensor(c, {}, {c.input(0).count()}));
+}
+
+constexpr Kernel kRows[] = {
+    {"", "Flatten", flatten},     {"", "Identity", identity},
+    {"", "Reshape", reshape},     {"", "Shape", shape},
+    {"", "Size", size},           {"", "Squeeze", squeeze},
+    {"", "Unsqueeze", unsqueeze},
+};
+
+}  // namespace
+
+KernelRows view_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

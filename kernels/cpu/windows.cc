@@ -1,0 +1,129 @@
+#include "kernels/cpu/windows.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// So that products of two numbers of a window fit.
+constexpr std::int64_t kMost = std::int64_t{1} << 30;
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return -ceil_div(-a, b);
+}
+
+void set_out(Window& w, bool rounds_up) {
+  const std::int64_t room = w.in + w.before + w.after - w.extent();
+  if (room < 0) {
+    if (w.in > 0) {
+      fail("a window is larger than the padded input",
+           std::to_string(w.in + w.before + w.after) + " at most",
+           std::to_string(w.extent()));
+    }
+    w.out = 0;
+    return;
+  }
+  w.out =
+      (rounds_up ? ceil_div(room, w.stride) : floor_div(room, w.stride)) + 1;
+  // No window begins in the padding at the end.
+  if (rounds_up && (w.out - 1) * w.stride >= w.in + w.before) --w.out;
+}
+
+void set_same(Window& w, bool more_at_end) {
+  w.out = ceil_div(w.in, w.stride);
+  split_padding(w, (w.out - 1) * w.stride + w.extent() - w.in, more_at_end);
+}
+
+}  // namespace
+
+Ints window_ints(KernelContext& c, std::string_view name, std::size_t count,
+                 std::int64_t least, std::int64_t otherwise) {
+  Ints all = c.attribute_ints(name);
+  if (all.empty()) all.assign(count, otherwise);
+  if (all.size() != count) {
+    fail("attribute '" + std::string(name) + "' has another length",
+         std::to_string(count), std::to_string(all.size()));
+  }
+  for (const std::int64_t each : all) {
+    if (each < least || each > kMost) {
+      fail("attribute '" + std::string(name) + "' is out of range",
+           "at least " + std::to_string(least), std::to_string(each));
+    }
+  }
+  return all;
+}
+
+Windows plain_windows(KernelContext& c, Shape spatial, const Ints& kernel) {
+  const std::size_t rank = spatial.size();
+  runtime::count_of(spatial);  // fails where it does not fit
+  if (kernel.size() != rank) {
+    fail("the kernel has another number of axes", std::to_string(rank),
+         std::to_string(kernel.size()));
+  }
+  const Ints strides = window_ints(c, "strides", rank, 1, 1);
+  const Ints dilations = window_ints(c, "dilations", rank, 1, 1);
+  Windows all(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (kernel[i] < 1 || kernel[i] > kMost) {
+      fail("a size of the kernel is out of range", "at least 1",
+           std::to_string(kernel[i]));
+    }
+    all[i] = {.in = spatial[i],
+              .kernel = kernel[i],
+              .stride = strides[i],
+              .dilation = dilations[i]};
+    if (all[i].in > kMost * 4) fail("an axis is too long for windows");
+  }
+  return all;
+}
+
+void split_padding(Window& w, std::int64_t total, bool more_at_end) {
+  total = std::max<std::int64_t>(0, total);
+  const std::int64_t less = total / 2, more = total - less;
+  w.before = more_at_end ? less : more;
+  w.after = more_at_end ? more : less;
+}
+
+Windows windows_of(KernelContext& c, Shape dims, const Ints& kernel) {
+  if (dims.size() < 2) {
+    fail("the input has no axes for windows", "rank 3 or more",
+         "rank " + std::to_string(dims.size()));
+  }
+  const Shape spatial = dims.subspan(2);
+  const std::size_t rank = spatial.size();
+  Windows all = plain_windows(c, spatial, kernel);
+  const std::string_view mode = c.attribute_string("auto_pad");
+  const bool rounds_up = c.attribute_flag("ceil_mode");
+  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+    for (Window& w : all) set_same(w, mode == "SAME_UPPER");
+    return all;
+  }
+  if (mode != "VALID" && mode != "NOTSET" && !mode.empty()) {
+    fail("attribute 'auto_pad' has another value",
+         "NOTSET, SAME_UPPER, SAME_LOWER or VALID", std::string(mode));
+  }
+  const bool is_valid = mode == "VALID";
+  const Ints pads =
+      is_valid ? Ints(2 * rank, 0) : window_ints(c, "pads", 2 * rank, 0, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    all[i].before = pads[i];
+    all[i].after = pads[rank + i];
+    set_out(all[i], rounds_up && !is_valid);
+  }
+  return all;
+}
+
+Ints kernel_of_weights(KernelContext& c, Shape weights) {
+  if (weights.size() < 2) {
+    fail("the weights have too few axes", "rank 3 or more",
+         "rank " + std::to_string(weights.size()));
+  }
+  const Shape sizes = weights.subspan(2);
+  runtime::count_of(sizes);  // fails where it does not fit
+  const Ints own(sizes.begin(), sizes.end());
+  const Ints said = c.attribute_ints("kernel_shape");
+  if (!said.empty() && said != own) {
+    fail("attribute 'kernel_shape' and the weights have different sizes");
+  }
+  return own;
+}
+
+}  // namespace ruleengine::kernels

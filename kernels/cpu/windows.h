@@ -1,0 +1,78 @@
+// Windows that slide over the spatial axes of a tensor, as convolution and
+// pooling have them: kernel_shape, strides, pads, dilations, auto_pad and
+// ceil_mode. Throws Failure where they do not fit. Internal to kernels/cpu.
+#ifndef RULEENGINE_KERNELS_CPU_WINDOWS_H_
+#define RULEENGINE_KERNELS_CPU_WINDOWS_H_
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/shapes.h"
+
+namespace ruleengine::kernels {
+
+// The windows along one axis: window i begins at i * stride - before, its taps
+// are `dilation` apart.
+struct Window {
+  std::int64_t in = 0, out = 0;
+  std::int64_t kernel = 1, stride = 1, dilation = 1;
+  std::int64_t before = 0, after = 0;  // the padding
+
+  std::int64_t extent() const { return (kernel - 1) * dilation + 1; }
+  std::int64_t start(std::int64_t i) const { return i * stride - before; }
+};
+using Windows = std::vector<Window>;
+
+// A half open range.
+struct Range {
+  std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return std::max<std::int64_t>(0, end - begin); }
+};
+
+// The quotient rounded up; `b` is positive.
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a > 0 ? (a - 1) / b + 1 : -(-a / b);
+}
+
+// Taps of window `i` that lie in [0, end) of the axis.
+inline Range taps_within(const Window& w, std::int64_t i, std::int64_t end) {
+  const std::int64_t start = w.start(i);
+  return {
+      std::min(w.kernel,
+               ceil_div(std::max<std::int64_t>(0, -start), w.dilation)),
+      std::clamp<std::int64_t>(ceil_div(end - start, w.dilation), 0, w.kernel)};
+}
+inline Range taps_inside(const Window& w, std::int64_t i) {
+  return taps_within(w, i, w.in);
+}
+
+// Windows whose tap `tap` lies inside the axis.
+inline Range windows_with(const Window& w, std::int64_t tap) {
+  const std::int64_t shift = w.before - tap * w.dilation;
+  const std::int64_t begin =
+      std::clamp<std::int64_t>(ceil_div(shift, w.stride), 0, w.out);
+  return {begin, std::clamp<std::int64_t>(ceil_div(w.in + shift, w.stride),
+                                          begin, w.out)};
+}
+
+// An attribute of one number for each of `count` places, in [least, 2^30].
+Ints window_ints(KernelContext& c, std::string_view name, std::size_t count,
+                 std::int64_t least, std::int64_t otherwise);
+
+// Windows without sizes of the output and without padding.
+Windows plain_windows(KernelContext& c, Shape spatial, const Ints& kernel);
+
+// The padding total where auto_pad is SAME_*.
+void split_padding(Window& w, std::int64_t total, bool more_at_end);
+
+// The windows of the attributes over axes 2 and up of `dims`.
+Windows windows_of(KernelContext& c, Shape dims, const Ints& kernel);
+
+// The attribute kernel_shape, or where it is not written the sizes of the
+// weights from axis 2.
+Ints kernel_of_weights(KernelContext& c, Shape weights);
+
+}  // namespace ruleengine::kernels
+
+#endif  // RULEENGINE_KERNELS_CPU_WINDOWS_H_

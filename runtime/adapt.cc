@@ -1,0 +1,207 @@
+#include "runtime/adapt.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/ir/narrow_float.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 14;
+
+Tensor allocate(RunState& run, DataType dtype, Shape dims) {
+  Tensor out(dtype, dims,
+             run.memory->allocate(bytes_of(dtype, count_of(dims))));
+  out.mark_own();
+  return out;
+}
+
+float float_of_half(std::uint16_t bits) {
+  return static_cast<float>(std::bit_cast<_Float16>(bits));
+}
+std::uint16_t half_of_float(float value) {
+  return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
+}
+float float_of_bfloat(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+std::uint16_t bfloat_of_float(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) {
+    return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // a quiet NaN
+  }
+  const std::uint32_t half = 0x7fffu + (bits >> 16 & 1u);
+  return static_cast<std::uint16_t>((bits + half) >> 16);
+}
+
+template <typename From, typename To, typename F>
+Tensor mapped(const Tensor& t, DataType to, RunState& run, F f) {
+  Tensor out = allocate(run, to, t.dims());
+  const From* in = t.data<From>();
+  To* result = out.mutable_data<To>();
+  run.threads->for_each(t.count(), kGrain,
+                        [&](std::int64_t begin, std::int64_t end) {
+                          for (std::int64_t i = begin; i < end; ++i) {
+                            result[i] = f(in[i]);
+                          }
+                        });
+  return out;
+}
+
+bool is_adapted(Adapt adapt, const Value* value) {
+  if (value == nullptr) return false;
+  if (value->is_sequence()) {
+    return std::ranges::any_of(value->items(), [&](const Value& each) {
+      return is_adapted(adapt, &each);
+    });
+  }
+  if (!value->is_tensor()) return false;
+  const DataType type = value->tensor().dtype();
+  return adapt == Adapt::kWiden ? ir::is_narrow_float(type) : is_packed(type);
+}
+
+Value adapted(Adapt adapt, const Value& value, RunState& run) {
+  if (value.is_sequence()) {
+    Value::List items;
+    for (const Value& each : value.items()) {
+      items.push_back(is_adapted(adapt, &each) ? adapted(adapt, each, run)
+                                               : each);
+    }
+    return Value::sequence(std::move(items));
+  }
+  const Tensor& t = value.tensor();
+  return adapt == Adapt::kWiden ? widened(t, run) : unpacked(t, run);
+}
+
+DataType type_of(const Value& value) {
+  if (value.is_sequence()) {
+    return value.items().empty() ? DataType::kUndefined
+                                 : type_of(value.items()[0]);
+  }
+  return value.tensor().dtype();
+}
+
+// "seq(T)" has the parameter T.
+std::string_view parameter(const ir::FormalValue* formal) {
+  return formal == nullptr ? std::string_view() : formal->type;
+}
+
+}  // namespace
+
+Tensor widened(const Tensor& t, RunState& run) {
+  switch (t.dtype()) {
+    case DataType::kFloat16:
+      return mapped<std::uint16_t, float>(t, DataType::kFloat, run,
+                                          float_of_half);
+    case DataType::kBfloat16:
+      return mapped<std::uint16_t, float>(t, DataType::kFloat, run,
+                                          float_of_bfloat);
+    default:
+      break;
+  }
+  const Tensor bytes = is_packed(t.dtype()) ? unpacked(t, run) : t;
+  float table[256];
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    table[i] = static_cast<float>(ir::widen(t.dtype(), i));
+  }
+  return mapped<std::uint8_t, float>(
+      bytes, DataType::kFloat, run,
+      [&](std::uint8_t bits) { return table[bits]; });
+}
+
+Tensor narrowed(const Tensor& t, DataType to, RunState& run) {
+  if (t.dtype() == DataType::kDouble) {
+    if (ir::bit_width(to) == 16) {
+      return mapped<double, std::uint16_t>(t, to, run, [&](double v) {
+        return static_cast<std::uint16_t>(ir::narrow(to, v));
+      });
+    }
+    Tensor bytes = mapped<double, std::uint8_t>(
+        t, DataType::kUint8, run,
+        [&](double v) { return static_cast<std::uint8_t>(ir::narrow(to, v)); });
+    return is_packed(to) ? packed(bytes, to, run) : bytes.as(to);
+  }
+  if (to == DataType::kFloat16) {
+    return mapped<float, std::uint16_t>(t, to, run, half_of_float);
+  }
+  if (to == DataType::kBfloat16) {
+    return mapped<float, std::uint16_t>(t, to, run, bfloat_of_float);
+  }
+  Tensor bytes = mapped<float, std::uint8_t>(
+      t, DataType::kUint8, run,
+      [&](float v) { return static_cast<std::uint8_t>(ir::narrow(to, v)); });
+  return is_packed(to) ? packed(bytes, to, run) : bytes.as(to);
+}
+
+Tensor unpacked(const Tensor& t, RunState& run) {
+  const int bits = ir::bit_width(t.dtype());
+  const bool is_signed =
+      t.dtype() == DataType::kInt4 || t.dtype() == DataType::kInt2;
+  Tensor out =
+      allocate(run, is_signed ? DataType::kInt8 : DataType::kUint8, t.dims());
+  const auto* in = t.data<std::uint8_t>();
+  auto* to = out.mutable_data<std::uint8_t>();
+  const int per_byte = 8 / bits;
+  const unsigned mask = (1u << bits) - 1, sign = 1u << (bits - 1);
+  for (std::int64_t i = 0; i < t.count(); ++i) {
+    unsigned v = (in[i / per_byte] >> (i % per_byte * bits)) & mask;
+    if (is_signed && (v & sign) != 0) v |= ~mask;
+    to[i] = static_cast<std::uint8_t>(v);
+  }
+  return out;
+}
+
+Tensor packed(const Tensor& t, DataType to, RunState& run) {
+  const int bits = ir::bit_width(to);
+  Tensor out = allocate(run, to, t.dims());
+  const auto* in = t.data<std::uint8_t>();
+  auto* bytes = out.mutable_data<std::uint8_t>();
+  std::memset(bytes, 0, out.byte_size());
+  const int per_byte = 8 / bits;
+  const unsigned mask = (1u << bits) - 1;
+  for (std::int64_t i = 0; i < t.count(); ++i) {
+    bytes[i / per_byte] = static_cast<std::uint8_t>(
+        bytes[i / per_byte] | (in[i] & mask) << (i % per_byte * bits));
+  }
+  return out;
+}
+
+void run_adapted(const Kernel& kernel, KernelContext& context) {
+  const Adapt adapt = kernel.adapt;
+  const auto given = context.values();
+  const bool any = adapt != Adapt::kNone &&
+                   std::ranges::any_of(given, [&](const Value* value) {
+                     return is_adapted(adapt, value);
+                   });
+  if (!any) return kernel.run(context);
+  const ir::OpFacts* facts = ir::find_op(kernel.domain, kernel.type,
+                                         static_cast<int>(context.opset()));
+  std::vector<Value> own(given.size());
+  std::vector<Value*> inputs(given.begin(), given.end());
+  std::vector<std::pair<std::string_view, DataType>> types;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (!is_adapted(adapt, given[i])) continue;
+    own[i] = adapted(adapt, *given[i], context.run());
+    inputs[i] = &own[i];
+    types.emplace_back(parameter(facts == nullptr ? nullptr : facts->input(i)),
+                       type_of(*given[i]));
+  }
+  KernelContext inner(context, inputs);
+  kernel.run(inner);
+  const auto outputs = context.outputs();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].is_tensor()) continue;
+    const auto name = parameter(facts == nullptr ? nullptr : facts->output(i));
+    const auto it = std::ranges::find(
+        types, name, [](const auto& pair) { return pair.first; });
+    if (it == types.end()) continue;
+    const Tensor& t = outputs[i].tensor();
+    if (adapt == Adapt::kWiden && t.dtype() != DataType::kFloat) continue;
+    outputs[i] = adapt == Adapt::kWiden ? narrowed(t, it->second, context.run())
+                                        : packed(t, it->second, context.run());
+  }
+}
+
+}  // namespace ruleengine::runtime

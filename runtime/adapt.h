@@ -1,0 +1,31 @@
+// Adaptation: inputs of types that a kernel does not compute in become a type
+// that it does, and its outputs become their own type again. Which outputs
+// follows from the schema: those that share the type parameter of an input that
+// was changed. Throws Failure. Pure functions over tensors.
+#ifndef RULEENGINE_RUNTIME_ADAPT_H_
+#define RULEENGINE_RUNTIME_ADAPT_H_
+
+#include "runtime/kernel.h"
+
+namespace ruleengine::runtime {
+
+// Numbers of 16 bits and fewer as float, and back, rounded half to even.
+Tensor widened(const Tensor& t, RunState& run);
+Tensor narrowed(const Tensor& t, DataType to, RunState& run);
+// Elements below a byte as a byte each (signed ones sign-extended; of floats
+// the bits), and back.
+Tensor unpacked(const Tensor& t, RunState& run);
+Tensor packed(const Tensor& t, DataType to, RunState& run);
+
+// Calls the kernel with adapted inputs.
+void run_adapted(const Kernel& kernel, KernelContext& context);
+
+// Whether elements of the type have less than a byte.
+inline bool is_packed(DataType type) {
+  const int bits = ir::bit_width(type);
+  return bits > 0 && bits < 8;
+}
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_ADAPT_H_

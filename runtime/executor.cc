@@ -1,0 +1,236 @@
+#include "runtime/executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+
+#include "core/ops/op_facts.h"
+#include "runtime/adapt.h"
+#include "runtime/inputs.h"
+#include "runtime/plan.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using ir::ValueId;
+
+// The values of one call of a graph.
+struct Frame {
+  const Plan& plan;
+  std::vector<Value> values;  // by ValueId
+  const ops::CallAttributes* call = nullptr;
+
+  explicit Frame(const Plan& p, const ops::CallAttributes* c = nullptr)
+      : plan(p), values(p.graph->value_count()), call(c) {}
+
+  Value* slot(ValueId v) {
+    if (!v) return nullptr;
+    Value& own = values[v.index()];
+    if (!own.is_absent()) return &own;
+    const std::int32_t constant = plan.constant_of[v.index()];
+    // A constant is only read.
+    return constant < 0
+               ? &own
+               : const_cast<Value*>(
+                     &plan.constants[static_cast<std::size_t>(constant)]);
+  }
+};
+
+// The attributes of a call, with those that refer to an attribute of the
+// function around it replaced.
+std::vector<ir::Attribute> resolved(const ops::NodeView& call) {
+  std::vector<ir::Attribute> out;
+  for (const ir::Attribute& a : call.attributes()) {
+    const ir::Attribute* bound = call.attribute(a.name);
+    if (bound == nullptr) continue;
+    out.push_back(*bound);
+    out.back().name = a.name;
+  }
+  return out;
+}
+
+}  // namespace
+
+struct Executor::Impl {
+  Impl(const ir::Model& m, ExecutorOptions o, std::unique_ptr<Plans> p)
+      : model(m),
+        options(std::move(o)),
+        plans(std::move(p)),
+        threads(options.threads),
+        memory(Memory::create(options.limit_memory)),
+        caches(plans->cache_count()) {
+    state.memory = memory;
+    state.threads = &threads;
+    threads.check = [this] { check(); };
+  }
+
+  // Throws where the run is to end.
+  void check() const {
+    if (options.deadline.is_over()) throw Failure{options.deadline.passed()};
+    if (options.is_cancelled && options.is_cancelled()) {
+      throw Failure{{.kind = ErrorKind::kLimit, .what = "the run was ended"}};
+    }
+  }
+
+  std::vector<Value> run_block(Frame& frame, ir::BlockId id,
+                               std::vector<Value> inputs);
+  void run_step(Frame& frame, const Step& step);
+  void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
+                  std::span<Value* const> inputs, std::span<const bool> dying,
+                  std::span<Value> outputs);
+  void run_function(const Step& step, const ops::NodeView& view,
+                    std::span<Value* const> inputs, std::span<Value> outputs);
+
+  const ir::Model& model;
+  ExecutorOptions options;
+  std::unique_ptr<Plans> plans;
+  Threads threads;
+  std::shared_ptr<Memory> memory;
+  std::vector<std::unique_ptr<KernelCache>> caches;
+  RunState state;
+  Clock::time_point began;
+};
+
+std::vector<Value> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
+                                             std::vector<Value> inputs) {
+  const ir::Graph& graph = *frame.plan.graph;
+  const ir::Block& block = graph.block(id);
+  for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+    if (i < inputs.size()) {
+      frame.values[block.inputs[i].index()] = std::move(inputs[i]);
+    }
+  }
+  inputs.clear();
+  const std::vector<Step>& steps = frame.plan.blocks[id.index()];
+  const bool is_main = &graph == &model.graph && id == graph.main_block();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    run_step(frame, steps[i]);
+    if (is_main && options.progress) options.progress(i + 1, steps.size());
+  }
+  std::vector<Value> outputs;
+  for (const ValueId v : block.outputs) outputs.push_back(*frame.slot(v));
+  for (const ValueId v : block.outputs) {
+    if (graph.value(v).block == id) frame.values[v.index()] = Value();
+  }
+  return outputs;
+}
+
+void Executor::Impl::run_step(Frame& frame, const Step& step) {
+  const ir::Graph& graph = *frame.plan.graph;
+  const ops::NodeView view(graph, step.node, step.opset, ops::nothing_known(),
+                           frame.call);
+  const auto begin = Clock::now();
+  try {
+    check();
+    const auto operands = graph.inputs(step.node);
+    SmallVector<Value*, 8> inputs;
+    SmallVector<bool, 8> dying;
+    for (const ir::Operand& o : operands) {
+      Value* value = frame.slot(o.value);
+      // An output of an optional kind that its node did not compute.
+      if (value != nullptr && value->is_absent()) value = nullptr;
+      inputs.push_back(value);
+      dying.push_back(std::ranges::find(step.dead, o.value) != step.dead.end());
+    }
+    std::vector<Value> outputs(std::max<std::size_t>(view.output_count(), 1));
+    const std::span<Value* const> given(inputs.data(), inputs.size());
+    if (step.kernel != nullptr) {
+      run_kernel(frame, step, view, given, {dying.data(), dying.size()},
+                 outputs);
+    } else {
+      run_function(step, view, given, outputs);
+    }
+    for (std::size_t i = 0; i < view.output_count(); ++i) {
+      const ValueId v = graph.outputs(step.node)[i];
+      if (v) frame.values[v.index()] = std::move(outputs[i]);
+    }
+    for (const ValueId v : step.dead) frame.values[v.index()] = Value();
+  } catch (Failure& failure) {
+    if (failure.error.where.empty()) {
+      failure.error.where =
+          graph.op(step.node).text() + " " + graph.describe(step.node);
+    }
+    throw;
+  }
+  if (options.trace) {
+    const auto since = [&](Clock::time_point at) {
+      return std::chrono::duration<double>(at - began).count();
+    };
+    options.trace(graph, step.node, since(begin), since(Clock::now()));
+  }
+}
+
+void Executor::Impl::run_kernel(Frame& frame, const Step& step,
+                                const ops::NodeView& view,
+                                std::span<Value* const> inputs,
+                                std::span<const bool> dying,
+                                std::span<Value> outputs) {
+  KernelContext context(view, inputs, outputs, state);
+  context.set_dying(dying);
+  context.set_cache(&caches[step.cache]);
+  context.set_run_block([&](ir::BlockId block, std::vector<Value> given) {
+    return run_block(frame, block, std::move(given));
+  });
+  run_adapted(*step.kernel, context);
+}
+
+void Executor::Impl::run_function(const Step& step, const ops::NodeView& view,
+                                  std::span<Value* const> inputs,
+                                  std::span<Value> outputs) {
+  const ir::Function& function = *step.function->graph->function();
+  const std::vector<ir::Attribute> attributes = resolved(view);
+  const ops::CallAttributes call{attributes, function.attribute_defaults};
+  Frame frame(*step.function, &call);
+  const ir::BlockId main = ir::Graph::main_block();
+  std::vector<Value> given;
+  for (Value* each : inputs) given.push_back(each ? *each : Value());
+  auto results = run_block(frame, main, std::move(given));
+  for (std::size_t i = 0; i < std::min(results.size(), outputs.size()); ++i) {
+    outputs[i] = std::move(results[i]);
+  }
+}
+
+Executor::Executor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Executor::~Executor() = default;
+
+Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
+                                                   ExecutorOptions options) {
+  auto plans = Plans::make(model, options.find_kernel);
+  if (!plans) return plans.error();
+  return std::unique_ptr<Executor>(new Executor(
+      std::make_unique<Impl>(model, std::move(options), *std::move(plans))));
+}
+
+Result<Executor::Named> Executor::run(const Named& inputs) {
+  Impl& impl = *impl_;
+  const ir::Graph& graph = impl.model.graph;
+  impl.state.seed = impl.options.seed;
+  impl.state.drawn = 0;
+  impl.began = Clock::now();
+  impl.memory->reset_peak();
+  try {
+    std::vector<Value> given = bind_inputs(impl.model, inputs);
+    Frame frame(impl.plans->main());
+    auto results =
+        impl.run_block(frame, ir::Graph::main_block(), std::move(given));
+    Named out;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      out.emplace_back(
+          graph.name(graph.block(ir::Graph::main_block()).outputs[i]),
+          std::move(results[i]));
+    }
+    return out;
+  } catch (const Failure& failure) {
+    return failure.error;
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{.kind = ErrorKind::kLimit,
+                      .what = "the machine has too little memory for the run",
+                      .limit = Limit::kMemory};
+  }
+}
+
+std::size_t Executor::peak_bytes() const { return impl_->memory->peak(); }
+std::size_t Executor::held_bytes() const { return impl_->memory->held(); }
+
+}  // namespace ruleengine::runtime

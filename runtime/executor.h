@@ -1,0 +1,67 @@
+// Executor: runs a model. Making one plans it: the order of the nodes, a kernel
+// for each, and after which node a value is no longer needed. All nodes that
+// nothing can run are named at once. A plan belongs to the model as it is; the
+// model must outlive it and not change.
+//
+// Nodes of model-local functions run the function's body, except those of the
+// engine's own ops that have a kernel. Not thread-safe; several executors may
+// share a model that nobody changes.
+#ifndef RULEENGINE_RUNTIME_EXECUTOR_H_
+#define RULEENGINE_RUNTIME_EXECUTOR_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/deadline.h"
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "runtime/kernel.h"
+
+namespace ruleengine::runtime {
+
+struct ExecutorOptions {
+  FindKernel find_kernel = nullptr;
+  int threads = 0;                                // 0: one for each core
+  std::size_t limit_memory = Memory::kUnlimited;  // bytes of tensors at once
+  std::uint64_t seed = 0;  // of ops that draw random numbers
+  Deadline deadline;
+  // Asked between nodes and within long ones; true ends the run (kLimit). May
+  // be empty.
+  std::function<bool()> is_cancelled;
+  // After each node of the main graph: how many are done, of how many.
+  std::function<void(std::size_t done, std::size_t all)> progress;
+  // After each node of any graph: its times in seconds since the run began.
+  std::function<void(const ir::Graph&, ir::NodeId, double begin, double end)>
+      trace;
+};
+
+class Executor {
+ public:
+  // By name. Initializers that are inputs too may be given or left out.
+  using Named = std::vector<std::pair<std::string, Value>>;
+
+  static Result<std::unique_ptr<Executor>> create(const ir::Model& model,
+                                                  ExecutorOptions options);
+  ~Executor();
+
+  // The outputs of the model, in its order. An error names the node that could
+  // not be computed, or the input that is missing or does not fit.
+  Result<Named> run(const Named& inputs);
+
+  // Bytes of tensors that were in use at once in the last run, without weights
+  // and inputs; and bytes that the run took from the system.
+  std::size_t peak_bytes() const;
+  std::size_t held_bytes() const;
+
+ private:
+  struct Impl;
+  explicit Executor(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_EXECUTOR_H_

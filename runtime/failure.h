@@ -1,0 +1,38 @@
+// Failure: how a kernel says that it cannot compute. Kernels are many and
+// small, and nearly every line of them can fail on input, so within runtime/
+// and kernels/ a failure is thrown; the Executor catches it, adds the node, and
+// returns it as a Diagnostic like every other error (decision 0022).
+#ifndef RULEENGINE_RUNTIME_FAILURE_H_
+#define RULEENGINE_RUNTIME_FAILURE_H_
+
+#include <string>
+#include <utility>
+
+#include "core/base/diagnostic.h"
+
+namespace ruleengine::runtime {
+
+struct Failure {
+  Diagnostic error;
+};
+
+[[noreturn]] inline void fail(std::string what, std::string expected = {},
+                              std::string found = {}) {
+  throw Failure{{.kind = ErrorKind::kModel,
+                 .what = std::move(what),
+                 .expected = std::move(expected),
+                 .found = std::move(found)}};
+}
+
+[[noreturn]] inline void fail_limit(Limit limit, std::string what,
+                                    std::string expected, std::string found) {
+  throw Failure{{.kind = ErrorKind::kLimit,
+                 .what = std::move(what),
+                 .expected = std::move(expected),
+                 .found = std::move(found),
+                 .limit = limit}};
+}
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_FAILURE_H_

@@ -1,0 +1,105 @@
+#include "runtime/inputs.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/suggest.h"
+#include "core/ir/shapes.h"
+#include "runtime/failure.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+class Binder {
+ public:
+  explicit Binder(const ir::Model& model)
+      : model_(model),
+        inputs_(model.graph.block(ir::Graph::main_block()).inputs) {}
+
+  std::vector<Value> bind(
+      const std::vector<std::pair<std::string, Value>>& given) {
+    std::vector<Value> out(inputs_.size());
+    for (const auto& [name, value] : given) {
+      Value& place = out[place_of(name)];
+      if (!place.is_absent()) {
+        fail("input '" + printable(name) + "' is given twice");
+      }
+      place = value;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const ir::Value& formal = model_.graph.value(inputs_[i]);
+      if (out[i].is_absent()) {
+        if (formal.tensor != nullptr) continue;
+        fail("input '" + printable(name_of(i)) + "' is missing",
+             formal.declared == nullptr
+                 ? ""
+                 : ir::type_text(model_.dims, *formal.declared));
+      }
+      if (formal.declared != nullptr) check(i, *formal.declared, out[i]);
+    }
+    return out;
+  }
+
+ private:
+  std::string_view name_of(std::size_t i) const {
+    return model_.graph.name(inputs_[i]);
+  }
+
+  std::size_t place_of(const std::string& name) const {
+    std::vector<std::string_view> names;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (name_of(i) == name) return i;
+      names.push_back(name_of(i));
+    }
+    const std::string_view meant = nearest(name, names);
+    std::string all;
+    for (const auto each : names) {
+      all += (all.empty() ? "" : ", ") + printable(each);
+    }
+    throw Failure{{.kind = ErrorKind::kUsage,
+                   .what = "the model has no input '" + printable(name) + "'",
+                   .expected = shortened(all),
+                   .hint = meant.empty() ? "" : did_you_mean({&meant, 1})}};
+  }
+
+  void check(std::size_t i, const ir::Type& declared, const Value& value) {
+    if (!declared.is_tensor()) return;
+    const auto mismatch = [&](const std::string& what) {
+      fail("input '" + printable(name_of(i)) + "' " + what,
+           ir::type_text(model_.dims, declared), value.text());
+    };
+    if (!value.is_tensor()) return mismatch("is of another kind");
+    const Tensor& t = value.tensor();
+    if (declared.elem != DataType::kUndefined && t.dtype() != declared.elem) {
+      mismatch("has another element type");
+    }
+    if (!declared.has_shape) return;
+    if (declared.rank() != t.rank()) mismatch("has another rank");
+    for (std::size_t axis = 0; axis < t.rank(); ++axis) {
+      const ir::Dim d = declared.dims[axis];
+      if (d.known() && d.size() != t.dim(axis)) mismatch("has another size");
+      if (d.known() || !model_.dims.is_single(d) || model_.dims.is_fresh(d)) {
+        continue;
+      }
+      const auto [it, is_new] = sizes_.emplace(d, t.dim(axis));
+      if (!is_new && it->second != t.dim(axis)) {
+        mismatch("has another size of " + model_.dims.text(d) + " than " +
+                 std::to_string(it->second));
+      }
+    }
+  }
+
+  const ir::Model& model_;
+  const std::vector<ir::ValueId>& inputs_;
+  std::map<ir::Dim, std::int64_t> sizes_;
+};
+
+}  // namespace
+
+std::vector<Value> bind_inputs(
+    const ir::Model& model,
+    const std::vector<std::pair<std::string, Value>>& given) {
+  return Binder(model).bind(given);
+}
+
+}  // namespace ruleengine::runtime

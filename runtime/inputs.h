@@ -1,0 +1,24 @@
+// The inputs of a run against what the model declares.
+#ifndef RULEENGINE_RUNTIME_INPUTS_H_
+#define RULEENGINE_RUNTIME_INPUTS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ir/model.h"
+#include "runtime/tensor.h"
+
+namespace ruleengine::runtime {
+
+// The values of the graph inputs, in their order; absent where the default of
+// the model is to be used. Throws Failure: a name that no input has, an input
+// that is missing, another element type, rank or size than declared, or two
+// sizes for one named dimension.
+std::vector<Value> bind_inputs(
+    const ir::Model& model,
+    const std::vector<std::pair<std::string, Value>>& given);
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_INPUTS_H_

@@ -1,0 +1,209 @@
+#include "runtime/kernel.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/ir/narrow_float.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+// Where no run owns the result.
+std::shared_ptr<std::byte> heap_block(std::size_t bytes) {
+  return Memory::create()->allocate(bytes);
+}
+
+std::string place(std::size_t i, const KernelContext& context) {
+  const ir::OpFacts* facts = ir::find_op(context.op().domain, context.op().type,
+                                         static_cast<int>(context.opset()));
+  const ir::FormalValue* formal = facts == nullptr ? nullptr : facts->input(i);
+  return formal == nullptr ? "input " + std::to_string(i)
+                           : "input '" + std::string(formal->name) + "'";
+}
+
+template <typename T>
+Ints to_ints(const Tensor& t) {
+  return Ints(t.data<T>(), t.data<T>() + t.count());
+}
+
+}  // namespace
+
+std::vector<float> KernelContext::attribute_floats(
+    std::string_view name) const {
+  return node_.attribute_floats(name);
+}
+
+std::vector<std::string> KernelContext::attribute_strings(
+    std::string_view name) const {
+  const ir::Attribute* a = node_.attribute(name);
+  if (a == nullptr) return {};
+  return {a->strings.begin(), a->strings.end()};
+}
+
+std::optional<Tensor> KernelContext::attribute_tensor(
+    std::string_view name) const {
+  const ir::Attribute* a = node_.attribute(name);
+  if (a == nullptr || a->tensors.empty()) return std::nullopt;
+  return to_tensor(*a->tensors[0], node_.model());
+}
+
+void KernelContext::need_attribute(std::string_view name) const {
+  if (has_attribute(name)) return;
+  fail("attribute '" + std::string(name) + "' is missing");
+}
+
+const Value& KernelContext::value(std::size_t i) const {
+  if (!has_input(i)) fail(place(i, *this) + " is missing");
+  return *inputs_[i];
+}
+
+const Tensor& KernelContext::input(std::size_t i) const {
+  const Value& v = value(i);
+  if (!v.is_tensor()) {
+    fail(place(i, *this) + " is of another kind", "a tensor", v.text());
+  }
+  return v.tensor();
+}
+
+Ints KernelContext::ints(std::size_t i) const {
+  const Tensor& t = input(i);
+  switch (t.dtype()) {
+    case DataType::kInt64:
+      return to_ints<std::int64_t>(t);
+    case DataType::kInt32:
+      return to_ints<std::int32_t>(t);
+    case DataType::kInt16:
+      return to_ints<std::int16_t>(t);
+    case DataType::kInt8:
+      return to_ints<std::int8_t>(t);
+    case DataType::kUint8:
+    case DataType::kBool:
+      return to_ints<std::uint8_t>(t);
+    case DataType::kUint16:
+      return to_ints<std::uint16_t>(t);
+    case DataType::kUint32:
+      return to_ints<std::uint32_t>(t);
+    default:
+      fail(place(i, *this) + " is of another type", "integers", t.text());
+  }
+}
+
+std::int64_t KernelContext::scalar_int(std::size_t i) const {
+  const Ints all = ints(i);
+  if (all.size() != 1) {
+    fail(place(i, *this) + " has another size", "one element", input(i).text());
+  }
+  return all[0];
+}
+
+double KernelContext::scalar_float(std::size_t i) const {
+  const Tensor& t = input(i);
+  if (t.count() != 1) {
+    fail(place(i, *this) + " has another size", "one element", t.text());
+  }
+  if (t.dtype() == DataType::kFloat) return t.data<float>()[0];
+  if (t.dtype() == DataType::kDouble) return t.data<double>()[0];
+  if (ir::is_narrow_float(t.dtype())) {
+    const bool wide = ir::bit_width(t.dtype()) == 16;
+    return ir::widen(t.dtype(), wide ? t.data<std::uint16_t>()[0]
+                                     : t.data<std::uint8_t>()[0]);
+  }
+  return static_cast<double>(ints(i)[0]);
+}
+
+std::optional<Ints> KernelContext::ints_of(std::string_view name,
+                                           std::size_t i) const {
+  if (has_attribute(name)) return attribute_ints(name);
+  if (!has_input(i)) return std::nullopt;
+  return ints(i);
+}
+
+Tensor& KernelContext::output(std::size_t i, DataType dtype, Shape dims) {
+  // More outputs than the node names: the caller gave a place for all.
+  if (i >= outputs_.size()) fail("the op has no output " + std::to_string(i));
+  outputs_[i] = Value(allocate(dtype, dims));
+  return outputs_[i].tensor();
+}
+
+Tensor& KernelContext::output_in_place(std::size_t i, std::size_t from,
+                                       DataType dtype, Shape dims) {
+  Value* source = from < inputs_.size() ? inputs_[from] : nullptr;
+  if (source == nullptr || from >= dying_.size() || !dying_[from] ||
+      !source->is_tensor() || !source->tensor().is_sole() ||
+      source->tensor().dtype() != dtype || source->tensor().is_string() ||
+      !std::ranges::equal(source->tensor().dims(), dims)) {
+    return output(i, dtype, dims);
+  }
+  outputs_[i] = std::move(*source);
+  *source = outputs_[i];
+  return outputs_[i].tensor();
+}
+
+void KernelContext::set_output(std::size_t i, Value value) {
+  if (i < outputs_.size()) outputs_[i] = std::move(value);
+}
+
+Tensor KernelContext::allocate(DataType dtype, Shape dims) const {
+  const std::int64_t count = count_of(dims);
+  if (dtype == DataType::kString) {
+    if (static_cast<std::size_t>(count) > run_.memory->limit() / 32) {
+      fail_limit(Limit::kMemory, "a tensor of strings is too large", {},
+                 text_of(dtype, dims));
+    }
+    return {dims, std::make_shared<std::vector<std::string>>(
+                      static_cast<std::size_t>(count))};
+  }
+  if (ir::bit_width(dtype) == 0) fail("the element type is not known");
+  Tensor out(dtype, dims, run_.memory->allocate(bytes_of(dtype, count)));
+  out.mark_own();
+  return out;
+}
+
+std::uint64_t KernelContext::seed() const {
+  const std::uint64_t turn = run_.drawn++;
+  if (has_attribute("seed")) {
+    const float said = attribute_float("seed");
+    std::uint32_t bits;
+    std::memcpy(&bits, &said, sizeof bits);
+    return bits;
+  }
+  return run_.seed * 0x9E3779B97F4A7C15u + turn;
+}
+
+std::vector<Value> KernelContext::run_block(std::string_view attribute,
+                                            std::vector<Value> inputs) const {
+  const ir::Attribute* a = node_.attribute(attribute);
+  if (a == nullptr || a->blocks.empty()) {
+    fail("the subgraph '" + std::string(attribute) + "' is missing");
+  }
+  return run_block_(a->blocks[0], std::move(inputs));
+}
+
+Tensor to_tensor(const ir::Tensor& tensor, const ir::Model& model) {
+  if (tensor.dtype == DataType::kString) {
+    auto strings = std::make_shared<std::vector<std::string>>(
+        tensor.strings.begin(), tensor.strings.end());
+    return {tensor.dims, std::move(strings)};
+  }
+  auto scratch = std::make_shared<std::vector<std::byte>>();
+  const auto bytes = ir::raw_bytes(tensor, model.external.get(), *scratch);
+  if (!bytes) throw Failure{bytes.error()};
+  const std::size_t size = bytes_of(tensor.dtype, count_of(tensor.dims));
+  if (bytes->size() < size) fail("a tensor is shorter than its shape says");
+  // Kernels read elements in place, so they must be aligned.
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes->data());
+  const auto width =
+      static_cast<std::size_t>(std::max(1, ir::bit_width(tensor.dtype) / 8));
+  if (scratch->empty() && address % std::min<std::size_t>(width, 8) == 0) {
+    // The model keeps the bytes.
+    return {tensor.dtype, tensor.dims,
+            std::shared_ptr<const std::byte>(std::shared_ptr<void>(),
+                                             bytes->data())};
+  }
+  auto block = heap_block(size);
+  std::memcpy(block.get(), bytes->data(), size);
+  return {tensor.dtype, tensor.dims, std::move(block)};
+}
+
+}  // namespace ruleengine::runtime

@@ -1,0 +1,195 @@
+// What a kernel is given, and how an op says which kernel it has. A kernel
+// computes one op: it reads attributes and inputs through a KernelContext,
+// allocates its outputs there and fills them. It throws Failure where the node
+// cannot be computed. A context lives for one call; a kernel may be called from
+// several threads for different nodes.
+#ifndef RULEENGINE_RUNTIME_KERNEL_H_
+#define RULEENGINE_RUNTIME_KERNEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/ops/node_view.h"
+#include "runtime/failure.h"
+#include "runtime/memory.h"
+#include "runtime/tensor.h"
+#include "runtime/threads.h"
+
+namespace ruleengine::runtime {
+
+using Ints = std::vector<std::int64_t>;
+
+// What a run has for all of its nodes.
+struct RunState {
+  std::shared_ptr<Memory> memory;
+  Threads* threads = nullptr;
+  std::uint64_t seed = 0;   // of ops that draw numbers
+  std::uint64_t drawn = 0;  // how many of them ran
+};
+
+// What a kernel keeps for its node between runs, such as repacked weights.
+struct KernelCache {
+  virtual ~KernelCache() = default;
+};
+
+class KernelContext {
+ public:
+  // Runs the subgraph of an attribute on these inputs; gives its outputs.
+  using RunBlock =
+      std::function<std::vector<Value>(ir::BlockId, std::vector<Value>)>;
+
+  KernelContext(const ops::NodeView& node, std::span<Value* const> inputs,
+                std::span<Value> outputs, RunState& run)
+      : node_(node),
+        given_(inputs),
+        inputs_(inputs),
+        outputs_(outputs),
+        run_(run) {}
+
+  // The same call with inputs that were adapted.
+  KernelContext(const KernelContext& other, std::span<Value* const> adapted)
+      : KernelContext(other) {
+    inputs_ = adapted;
+  }
+
+  // --- the node --------------------------------------------------------------
+  const ops::NodeView& node() const { return node_; }
+  const ir::Op& op() const { return node_.op(); }
+  std::int64_t opset() const { return node_.opset(); }
+
+  // Attributes: as written, or by the schema's default; 0, "" or empty where it
+  // has none.
+  bool has_attribute(std::string_view name) const {
+    return node_.attribute(name) != nullptr;
+  }
+  std::int64_t attribute_int(std::string_view name) const {
+    return node_.attribute_int(name);
+  }
+  bool attribute_flag(std::string_view name) const {
+    return node_.attribute_int(name) != 0;
+  }
+  float attribute_float(std::string_view name) const {
+    return node_.attribute_float(name);
+  }
+  std::string_view attribute_string(std::string_view name) const {
+    return node_.attribute_string(name);
+  }
+  Ints attribute_ints(std::string_view name) const {
+    return node_.attribute_ints(name).value_or(Ints());
+  }
+  std::vector<float> attribute_floats(std::string_view name) const;
+  std::vector<std::string> attribute_strings(std::string_view name) const;
+  // kUndefined when it is not written.
+  DataType attribute_type(std::string_view name) const {
+    return static_cast<DataType>(node_.attribute_int(name));
+  }
+  // None when it is not written.
+  std::optional<Tensor> attribute_tensor(std::string_view name) const;
+  // Fails when it is not written.
+  void need_attribute(std::string_view name) const;
+
+  // --- inputs ----------------------------------------------------------------
+  std::size_t input_count() const { return inputs_.size(); }
+  bool has_input(std::size_t i) const {
+    return i < inputs_.size() && inputs_[i] != nullptr;
+  }
+  // Fails where it is absent.
+  const Value& value(std::size_t i) const;
+  // Fails where it is absent or not a tensor.
+  const Tensor& input(std::size_t i) const;
+  // The type of a tensor before it was adapted.
+  DataType given_type(std::size_t i) const {
+    return given_[i]->tensor().dtype();
+  }
+  // Elements of an integer tensor (bool: 0 or 1).
+  Ints ints(std::size_t i) const;
+  std::int64_t scalar_int(std::size_t i) const;
+  // Of a float tensor of one element, of any float type.
+  double scalar_float(std::size_t i) const;
+  // Attribute `name` in older opsets, else input `i`; none where both are
+  // absent.
+  std::optional<Ints> ints_of(std::string_view name, std::size_t i) const;
+
+  // --- outputs ---------------------------------------------------------------
+  std::size_t output_count() const { return outputs_.size(); }
+  // Whether something may read it.
+  bool wants(std::size_t i) const {
+    return i < outputs_.size() && node_.has_output(i);
+  }
+  // Allocated, not initialized. For strings: empty ones. An output that nobody
+  // wants may be written like any other.
+  Tensor& output(std::size_t i, DataType dtype, Shape dims);
+  // Memory of input `from`, if it is of this type and shape and this node is
+  // its last reader; else allocated.
+  Tensor& output_in_place(std::size_t i, std::size_t from, DataType dtype,
+                          Shape dims);
+  void set_output(std::size_t i, Value value);
+
+  // --- around it -------------------------------------------------------------
+  // A tensor for intermediate results, not initialized.
+  Tensor allocate(DataType dtype, Shape dims) const;
+  Threads& threads() const { return *run_.threads; }
+  RunState& run() const { return run_; }
+  // A number for an op that draws random ones: from its attribute `seed`, or
+  // from the seed of the run.
+  std::uint64_t seed() const;
+  std::vector<Value> run_block(std::string_view attribute,
+                               std::vector<Value> inputs) const;
+  std::unique_ptr<KernelCache>* cache() const { return cache_; }
+
+  // For the Executor. `dying`: whether this node is the last reader of each
+  // input.
+  void set_dying(std::span<const bool> dying) { dying_ = dying; }
+  void set_run_block(RunBlock run) { run_block_ = std::move(run); }
+  void set_cache(std::unique_ptr<KernelCache>* cache) { cache_ = cache; }
+  std::span<Value* const> values() const { return inputs_; }
+  std::span<Value> outputs() const { return outputs_; }
+
+ private:
+  const ops::NodeView& node_;
+  std::span<Value*const> given_, inputs_;
+  std::span<Value> outputs_;
+  RunState& run_;
+  RunBlock run_block_;
+  std::unique_ptr<KernelCache>* cache_ = nullptr;
+  std::span<const bool> dying_;
+};
+
+using KernelFunction = void (*)(KernelContext&);
+
+// What the Executor does with inputs of types that a kernel does not compute
+// in.
+enum class Adapt : std::uint8_t {
+  kNone,  // the kernel takes what comes
+  // float16, bfloat16 and narrower become float before, and outputs of the same
+  // type parameter are rounded back after.
+  kWiden,
+  // Elements below a byte become a byte each before, and are packed again
+  // after: for kernels that move elements.
+  kUnpack,
+};
+
+struct Kernel {
+  std::string_view domain;  // "" for the standard one
+  std::string_view type;
+  KernelFunction run = nullptr;
+  Adapt adapt = Adapt::kNone;
+};
+
+// nullptr where there is no kernel.
+using FindKernel = const Kernel* (*)(std::string_view domain,
+                                     std::string_view type);
+
+// A tensor of the model as one of a run: a view where its bytes are stored raw,
+// else decoded. Throws Failure where they cannot be read. `model` must outlive
+// it.
+Tensor to_tensor(const ir::Tensor& tensor, const ir::Model& model);
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_KERNEL_H_

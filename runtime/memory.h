@@ -1,0 +1,51 @@
+// Memory: where tensors of a run live. Blocks are aligned to 64 bytes, counted
+// against a limit, and kept for the next request of a similar size when their
+// last reader is gone, so that a second run asks the system for nothing.
+// Thread-safe. Blocks keep the Memory alive.
+#ifndef RULEENGINE_RUNTIME_MEMORY_H_
+#define RULEENGINE_RUNTIME_MEMORY_H_
+
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace ruleengine::runtime {
+
+class Memory : public std::enable_shared_from_this<Memory> {
+ public:
+  static constexpr std::size_t kUnlimited =
+      std::numeric_limits<std::size_t>::max();
+
+  // `limit`: bytes that may be in use at once.
+  static std::shared_ptr<Memory> create(std::size_t limit = kUnlimited);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  // A block of at least `bytes`, not initialized; throws Failure (kLimit)
+  // beyond the limit.
+  std::shared_ptr<std::byte> allocate(std::size_t bytes);
+
+  std::size_t live() const;  // bytes that were asked for and are in use
+  std::size_t peak() const;  // the most that `live` was
+  std::size_t held() const;  // bytes taken from the system, now
+  std::size_t limit() const { return limit_; }
+  void reset_peak();
+
+ private:
+  struct Block;
+  explicit Memory(std::size_t limit) : limit_(limit) {}
+  void give_back(std::byte* data, std::size_t asked, std::size_t size);
+  void trim(std::size_t wanted);
+
+  const std::size_t limit_;
+  mutable std::mutex mutex_;
+  std::multimap<std::size_t, std::byte*> free_;  // by size
+  std::size_t live_ = 0, peak_ = 0, held_ = 0, used_ = 0;
+};
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_MEMORY_H_

@@ -1,0 +1,19 @@
+// One array of NumPy's .npy format: a header of text, then the elements.
+// Internal to runtime: npz.h is the interface.
+#ifndef RULEENGINE_RUNTIME_NPY_H_
+#define RULEENGINE_RUNTIME_NPY_H_
+
+#include <string>
+#include <string_view>
+
+#include "runtime/tensor.h"
+
+namespace ruleengine::runtime {
+
+// Throws Failure where the bytes are no array, or one of objects.
+Tensor read_npy(std::string_view bytes);
+std::string npy_of(const Tensor& t);
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_NPY_H_

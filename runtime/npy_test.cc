@@ -1,0 +1,84 @@
+#include "runtime/npy.h"
+
+#include <doctest/doctest.h>
+
+#include "runtime/failure.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+Tensor floats(Shape dims, const std::vector<float>& values) {
+  auto block = std::make_shared<std::vector<float>>(values);
+  return {DataType::kFloat, dims,
+          std::shared_ptr<const std::byte>(
+              block, reinterpret_cast<const std::byte*>(block->data()))};
+}
+
+std::string array(std::string_view header, std::string_view data) {
+  std::string out("\x93NUMPY\x01\0", 8);
+  out += static_cast<char>(header.size());
+  out += '\0';
+  return out + std::string(header) + std::string(data);
+}
+
+std::string error_of(std::string_view bytes) {
+  try {
+    read_npy(bytes);
+    return "";
+  } catch (const Failure& failure) {
+    return failure.error.what;
+  }
+}
+
+TEST_CASE("an array is read as it was written") {
+  const std::int64_t dims[] = {2, 3};
+  const Tensor t = floats(dims, {1, 2, 3, 4, 5, -6});
+  const std::string bytes = npy_of(t);
+  CHECK(bytes.size() == 128 + 24);
+  const Tensor again = read_npy(bytes);
+  CHECK(again.text() == "float[2,3]");
+  CHECK(std::ranges::equal(again.values<float>(), t.values<float>()));
+  CHECK(npy_of(again) == bytes);
+}
+
+TEST_CASE("strings are read as they were written") {
+  const std::int64_t dims[] = {3};
+  auto strings = std::make_shared<std::vector<std::string>>(
+      std::vector<std::string>{"", "caf\xc3\xa9", "\xf0\x9f\x8c\x8d"});
+  const Tensor again = read_npy(npy_of(Tensor(dims, strings)));
+  CHECK(again.strings() == *strings);
+}
+
+TEST_CASE("elements that lie column by column") {
+  const Tensor t = read_npy(
+      array("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }",
+            "\x01\x04\x02\x05\x03\x06"));
+  CHECK(t.text() == "uint8[2,3]");
+  const std::uint8_t expected[] = {1, 2, 3, 4, 5, 6};
+  CHECK(std::ranges::equal(t.values<std::uint8_t>(), expected));
+}
+
+TEST_CASE("what is no array is refused") {
+  const auto of = [](std::string_view header) {
+    return error_of(array(header, "1234"));
+  };
+  CHECK(error_of("PK") ==
+        "the array cannot be read: it is not in NumPy's format");
+  CHECK(of("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }") ==
+        "the array cannot be read: it is cut short");
+  CHECK(of("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }") ==
+        "the array cannot be read: element type |O");
+  CHECK(of("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }") ==
+        "a size is negative");
+  CHECK(of("{'descr': '<f4', 'fortran_order': False, 'shape': (2,x), }") ==
+        "the array cannot be read: its shape is damaged");
+  CHECK(of("{'descr': '<f4'}") ==
+        "the array cannot be read: its header is damaged");
+  const std::string whole = npy_of(floats({}, {1}));
+  for (std::size_t cut = 0; cut < whole.size(); ++cut) {
+    CHECK(!error_of(std::string_view(whole).substr(0, cut)).empty());
+  }
+}
+
+}  // namespace
+}  // namespace ruleengine::runtime

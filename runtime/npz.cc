@@ -1,0 +1,172 @@
+#include "runtime/npz.h"
+
+#include <minizip/unzip.h>
+#include <minizip/zip.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "runtime/adapt.h"
+#include "runtime/failure.h"
+#include "runtime/npy.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+Diagnostic of_file(std::string what, const std::string& path) {
+  return {.kind = ErrorKind::kUsage,
+          .what = std::move(what),
+          .where = path,
+          .hint = "numpy.savez(path, name=array, ...)"};
+}
+
+// A file of minizip's that lies in memory: an archive is written whole or not
+// at all, by whoever has its bytes.
+struct MemoryFile {
+  std::string bytes;
+  std::size_t at = 0;
+};
+
+MemoryFile& file_of(void* stream) { return *static_cast<MemoryFile*>(stream); }
+
+zlib_filefunc64_def in_memory(MemoryFile& file) {
+  zlib_filefunc64_def out = {};
+  out.opaque = &file;
+  out.zopen64_file = [](void* opaque, const void*, int) { return opaque; };
+  out.zread_file = [](void*, void* stream, void* to, uLong size) -> uLong {
+    MemoryFile& f = file_of(stream);
+    size = std::min<uLong>(size, f.bytes.size() - f.at);
+    std::memcpy(to, f.bytes.data() + f.at, size);
+    f.at += size;
+    return size;
+  };
+  out.zwrite_file = [](void*, void* stream, const void* from,
+                       uLong size) -> uLong {
+    MemoryFile& f = file_of(stream);
+    if (f.bytes.size() < f.at + size) f.bytes.resize(f.at + size);
+    std::memcpy(f.bytes.data() + f.at, from, size);
+    f.at += size;
+    return size;
+  };
+  out.ztell64_file = [](void*, void* stream) -> ZPOS64_T {
+    return file_of(stream).at;
+  };
+  out.zseek64_file = [](void*, void* stream, ZPOS64_T offset,
+                        int origin) -> long {
+    MemoryFile& f = file_of(stream);
+    const std::size_t base = origin == ZLIB_FILEFUNC_SEEK_CUR   ? f.at
+                             : origin == ZLIB_FILEFUNC_SEEK_END ? f.bytes.size()
+                                                                : 0;
+    if (base + offset > f.bytes.size()) return -1;
+    f.at = base + offset;
+    return 0;
+  };
+  out.zclose_file = [](void*, void*) { return 0; };
+  out.zerror_file = [](void*, void*) { return 0; };
+  return out;
+}
+
+// The current member; empty name where it cannot be read.
+Result<std::pair<std::string, std::string>> read_member(
+    unzFile zip, std::size_t limit, const std::string& path) {
+  unz_file_info64 info;
+  char name[1024];
+  if (unzGetCurrentFileInfo64(zip, &info, name, sizeof name, nullptr, 0,
+                              nullptr, 0) != UNZ_OK ||
+      info.size_filename >= sizeof name) {
+    return of_file("the archive is damaged", path);
+  }
+  if (info.uncompressed_size > limit) {
+    return Diagnostic{.kind = ErrorKind::kLimit,
+                      .what = "the archive is too large",
+                      .where = path,
+                      .limit = Limit::kMemory};
+  }
+  std::string bytes(info.uncompressed_size, '\0');
+  if (unzOpenCurrentFile(zip) != UNZ_OK) {
+    return of_file("the archive is damaged", path);
+  }
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const auto piece = static_cast<unsigned>(
+        std::min<std::size_t>(bytes.size() - at, std::size_t{1} << 30));
+    const int got = unzReadCurrentFile(zip, bytes.data() + at, piece);
+    if (got <= 0) break;
+    at += static_cast<std::size_t>(got);
+  }
+  const bool good = unzCloseCurrentFile(zip) == UNZ_OK && at == bytes.size();
+  if (!good) return of_file("the archive is damaged", path);
+  return std::pair(std::string(name), std::move(bytes));
+}
+
+void add_member(zipFile zip, const std::string& name, const Tensor& t) {
+  // float4 has a byte for each element here too, though no number.
+  RunState run{.memory = Memory::create()};
+  const std::string bytes = npy_of(is_packed(t.dtype()) ? unpacked(t, run) : t);
+  zip_fileinfo info = {};
+  info.dosDate = 1u << 21 | 1u << 16;  // 1980-01-01: the same bytes each time
+  const bool is_large = bytes.size() > 0xffffffffu - 1024;
+  if (zipOpenNewFileInZip64(zip, (name + ".npy").c_str(), &info, nullptr, 0,
+                            nullptr, 0, nullptr, 0, 0, is_large) != ZIP_OK) {
+    fail("the archive cannot be made");
+  }
+  for (std::size_t at = 0; at < bytes.size();) {
+    const auto piece = static_cast<unsigned>(
+        std::min<std::size_t>(bytes.size() - at, std::size_t{1} << 30));
+    zipWriteInFileInZip(zip, bytes.data() + at, piece);
+    at += piece;
+  }
+  zipCloseFileInZip(zip);
+}
+
+void add_value(zipFile zip, const std::string& name, const Value& value) {
+  if (value.is_tensor()) return add_member(zip, name, value.tensor());
+  if (!value.is_sequence()) return;
+  for (std::size_t i = 0; i < value.items().size(); ++i) {
+    add_value(zip, name + "/" + std::to_string(i), value.items()[i]);
+  }
+}
+
+}  // namespace
+
+Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
+  const std::unique_ptr<void, int (*)(unzFile)> zip(unzOpen64(path.c_str()),
+                                                    &unzClose);
+  if (!zip) return of_file("the archive cannot be read", path);
+  NamedValues out;
+  for (int at = unzGoToFirstFile(zip.get()); at == UNZ_OK;
+       at = unzGoToNextFile(zip.get())) {
+    auto member = read_member(zip.get(), limit, path);
+    if (!member) return member.error();
+    auto& [name, bytes] = *member;
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    limit -= bytes.size();
+    try {
+      out.emplace_back(name, Value(read_npy(bytes)));
+    } catch (Failure& failure) {
+      failure.error.kind = ErrorKind::kUsage;
+      failure.error.where = path + ": '" + printable(name) + "'";
+      return failure.error;
+    }
+  }
+  return out;
+}
+
+Result<std::string> npz_of(const NamedValues& values) {
+  MemoryFile file;
+  zlib_filefunc64_def functions = in_memory(file);
+  const zipFile zip =
+      zipOpen2_64("", APPEND_STATUS_CREATE, nullptr, &functions);
+  if (zip == nullptr) return of_file("the archive cannot be made", "");
+  try {
+    for (const auto& [name, value] : values) add_value(zip, name, value);
+  } catch (const Failure& failure) {
+    zipClose(zip, nullptr);
+    return failure.error;
+  }
+  zipClose(zip, nullptr);
+  return std::move(file.bytes);
+}
+
+}  // namespace ruleengine::runtime

@@ -1,0 +1,159 @@
+#include "runtime/plan.h"
+
+#include <algorithm>
+
+#include "core/ir/order.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+using ir::BlockId;
+using ir::NodeId;
+using ir::ValueId;
+
+// The node of block `home` that is `node`, or that has it in its subgraphs.
+NodeId ancestor(const ir::Graph& graph, NodeId node, BlockId home) {
+  while (graph.node(node).block != home) {
+    node = graph.block(graph.node(node).block).owner;
+  }
+  return node;
+}
+
+// The step after which each value is dead.
+class Lifetimes {
+ public:
+  Lifetimes(const ir::Graph& graph, std::span<const NodeId> order)
+      : graph_(graph), last_(graph.value_count()), at_(graph.node_count()) {
+    for (std::size_t i = 0; i < order.size(); ++i) at_[order[i].index()] = i;
+    for (const NodeId node : order) {
+      for (const ValueId v : graph.outputs(node)) read(v, node);
+      for (const ir::Operand& o : graph.inputs(node)) read(o.value, node);
+    }
+    for (std::size_t b = 0; b < graph.block_count(); ++b) {
+      const ir::Block& block = graph.block(BlockId(b));
+      for (const ValueId v : block.outputs) {
+        const bool is_outer = graph.value(v).block != BlockId(b);
+        if (!is_outer) {
+          last_[v.index()] = NodeId();
+          kept_.push_back(v);
+        } else if (!graph.node(block.owner).removed) {
+          read(v, block.owner);
+        }
+      }
+    }
+    for (const ValueId v : kept_) last_[v.index()] = NodeId();
+  }
+
+  // Invalid: it lives as long as its block.
+  NodeId last(ValueId v) const { return last_[v.index()]; }
+
+ private:
+  void read(ValueId v, NodeId reader) {
+    if (!v || graph_.value(v).kind == ir::ValueKind::kInitializer) return;
+    const NodeId step = ancestor(graph_, reader, graph_.value(v).block);
+    NodeId& last = last_[v.index()];
+    if (!last || at_[step.index()] > at_[last.index()]) last = step;
+  }
+
+  const ir::Graph& graph_;
+  std::vector<NodeId> last_;
+  std::vector<std::size_t> at_;
+  std::vector<ValueId> kept_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Plans>> Plans::make(const ir::Model& model,
+                                           FindKernel find_kernel) {
+  std::unique_ptr<Plans> out(new Plans(model, find_kernel));
+  try {
+    const auto main = out->plan(model.graph);
+    if (!main) return main.error();
+    out->main_ = *main;
+  } catch (const Failure& failure) {
+    return failure.error;
+  }
+  if (auto status = out->missing(); !status) return status.error();
+  return out;
+}
+
+Result<const Plan*> Plans::plan(const ir::Graph& graph) {
+  for (const auto& [known, plan] : plans_) {
+    if (known == &graph) return plan.get();
+  }
+  auto made = std::make_unique<Plan>();
+  made->graph = &graph;
+  if (auto status = add_steps(*made); !status) return status.error();
+  read_constants(*made);
+  plans_.emplace_back(&graph, std::move(made));
+  return plans_.back().second.get();
+}
+
+Status Plans::add_steps(Plan& plan) {
+  const ir::Graph& graph = *plan.graph;
+  const auto order = ir::topological_order(graph);
+  if (!order) return order.error();
+  plan.blocks.resize(graph.block_count());
+  const Lifetimes lifetimes(graph, *order);
+  std::vector<std::pair<std::size_t, std::size_t>> place(graph.node_count());
+  for (const NodeId node : *order) {
+    if (auto status = add_step(plan, node); !status) return status;
+    const std::size_t block = graph.node(node).block.index();
+    place[node.index()] = {block, plan.blocks[block].size() - 1};
+  }
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const NodeId last = lifetimes.last(ValueId(i));
+    if (!last) continue;
+    const auto [block, step] = place[last.index()];
+    plan.blocks[block][step].dead.emplace_back(i);
+  }
+  return {};
+}
+
+Status Plans::add_step(Plan& plan, NodeId node) {
+  const ir::Graph& graph = *plan.graph;
+  const ir::Op& op = graph.op(node);
+  Step step{
+      .node = node, .opset = graph.opset(op.domain), .cache = cache_count_++};
+  step.kernel = find_kernel_(op.domain, op.type);
+  const ir::Function* function = model_.find_function(op);
+  if (function != nullptr &&
+      (step.kernel == nullptr || !ir::is_own_domain(op.domain))) {
+    const auto body = this->plan(function->body);
+    if (!body) return body.error();
+    step.function = *body;
+    step.kernel = nullptr;
+  } else if (step.kernel == nullptr) {
+    ++missing_[op.text()];
+  }
+  plan.blocks[graph.node(node).block.index()].push_back(std::move(step));
+  return {};
+}
+
+void Plans::read_constants(Plan& plan) {
+  const ir::Graph& graph = *plan.graph;
+  plan.constant_of.assign(graph.value_count(), -1);
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const ir::Value& v = graph.value(ValueId(i));
+    if (v.removed || v.tensor == nullptr) continue;
+    plan.constant_of[i] = static_cast<std::int32_t>(plan.constants.size());
+    plan.constants.emplace_back(to_tensor(*v.tensor, model_));
+  }
+}
+
+Status Plans::missing() const {
+  if (missing_.empty()) return {};
+  std::string all;
+  for (const auto& [op, count] : missing_) {
+    all += (all.empty() ? "" : ", ") + op;
+    if (count > 1) all += " (" + std::to_string(count) + " nodes)";
+  }
+  return Diagnostic{.kind = ErrorKind::kModel,
+                    .what = "the model has ops that cannot be run",
+                    .expected =
+                        "ops of the standard, of this engine, or "
+                        "with a function body in the model",
+                    .found = shortened(all)};
+}
+
+}  // namespace ruleengine::runtime

@@ -1,0 +1,69 @@
+// Plan: how one graph runs. For each of its blocks the nodes in order, what
+// runs each node, and after which node a value has no more readers. Made once
+// for the main graph and for each function; constant afterwards. The graph must
+// outlive it.
+#ifndef RULEENGINE_RUNTIME_PLAN_H_
+#define RULEENGINE_RUNTIME_PLAN_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "runtime/kernel.h"
+
+namespace ruleengine::runtime {
+
+struct Plan;
+
+struct Step {
+  ir::NodeId node;
+  const Kernel* kernel = nullptr;  // or:
+  const Plan* function = nullptr;
+  std::int64_t opset = 0;  // of the op's domain
+  std::size_t cache = 0;   // its place among the caches of a run
+  // Values of the same block that have no reader after it.
+  std::vector<ir::ValueId> dead;
+};
+
+struct Plan {
+  const ir::Graph* graph = nullptr;
+  std::vector<std::vector<Step>> blocks;  // by BlockId
+  // Initializers, as tensors; `constant_of` has a place in it, or -1.
+  std::vector<Value> constants;
+  std::vector<std::int32_t> constant_of;  // by ValueId
+};
+
+// The plans of a model: of its main graph and of the functions that are called.
+class Plans {
+ public:
+  // An error names the nodes that have neither a kernel nor a body.
+  static Result<std::unique_ptr<Plans>> make(const ir::Model& model,
+                                             FindKernel find_kernel);
+
+  const Plan& main() const { return *main_; }
+  std::size_t cache_count() const { return cache_count_; }
+
+ private:
+  Plans(const ir::Model& model, FindKernel find_kernel)
+      : model_(model), find_kernel_(find_kernel) {}
+  Result<const Plan*> plan(const ir::Graph& graph);
+  Status add_steps(Plan& plan);
+  void read_constants(Plan& plan);
+  Status add_step(Plan& plan, ir::NodeId node);
+  Status missing() const;
+
+  const ir::Model& model_;
+  FindKernel find_kernel_;
+  std::map<std::string, std::size_t> missing_;  // op: how often
+  std::vector<std::pair<const ir::Graph*, std::unique_ptr<Plan>>> plans_;
+  const Plan* main_ = nullptr;
+  std::size_t cache_count_ = 0;
+};
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_PLAN_H_

@@ -1,0 +1,107 @@
+#include "runtime/tensor.h"
+
+#include <cassert>
+
+#include "runtime/failure.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+// No machine has more bytes.
+constexpr std::int64_t kMost = std::int64_t{1} << 47;
+
+std::string shape_text(Shape dims) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    out += (i > 0 ? "," : "") + std::to_string(dims[i]);
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+std::int64_t count_of(Shape dims) {
+  std::int64_t count = 1;
+  bool too_large = false;
+  for (const std::int64_t d : dims) {
+    if (d < 0) fail("a size is negative", {}, shape_text(dims));
+    if (d == 0) return 0;
+    too_large = too_large || d > kMost / count;
+    if (!too_large) count *= d;
+  }
+  if (too_large) {
+    fail_limit(Limit::kMemory, "a tensor is larger than any memory",
+               std::to_string(kMost) + " elements at most", shape_text(dims));
+  }
+  return count;
+}
+
+std::size_t bytes_of(DataType dtype, std::int64_t count) {
+  const auto bits = static_cast<std::size_t>(ir::bit_width(dtype));
+  return (static_cast<std::size_t>(count) * bits + 7) / 8;
+}
+
+std::string text_of(DataType dtype, Shape dims) {
+  std::string out(ir::data_type_name(dtype));
+  return dims.empty() ? out : out + shape_text(dims);
+}
+
+Tensor::Tensor(DataType dtype, Shape dims,
+               std::shared_ptr<const std::byte> data)
+    : dtype_(dtype),
+      dims_(dims),
+      count_(count_of(dims)),
+      data_(std::move(data)) {}
+
+Tensor::Tensor(Shape dims, std::shared_ptr<std::vector<std::string>> strings)
+    : dtype_(DataType::kString),
+      dims_(dims),
+      count_(count_of(dims)),
+      strings_(std::move(strings)) {
+  assert(strings_->size() == static_cast<std::size_t>(count_));
+}
+
+Tensor Tensor::reshaped(Shape dims) const {
+  Tensor out = *this;
+  out.dims_.assign(dims);
+  assert(count_of(dims) == count_);
+  return out;
+}
+
+Tensor Tensor::as(DataType dtype) const {
+  assert(ir::bit_width(dtype) == ir::bit_width(dtype_));
+  Tensor out = *this;
+  out.dtype_ = dtype;
+  return out;
+}
+
+bool Tensor::is_sole() const { return own_ && data_.use_count() == 1; }
+
+Value Value::none() {
+  Value out;
+  out.kind_ = Kind::kNone;
+  return out;
+}
+
+Value Value::sequence(List items) {
+  Value out;
+  out.kind_ = Kind::kSequence;
+  out.items_ = std::make_shared<const List>(std::move(items));
+  return out;
+}
+
+std::string Value::text() const {
+  switch (kind_) {
+    case Kind::kAbsent:
+      return "nothing";
+    case Kind::kNone:
+      return "an empty optional";
+    case Kind::kTensor:
+      return tensor_.text();
+    case Kind::kSequence:
+      return "a sequence of " + std::to_string(items_->size());
+  }
+  return {};
+}
+
+}  // namespace ruleengine::runtime

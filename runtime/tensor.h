@@ -1,0 +1,117 @@
+// Tensors and other values at run time. A Tensor is a dtype, a shape and shared
+// bytes: row-major, aligned to 64 where a run allocated them, in ONNX's raw
+// encoding (types below a byte are packed, the first element in the lowest
+// bits). Weights are views into the model. Copies share the bytes; whoever
+// writes made them. A Value is a tensor, a sequence, or an optional without a
+// value. Safe to read from many threads.
+#ifndef RULEENGINE_RUNTIME_TENSOR_H_
+#define RULEENGINE_RUNTIME_TENSOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/small_vector.h"
+#include "core/ir/data_type.h"
+
+namespace ruleengine::runtime {
+
+using ir::DataType;
+using Dims = SmallVector<std::int64_t, 6>;
+using Shape = std::span<const std::int64_t>;
+
+// The product of `dims`; throws Failure where a size is negative or the product
+// is beyond what memory can hold.
+std::int64_t count_of(Shape dims);
+// Bytes of so many elements in the raw encoding; 0 for strings.
+std::size_t bytes_of(DataType dtype, std::int64_t count);
+// "float[2,3]".
+std::string text_of(DataType dtype, Shape dims);
+
+class Tensor {
+ public:
+  Tensor() = default;
+  // `data` has bytes_of(dtype, count_of(dims)) bytes.
+  Tensor(DataType dtype, Shape dims, std::shared_ptr<const std::byte> data);
+  Tensor(Shape dims, std::shared_ptr<std::vector<std::string>> strings);
+
+  DataType dtype() const { return dtype_; }
+  Shape dims() const { return {dims_.data(), dims_.size()}; }
+  std::size_t rank() const { return dims_.size(); }
+  std::int64_t dim(std::size_t axis) const { return dims_[axis]; }
+  std::int64_t count() const { return count_; }
+  bool is_scalar() const { return dims_.empty(); }
+  bool is_string() const { return dtype_ == DataType::kString; }
+  std::string text() const { return text_of(dtype_, dims()); }
+
+  std::size_t byte_size() const { return bytes_of(dtype_, count_); }
+  std::span<const std::byte> bytes() const {
+    return {data_.get(), byte_size()};
+  }
+  template <typename T>
+  const T* data() const {
+    return reinterpret_cast<const T*>(data_.get());
+  }
+  template <typename T>
+  std::span<const T> values() const {
+    return {data<T>(), static_cast<std::size_t>(count_)};
+  }
+  // Of a tensor that the caller made.
+  template <typename T>
+  T* mutable_data() {
+    return reinterpret_cast<T*>(const_cast<std::byte*>(data_.get()));
+  }
+  const std::vector<std::string>& strings() const { return *strings_; }
+  std::vector<std::string>& mutable_strings() { return *strings_; }
+
+  // The same bytes in another shape of as many elements.
+  Tensor reshaped(Shape dims) const;
+  // The same bytes as another type of the same width.
+  Tensor as(DataType dtype) const;
+  // Whether nobody else has the bytes, and a run allocated them.
+  bool is_sole() const;
+  void mark_own() { own_ = true; }
+
+ private:
+  DataType dtype_ = DataType::kUndefined;
+  bool own_ = false;
+  Dims dims_;
+  std::int64_t count_ = 0;
+  std::shared_ptr<const std::byte> data_;
+  std::shared_ptr<std::vector<std::string>> strings_;
+};
+
+class Value {
+ public:
+  enum class Kind : std::uint8_t { kAbsent, kNone, kTensor, kSequence };
+  using List = std::vector<Value>;
+
+  Value() = default;  // nothing was computed
+  Value(Tensor tensor) : kind_(Kind::kTensor), tensor_(std::move(tensor)) {}
+  static Value none();  // an optional without a value
+  static Value sequence(List items);
+
+  Kind kind() const { return kind_; }
+  bool is_absent() const { return kind_ == Kind::kAbsent; }
+  bool is_none() const { return kind_ == Kind::kNone; }
+  bool is_tensor() const { return kind_ == Kind::kTensor; }
+  bool is_sequence() const { return kind_ == Kind::kSequence; }
+  const Tensor& tensor() const { return tensor_; }
+  Tensor& tensor() { return tensor_; }
+  const List& items() const { return *items_; }
+  // "float[2,3]", "a sequence of 2", "an empty optional".
+  std::string text() const;
+
+ private:
+  Kind kind_ = Kind::kAbsent;
+  Tensor tensor_;
+  std::shared_ptr<const List> items_;
+};
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_TENSOR_H_

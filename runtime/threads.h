@@ -1,0 +1,57 @@
+// Threads: a fixed number of workers that share out loops. A loop is cut into
+// the same pieces whatever the number of workers, so that sums within a piece
+// are the same on every machine. One loop at a time; a loop inside a loop runs
+// where it is. The pool must outlive its loops.
+#ifndef RULEENGINE_RUNTIME_THREADS_H_
+#define RULEENGINE_RUNTIME_THREADS_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace ruleengine::runtime {
+
+class Threads {
+ public:
+  // `count` of 0: one for each core.
+  explicit Threads(int count = 0);
+  ~Threads();
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  int count() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls f(begin, end) for pieces of [0, total) of `grain` each. What a piece
+  // throws is thrown here, that of the first piece that did.
+  using Piece = std::function<void(std::int64_t begin, std::int64_t end)>;
+  void for_each(std::int64_t total, std::int64_t grain, const Piece& f);
+
+  // Asked before each piece; what it throws ends the loop.
+  std::function<void()> check;
+
+ private:
+  void work();
+  void take_pieces();
+
+  std::vector<std::thread> workers_;
+  std::mutex mutex_;
+  std::condition_variable wake_, idle_;
+  std::uint64_t round_ = 0;
+  int busy_ = 0;
+  bool stop_ = false;
+  // Of the loop that runs.
+  const Piece* piece_ = nullptr;
+  std::int64_t total_ = 0, grain_ = 1;
+  std::atomic<std::int64_t> next_ = 0;
+  std::exception_ptr error_;
+  std::int64_t error_at_ = 0;
+};
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_THREADS_H_

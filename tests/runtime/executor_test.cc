@@ -1,0 +1,200 @@
+// The executor with the CPU's kernels: lifetimes, subgraphs, functions, and
+// what is refused. Whether each op computes what the standard says is the
+// matter of conformance_test.py.
+#include "runtime/executor.h"
+
+#include <doctest/doctest.h>
+
+#include "core/text/parse.h"
+#include "kernels/cpu.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+Tensor floats(Shape dims, const std::vector<float>& values) {
+  auto block = std::make_shared<std::vector<float>>(values);
+  return {DataType::kFloat, dims,
+          std::shared_ptr<const std::byte>(
+              block, reinterpret_cast<const std::byte*>(block->data()))};
+}
+Tensor vector(const std::vector<float>& values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  return floats({&count, 1}, values);
+}
+
+// A model, and the executor of it.
+struct Runner {
+  explicit Runner(std::string_view text, ExecutorOptions options = {}) {
+    auto parsed = text::parse_model(text);
+    REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
+    model = *std::move(parsed);
+    options.find_kernel = kernels::find_cpu_kernel;
+    options.threads = 2;
+    auto made = Executor::create(*model, std::move(options));
+    if (made) {
+      executor = *std::move(made);
+    } else {
+      error = made.error();
+    }
+  }
+
+  // The first output.
+  std::vector<float> run(const Executor::Named& inputs) {
+    REQUIRE(executor);
+    const auto out = executor->run(inputs);
+    REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
+    const auto values = (*out)[0].second.tensor().values<float>();
+    return {values.begin(), values.end()};
+  }
+  Diagnostic refused(const Executor::Named& inputs) {
+    REQUIRE(executor);
+    const auto out = executor->run(inputs);
+    REQUIRE(!out.ok());
+    return out.error();
+  }
+
+  std::unique_ptr<ir::Model> model;
+  std::unique_ptr<Executor> executor;
+  Diagnostic error;
+};
+
+using Floats = std::vector<float>;
+
+TEST_CASE("memory of a dying input is written over, of others not") {
+  Runner r(
+      "(float[2] x) => (float[2] z) {"
+      " a = Add(x, x) b = Add(a, a) c = Mul(a, b) d = Add(c, a)"
+      " z = Sub(d, b) }");
+  const Tensor x = vector({1, 3});
+  CHECK(r.run({{"x", x}}) == Floats{6, 66});
+  CHECK(r.run({{"x", x}}) == Floats{6, 66});
+  CHECK(x.data<float>()[1] == 3);
+}
+
+TEST_CASE("a view keeps the bytes alive") {
+  Runner r(
+      "(float[2] x) => (float[2] z) <int64[2] s = {1,2}, int64[1] t = {-1}> {"
+      " a = Add(x, x) b = Reshape(a, s) c = Add(a, a) d = Reshape(b, t)"
+      " z = Add(c, d) }");
+  CHECK(r.run({{"x", vector({1, 2})}}) == Floats{6, 12});
+}
+
+TEST_CASE("a value that is two outputs, or an input, or a constant") {
+  Runner r(
+      "(float[1] x) => (float[1] a, float[1] a2, float[1] x, float[1] c)"
+      " <float[1] c = {7}> { a = Add(x, c)  a2 = Identity(a) }");
+  const auto out = r.executor->run({{"x", vector({1})}});
+  REQUIRE(out.ok());
+  const float expected[] = {8, 8, 1, 7};
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK((*out)[i].second.tensor().data<float>()[0] == expected[i]);
+  }
+}
+
+TEST_CASE("subgraphs read values from outside, however often they run") {
+  Runner r(
+      "(float[1] x, bool c) => (float[1] z) { a = Add(x, x)"
+      " b = If (c) <then_branch = t () => (float[1] p) { p = Add(a, x) },"
+      " else_branch = e () => (float[1] q) { q = Sub(x, a) }>"
+      " z = Mul(b, a) }");
+  const auto flag = [](bool value) {
+    auto block = std::make_shared<bool>(value);
+    return Tensor(DataType::kBool, {},
+                  std::shared_ptr<const std::byte>(
+                      block, reinterpret_cast<const std::byte*>(block.get())));
+  };
+  CHECK(r.run({{"x", vector({2})}, {"c", flag(true)}}) == Floats{24});
+  CHECK(r.run({{"x", vector({2})}, {"c", flag(false)}}) == Floats{-8});
+}
+
+TEST_CASE("functions of the model, attributes of their calls among them") {
+  Runner r(
+      "<ir_version: 10, opset_import: [\"\": 18, \"com.example\": 1]>"
+      "g (float[2] x) => (float[2] z) {"
+      "  y = com.example.F <alpha = 0.5> (x)"
+      "  z = com.example.F <alpha = 2.0> (y) }"
+      "<domain: \"com.example\", opset_import: [\"\": 18]>"
+      "F <alpha> (a) => (b) { b = LeakyRelu <alpha: float = @alpha> (a) }");
+  CHECK(r.run({{"x", vector({-3, 3})}}) == Floats{-3, 3});
+}
+
+TEST_CASE("all ops that nothing can run are named at once") {
+  const Runner r(
+      "(float[2] x) => (float[2] z) {"
+      " a = com.example.F(x) b = com.example.F(a) z = org.other.G(b) }");
+  CHECK(!r.executor);
+  CHECK(r.error.what == "the model has ops that cannot be run");
+  CHECK(r.error.found == "com.example::F (2 nodes), org.other::G");
+}
+
+TEST_CASE("inputs that do not fit are refused by name") {
+  Runner r(
+      "(float[N,2] first, float[N] second) => (float[N,2] z) {"
+      " z = Add(first, first) }");
+  const std::int64_t two[] = {2, 2}, one[] = {2, 1};
+  const Tensor good = floats(two, {1, 2, 3, 4});
+  CHECK(r.refused({{"first", good}}).what == "input 'second' is missing");
+  const Diagnostic name = r.refused({{"frist", good}});
+  CHECK(name.what == "the model has no input 'frist'");
+  CHECK(name.hint == "did you mean 'first'?");
+  CHECK(r.refused({{"first", good}, {"first", good}}).what ==
+        "input 'first' is given twice");
+  CHECK(r.refused({{"first", vector({1})}, {"second", vector({1})}}).what ==
+        "input 'first' has another rank");
+  CHECK(r.refused({{"first", floats(one, {1, 2})}, {"second", vector({1})}})
+            .found == "float[2,1]");
+  CHECK(r.refused({{"first", good}, {"second", vector({1, 2, 3})}}).what ==
+        "input 'second' has another size of N than 2");
+  CHECK(r.refused(
+             {{"first", good.as(DataType::kInt32)}, {"second", vector({1, 2})}})
+            .what == "input 'first' has another element type");
+}
+
+TEST_CASE("a failure names the node") {
+  Runner r(
+      "(float[N] x, float[M] y) => (float[K] z) { a = Neg(x)"
+      " [sum] z = Add(a, y) }");
+  const Diagnostic error =
+      r.refused({{"x", vector({1, 2})}, {"y", vector({1, 2, 3})}});
+  CHECK(error.what == "shapes do not broadcast to each other");
+  CHECK(error.where.find("sum") != std::string::npos);
+  CHECK(error.found == "2 and 3");
+  CHECK(r.run({{"x", vector({1, 2})}, {"y", vector({1})}}) == Floats{0, -1});
+}
+
+TEST_CASE("limits and cancellation end a run, and the next one may go on") {
+  const char* text =
+      "(float[N] x, int64[1] s) => (float[M] z) { z = Expand(x, s) }";
+  auto block = std::make_shared<std::int64_t>(std::int64_t{1} << 40);
+  const std::int64_t one = 1;
+  const Tensor size(
+      DataType::kInt64, {&one, 1},
+      std::shared_ptr<const std::byte>(
+          block, reinterpret_cast<const std::byte*>(block.get())));
+  Runner limited(text, {.limit_memory = 1 << 20});
+  CHECK(limited.refused({{"x", vector({1})}, {"s", size}}).kind ==
+        ErrorKind::kLimit);
+  *block = 3;
+  CHECK(limited.run({{"x", vector({1})}, {"s", size}}) == Floats{1, 1, 1});
+  bool stop = true;
+  Runner cancelled(text, {.is_cancelled = [&] { return stop; }});
+  CHECK(cancelled.refused({{"x", vector({1})}, {"s", size}}).what ==
+        "the run was ended");
+  stop = false;
+  CHECK(cancelled.run({{"x", vector({1})}, {"s", size}}).size() == 3);
+}
+
+TEST_CASE("memory is that of the values that live at once") {
+  std::string text = "(float[1024] x) => (float[1024] z) { v0 = Neg(x)";
+  for (int i = 0; i < 20; ++i) {
+    text += " v" + std::to_string(i + 1) + " = Concat <axis = 0> (v" +
+            std::to_string(i) + ") ";
+  }
+  Runner r(text + " z = Neg(v20) }");
+  r.run({{"x", vector(Floats(1024))}});
+  CHECK(r.executor->peak_bytes() <= 2 * 4096);
+  CHECK(r.executor->held_bytes() <= 2 * 4096 + 256);
+}
+
+}  // namespace
+}  // namespace ruleengine::runtime
