@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "bindings/cli/judging.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/ir/narrow_float.h"
-#include "core/rewrite/portable.h"
 #include "kernels/cpu.h"
 #include "runtime/adapt.h"
 #include "runtime/executor.h"
@@ -20,30 +20,6 @@ namespace {
 
 using runtime::NamedValues;
 using runtime::Value;
-
-// A raw type of NumPy's becomes the type of that width that the model declares.
-void fit_types(const ir::Model& model, NamedValues& inputs,
-               runtime::RunState& run) {
-  const ir::Graph& graph = model.graph;
-  for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
-    const ir::Type* type = graph.value(v).declared;
-    if (type == nullptr || !type->is_tensor()) continue;
-    for (auto& [name, value] : inputs) {
-      if (name != graph.name(v) || !value.is_tensor()) continue;
-      const ir::DataType given = value.tensor().dtype();
-      const bool is_raw = given == ir::DataType::kUint8 ||
-                          given == ir::DataType::kUint16 ||
-                          given == ir::DataType::kInt8;
-      if (!is_raw || given == type->elem) continue;
-      if (runtime::is_packed(type->elem)) {
-        value = runtime::packed(value.tensor(), type->elem, run);
-      } else if (ir::is_narrow_float(type->elem) &&
-                 ir::bit_width(given) == ir::bit_width(type->elem)) {
-        value = value.tensor().as(type->elem);
-      }
-    }
-  }
-}
 
 std::string summary(const Value& value) {
   if (!value.is_tensor()) return "";
@@ -80,25 +56,6 @@ std::string summary(const Value& value) {
   }
 }
 
-// An op of the engine's own without a kernel runs through its meaning, as a
-// function body.
-Status give_bodies(ir::Model& model) {
-  const ir::Graph& graph = model.graph;
-  std::vector<ir::NodeId> calls;
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (graph.node(node).removed) continue;
-    const ir::Op& op = graph.op(node);
-    if (rewrite::has_body(op) && model.find_function(op) == nullptr &&
-        kernels::find_cpu_kernel(op.domain, op.type) == nullptr) {
-      calls.push_back(node);
-    }
-  }
-  if (calls.empty()) return {};
-  const auto bare = rewrite::write_portable(model, calls);
-  return bare ? Status() : Status(bare.error());
-}
-
 Status write_outputs(const std::string& path, const NamedValues& outputs) {
   const auto bytes = runtime::npz_of(outputs);
   if (!bytes) return bytes.error();
@@ -111,16 +68,9 @@ Status exec_one(const std::string& path, const Options& options) {
   auto model = load_model(path, options);
   if (!model) return model.error();
   const std::size_t limit = options.exec_memory << 20;
-  NamedValues inputs;
-  if (!options.inputs.empty()) {
-    auto read = runtime::read_npz(options.inputs, limit);
-    if (!read) return read.error();
-    inputs = *std::move(read);
-  }
-  runtime::Threads one(1);
-  runtime::RunState run{.memory = runtime::Memory::create(), .threads = &one};
-  fit_types(**model, inputs, run);
-  if (auto status = give_bodies(**model); !status) return status;
+  auto inputs = read_inputs(**model, options);
+  if (!inputs) return inputs.error();
+  if (auto status = make_runnable(**model); !status) return status;
   auto executor = runtime::Executor::create(
       **model, {.find_kernel = kernels::find_cpu_kernel,
                 .threads = options.threads,
@@ -128,7 +78,7 @@ Status exec_one(const std::string& path, const Options& options) {
                 .seed = options.seed,
                 .deadline = deadline_of(options)});
   if (!executor) return executor.error();
-  auto outputs = (*executor)->run(inputs);
+  auto outputs = (*executor)->run(*inputs);
   if (!outputs) {
     Diagnostic error = outputs.error();
     if (error.where.empty()) error.where = path;

@@ -14,6 +14,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bindings/cli/judging.h"
 #include "bindings/cli/run_paths.h"
 #include "bindings/cli/run_report.h"
 #include "bindings/cli/session.h"
@@ -53,9 +54,9 @@ Status check_options(const Options& options) {
        {options.limit_time, options.limit_callback, options.limit_load}) {
     if (std::isnan(limit)) return usage("a limit is not a number", "nan", "");
   }
-  if (!options.verify.empty()) {
-    return usage("--verify is not implemented yet", "",
-                 "it needs the executor");
+  if (options.verify != "" && options.verify != "model") {
+    return usage("--verify=" + options.verify + " is not implemented yet", "",
+                 "use --verify");
   }
   return engine::check(engine_options(options));
 }
@@ -99,10 +100,49 @@ struct Outcome {
   bool spoils_report = false;  // its path is one of the model's data files
 };
 
+// Runs the model and the result on the same inputs. Fails with the rewrite at
+// fault where they differ.
+Status verify(const std::vector<std::string>& rules, const Options& options,
+              const ir::Model& result, engine::FileReport& report) {
+  auto model = load_model(report.model, options);
+  if (!model) return model.error();
+  KernelJudge judge(options, options.threads);
+  const bool assumes = !report.run.rewrites.assumptions.empty();
+  const auto found = judge.compare(**model, result, assumes);
+  if (!found) return found.error();
+  if (!found->unjudged.empty()) {
+    report.run.rewrites.warnings.push_back(
+        {"", "", "the result was not verified: " + found->unjudged});
+    return {};
+  }
+  if (found->difference.empty()) {
+    report.verified = found->verified;
+    return {};
+  }
+  const auto files = rule_files(options);
+  if (!files) return files.error();
+  const auto make = [&](std::uint64_t rewrites) -> Result<engine::Prefix> {
+    engine::Options how = engine_options(options);
+    how.limits.first = rewrites;
+    how.keep_all = true;
+    auto engine = engine::Engine::load(*files, rules, how);
+    if (!engine) return engine.error();
+    auto again = load_model(report.model, options);
+    if (!again) return again.error();
+    auto done = (*engine)->run(**again);
+    if (!done) return done.error();
+    return engine::Prefix{*std::move(again), *std::move(done)};
+  };
+  const auto culprit = engine::find_culprit(judge, **model, make);
+  if (!culprit) return culprit.error();
+  return engine::mismatch_error(report.model, *culprit, *found);
+}
+
 // Fills the outcome as far as it gets. Checks the deadline between the steps;
 // the engine checks it within its own.
-Status rewrite_model(engine::Engine& engine, const Options& options,
-                     Outcome& outcome) {
+Status rewrite_model(engine::Engine& engine,
+                     const std::vector<std::string>& rules,
+                     const Options& options, Outcome& outcome) {
   engine::FileReport& report = outcome.report;
   const Deadline deadline = deadline_of(options);
   if (auto status = deadline.check(); !status) return status;
@@ -123,6 +163,10 @@ Status rewrite_model(engine::Engine& engine, const Options& options,
   auto& all = report.run.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));
+  if (!options.verify.empty() && !report.run.is_untouched()) {
+    auto status = verify(rules, options, **model, report);
+    if (!status) return status;
+  }
   if (auto status = check_end(**model, options); !status) return status;
   if (options.dry_run) {
     report.output.clear();
@@ -199,7 +243,7 @@ class Run {
     report.output = output_path(report.model, options_, several());
     Status status = out_of_memory();
     try {
-      status = rewrite_model(engine, options_, outcome);
+      status = rewrite_model(engine, paths_.rules, options_, outcome);
     } catch (const std::bad_alloc&) {
     }
     if (status && !waits()) status = outcome.result.commit();

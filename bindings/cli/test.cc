@@ -9,6 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "bindings/cli/judging.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
@@ -40,7 +41,8 @@ void print_json(const std::vector<lua::ExampleResult>& results) {
                     {"detail", printable(r.detail, 2000)},
                     {"notes", r.notes},
                     {"line", r.line},
-                    {"executed", r.executed}});
+                    {"executed", r.executed},
+                    {"not_executed", printable(r.not_executed, 2000)}});
   }
   put(engine::json_text(json));
 }
@@ -132,8 +134,8 @@ int test(const Options& options) {
   auto rules = load_what_loads(paths->rules, options, code);
   if (!rules) return code;
   for (const auto& message : rules->warnings()) warn(message);
-  // The examples are not executed yet: there is no executor.
-  const auto runs = lua::run_examples(*rules, nullptr);
+  KernelJudge judge(options, 1);  // examples are small
+  const auto runs = lua::run_examples(*rules, &judge);
   for (const Diagnostic& error : runs.errors) tell(error, code);
   warn_of_untested(*rules);
   const auto passed = static_cast<std::size_t>(std::ranges::count(

@@ -81,7 +81,7 @@ class Run {
   Run(Sandbox& sandbox, const LoadedRule& rule, const Example& example)
       : sandbox_(sandbox), rule_(rule), example_(example) {}
 
-  Result<ExampleResult> run(Executor* executor) {
+  Result<ExampleResult> run(engine::Judge* judge) {
     ExampleResult out{
         .rule = rule_.name, .title = example_.title, .line = line()};
     auto before = parse();
@@ -92,19 +92,24 @@ class Run {
     model_ = std::move(*model);
     auto report = rewrite_alone();
     if (!report) return in_example(std::move(report.error()));
-    Status judged = judge(*report, out);
+    Status judged = decide(*report, out);
     if (!judged) return judged.error();
     if (out.verdict != Verdict::kOk && fired(*report)) {
       out.notes = shown(*model_);
     }
-    if (out.verdict != Verdict::kOk || executor == nullptr ||
+    if (out.verdict != Verdict::kOk || judge == nullptr ||
         rule_.changes_meaning || !fired(*report)) {
       return out;
     }
-    auto difference = executor->difference(*before_, *model_);
-    if (!difference) return difference.error();
-    out.executed = true;
-    if (*difference) say(out, Verdict::kUnsound, std::move(**difference));
+    const bool assumes = !report->assumptions.empty() || example_.assumed;
+    auto finding = judge->compare(*before_, *model_, assumes);
+    if (!finding) return finding.error();
+    out.executed = finding->unjudged.empty();
+    out.not_executed = std::move(finding->unjudged);
+    if (!finding->difference.empty()) {
+      say(out, Verdict::kUnsound, std::move(finding->difference));
+      out.notes = std::move(finding->shown_by);
+    }
     return out;
   }
 
@@ -204,7 +209,7 @@ class Run {
                : engine::text_of(misses[0], *own_.pattern, own_.file, graph);
   }
 
-  Status judge(const rewrite::DriverReport& report, ExampleResult& out) {
+  Status decide(const rewrite::DriverReport& report, ExampleResult& out) {
     if (example_.warned && !warned_with(report, *example_.warned)) {
       out.detail = "no warning contains '" + *example_.warned + "'";
       out.verdict = Verdict::kMissing;
@@ -284,7 +289,7 @@ std::string_view verdict_name(Verdict verdict) {
   return "ok";
 }
 
-ExampleRuns run_examples(RuleSet& set, Executor* executor) {
+ExampleRuns run_examples(RuleSet& set, engine::Judge* judge) {
   ExampleRuns out;
   const Deadline& deadline = set.sandbox().limits().deadline;
   for (const auto& rule : set.rules()) {
@@ -296,7 +301,7 @@ ExampleRuns run_examples(RuleSet& set, Executor* executor) {
                             rule->name + "'"));
         return out;
       }
-      auto result = Run(set.sandbox(), *rule, example).run(executor);
+      auto result = Run(set.sandbox(), *rule, example).run(judge);
       if (result) {
         out.results.push_back(std::move(*result));
         continue;

@@ -1,8 +1,7 @@
 // Examples: runs the examples of a rule file and gives each a verdict. The
 // graph before is rewritten by the rule alone to the fixed point and compared
-// with the graph after, up to renaming. An Executor, which the native runtime
-// will provide, runs both on random inputs; without one that step is reported
-// as not run.
+// with the graph after, up to renaming. A Judge runs both on random inputs;
+// without one that step is reported as not run.
 #ifndef RULEENGINE_BINDINGS_LUA_EXAMPLES_H_
 #define RULEENGINE_BINDINGS_LUA_EXAMPLES_H_
 
@@ -11,7 +10,7 @@
 #include <vector>
 
 #include "bindings/lua/rule_file.h"
-#include "core/ir/model.h"
+#include "core/engine/verify.h"
 
 namespace ruleengine::lua {
 
@@ -25,15 +24,6 @@ enum class Verdict {
 };
 std::string_view verdict_name(Verdict verdict);
 
-// Compares two models by running them on random inputs.
-class Executor {
- public:
-  virtual ~Executor() = default;
-  // None if they agree; else the difference.
-  virtual Result<std::optional<std::string>> difference(
-      const ir::Model& before, const ir::Model& after) = 0;
-};
-
 struct ExampleResult {
   std::string rule, title;
   Verdict verdict = Verdict::kOk;
@@ -42,6 +32,7 @@ struct ExampleResult {
   std::string notes;
   int line = 0;
   bool executed = false;
+  std::string not_executed;  // why not, if it was tried
 };
 
 // Each result with kError has an error (kRule or kLimit) here; after a limit
@@ -50,7 +41,7 @@ struct ExampleRuns {
   std::vector<ExampleResult> results;
   std::vector<Diagnostic> errors;
 };
-ExampleRuns run_examples(RuleSet& set, Executor* executor);
+ExampleRuns run_examples(RuleSet& set, engine::Judge* judge);
 
 }  // namespace ruleengine::lua
 

@@ -11,10 +11,10 @@ namespace ruleengine::lua {
 namespace {
 
 std::vector<ExampleResult> run(const std::string& file,
-                               Executor* executor = nullptr) {
+                               engine::Judge* judge = nullptr) {
   auto set = RuleSet::load({file}, {}, {});
   if (!set.ok()) FAIL(set.error().text());
-  auto runs = run_examples(**set, executor);
+  auto runs = run_examples(**set, judge);
   if (!runs.errors.empty()) FAIL(runs.errors[0].text());
   return runs.results;
 }
@@ -32,9 +32,9 @@ std::string rule(std::string_view examples) {
          std::string(examples) + "}}";
 }
 
-ExampleResult one(std::string_view example, Executor* executor = nullptr) {
+ExampleResult one(std::string_view example, engine::Judge* judge = nullptr) {
   const RuleFolder folder;
-  const auto results = run(folder.write("r.lua", rule(example)), executor);
+  const auto results = run(folder.write("r.lua", rule(example)), judge);
   REQUIRE(results.size() == 1);
   return results[0];
 }
@@ -114,29 +114,39 @@ TEST_CASE("wrong") {
   CHECK(out.detail.find("Neg") != std::string::npos);
 }
 
-struct Says final : Executor {
-  explicit Says(std::optional<std::string> a) : answer(std::move(a)) {}
-  Result<std::optional<std::string>> difference(
-      const ir::Model& before, const ir::Model& after) override {
+struct Says final : engine::Judge {
+  explicit Says(std::string difference, std::string unjudged = "") {
+    answer.difference = std::move(difference);
+    answer.shown_by = "x = 1\n";
+    answer.unjudged = std::move(unjudged);
+  }
+  Result<Finding> compare(const ir::Model& before, const ir::Model& after,
+                          bool assumes) override {
     ++calls;
     CHECK(before.graph.live_node_count() == 2);
     CHECK(after.graph.live_node_count() == 1);
+    CHECK_FALSE(assumes);
     return answer;
   }
-  std::optional<std::string> answer;
+  Finding answer;
   int calls = 0;
 };
 
 TEST_CASE("execution decides when there is an executor") {
-  Says same(std::nullopt), differs("y differs by 1");
+  Says same(""), differs("y differs by 1"), cannot("", "no kernel");
   const ExampleResult ok = one("{" TWICE ", 'y = Relu(x)'}", &same);
   CHECK(ok.verdict == Verdict::kOk);
   CHECK(ok.executed);
   const ExampleResult out = one("{" TWICE ", 'y = Relu(x)'}", &differs);
   CHECK(out.verdict == Verdict::kUnsound);
   CHECK(out.detail == "y differs by 1");
+  CHECK(out.notes == "x = 1\n");
   one("{" NAMED("keep") ", rejected = 'it is kept'}", &differs);
   CHECK(differs.calls == 1);
+  const ExampleResult open = one("{" TWICE ", 'y = Relu(x)'}", &cannot);
+  CHECK(open.verdict == Verdict::kOk);
+  CHECK_FALSE(open.executed);
+  CHECK(open.not_executed == "no kernel");
 }
 
 TEST_CASE("an example that is not a graph is an error of the rule file") {

@@ -89,6 +89,12 @@ std::string json_text(const Json& json) {
   return json.dump(2, ' ', true, Handler::replace) + "\n";
 }
 
+Json verified(const std::optional<Verified>& v) {
+  if (!v) return nullptr;
+  return {
+      {"inputs", v->inputs}, {"max_abs", v->max_abs}, {"max_rel", v->max_rel}};
+}
+
 Json to_json(const FileReport& report) {
   Json rules = Json::array();
   for (const auto& rule : report.run.rewrites.rules)
@@ -126,7 +132,7 @@ Json to_json(const FileReport& report) {
                  {"rewrite", report.run.rewrites.rewrite_seconds},
                  {"save", report.save_seconds}}},
                {"peak_bytes", peak_bytes()},
-               {"verified", nullptr}};
+               {"verified", verified(report.verified)}};
   if (report.error) json["error"] = error_json(*report.error);
   return json;
 }

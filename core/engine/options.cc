@@ -42,6 +42,7 @@ rewrite::Options rewrite_options(const Options& options) {
   rewrite::Options out;
   out.limits = options.limits;
   out.exact = options.exact;
+  out.keep_all = options.keep_all;
   out.facts = facts_of;
   return out;
 }

@@ -21,6 +21,8 @@ struct Options {
   std::int64_t opset = 0;
   bool exact = false;  // rewrites that rest on an assumption are rejected
   rewrite::Limits limits;
+  // Keeps canonical forms even if no other rule needed them.
+  bool keep_all = false;
 };
 
 // kUsage for an unknown target or opset, and for an opset that the target does

@@ -38,11 +38,18 @@ struct RunReport {
   }
 };
 
+// The model and its result were run on the same inputs and agreed.
+struct Verified {
+  std::size_t inputs = 0;           // sets of inputs
+  double max_abs = 0, max_rel = 0;  // max_rel: of the largest element
+};
+
 // A run that reads a file and writes one.
 struct FileReport {
   std::string model, output;  // output is "" if none was written
   RunReport run;
   double load_seconds = 0, save_seconds = 0;
+  std::optional<Verified> verified;
   // Set if the run failed; the other fields hold what was known by then.
   std::optional<Diagnostic> error;
 };

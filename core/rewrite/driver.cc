@@ -119,6 +119,9 @@ class Driver::Run {
       out.rewrite_seconds += each.seconds;
     }
     out.match_seconds = state_.match_seconds;
+    out.edits = state_.counts.all;
+    out.last_rule = state_.counts.last_rule;
+    out.last_node = state_.counts.last_node;
     return out;
   }
 

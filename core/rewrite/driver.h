@@ -24,6 +24,8 @@ namespace ruleengine::rewrite {
 
 struct Limits {
   std::uint64_t rewrites = 1'000'000;
+  // Rewrites after so many do not take place; to find the one that is wrong.
+  std::uint64_t first = ~std::uint64_t{0};
   // For all models of a run together. The limit on what rules may build belongs
   // to the model: ir::Model::limit_growth.
   Deadline deadline;
@@ -70,6 +72,10 @@ struct DriverReport {
   // Warnings that an option silenced, for matches that were rewritten.
   std::vector<Warning> allowed;
   double match_seconds = 0, rewrite_seconds = 0;
+  // All edits, those that were undone as well; and the last of them.
+  std::uint64_t edits = 0;
+  std::uint32_t last_rule = 0;  // index among the rules of the run
+  std::string last_node;        // as in Rejected
 };
 
 struct Options {

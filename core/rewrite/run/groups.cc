@@ -104,12 +104,13 @@ std::vector<bool> independent(GraphRun& run,
 }
 
 Status Sweep::groups() {
+  if (state_.is_full()) return {};
   const std::uint64_t since = state_.version;
   ir::Held keys(state_.model);
   auto collected = collect(keys);
   if (!collected) return collected.error();
   for (std::vector<Member>& members : *collected) {
-    if (members.size() < 2) continue;
+    if (members.size() < 2 || state_.is_full()) continue;
     if (Status s = apply_group(std::move(members), since); !s) return s;
   }
   return {};

@@ -32,6 +32,9 @@ class Sweep::Passing final : public Transactions {
   Status end(NodeId node, std::optional<Rejection> rejection) override {
     Rejected place = place_of(sweep_.graph_, node);
     if (!rejection) rejection = sweep_.state_.too_much(edit_->assumptions());
+    if (!rejection && sweep_.state_.is_full()) {
+      rejection = Rejection{"enough rewrites took place", ""};
+    }
     if (!rejection) {
       edit_->remove_dead({});
       rejection = edit_->commit();
@@ -42,6 +45,8 @@ class Sweep::Passing final : public Transactions {
       sweep_.standing_->reject(rule_, std::move(place), std::move(*rejection));
     } else if (edit_->changed()) {
       changed_ = true;
+      sweep_.state_.counts.last_rule = rule_;
+      sweep_.state_.counts.last_node = place.node;
       status = sweep_.note(rule_, *edit_, {}, {}, 1);
       if (status) {
         status = sweep_.state_.assume(rule_, place.node, edit_->assumptions());

@@ -75,6 +75,8 @@ struct Counts {
   explicit Counts(std::size_t rules) : rewrites(rules), matches(rules) {}
 
   std::uint64_t all = 0;  // all rewrites
+  std::uint32_t last_rule = 0;
+  std::string last_node;  // of the last one
   std::vector<std::uint64_t> rewrites, matches;
   std::vector<OfEdit<Warning>> allowed;  // for matches that were rewritten
   std::vector<OfEdit<Assumed>> assumed;
@@ -105,6 +107,8 @@ class RunState {
   // kLimit if the deadline has passed or the model may not grow any more; names
   // the rule and the node at work.
   Status check() const;
+  // Whether no further rewrite is to take place.
+  bool is_full() const { return counts.all >= options.limits.first; }
   // The error for a failed allocation.
   Diagnostic out_of_memory() const;
   // Counts a rewrite of `rule` that used `matches` matches; kLimit if it is one

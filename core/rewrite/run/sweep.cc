@@ -100,6 +100,7 @@ Status Sweep::match_at(NodeId root, const match::RuleMask& mask) {
 
 Status Sweep::look(NodeId root) {
   if (Status s = state_.tick(worklist_.left()); !s) return s;
+  if (state_.is_full()) return {};
   if (!machine_->may_match(root)) return {};
   if (Status s = match_at(root, single_); !s) return s;
   for (std::size_t i = 0; i < found_.size(); ++i) {
@@ -178,6 +179,8 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   }
   const Edit& edit = attempt.edit();
   if (!edit.changed()) return false;
+  state_.counts.last_rule = rule;
+  state_.counts.last_node = place.node;
   Status status = note(rule, edit, root, attempt.consumed(), matches.size());
   for (const match::Match* m : matches) {
     auto said = allowed_.extract({rule, m->root});

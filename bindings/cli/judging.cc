@@ -1,0 +1,195 @@
+#include "bindings/cli/judging.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "bindings/cli/session.h"
+#include "core/io/load.h"
+#include "core/io/save.h"
+#include "core/ir/narrow_float.h"
+#include "core/rewrite/portable.h"
+#include "kernels/cpu.h"
+#include "runtime/adapt.h"
+#include "runtime/judge.h"
+
+namespace ruleengine::cli {
+namespace {
+
+// A raw type of NumPy's becomes the type of that width that the model declares.
+void fit_types(const ir::Model& model, runtime::NamedValues& inputs,
+               runtime::RunState& run) {
+  const ir::Graph& graph = model.graph;
+  for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
+    const ir::Type* type = graph.value(v).declared;
+    if (type == nullptr || !type->is_tensor()) continue;
+    for (auto& [name, value] : inputs) {
+      if (name != graph.name(v) || !value.is_tensor()) continue;
+      const ir::DataType given = value.tensor().dtype();
+      const bool is_raw = given == ir::DataType::kUint8 ||
+                          given == ir::DataType::kUint16 ||
+                          given == ir::DataType::kInt8;
+      if (!is_raw || given == type->elem) continue;
+      if (runtime::is_packed(type->elem)) {
+        value = runtime::packed(value.tensor(), type->elem, run);
+      } else if (ir::is_narrow_float(type->elem) &&
+                 ir::bit_width(given) == ir::bit_width(type->elem)) {
+        value = value.tensor().as(type->elem);
+      }
+    }
+  }
+}
+
+constexpr std::int64_t kMostShown = 12;
+
+template <typename T>
+std::string elements(const runtime::Tensor& t) {
+  std::string out;
+  for (std::int64_t i = 0; i < std::min(t.count(), kMostShown); ++i) {
+    out += fmt::format("{}{:.9g}", i == 0 ? "" : ", ",
+                       static_cast<double>(t.data<T>()[i]));
+  }
+  return out + (t.count() > kMostShown ? ", ..." : "");
+}
+
+std::string text_of(const runtime::Value& value) {
+  if (!value.is_tensor()) return value.text();
+  const runtime::Tensor& t = value.tensor();
+  std::string all;
+  switch (t.dtype()) {
+    case ir::DataType::kFloat:
+      all = elements<float>(t);
+      break;
+    case ir::DataType::kDouble:
+      all = elements<double>(t);
+      break;
+    case ir::DataType::kInt64:
+      all = elements<std::int64_t>(t);
+      break;
+    case ir::DataType::kInt32:
+      all = elements<std::int32_t>(t);
+      break;
+    case ir::DataType::kBool:
+    case ir::DataType::kUint8:
+      all = elements<std::uint8_t>(t);
+      break;
+    default:
+      return t.text();
+  }
+  return t.text() + " {" + all + "}";
+}
+
+std::string text_of(const runtime::Mismatch& mismatch) {
+  if (mismatch.output.empty()) return mismatch.text;
+  return "output '" + printable(mismatch.output) + "', " + mismatch.text;
+}
+
+std::string text_of(const runtime::Executor::Named& inputs) {
+  std::string out;
+  for (const auto& [name, value] : inputs) {
+    out += printable(name) + " = " + text_of(value) + "\n";
+  }
+  return out;
+}
+
+bool needs_body(const ir::Model& model, const ir::Op& op) {
+  return rewrite::has_body(op) && model.find_function(op) == nullptr &&
+         kernels::find_cpu_kernel(op.domain, op.type) == nullptr;
+}
+
+// The nodes that run only with a function body.
+std::vector<ir::NodeId> nodes_without_kernel(const ir::Model& model) {
+  std::vector<ir::NodeId> out;
+  const ir::Graph& graph = model.graph;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (graph.node(node).removed) continue;
+    if (needs_body(model, graph.op(node))) out.push_back(node);
+  }
+  return out;
+}
+
+// The model itself, or a copy that has the bodies that it needs.
+class Runnable {
+ public:
+  explicit Runnable(const ir::Model& model) : model_(&model) {}
+
+  Status prepare() {
+    if (nodes_without_kernel(*model_).empty()) return {};
+    auto bytes = io::serialize(*model_);
+    if (!bytes) return bytes.error();
+    const auto folder = std::filesystem::path(model_->path).parent_path();
+    auto copy = io::load_bytes(
+        *std::move(bytes),
+        {.directory = folder.empty() ? "." : folder.string(), .deadline = {}});
+    if (!copy) return copy.error();
+    copy_ = *std::move(copy);
+    model_ = copy_.get();
+    return make_runnable(*copy_);
+  }
+
+  const ir::Model& model() const { return *model_; }
+
+ private:
+  const ir::Model* model_;
+  std::unique_ptr<ir::Model> copy_;
+};
+
+}  // namespace
+
+Status make_runnable(ir::Model& model) {
+  const auto calls = nodes_without_kernel(model);
+  if (calls.empty()) return {};
+  const auto bare = rewrite::write_portable(model, calls);
+  return bare ? Status() : Status(bare.error());
+}
+
+Result<runtime::NamedValues> read_inputs(const ir::Model& model,
+                                         const Options& options) {
+  if (options.inputs.empty()) return runtime::NamedValues();
+  auto read = runtime::read_npz(options.inputs, options.exec_memory << 20);
+  if (!read) return read.error();
+  runtime::Threads one(1);
+  runtime::RunState run{.memory = runtime::Memory::create(), .threads = &one};
+  fit_types(model, *read, run);
+  return read;
+}
+
+KernelJudge::KernelJudge(const Options& options, int threads)
+    : options_(options), threads_(threads) {}
+
+Result<engine::Judge::Finding> KernelJudge::compare(const ir::Model& before,
+                                                    const ir::Model& after,
+                                                    bool assumes) {
+  Finding out;
+  Runnable first(before), second(after);
+  for (Runnable* each : {&first, &second}) {
+    if (auto status = each->prepare(); !status) {
+      out.unjudged = status.error().what;
+      return out;
+    }
+  }
+  runtime::JudgeOptions how{.find_kernel = kernels::find_cpu_kernel,
+                            .threads = threads_,
+                            .limit_memory = options_.exec_memory << 20,
+                            .deadline = deadline_of(options_),
+                            .inputs = {.seed = options_.seed, .dims = {}},
+                            .extremes = !assumes};
+  auto given = read_inputs(before, options_);
+  if (!given) return given.error();
+  auto judged =
+      given->empty()
+          ? runtime::judge(first.model(), second.model(), how)
+          : runtime::judge_on(*given, first.model(), second.model(), how);
+  if (!judged) return judged.error();
+  out.verified = {judged->inputs, judged->max_abs, judged->max_rel};
+  out.unjudged = std::move(judged->unjudged);
+  if (judged->mismatch) {
+    out.difference = text_of(*judged->mismatch);
+    out.shown_by = text_of(judged->shown_by);
+  }
+  return out;
+}
+
+}  // namespace ruleengine::cli

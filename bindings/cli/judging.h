@@ -1,0 +1,38 @@
+// What verbs need to run models and to compare them.
+#ifndef RULEENGINE_BINDINGS_CLI_JUDGING_H_
+#define RULEENGINE_BINDINGS_CLI_JUDGING_H_
+
+#include "bindings/cli/options.h"
+#include "core/base/result.h"
+#include "core/engine/verify.h"
+#include "core/ir/model.h"
+#include "runtime/npz.h"
+
+namespace ruleengine::cli {
+
+// Gives a function body to the engine's own ops that have a meaning and no
+// kernel.
+Status make_runnable(ir::Model& model);
+
+// The arrays of --inputs, as the types that the model declares; none without
+// the option.
+Result<runtime::NamedValues> read_inputs(const ir::Model& model,
+                                         const Options& options);
+
+// Runs models with the kernels of the CPU: on --inputs, or on random ones.
+class KernelJudge final : public engine::Judge {
+ public:
+  // The options must outlive it. threads: 0 is one for each core.
+  KernelJudge(const Options& options, int threads);
+
+  Result<Finding> compare(const ir::Model& before, const ir::Model& after,
+                          bool assumes) override;
+
+ private:
+  const Options& options_;
+  int threads_;
+};
+
+}  // namespace ruleengine::cli
+
+#endif  // RULEENGINE_BINDINGS_CLI_JUDGING_H_

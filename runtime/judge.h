@@ -1,0 +1,50 @@
+// Whether two models compute the same: both run on the same random inputs, of
+// several sizes and kinds, ordinary ones first.
+#ifndef RULEENGINE_RUNTIME_JUDGE_H_
+#define RULEENGINE_RUNTIME_JUDGE_H_
+
+#include <optional>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "runtime/compare.h"
+#include "runtime/executor.h"
+#include "runtime/random_inputs.h"
+
+namespace ruleengine::runtime {
+
+struct JudgeOptions {
+  FindKernel find_kernel = nullptr;
+  int threads = 0;
+  std::size_t limit_memory = Memory::kUnlimited;
+  Deadline deadline;
+  InputOptions inputs;
+  // Also inputs that are large, denormal or hidden by masks. Not where a
+  // rewrite rests on an assumption about the values.
+  bool extremes = true;
+};
+
+struct Judgement {
+  std::size_t inputs = 0;  // sets of inputs that both models ran on
+  double max_abs = 0, max_rel = 0;
+  std::optional<Mismatch> mismatch;
+  Executor::Named shown_by;  // the inputs of the mismatch
+  // Why the models could not be compared, if they ran on no inputs.
+  std::string unjudged;
+};
+
+// Errors: only a limit that was reached, and bad options. A model that cannot
+// be run leaves the judgement open; where only `after` cannot, it is a
+// mismatch.
+Result<Judgement> judge(const ir::Model& before, const ir::Model& after,
+                        const JudgeOptions& options);
+
+// The same on these inputs.
+Result<Judgement> judge_on(const Executor::Named& inputs,
+                           const ir::Model& before, const ir::Model& after,
+                           const JudgeOptions& options);
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_JUDGE_H_

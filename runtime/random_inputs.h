@@ -1,0 +1,55 @@
+// Random inputs that a model can be run on: sizes that are consistent, indices
+// that lie in the tables that they are used on, masks of 0 and 1 with padding
+// at the end of rows. Deterministic: the same model and options give the same
+// inputs on every machine.
+#ifndef RULEENGINE_RUNTIME_RANDOM_INPUTS_H_
+#define RULEENGINE_RUNTIME_RANDOM_INPUTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "runtime/executor.h"
+
+namespace ruleengine::runtime {
+
+// Sizes of the named dimensions that the caller did not set.
+enum class Sizes : std::uint8_t {
+  kDistinct,  // 2, 3, 5, ... in the order in which they occur
+  kEqual,     // 4 each
+  kOne,
+  kZero,
+};
+
+// Whole numbers that index no table.
+enum class Integers : std::uint8_t {
+  kWide,   // -3 to 6
+  kSmall,  // 0 to 3
+  kBits,   // 0 or 1
+  kOnes,
+};
+
+// Floats: random around 0, or values that overflow or vanish easily. `kHidden`
+// are ordinary floats with masks that hide whole rows.
+enum class Floats : std::uint8_t { kNormal, kLarge, kTiny, kHidden };
+
+struct InputOptions {
+  std::uint64_t seed = 0;
+  std::map<std::string, std::int64_t> dims;  // by name
+  Sizes sizes = Sizes::kDistinct;
+  Integers integers = Integers::kWide;
+  Floats floats = Floats::kNormal;
+};
+
+// One value for each input without a default, by name. Fails where an input is
+// not a tensor, has no known rank, or is beyond `memory`; kUsage where `dims`
+// names what is no dimension of an input.
+Result<Executor::Named> random_inputs(const ir::Model& model,
+                                      const InputOptions& options,
+                                      const std::shared_ptr<Memory>& memory);
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_RANDOM_INPUTS_H_
