@@ -123,8 +123,7 @@ class Judging {
     InputOptions how = options_.inputs;
     how.sizes = sizes;
     how.floats = floats;
-    for (const Integers integers : {Integers::kWide, Integers::kSmall,
-                                    Integers::kBits, Integers::kOnes}) {
+    for (const Integers integers : kIntegersToTry) {
       how.integers = integers;
       const auto inputs =
           random_inputs(before_model_, how, Memory::create(limit()));
@@ -196,21 +195,6 @@ class Judging {
   Judgement out_;
 };
 
-struct Kind {
-  Sizes sizes;
-  Floats floats;
-  bool is_extreme;
-};
-constexpr Kind kKinds[] = {
-    {Sizes::kDistinct, Floats::kNormal, false},
-    {Sizes::kEqual, Floats::kNormal, false},
-    {Sizes::kDistinct, Floats::kHidden, true},
-    {Sizes::kDistinct, Floats::kLarge, true},
-    {Sizes::kDistinct, Floats::kTiny, true},
-    {Sizes::kOne, Floats::kNormal, true},
-    {Sizes::kZero, Floats::kNormal, true},
-};
-
 bool has_names(const ir::Model& model) {
   const ir::Graph& graph = model.graph;
   for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
@@ -230,21 +214,31 @@ Result<Judgement> judge(const ir::Model& before, const ir::Model& after,
   Judging judging(before, after, options);
   const auto ready = judging.prepare();
   if (!ready) return ready.error();
+  if (!*ready) return judging.take();
   const bool has_sizes = has_names(before);
-  bool distinct_fit = true;
-  for (const Kind& kind : kKinds) {
-    if (!*ready || judging.is_over()) break;
-    if (kind.is_extreme && !options.extremes) continue;
-    if (!has_sizes && kind.sizes != Sizes::kDistinct) continue;
-    // Sizes that a model does not run with are not tried on other floats, but
-    // replaced by equal ones.
-    Kind how = kind;
-    if (kind.sizes == Sizes::kDistinct && !distinct_fit) {
-      how.sizes = Sizes::kEqual;
-    }
-    const auto ran = judging.with(how.sizes, how.floats);
+  std::optional<Sizes> fit;
+  for (const Sizes sizes : kSizesToTry) {
+    if (fit || (!has_sizes && sizes != Sizes::kDistinct)) break;
+    const auto ran = judging.with(sizes, Floats::kNormal);
     if (!ran) return ran.error();
-    if (&kind == &kKinds[0]) distinct_fit = *ran;
+    if (*ran) fit = sizes;
+  }
+  if (!fit) return judging.take();
+  const auto more = [&](Sizes sizes, Floats floats) -> Status {
+    if (judging.is_over()) return {};
+    const auto ran = judging.with(sizes, floats);
+    return ran ? Status() : Status(ran.error());
+  };
+  for (const Floats floats : {Floats::kHidden, Floats::kLarge, Floats::kTiny}) {
+    if (!options.extremes) break;
+    if (auto status = more(*fit, floats); !status) return status.error();
+  }
+  for (const Sizes sizes : {Sizes::kEqual, Sizes::kOne, Sizes::kZero}) {
+    if (!has_sizes || sizes == *fit) continue;
+    if (sizes == Sizes::kZero && !options.extremes) continue;
+    if (auto status = more(sizes, Floats::kNormal); !status) {
+      return status.error();
+    }
   }
   return judging.take();
 }

@@ -140,6 +140,7 @@ class Drawing {
   void note_names(ValueId v) {
     const ir::Type* type = model_.graph.value(v).declared;
     if (type == nullptr || !type->is_tensor()) return;
+    if (type->has_shape) note_places(*type);
     for (const ir::Dim d : type->dims) {
       if (d.known()) continue;
       for (const ir::Dim leaf : model_.dims.leaves(d)) {
@@ -148,6 +149,24 @@ class Drawing {
         }
       }
     }
+  }
+
+  // Sizes of dimensions by where they stand; the first place counts.
+  void note_places(const ir::Type& type) {
+    const bool is_cache = options_.sizes == Sizes::kCache;
+    const bool is_tokens = type.rank() == 2 && type.elem == DataType::kInt64;
+    for (std::size_t axis = 0; axis < type.rank(); ++axis) {
+      std::int64_t size = is_cache ? 4 : 512;
+      if (axis == 0) {
+        size = is_cache ? 2 : 1;
+      } else if (is_cache && type.rank() == 4 && axis == 2) {
+        size = 5;
+      } else if (is_cache && is_tokens) {
+        size = has_tokens_ ? 8 : 3;
+      }
+      by_place_.emplace(type.dims[axis], size);
+    }
+    has_tokens_ = has_tokens_ || is_tokens;
   }
 
   void check_names() const {
@@ -178,6 +197,11 @@ class Drawing {
         return 1;
       case Sizes::kZero:
         return 0;
+      case Sizes::kCache:
+      case Sizes::kLong: {
+        const auto it = by_place_.find(leaf);
+        return it == by_place_.end() ? 4 : it->second;
+      }
       default:
         break;
     }
@@ -366,6 +390,8 @@ class Drawing {
   RunState run_;
   Uses uses_;
   std::mt19937_64 random_;
+  std::map<ir::Dim, std::int64_t> by_place_;
+  bool has_tokens_ = false;
   std::vector<ir::Dim> leaves_;  // in the order in which they occur
 };
 
@@ -379,6 +405,29 @@ Result<Executor::Named> random_inputs(const ir::Model& model,
   } catch (const Failure& failure) {
     return failure.error;
   }
+}
+
+Result<Executor::Named> inputs_to_run(Executor& executor,
+                                      const ir::Model& model,
+                                      InputOptions options,
+                                      const std::shared_ptr<Memory>& memory) {
+  std::optional<Diagnostic> first;
+  for (const Sizes sizes : kSizesToTry) {
+    for (const Integers integers : kIntegersToTry) {
+      options.sizes = sizes;
+      options.integers = integers;
+      auto inputs = random_inputs(model, options, memory);
+      if (!inputs) return inputs;
+      const auto ran = executor.run(*inputs);
+      if (ran) return inputs;
+      if (ran.error().kind == ErrorKind::kLimit) return ran.error();
+      if (!first) first = ran.error();
+    }
+  }
+  first->hint =
+      "no random inputs that were tried fit; give sizes with --dims, or "
+      "arrays with --inputs";
+  return *std::move(first);
 }
 
 }  // namespace ruleengine::runtime

@@ -19,6 +19,10 @@ namespace ruleengine::runtime {
 enum class Sizes : std::uint8_t {
   kDistinct,  // 2, 3, 5, ... in the order in which they occur
   kEqual,     // 4 each
+  // As decoders with a cache of keys and values have them, by place: batch 2,
+  // 3 new tokens, 5 cached ones (axis 2 of four), 8 in the mask over both.
+  kCache,
+  kLong,  // 512 each, the first axis 1
   kOne,
   kZero,
 };
@@ -48,6 +52,19 @@ struct InputOptions {
 // names what is no dimension of an input.
 Result<Executor::Named> random_inputs(const ir::Model& model,
                                       const InputOptions& options,
+                                      const std::shared_ptr<Memory>& memory);
+
+// Sizes and whole numbers to try, the likeliest first.
+inline constexpr Sizes kSizesToTry[] = {
+    Sizes::kDistinct, Sizes::kCache, Sizes::kEqual, Sizes::kOne, Sizes::kLong};
+inline constexpr Integers kIntegersToTry[] = {Integers::kWide, Integers::kSmall,
+                                              Integers::kBits, Integers::kOnes};
+
+// The first of them that the model runs with, whatever `options` says of sizes
+// and integers. Fails, with what the first run said, if there are none.
+Result<Executor::Named> inputs_to_run(Executor& executor,
+                                      const ir::Model& model,
+                                      InputOptions options,
                                       const std::shared_ptr<Memory>& memory);
 
 }  // namespace ruleengine::runtime

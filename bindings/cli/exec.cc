@@ -14,6 +14,7 @@
 #include "runtime/adapt.h"
 #include "runtime/executor.h"
 #include "runtime/npz.h"
+#include "runtime/random_inputs.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -64,6 +65,16 @@ Status write_outputs(const std::string& path, const NamedValues& outputs) {
   return staged->commit();
 }
 
+Result<NamedValues> random_inputs(runtime::Executor& executor,
+                                  const ir::Model& model,
+                                  const Options& options) {
+  auto dims = parse_dims(options);
+  if (!dims) return dims.error();
+  return runtime::inputs_to_run(
+      executor, model, {.seed = options.seed, .dims = *std::move(dims)},
+      runtime::Memory::create(options.exec_memory << 20));
+}
+
 Status exec_one(const std::string& path, const Options& options) {
   auto model = load_model(path, options);
   if (!model) return model.error();
@@ -78,6 +89,10 @@ Status exec_one(const std::string& path, const Options& options) {
                 .seed = options.seed,
                 .deadline = deadline_of(options)});
   if (!executor) return executor.error();
+  if (options.random) {
+    inputs = random_inputs(**executor, **model, options);
+    if (!inputs) return inputs.error();
+  }
   auto outputs = (*executor)->run(*inputs);
   if (!outputs) {
     Diagnostic error = outputs.error();
@@ -101,6 +116,10 @@ int exec(const Options& options) {
     return fail(
         {ErrorKind::kUsage, "expected one model", "", "", "", options.example});
   }
+  if (options.random && !options.inputs.empty()) {
+    return fail({ErrorKind::kUsage, "--random and --inputs exclude each other",
+                 "", "", "", options.example});
+  }
   auto status = exec_one(paths->models[0], options);
   return status ? 0 : fail(status.error());
 }
@@ -113,15 +132,10 @@ void add_exec(Line& line) {
       add_verb(line, cli::exec, "exec", "run a model on the CPU",
                "ruleengine exec model.onnx --inputs in.npz --outputs out.npz");
   add_paths(exec, o, "the model");
-  exec->add_option("--inputs", o.inputs, "an .npz file with an array an input");
+  add_inputs(exec, o);
+  exec->add_flag("--random", o.random, "draw the inputs");
   exec->add_option("--outputs", o.output,
                    "an .npz file for the outputs; without it a table of them");
-  exec->add_option("--seed", o.seed, "of ops that draw random numbers; 0");
-  exec->add_option("--threads", o.threads, "one for each core")
-      ->check(whole(1, 4096));
-  exec->add_option("--limit-tensors", o.exec_memory,
-                   "MiB of tensors at once; 65,536")
-      ->check(whole(1, std::uint64_t{1} << 40));
 }
 
 }  // namespace ruleengine::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "bindings/cli/session.h"
@@ -156,6 +157,40 @@ Result<runtime::NamedValues> read_inputs(const ir::Model& model,
   return read;
 }
 
+Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options) {
+  std::map<std::string, std::int64_t> out;
+  for (const std::string& text : options.dims) {
+    const std::size_t at = text.rfind('=');
+    std::int64_t size = -1;
+    if (at != std::string::npos && at > 0) {
+      const char* end = text.data() + text.size();
+      const auto read = std::from_chars(text.data() + at + 1, end, size);
+      if (read.ec != std::errc() || read.ptr != end) size = -1;
+    }
+    if (size < 0) {
+      return Diagnostic{.kind = ErrorKind::kUsage,
+                        .what = "a size of --dims cannot be read",
+                        .expected = "NAME=SIZE, such as batch=2,seq=7",
+                        .found = printable(text)};
+    }
+    out.insert_or_assign(text.substr(0, at), size);
+  }
+  return out;
+}
+
+void add_inputs(CLI::App* verb, Options& o) {
+  verb->add_option("--inputs", o.inputs, "an .npz file with an array an input");
+  verb->add_option("--dims", o.dims,
+                   "sizes of random inputs by name: batch=2,seq=7")
+      ->delimiter(',');
+  verb->add_option("--seed", o.seed, "of random inputs and random ops; 0");
+  verb->add_option("--threads", o.threads, "one for each core")
+      ->check(whole(1, 4096));
+  verb->add_option("--limit-tensors", o.exec_memory,
+                   "MiB of tensors at once; 65,536")
+      ->check(whole(1, std::uint64_t{1} << 40));
+}
+
 KernelJudge::KernelJudge(const Options& options, int threads)
     : options_(options), threads_(threads) {}
 
@@ -170,12 +205,15 @@ Result<engine::Judge::Finding> KernelJudge::compare(const ir::Model& before,
       return out;
     }
   }
-  runtime::JudgeOptions how{.find_kernel = kernels::find_cpu_kernel,
-                            .threads = threads_,
-                            .limit_memory = options_.exec_memory << 20,
-                            .deadline = deadline_of(options_),
-                            .inputs = {.seed = options_.seed, .dims = {}},
-                            .extremes = !assumes};
+  auto dims = parse_dims(options_);
+  if (!dims) return dims.error();
+  runtime::JudgeOptions how{
+      .find_kernel = kernels::find_cpu_kernel,
+      .threads = threads_,
+      .limit_memory = options_.exec_memory << 20,
+      .deadline = deadline_of(options_),
+      .inputs = {.seed = options_.seed, .dims = *std::move(dims)},
+      .extremes = !assumes};
   auto given = read_inputs(before, options_);
   if (!given) return given.error();
   auto judged =

@@ -2,6 +2,10 @@
 #ifndef RULEENGINE_BINDINGS_CLI_JUDGING_H_
 #define RULEENGINE_BINDINGS_CLI_JUDGING_H_
 
+#include <map>
+#include <string>
+
+#include "bindings/cli/line.h"
 #include "bindings/cli/options.h"
 #include "core/base/result.h"
 #include "core/engine/verify.h"
@@ -18,6 +22,12 @@ Status make_runnable(ir::Model& model);
 // the option.
 Result<runtime::NamedValues> read_inputs(const ir::Model& model,
                                          const Options& options);
+
+// NAME=SIZE of --dims.
+Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options);
+
+// --inputs, --dims, --seed and --threads of verbs that run models.
+void add_inputs(CLI::App* verb, Options& options);
 
 // Runs models with the kernels of the CPU: on --inputs, or on random ones.
 class KernelJudge final : public engine::Judge {

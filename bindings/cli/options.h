@@ -39,6 +39,8 @@ struct Options {
   std::vector<std::string> rules;     // draw: rules whose matches are coloured
   std::uint64_t boxes = 160;          // draw: the most boxes in one picture
   std::string inputs;                 // exec
+  bool random = false;                // exec
+  std::vector<std::string> dims;      // exec: NAME=SIZE
   std::uint64_t seed = 0;             // exec
   int threads = 0;                    // exec; 0: one for each core
   std::uint64_t exec_memory = 65536;  // exec: MiB of tensors at once

@@ -58,6 +58,7 @@ Status check_options(const Options& options) {
     return usage("--verify=" + options.verify + " is not implemented yet", "",
                  "use --verify");
   }
+  if (const auto dims = parse_dims(options); !dims) return dims.error();
   return engine::check(engine_options(options));
 }
 
@@ -112,7 +113,9 @@ Status verify(const std::vector<std::string>& rules, const Options& options,
   if (!found) return found.error();
   if (!found->unjudged.empty()) {
     report.run.rewrites.warnings.push_back(
-        {"", "", "the result was not verified: " + found->unjudged});
+        {"", "",
+         "the result was not verified: " + found->unjudged +
+             "; --inputs gives inputs, --dims sizes"});
     return {};
   }
   if (found->difference.empty()) {
@@ -348,6 +351,7 @@ void add_run(Line& line) {
   run->add_option("--verify", o.verify, "compare model and result by running")
       ->expected(0, 1)
       ->default_str("model");
+  add_inputs(run, o);
   run->add_flag("--share-data", o.share_data,
                 "refer to the model's external data instead of copying it");
   run->add_flag("--dry-run", o.dry_run, "do everything but write the result");
