@@ -62,6 +62,7 @@ struct Executor::Impl {
         caches(plans->cache_count()) {
     state.memory = memory;
     state.threads = &threads;
+    state.communicator = options.communicator;
     threads.check = [this] { check(); };
   }
 

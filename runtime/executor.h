@@ -28,6 +28,8 @@ struct ExecutorOptions {
   std::size_t limit_memory = Memory::kUnlimited;  // bytes of tensors at once
   std::uint64_t seed = 0;  // of ops that draw random numbers
   Deadline deadline;
+  // Of this rank, where the model runs on several. May be nullptr.
+  Communicator* communicator = nullptr;
   // Asked between nodes and within long ones; true ends the run (kLimit). May
   // be empty.
   std::function<bool()> is_cancelled;

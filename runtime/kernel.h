@@ -24,12 +24,15 @@ namespace ruleengine::runtime {
 
 using Ints = std::vector<std::int64_t>;
 
+class Communicator;
+
 // What a run has for all of its nodes.
 struct RunState {
   std::shared_ptr<Memory> memory;
   Threads* threads = nullptr;
   std::uint64_t seed = 0;   // of ops that draw numbers
   std::uint64_t drawn = 0;  // how many of them ran
+  Communicator* communicator = nullptr;  // of a run with other ranks
 };
 
 // What a kernel keeps for its node between runs, such as repacked weights.

@@ -9,9 +9,12 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "core/engine/options.h"
 #include "core/ir/narrow_float.h"
+#include "core/ranks/communication.h"
 #include "kernels/cpu.h"
 #include "runtime/adapt.h"
+#include "runtime/collective/rank_threads.h"
 #include "runtime/executor.h"
 #include "runtime/npz.h"
 #include "runtime/random_inputs.h"
@@ -57,14 +60,6 @@ std::string summary(const Value& value) {
   }
 }
 
-Status write_outputs(const std::string& path, const NamedValues& outputs) {
-  const auto bytes = runtime::npz_of(outputs);
-  if (!bytes) return bytes.error();
-  auto staged = stage_text(path, *bytes);
-  if (!staged) return staged.error();
-  return staged->commit();
-}
-
 Result<NamedValues> random_inputs(runtime::Executor& executor,
                                   const ir::Model& model,
                                   const Options& options) {
@@ -75,19 +70,47 @@ Result<NamedValues> random_inputs(runtime::Executor& executor,
       runtime::Memory::create(options.exec_memory << 20));
 }
 
-Status exec_one(const std::string& path, const Options& options) {
+// "{rank}" in a path becomes the number.
+constexpr std::string_view kRank = "{rank}";
+std::string of_rank(std::string path, int rank) {
+  const std::size_t at = path.find(kRank);
+  if (at != std::string::npos) {
+    path.replace(at, kRank.size(), std::to_string(rank));
+  }
+  return path;
+}
+
+// What one rank computed and sent; or the only one.
+struct Done {
+  NamedValues outputs;
+  ranks::Traffic predicted;
+  runtime::Sent sent;
+};
+
+Status run_model(const std::string& path, const Options& options,
+                 runtime::RankPlace* place, Done& done) {
   auto model = load_model(path, options);
   if (!model) return model.error();
-  const std::size_t limit = options.exec_memory << 20;
-  auto inputs = read_inputs(**model, options);
+  Options own = options;
+  if (place != nullptr) {
+    own.inputs = of_rank(options.inputs, place->communicator.rank());
+    const auto facts = engine::facts_of((*model)->graph);
+    done.predicted = ranks::traffic((*model)->graph, *facts);
+  }
+  auto inputs = read_inputs(**model, own);
   if (!inputs) return inputs.error();
   if (auto status = make_runnable(**model); !status) return status;
-  auto executor = runtime::Executor::create(
-      **model, {.find_kernel = kernels::find_cpu_kernel,
-                .threads = options.threads,
-                .limit_memory = limit,
-                .seed = options.seed,
-                .deadline = deadline_of(options)});
+  runtime::ExecutorOptions how{.find_kernel = kernels::find_cpu_kernel,
+                               .threads = options.threads,
+                               .limit_memory = options.exec_memory << 20,
+                               .seed = options.seed,
+                               .deadline = deadline_of(options)};
+  if (place != nullptr) {
+    how.threads = std::max(1, options.threads);
+    how.communicator = &place->communicator;
+    how.is_cancelled = place->beat;
+  }
+  auto executor = runtime::Executor::create(**model, std::move(how));
   if (!executor) return executor.error();
   if (options.random) {
     inputs = random_inputs(**executor, **model, options);
@@ -99,29 +122,124 @@ Status exec_one(const std::string& path, const Options& options) {
     if (error.where.empty()) error.where = path;
     return error;
   }
-  if (auto status = check_end(**model, options); !status) return status;
-  if (!options.output.empty()) return write_outputs(options.output, *outputs);
+  done.outputs = *std::move(outputs);
+  if (place != nullptr) done.sent = place->communicator.sent();
+  return check_end(**model, options);
+}
+
+// All files, or none.
+Status write_outputs(const std::vector<Done>& all, const Options& options) {
+  std::vector<io::Staged> files;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto bytes = runtime::npz_of(all[i].outputs);
+    if (!bytes) return bytes.error();
+    auto staged =
+        stage_text(of_rank(options.output, static_cast<int>(i)), *bytes);
+    if (!staged) return staged.error();
+    files.push_back(*std::move(staged));
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    auto status = files[i].commit();
+    if (status) continue;
+    while (i-- > 0) files[i].revert();
+    return status;
+  }
+  for (io::Staged& each : files) each.release();
+  return {};
+}
+
+void print_outputs(const std::vector<Done>& all) {
+  const bool several = all.size() > 1;
   std::vector<std::vector<std::string>> rows = {{"output", "type", "values"}};
-  for (const auto& [name, value] : *outputs) {
-    rows.push_back({name, value.text(), summary(value)});
+  if (several) rows[0].insert(rows[0].begin(), "rank");
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const auto& [name, value] : all[i].outputs) {
+      rows.push_back({name, value.text(), summary(value)});
+      if (several) rows.back().insert(rows.back().begin(), std::to_string(i));
+    }
   }
   put(table(rows));
+}
+
+// The bytes that were sent, beside those that the graph predicts.
+void print_traffic(const std::vector<Done>& all) {
+  std::vector<std::vector<std::string>> rows = {
+      {"rank", "op", "count", "bytes sent", "predicted"}};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const auto& [op, sent] : all[i].sent) {
+      const auto it = all[i].predicted.find(op);
+      const bool is_known =
+          it != all[i].predicted.end() && it->second.unknown == 0;
+      rows.push_back(
+          {std::to_string(i), op, std::to_string(sent.count),
+           std::to_string(sent.bytes),
+           is_known ? fmt::format("{:.0f}", it->second.bytes) : "not known"});
+    }
+  }
+  if (rows.size() > 1) put("\n" + table(rows));
+}
+
+// A model each, or one for all.
+Result<std::vector<Done>> run_all(const std::vector<std::string>& models,
+                                  const Options& options) {
+  const int count =
+      options.ranks > 0 ? options.ranks : static_cast<int>(models.size());
+  std::vector<Done> all(static_cast<std::size_t>(count));
+  if (count == 1 && options.ranks == 0) {
+    auto status = run_model(models[0], options, nullptr, all[0]);
+    if (!status) return status.error();
+    return all;
+  }
+  const auto status = runtime::run_ranks(count, [&](runtime::RankPlace& place) {
+    const auto rank = static_cast<std::size_t>(place.communicator.rank());
+    const std::string& path = models.size() == 1 ? models[0] : models[rank];
+    return run_model(path, options, &place, all[rank]);
+  });
+  if (!status) return status.error();
+  return all;
+}
+
+Status check_exec(const std::vector<std::string>& models,
+                  const Options& options) {
+  const auto usage = [&](std::string what, std::string hint) {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = std::move(what),
+                      .hint = std::move(hint)};
+  };
+  if (options.random && !options.inputs.empty()) {
+    return usage("--random and --inputs exclude each other", options.example);
+  }
+  const auto count = static_cast<int>(models.size());
+  if (options.ranks > 0 && count != 1 && count != options.ranks) {
+    return usage("there are " + std::to_string(count) + " models for " +
+                     std::to_string(options.ranks) + " ranks",
+                 "one model for all ranks, or one for each");
+  }
+  const bool several = options.ranks > 1 || count > 1;
+  if (several && !options.output.empty() &&
+      options.output.find(kRank) == std::string::npos) {
+    return usage("each rank has outputs of its own",
+                 "--outputs 'out{rank}.npz'");
+  }
   return {};
 }
 
 int exec(const Options& options) {
   auto paths = sort_paths(options, Wants::kModels);
   if (!paths) return fail(paths.error());
-  if (paths->models.size() != 1) {
-    return fail(
-        {ErrorKind::kUsage, "expected one model", "", "", "", options.example});
+  if (auto status = check_exec(paths->models, options); !status) {
+    return fail(status.error());
   }
-  if (options.random && !options.inputs.empty()) {
-    return fail({ErrorKind::kUsage, "--random and --inputs exclude each other",
-                 "", "", "", options.example});
+  const auto all = run_all(paths->models, options);
+  if (!all) return fail(all.error());
+  if (!options.output.empty()) {
+    const auto status = write_outputs(*all, options);
+    if (!status) return fail(status.error());
+  } else {
+    print_outputs(*all);
   }
-  auto status = exec_one(paths->models[0], options);
-  return status ? 0 : fail(status.error());
+  if (options.ranks > 0 || all->size() > 1) print_traffic(*all);
+  return 0;
 }
 
 }  // namespace
@@ -131,11 +249,15 @@ void add_exec(Line& line) {
   CLI::App* exec =
       add_verb(line, cli::exec, "exec", "run a model on the CPU",
                "ruleengine exec model.onnx --inputs in.npz --outputs out.npz");
-  add_paths(exec, o, "the model");
+  add_paths(exec, o, "the model, or one for each rank");
   add_inputs(exec, o);
   exec->add_flag("--random", o.random, "draw the inputs");
   exec->add_option("--outputs", o.output,
                    "an .npz file for the outputs; without it a table of them");
+  exec->add_option("--ranks", o.ranks,
+                   "run on so many ranks, as threads; {rank} in the names of "
+                   "--inputs and --outputs is the number of the rank")
+      ->check(whole(1, 1024));
 }
 
 }  // namespace ruleengine::cli

@@ -40,6 +40,7 @@ struct Options {
   std::uint64_t boxes = 160;          // draw: the most boxes in one picture
   std::string inputs;                 // exec
   bool random = false;                // exec
+  int ranks = 0;                      // exec; 0: one for each model
   std::vector<std::string> dims;      // exec: NAME=SIZE
   std::uint64_t seed = 0;             // exec
   int threads = 0;                    // exec; 0: one for each core

@@ -98,7 +98,7 @@ class Run {
       out.notes = shown(*model_);
     }
     if (out.verdict != Verdict::kOk || judge == nullptr ||
-        rule_.changes_meaning || !fired(*report)) {
+        rule_.changes_meaning || example_.changes_meaning || !fired(*report)) {
       return out;
     }
     const bool assumes = !report->assumptions.empty() || example_.assumed;

@@ -58,6 +58,7 @@ struct Example {
   std::optional<std::string> warned;    // a substring of a warning
   std::optional<std::string> assumed;   // a substring of an assumption
   std::optional<bool> matches;          // for a lint
+  bool changes_meaning = false;         // with its options; not executed
   std::string file;  // the file with `before`, if it is not in the rule file
   int line = 0;
   std::map<std::string, OptionValue> options;  // for this example only

@@ -15,6 +15,7 @@ using KernelFamily = KernelRows (*)();
 KernelRows arithmetic_kernels();
 KernelRows attention_kernels();
 KernelRows cast_kernels();
+KernelRows collective_kernels();
 KernelRows comparison_kernels();
 KernelRows contrib_kernels();
 KernelRows control_kernels();
@@ -45,17 +46,17 @@ KernelRows unary_kernels();
 KernelRows view_kernels();
 
 inline constexpr KernelFamily kFamilies[] = {
-    arithmetic_kernels,  attention_kernels, cast_kernels,
-    comparison_kernels,  contrib_kernels,   control_kernels,
-    convolution_kernels, gather_kernels,    generator_kernels,
-    image_kernels,       layout_kernels,    loss_kernels,
-    ml_kernels,          norm_kernels,      pad_kernels,
-    pooling_kernels,     product_kernels,   quantization_kernels,
-    random_kernels,      recurrent_kernels, reduction_kernels,
-    rotary_kernels,      scatter_kernels,   selection_kernels,
-    sequence_kernels,    signal_kernels,    softmax_kernels,
-    string_kernels,      training_kernels,  unary_kernels,
-    view_kernels};
+    arithmetic_kernels,   attention_kernels,   cast_kernels,
+    collective_kernels,   comparison_kernels,  contrib_kernels,
+    control_kernels,      convolution_kernels, gather_kernels,
+    generator_kernels,    image_kernels,       layout_kernels,
+    loss_kernels,         ml_kernels,          norm_kernels,
+    pad_kernels,          pooling_kernels,     product_kernels,
+    quantization_kernels, random_kernels,      recurrent_kernels,
+    reduction_kernels,    rotary_kernels,      scatter_kernels,
+    selection_kernels,    sequence_kernels,    signal_kernels,
+    softmax_kernels,      string_kernels,      training_kernels,
+    unary_kernels,        view_kernels};
 
 }  // namespace ruleengine::kernels
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t kMaxExampleFile = std::size_t{4} << 20;
 constexpr int kMaxExamples = 10'000;
-constexpr std::array kKeys = {"assumed", "file",     "matches",
-                              "options", "rejected", "warned"};
+constexpr std::array kKeys = {"assumed", "changes_meaning", "file",  "matches",
+                              "options", "rejected",        "warned"};
 
 // Reads one example at the top of the stack.
 class ExampleReader {
@@ -49,6 +49,7 @@ class ExampleReader {
     example.warned = text("warned");
     example.assumed = text("assumed");
     example.matches = flag("matches");
+    example.changes_meaning = flag("changes_meaning").value_or(false);
     if (lua_objlen(state_, -1) > static_cast<std::size_t>(place)) {
       fail("an example has too many texts", "{title, before, after}");
     }

@@ -13,7 +13,8 @@ OF = {
              y = tensor_cast.static_quant_linear(x, w, s, "", xs)
              widths = Constant <value = int64[2] {1,2}> ()
              y0, y1 = Split <axis = -1> (y, widths)""",
-             options="{ loose_scales = true }", assumed="the scales of the first layer"),
+             options="{ loose_scales = true }", assumed="the scales of the first layer",
+             changes_meaning=True),
         near("products", "the number of columns is unknown",
              ("[B,5,2] x", "[B,5,2] x, float[2,N] w0"), ("float[2,1] w0 = {1,2}, ", "")),
         near("Gemm with transposed weights", "the rank of the bias is unknown",

@@ -8,10 +8,10 @@ import re
 
 
 def near(title, reason, *changes, options="{}", warns=False, gives=None,
-         assumed=None):
+         assumed=None, changes_meaning=False):
     """`changes`: (old, new) texts of the example of this title. Without a reason
     the rule makes `gives` of it, or says nothing and leaves it as it is."""
-    return title, reason, changes, options, warns, gives, assumed
+    return title, reason, changes, options, warns, gives, assumed, changes_meaning
 
 
 def graph(rule, miss):
@@ -32,7 +32,7 @@ def lua_string(text):
 
 def example(rule, number, miss):
     """It as an example in Lua."""
-    title, reason, _, options, warns, gives, assumed = miss
+    title, reason, _, options, warns, gives, assumed, changes_meaning = miss
     text = graph(rule, miss)
     if reason:
         says = f"{'warned' if warns else 'rejected'} = {lua_string(reason)}"
@@ -40,6 +40,8 @@ def example(rule, number, miss):
         says = lua_string(gives or text[text.rindex("{\n") + 1:text.rindex("}")])
     if assumed:
         says += f", assumed = {lua_string(assumed)}"
+    if changes_meaning:
+        says += ", changes_meaning = true"
     return (f'{{ "near miss {number}: {title}", {lua_string(text)}, {says}, '
             f"options = {options} }},\n")
 

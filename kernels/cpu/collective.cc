@@ -1,0 +1,101 @@
+// The ops in which ranks send each other data. A group of one rank needs no
+// other; a larger one needs a run of several ranks.
+#include <algorithm>
+
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/shapes.h"
+#include "runtime/collective/communicator.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Communicator;
+using runtime::Kernel;
+
+// A model may be the program of rank 0 and run on every rank: then neighbours
+// stand for all such neighbours, and [0, 1] is [2, 3] to rank 2.
+void move_to(std::int64_t rank, Ints& group) {
+  const auto size = static_cast<std::int64_t>(group.size());
+  if (std::ranges::find(group, rank) != group.end()) return;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (group[static_cast<std::size_t>(i)] != group[0] + i) return;
+  }
+  for (std::int64_t i = 0; i < size; ++i) {
+    group[static_cast<std::size_t>(i)] = rank / size * size + i;
+  }
+}
+
+// The group of the node; empty where the rank is alone.
+Ints group_of(const KernelContext& c) {
+  Ints group = c.attribute_ints("rank_group");
+  if (group.empty()) group = {0};
+  if (group.size() > 1 && c.run().communicator == nullptr) {
+    fail("the op needs " + std::to_string(group.size()) + " ranks",
+         "a run of several ranks (exec --ranks)", "one");
+  }
+  if (group.size() <= 1) return {};
+  move_to(c.run().communicator->rank(), group);
+  return group;
+}
+
+std::size_t axis_to_cut(const KernelContext& c, const Tensor& x) {
+  c.need_attribute("dim");
+  return axis_of(c.attribute_int("dim"), x.rank());
+}
+
+// A sum may be declared with a leading axis of 1 more or less than its input.
+Tensor as_declared(const KernelContext& c, const Tensor& x) {
+  const ir::Graph& graph = c.node().graph();
+  const ir::ValueId y = graph.outputs(c.node().id())[0];
+  const ir::Type* type = graph.value(y).declared;
+  if (type == nullptr || !type->is_tensor() || !type->has_shape) return x;
+  const auto dims = x.dims();
+  if (type->rank() == x.rank() + 1 && type->dims[0] == ir::Dim(1)) {
+    Dims more;
+    more.push_back(1);
+    for (const std::int64_t d : dims) more.push_back(d);
+    return x.reshaped(Shape(more.data(), more.size()));
+  }
+  if (type->rank() + 1 == x.rank() && dims[0] == 1) {
+    return x.reshaped(dims.subspan(1));
+  }
+  return x;
+}
+
+void all_reduce(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const Ints group = group_of(c);
+  const Tensor sum =
+      group.empty() ? x : c.run().communicator->all_reduce(group, x, c.run());
+  c.set_output(0, as_declared(c, sum));
+}
+
+void reduce_scatter(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const std::size_t axis = axis_to_cut(c, x);
+  const Ints group = group_of(c);
+  c.set_output(0, group.empty() ? x
+                                : c.run().communicator->reduce_scatter(
+                                      group, x, axis, c.run()));
+}
+
+void all_gather(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const std::size_t axis = axis_to_cut(c, x);
+  const Ints group = group_of(c);
+  c.set_output(0, group.empty() ? x
+                                : c.run().communicator->all_gather(
+                                      group, x, axis, c.run()));
+}
+
+constexpr Kernel kRows[] = {
+    {"tensor_cast", "all_gather", all_gather},
+    {"tensor_cast", "all_reduce", all_reduce},
+    {"tensor_cast", "reduce_scatter", reduce_scatter},
+};
+
+}  // namespace
+
+KernelRows collective_kernels() { return kRows; }
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,74 @@
+// Communicator: how the ranks of a run exchange tensors. Each rank has one. All
+// ranks of a group call the same operations in the same order. Sums are made in
+// the order of the group, piece by piece, so they have the same bits in every
+// run and on every rank, however ranks are connected.
+//
+// Bytes are counted as they are sent: 2 (N-1)/N of the tensor for all_reduce,
+// (N-1)/N for reduce_scatter, and (N-1)/N of the result for all_gather.
+#ifndef RULEENGINE_RUNTIME_COLLECTIVE_COMMUNICATOR_H_
+#define RULEENGINE_RUNTIME_COLLECTIVE_COMMUNICATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/tensor.h"
+
+namespace ruleengine::runtime {
+
+struct RunState;
+
+// What a rank sent, by op.
+struct SentBytes {
+  std::uint64_t count = 0, bytes = 0;
+};
+using Sent = std::map<std::string, SentBytes, std::less<>>;
+
+class Communicator {
+ public:
+  using Group = std::span<const std::int64_t>;
+  using Bytes = std::span<const std::byte>;
+
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  // The operations. `x` is of the same type on all ranks of the group, which
+  // the rank is one of. They throw Failure: a group that is none, tensors that
+  // do not fit, another rank that failed or does not come.
+  Tensor all_reduce(Group group, const Tensor& x, RunState& run);
+  Tensor reduce_scatter(Group group, const Tensor& x, std::size_t axis,
+                        RunState& run);
+  Tensor all_gather(Group group, const Tensor& x, std::size_t axis,
+                    RunState& run);
+
+  const Sent& sent() const { return sent_; }
+
+ protected:
+  // Sends out[i] to member i, and fills in[i] with what that member sent. They
+  // are of equal sizes; the rank's own entries are left alone. `what` names the
+  // operation; members that call another one are refused.
+  virtual void exchange(Group group, std::string_view what,
+                        std::span<const Bytes> out,
+                        std::span<const std::span<std::byte>> in) = 0;
+
+ private:
+  std::size_t place_in(Group group) const;
+  // This rank's piece of the sum of all tensors, whose elements are cut into
+  // pieces as `ends` says.
+  Tensor sum_of_piece(Group group, std::string_view what, const Tensor& x,
+                      std::span<const std::int64_t> ends, RunState& run);
+  // The pieces of all members, one after the other.
+  Tensor joined(Group group, std::string_view what, const Tensor& piece,
+                std::span<const std::int64_t> ends, RunState& run);
+
+  Sent sent_;
+};
+
+}  // namespace ruleengine::runtime
+
+#endif  // RULEENGINE_RUNTIME_COLLECTIVE_COMMUNICATOR_H_
