@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "bindings/cli/judging.h"
+#include "bindings/cli/profile.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
@@ -82,17 +83,20 @@ Status exec_one(const std::string& path, const Options& options) {
   auto inputs = read_inputs(**model, options);
   if (!inputs) return inputs.error();
   if (auto status = make_runnable(**model); !status) return status;
-  auto executor = runtime::Executor::create(
-      **model, {.find_kernel = kernels::find_cpu_kernel,
-                .threads = options.threads,
-                .limit_memory = limit,
-                .seed = options.seed,
-                .deadline = deadline_of(options)});
+  Profile profile;
+  runtime::ExecutorOptions how{.find_kernel = kernels::find_cpu_kernel,
+                               .threads = options.threads,
+                               .limit_memory = limit,
+                               .seed = options.seed,
+                               .deadline = deadline_of(options)};
+  if (!options.profile.empty()) how.trace = profile.trace();
+  auto executor = runtime::Executor::create(**model, std::move(how));
   if (!executor) return executor.error();
   if (options.random) {
     inputs = random_inputs(**executor, **model, options);
     if (!inputs) return inputs.error();
   }
+  profile.clear();
   auto outputs = (*executor)->run(*inputs);
   if (!outputs) {
     Diagnostic error = outputs.error();
@@ -100,6 +104,9 @@ Status exec_one(const std::string& path, const Options& options) {
     return error;
   }
   if (auto status = check_end(**model, options); !status) return status;
+  if (auto status = write_profile(options.profile, profile); !status) {
+    return status;
+  }
   if (!options.output.empty()) return write_outputs(options.output, *outputs);
   std::vector<std::vector<std::string>> rows = {{"output", "type", "values"}};
   for (const auto& [name, value] : *outputs) {
@@ -136,6 +143,8 @@ void add_exec(Line& line) {
   exec->add_flag("--random", o.random, "draw the inputs");
   exec->add_option("--outputs", o.output,
                    "an .npz file for the outputs; without it a table of them");
+  exec->add_option("--profile", o.profile,
+                   "a file for the run as a Chrome trace");
 }
 
 }  // namespace ruleengine::cli
