@@ -30,8 +30,8 @@ class Communicator;
 struct RunState {
   std::shared_ptr<Memory> memory;
   Threads* threads = nullptr;
-  std::uint64_t seed = 0;   // of ops that draw numbers
-  std::uint64_t drawn = 0;  // how many of them ran
+  std::uint64_t seed = 0;                // of ops that draw numbers
+  std::uint64_t drawn = 0;               // how many of them ran
   Communicator* communicator = nullptr;  // of a run with other ranks
 };
 

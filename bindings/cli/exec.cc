@@ -6,18 +6,17 @@
 #include <cmath>
 
 #include "bindings/cli/judging.h"
+#include "bindings/cli/profile.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/engine/options.h"
 #include "core/ir/narrow_float.h"
 #include "core/ranks/communication.h"
-#include "kernels/cpu.h"
 #include "runtime/adapt.h"
-#include "runtime/collective/rank_threads.h"
 #include "runtime/executor.h"
 #include "runtime/npz.h"
-#include "runtime/random_inputs.h"
+#include "runtime/rank_threads.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -60,16 +59,6 @@ std::string summary(const Value& value) {
   }
 }
 
-Result<NamedValues> random_inputs(runtime::Executor& executor,
-                                  const ir::Model& model,
-                                  const Options& options) {
-  auto dims = parse_dims(options);
-  if (!dims) return dims.error();
-  return runtime::inputs_to_run(
-      executor, model, {.seed = options.seed, .dims = *std::move(dims)},
-      runtime::Memory::create(options.exec_memory << 20));
-}
-
 // "{rank}" in a path becomes the number.
 constexpr std::string_view kRank = "{rank}";
 std::string of_rank(std::string path, int rank) {
@@ -100,11 +89,9 @@ Status run_model(const std::string& path, const Options& options,
   auto inputs = read_inputs(**model, own);
   if (!inputs) return inputs.error();
   if (auto status = make_runnable(**model); !status) return status;
-  runtime::ExecutorOptions how{.find_kernel = kernels::find_cpu_kernel,
-                               .threads = options.threads,
-                               .limit_memory = options.exec_memory << 20,
-                               .seed = options.seed,
-                               .deadline = deadline_of(options)};
+  Profile profile;
+  runtime::ExecutorOptions how = executor_options(options);
+  if (!options.profile.empty()) how.trace = profile.trace();
   if (place != nullptr) {
     how.threads = std::max(1, options.threads);
     how.communicator = &place->communicator;
@@ -113,9 +100,11 @@ Status run_model(const std::string& path, const Options& options,
   auto executor = runtime::Executor::create(**model, std::move(how));
   if (!executor) return executor.error();
   if (options.random) {
-    inputs = random_inputs(**executor, **model, options);
+    inputs = draw_inputs(**executor, **model, options);
     if (!inputs) return inputs.error();
   }
+  profile.clear();
+  if (place != nullptr) place->communicator.reset_sent();
   auto outputs = (*executor)->run(*inputs);
   if (!outputs) {
     Diagnostic error = outputs.error();
@@ -124,7 +113,11 @@ Status run_model(const std::string& path, const Options& options,
   }
   done.outputs = *std::move(outputs);
   if (place != nullptr) done.sent = place->communicator.sent();
-  return check_end(**model, options);
+  if (auto status = check_end(**model, options); !status) return status;
+  return write_profile(
+      of_rank(options.profile,
+              place == nullptr ? 0 : place->communicator.rank()),
+      profile);
 }
 
 // All files, or none.
@@ -216,10 +209,16 @@ Status check_exec(const std::vector<std::string>& models,
                  "one model for all ranks, or one for each");
   }
   const bool several = options.ranks > 1 || count > 1;
-  if (several && !options.output.empty() &&
-      options.output.find(kRank) == std::string::npos) {
+  const auto is_shared = [&](const std::string& path) {
+    return several && !path.empty() && path.find(kRank) == std::string::npos;
+  };
+  if (is_shared(options.output)) {
     return usage("each rank has outputs of its own",
                  "--outputs 'out{rank}.npz'");
+  }
+  if (is_shared(options.profile)) {
+    return usage("each rank has a profile of its own",
+                 "--profile 'trace{rank}.json'");
   }
   return {};
 }
@@ -258,6 +257,8 @@ void add_exec(Line& line) {
                    "run on so many ranks, as threads; {rank} in the names of "
                    "--inputs and --outputs is the number of the rank")
       ->check(whole(1, 1024));
+  exec->add_option("--profile", o.profile,
+                   "a file for the run as a Chrome trace");
 }
 
 }  // namespace ruleengine::cli

@@ -14,6 +14,7 @@
 #include "kernels/cpu.h"
 #include "runtime/adapt.h"
 #include "runtime/judge.h"
+#include "runtime/random_inputs.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -176,6 +177,24 @@ Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options) {
     out.insert_or_assign(text.substr(0, at), size);
   }
   return out;
+}
+
+Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,
+                                         const ir::Model& model,
+                                         const Options& options) {
+  auto dims = parse_dims(options);
+  if (!dims) return dims.error();
+  return runtime::inputs_to_run(
+      executor, model, {.seed = options.seed, .dims = *std::move(dims)},
+      runtime::Memory::create(options.exec_memory << 20));
+}
+
+runtime::ExecutorOptions executor_options(const Options& options) {
+  return {.find_kernel = kernels::find_cpu_kernel,
+          .threads = options.threads,
+          .limit_memory = options.exec_memory << 20,
+          .seed = options.seed,
+          .deadline = deadline_of(options)};
 }
 
 void add_inputs(CLI::App* verb, Options& o) {

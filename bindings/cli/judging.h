@@ -10,6 +10,7 @@
 #include "core/base/result.h"
 #include "core/engine/verify.h"
 #include "core/ir/model.h"
+#include "runtime/executor.h"
 #include "runtime/npz.h"
 
 namespace ruleengine::cli {
@@ -25,6 +26,15 @@ Result<runtime::NamedValues> read_inputs(const ir::Model& model,
 
 // NAME=SIZE of --dims.
 Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options);
+
+// Random inputs with which the model runs, by --seed and --dims.
+Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,
+                                         const ir::Model& model,
+                                         const Options& options);
+
+// The kernels of the CPU, and --threads, --limit-tensors, --limit-time and
+// --seed.
+runtime::ExecutorOptions executor_options(const Options& options);
 
 // --inputs, --dims, --seed and --threads of verbs that run models.
 void add_inputs(CLI::App* verb, Options& options);

@@ -45,6 +45,9 @@ struct Options {
   std::uint64_t seed = 0;             // exec
   int threads = 0;                    // exec; 0: one for each core
   std::uint64_t exec_memory = 65536;  // exec: MiB of tensors at once
+  std::string profile;                // exec and bench: a file
+  std::string against;                // bench: a model
+  std::size_t rounds = 0;             // bench; 0: as many as time allows
   // --limit-time counts from here, for all models together.
   std::chrono::steady_clock::time_point started =
       std::chrono::steady_clock::now();

@@ -10,7 +10,8 @@ namespace ruleengine::cli {
 // Adds the verb to the parser.
 using AddVerb = void(Line&);
 AddVerb add_run, add_match, add_explain, add_coverage, add_collectives,
-    add_test, add_report, add_print, add_code, add_build, add_draw, add_exec;
+    add_test, add_report, add_print, add_code, add_build, add_draw, add_exec,
+    add_bench;
 
 // In the order of --help.
 inline constexpr AddVerb* kVerbs[] = {
@@ -21,6 +22,7 @@ inline constexpr AddVerb* kVerbs[] = {
     add_collectives,  // what ranks send to each other
     add_test,         // the examples of rules
     add_exec,         // run a model
+    add_bench,        // how long a model runs, in which ops
     add_report,       // a model as a table
     add_print,        // a model as ONNX text
     add_code,         // a graph as Lua

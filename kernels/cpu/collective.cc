@@ -4,7 +4,7 @@
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/shapes.h"
-#include "runtime/collective/communicator.h"
+#include "runtime/communicator.h"
 
 namespace ruleengine::kernels {
 namespace {

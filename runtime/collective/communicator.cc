@@ -1,4 +1,4 @@
-#include "runtime/collective/communicator.h"
+#include "runtime/communicator.h"
 
 #include <algorithm>
 #include <cstring>
@@ -192,6 +192,7 @@ Tensor Communicator::reduce_scatter(Group group, const Tensor& x,
                                     std::size_t axis, RunState& run) {
   constexpr std::string_view kWhat = "reduce_scatter";
   need_bytes(x);
+  place_in(group);
   const auto n = static_cast<std::int64_t>(group.size());
   if (x.dim(axis) % n != 0) {
     fail("the ranks do not divide the axis that is scattered",

@@ -1,4 +1,4 @@
-#include "runtime/collective/rank_threads.h"
+#include "runtime/rank_threads.h"
 
 #include <algorithm>
 #include <atomic>

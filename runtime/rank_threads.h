@@ -2,8 +2,8 @@
 // where it lies. A rank that fails ends all others at once; a rank that reports
 // no progress for kPatience while others wait for it has stalled, and ends them
 // too.
-#ifndef RULEENGINE_RUNTIME_COLLECTIVE_RANK_THREADS_H_
-#define RULEENGINE_RUNTIME_COLLECTIVE_RANK_THREADS_H_
+#ifndef RULEENGINE_RUNTIME_RANK_THREADS_H_
+#define RULEENGINE_RUNTIME_RANK_THREADS_H_
 
 #include <chrono>
 #include <functional>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "runtime/collective/communicator.h"
+#include "runtime/communicator.h"
 
 namespace ruleengine::runtime {
 
@@ -32,4 +32,4 @@ Status run_ranks(int count, const std::function<Status(RankPlace&)>& run,
 
 }  // namespace ruleengine::runtime
 
-#endif  // RULEENGINE_RUNTIME_COLLECTIVE_RANK_THREADS_H_
+#endif  // RULEENGINE_RUNTIME_RANK_THREADS_H_

@@ -5,8 +5,8 @@
 //
 // Bytes are counted as they are sent: 2 (N-1)/N of the tensor for all_reduce,
 // (N-1)/N for reduce_scatter, and (N-1)/N of the result for all_gather.
-#ifndef RULEENGINE_RUNTIME_COLLECTIVE_COMMUNICATOR_H_
-#define RULEENGINE_RUNTIME_COLLECTIVE_COMMUNICATOR_H_
+#ifndef RULEENGINE_RUNTIME_COMMUNICATOR_H_
+#define RULEENGINE_RUNTIME_COMMUNICATOR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +46,9 @@ class Communicator {
   Tensor all_gather(Group group, const Tensor& x, std::size_t axis,
                     RunState& run);
 
+  // What was sent since the last reset.
   const Sent& sent() const { return sent_; }
+  void reset_sent() { sent_.clear(); }
 
  protected:
   // Sends out[i] to member i, and fills in[i] with what that member sent. They
@@ -71,4 +73,4 @@ class Communicator {
 
 }  // namespace ruleengine::runtime
 
-#endif  // RULEENGINE_RUNTIME_COLLECTIVE_COMMUNICATOR_H_
+#endif  // RULEENGINE_RUNTIME_COMMUNICATOR_H_

@@ -1,0 +1,294 @@
+// `ruleengine bench MODEL [--against MODEL]`: how long a model runs on the CPU,
+// in which ops, and with how much memory. Two models run in turn on the same
+// inputs, so that whatever slows the machine slows both.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "bindings/cli/judging.h"
+#include "bindings/cli/profile.h"
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+#include "core/engine/json.h"
+#include "runtime/executor.h"
+
+namespace ruleengine::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using engine::Json;
+using runtime::NamedValues;
+
+// Without --rounds: as many as this time allows, within these bounds.
+constexpr double kSeconds = 5;
+constexpr std::size_t kLeastRounds = 7, kMostRounds = 1000;
+constexpr int kWarmUps = 2;
+constexpr std::size_t kMostOps = 12;  // in the table
+
+struct OpCost {
+  double seconds = 0;
+  std::size_t calls = 0;
+};
+
+// A model that is measured.
+struct Subject {
+  std::string path;
+  std::unique_ptr<ir::Model> model;
+  Profile profile;  // of its last run
+  std::unique_ptr<runtime::Executor> executor;
+  std::vector<double> seconds;        // of each round
+  std::map<std::string, OpCost> ops;  // of all rounds
+};
+
+// A median and what lies around it.
+struct Spread {
+  double low, median, high;
+};
+
+double middle(const std::vector<double>& sorted) {
+  const std::size_t half = sorted.size() / 2;
+  return sorted.size() % 2 == 1 ? sorted[half]
+                                : (sorted[half - 1] + sorted[half]) / 2;
+}
+
+Spread quartiles(std::vector<double> sample) {
+  std::ranges::sort(sample);
+  const std::size_t quarter = sample.size() / 4;
+  return {sample[quarter], middle(sample), sample[sample.size() - 1 - quarter]};
+}
+
+// The median lies between the k-th smallest and the k-th largest number with
+// 95 % confidence; k by the binomial distribution, which needs to know nothing
+// of the numbers. Six are needed for that.
+Spread confidence(std::vector<double> sample) {
+  std::ranges::sort(sample);
+  const std::size_t n = sample.size();
+  double term = std::pow(0.5, static_cast<double>(n)), tail = term;
+  std::size_t k = 0;
+  while (k + 1 < n / 2) {
+    term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
+    if (tail + term > 0.025) break;
+    tail += term;
+    ++k;
+  }
+  return {sample[k], middle(sample), sample[n - 1 - k]};
+}
+
+Status prepare(Subject& subject, const Options& options) {
+  auto model = load_model(subject.path, options);
+  if (!model) return model.error();
+  subject.model = *std::move(model);
+  if (auto status = make_runnable(*subject.model); !status) return status;
+  runtime::ExecutorOptions how = executor_options(options);
+  how.trace = subject.profile.trace();
+  auto executor = runtime::Executor::create(*subject.model, std::move(how));
+  if (!executor) return executor.error();
+  subject.executor = *std::move(executor);
+  return {};
+}
+
+Result<NamedValues> inputs_of(Subject& subject, const Options& options) {
+  if (!options.inputs.empty()) return read_inputs(*subject.model, options);
+  return draw_inputs(*subject.executor, *subject.model, options);
+}
+
+// One run; its seconds.
+Result<double> time_run(Subject& subject, const NamedValues& inputs) {
+  subject.profile.clear();
+  const auto begin = Clock::now();
+  const auto outputs = subject.executor->run(inputs);
+  const std::chrono::duration<double> taken = Clock::now() - begin;
+  if (outputs) return taken.count();
+  Diagnostic error = outputs.error();
+  if (error.where.empty()) error.where = subject.path;
+  return error;
+}
+
+Status measure(Subject& subject, const NamedValues& inputs) {
+  const auto seconds = time_run(subject, inputs);
+  if (!seconds) return seconds.error();
+  subject.seconds.push_back(*seconds);
+  for (const Profile::Event& e : subject.profile.events()) {
+    OpCost& cost = subject.ops[e.graph->op(e.node).text()];
+    cost.seconds += e.own;
+    ++cost.calls;
+  }
+  return {};
+}
+
+// All subjects in turn, each first as often as another.
+Status measure_all(std::vector<Subject>& subjects, const NamedValues& inputs,
+                   const Options& options) {
+  for (Subject& each : subjects) {
+    for (int i = 0; i < kWarmUps; ++i) {
+      const auto seconds = time_run(each, inputs);
+      if (!seconds) return seconds.error();
+    }
+  }
+  const auto begin = Clock::now();
+  const auto goes_on = [&](std::size_t round) {
+    if (options.rounds > 0) return round < options.rounds;
+    const std::chrono::duration<double> taken = Clock::now() - begin;
+    return round < kLeastRounds ||
+           (round < kMostRounds && taken.count() < kSeconds);
+  };
+  for (std::size_t round = 0; goes_on(round); ++round) {
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+      auto status = measure(subjects[(round + i) % subjects.size()], inputs);
+      if (!status) return status;
+    }
+  }
+  return {};
+}
+
+std::vector<double> ratios(const Subject& a, const Subject& b) {
+  std::vector<double> out;
+  for (std::size_t i = 0; i < a.seconds.size(); ++i) {
+    out.push_back(a.seconds[i] / b.seconds[i]);
+  }
+  return out;
+}
+
+// The ops by their time, the slowest first.
+std::vector<std::pair<std::string, OpCost>> sorted_ops(const Subject& s) {
+  std::vector<std::pair<std::string, OpCost>> out(s.ops.begin(), s.ops.end());
+  std::ranges::stable_sort(out, std::ranges::greater(), [](const auto& each) {
+    return each.second.seconds;
+  });
+  return out;
+}
+
+double sum_of(const std::vector<double>& numbers) {
+  double sum = 0;
+  for (const double n : numbers) sum += n;
+  return sum;
+}
+
+void print(const Subject& s) {
+  constexpr double kMiB = 1 << 20;
+  const Spread t = quartiles(s.seconds);
+  const auto rounds = static_cast<double>(s.seconds.size());
+  show("{}: {:.3f} ms (half of {} runs: {:.3f} to {:.3f})\n", printable(s.path),
+       t.median * 1e3, s.seconds.size(), t.low * 1e3, t.high * 1e3);
+  show("memory: {:.2f} MiB of tensors at once, {:.2f} MiB taken for them\n",
+       static_cast<double>(s.executor->peak_bytes()) / kMiB,
+       static_cast<double>(s.executor->held_bytes()) / kMiB);
+  std::vector<std::vector<std::string>> rows = {{"op", "calls", "ms", "share"}};
+  const double total = sum_of(s.seconds);
+  const auto add = [&](const std::string& op, const OpCost& cost) {
+    rows.push_back(
+        {op, fmt::format("{:g}", static_cast<double>(cost.calls) / rounds),
+         fmt::format("{:.3f}", cost.seconds / rounds * 1e3),
+         fmt::format("{:.1f} %", cost.seconds / total * 100)});
+  };
+  OpCost rest;
+  const auto ops = sorted_ops(s);
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (i < kMostOps) {
+      add(ops[i].first, ops[i].second);
+    } else {
+      rest.seconds += ops[i].second.seconds;
+      rest.calls += ops[i].second.calls;
+    }
+  }
+  if (rest.calls > 0) add("others", rest);
+  put(table(rows));
+}
+
+Json spread_json(const Spread& s, double by = 1) {
+  return {
+      {"low", s.low * by}, {"median", s.median * by}, {"high", s.high * by}};
+}
+
+Json subject_json(const Subject& s) {
+  const auto rounds = static_cast<double>(s.seconds.size());
+  Json ops = Json::array();
+  for (const auto& [op, cost] : sorted_ops(s)) {
+    ops.push_back({{"op", engine::exact(op)},
+                   {"calls", static_cast<double>(cost.calls) / rounds},
+                   {"ms", cost.seconds / rounds * 1e3}});
+  }
+  return {{"model", engine::exact(s.path)},
+          {"rounds", s.seconds.size()},
+          {"ms", spread_json(quartiles(s.seconds), 1e3)},
+          {"peak_bytes", s.executor->peak_bytes()},
+          {"held_bytes", s.executor->held_bytes()},
+          {"ops", std::move(ops)}};
+}
+
+void print_all(const std::vector<Subject>& subjects, const Options& options) {
+  const bool is_pair = subjects.size() == 2;
+  const Spread ratio =
+      is_pair ? confidence(ratios(subjects[0], subjects[1])) : Spread{};
+  if (options.json) {
+    Json json = subject_json(subjects[0]);
+    if (is_pair) {
+      json["against"] = subject_json(subjects[1]);
+      json["ratio"] = spread_json(ratio);
+    }
+    return put(engine::json_text(json));
+  }
+  for (const Subject& each : subjects) {
+    print(each);
+    if (is_pair) put("\n");
+  }
+  if (is_pair) {
+    show("ratio: {:.3f} ({:.3f} to {:.3f} with 95 % confidence)\n",
+         ratio.median, ratio.low, ratio.high);
+  }
+}
+
+int bench(const Options& options) {
+  auto paths = sort_paths(options, Wants::kModels);
+  if (!paths) return fail(paths.error());
+  if (paths->models.size() != 1) {
+    return fail(
+        {ErrorKind::kUsage, "expected one model", "", "", "", options.example});
+  }
+  std::vector<Subject> subjects(options.against.empty() ? 1 : 2);
+  subjects[0].path = paths->models[0];
+  subjects.back().path =
+      options.against.empty() ? paths->models[0] : options.against;
+  for (Subject& each : subjects) {
+    if (auto status = prepare(each, options); !status) {
+      return fail(status.error());
+    }
+  }
+  const auto inputs = inputs_of(subjects[0], options);
+  if (!inputs) return fail(inputs.error());
+  if (auto status = measure_all(subjects, *inputs, options); !status) {
+    return fail(status.error());
+  }
+  auto status = write_profile(options.profile, subjects[0].profile);
+  if (!status) return fail(status.error());
+  print_all(subjects, options);
+  return 0;
+}
+
+}  // namespace
+
+void add_bench(Line& line) {
+  Options& o = line.options;
+  CLI::App* bench = add_verb(
+      line, cli::bench, "bench", "measure how long models run on the CPU",
+      "ruleengine bench rewritten.onnx --against model.onnx");
+  add_paths(bench, o, "the model");
+  add_inputs(bench, o);
+  bench->add_option("--against", o.against,
+                    "a model to run in turn with it, on the same inputs");
+  bench
+      ->add_option("--rounds", o.rounds,
+                   "runs of each model; as many as 5 seconds allow")
+      ->check(whole(6, 1'000'000));
+  bench->add_option("--profile", o.profile,
+                    "a file for the last run as a Chrome trace");
+  bench->add_flag("--json", o.json, "print JSON");
+}
+
+}  // namespace ruleengine::cli

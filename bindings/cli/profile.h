@@ -1,0 +1,48 @@
+// Profile: when each node of a run began and ended.
+#ifndef RULEENGINE_BINDINGS_CLI_PROFILE_H_
+#define RULEENGINE_BINDINGS_CLI_PROFILE_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/result.h"
+#include "runtime/executor.h"
+
+namespace ruleengine::cli {
+
+class Profile {
+ public:
+  struct Event {
+    const ir::Graph* graph;
+    ir::NodeId node;
+    double begin, end;  // seconds since the run began
+    double own;         // seconds without the nodes of its body
+  };
+
+  // For the options of one Executor, which the profile must outlive.
+  auto trace() {
+    return [this](const ir::Graph& graph, ir::NodeId node, double begin,
+                  double end) { add(graph, node, begin, end); };
+  }
+  void clear();
+
+  // In the order in which the nodes ended.
+  const std::vector<Event>& events() const { return events_; }
+  // As JSON that chrome://tracing and Perfetto show.
+  std::string chrome_trace() const;
+
+ private:
+  void add(const ir::Graph& graph, ir::NodeId node, double begin, double end);
+
+  std::vector<Event> events_;
+  // Begin and seconds of what no later event has contained so far.
+  std::vector<std::pair<double, double>> outermost_;
+};
+
+// Writes the trace to the file of --profile; nothing without the option.
+Status write_profile(const std::string& path, const Profile& profile);
+
+}  // namespace ruleengine::cli
+
+#endif  // RULEENGINE_BINDINGS_CLI_PROFILE_H_

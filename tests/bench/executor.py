@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""`ruleengine bench` beside ONNX Runtime: whole models, attention alone, and
+models before and after `ruleengine run`.
+
+Each peer's runs come in turn within the same seconds; what is shown is the
+median of the ratios of neighbours, ours over theirs, and their quartiles.
+"""
+
+import argparse
+import json
+import pathlib
+import statistics
+import tempfile
+import time
+
+import make_decoder
+import make_networks
+import measure
+import numpy as np
+import onnxruntime
+
+LAYERS, LENGTH = 4, 128
+ATTENTION = [512, 2048, 8192]
+PACKS = ["attention", "canonical", "linear"]
+
+
+class Peer:
+    """The model in ONNX Runtime, on the inputs that its shapes ask for."""
+
+    def __init__(self, path, threads, dims):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        # Else its threads would burn the cores while ours run.
+        options.add_session_config_entry("session.intra_op.allow_spinning",
+                                         "0")
+        options.log_severity_level = 3
+        self.session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"])
+        random = np.random.default_rng(0)
+        self.inputs = {}
+        for each in self.session.get_inputs():
+            shape = [dims.get(d, 1) if isinstance(d, str) else d
+                     for d in each.shape]
+            self.inputs[each.name] = (
+                np.ones(shape, np.int64) if "int64" in each.type
+                else random.standard_normal(shape, np.float32))
+
+    def run(self, count):
+        """Seconds of each of so many runs."""
+        out = []
+        for _ in range(count):
+            begin = time.perf_counter()
+            self.session.run(None, self.inputs)
+            out.append(time.perf_counter() - begin)
+        return out
+
+
+def ours(path, threads, inputs, count):
+    usage = measure.run([measure.PROGRAM, "bench", path, "--inputs", inputs,
+                         "--rounds", max(count, 6), "--threads", threads,
+                         "--json"])
+    return json.loads(usage.output), usage.peak
+
+
+def compare(name, path, threads, dims, rounds, runs):
+    peer = Peer(path, threads, dims)
+    inputs = path.with_suffix(".npz")
+    np.savez(inputs, **peer.inputs)
+    peer.run(2)
+    ratios, times, theirs = [], [], []
+    for _ in range(rounds):
+        other = statistics.median(peer.run(runs)) * 1e3
+        result, peak = ours(path, threads, inputs, runs)
+        times.append(result["ms"]["median"])
+        theirs.append(other)
+        ratios.append(times[-1] / other)
+    low, _, high = statistics.quantiles(ratios, n=4)
+    print(f"| {name} | {threads} | {statistics.median(times):.2f} | "
+          f"{statistics.median(theirs):.2f} | "
+          f"**{statistics.median(ratios):.2f}** ({low:.2f} to {high:.2f}) | "
+          f"{result['peak_bytes'] / 2 ** 20:.1f} | "
+          f"{result['held_bytes'] / max(1, result['peak_bytes']):.3f} | "
+          f"{peak:.0f} |", flush=True)
+
+
+def fused(name, path, threads, inputs, target):
+    """The model after the rules for a target, against itself before."""
+    after = path.with_suffix(".fused.onnx")
+    packs = [measure.ROOT / "rules" / f"{pack}.lua" for pack in PACKS]
+    measure.run([measure.PROGRAM, "run", *packs, path, "-o", after, "-q",
+                 "--target", target])
+    result = json.loads(measure.run(
+        [measure.PROGRAM, "bench", after, "--against", path, "--inputs",
+         inputs, "--threads", threads, "--json"]).output)
+    ratio, against = result["ratio"], result["against"]
+    print(f"| {name} | {threads} | {result['ms']['median']:.2f} | "
+          f"{against['ms']['median']:.2f} | **{ratio['median']:.2f}** "
+          f"({ratio['low']:.2f} to {ratio['high']:.2f}) | "
+          f"{result['peak_bytes'] / 2 ** 20:.1f} | "
+          f"{against['peak_bytes'] / 2 ** 20:.1f} |", flush=True)
+
+
+def make_models(folder, layers):
+    paths = {name: folder / f"{name}.onnx"
+             for name in ("bert", "vit", "gpt2", "llama")}
+    make_networks.bert(paths["bert"], layers)
+    make_networks.vit(paths["vit"], layers)
+    make_networks.gpt(paths["gpt2"], layers, LENGTH)
+    make_decoder.make(paths["llama"], layers, 1024, 16, 4)
+    return paths
+
+
+def bench(folder, options):
+    dims = {"B": 1, "S": LENGTH}
+    paths = make_models(folder, options.layers)
+    heading = ("ours ms | theirs ms | ratio | peak MiB | held / peak | "
+               "process MiB |")
+    print(f"| model | threads | {heading}\n|---|---|---|---|---|---|---|---|")
+    for threads in options.threads:
+        for name, path in paths.items():
+            if options.only in name:
+                compare(name, path, threads, dims, options.rounds, 6)
+    for threads in options.threads:
+        for kind in ("Attention", "MultiHeadAttention"):
+            for length in ATTENTION:
+                name = f"{kind} {length}"
+                if options.only not in name:
+                    continue
+                path = folder / f"{kind}{length}.onnx"
+                make_networks.attention(path, kind, length)
+                compare(name, path, threads, {}, options.rounds, 6)
+    print("\n| fused | threads | after ms | before ms | ratio | peak MiB | "
+          "before |\n|---|---|---|---|---|---|---|")
+    for threads in options.threads:
+        for name, path in paths.items():
+            for target in ("portable", "ort", "onnx"):
+                if options.only in name:
+                    fused(f"{name} for {target}", path, threads,
+                          path.with_suffix(".npz"), target)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--layers", type=int, default=LAYERS)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--only", default="", help="part of a name")
+    with tempfile.TemporaryDirectory() as temporary:
+        bench(pathlib.Path(temporary), parser.parse_args())
