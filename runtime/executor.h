@@ -49,8 +49,9 @@ class Executor {
                                                   ExecutorOptions options);
   ~Executor();
 
-  // The outputs of the model, in its order. An error names the node that could
-  // not be computed, or the input that is missing or does not fit.
+  // The outputs of the model, in its order; they may refer to its weights, so
+  // the model must outlive them. An error names the node that could not be
+  // computed, or the input that is missing or does not fit.
   Result<Named> run(const Named& inputs);
 
   // Bytes of tensors that were in use at once in the last run, without weights

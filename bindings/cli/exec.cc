@@ -71,6 +71,7 @@ std::string of_rank(std::string path, int rank) {
 
 // What one rank computed and sent; or the only one.
 struct Done {
+  std::unique_ptr<ir::Model> model;  // the outputs may refer to its weights
   NamedValues outputs;
   ranks::Traffic predicted;
   runtime::Sent sent;
@@ -114,6 +115,7 @@ Status run_model(const std::string& path, const Options& options,
   done.outputs = *std::move(outputs);
   if (place != nullptr) done.sent = place->communicator.sent();
   if (auto status = check_end(**model, options); !status) return status;
+  done.model = *std::move(model);
   return write_profile(
       of_rank(options.profile,
               place == nullptr ? 0 : place->communicator.rank()),
