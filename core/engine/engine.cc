@@ -53,6 +53,7 @@ class Engine::Run {
     report_.ops_before = count_ops(model_);
     report_.opset_before = model_.opset("");
     const std::size_t imports = model_.opset_imports.size();
+    const std::int64_t ir_version = model_.ir_version;
     if (Status s = raise_to_requested(); !s) return s.error();
     const Target& target = chosen();
     report_.target = target.name;
@@ -61,6 +62,7 @@ class Engine::Run {
     if (Status s = drive(target, **plan, progress); !s) return s.error();
     if (Status s = write_bodies(); !s) return s.error();
     rewrite::remove_unused_imports(model_, imports);
+    if (target.plain) keep_ir_version(ir_version);
     if (Status s = verify::check_model(model_); !s) return s.error();
     report_.opset_after = model_.opset("");
     report_.ops_after = count_ops(model_);
@@ -90,9 +92,12 @@ class Engine::Run {
                const Progress& progress) {
     rewrite::Options how = rewrite_options(options());
     how.progress = progress;
+    how.raises = !target.plain;
     rewrite::Driver driver(model_, plan.rules, std::move(how));
     if (Status s = driver.act(engine_.stages_); !s) return s;
-    if (Status s = raise_for_bodies(driver); !s) return s;
+    if (!target.plain) {
+      if (Status s = raise_for_bodies(driver); !s) return s;
+    }
     // If no rule rewrote anything, the target's rules do not run either, unless
     // the user chose the target.
     const bool wanted = options().target != "auto" || driver.has_rewritten();
@@ -105,6 +110,19 @@ class Engine::Run {
     warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
     note_absent();
     return {};
+  }
+
+  // Takes back what only a newer IR version has: metadata of nodes.
+  void keep_ir_version(std::int64_t version) {
+    if (model_.ir_version == version) return;
+    for (ir::Graph* graph : rewrite::rewritable_graphs(model_)) {
+      for (std::size_t i = 0; i < graph->node_count(); ++i) {
+        const ir::NodeId node(i);
+        if (graph->node(node).metadata.empty()) continue;
+        graph->mutable_node(node).metadata = {};
+      }
+    }
+    model_.ir_version = version;
   }
 
   Status write_bodies() {
@@ -270,7 +288,7 @@ Status Engine::check_settings() {
     for (const Target& target : targets()) {
       const bool may_be =
           options_.target == "auto" || options_.target == target.name;
-      if (!may_be || target.rules.empty()) continue;
+      if (!may_be || !target.has_rules()) continue;
       const auto its = plan(target);
       if (!its) return its.error();
       claimed =
@@ -288,7 +306,7 @@ Result<const Engine::Plan*> Engine::plan(const Target& target) {
   if (known != plans_.end()) return &known->second;
   Plan plan;
   plan.rules = given_->rules();
-  if (!target.rules.empty()) {
+  if (target.has_rules()) {
     auto own = source_.load_shipped(rules_of(target));
     if (!own) return own.error();
     plan.own = std::move(*own);

@@ -7,7 +7,8 @@ namespace ruleengine::engine {
 namespace {
 
 constexpr std::array kTargets = {
-    Target{.name = "portable", .rules = ""},
+    Target{.name = "standard", .plain = true},
+    Target{.name = "portable"},
     Target{.name = "onnx", .rules = "targets/onnx", .raises = true},
     Target{.name = "ort", .rules = "targets/ort"},
 };
@@ -46,9 +47,10 @@ std::string target_names() {
 }
 
 std::vector<std::string> rules_of(const Target& target) {
-  if (target.rules.empty()) return {};
+  if (!target.has_rules()) return {};
   std::vector<std::string> paths(kLowering.begin(), kLowering.end());
-  paths.emplace_back(target.rules);
+  if (target.plain) paths.emplace_back("lowering/attention.lua");
+  if (!target.rules.empty()) paths.emplace_back(target.rules);
   return paths;
 }
 

@@ -15,11 +15,16 @@ namespace ruleengine::engine {
 
 struct Target {
   std::string_view name;
-  // The folder of its rules, below rules/. "": no rules; ops of the engine's
-  // own get function bodies.
+  // The folder of its own rules, below rules/; "" without any.
   std::string_view rules;
   // Whether the opset may be raised if the target's rules need a newer one.
   bool raises = false;
+  // Whether every op of the engine's own is written in standard ops: no
+  // functions, no domain that the model has not, its opset and its IR version.
+  bool plain = false;
+
+  // Without rules, ops of the engine's own get function bodies.
+  bool has_rules() const { return plain || !rules.empty(); }
 };
 
 std::span<const Target> targets();
@@ -28,11 +33,11 @@ const Target* find_target(std::string_view name);
 // The target that `auto` stands for: `onnx` if the model's opset has Attention,
 // else `portable`.
 const Target& target_of(const ir::Model& model);
-// "auto, portable, onnx or ort".
+// "auto, standard, portable, onnx or ort".
 std::string target_names();
 
-// Paths below rules/: the target's rules, the lowering of ops that only
-// `portable` can write, and the rules that remove the transposes and reshapes
+// Paths below rules/: the target's rules, the lowering of ops that it has no
+// form for, and the rules that remove the transposes and reshapes
 // that lowering leaves.
 std::vector<std::string> rules_of(const Target& target);
 

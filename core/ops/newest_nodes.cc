@@ -72,6 +72,13 @@ bool NewestNodes::is_default(ir::NodeId node, const ir::Attribute& attribute) {
          same_axis(node, *usual, &attribute);
 }
 
+bool NewestNodes::permits(ir::NodeId node, const ir::Attribute& attribute) {
+  const ir::OpFacts* facts = op_facts(graph_.node(node).op);
+  if (facts == nullptr) return false;
+  const ir::FormalAttribute* formal = facts->attribute(attribute.name);
+  return formal != nullptr && formal->permits;
+}
+
 const ir::Attribute* NewestNodes::keep(const ir::Attribute* attribute) {
   if (attribute == nullptr) return nullptr;
   // Upgraded forms are temporary; attributes of the graph are not.

@@ -52,6 +52,12 @@ class NewestNodes {
   std::span<const ir::Attribute> written(ir::NodeId node);
   // Whether a written attribute equals its default.
   bool is_default(ir::NodeId node, const ir::Attribute& attribute);
+  // Whether another value than the default only permits more results.
+  bool permits(ir::NodeId node, const ir::Attribute& attribute);
+  // Whether a closed pattern that does not name the attribute fits.
+  bool may_be_unnamed(ir::NodeId node, const ir::Attribute& attribute) {
+    return permits(node, attribute) || is_default(node, attribute);
+  }
   // The attribute at a place that is valid as long as the model.
   const ir::Attribute* keep(const ir::Attribute* attribute);
 

@@ -36,6 +36,9 @@ struct FormalAttribute {
   AttributeKind kind = AttributeKind::kUndefined;
   bool required = false;
   bool has_default = false;
+  // Another value than the default only permits more results. So nobody need
+  // name it: a pattern that does not still fits, and a rule may drop it.
+  bool permits = false;
   float default_float = 0;
   std::int64_t default_int = 0;
   std::string_view default_string;

@@ -85,6 +85,9 @@ struct Options {
   // Makes the Facts of one graph; injected, so that tests can use simpler ones
   // than core/analysis.
   std::function<std::unique_ptr<ir::Facts>(ir::Graph&)> facts;
+  // Whether the opset may be raised for function bodies. If not, ops that need
+  // one are not built in a graph whose opset is too old for it.
+  bool raises = true;
   // Keeps canonical forms even if no other rule of the run needed them.
   bool keep_all = false;
   // Called from time to time with the work done and the work known so far; may

@@ -55,7 +55,7 @@ return rule {
         kh = Unsqueeze(k, one)
         vh = Unsqueeze(v, one)
         mh = Unsqueeze(mask, one)
-        yh = ruleengine.ScaledDotProductAttention <num_heads = 1, head_dim = 32, scale = 0.25> (qh, kh, vh, mh)
+        yh = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 1, head_dim = 32, scale = 0.25> (qh, kh, vh, mh)
         y = Squeeze(yh, one)]] },
     { "without a batch", [[
         (float[8,16] q, float[6,16] k, float[6,32] v) => (float[8,32] y) {

@@ -31,7 +31,7 @@ return rule {
   end,
 
   replace = function(op, q, k, v, mask, factor)
-    return op.ruleengine.AttentionForward{q, k, v, mask, sm_scale = factor}
+    return op.ruleengine.AttentionForward{q, k, v, mask, sm_scale = factor, guarded = 0}
   end,
 
   examples = {
@@ -45,7 +45,7 @@ return rule {
           p = Softmax <axis = -1> (a)
           y = MatMul(p, v)
         }]],
-      "y = ruleengine.AttentionForward <sm_scale = 0.125> (q, k, v, mask)" },
+      "y = ruleengine.AttentionForward <guarded = 0, sm_scale = 0.125> (q, k, v, mask)" },
     { "another divisor than that of the option", [[
         (float[2,4,8,64] q, float[2,4,8,64] k, float[2,4,8,64] v, float[2,1,1,8] mask)
           => (float[2,4,8,64] y) <float c = {16.0}> {
@@ -67,7 +67,7 @@ return rule {
           p = Softmax <axis = -1> (a)
           y = MatMul(p, v)
         }]],
-      "y = ruleengine.AttentionForward <sm_scale = 0.125> (q, k, v, mask)", options = { literal_divisor = 8 } },
+      "y = ruleengine.AttentionForward <guarded = 0, sm_scale = 0.125> (q, k, v, mask)", options = { literal_divisor = 8 } },
     { "multiplied, the mask in front", [[
         (float[2,4,8,64] q, float[2,4,8,64] k, float[2,4,8,64] v, float[2,1,1,8] mask)
           => (float[2,4,8,64] y) <float c = {0.5}> {
@@ -78,7 +78,7 @@ return rule {
           p = Softmax <axis = -1> (a)
           y = MatMul(p, v)
         }]],
-      "y = ruleengine.AttentionForward <sm_scale = 0.5> (q, k, v, mask)" },
+      "y = ruleengine.AttentionForward <guarded = 0, sm_scale = 0.5> (q, k, v, mask)" },
     { "a mask for each head and row", [[
         (float[2,4,8,64] q, float[2,4,8,64] k, float[2,4,8,64] v, float[2,4,8,8] mask)
           => (float[2,4,8,64] y) <float c = {8.0}> {
@@ -89,7 +89,7 @@ return rule {
           p = Softmax <axis = -1> (a)
           y = MatMul(p, v)
         }]],
-      "y = ruleengine.AttentionForward <sm_scale = 0.125> (q, k, v, mask)" },
+      "y = ruleengine.AttentionForward <guarded = 0, sm_scale = 0.125> (q, k, v, mask)" },
     { "two layers share a mask, which is computed once", [[
         (float[2,4,8,64] q, float[2,4,8,64] k, float[2,4,8,64] v, float[2,1,1,8] mask)
           => (float[2,4,8,64] y) <float c = {8.0}, float t = {1.0}, float low = {-10000.0}> {
@@ -111,8 +111,8 @@ return rule {
       [[
           one = Sub(t, mask)
           m = Mul(one, low)
-          h = ruleengine.AttentionForward <sm_scale = 0.125> (q, k, v, m)
-          y = ruleengine.AttentionForward <sm_scale = 0.125> (h, k, v, m)]] },
+          h = ruleengine.AttentionForward <guarded = 0, sm_scale = 0.125> (q, k, v, m)
+          y = ruleengine.AttentionForward <guarded = 0, sm_scale = 0.125> (h, k, v, m)]] },
     { "what is around it stays", [[
         (float[2,8,256] x, float[2,4,8,64] k, float[2,4,8,64] v, float[2,1,1,8] mask)
           => (float[2,8,256] y) <float c = {8.0}, int64[4] heads = {2,8,4,64}, int64[3] flat = {2,8,256}> {
@@ -130,7 +130,7 @@ return rule {
       [[
           w = Reshape(x, heads)
           q = Transpose <perm = [0,2,1,3]> (w)
-          o = ruleengine.AttentionForward <sm_scale = 0.125> (q, k, v, mask)
+          o = ruleengine.AttentionForward <guarded = 0, sm_scale = 0.125> (q, k, v, mask)
           z = Transpose <perm = [0,2,1,3]> (o)
           y = Reshape(z, flat)]] },
     { "the mask before the scale", [[

@@ -57,8 +57,10 @@ function attention.build(op, m, q, k, v, mask, B, H)
   v = heads.widened(op, cast(op, v, dtype), B, groups)
   local width = v:dim(3)
   if type(width) ~= "number" then width = nil end
-  local y = op.ruleengine.ScaledDotProductAttention{q, k, v, cast(op, mask, dtype), num_heads = H,
-    head_dim = width, scale = m.numbers.factor, dropout_p = m.numbers.dropped, softcap = m.numbers.softcap}
+  -- Without a guard in the model, a query that sees no key gives NaN there, and may give anything here.
+  local free = mask and not m.guarded and not m.guard_fill
+  local y = op.ruleengine.ScaledDotProductAttention{q, k, v, cast(op, mask, dtype), num_heads = H, head_dim = width,
+    scale = m.numbers.factor, dropout_p = m.numbers.dropped, softcap = m.numbers.softcap, guarded = free and 0 or nil}
   return cast(op, y, m.v.dtype)
 end
 

@@ -13,8 +13,55 @@ function fused.attention(op, p)
   p.k:shape "_ G L D"
   p.v:shape "_ _ _ E"
   return op.ruleengine.ScaledDotProductAttention{p.q, p.k, p.v, p.mask and maybe(p.mask), num_heads = p.H, head_dim = any,
-    scale = p.scale, is_causal = p.causal, softcap = p.softcap, dropout_p = any}
+    scale = p.scale, is_causal = p.causal, softcap = p.softcap, guarded = p.guarded, dropout_p = any}:as "call"
 end
+
+local function is_split(perm)
+  return perm and #perm == 4 and perm[1] == 0 and perm[2] == 2 and perm[3] == 1 and perm[4] == 3
+end
+
+--- x, heads [B,H,S,D], before they were moved in front of the tokens:
+--- [B,S,H,D]. nil if they were not.
+function fused.tokens(x)
+  local made = x.producer
+  return made and made.op == "Transpose" and is_split(made.attrs.perm) and made.inputs[1] or nil
+end
+
+--- Whether all that read y, heads [B,H,S,D], move the heads behind the tokens.
+function fused.is_joined(y)
+  if y.is_output then return false end
+  for _, reader in ipairs(y.users) do
+    if reader.op ~= "Transpose" or not is_split(reader.attrs.perm) then return false end
+  end
+  return #y.users > 0
+end
+
+--- Ends the match of `attention` if an op that has heads behind tokens, which
+--- takes `values`, would need Transposes that the graph has not.
+function fused.need_no_moves(m, values)
+  local moves = fused.is_joined(m.call.outputs[1]) and 0 or 1
+  for _, x in ipairs(values) do
+    if not fused.tokens(x) then moves = moves + 1 end
+  end
+  need(moves == 0, "costs more than it saves: " .. moves .. (moves == 1 and " Transpose" or " Transposes"), m.q)
+end
+
+--- Whether all heads of `attention`, whose numbers and sizes are known, stand
+--- behind tokens in the graph.
+function fused.is_behind(m)
+  return heads.positive(m.H) and heads.positive(m.G) and heads.positive(m.D) and heads.positive(m.E)
+    and fused.tokens(m.q) and fused.tokens(m.k) and fused.tokens(m.v) and fused.is_joined(m.call.outputs[1]) or false
+end
+
+--- The number of queries or keys of x, [B,H,S,D], as a list.
+function fused.length(op, x)
+  local tokens = fused.tokens(x)
+  if tokens then return op.Shape{tokens, start = 1, ["end"] = 2} end
+  return op.Shape{x, start = 2, ["end"] = 3}
+end
+
+--- x, heads that `tokens` finds behind tokens, as [B,S,H*width].
+function fused.rows(op, x, H, width) return op.Reshape(fused.tokens(x), {0, 0, H * width}) end
 
 --- Ends the match of `attention` if the number of heads is unknown, or its
 --- inputs have another number of heads.
@@ -78,8 +125,7 @@ function fused.bias(op, m)
   if rank > 1 and bias:dim(-2) == m.S and bias:dim(-1) == m.L then
     return rank == 4 and bias or op.Unsqueeze(bias, rank == 3 and {0} or {0, 1})
   end
-  local lengths = { op.Shape{m.q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
-  return op.Expand(bias, op.Concat{{1, 1}, lengths, axis = 0})
+  return op.Expand(bias, op.Concat{{1, 1}, fused.length(op, m.q), fused.length(op, m.k), axis = 0})
 end
 
 -- Whether the mask is a choice between two finite numbers. Then hidden keys
@@ -94,10 +140,10 @@ local function is_finite(mask)
   return true
 end
 
---- y, the result of a contrib op of ONNX Runtime, with zeros for queries for
---- which the mask hides all keys.
-function fused.seen(op, y, mask)
-  return mask and not is_finite(mask) and op.Where(op.IsNaN(y), 0, y) or y
+--- y, the result of a runtime's op, with zeros for queries for which the mask
+--- hides all keys: there runtimes give NaN.
+function fused.seen(op, y, m)
+  return m.mask and m.guarded ~= 0 and not is_finite(m.mask) and op.Where(op.IsNaN(y), 0, y) or y
 end
 
 return fused

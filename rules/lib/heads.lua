@@ -6,16 +6,9 @@ function heads.split(op, x, H, width)
   return op.Transpose{op.Reshape(x, {0, 0, H, width}), perm = {0, 2, 1, 3}}
 end
 
---- x, [B,H,S,width], as [B,S,H*width]; with fewer heads than H, each is
---- repeated for several in a row.
-function heads.merged(op, x, H, width, fewer)
-  x = op.Transpose{x, perm = {0, 2, 1, 3}}
-  if fewer and fewer < H then
-    local serves = {}
-    for i = 1, H do serves[i] = math.floor((i - 1) * fewer / H) end
-    x = op.Gather{x, serves, axis = 2}
-  end
-  return op.Reshape(x, {0, 0, H * width})
+--- x, [B,H,S,width], as [B,S,H*width].
+function heads.merged(op, x, H, width)
+  return op.Reshape(op.Transpose{x, perm = {0, 2, 1, 3}}, {0, 0, H * width})
 end
 
 --- The pattern of heads of x that are repeated G -> H by Unsqueeze, Expand, Reshape; or x as it is. x is
@@ -35,9 +28,7 @@ end
 function heads.spread(op, x, G, H, width)
   if G == H then return x end
   local wide = op.Expand(op.Unsqueeze(x, {2}), {1, 1, H / G, 1, 1})
-  -- If a symbolic width is 0 at run time, Reshape cannot infer -1.
-  local length = type(width) == "number" and -1 or x:dim(2)
-  return op.Reshape(wide, {0, H, length, width})
+  return op.Reshape(wide, {x:dim(0), H, x:dim(2), width})
 end
 
 --- x, [B or 1, H or 1, _, _], as [B,H,_,_].

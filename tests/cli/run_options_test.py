@@ -148,9 +148,11 @@ class Options(runs.RunTest):
                float[1,2,2,4] a) <int64[4] heads = {1,2,2,4}> {
               s = Add(x, z)
               y = LayerNormalization(s, w)
-              q = Reshape(s, heads)
-              a = ruleengine.ScaledDotProductAttention
+              r = Reshape(s, heads)
+              q = Transpose <perm = [0,2,1,3]> (r)
+              h = ruleengine.ScaledDotProductAttention
                 <num_heads = 2, head_dim = 4> (q, q, q)
+              a = Transpose <perm = [0,2,1,3]> (h)
             }"""))
         for rules, norm in ((["cancel.lua"], "LayerNormalization"),
                             ([program.ROOT / "rules/targets/ort/gpu"],

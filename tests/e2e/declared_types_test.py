@@ -143,7 +143,7 @@ class Stale(Declared):
             result, report, _ = self.rewritten(
                 STALE, *program.packs(), target=target, options=options)
             fused = {"portable": "ScaledDotProductAttention",
-                     "onnx": "Attention", "ort": "MultiHeadAttention"}[target]
+                     "onnx": "Attention", "ort": "ScaledDotProductAttention"}[target]
             self.assertIn(fused, [n.op_type for n in result.graph.node],
                           report["rules"])
             after = session(result)

@@ -17,7 +17,8 @@ MENDS = {
         "attention/compose_stacked_attention.lua", None,
         "read(), allowzero = 1", "read(), allowzero = 0"),
     "queries of which a mask hides every key": (
-        STANDARD, None, "return mask and op.Where(op.IsNaN(y), 0, y) or y",
+        STANDARD, None,
+        "return mask and m.guarded ~= 0 and op.Where(op.IsNaN(y), 0, y) or y",
         "return y"),
     "a soft cap beside a mask, in the oldest runtime": (
         STANDARD, None, "need(m.softcap == 0 or not m.mask and m.causal == 0,",

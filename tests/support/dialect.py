@@ -59,8 +59,10 @@ class MHAInProjection(OpRun):
                                biases))
 
 
-def attend(q, k, v, mask=None, is_causal=0, scale=None, softcap=0.0):
-    """softmax(cap(q k^T scale) + causal + mask) v, in q's type."""
+# pylint: disable=too-many-arguments
+def attend(q, k, v, mask=None, is_causal=0, scale=None, softcap=0.0, guarded=1):
+    """softmax(cap(q k^T scale) + causal + mask) v, in q's type. A query that
+    sees no key gives zeros; NaN, which stands for anything, if not guarded."""
     groups, odd = divmod(q.shape[1], k.shape[1])
     assert groups and not odd and len(q) == len(k) == len(v)
     assert k.shape[1] == v.shape[1]
@@ -76,7 +78,11 @@ def attend(q, k, v, mask=None, is_causal=0, scale=None, softcap=0.0):
         mask = np.broadcast_to(mask, scores.shape)  # and not the other way
         scores = (np.where(mask, scores, -np.inf)
                   if mask.dtype == bool else scores + mask)
-    return (softmax(scores) @ v).astype(q.dtype)
+    weights = softmax(scores)
+    if not guarded:
+        unseen = weights.sum(-1, keepdims=True) == 0
+        weights = np.where(unseen, np.nan, weights)
+    return (weights @ v).astype(q.dtype)
 
 
 class ScaledDotProductAttention(OpRun):
@@ -84,8 +90,8 @@ class ScaledDotProductAttention(OpRun):
 
     # pylint: disable=too-many-arguments,unused-argument
     def _run(self, q, k, v, mask=None, num_heads=None, head_dim=None,
-             dropout_p=0.0, is_causal=0, scale=None, softcap=0.0):
-        return (attend(q, k, v, mask, is_causal, scale, softcap),)
+             dropout_p=0.0, guarded=1, is_causal=0, scale=None, softcap=0.0):
+        return (attend(q, k, v, mask, is_causal, scale, softcap, guarded),)
 
 
 # The reference finds an op's implementation by the name of its class.
@@ -102,8 +108,8 @@ class AttentionForward(OpRun):
     op_domain = "ruleengine"
 
     # pylint: disable=too-many-arguments
-    def _run(self, q, k, v, mask=None, sm_scale=None, is_causal=0):
-        return (attend(q, k, v, mask, is_causal, sm_scale),)
+    def _run(self, q, k, v, mask=None, sm_scale=None, is_causal=0, guarded=1):
+        return (attend(q, k, v, mask, is_causal, sm_scale, guarded=guarded),)
 
 
 class MultiheadAttention(OpRun):

@@ -89,7 +89,8 @@ def complaints(made, path):
                     for *rest, w in zip(all_feeds, newest, plain, want)]
         is_judged |= any(not isinstance(w, str) for w in want)
         found += [f"{runtime.name}: {text}" for text in differences(
-            made, want, got, False)]
+            made, want, without_keys(runtime, result, made.all_feeds, got),
+            False)]
     # The reference computes halves in halves: at their limits it is no judge.
     is_needed = not made.extreme or not (is_judged or halves)
     if is_needed and not any(
@@ -112,6 +113,16 @@ def is_judge(runtime, feeds, newest, plain, want):
     return not runtime.optimized or not is_empty(feeds) and not any(
         numbers.difference(plain[name], array, 0.2)
         for name, array in want.items())
+
+
+def without_keys(runtime, result, all_feeds, got):
+    """The outputs, but those of the oldest runtime's own attention over no keys,
+    which are NaN (docs/targets.md)."""
+    if runtime.worker is runtimes.NEWEST or not any(
+            n.op_type == "MultiHeadAttention" for n in result.graph.node):
+        return got
+    return ["running MultiHeadAttention node" if is_empty(feeds) else outputs
+            for feeds, outputs in zip(all_feeds, got)]
 
 
 def is_empty(feeds):

@@ -26,12 +26,15 @@ void collect_unnamed(ops::NewestNodes& nodes, const pattern::Pattern& pattern,
                      pattern::NodePatternId by, ir::NodeId node,
                      std::vector<Unnamed>& out) {
   const pattern::NodePattern& p = pattern[by];
-  if (!p.open_attributes) return;  // then there are no other attributes
   const bool temporary = nodes.upgraded(nodes.graph().node(node).op);
   for (const ir::Attribute& a : nodes.written(node)) {
     const bool named = std::ranges::binary_search(
         p.attributes, a.name, {}, &pattern::AttributePattern::name);
-    if (named || nodes.is_default(node, a)) continue;
+    // A closed pattern fits only attributes at their defaults, and permissions.
+    if (named || (!p.open_attributes && !nodes.permits(node, a)) ||
+        nodes.is_default(node, a)) {
+      continue;
+    }
     out.push_back({node, by, temporary ? nodes.keep(&a) : &a});
   }
 }

@@ -234,7 +234,7 @@ bool Naive::attributes(const NodePattern& p, ir::NodeId node, Frame* frame) {
   for (const ir::Attribute& a : view_.written(node)) {
     const bool mentioned = std::ranges::binary_search(p.attributes, a.name, {},
                                                       &AttributePattern::name);
-    if (mentioned || view_.is_default(node, a)) continue;
+    if (mentioned || view_.may_be_unnamed(node, a)) continue;
     return fail([&] {
       return Failure{node,
                      {},

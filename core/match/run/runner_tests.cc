@@ -202,7 +202,7 @@ Runner::Outcome Runner::enter_term(const Instr& i) {
 bool Runner::plain(ir::NodeId node, const std::vector<std::string>& mentioned) {
   return std::ranges::all_of(view_.written(node), [&](const auto& a) {
     return std::ranges::find(mentioned, a.name) != mentioned.end() ||
-           view_.is_default(node, a);
+           view_.may_be_unnamed(node, a);
   });
 }
 

@@ -43,12 +43,15 @@ constexpr FormalAttribute kMultihead[] = {
 constexpr FormalValue kSdpaIn[] = {in("Q"), in("K"), in("V"),
                                    opt("attn_mask", "M")};
 constexpr FormalAttribute kSdpa[] = {
-    with("dropout_p", 0.0f), attr("head_dim", kInt), with("is_causal", 0),
-    need("num_heads", kInt), attr("scale", kFloat),  with("softcap", 0.0f)};
+    with("dropout_p", 0.0f),    permission("guarded", 1),
+    attr("head_dim", kInt),     with("is_causal", 0),
+    need("num_heads", kInt),    attr("scale", kFloat),
+    with("softcap", 0.0f)};
 
 constexpr FormalValue kForwardIn[] = {in("q"), in("k"), in("v"),
                                       opt("attention_mask")};
-constexpr FormalAttribute kForward[] = {with("is_causal", 0),
+constexpr FormalAttribute kForward[] = {permission("guarded", 1),
+                                        with("is_causal", 0),
                                         need("sm_scale", kFloat)};
 
 constexpr FormalValue kAtenSdpaIn[] = {in("q"), in("k"), in("v"),
@@ -176,12 +179,16 @@ class Attention {
 
   Body::Values write(std::string_view scale_attribute, float softcap) {
     if (rank_ < 2) body_.refuse("queries have less than two axes", q());
+    share_ = find_share();
     const ValueId k = repeated(names_.k, "all_keys");
     const ValueId values = repeated(names_.v, "all_values");
-    ValueId s =
-        body_.node("MatMul", {scaled(scale_attribute), swapped(k)}, "scores");
-    s = masked(capped(s, softcap));
-    return {body_.node("MatMul", {softmax(s), values}, "Y")};
+    const ValueId queries = together(scaled(scale_attribute), "grouped_Q");
+    ValueId s = body_.node("MatMul", {queries, swapped(k)}, "scores");
+    s = masked(capped(apart(s, "scores_of_heads"), softcap));
+    const ValueId p = softmax(s);
+    if (may_add_rows()) rows_ = {};  // the mask says how many there are
+    const ValueId weights = together(p, "grouped_weights");
+    return {apart(body_.node("MatMul", {weights, values}, "Y"), "Y_of_heads")};
   }
 
  private:
@@ -195,10 +202,64 @@ class Attention {
     return said > 0 ? said : call_.quiet_size(names_.q, 3);
   }
 
+  // The number of query heads that one head of keys and values serves, if it is
+  // known and more than 1; else 0. Such heads stand in a row, so their queries
+  // are the rows of one product and no key is repeated:
+  // [B,H,S,D] = [B,G,H/G S,D].
+  std::int64_t find_share() const {
+    const std::int64_t all = heads(), own = call_.quiet_size(names_.k, 3);
+    if (rank_ < 3 || own <= 0 || own != call_.quiet_size(names_.v, 3) ||
+        all <= own || all > kMostHeads || all % own != 0) {
+      return 0;
+    }
+    body_.note(fmt::format("{}_{}of{}", names_.k, own, all));
+    return all / own;
+  }
+
+  // x, [...,H,rows,_], as [...,G,H/G rows,_].
+  ValueId together(ValueId x, std::string_view name) {
+    if (share_ == 0) return x;
+    if (!rows_) {
+      rows_ = body_.node("Gather",
+                         {body_.node("Shape", {x}, "shape_of_rows"),
+                          body_.integers({rank_ - 2}, "axis_of_rows")},
+                         "rows");
+    }
+    const ValueId all =
+        body_.node("Mul", {rows_, body_.integers({share_}, "share")}, "rows_of_group");
+    return reshaped(x, heads() / share_, all, name);
+  }
+  // And back.
+  ValueId apart(ValueId x, std::string_view name) {
+    return share_ == 0 ? x : reshaped(x, heads(), rows_, name);
+  }
+
+  // The zeros keep the other axes as they are, also where one is 0.
+  ValueId reshaped(ValueId x, std::int64_t heads, ValueId rows,
+                   std::string_view name) {
+    std::vector<std::int64_t> first(static_cast<std::size_t>(rank_ - 3));
+    first.push_back(heads);
+    const ValueId shape = body_.node(
+        "Concat",
+        {body_.integers(first, "first_sizes"), rows, body_.integers({0}, "last_size")},
+        "sizes", {Body::integer("axis", 0)});
+    return body_.node("Reshape", {x, shape}, name);
+  }
+
+  // Whether the scores may have more rows than the queries.
+  bool may_add_rows() const {
+    if (share_ == 0 || !mask() || call_.rank_or(names_.mask, 2) < 2) return false;
+    const bool fits = call_.quiet_size(names_.mask, 2) == 1 ||
+                      call_.same_size(names_.q, names_.mask, 2);
+    if (!fits) body_.note("more_rows");
+    return !fits;
+  }
+
   // Heads of keys or values, each once for each query head that shares it. One
   // head alone broadcasts.
   ValueId repeated(std::string_view input, std::string_view name) {
     const ValueId x = call_[input];
+    if (share_ != 0) return x;
     const std::int64_t own = call_.quiet_size(input, 3), all = heads();
     const bool as_many =
         own > 0 ? own == all || own == 1 : call_.same_size(names_.q, input, 3);
@@ -317,8 +378,10 @@ class Attention {
     const ValueId p = body_.node("Softmax", {s}, "probabilities",
                                  {Body::integer("axis", rank_ - 1)});
     // Only a mask hides every key of a query, which then gives zeros; to look
-    // for such rows costs as much as a tenth of the attention.
-    if (!mask()) return p;
+    // for such rows costs up to a third of the attention.
+    const bool free =
+        call_.has_attribute("guarded") && call_.int_of("guarded") == 0;
+    if (!mask() || free) return p;
     const ValueId none = body_.node("IsNaN", {p}, "sees_nothing");
     return body_.node("Where", {none, body_.number(0, q(), "nothing"), p},
                       "weights");
@@ -328,6 +391,8 @@ class Attention {
   Body& body_;
   Names names_;
   std::int64_t rank_;
+  std::int64_t share_ = 0;
+  ValueId rows_;  // a list of one number
 };
 
 Body::Values scaled_dot_product_attention(const CallSite& call) {

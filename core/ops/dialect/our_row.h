@@ -35,6 +35,11 @@ constexpr FormalAttribute with(std::string_view name, int value) {
           .has_default = true,
           .default_int = value};
 }
+constexpr FormalAttribute permission(std::string_view name, int usual) {
+  FormalAttribute made = with(name, usual);
+  made.permits = true;
+  return made;
+}
 constexpr FormalAttribute with(std::string_view name, float value) {
   return {.name = name,
           .kind = AttributeKind::kFloat,

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "core/ops/op_facts.h"
 #include "core/rewrite/edits/state.h"
 
 namespace ruleengine::rewrite {
@@ -105,6 +106,14 @@ class Speech {
     return false;
   }
 
+  bool permits(NodeId node, std::string_view attribute) const {
+    const ir::Op& op = graph_.op(node);
+    const ir::OpFacts* facts = ir::newest_op(op.domain, op.type);
+    const ir::FormalAttribute* formal =
+        facts == nullptr ? nullptr : facts->attribute(attribute);
+    return formal != nullptr && formal->permits;
+  }
+
   bool is_said(NodeId node, std::string_view attribute) const {
     return state_.said.has(node, attribute);
   }
@@ -114,6 +123,7 @@ class Speech {
     const auto& [node, pattern, attribute] = claim.what;
     if (is_said(node, attribute->name)) return std::nullopt;
     if (is_carried(node)) return counts_for_another(one, claim);
+    if (permits(node, attribute->name)) return std::nullopt;
     // Mentioned for another node of the same op with an equal attribute.
     const auto speaks = [&](const Claimant& of, NodeId twin) {
       return twin && (is_said(twin, attribute->name) || is_carried(twin)) &&

@@ -97,7 +97,9 @@ Status RunState::tick(std::uint64_t left) {
 const std::string& RunState::no_bodies() {
   if (!no_bodies_) {
     no_bodies_.emplace();
-    if (Status raised = check_raise(model, kOldestOpset); !raised) {
+    if (!options.raises) {
+      no_bodies_ = "the target keeps the opset";
+    } else if (Status raised = check_raise(model, kOldestOpset); !raised) {
       no_bodies_ = raised.error().what + ": " + raised.error().found;
     }
   }

@@ -10,12 +10,14 @@ return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   Attention(q, k, v, mask)    needs opset 23
 
-    In a form that all runtimes since ONNX Runtime 1.23 interpret equally. The mask is expanded to the lengths of queries
-    and keys, which not every runtime broadcasts; key heads are repeated if the mask differs between heads.]],
+    In a form that all runtimes since ONNX Runtime 1.23 interpret equally. Heads that stand behind tokens in the model stay
+    there: the op takes both orders, and then four Transposes go. The mask is expanded to the lengths of queries and keys,
+    which not every runtime broadcasts; key heads are repeated if the mask differs between heads.]],
   phase = "target",
 
-  match = function(op, q, k, v, mask, scale, causal, softcap, H)
-    return fused.attention(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
+  match = function(op, q, k, v, mask, scale, causal, softcap, guarded, H)
+    return fused.attention(op,
+      {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, guarded = guarded, H = H})
   end,
 
   where = function(m)
@@ -32,6 +34,7 @@ return rule {
     m.cut = fused.need_sizes(m)
     m.by_head = m.mask and m.mask:rank() > 2 and m.mask:dim(-3) ~= 1
     if m.by_head then fused.need_heads(m) end
+    m.is_behind = not m.cut and not (m.by_head and m.G ~= m.H) and fused.is_behind(m)
     fused.assume_numbers(m)
   end,
 
@@ -39,19 +42,26 @@ return rule {
     local q, k, v, mask = fused.queries(op, m, m.cut), m.k, m.v, m.mask
     if mask then
       local rank = mask:rank()
-      if rank < 2 or mask:dim(-2) ~= m.S or mask:dim(-1) ~= m.L then
-        local lengths = { op.Shape{q, start = 2, ["end"] = 3}, op.Shape{m.k, start = 2, ["end"] = 3} }
-        mask = op.Expand(mask, op.Concat{lengths, axis = 0})
-      end
+      -- The numbers first, since the expanded mask has more of them.
+      local is_short = rank < 2 or mask:dim(-2) ~= m.S or mask:dim(-1) ~= m.L
       if mask.dtype == "float" then mask = op.Where(op.Equal(mask, LOWEST), NEXT, mask) end
+      if is_short then
+        mask = op.Expand(mask, op.Concat{fused.length(op, q), fused.length(op, k), axis = 0})
+      end
       if m.by_head then
         k, v = heads.spread(op, k, m.G, m.H, m.D), heads.spread(op, v, m.G, m.H, m.E)
       end
     end
-    local y = op.Attention{q, k, v, mask, scale = m.scale, is_causal = m.causal ~= 0 and 1 or 0, softcap = m.softcap}
     -- In older runtimes a row without a visible key has NaN as probabilities, and so has one whose mask has +inf or NaN:
     -- then zeros are chosen.
-    return mask and op.Where(op.IsNaN(y), 0, y) or y
+    local function seen(y) return mask and m.guarded ~= 0 and op.Where(op.IsNaN(y), 0, y) or y end
+    local is_causal = m.causal ~= 0 and 1 or 0
+    if not m.is_behind then
+      return seen(op.Attention{q, k, v, mask, scale = m.scale, is_causal = is_causal, softcap = m.softcap})
+    end
+    local y = op.Attention{fused.rows(op, q, m.H, m.D), fused.rows(op, k, m.G, m.D), fused.rows(op, v, m.G, m.E), mask,
+      q_num_heads = m.H, kv_num_heads = m.G, scale = m.scale, is_causal = is_causal, softcap = m.softcap}
+    return heads.split(op, seen(y), m.H, m.E)
   end,
 
   examples = {
@@ -78,7 +88,7 @@ return rule {
         m = Where(e, next, mask)
         two = Constant <value = int64[1] {2}> ()
         twice = Constant <value = int64[5] {1,1,2,1,1}> ()
-        heads = Constant <value = int64[4] {0,4,-1,16}> ()
+        heads = Constant <value = int64[4] {2,4,8,16}> ()
         ku = Unsqueeze(k, two)
         ke = Expand(ku, twice)
         ks = Reshape(ke, heads)
@@ -108,6 +118,30 @@ return rule {
         n = IsNaN(a)
         zero = Constant <value = float {0.0}> ()
         y = Where(n, zero, a)]], assumed = "no score is NaN or infinite" },
+    { "tokens before heads stay so, two key heads for four", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,S,4,16] qt, float[2,L,2,16] kt, float[2,L,2,8] vt, bool[2,1,1,L] mask) => (float[2,S,4,8] yt) {
+          q = Transpose <perm = [0,2,1,3]> (qt)
+          k = Transpose <perm = [0,2,1,3]> (kt)
+          v = Transpose <perm = [0,2,1,3]> (vt)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, scale = 0.5, guarded = 0> (q, k, v, mask)
+          yt = Transpose <perm = [0,2,1,3]> (y)
+        }]],
+      [[queries = Shape <start = 1, end = 2> (qt)
+        keys = Shape <start = 1, end = 2> (kt)
+        lengths = Concat <axis = 0> (queries, keys)
+        wide = Expand(mask, lengths)
+        of_q = Constant <value = int64[3] {0,0,64}> ()
+        q3 = Reshape(qt, of_q)
+        of_k = Constant <value = int64[3] {0,0,32}> ()
+        k3 = Reshape(kt, of_k)
+        of_v = Constant <value = int64[3] {0,0,16}> ()
+        v3 = Reshape(vt, of_v)
+        a = Attention <scale = 0.5, q_num_heads = 4, kv_num_heads = 2> (q3, k3, v3, wide)
+        of_y = Constant <value = int64[4] {0,0,4,8}> ()
+        apart = Reshape(a, of_y)
+        y = Transpose <perm = [0,2,1,3]> (apart)
+        yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite" },
     { "a soft cap beside a mask", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] mask) => (float[2,4,8,16] y) {

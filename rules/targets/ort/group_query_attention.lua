@@ -4,15 +4,17 @@ local heads = lib "heads"
 
 return rule {
   doc = [[
-    ScaledDotProductAttention(q, k, v, mask)   =>   heads(GroupQueryAttention(merged q, merged k, merged v, lengths, bias))
+    ScaledDotProductAttention(heads(q), heads(k), heads(v), mask)
+      =>   heads(GroupQueryAttention(q, k, v, lengths, bias))
 
     For causal attention with fewer key than query heads (which are not repeated), with a boolean mask, or with a soft cap.
     Attention that is not causal becomes MultiHeadAttention, since only ONNX Runtime of 2026 has the attribute. Older
-    versions need all three outputs.]],
+    versions need all three outputs. The op has tokens before heads; no Transpose is added.]],
   phase = "target",
 
-  match = function(op, q, k, v, mask, scale, causal, softcap, H)
-    return fused.attention(op, {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, H = H})
+  match = function(op, q, k, v, mask, scale, causal, softcap, guarded, H)
+    return fused.attention(op,
+      {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, guarded = guarded, H = H})
   end,
 
   where = function(m)
@@ -27,49 +29,53 @@ return rule {
     need(m.q:dim(0) ~= 0, "the batch is empty", m.q)
     need(m.D == m.E and m.D % 8 == 0, "GroupQueryAttention needs heads of one width, a multiple of 8", m.q)
     need(not fused.need_sizes(m), "the mask may have more rows than there are queries", m.mask)
+    fused.need_no_moves(m, {m.q, m.k, m.v})
     fused.assume_numbers(m)
   end,
 
   rewrite = function(op, m)
-    local function size(axis) return op.Shape{m.q, start = axis, ["end"] = axis + 1} end
-    local total = op.Cast{size(2), to = "int32"}
-    local last = op.Expand(op.Cast{op.Sub(size(2), 1), to = "int32"}, size(0))
+    local length, batch = fused.length(op, m.q), op.Shape{fused.tokens(m.q), start = 0, ["end"] = 1}
+    local total = op.Cast{length, to = "int32"}
+    local last = op.Expand(op.Cast{op.Sub(length, 1), to = "int32"}, batch)
     local bias = fused.bias(op, m)
-    local y = op["com.microsoft"].GroupQueryAttention{heads.merged(op, m.q, m.H, m.D),
-      heads.merged(op, m.k, m.G, m.D), heads.merged(op, m.v, m.G, m.D), nil, nil, last, total, nil, nil, nil, bias,
+    local y = op["com.microsoft"].GroupQueryAttention{fused.rows(op, m.q, m.H, m.D),
+      fused.rows(op, m.k, m.G, m.D), fused.rows(op, m.v, m.G, m.D), nil, nil, last, total, nil, nil, nil, bias,
       num_heads = m.H, kv_num_heads = m.G, scale = m.scale, softcap = m.softcap, outputs = 3}
-    return heads.split(op, fused.seen(op, y, m.mask), m.H, m.E)
+    return heads.split(op, fused.seen(op, y, m), m.H, m.E)
   end,
 
   examples = {
     { "two key heads for four", [[
-        (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
+        (float[2,6,4,8] qt, float[2,6,2,8] kt, float[2,6,2,8] vt) => (float[2,6,4,8] yt) {
+          q = Transpose <perm = [0,2,1,3]> (qt)
+          k = Transpose <perm = [0,2,1,3]> (kt)
+          v = Transpose <perm = [0,2,1,3]> (vt)
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)
+          yt = Transpose <perm = [0,2,1,3]> (y)
         }]],
       [[merged = Constant <value = int64[3] {0,0,32}> ()
         grouped = Constant <value = int64[3] {0,0,16}> ()
-        qt = Transpose <perm = [0,2,1,3]> (q)
         qm = Reshape(qt, merged)
-        kt = Transpose <perm = [0,2,1,3]> (k)
         km = Reshape(kt, grouped)
-        vt = Transpose <perm = [0,2,1,3]> (v)
         vm = Reshape(vt, grouped)
         last = Constant <value = int32[2] {5,5}> ()
         total = Constant <value = int32[1] {6}> ()
         a = com.microsoft.GroupQueryAttention <num_heads = 4, kv_num_heads = 2> (qm, km, vm, "", "", last, total)
         split = Constant <value = int64[4] {0,0,4,8}> ()
         s = Reshape(a, split)
-        y = Transpose <perm = [0,2,1,3]> (s)]], assumed = "no score is NaN or infinite" },
+        y = Transpose <perm = [0,2,1,3]> (s)
+        yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite" },
     { "and a mask", [[
-        (float[2,4,6,8] q, float[2,4,6,8] k, float[2,4,6,8] v, bool[2,1,1,6] mask) => (float[2,4,6,8] y) {
+        (float[2,6,4,8] qt, float[2,6,4,8] kt, float[2,6,4,8] vt, bool[2,1,1,6] mask) => (float[2,6,4,8] yt) {
+          q = Transpose <perm = [0,2,1,3]> (qt)
+          k = Transpose <perm = [0,2,1,3]> (kt)
+          v = Transpose <perm = [0,2,1,3]> (vt)
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v, mask)
+          yt = Transpose <perm = [0,2,1,3]> (y)
         }]],
       [[merged = Constant <value = int64[3] {0,0,32}> ()
-        qt = Transpose <perm = [0,2,1,3]> (q)
         qm = Reshape(qt, merged)
-        kt = Transpose <perm = [0,2,1,3]> (k)
         km = Reshape(kt, merged)
-        vt = Transpose <perm = [0,2,1,3]> (v)
         vm = Reshape(vt, merged)
         last = Constant <value = int32[2] {5,5}> ()
         total = Constant <value = int32[1] {6}> ()
@@ -84,18 +90,20 @@ return rule {
         w = Where(n, zero, a)
         split = Constant <value = int64[4] {0,0,4,8}> ()
         s = Reshape(w, split)
-        y = Transpose <perm = [0,2,1,3]> (s)]], assumed = "no score is NaN or infinite" },
+        y = Transpose <perm = [0,2,1,3]> (s)
+        yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite" },
     { "a soft cap", [[
-        (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
+        (float[2,6,4,8] qt, float[2,6,2,8] kt, float[2,6,2,8] vt) => (float[2,6,4,8] yt) {
+          q = Transpose <perm = [0,2,1,3]> (qt)
+          k = Transpose <perm = [0,2,1,3]> (kt)
+          v = Transpose <perm = [0,2,1,3]> (vt)
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1, softcap = 30.0, scale = 0.25> (q, k, v)
+          yt = Transpose <perm = [0,2,1,3]> (y)
         }]],
       [[merged = Constant <value = int64[3] {0,0,32}> ()
         grouped = Constant <value = int64[3] {0,0,16}> ()
-        qt = Transpose <perm = [0,2,1,3]> (q)
         qm = Reshape(qt, merged)
-        kt = Transpose <perm = [0,2,1,3]> (k)
         km = Reshape(kt, grouped)
-        vt = Transpose <perm = [0,2,1,3]> (v)
         vm = Reshape(vt, grouped)
         last = Constant <value = int32[2] {5,5}> ()
         total = Constant <value = int32[1] {6}> ()
@@ -103,7 +111,13 @@ return rule {
           (qm, km, vm, "", "", last, total)
         split = Constant <value = int64[4] {0,0,4,8}> ()
         s = Reshape(a, split)
-        y = Transpose <perm = [0,2,1,3]> (s)]], assumed = "no score is NaN or infinite" },
+        y = Transpose <perm = [0,2,1,3]> (s)
+        yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite" },
+    { "heads before tokens, which the op has not", [[
+        (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1> (q, k, v)
+        }]],
+      rejected = "costs more than it saves: 4 Transposes" },
     { "neither causal nor capped", [[
         (float[2,4,6,8] q, float[2,2,6,8] k, float[2,2,6,8] v) => (float[2,4,6,8] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8> (q, k, v)

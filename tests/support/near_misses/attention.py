@@ -103,7 +103,7 @@ OF = {
              shown = Where(keep, zero, hiding)
              mask = Add(shown, m)
              y = ruleengine.ScaledDotProductAttention
-               <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""",
+               <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""",
              assumed=SEEN),
         near("a mask of -1e9 and no other", "the fill of the mask hides too little",
              ("float", "float16"), ("-1e9", "-60000.0")),
@@ -165,7 +165,7 @@ OF = {
              r = ReduceMax(d, two)
              m = Neg(r)
              y = ruleengine.ScaledDotProductAttention
-               <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, m)"""),
+               <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, m)"""),
         *(near("divided", None, ("perm = [0,1,3,2]", f"perm = {perm}"),
                ("[2,4,8,16] k", f"[{sizes}] k"), gives=f"""
                kt = Transpose <perm = {perm}> (k)
@@ -235,7 +235,7 @@ OF = {
              sizes = Constant <value = int64[4] {1,1,8,6}> () e = Expand(b, sizes)
              column = Constant <value = int64[8] {0,0,0,0,0,0,0,1}> () mask = Pad(e, column)
              y = ruleengine.ScaledDotProductAttention
-               <num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)""",
+               <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)""",
              assumed=FINITE),
         near("a sink for each head", None, ("last = {3}", "last = {3}, int64[1] two = {2}"),
              ("(c, to)", "(c, two)")),
@@ -255,7 +255,7 @@ OF = {
                se = Expand(sink, column)
                mask = Concat <axis = -1> (me, se)
                y = ruleengine.ScaledDotProductAttention
-                 <num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)""")
+                 <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)""")
           for changes in ([("[2,1,1,6] m", "[2,N,1,6] m")], [("[1,4,1,1] sink", "[N,4,1,1] sink")],
                           [("[2,1,1,6] m", "[N,M,1,6] m"), ("[1,4,1,1] sink", "[B,4,1,1] sink")])),
         near("a sink of zero", "the scores are centred before the sink",
@@ -298,7 +298,7 @@ OF = {
                shown = Where(keep, zero, hiding)
                mask = Add(shown, n)
                y = ruleengine.ScaledDotProductAttention
-                 <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""", assumed=assumed)
+                 <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""", assumed=assumed)
           for assumed, low, other, *changes in (
               (SEEN, "-3e38", "n = Where(real, m, low)"),
               (SEEN, "-3e38", "n = Where(real, low, m)"),
