@@ -93,6 +93,7 @@ class Engine::Run {
     rewrite::Options how = rewrite_options(options());
     how.progress = progress;
     how.raises = !target.plain;
+    how.may_return = target.plain;
     rewrite::Driver driver(model_, plan.rules, std::move(how));
     if (Status s = driver.act(engine_.stages_); !s) return s;
     if (!target.plain) {

@@ -24,6 +24,16 @@ constexpr std::array kLowering = {
     "canonical/cancel_transposes.lua",
 };
 
+bool is_of_onnx_runtime(const ir::Graph& graph) {
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (!graph.node(node).removed && graph.op(node).domain == "com.microsoft") {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::span<const Target> targets() { return kTargets; }
@@ -34,7 +44,8 @@ const Target* find_target(std::string_view name) {
 }
 
 const Target& target_of(const ir::Model& model) {
-  return *find_target(model.opset("") >= kAttention ? "onnx" : "portable");
+  if (model.opset("") >= kAttention) return *find_target("onnx");
+  return *find_target(is_of_onnx_runtime(model.graph) ? "ort" : "portable");
 }
 
 std::string target_names() {
@@ -49,8 +60,12 @@ std::string target_names() {
 std::vector<std::string> rules_of(const Target& target) {
   if (!target.has_rules()) return {};
   std::vector<std::string> paths(kLowering.begin(), kLowering.end());
-  if (target.plain) paths.emplace_back("lowering/attention.lua");
-  if (!target.rules.empty()) paths.emplace_back(target.rules);
+  if (target.plain) {
+    paths.emplace_back("lowering/attention.lua");
+  } else {
+    paths.emplace_back("targets/packed_heads.lua");
+    paths.emplace_back(target.rules);
+  }
   return paths;
 }
 

@@ -30,7 +30,8 @@ struct Target {
 std::span<const Target> targets();
 // nullptr for an unknown name.
 const Target* find_target(std::string_view name);
-// The target that `auto` stands for: `onnx` if the model's opset has Attention,
+// The target that `auto` stands for: `onnx` if the model's opset has Attention;
+// else `ort` if the model has ops of ONNX Runtime's own, which alone reads it;
 // else `portable`.
 const Target& target_of(const ir::Model& model);
 // "auto, standard, portable, onnx or ort".

@@ -128,6 +128,23 @@ bool CallSite::same_size(std::string_view a, std::string_view b,
   return x->dims[x->rank() - place] == y->dims[y->rank() - place];
 }
 
+bool CallSite::at_most(std::string_view a, std::string_view b,
+                       std::size_t place) const {
+  const ir::Type *x = shape_of(a), *y = shape_of(b);
+  if (x == nullptr || y == nullptr || x->rank() < place || y->rank() < place) {
+    return false;
+  }
+  ir::DimTable& dims = body_.host().model().dims;
+  return dims.nonnegative(dims.sub(y->dims[y->rank() - place],
+                                   x->dims[x->rank() - place]));
+}
+
+ir::DataType CallSite::quiet_elem(std::string_view input) const {
+  const ir::ValueId value = inputs_[place_of(input)];
+  const ir::Type* type = value ? body_.type(value) : nullptr;
+  return type == nullptr ? ir::DataType::kUndefined : type->elem;
+}
+
 std::int64_t CallSite::size(std::string_view input, std::size_t place) const {
   const std::int64_t size = quiet_size(input, place);
   if (size > 0) body_.note(fmt::format("{}_{}is{}", input, place, size));

@@ -54,6 +54,9 @@ class CallSite {
   // Whether two inputs provably have the same size at a place.
   bool same_size(std::string_view a, std::string_view b,
                  std::size_t place) const;
+  // Whether a size at a place is provably at most that of another input.
+  bool at_most(std::string_view a, std::string_view b, std::size_t place) const;
+  ir::DataType quiet_elem(std::string_view input) const;
   std::int64_t quiet_int(std::string_view attribute) const;
   bool has_attribute(std::string_view name) const {
     return op_.attribute(name) != nullptr;

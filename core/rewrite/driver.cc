@@ -167,7 +167,8 @@ class Driver::Run {
     recorded_.emplace(Recorded{.before = Before(state_.model),
                                .counts = state_.counts,
                                .standings = standings_.size(),
-                               .version = state_.version});
+                               .version = state_.version,
+                               .print = state_.options.may_return ? print() : 0});
     acts_.clear();
     for (const auto& run : state_.graphs) {
       run->workspace.set_history(&run->history);
@@ -238,6 +239,8 @@ class Driver::Run {
         if (!taken) return taken.error();
         if (!*taken) {
           if (Status s = begin_again(); !s) return s;
+        } else if (state_.options.may_return && print() == recorded_->print) {
+          forget();
         }
       }
       if (Status s = check_graphs(); !s) return s;
@@ -278,6 +281,17 @@ class Driver::Run {
     return {};
   }
 
+  // Undoes all edits, which led back to the graphs before them.
+  void forget() {
+    for (const auto& run : state_.graphs) run->history.park();
+    recorded_->before.restore(state_.model, false, false);
+    for (std::uint32_t i = 0; i < state_.rules.size(); ++i) {
+      if (state_.counts.rewrites[i] == recorded_->counts.rewrites[i]) continue;
+      taken_back_.push_back({i, {}, "the target writes what stood there"});
+    }
+    state_.counts = recorded_->counts;
+  }
+
   // False if a needed edit could not be repeated.
   Result<bool> take_back() {
     bool edited = false, added = false;
@@ -292,7 +306,7 @@ class Driver::Run {
       for (auto& [rule, number, node] : **settled) {
         --counts.rewrites[rule];
         unneeded.insert(number);
-        taken_back_.emplace_back(rule, std::move(node));
+        taken_back_.push_back({rule, std::move(node), "no other rule needed it"});
       }
       edited = edited || run->history.has_edits();
       added = added || run->history.has_added();
@@ -339,10 +353,10 @@ class Driver::Run {
       out.found.insert(out.found.end(), met->second.found.begin(),
                        met->second.found.end());
     }
-    for (auto& [its, node] : taken_back_) {
-      if (its != index) continue;
-      out.rejected.push_back(
-          {.node = std::move(node), .reason = "no other rule needed it"});
+    for (TakenBack& each : taken_back_) {
+      if (each.rule != index) continue;
+      out.rejected.push_back({.node = std::move(each.node),
+                              .reason = std::move(each.reason)});
     }
     return out;
   }
@@ -374,6 +388,11 @@ class Driver::Run {
     Counts counts;
     std::size_t standings = 0;
     std::uint64_t version = 0;
+    Fingerprint print = 0;  // if the rules may return
+  };
+  struct TakenBack {
+    std::uint32_t rule = 0;
+    std::string node, reason;
   };
 
   RunState state_;
@@ -382,7 +401,7 @@ class Driver::Run {
   std::optional<Recorded> recorded_;
   std::vector<const Stages*> acts_;  // since `recorded_` was set
   std::vector<Standing> standings_;  // from all acts
-  std::vector<std::pair<std::uint32_t, std::string>> taken_back_;
+  std::vector<TakenBack> taken_back_;
   std::vector<Warning> of_graphs_;
   std::set<std::tuple<std::string, std::string, std::string>> said_;
   std::uint64_t settled_ = 0;  // the version at the last settle()

@@ -88,6 +88,9 @@ struct Options {
   // Whether the opset may be raised for function bodies. If not, ops that need
   // one are not built in a graph whose opset is too old for it.
   bool raises = true;
+  // Whether the rules may lead back to where they began, as those do that take
+  // ops apart again. Then a run that changed nothing in the end undoes all.
+  bool may_return = false;
   // Keeps canonical forms even if no other rule of the run needed them.
   bool keep_all = false;
   // Called from time to time with the work done and the work known so far; may

@@ -37,8 +37,10 @@ function fused.is_joined(y)
 end
 
 --- Ends the match of `attention` if an op that has heads behind tokens, which
---- takes `values`, would need Transposes that the graph has not.
+--- takes `values`, would need Transposes that the graph has not. On GPUs they
+--- cost little beside what such an op saves.
 function fused.need_no_moves(m, values)
+  if m.options.gpu then return end
   local moves = fused.is_joined(m.call.outputs[1]) and 0 or 1
   for _, x in ipairs(values) do
     if not fused.tokens(x) then moves = moves + 1 end
@@ -60,8 +62,11 @@ function fused.length(op, x)
   return op.Shape{x, start = 2, ["end"] = 3}
 end
 
---- x, heads that `tokens` finds behind tokens, as [B,S,H*width].
-function fused.rows(op, x, H, width) return op.Reshape(fused.tokens(x), {0, 0, H * width}) end
+--- x, heads [B,H,S,width], as [B,S,H*width].
+function fused.rows(op, x, H, width)
+  local tokens = fused.tokens(x)
+  return tokens and op.Reshape(tokens, {0, 0, H * width}) or heads.merged(op, x, H, width)
+end
 
 --- Ends the match of `attention` if the number of heads is unknown, or its
 --- inputs have another number of heads.

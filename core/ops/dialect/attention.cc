@@ -182,9 +182,13 @@ class Attention {
     share_ = find_share();
     const ValueId k = repeated(names_.k, "all_keys");
     const ValueId values = repeated(names_.v, "all_values");
-    const ValueId queries = together(scaled(scale_attribute), "grouped_Q");
+    const bool late = scales_scores(scale_attribute);
+    const ValueId queries =
+        together(late ? q() : scaled(q(), scale_attribute), "grouped_Q");
     ValueId s = body_.node("MatMul", {queries, swapped(k)}, "scores");
-    s = masked(capped(apart(s, "scores_of_heads"), softcap));
+    s = apart(s, "scores_of_heads");
+    if (late) s = scaled(s, scale_attribute);
+    s = masked(capped(s, softcap));
     const ValueId p = softmax(s);
     if (may_add_rows()) rows_ = {};  // the mask says how many there are
     const ValueId weights = together(p, "grouped_weights");
@@ -298,9 +302,23 @@ class Attention {
                       "heads");
   }
 
-  // The factor of the scores is put on the smaller side, so that float16 does
-  // not overflow before it is scaled. The default is 1 / sqrt(size of a head).
-  ValueId scaled(std::string_view attribute) {
+  // The factor multiplies the queries, which are fewer numbers than keys or
+  // scores, and then float16 does not overflow before it is scaled. If there
+  // may be more queries than keys, the scores: each runtime knows a better
+  // place for that.
+  bool scales_scores(std::string_view attribute) const {
+    const ir::DataType elem = call_.quiet_elem(names_.q);
+    const bool wide =
+        elem == ir::DataType::kFloat || elem == ir::DataType::kDouble;
+    const bool known =
+        call_.is_written(attribute) || call_.quiet_size(names_.q, 1) > 0;
+    if (!wide || !known || call_.at_most(names_.q, names_.k, 2)) return false;
+    body_.note("late");
+    return true;
+  }
+
+  // x times the factor of the scores. The default is 1 / sqrt(size of a head).
+  ValueId scaled(ValueId x, std::string_view attribute) {
     const bool written = call_.is_written(attribute);
     const std::int64_t size = written ? 0 : call_.size(names_.q, 1);
     if (!written && size <= 0) return divided_by_root();
@@ -308,9 +326,8 @@ class Attention {
         written
             ? call_.float_of(attribute)
             : static_cast<float>(1.0 / std::sqrt(static_cast<double>(size)));
-    if (scale == 1.0f) return q();
-    return body_.node("Mul", {q(), body_.number(scale, q(), "scale")},
-                      "scaled_Q");
+    if (scale == 1.0f) return x;
+    return body_.node("Mul", {x, body_.number(scale, q(), "scale")}, "scaled");
   }
 
   ValueId divided_by_root() {

@@ -3,17 +3,20 @@ local fused = lib "fused_attention"
 local heads = lib "heads"
 
 -- Some runtimes treat the lowest number of float as -inf: a row without another number would become zeros, not the mean
--- of all values. The next higher number absorbs the scores as well, and is its neighbour.
-local LOWEST, NEXT = -3.4028234663852886e38, -3.4028232635611926e38
+-- of all values. Its neighbour absorbs the scores as well. So masks are multiplied by the largest number below 1: that
+-- makes the neighbour of the lowest number, and is a rounding for all others.
+local BELOW_ONE = 0.999999940395355224609375
 
 return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   Attention(q, k, v, mask)    needs opset 23
 
     In a form that all runtimes since ONNX Runtime 1.23 interpret equally. Heads that stand behind tokens in the model stay
-    there: the op takes both orders, and then four Transposes go. The mask is expanded to the lengths of queries and keys,
+    there: the op takes both orders, and then four Transposes go. On CPUs nothing is gained where none goes and nothing
+    hides keys; the option gpu has such attention written too. The mask is expanded to the lengths of queries and keys,
     which not every runtime broadcasts; key heads are repeated if the mask differs between heads.]],
   phase = "target",
+  options = { gpu = false },
 
   match = function(op, q, k, v, mask, scale, causal, softcap, guarded, H)
     return fused.attention(op,
@@ -35,6 +38,8 @@ return rule {
     m.by_head = m.mask and m.mask:rank() > 2 and m.mask:dim(-3) ~= 1
     if m.by_head then fused.need_heads(m) end
     m.is_behind = not m.cut and not (m.by_head and m.G ~= m.H) and fused.is_behind(m)
+    need(m.options.gpu or m.is_behind or m.mask or m.causal ~= 0 or m.softcap ~= 0,
+      "it saves nothing on CPUs: no Transpose goes, and there is no mask", m.q)
     fused.assume_numbers(m)
   end,
 
@@ -42,9 +47,9 @@ return rule {
     local q, k, v, mask = fused.queries(op, m, m.cut), m.k, m.v, m.mask
     if mask then
       local rank = mask:rank()
-      -- The numbers first, since the expanded mask has more of them.
+      -- First, since the expanded mask has more numbers.
       local is_short = rank < 2 or mask:dim(-2) ~= m.S or mask:dim(-1) ~= m.L
-      if mask.dtype == "float" then mask = op.Where(op.Equal(mask, LOWEST), NEXT, mask) end
+      if mask.dtype == "float" then mask = op.Mul(mask, BELOW_ONE) end
       if is_short then
         mask = op.Expand(mask, op.Concat{fused.length(op, q), fused.length(op, k), axis = 0})
       end
@@ -81,11 +86,9 @@ return rule {
         g (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v, float[4,8,8] mask) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
         }]],
-      [[lowest = Constant <value = float {-3.4028234663852886e38}> ()
-        next = Constant <value = float {-3.4028232635611926e38}> ()
+      [[below_one = Constant <value = float {0.99999994}> ()
         zero = Constant <value = float {0.0}> ()
-        e = Equal(mask, lowest)
-        m = Where(e, next, mask)
+        m = Mul(mask, below_one)
         two = Constant <value = int64[1] {2}> ()
         twice = Constant <value = int64[5] {1,1,2,1,1}> ()
         heads = Constant <value = int64[4] {2,4,8,16}> ()
@@ -174,10 +177,22 @@ return rule {
       rejected = "older runtimes ignore causality for a single query" },
     { "an opset without it", [[
         <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] m) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v, m)
+        }]],
+      rejected = "Attention is not in the model's opset" },
+    { "nothing goes", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
         }]],
-      rejected = "Attention is not in the model's opset" },
+      rejected = "it saves nothing on CPUs" },
+    { "the same on a GPU", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
+        }]],
+      "y = Attention(q, k, v)", options = { gpu = true } },
     { "a scale that is negative", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
@@ -194,11 +209,9 @@ return rule {
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[8,8] mask) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
         }]],
-      [[lowest = Constant <value = float {-3.4028234663852886e38}> ()
-        next = Constant <value = float {-3.4028232635611926e38}> ()
+      [[below_one = Constant <value = float {0.99999994}> ()
         zero = Constant <value = float {0.0}> ()
-        e = Equal(mask, lowest)
-        m = Where(e, next, mask)
+        m = Mul(mask, below_one)
         a = Attention <scale = 0.5> (q, k, v, m)
         n = IsNaN(a)
         y = Where(n, zero, a)]] },

@@ -9,8 +9,10 @@ return rule {
 
     For causal attention with fewer key than query heads (which are not repeated), with a boolean mask, or with a soft cap.
     Attention that is not causal becomes MultiHeadAttention, since only ONNX Runtime of 2026 has the attribute. Older
-    versions need all three outputs. The op has tokens before heads; no Transpose is added.]],
+    versions need all three outputs. The op has tokens before heads; no Transpose is added,
+    unless the option gpu allows it.]],
   phase = "target",
+  options = { gpu = false },
 
   match = function(op, q, k, v, mask, scale, causal, softcap, guarded, H)
     return fused.attention(op,
@@ -34,7 +36,7 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local length, batch = fused.length(op, m.q), op.Shape{fused.tokens(m.q), start = 0, ["end"] = 1}
+    local length, batch = fused.length(op, m.q), op.Shape{fused.tokens(m.q) or m.q, start = 0, ["end"] = 1}
     local total = op.Cast{length, to = "int32"}
     local last = op.Expand(op.Cast{op.Sub(length, 1), to = "int32"}, batch)
     local bias = fused.bias(op, m)

@@ -8,8 +8,10 @@ return rule {
     ScaledDotProductAttention(heads(q), k, v, mask)                 =>   heads(MultiHeadAttention(q, k, v, bias))
 
     The op has tokens before heads in queries and results, and either order in keys and values. No Transpose is added,
-    and no key head repeated: both cost more than the op saves. The op has no soft cap.]],
+    and no key head repeated: on CPUs both cost more than the op saves. The option gpu allows Transposes. The op has no
+    soft cap.]],
   phase = "target",
+  options = { gpu = false },
   after = "group_query_attention",
 
   match = function(op, q, k, v, mask, scale, causal, softcap, guarded, H)
@@ -152,6 +154,17 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
         }]],
       rejected = "costs more than it saves: 2 Transposes" },
+    { "the same on a GPU", [[
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
+        }]],
+      [[merged = Constant <value = int64[3] {0,0,64}> ()
+        qt = Transpose <perm = [0,2,1,3]> (q)
+        qm = Reshape(qt, merged)
+        a = com.microsoft.MultiHeadAttention <num_heads = 4> (qm, k, v)
+        split = Constant <value = int64[4] {0,0,4,16}> ()
+        s = Reshape(a, split)
+        y = Transpose <perm = [0,2,1,3]> (s)]], options = { gpu = true } },
     { "fewer heads of keys and values", [[
         (float[2,8,4,16] qt, float[2,2,8,16] k, float[2,2,8,16] v) => (float[2,8,4,16] yt) {
           q = Transpose <perm = [0,2,1,3]> (qt)
