@@ -8,6 +8,7 @@ return pack {
   "attention/decompose_swin_attention",
   "attention/decompose_swin_v2_attention",
   "attention/compose_scaled_dot_product_attention",
+  "attention/compose_grouped_attention",
   "attention/compose_batched_attention",
   "attention/compose_stacked_attention",
   "attention/compose_parallel_linears",

@@ -12,7 +12,6 @@ return pack {
   "canonical/cancel_casts",
   "canonical/einsum_as_matmul",
   "canonical/gemm_of_activations",
-  "canonical/grouped_heads",
   "canonical/softmax_from_exp",
   "canonical/choice_by_product",
   "canonical/joined_keys",

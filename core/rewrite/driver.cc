@@ -168,7 +168,7 @@ class Driver::Run {
                                .counts = state_.counts,
                                .standings = standings_.size(),
                                .version = state_.version,
-                               .print = state_.options.may_return ? print() : 0});
+                               .print = state_.options.may_return ? print(true) : 0});
     acts_.clear();
     for (const auto& run : state_.graphs) {
       run->workspace.set_history(&run->history);
@@ -239,7 +239,7 @@ class Driver::Run {
         if (!taken) return taken.error();
         if (!*taken) {
           if (Status s = begin_again(); !s) return s;
-        } else if (state_.options.may_return && print() == recorded_->print) {
+        } else if (state_.options.may_return && print(true) == recorded_->print) {
           forget();
         }
       }
@@ -325,10 +325,10 @@ class Driver::Run {
     for (const auto& run : state_.graphs) all += run->graph.live_node_count();
     return all;
   }
-  Fingerprint print() const {
+  Fingerprint print(bool contents = false) const {
     Fingerprint all = 0;
     for (const auto& run : state_.graphs) {
-      all = mixed(all, print_of_graph(run->graph));
+      all = mixed(all, print_of_graph(run->graph, contents));
     }
     return all;
   }

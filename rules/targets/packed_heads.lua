@@ -8,13 +8,12 @@ return rule {
     x is [B,S,N*H*D]. Runtimes' attention ops take heads behind tokens: then the Transpose of each part goes.]],
   phase = "canonical",
 
-  match = function(op, x, i, B, S, N, H, D)
-    x:shape "B S _"
-    local cut = op.Reshape{x, any, allowzero = any}:shape "B S N H D"
+  match = function(op, x, i, N, H, D)
+    local cut = op.Reshape{x, any, allowzero = any}:shape "_ _ N H D"
     local turned = context(op.Transpose{cut, perm = {2, 0, 3, 1, 4}})
     local a, b, c = op.Split{turned, inputs = any, axis = 0, num_outputs = any, outputs = 3}
-    return either(op.Gather{turned, i, axis = 0}, op.Squeeze(context(a), 0):as "first",
-      op.Squeeze(context(b), 0):as "second", op.Squeeze(context(c), 0):as "third"):shape "B H S D"
+    return either(op.Gather{turned, i, axis = 0}, op.Squeeze(context(a), any):as "first",
+      op.Squeeze(context(b), any):as "second", op.Squeeze(context(c), any):as "third")
   end,
 
   where = function(m)

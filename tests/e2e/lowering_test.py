@@ -42,6 +42,58 @@ def fused(path):
             and not (op.endswith("MHAInProjection") and counts["Attention"])}
 
 
+class Standard(program.ProgramTest):
+    """--target standard: whoever reads the original reads the result."""
+
+    def rewrite(self, source, result):
+        self.run_ok("run", *program.packs(), source, "-o", result, "-q",
+                    "--target", "standard")
+        return self.folder / result
+
+    def check(self, source):
+        result = self.rewrite(source, "result.onnx")
+        before, after = onnx.load(source), onnx.load(result)
+        self.assertEqual(after.ir_version, before.ir_version)
+        self.assertEqual(list(after.functions), list(before.functions))
+        own = {(each.domain, each.version) for each in before.opset_import}
+        self.assertLessEqual({(each.domain, each.version)
+                              for each in after.opset_import}, own)
+        # A second run may find sizes simpler; then nothing is left to do.
+        again = self.rewrite(result, "again.onnx")
+        settled = self.rewrite(again, "settled.onnx")
+        self.assertEqual(settled.read_bytes(), again.read_bytes())
+        with np.load(source.with_suffix(".npz")) as saved:
+            feeds = {key: saved[key] for key in saved.files}
+        self.assertEqual(numbers.disagreements(
+            source, result, before, feeds), [])
+
+    def test_every_model(self):
+        for source in MODELS:
+            if not source.with_suffix(".npz").exists():
+                continue
+            with self.subTest(source.stem):
+                self.check(source)
+
+    def test_a_model_that_is_too_old(self):
+        """Where no body can be said, attention stays, and a warning says so."""
+        self.write("old.onnxtxt", """
+          <ir_version: 4, opset_import: ["" : 9]>
+          g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v)
+            => (float[2,4,8,16] y) {
+            kt = Transpose <perm = [0,1,3,2]> (k)
+            s = MatMul(q, kt)
+            p = Softmax <axis = 3> (s)
+            y = MatMul(p, v)
+          }""")
+        done = self.run_ok("run", *program.packs(), "old.onnxtxt", "-o",
+                           "out.onnx", "--target", "standard")
+        self.assertIn("the target keeps the opset", done.err)
+        after = onnx.load(self.folder / "out.onnx")
+        self.assertEqual(after.opset_import[0].version, 9)
+        self.assertEqual([n.op_type for n in after.graph.node],
+                         ["Transpose", "MatMul", "Softmax", "MatMul"])
+
+
 class Lowering(program.ProgramTest):
     def run_rules(self, rules, source, result):
         self.run_ok("run", *rules, source, "-o", result, "-q", "--target",

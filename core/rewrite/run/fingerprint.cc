@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/ir/model.h"
@@ -17,8 +18,18 @@ Fingerprint print_of(std::string_view text) {
   return std::hash<std::string_view>()(text);
 }
 
+// What the tensor is the transpose of; nullptr if it is none.
+const ir::Tensor* transposed(const ir::Tensor& tensor) {
+  if (tensor.storage != ir::Storage::kLazy) return nullptr;
+  const auto& parts = tensor.lazy->parts;
+  return parts.size() == 1 && parts[0].transpose ? parts[0].tensor : nullptr;
+}
+
 // Tensors with the same bytes in the same place are equal.
 Fingerprint print_of(const ir::Tensor& tensor, const ir::Model& model) {
+  const ir::Tensor* once = transposed(tensor);
+  const ir::Tensor* twice = once == nullptr ? nullptr : transposed(*once);
+  if (twice != nullptr) return print_of(*twice, model);
   const std::string key = key_of(tensor, model.external.get());
   if (!key.empty()) return print_of(key);
   if (tensor.storage != ir::Storage::kLazy) {
@@ -37,6 +48,27 @@ Fingerprint print_of(const ir::Tensor& tensor, const ir::Model& model) {
     out = mixed(out, part.transpose ? 1 : 0);
   }
   return out;
+}
+
+// Of a tensor that is small enough to be folded at once.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 20;
+
+std::optional<Fingerprint> print_of_contents(const ir::Tensor& tensor,
+                                             const ir::Model& model) {
+  if (tensor.storage == ir::Storage::kStrings ||
+      tensor.storage == ir::Storage::kExternal ||
+      tensor.byte_size() > kMostBytes) {
+    return std::nullopt;
+  }
+  std::vector<std::byte> scratch;
+  const auto bytes = ir::raw_bytes(tensor, model.external.get(), scratch);
+  if (!bytes) return std::nullopt;
+  Fingerprint out = static_cast<Fingerprint>(tensor.dtype);
+  for (std::int64_t dim : tensor.dims) {
+    out = mixed(out, static_cast<Fingerprint>(dim));
+  }
+  return mixed(out, print_of({reinterpret_cast<const char*>(bytes->data()),
+                              bytes->size()}));
 }
 
 Fingerprint print_of(const ir::Attribute& a, const ir::Model& model) {
@@ -80,10 +112,16 @@ Fingerprint print_of_source(const ir::Graph& graph, ir::ValueId value) {
   return mixed(1, value.index());
 }
 
-Fingerprint print_of_graph(const ir::Graph& graph) {
+Fingerprint print_of_graph(const ir::Graph& graph, bool contents) {
   std::vector<Fingerprint> values(graph.value_count(), 0);
+  const auto of_source = [&](ir::ValueId v) {
+    const ir::Tensor* tensor = contents ? graph.direct_constant(v) : nullptr;
+    const auto own = tensor ? print_of_contents(*tensor, graph.model())
+                            : std::nullopt;
+    return own ? *own : print_of_source(graph, v);
+  };
   const auto of_value = [&](ir::ValueId v) {
-    return graph.producer(v) ? values[v.index()] : print_of_source(graph, v);
+    return graph.producer(v) ? values[v.index()] : of_source(v);
   };
   const auto order = ir::topological_order(graph);
   Fingerprint all = graph.live_node_count();

@@ -21,8 +21,9 @@ Fingerprint print_of_op(const ir::Graph& graph, ir::NodeId node);
 // A value that no node produces: a small constant by its contents, a large one
 // by the place of its bytes, others by their id.
 Fingerprint print_of_source(const ir::Graph& graph, ir::ValueId value);
-// All nodes and their inputs; linear in the graph.
-Fingerprint print_of_graph(const ir::Graph& graph);
+// All nodes and their inputs; linear in the graph. With `contents`, constants
+// that folding makes at once count by their contents too.
+Fingerprint print_of_graph(const ir::Graph& graph, bool contents = false);
 
 // Detects, in constant memory, that a sequence of states repeats, whatever the
 // period. Stores the `counts` of some of the states.

@@ -7,6 +7,39 @@ FINITE, ABOVE = "scores between -1e13 and 1e13", "scores between -9,900 and 1e13
 SEEN = "each query sees a key whose score, masks added, is above -9,900"
 
 OF = {
+    "attention/compose_grouped_attention.lua": [
+        near("keys that are transposed already, one for all queries", "no heads share a key",
+             ("[2,1,8,5] kt", "[2,3,8,5] kt"), ("[2,1,5,8] v", "[2,3,5,8] v"), ("{2,1,24,8}", "{2,3,8,8}"),
+             ("{2,1,24,5}", "{2,3,8,5}")),
+        near("keys that are transposed already, one for all queries", "no heads share a key",
+             ("[2,1,8,5] kt", "[2,G,8,5] kt"), ("[2,1,5,8] v", "[2,G,5,8] v"),
+             ("int64[4] queries = {2,1,24,8}, int64[4] weights = {2,1,24,5}",
+              "int64[1] two = {2}, int64[2] of_q = {-1,8}, int64[2] of_p = {-1,5}"),
+             ("          qg =", "          groups = Shape <start = 1, end = 2> (v)\n"
+              "          queries = Concat <axis = 0> (two, groups, of_q)\n"
+              "          weights = Concat <axis = 0> (two, groups, of_p)\n          qg =")),
+        near("keys that are transposed already, one for all queries", "no heads share a key",
+             ("[2,4,6,8] q", "[2,H,6,8] q"), ("[2,4,6,8] y", "[2,H,6,8] y"), ("{2,1,24,8}", "{2,1,-1,8}"), ("{2,1,24,5}", "{2,1,-1,5}"),
+             ("int64[4] scores = {2,4,6,5}, int64[4] apart = {2,4,6,8}",
+              "int64[1] two = {2}, int64[2] of_s = {6,5}, int64[2] of_y = {6,8}"),
+             ("          qg =", "          heads = Shape <start = 1, end = 2> (q)\n"
+              "          scores = Concat <axis = 0> (two, heads, of_s)\n"
+              "          apart = Concat <axis = 0> (two, heads, of_y)\n          qg =")),
+        near("keys that are transposed already, one for all queries", None, ("[2,1,8,5] kt", "[1,1,8,5] kt")),
+        near("keys that are transposed already, one for all queries", None, ("[2,1,5,8] v", "[1,1,5,8] v")),
+        near("a mask, lengths that are known when the model runs", None, ("[B,2,T,8] k", "[2,2,T,8] k"), ("[B,4,S,8] q", "[2,4,S,8] q"),
+             ("[B,2,T,6] v", "[2,2,T,6] v"), ("[B,4,S,6] y", "[2,4,S,6] y"), ("perm = [0,1,3,2]", "perm = [1,0,3,2]"),
+             gives="""kt = Transpose <perm = [1,0,3,2]> (k)
+             t = Transpose <perm = [0,1,3,2]> (kt)
+             y = ruleengine.ScaledDotProductAttention
+               <guarded = 0, num_heads = 4, head_dim = 6, scale = 0.5> (q, t, v, m)"""),
+        near("keys that are transposed already, one for all queries", None, ("scores = {2,4,6,5}", "scores = {2,2,12,5}")),
+        near("keys that are transposed already, one for all queries", None, ("apart = {2,4,6,8}", "apart = {2,2,12,8}"),
+             ("[2,4,6,8] y", "[2,2,12,8] y")),
+        near("a mask, lengths that are known when the model runs", None, ("[B,2,T,8] k", "[1,2,T,8] k")),
+        near("a mask, lengths that are known when the model runs", "the mask does not fit the scores",
+             ("[B,4,S,8] q", "[B,4,9,8] q"), ("[S,T] m", "[3,T] m"), ("[B,4,S,6] y", "[B,4,9,6] y")),
+    ],
     "attention/compose_batched_attention.lua": [
         near("without a batch", "the operands do not have the same two or three axes",
              ("        kt = Transpose <perm = [1,0]> (k)\n", ""), ("kt", "k"),

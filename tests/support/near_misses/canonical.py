@@ -86,33 +86,6 @@ OF = {
         near("a softmax, and axes without a letter", "one operand has more axes than the other",
              ("[3,2,6,4,16] v", "[2,6,4,16] v")),
     ],
-    "canonical/grouped_heads.lua": [
-        near("weights of two heads and their values", "no heads share one",
-             ("[2,2,5,8] v", "[2,3,5,8] v"), ("{2,2,12,5}", "{2,3,8,5}")),
-        near("weights of two heads and their values", "no heads share one",
-             ("[2,2,5,8] v", "[2,G,5,8] v"),
-             ("<int64[4] together = {2,2,12,5}, ", "<int64[1] two = {2}, int64[2] rest = {-1,5}, "),
-             ("          pg =", "          groups = Shape <start = 1, end = 2> (v)\n"
-              "          together = Concat <axis = 0> (two, groups, rest)\n          pg =")),
-        near("weights of two heads and their values", "no heads share one",
-             ("[2,4,6,5] p", "[2,H,6,5] p"), ("[2,4,6,8] y", "[2,H,6,8] y"), ("{2,2,12,5}", "{2,2,-1,5}"),
-             ("int64[4] apart = {2,4,6,8}", "int64[1] two = {2}, int64[2] rest = {6,8}"),
-             ("          y =", "          heads = Shape <start = 1, end = 2> (p)\n"
-              "          apart = Concat <axis = 0> (two, heads, rest)\n          y =")),
-        near("weights of two heads and their values", None, ("[2,4,6,5] p", "[] p")),
-        near("weights of two heads and their values", None, ("[2,2,5,8] v", "[1,2,5,8] v")),
-        near("weights of two heads and their values", None, ("[2,4,6,8] y", "[2,12,2,8] y"), ("{2,4,6,8}", "{2,12,2,8}")),
-        near("queries of two heads and their key", None, ("[B,2,L,8] k", "[1,2,L,8] k")),
-        near("queries of two heads and their key", None, ("[B,4,S,8] q", "[2,4,S,8] q"), ("[B,4,S,L] y", "[2,4,S,L] y"),
-             ("[B,2,L,8] k", "[2,2,L,8] k"), ("perm = [0,1,3,2]", "perm = [1,0,3,2]"), gives="""axes = Constant <value = int64[1] {2}> ()
-             times = Constant <value = int64[5] {1,1,2,1,1}> ()
-             sizes = Constant <value = int64[4] {2,4,8,-1}> ()
-             kt = Transpose <perm = [1,0,3,2]> (k)
-             u = Unsqueeze(kt, axes)
-             e = Expand(u, times)
-             r = Reshape(e, sizes)
-             y = MatMul(q, r)"""),
-    ],
     "canonical/normalize_operators.lua": [
         near("a Transpose that moves axes of equal length", "the shape changes",
              ("float[3,3] x", "float[] x, int64[N] s"), ("float[3,3] y", "float[] y"),

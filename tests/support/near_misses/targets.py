@@ -5,6 +5,16 @@ from support.near_misses.words import near
 COMPLEX = "products of complex numbers, heads after tokens"
 
 OF = {
+    "targets/packed_heads.lua": [
+        near("the last one of two, gathered", "the size of the heads is unknown",
+             ("[2,5,32] x", "[2,5,E] x"), ("{2,5,2,2,8}", "{2,5,2,2,-1}"), ("[2,2,5,8] y", "[2,2,5,D] y")),
+        near("the last one of two, gathered", "the size of the heads is unknown",
+             ("[2,5,32] x", "[2,5,E] x"), ("{2,5,2,2,8}", "{2,5,2,-1,8}"), ("[2,2,5,8] y", "[2,H,5,8] y")),
+        near("parts of a split, keys are read by others too", None, ("[B,S,48] x", "[3,S,48] x"), ("[B,2,S,8]", "[3,2,S,8]"),
+             ("[1,B,2,S,8] r", "[3,1,2,S,8] r"), ("axis = 0", "axis = 1"), ("first = {0}", "first = {1}")),
+        near("the last one of two, gathered", None, ("axis = 0", "axis = 1"), ("[2,2,5,8] y", "[2,2,5,8] y")),
+        near("the last one of two, gathered", None, ("perm = [2,0,3,1,4]", "perm = [2,3,0,1,4]")),
+    ],
     "targets/onnx/scaled_dot_product_attention.lua": [
         near("a mask of one row", "the rank of the mask is unknown",
              ("bool[2,1,1,8] mask", "bool[] mask")),
