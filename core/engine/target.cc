@@ -17,10 +17,8 @@ constexpr std::array kTargets = {
 constexpr std::int64_t kAttention = 23;
 
 constexpr std::array kLowering = {
-    "lowering/in_projection.lua",
-    "lowering/layers.lua",
-    "lowering/window_partition.lua",
-    "canonical/cancel_reshapes.lua",
+    "lowering/in_projection.lua",      "lowering/layers.lua",
+    "lowering/window_partition.lua",   "canonical/cancel_reshapes.lua",
     "canonical/cancel_transposes.lua",
 };
 

@@ -135,8 +135,8 @@ bool CallSite::at_most(std::string_view a, std::string_view b,
     return false;
   }
   ir::DimTable& dims = body_.host().model().dims;
-  return dims.nonnegative(dims.sub(y->dims[y->rank() - place],
-                                   x->dims[x->rank() - place]));
+  return dims.nonnegative(
+      dims.sub(y->dims[y->rank() - place], x->dims[x->rank() - place]));
 }
 
 ir::DataType CallSite::quiet_elem(std::string_view input) const {

@@ -164,11 +164,12 @@ class Driver::Run {
 
   // Starts to record edits, so that they can be undone.
   void record() {
-    recorded_.emplace(Recorded{.before = Before(state_.model),
-                               .counts = state_.counts,
-                               .standings = standings_.size(),
-                               .version = state_.version,
-                               .print = state_.options.may_return ? print(true) : 0});
+    recorded_.emplace(
+        Recorded{.before = Before(state_.model),
+                 .counts = state_.counts,
+                 .standings = standings_.size(),
+                 .version = state_.version,
+                 .print = state_.options.may_return ? print(true) : 0});
     acts_.clear();
     for (const auto& run : state_.graphs) {
       run->workspace.set_history(&run->history);
@@ -239,7 +240,8 @@ class Driver::Run {
         if (!taken) return taken.error();
         if (!*taken) {
           if (Status s = begin_again(); !s) return s;
-        } else if (state_.options.may_return && print(true) == recorded_->print) {
+        } else if (state_.options.may_return &&
+                   print(true) == recorded_->print) {
           forget();
         }
       }
@@ -306,7 +308,8 @@ class Driver::Run {
       for (auto& [rule, number, node] : **settled) {
         --counts.rewrites[rule];
         unneeded.insert(number);
-        taken_back_.push_back({rule, std::move(node), "no other rule needed it"});
+        taken_back_.push_back(
+            {rule, std::move(node), "no other rule needed it"});
       }
       edited = edited || run->history.has_edits();
       added = added || run->history.has_added();
@@ -355,8 +358,8 @@ class Driver::Run {
     }
     for (TakenBack& each : taken_back_) {
       if (each.rule != index) continue;
-      out.rejected.push_back({.node = std::move(each.node),
-                              .reason = std::move(each.reason)});
+      out.rejected.push_back(
+          {.node = std::move(each.node), .reason = std::move(each.reason)});
     }
     return out;
   }

@@ -133,16 +133,21 @@ function fused.bias(op, m)
   return op.Expand(bias, op.Concat{{1, 1}, fused.length(op, m.q), fused.length(op, m.k), axis = 0})
 end
 
--- Whether the mask is a choice between two finite numbers. Then hidden keys
--- have some weight in rows where it hides all keys.
-local function is_finite(mask)
+--- Whether the mask is a choice between two numbers of which `holds` is true.
+function fused.chooses(mask, holds)
   local made = elements.origin(mask).producer
   if not made or made.op ~= "Where" then return false end
   for i = 2, 3 do
     local number = made.inputs[i]:scalar()
-    if not (number and number > -math.huge and number < math.huge) then return false end
+    if not (number and holds(number)) then return false end
   end
   return true
+end
+
+-- With a mask of finite numbers hidden keys have some weight in rows where it
+-- hides all keys.
+local function is_finite(mask)
+  return fused.chooses(mask, function(number) return number > -math.huge and number < math.huge end)
 end
 
 --- y, the result of a runtime's op, with zeros for queries for which the mask

@@ -287,7 +287,9 @@ class Runtimes(Rewriting):
         for target, op in (("onnx", "Attention"),
                            ("ort", "ScaledDotProductAttention")):
             with self.subTest(target):
-                self.rewrite(ROWS, "--target", target)
+                gpu = ("--set", "onnx/scaled_dot_product_attention.gpu=true")
+                self.rewrite(ROWS, "--target", target,
+                             *(gpu if target == "onnx" else ()))
                 self.assertIn(op, self.ops())
                 for queries, a, c in ((1, 2, 1), (3, 2, 1), (1, 1, 0)):
                     self.agree({

@@ -102,6 +102,7 @@ class Unknown(Declared):
 
 
 # Shapes inside as they were for a batch of 1, a past of 16 and 8 new tokens.
+GPU = "onnx/scaled_dot_product_attention.gpu=true"
 STALE = HEAD % 17 + """
 g (float[B,4,S,16] q, float[B,4,P,16] past, float[B,4,S,16] k,
    float[B,4,P,16] past_v, float[B,4,S,16] v, float[S,T] mask)
@@ -139,7 +140,7 @@ class Stale(Declared):
     def test_no_length_is_baked_in(self):
         original = session(parse_model(STALE))
         for target, options in (("portable", ()), ("ort", ()),
-                                ("onnx", ("--opset", "23"))):
+                                ("onnx", ("--opset", "23", "--set", GPU))):
             result, report, _ = self.rewritten(
                 STALE, *program.packs(), target=target, options=options)
             fused = {"portable": "ScaledDotProductAttention",

@@ -90,9 +90,11 @@ class Windows(program.ProgramTest):
                     with self.subTest(kind, opset=opset, target=target):
                         log = self.rewrite(program.packs(), "m.onnx",
                                            f"{target}.onnx", target)
-                        self.assertNotIn("warning", log)
+                        # Heads of v2 are normalized before tokens.
+                        is_left = kind == "v2" and target != "portable"
+                        self.assertEqual("saves" in log, is_left)
                         found = self.check(f"{target}.onnx", x, y)
-                        self.assertLessEqual(made, found)
+                        self.assertLessEqual(set() if is_left else made, found)
                         self.assertEqual(bool(found & WINDOWS),
                                          target == "portable")
 

@@ -102,7 +102,15 @@ class Mutant:
         return [(node, i) for node in self.graph.node
                 for i, name in enumerate(node.input) if name]
 
+    def check_splits(self):
+        """Inference of ONNX 1.23 dies of a Split of more outputs than it says."""
+        for node in self.graph.node:
+            said = [a.i for a in node.attribute if a.name == "num_outputs"]
+            if node.op_type == "Split" and said not in ([], [len(node.output)]):
+                raise shape_inference.InferenceError("outputs of a Split")
+
     def types(self):
+        self.check_splits()
         inferred = shape_inference.infer_shapes(self.model).graph
         return {v.name: v.type.tensor_type for v in
                 [*inferred.input, *inferred.value_info, *inferred.output]}
@@ -536,6 +544,7 @@ class Mutant:
         if is_declared:
             self.declare(values, feeds)
         onnx.checker.check_model(self.model)
+        self.check_splits()
         shape_inference.infer_shapes(self.model, check_type=True,
                                      strict_mode=True)
         if is_declared and self.chance(0.2):

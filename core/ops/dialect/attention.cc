@@ -43,16 +43,14 @@ constexpr FormalAttribute kMultihead[] = {
 constexpr FormalValue kSdpaIn[] = {in("Q"), in("K"), in("V"),
                                    opt("attn_mask", "M")};
 constexpr FormalAttribute kSdpa[] = {
-    with("dropout_p", 0.0f),    permission("guarded", 1),
-    attr("head_dim", kInt),     with("is_causal", 0),
-    need("num_heads", kInt),    attr("scale", kFloat),
+    with("dropout_p", 0.0f), permission("guarded", 1), attr("head_dim", kInt),
+    with("is_causal", 0),    need("num_heads", kInt),  attr("scale", kFloat),
     with("softcap", 0.0f)};
 
 constexpr FormalValue kForwardIn[] = {in("q"), in("k"), in("v"),
                                       opt("attention_mask")};
-constexpr FormalAttribute kForward[] = {permission("guarded", 1),
-                                        with("is_causal", 0),
-                                        need("sm_scale", kFloat)};
+constexpr FormalAttribute kForward[] = {
+    permission("guarded", 1), with("is_causal", 0), need("sm_scale", kFloat)};
 
 constexpr FormalValue kAtenSdpaIn[] = {in("q"), in("k"), in("v"),
                                        opt("attn_mask", "M")};
@@ -229,8 +227,8 @@ class Attention {
                           body_.integers({rank_ - 2}, "axis_of_rows")},
                          "rows");
     }
-    const ValueId all =
-        body_.node("Mul", {rows_, body_.integers({share_}, "share")}, "rows_of_group");
+    const ValueId all = body_.node(
+        "Mul", {rows_, body_.integers({share_}, "share")}, "rows_of_group");
     return reshaped(x, heads() / share_, all, name);
   }
   // And back.
@@ -243,16 +241,17 @@ class Attention {
                    std::string_view name) {
     std::vector<std::int64_t> first(static_cast<std::size_t>(rank_ - 3));
     first.push_back(heads);
-    const ValueId shape = body_.node(
-        "Concat",
-        {body_.integers(first, "first_sizes"), rows, body_.integers({0}, "last_size")},
-        "sizes", {Body::integer("axis", 0)});
+    const ValueId shape = body_.node("Concat",
+                                     {body_.integers(first, "first_sizes"),
+                                      rows, body_.integers({0}, "last_size")},
+                                     "sizes", {Body::integer("axis", 0)});
     return body_.node("Reshape", {x, shape}, name);
   }
 
   // Whether the scores may have more rows than the queries.
   bool may_add_rows() const {
-    if (share_ == 0 || !mask() || call_.rank_or(names_.mask, 2) < 2) return false;
+    if (share_ == 0 || !mask() || call_.rank_or(names_.mask, 2) < 2)
+      return false;
     const bool fits = call_.quiet_size(names_.mask, 2) == 1 ||
                       call_.same_size(names_.q, names_.mask, 2);
     if (!fits) body_.note("more_rows");

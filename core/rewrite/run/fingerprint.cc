@@ -116,8 +116,8 @@ Fingerprint print_of_graph(const ir::Graph& graph, bool contents) {
   std::vector<Fingerprint> values(graph.value_count(), 0);
   const auto of_source = [&](ir::ValueId v) {
     const ir::Tensor* tensor = contents ? graph.direct_constant(v) : nullptr;
-    const auto own = tensor ? print_of_contents(*tensor, graph.model())
-                            : std::nullopt;
+    const auto own =
+        tensor ? print_of_contents(*tensor, graph.model()) : std::nullopt;
     return own ? *own : print_of_source(graph, v);
   };
   const auto of_value = [&](ir::ValueId v) {

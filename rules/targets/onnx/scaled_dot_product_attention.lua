@@ -3,17 +3,26 @@ local fused = lib "fused_attention"
 local heads = lib "heads"
 
 -- Some runtimes treat the lowest number of float as -inf: a row without another number would become zeros, not the mean
--- of all values. Its neighbour absorbs the scores as well. So masks are multiplied by the largest number below 1: that
--- makes the neighbour of the lowest number, and is a rounding for all others.
-local BELOW_ONE = 0.999999940395355224609375
+-- of all values. The next higher number absorbs the scores as well, and is its neighbour.
+local LOWEST, NEXT = -3.4028234663852886e38, -3.4028232635611926e38
+
+local function may_have_lowest(mask)
+  return mask.dtype == "float" and not fused.chooses(mask, function(number) return number ~= LOWEST end)
+end
+
+-- Whether a mask that is added costs nothing: no pass over scores goes, since the op adds it too.
+local function is_cheap(m)
+  if m.mask.dtype == "bool" then return true end
+  return not may_have_lowest(m.mask) or m.mask:rank() < 2 or m.mask:dim(-2) == 1
+end
 
 return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   Attention(q, k, v, mask)    needs opset 23
 
     In a form that all runtimes since ONNX Runtime 1.23 interpret equally. Heads that stand behind tokens in the model stay
-    there: the op takes both orders, and then four Transposes go. On CPUs nothing is gained where none goes and nothing
-    hides keys; the option gpu has such attention written too. The mask is expanded to the lengths of queries and keys,
+    there: the op takes both orders, and then four Transposes go. On CPUs nothing is gained where none goes, unless
+    the mask is one of booleans; the option gpu has such attention written too. The mask is expanded to the lengths of queries and keys,
     which not every runtime broadcasts; key heads are repeated if the mask differs between heads.]],
   phase = "target",
   options = { gpu = false },
@@ -40,6 +49,8 @@ return rule {
     m.is_behind = not m.cut and not (m.by_head and m.G ~= m.H) and fused.is_behind(m)
     need(m.options.gpu or m.is_behind or m.mask or m.causal ~= 0 or m.softcap ~= 0,
       "it saves nothing on CPUs: no Transpose goes, and there is no mask", m.q)
+    need(m.options.gpu or m.is_behind or not m.mask or is_cheap(m),
+      "costs more than it saves: no Transpose goes, and the mask has to be changed", m.mask)
     fused.assume_numbers(m)
   end,
 
@@ -47,9 +58,9 @@ return rule {
     local q, k, v, mask = fused.queries(op, m, m.cut), m.k, m.v, m.mask
     if mask then
       local rank = mask:rank()
-      -- First, since the expanded mask has more numbers.
       local is_short = rank < 2 or mask:dim(-2) ~= m.S or mask:dim(-1) ~= m.L
-      if mask.dtype == "float" then mask = op.Mul(mask, BELOW_ONE) end
+      -- First, since the expanded mask has more numbers.
+      if may_have_lowest(mask) then mask = op.Where(op.Equal(mask, LOWEST), NEXT, mask) end
       if is_short then
         mask = op.Expand(mask, op.Concat{fused.length(op, q), fused.length(op, k), axis = 0})
       end
@@ -86,9 +97,11 @@ return rule {
         g (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v, float[4,8,8] mask) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
         }]],
-      [[below_one = Constant <value = float {0.99999994}> ()
+      [[lowest = Constant <value = float {-3.4028234663852886e38}> ()
+        next = Constant <value = float {-3.4028232635611926e38}> ()
         zero = Constant <value = float {0.0}> ()
-        m = Mul(mask, below_one)
+        e = Equal(mask, lowest)
+        m = Where(e, next, mask)
         two = Constant <value = int64[1] {2}> ()
         twice = Constant <value = int64[5] {1,1,2,1,1}> ()
         heads = Constant <value = int64[4] {2,4,8,16}> ()
@@ -100,7 +113,7 @@ return rule {
         vs = Reshape(ve, heads)
         a = Attention <scale = 0.5> (q, ks, vs, m)
         n = IsNaN(a)
-        y = Where(n, zero, a)]] },
+        y = Where(n, zero, a)]], options = { gpu = true } },
     { "rows of a mask that are counted otherwise than queries", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,S,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[A,8] m1, bool[C,8] m2) => (float[2,4,R,16] y) {
@@ -145,6 +158,31 @@ return rule {
         apart = Reshape(a, of_y)
         y = Transpose <perm = [0,2,1,3]> (apart)
         yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite" },
+    { "the same with a mask of numbers, which may hide every key of a query", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,8,4,16] qt, float[2,8,4,16] kt, float[2,8,4,16] vt, float[8,8] mask) => (float[2,8,4,16] yt) {
+          q = Transpose <perm = [0,2,1,3]> (qt)
+          k = Transpose <perm = [0,2,1,3]> (kt)
+          v = Transpose <perm = [0,2,1,3]> (vt)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v, mask)
+          yt = Transpose <perm = [0,2,1,3]> (y)
+        }]],
+      [[lowest = Constant <value = float {-3.4028234663852886e38}> ()
+        next = Constant <value = float {-3.4028232635611926e38}> ()
+        zero = Constant <value = float {0.0}> ()
+        flat = Constant <value = int64[3] {0,0,64}> ()
+        heads = Constant <value = int64[4] {0,0,4,16}> ()
+        e = Equal(mask, lowest)
+        m = Where(e, next, mask)
+        q3 = Reshape(qt, flat)
+        k3 = Reshape(kt, flat)
+        v3 = Reshape(vt, flat)
+        a = Attention <q_num_heads = 4, kv_num_heads = 4> (q3, k3, v3, m)
+        n = IsNaN(a)
+        w = Where(n, zero, a)
+        apart = Reshape(w, heads)
+        y = Transpose <perm = [0,2,1,3]> (apart)
+        yt = Transpose <perm = [0,2,1,3]> (y)]] },
     { "a soft cap beside a mask", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] mask) => (float[2,4,8,16] y) {
@@ -181,6 +219,20 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v, m)
         }]],
       rejected = "Attention is not in the model's opset" },
+    { "the same on a CPU", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[8,8] mask) => (float[2,4,8,16] y) {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
+        }]],
+      rejected = "costs more than it saves: no Transpose goes, and the mask has to be changed" },
+    { "a mask without the lowest number", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] keep) => (float[2,4,8,16] y)
+        <float zero = {0.0}, float never = {-inf}> {
+          mask = Where(keep, zero, never)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, guarded = 0> (q, k, v, mask)
+        }]],
+      "mask = Where(keep, zero, never) y = Attention(q, k, v, mask)" },
     { "nothing goes", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
@@ -209,11 +261,13 @@ return rule {
         g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[8,8] mask) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.5> (q, k, v, mask)
         }]],
-      [[below_one = Constant <value = float {0.99999994}> ()
+      [[lowest = Constant <value = float {-3.4028234663852886e38}> ()
+        next = Constant <value = float {-3.4028232635611926e38}> ()
         zero = Constant <value = float {0.0}> ()
-        m = Mul(mask, below_one)
+        e = Equal(mask, lowest)
+        m = Where(e, next, mask)
         a = Attention <scale = 0.5> (q, k, v, m)
         n = IsNaN(a)
-        y = Where(n, zero, a)]] },
+        y = Where(n, zero, a)]], options = { gpu = true } },
   },
 }

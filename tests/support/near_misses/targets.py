@@ -4,6 +4,18 @@ from support.near_misses.words import near
 
 COMPLEX = "products of complex numbers, heads after tokens"
 
+# Attention with a short mask that may have the lowest number.
+LOW_MASK = """lowest = Constant <value = float {-3.4028234663852886e38}> ()
+    next = Constant <value = float {-3.4028232635611926e38}> ()
+    lengths = Constant <value = int64[2] {8,8}> ()
+    zero = Constant <value = float {0.0}> ()
+    e = Equal(mask, lowest)
+    m = Where(e, next, mask)
+    w = Expand(m, lengths)
+    a = Attention <scale = 0.5> (q, k, v, w)
+    n = IsNaN(a)
+    y = Where(n, zero, a)"""
+
 OF = {
     "targets/packed_heads.lua": [
         near("the last one of two, gathered", "the size of the heads is unknown",
@@ -16,6 +28,12 @@ OF = {
         near("the last one of two, gathered", None, ("perm = [2,0,3,1,4]", "perm = [2,3,0,1,4]")),
     ],
     "targets/onnx/scaled_dot_product_attention.lua": [
+        near("a mask of numbers, which may be no numbers", None, ("float[8,8] mask", "float[8] mask"), gives=LOW_MASK),
+        near("a mask of numbers, which may be no numbers", None, ("float[8,8] mask", "float[2,1,1,8] mask"), gives=LOW_MASK),
+        near("a mask without the lowest number", "the mask has to be changed",
+             ("float never = {-inf}", "float never = {-3.4028235e38}")),
+        near("a mask without the lowest number", "the mask has to be changed",
+             ("float zero = {0.0}", "float zero = {-3.4028235e38}")),
         near("a mask of one row", "the rank of the mask is unknown",
              ("bool[2,1,1,8] mask", "bool[] mask")),
         near("a mask of one row", "the mask may be larger than the scores", ("[2,", "[B,"),
