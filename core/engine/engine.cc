@@ -60,9 +60,12 @@ class Engine::Run {
     const auto plan = engine_.plan(target);
     if (!plan) return plan.error();
     if (Status s = drive(target, **plan, progress); !s) return s.error();
-    if (Status s = write_bodies(); !s) return s.error();
     rewrite::remove_unused_imports(model_, imports);
-    if (target.plain) keep_ir_version(ir_version);
+    if (target.plain && model_.opset_imports.size() == imports) {
+      keep_ir_version(ir_version);
+    } else if (Status s = write_bodies(); !s) {
+      return s.error();
+    }
     if (Status s = verify::check_model(model_); !s) return s.error();
     report_.opset_after = model_.opset("");
     report_.ops_after = count_ops(model_);
@@ -113,13 +116,13 @@ class Engine::Run {
     return {};
   }
 
-  // Takes back what only a newer IR version has: metadata of nodes.
+  // Takes back what only a newer IR version has: the metadata of new nodes.
   void keep_ir_version(std::int64_t version) {
     if (model_.ir_version == version) return;
     for (ir::Graph* graph : rewrite::rewritable_graphs(model_)) {
       for (std::size_t i = 0; i < graph->node_count(); ++i) {
         const ir::NodeId node(i);
-        if (graph->node(node).metadata.empty()) continue;
+        if (!rewrite::made_by_rule(graph->node(node))) continue;
         graph->mutable_node(node).metadata = {};
       }
     }

@@ -38,8 +38,8 @@ const Target& target_of(const ir::Model& model);
 std::string target_names();
 
 // Paths below rules/: the target's rules, the lowering of ops that it has no
-// form for, and the rules that remove the transposes and reshapes
-// that lowering leaves.
+// form for, and the rules that remove the transposes and reshapes that lowering
+// leaves.
 std::vector<std::string> rules_of(const Target& target);
 
 }  // namespace ruleengine::engine

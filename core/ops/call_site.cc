@@ -92,11 +92,17 @@ std::vector<std::int64_t> CallSite::ints_of(std::string_view attribute) const {
 }
 
 ir::DataType CallSite::elem(std::string_view input) const {
+  const ir::DataType elem = quiet_elem(input);
+  if (elem == ir::DataType::kUndefined) return elem;
+  body_.note(fmt::format("{}_{}", input, ir::data_type_name(elem)));
+  return elem;
+}
+
+ir::DataType CallSite::quiet_elem(std::string_view input) const {
   const ir::ValueId value = inputs_[place_of(input)];
   const ir::Type* type = value ? body_.type(value) : nullptr;
-  if (type == nullptr || !type->is_tensor()) return ir::DataType::kUndefined;
-  body_.note(fmt::format("{}_{}", input, ir::data_type_name(type->elem)));
-  return type->elem;
+  const bool known = type != nullptr && type->is_tensor();
+  return known ? type->elem : ir::DataType::kUndefined;
 }
 
 std::optional<std::size_t> CallSite::rank(std::string_view input) const {
@@ -111,38 +117,30 @@ std::size_t CallSite::rank_or(std::string_view input, std::size_t usual) const {
   return type == nullptr ? usual : type->rank();
 }
 
+std::optional<ir::Dim> CallSite::dim(std::string_view input,
+                                     std::size_t place) const {
+  const ir::Type* type = shape_of(input);
+  if (type == nullptr || type->rank() < place) return std::nullopt;
+  return type->dims[type->rank() - place];
+}
+
 std::int64_t CallSite::quiet_size(std::string_view input,
                                   std::size_t place) const {
-  const ir::Type* type = shape_of(input);
-  if (type == nullptr || type->rank() < place) return 0;
-  const ir::Dim d = type->dims[type->rank() - place];
-  return d.known() ? d.size() : 0;
+  const auto size = dim(input, place);
+  return size && size->known() ? size->size() : 0;
 }
 
 bool CallSite::same_size(std::string_view a, std::string_view b,
                          std::size_t place) const {
-  const ir::Type *x = shape_of(a), *y = shape_of(b);
-  if (x == nullptr || y == nullptr || x->rank() < place || y->rank() < place) {
-    return false;
-  }
-  return x->dims[x->rank() - place] == y->dims[y->rank() - place];
+  const auto x = dim(a, place), y = dim(b, place);
+  return x && y && *x == *y;
 }
 
 bool CallSite::at_most(std::string_view a, std::string_view b,
                        std::size_t place) const {
-  const ir::Type *x = shape_of(a), *y = shape_of(b);
-  if (x == nullptr || y == nullptr || x->rank() < place || y->rank() < place) {
-    return false;
-  }
+  const auto x = dim(a, place), y = dim(b, place);
   ir::DimTable& dims = body_.host().model().dims;
-  return dims.nonnegative(
-      dims.sub(y->dims[y->rank() - place], x->dims[x->rank() - place]));
-}
-
-ir::DataType CallSite::quiet_elem(std::string_view input) const {
-  const ir::ValueId value = inputs_[place_of(input)];
-  const ir::Type* type = value ? body_.type(value) : nullptr;
-  return type == nullptr ? ir::DataType::kUndefined : type->elem;
+  return x && y && dims.nonnegative(dims.sub(*y, *x));
 }
 
 std::int64_t CallSite::size(std::string_view input, std::size_t place) const {

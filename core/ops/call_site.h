@@ -66,6 +66,8 @@ class CallSite {
   const ir::Attribute* written(std::string_view attribute) const;
   std::size_t place_of(std::string_view input) const;
   const ir::Type* shape_of(std::string_view input) const;
+  // None where the rank is unknown or too small.
+  std::optional<ir::Dim> dim(std::string_view input, std::size_t place) const;
 
   Body& body_;
   const ir::OpFacts& op_;

@@ -74,9 +74,7 @@ bool NewestNodes::is_default(ir::NodeId node, const ir::Attribute& attribute) {
 
 bool NewestNodes::permits(ir::NodeId node, const ir::Attribute& attribute) {
   const ir::OpFacts* facts = op_facts(graph_.node(node).op);
-  if (facts == nullptr) return false;
-  const ir::FormalAttribute* formal = facts->attribute(attribute.name);
-  return formal != nullptr && formal->permits;
+  return facts != nullptr && facts->permits(attribute.name);
 }
 
 const ir::Attribute* NewestNodes::keep(const ir::Attribute* attribute) {

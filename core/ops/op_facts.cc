@@ -113,6 +113,11 @@ const FormalAttribute* OpFacts::attribute(std::string_view name) const {
   return it != attributes.end() && it->name == name ? &*it : nullptr;
 }
 
+bool OpFacts::permits(std::string_view name) const {
+  const FormalAttribute* formal = attribute(name);
+  return formal != nullptr && formal->permits;
+}
+
 const FormalValue* OpFacts::input(std::size_t place) const {
   return formal_at(inputs, place);
 }

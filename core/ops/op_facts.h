@@ -61,6 +61,7 @@ struct OpFacts {
   std::span<const FormalAttribute> attributes;  // sorted by name
 
   const FormalAttribute* attribute(std::string_view name) const;
+  bool permits(std::string_view attribute) const;  // see FormalAttribute
   // The formal at a position; the last one repeats if it is variadic.
   const FormalValue* input(std::size_t place) const;
   const FormalValue* output(std::size_t place) const;

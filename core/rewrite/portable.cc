@@ -28,11 +28,6 @@ using ir::NodeId;
 
 constexpr std::int64_t kOverloadIrVersion = 10;
 
-bool made_by_rule(const ir::Node& node) {
-  return std::ranges::find(node.metadata, "ruleengine.rule",
-                           &ir::Metadata::key) != node.metadata.end();
-}
-
 // The functions that this run writes.
 struct Names {
   // By domain and type: the variant that has the op's name to itself.
@@ -160,6 +155,11 @@ class Writer {
 };
 
 }  // namespace
+
+bool made_by_rule(const ir::Node& node) {
+  return std::ranges::find(node.metadata, "ruleengine.rule",
+                           &ir::Metadata::key) != node.metadata.end();
+}
 
 bool has_body(const ir::Op& op) {
   return ops::meaning_of(op.domain, op.type) != nullptr;

@@ -34,6 +34,9 @@ struct Bare {
 Result<std::vector<Bare>> write_portable(ir::Model& model,
                                          std::span<const ir::NodeId> more = {});
 
+// Whether a rule of this run, or of an earlier one, made the node.
+bool made_by_rule(const ir::Node& node);
+
 // Is this one of the ops that get a body?
 bool has_body(const ir::Op& op);
 

@@ -8,14 +8,14 @@ return rule {
     apart(together(softmax(s apart(together(q) k^T) + mask)) v)   =>   ScaledDotProductAttention(q, k, v, mask, scale = s)
 
     q is [B,H,S,D], k is [B,G,T,D]. The H/G heads that share one of k stand in a row, so together(q) is [B,G,H/G S,D], and
-    apart is the way back. So attention is written that repeats no key (rules/lowering).]],
+    apart is the way back. `--target standard` writes attention so, since no key is repeated.]],
   phase = "attention",
 
-  -- The shapes of what is together follow: each product would have another number of elements otherwise.
+  -- Nothing is asked of the shape of together(q): with another one, the products would have another number of elements.
   match = function(op, q, k, v, swapped, scale, q_scale, k_scale, B, G, H, S, T, E)
     v:shape "B G T E"
     local function together(x) return op.Reshape{x, any, allowzero = any} end
-    local function apart(x) return op.Reshape{x, any, allowzero = any} end
+    local apart = together
 
     local keys = either(
       function() k:shape "B G T _"; return op.Transpose{k, perm = {0, 1, 3, 2}} end,

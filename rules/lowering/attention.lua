@@ -50,9 +50,9 @@ return rule {
         pg = Reshape(p, together)
         yg = MatMul(pg, v)
         y = Reshape(yg, apart)]] },
-    { "as many key heads as the model says when it runs, without a mask", [[
+    { "one key head for all, and perhaps more queries than keys: then the scores are scaled", [[
         (float[B,4,S,16] q, float[B,1,L,16] k, float[B,1,L,8] v) => (float[B,4,S,8] y) {
-          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, scale = 1.0> (q, k, v)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8> (q, k, v)
         }]],
       [[axis = Constant <value = int64[1] {2}> ()
         four = Constant <value = int64[1] {4}> ()
@@ -68,7 +68,9 @@ return rule {
         s = MatMul(qg, kt)
         apart = Concat <axis = 0> (heads, rows, last)
         sh = Reshape(s, apart)
-        p = Softmax <axis = 3> (sh)
+        c = Constant <value = float {0.25}> ()
+        ss = Mul(sh, c)
+        p = Softmax <axis = 3> (ss)
         pg = Reshape(p, together)
         yg = MatMul(pg, v)
         y = Reshape(yg, apart)]] },

@@ -1,5 +1,6 @@
 """Every option of `ruleengine run`."""
 
+import json
 import os
 import unittest
 
@@ -140,6 +141,21 @@ class Options(runs.RunTest):
             done.err, "stays portable, ort has no form for it: "
             "group_query_attention: GroupQueryAttention needs heads of one "
             "width, a multiple of 8; multi_head_attention: Multi.* soft cap")
+
+    def test_auto(self):
+        """The runtime that the model speaks of decides."""
+        graph = """g (float[2,3] x) => (float[2,3] y) {
+          a = Neg(x)  b = Neg(a)  %s }"""
+        head = '<ir_version: 10, opset_import: ["" : %d, "com.microsoft" : 1]>'
+        for opset, last, target in (
+                (17, "y = Tanh(b)", "portable"), (23, "y = Tanh(b)", "onnx"),
+                (17, "y = com.microsoft.QuickGelu(b)", "ort"),
+                (23, "y = com.microsoft.QuickGelu(b)", "onnx")):
+            self.write("auto.onnxtxt", head % opset + graph % last)
+            self.run_ok("run", "cancel.lua", "auto.onnxtxt", "-o", "out.onnx",
+                        "--report", "auto.json")
+            report = json.loads((self.folder / "auto.json").read_text())
+            self.assertEqual(report["target"], target)
 
     def test_what_only_gpus_are_quick_at_is_asked_for(self):
         self.write("norm.onnx", make.onnx_bytes("""

@@ -10,7 +10,7 @@ import unittest
 import numpy as np
 import onnx
 
-from support import (draft, graphs, numbers, program, random_attention,
+from support import (draft, graphs, make, numbers, program, random_attention,
                      random_layers)
 
 MODELS = sorted((program.DATA / "models").glob("*.onnx"))
@@ -73,6 +73,82 @@ class Standard(program.ProgramTest):
                 continue
             with self.subTest(source.stem):
                 self.check(source)
+
+    def test_no_key_is_repeated(self):
+        source = program.DATA / "models/llama_gqa.d18_sdpa.onnx"
+        result = self.rewrite(source, "result.onnx")
+        self.assertLess(ops(result)["Expand"], ops(source)["Expand"])
+
+    def test_grouped_heads_and_a_mask_of_more_rows(self):
+        """One query is broadcast to the rows of the mask."""
+        self.write("rows.onnx", make.onnx_bytes("""
+          <ir_version: 9, opset_import: ["" : 18]>
+          g (float[1,4,S,8] q, float[1,2,T,8] k, float[1,2,T,8] v,
+             float[1,1,A,T] a, float[1,1,C,T] c) => (float[1,4,R,8] y)
+          <int64[1] two = {2}, int64[5] twice = {1,2,2,1,8},
+           int64[4] heads = {1,4,-1,8}, float half = {0.5}> {
+            m = Concat <axis = 2> (a, c)
+            ku = Unsqueeze(k, two)  ke = Expand(ku, twice)  kr = Reshape(ke, heads)
+            vu = Unsqueeze(v, two)  ve = Expand(vu, twice)  vr = Reshape(ve, heads)
+            kt = Transpose <perm = [0,1,3,2]> (kr)
+            s = MatMul(q, kt)  d = Mul(s, half)  w = Add(d, m)
+            p = Softmax <axis = -1> (w)
+            y = MatMul(p, vr)
+          }"""))
+        source, random = self.folder / "rows.onnx", np.random.default_rng(1)
+        for target in ("standard", "portable"):
+            result = self.folder / f"{target}.onnx"
+            self.run_ok("run", *program.packs(), source, "-o", result,
+                        "--target", target)
+            self.assertNotIn("Expand", ops(result))
+            for queries, a, c in ((1, 2, 1), (3, 2, 1), (1, 1, 0)):
+                feeds = {name: random.normal(size=shape).astype(np.float32)
+                         for name, shape in {
+                             "q": (1, 4, queries, 8), "k": (1, 2, 5, 8),
+                             "v": (1, 2, 5, 8), "a": (1, 1, a, 5),
+                             "c": (1, 1, c, 5)}.items()}
+                want, got = (numbers.session(path).run(None, feeds)[0]
+                             for path in (source, result))
+                self.assertIsNone(numbers.difference(want, got))
+
+    def test_weights_that_are_not_copied(self):
+        """Large ones are transposed lazily, there and back."""
+        width = 384
+        graph = make.model(f"""
+          g (float[1,5,{width}] x) => (float[1,8,5,{width // 8}] y)
+          <int64[4] heads = {{1,5,8,{width // 8}}}> {{
+            a = MatMul(x, wq)  b = MatMul(x, wk)  c = MatMul(x, wv)
+            aq = Reshape(a, heads)  q = Transpose <perm = [0,2,1,3]> (aq)
+            ak = Reshape(b, heads)  k = Transpose <perm = [0,2,3,1]> (ak)
+            av = Reshape(c, heads)  v = Transpose <perm = [0,2,1,3]> (av)
+            s = MatMul(q, k)  p = Softmax <axis = -1> (s)  y = MatMul(p, v)
+          }}""", '<ir_version: 9, opset_import: ["" : 18]>\n')
+        random = np.random.default_rng(2)
+        for name in ("wq", "wk", "wv"):
+            graph.graph.initializer.append(onnx.numpy_helper.from_array(
+                random.normal(size=(width, width)).astype(np.float32), name))
+        source = self.folder / "large.onnx"
+        source.write_bytes(graph.SerializeToString())
+        result = self.rewrite(source, "result.onnx")
+        self.assertEqual(ops(result)["MatMul"], 3)  # the projections are one
+        again = self.rewrite(result, "again.onnx")
+        self.assertEqual(again.read_bytes(), result.read_bytes())
+
+    def test_ops_that_the_model_came_with_get_no_body(self):
+        self.write("fp8.onnxtxt", """
+          <ir_version: 10, opset_import: ["" : 21, "tensor_cast" : 1]>
+          g (float[2,2] x) => (float[2,2] y, float[2,2] z)
+          <float8e4m3fn[2,2] w = {1, 2, 3, 4}, float[2] a = {1, 2},
+           float8e4m3fn[2,2] u = {1, 2, 3, 4}, float[2] b = {3, 4}, float s = {1}> {
+            c = Cast <to = 17> (x)
+            y = tensor_cast.fp8_linear (c, w, s, a)
+            z = tensor_cast.fp8_linear (c, u, s, b)
+          }""")
+        for target, bodies in (("portable", True), ("standard", False)):
+            self.run_ok("run", *program.packs(), "fp8.onnxtxt", "-o",
+                        "out.onnx", "--target", target)
+            result = onnx.load(self.folder / "out.onnx")
+            self.assertEqual(bool(result.functions), bodies, target)
 
     def test_a_model_that_is_too_old(self):
         """Where no body can be said, attention stays, and a warning says so."""

@@ -9,7 +9,8 @@ import onnx
 
 from support import program
 
-HEAD = '<ir_version: 8, opset_import: ["" : 21, "com.example" : 1]>\n'
+HEAD = ('<ir_version: 8, opset_import: ["" : 21, "com.example" : 1, '
+        '"ruleengine" : 1]>\n')
 
 
 def op_names(model):
@@ -46,6 +47,80 @@ SOFTER = """
 AXIS = "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = 0> (x) }"
 DEFAULT = "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = -1> (x) }"
 FRONT = "g (float[2,3] x) => (float[2,3] y) { y = Softmax <axis = 1> (x) }"
+
+
+ATTENTION = """
+g (float[2,4,3,8] q, float[2,4,5,8] k, float[2,4,5,8] v, float[3,5] m)
+  => (float[2,4,3,8] y, float[2,4,3,8] z) {
+  y = ruleengine.ScaledDotProductAttention <num_heads = 4%s> (q, k, v, m)
+  z = ruleengine.ScaledDotProductAttention <num_heads = 4%s> (q, v, k, m)
+}"""
+FREE = ", guarded = 0"
+
+
+class Permissions(Unsaid):
+    """guarded = 0 only permits more results."""
+
+    def attention(self, model):
+        return [{a.name: a.i for a in node.attribute}
+                for node in model.graph.node
+                if node.op_type == "ScaledDotProductAttention"]
+
+    def test_a_closed_pattern_need_not_name_one(self):
+        self.check_fires("""
+  match = function(op, q, k, v, m, H)
+    return op.ruleengine.ScaledDotProductAttention{q, k, v, m, num_heads = H}
+  end,
+  rewrite = function(op, m) return op["com.example"].Attend(m.q, m.k) end""",
+                         ATTENTION % (FREE, ""))
+
+    def test_it_may_be_dropped(self):
+        self.check_fires("""
+  match = function(op, q, k, v, m)
+    return op.ruleengine.ScaledDotProductAttention{q, k, v, m, attrs = any}:as "a"
+  end,
+  where = function(m) need(m.a.attrs.num_heads == 4, "other heads") end,
+  rewrite = function(op, m) return op["com.example"].Attend(m.q, m.k) end""",
+                         ATTENTION % (FREE, ""))
+
+    def test_it_does_not_pass_to_another_node(self):
+        rule = """
+  match = function(op, q, k, v, m)
+    local n = op.Neg(q)
+    local y = op.ruleengine.ScaledDotProductAttention{n, k, v, m, num_heads = 4,
+      is_causal = 1}
+    local z = op.ruleengine.ScaledDotProductAttention{n, v, k, m, num_heads = 4}
+    return y:as "a", z
+  end,
+  changes_meaning = true,
+  rewrite = function(op, m)
+    return m.a:with(m.q), m.a:with{m.q, m.v, m.k, is_causal = 0}
+  end"""
+        graph = ATTENTION.replace("y = ", "n = Neg(q) y = ").replace("(q, ", "(n, ")
+        causal = FREE + ", is_causal = 1"
+        self.check_stopped(rule, graph % (causal, ""), "guarded")
+        model = self.check_fires(rule, graph % (causal, FREE))
+        self.assertEqual([a["guarded"] for a in self.attention(model)], [0, 0])
+
+    def test_a_node_that_stays_does_not_pass_it_on(self):
+        self.check_stopped("""
+  match = function(op, q, k, v, m)
+    context(op.ruleengine.ScaledDotProductAttention{q, k, v, m, num_heads = 4}:as "a")
+    return op.Neg(op.ruleengine.ScaledDotProductAttention{q, v, k, m, num_heads = 4})
+  end,
+  changes_meaning = true,
+  rewrite = function(op, m) return m.a:with(m.q, m.v, m.k) end""",
+                           (ATTENTION % (FREE, "")).replace("z = ", "w = ")
+                           .replace("}", " z = Neg(w) }"), "guarded")
+
+    def test_equal_nodes_differ_by_it(self):
+        """What stands there without the permission is not taken for it."""
+        model = self.write("m.onnxtxt", HEAD + (
+            ATTENTION % (FREE, "")).replace("(q, v, k, m)", "(q, k, v, m)"))
+        self.run_ok("run", program.ROOT / "rules/canonical.lua", model, "-o",
+                    "out.onnx", "--target", "portable")
+        model = onnx.load(self.folder / "out.onnx")
+        self.assertEqual(len(self.attention(model)), 2)
 
 
 class OneNode(Unsaid):

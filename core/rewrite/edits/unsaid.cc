@@ -29,7 +29,9 @@ class Speech {
   std::optional<Rejection> unsaid(const Claimants& all) const {
     for (const Claimant& one : all) {
       for (const Claim& claim : one.claims) {
-        if (!is_passed_by(claim.what.node)) continue;
+        const auto& [node, pattern, attribute] = claim.what;
+        // What a node that stays permits may be carried to another one.
+        if (!is_passed_by(node) && !permits(node, attribute->name)) continue;
         if (auto rejection = unsaid(all, one, claim)) return rejection;
       }
     }
@@ -109,9 +111,7 @@ class Speech {
   bool permits(NodeId node, std::string_view attribute) const {
     const ir::Op& op = graph_.op(node);
     const ir::OpFacts* facts = ir::newest_op(op.domain, op.type);
-    const ir::FormalAttribute* formal =
-        facts == nullptr ? nullptr : facts->attribute(attribute);
-    return formal != nullptr && formal->permits;
+    return facts != nullptr && facts->permits(attribute);
   }
 
   bool is_said(NodeId node, std::string_view attribute) const {

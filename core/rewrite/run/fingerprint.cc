@@ -18,25 +18,20 @@ Fingerprint print_of(std::string_view text) {
   return std::hash<std::string_view>()(text);
 }
 
-// What the tensor is the transpose of; nullptr if it is none.
-const ir::Tensor* transposed(const ir::Tensor& tensor) {
-  if (tensor.storage != ir::Storage::kLazy) return nullptr;
-  const auto& parts = tensor.lazy->parts;
-  return parts.size() == 1 && parts[0].transpose ? parts[0].tensor : nullptr;
+Fingerprint print_of_type(const ir::Tensor& tensor) {
+  auto out = static_cast<Fingerprint>(tensor.dtype);
+  for (std::int64_t dim : tensor.dims) {
+    out = mixed(out, static_cast<Fingerprint>(dim));
+  }
+  return out;
 }
 
 // Tensors with the same bytes in the same place are equal.
 Fingerprint print_of(const ir::Tensor& tensor, const ir::Model& model) {
-  const ir::Tensor* once = transposed(tensor);
-  const ir::Tensor* twice = once == nullptr ? nullptr : transposed(*once);
-  if (twice != nullptr) return print_of(*twice, model);
   const std::string key = key_of(tensor, model.external.get());
   if (!key.empty()) return print_of(key);
   if (tensor.storage != ir::Storage::kLazy) {
-    Fingerprint out = static_cast<Fingerprint>(tensor.dtype);
-    for (std::int64_t dim : tensor.dims) {
-      out = mixed(out, static_cast<Fingerprint>(dim));
-    }
+    Fingerprint out = print_of_type(tensor);
     out = mixed(out, std::hash<const void*>()(tensor.bytes.data()));
     out = mixed(out, std::hash<const void*>()(tensor.strings.data()));
     out = mixed(out, print_of(tensor.external.location));
@@ -50,7 +45,7 @@ Fingerprint print_of(const ir::Tensor& tensor, const ir::Model& model) {
   return out;
 }
 
-// Of a tensor that is small enough to be folded at once.
+// Folding makes no larger constants at once.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 20;
 
 std::optional<Fingerprint> print_of_contents(const ir::Tensor& tensor,
@@ -63,12 +58,9 @@ std::optional<Fingerprint> print_of_contents(const ir::Tensor& tensor,
   std::vector<std::byte> scratch;
   const auto bytes = ir::raw_bytes(tensor, model.external.get(), scratch);
   if (!bytes) return std::nullopt;
-  Fingerprint out = static_cast<Fingerprint>(tensor.dtype);
-  for (std::int64_t dim : tensor.dims) {
-    out = mixed(out, static_cast<Fingerprint>(dim));
-  }
-  return mixed(out, print_of({reinterpret_cast<const char*>(bytes->data()),
-                              bytes->size()}));
+  const std::string_view text(reinterpret_cast<const char*>(bytes->data()),
+                              bytes->size());
+  return mixed(print_of_type(tensor), print_of(text));
 }
 
 Fingerprint print_of(const ir::Attribute& a, const ir::Model& model) {

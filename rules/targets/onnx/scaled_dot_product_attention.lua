@@ -22,7 +22,8 @@ return rule {
 
     In a form that all runtimes since ONNX Runtime 1.23 interpret equally. Heads that stand behind tokens in the model stay
     there: the op takes both orders, and then four Transposes go. On CPUs nothing is gained where none goes, unless
-    the mask is one of booleans; the option gpu has such attention written too. The mask is expanded to the lengths of queries and keys,
+    the mask is one of booleans; the option gpu has such attention written too. The mask is expanded to the lengths of
+    queries and keys,
     which not every runtime broadcasts; key heads are repeated if the mask differs between heads.]],
   phase = "target",
   options = { gpu = false },
