@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +14,7 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "core/base/sample.h"
 #include "core/engine/json.h"
 #include "runtime/executor.h"
 
@@ -45,40 +45,6 @@ struct Subject {
   std::vector<double> seconds;        // of each round
   std::map<std::string, OpCost> ops;  // of all rounds
 };
-
-// A median and what lies around it.
-struct Spread {
-  double low, median, high;
-};
-
-double middle(const std::vector<double>& sorted) {
-  const std::size_t half = sorted.size() / 2;
-  return sorted.size() % 2 == 1 ? sorted[half]
-                                : (sorted[half - 1] + sorted[half]) / 2;
-}
-
-Spread quartiles(std::vector<double> sample) {
-  std::ranges::sort(sample);
-  const std::size_t quarter = sample.size() / 4;
-  return {sample[quarter], middle(sample), sample[sample.size() - 1 - quarter]};
-}
-
-// The median lies between the k-th smallest and the k-th largest number with
-// 95 % confidence; k by the binomial distribution, which needs to know nothing
-// of the numbers. Six are needed for that.
-Spread confidence(std::vector<double> sample) {
-  std::ranges::sort(sample);
-  const std::size_t n = sample.size();
-  double term = std::pow(0.5, static_cast<double>(n)), tail = term;
-  std::size_t k = 0;
-  while (k + 1 < n / 2) {
-    term *= static_cast<double>(n - k) / static_cast<double>(k + 1);
-    if (tail + term > 0.025) break;
-    tail += term;
-    ++k;
-  }
-  return {sample[k], middle(sample), sample[n - 1 - k]};
-}
 
 Status prepare(Subject& subject, const Options& options) {
   auto model = load_model(subject.path, options);
@@ -201,11 +167,6 @@ void print(const Subject& s) {
   put(table(rows));
 }
 
-Json spread_json(const Spread& s, double by = 1) {
-  return {
-      {"low", s.low * by}, {"median", s.median * by}, {"high", s.high * by}};
-}
-
 Json subject_json(const Subject& s) {
   const auto rounds = static_cast<double>(s.seconds.size());
   Json ops = Json::array();
@@ -216,7 +177,7 @@ Json subject_json(const Subject& s) {
   }
   return {{"model", engine::exact(s.path)},
           {"rounds", s.seconds.size()},
-          {"ms", spread_json(quartiles(s.seconds), 1e3)},
+          {"ms", engine::to_json(quartiles(s.seconds), 1e3)},
           {"peak_bytes", s.executor->peak_bytes()},
           {"held_bytes", s.executor->held_bytes()},
           {"ops", std::move(ops)}};
@@ -230,7 +191,7 @@ void print_all(const std::vector<Subject>& subjects, const Options& options) {
     Json json = subject_json(subjects[0]);
     if (is_pair) {
       json["against"] = subject_json(subjects[1]);
-      json["ratio"] = spread_json(ratio);
+      json["ratio"] = engine::to_json(ratio);
     }
     return put(engine::json_text(json));
   }

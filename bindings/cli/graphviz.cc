@@ -1,10 +1,7 @@
 #include "bindings/cli/graphviz.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,14 +16,13 @@
 #include <thread>
 #include <utility>
 
+#include "bindings/cli/child.h"
 #include "core/io/descriptor.h"
-
-extern char** environ;
 
 namespace ruleengine::cli {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Clock = Child::Clock;
 
 Diagnostic failed(std::string found) {
   return {.kind = ErrorKind::kWrite,
@@ -75,13 +71,6 @@ std::string read_all(int file) {
 class Drawing {
  public:
   Drawing() : in_(memory_file()), out_(memory_file()), err_(memory_file()) {}
-  ~Drawing() {
-    if (child_ == 0) return;
-    ::kill(child_, SIGKILL);
-    int status = 0;
-    while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {
-    }
-  }
   Drawing(const Drawing&) = delete;
   Drawing& operator=(const Drawing&) = delete;
 
@@ -90,14 +79,14 @@ class Drawing {
         !write_all(in_.get(), dot)) {
       return failed(std::strerror(errno));
     }
-    const int error = spawn();
+    const int error =
+        child_.start({"dot", "-Tsvg"}, in_.get(), out_.get(), err_.get());
     if (error == 0) return {};
-    child_ = 0;
     return error == ENOENT ? missing() : failed(std::strerror(error));
   }
 
   Result<std::string> finish(Clock::time_point until, double seconds) {
-    const std::optional<int> status = wait_until(until);
+    const std::optional<int> status = child_.wait_until(until);
     if (!status) {
       Diagnostic slow = failed(fmt::format("no result after {} s", seconds));
       slow.kind = ErrorKind::kLimit;
@@ -106,46 +95,13 @@ class Drawing {
     }
     if (*status == 0) return read_all(out_.get());
     const std::string said = read_all(err_.get());
-    // posix_spawn reports a program that cannot be started as exit code 127.
-    if (WIFEXITED(*status) && WEXITSTATUS(*status) == 127 && said.empty()) {
-      return missing();
-    }
+    if (is_missing(*status) && said.empty()) return missing();
     return failed(said.substr(0, said.find('\n')));
   }
 
  private:
-  int spawn() {
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, in_.get(), STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, out_.get(), STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, err_.get(), STDERR_FILENO);
-    std::string name = "dot", format = "-Tsvg";
-    std::array<char*, 3> arguments = {name.data(), format.data(), nullptr};
-    const int error = ::posix_spawnp(&child_, "dot", &actions, nullptr,
-                                     arguments.data(), environ);
-    ::posix_spawn_file_actions_destroy(&actions);
-    return error;
-  }
-
-  // The exit status; none if the time is up.
-  std::optional<int> wait_until(Clock::time_point until) {
-    using std::chrono::milliseconds;
-    int status = 0;
-    for (milliseconds pause(1);;
-         pause = std::min(pause * 2, milliseconds(20))) {
-      const pid_t ended = ::waitpid(child_, &status, WNOHANG);
-      if (ended == child_ || (ended < 0 && errno != EINTR)) {
-        child_ = 0;
-        return ended < 0 ? -1 : status;
-      }
-      if (Clock::now() > until) return std::nullopt;
-      std::this_thread::sleep_for(pause);
-    }
-  }
-
   io::Descriptor in_, out_, err_;
-  pid_t child_ = 0;
+  Child child_;
 };
 
 }  // namespace

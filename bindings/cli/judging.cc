@@ -112,32 +112,6 @@ std::vector<ir::NodeId> nodes_without_kernel(const ir::Model& model) {
   return out;
 }
 
-// The model itself, or a copy that has the bodies that it needs.
-class Runnable {
- public:
-  explicit Runnable(const ir::Model& model) : model_(&model) {}
-
-  Status prepare() {
-    if (nodes_without_kernel(*model_).empty()) return {};
-    auto bytes = io::serialize(*model_);
-    if (!bytes) return bytes.error();
-    const auto folder = std::filesystem::path(model_->path).parent_path();
-    auto copy = io::load_bytes(
-        *std::move(bytes),
-        {.directory = folder.empty() ? "." : folder.string(), .deadline = {}});
-    if (!copy) return copy.error();
-    copy_ = *std::move(copy);
-    model_ = copy_.get();
-    return make_runnable(*copy_);
-  }
-
-  const ir::Model& model() const { return *model_; }
-
- private:
-  const ir::Model* model_;
-  std::unique_ptr<ir::Model> copy_;
-};
-
 }  // namespace
 
 Status make_runnable(ir::Model& model) {
@@ -145,6 +119,20 @@ Status make_runnable(ir::Model& model) {
   if (calls.empty()) return {};
   const auto bare = rewrite::write_portable(model, calls);
   return bare ? Status() : Status(bare.error());
+}
+
+Status Runnable::prepare() {
+  if (nodes_without_kernel(*model_).empty()) return {};
+  auto bytes = io::serialize(*model_);
+  if (!bytes) return bytes.error();
+  const auto folder = std::filesystem::path(model_->path).parent_path();
+  auto copy = io::load_bytes(
+      *std::move(bytes),
+      {.directory = folder.empty() ? "." : folder.string(), .deadline = {}});
+  if (!copy) return copy.error();
+  copy_ = *std::move(copy);
+  model_ = copy_.get();
+  return make_runnable(*copy_);
 }
 
 Result<runtime::NamedValues> read_inputs(const ir::Model& model,

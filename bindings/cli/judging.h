@@ -3,6 +3,7 @@
 #define RULEENGINE_BINDINGS_CLI_JUDGING_H_
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "bindings/cli/line.h"
@@ -18,6 +19,20 @@ namespace ruleengine::cli {
 // Gives a function body to the engine's own ops that have a meaning and no
 // kernel.
 Status make_runnable(ir::Model& model);
+
+// The model itself, or a copy that has the bodies that it needs.
+class Runnable {
+ public:
+  // The model must outlive it.
+  explicit Runnable(const ir::Model& model) : model_(&model) {}
+
+  Status prepare();
+  const ir::Model& model() const { return *model_; }
+
+ private:
+  const ir::Model* model_;
+  std::unique_ptr<ir::Model> copy_;
+};
 
 // The arrays of --inputs, as the types that the model declares; none without
 // the option.

@@ -48,6 +48,12 @@ struct Options {
   std::string profile;                // exec and bench: a file
   std::string against;                // bench: a model
   std::size_t rounds = 0;             // bench; 0: as many as time allows
+  bool if_faster = false;             // run
+  bool bench = false;                 // run
+  bool every_target = false;          // tune, if the target is auto
+  std::string runtime = "ours";       // what measures
+  double tune_seconds = 60;
+  std::string record, replay;  // files of measurements
   // --limit-time counts from here, for all models together.
   std::chrono::steady_clock::time_point started =
       std::chrono::steady_clock::now();

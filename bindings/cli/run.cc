@@ -19,9 +19,11 @@
 #include "bindings/cli/run_report.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
+#include "bindings/cli/tuning.h"
 #include "bindings/cli/verbs.h"
 #include "core/engine/engine.h"
 #include "core/engine/json.h"
+#include "core/engine/tune.h"
 #include "core/io/load.h"
 #include "core/io/save.h"
 
@@ -57,6 +59,17 @@ Status check_options(const Options& options) {
   if (options.verify != "" && options.verify != "model") {
     return usage("--verify=" + options.verify + " is not implemented yet", "",
                  "use --verify");
+  }
+  const bool measures = options.if_faster || options.bench;
+  if (measures && options.jobs > 1) {
+    return usage("--jobs disturbs what is measured", "",
+                 "leave out --jobs, or --if-faster and --bench");
+  }
+  const std::string& file =
+      options.record.empty() ? options.replay : options.record;
+  if (!file.empty() && !options.if_faster) {
+    return usage("measurements are recorded and replayed with --if-faster only",
+                 file, "add --if-faster");
   }
   if (const auto dims = parse_dims(options); !dims) return dims.error();
   return engine::check(engine_options(options));
@@ -126,6 +139,10 @@ Status verify(const std::vector<std::string>& rules, const Options& options,
   if (!files) return files.error();
   const auto make = [&](std::uint64_t rewrites) -> Result<engine::Prefix> {
     engine::Options how = engine_options(options);
+    if (report.tuned) {
+      how.target = report.tuned->best.target;
+      how.permits = engine::permits_of(report.tuned->best);
+    }
     how.limits.first = rewrites;
     how.keep_all = true;
     auto engine = engine::Engine::load(*files, rules, how);
@@ -141,16 +158,29 @@ Status verify(const std::vector<std::string>& rules, const Options& options,
   return engine::mismatch_error(report.model, *culprit, *found);
 }
 
+// Replaces the model by the fastest variant of the result.
+Status tune(engine::Variants& variants, const Options& options,
+            std::unique_ptr<ir::Model>& model, engine::FileReport& report) {
+  auto tuned = tune_model(variants, *model, options);
+  if (!tuned) return tuned.error();
+  report.tuned = *std::move(tuned);
+  auto made = variants.make(report.tuned->best);
+  if (!made) return made.error();
+  model = std::move(made->model);
+  report.run = std::move(made->report);
+  return {};
+}
+
 // Fills the outcome as far as it gets. Checks the deadline between the steps;
 // the engine checks it within its own.
-Status rewrite_model(engine::Engine& engine,
+Status rewrite_model(engine::Engine& engine, const lua::RuleFiles& files,
                      const std::vector<std::string>& rules,
                      const Options& options, Outcome& outcome) {
   engine::FileReport& report = outcome.report;
   const Deadline deadline = deadline_of(options);
   if (auto status = deadline.check(); !status) return status;
   const Stopwatch load;
-  std::vector<rewrite::Warning> warnings;
+  std::vector<rewrite::Warning> warnings, ignored;
   auto model = load_model(report.model, options, &warnings);
   if (!model) return model.error();
   report.load_seconds = load.seconds();
@@ -159,15 +189,30 @@ Status rewrite_model(engine::Engine& engine,
     return usage("the report would replace the data of a model", options.report,
                  "give the report another name");
   }
-  Progress progress(fs::path(report.model).filename().string(), !options.quiet);
-  auto done = engine.run(**model, progress.callback());
-  if (!done) return done.error();
-  report.run = std::move(*done);
+  engine::Variants variants(files, rules, engine_options(options), [&] {
+    return load_model(report.model, options, &ignored);
+  });
+  if (options.if_faster) {
+    auto status = tune(variants, options, *model, report);
+    if (!status) return status;
+  } else {
+    Progress progress(fs::path(report.model).filename().string(),
+                      !options.quiet);
+    auto done = engine.run(**model, progress.callback());
+    if (!done) return done.error();
+    report.run = std::move(*done);
+  }
   auto& all = report.run.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));
   if (!options.verify.empty() && !report.run.is_untouched()) {
     auto status = verify(rules, options, **model, report);
+    if (!status) return status;
+  }
+  if (options.bench && !options.if_faster && !report.run.is_untouched()) {
+    const auto original = load_model(report.model, options, &ignored);
+    if (!original) return original.error();
+    auto status = measure(variants, **original, options, report);
     if (!status) return status;
   }
   if (auto status = check_end(**model, options); !status) return status;
@@ -225,7 +270,9 @@ class Run {
   void run_all(const lua::RuleFiles& files, engine::Engine& engine) {
     std::atomic<std::size_t> next = 0;
     const auto work = [&](engine::Engine& own) {
-      for (std::size_t i; (i = next++) < outcomes_.size();) run_one(own, i);
+      for (std::size_t i; (i = next++) < outcomes_.size();) {
+        run_one(own, files, i);
+      }
     };
     const auto jobs = std::min(
         static_cast<std::size_t>(std::max(1, options_.jobs)), outcomes_.size());
@@ -239,14 +286,15 @@ class Run {
     work(engine);
   }
 
-  void run_one(engine::Engine& engine, std::size_t i) {
+  void run_one(engine::Engine& engine, const lua::RuleFiles& files,
+               std::size_t i) {
     Outcome& outcome = outcomes_[i];
     engine::FileReport& report = outcome.report;
     report.model = paths_.models[i];
     report.output = output_path(report.model, options_, several());
     Status status = out_of_memory();
     try {
-      status = rewrite_model(engine, paths_.rules, options_, outcome);
+      status = rewrite_model(engine, files, paths_.rules, options_, outcome);
     } catch (const std::bad_alloc&) {
     }
     if (status && !waits()) status = outcome.result.commit();
@@ -324,8 +372,19 @@ int run(const Options& options) {
   if (auto status = check_options(options); !status) {
     return fail(status.error());
   }
-  auto paths = sort_paths(options, Wants::kBoth);
+  auto paths = sort_paths(
+      options, options.every_target ? Wants::kModelsAndRules : Wants::kBoth);
   if (!paths) return fail(paths.error());
+  if (paths->rules.empty()) {
+    auto shipped = lua::rules_folder();
+    if (!shipped) return fail(shipped.error());
+    paths->rules = {*std::move(shipped)};
+  }
+  if (paths->models.size() > 1 &&
+      !(options.record.empty() && options.replay.empty())) {
+    return fail(usage("measurements are those of one model",
+                      std::to_string(paths->models.size()) + " models", ""));
+  }
   if (auto status = check_run_paths(*paths, options); !status) {
     return fail(status.error());
   }
@@ -357,6 +416,10 @@ void add_run(Line& line) {
   run->add_flag("--dry-run", o.dry_run, "do everything but write the result");
   run->add_flag("--require-match", o.require_match,
                 "exit code 1 when no rule rewrote anything in a model");
+  run->add_flag("--if-faster", o.if_faster,
+                "keep only rewrites that measure faster; else the model");
+  run->add_flag("--bench", o.bench, "measure the model and the result");
+  add_tuning(run, o);
   run->add_option("--limit-rewrites", o.limit_rewrites, "1000000")
       ->check(whole(0, std::uint64_t{1} << 62));
   add_rule_options(run, o);
@@ -366,6 +429,40 @@ void add_run(Line& line) {
   run->add_flag("-q", o.quiet, "only warnings and errors");
   run->add_flag("-v", o.verbose,
                 "a row for every rule, a line for every rejection");
+}
+
+namespace {
+
+int tune_verb(const Options& given) {
+  Options options = given;
+  options.if_faster = options.every_target = true;
+  return run(options);
+}
+
+}  // namespace
+
+void add_tune(Line& line) {
+  Options& o = line.options;
+  CLI::App* tune = add_verb(line, tune_verb, "tune",
+                            "keep the rewrites that a runtime gains from",
+                            "ruleengine tune model.onnx --runtime onnxruntime");
+  add_paths(tune, o,
+            "models (*.onnx, *.onnxtxt), and rules; all rules that come with "
+            "the program");
+  tune->add_option("-o", o.output,
+                   "the result; NAME.rewritten.onnx beside the model");
+  tune->add_option("--target", o.target, "one target instead of all");
+  tune->add_option("--report", o.report, "write a report as JSON");
+  tune->add_option("--verify", o.verify, "compare model and result by running")
+      ->expected(0, 1)
+      ->default_str("model");
+  add_inputs(tune, o);
+  add_tuning(tune, o);
+  tune->add_flag("--dry-run", o.dry_run, "do everything but write the result");
+  add_rule_options(tune, o);
+  add_exact(tune, o);
+  tune->add_flag("-q", o.quiet, "only warnings and errors");
+  tune->add_flag("-v", o.verbose, "also the parts of rules, and rejections");
 }
 
 }  // namespace ruleengine::cli

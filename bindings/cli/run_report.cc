@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/cli/terminal.h"
+#include "bindings/cli/tuning.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -147,6 +148,10 @@ std::string summary(const engine::FileReport& report, bool verbose) {
   if (silent > 0) text += counted_rules(silent) + " matched nowhere\n";
   text += absent_rules(report.run.absent);
   text += next_step(report, verbose);
+  if (report.tuned) text += text_of(*report.tuned, verbose);
+  if (report.measured) {
+    text += text_of(*report.measured, report.runtime) + "\n";
+  }
   text += fmt::format("{}: {} -> {} nodes", printable(report.model),
                       engine::total(report.run.ops_before),
                       engine::total(report.run.ops_after));

@@ -11,11 +11,12 @@ namespace ruleengine::cli {
 using AddVerb = void(Line&);
 AddVerb add_run, add_match, add_explain, add_coverage, add_collectives,
     add_test, add_report, add_print, add_code, add_build, add_draw, add_exec,
-    add_bench;
+    add_bench, add_tune;
 
 // In the order of --help.
 inline constexpr AddVerb* kVerbs[] = {
     add_run,          // rewrite models
+    add_tune,         // the rewrites that pay
     add_match,        // where each rule would fire
     add_explain,      // why a rule does not match
     add_coverage,     // how much attention is composed

@@ -62,6 +62,12 @@ Result<std::unique_ptr<engine::RuleSet>> RuleFiles::load(
       std::make_unique<LoadedSet>(std::move(*set)));
 }
 
+Result<std::string> rules_folder() {
+  const auto folder = shipped_rules();
+  if (!folder) return folder.error();
+  return folder->string();
+}
+
 Result<std::unique_ptr<engine::RuleSet>> RuleFiles::load_shipped(
     const std::vector<std::string>& paths) const {
   const auto folder = shipped_rules();

@@ -11,6 +11,9 @@
 
 namespace ruleengine::lua {
 
+// The folder of the rules that ship with the program.
+Result<std::string> rules_folder();
+
 class RuleFiles final : public engine::RuleSource {
  public:
   // `options` are set in each set of rules that has them.

@@ -91,9 +91,27 @@ class Engine::Run {
     return target == nullptr ? target_of(model_) : *target;
   }
 
+  // Whether a user may do without the rule's rewrites.
+  bool is_optional(const rewrite::Rule& rule) const {
+    if (rule.qualified().starts_with("lowering/")) return false;
+    const auto is_canonical = [](const rewrite::Rule* each) {
+      return each->phase() == rewrite::Phase::kCanonical;
+    };
+    return !is_canonical(&rule) ||
+           std::ranges::all_of(engine_.given_->rules(), is_canonical);
+  }
+
   Status drive(const Target& target, const Plan& plan,
                const Progress& progress) {
     rewrite::Options how = rewrite_options(options());
+    if (options().permits) {
+      how.permits =
+          [this](const rewrite::Rule& rule,
+                 const rewrite::Site& site) -> std::optional<std::string> {
+        if (!is_optional(rule)) return std::nullopt;
+        return options().permits(rule, site);
+      };
+    }
     how.progress = progress;
     how.raises = !target.plain;
     how.may_return = target.plain;
@@ -110,6 +128,13 @@ class Engine::Run {
     }
     if (Status s = driver.settle(); !s) return s;
     report_.rewrites = driver.report();
+    std::set<std::string_view> optional;
+    for (const rewrite::Rule* rule : plan.rules) {
+      if (is_optional(*rule)) optional.insert(rule->qualified());
+    }
+    std::erase_if(report_.rewrites.sites, [&](const rewrite::Site& site) {
+      return !optional.contains(site.rule);
+    });
     auto& warnings = report_.rewrites.warnings;
     warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
     note_absent();

@@ -2,6 +2,9 @@
 
 #include <sys/resource.h>
 
+#include <cmath>
+#include <stdexcept>
+
 #include <nlohmann/json.hpp>
 
 #include "core/base/utf8.h"
@@ -9,6 +12,8 @@
 
 namespace ruleengine::engine {
 namespace {
+
+constexpr double kMilliseconds = 1e3;
 
 // Sentences, which may be long.
 std::string clean(const std::string& text) { return printable(text, 2000); }
@@ -133,6 +138,18 @@ Json to_json(const FileReport& report) {
                  {"save", report.save_seconds}}},
                {"peak_bytes", peak_bytes()},
                {"verified", verified(report.verified)}};
+  if (report.tuned) {
+    json["tuned"] = to_json(*report.tuned);
+    json["tuned"].erase("measurements");
+  }
+  if (report.measured) {
+    json["measured"] = {
+        {"runtime", exact(report.runtime)},
+        {"failed", clean(report.measured->failed)},
+        {"ms_before", report.measured->seconds_of() * kMilliseconds},
+        {"ms_after", report.measured->seconds_against() * kMilliseconds},
+        {"speedup", to_json(report.measured->speedup())}};
+  }
   if (report.error) json["error"] = error_json(*report.error);
   return json;
 }
@@ -187,6 +204,123 @@ Json to_json(const std::string& model, const Collectives& collectives) {
           {"before", traffic_json(collectives.before)},
           {"after", traffic_json(collectives.after)},
           {"rejected", std::move(rejected)}};
+}
+
+Json to_json(const Spread& s, double unit) {
+  return {{"low", s.low * unit},
+          {"median", s.median * unit},
+          {"high", s.high * unit}};
+}
+
+namespace {
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFaster:
+      return "gains";
+    case Verdict::kSlower:
+      return "costs";
+    case Verdict::kSame:
+      break;
+  }
+  return "no difference";
+}
+
+Json effect_json(const Tuned::Effect& effect) {
+  return {{"rule", effect.part.rule},
+          {"kind", exact(effect.part.kind)},
+          {"value", exact(effect.part.value)},
+          {"sites", effect.sites},
+          {"verdict", verdict_name(effect.verdict)},
+          {"kept", effect.kept},
+          {"ms_with", effect.with * kMilliseconds},
+          {"ms_without", effect.without * kMilliseconds},
+          {"speedup", to_json(effect.speedup)},
+          {"failed", clean(effect.failed)}};
+}
+
+Json comparison_json(const Comparison& c) {
+  Json rounds = Json::array();
+  for (const auto& [of, against] : c.rounds) rounds.push_back({of, against});
+  return {{"step", step_name(c.step)},
+          {"of", exact(c.of)},
+          {"against", exact(c.against)},
+          {"failed", clean(c.failed)},
+          {"seconds", std::move(rounds)}};
+}
+
+// Throws nlohmann's errors.
+Comparison comparison_of(const Json& json) {
+  Comparison out;
+  const auto step = step_of(json.at("step").get<std::string>());
+  if (!step) throw std::invalid_argument("an unknown step");
+  out.step = *step;
+  json.at("of").get_to(out.of);
+  json.at("against").get_to(out.against);
+  json.at("failed").get_to(out.failed);
+  json.at("seconds").get_to(out.rounds);
+  const auto is_time = [](double s) { return s > 0 && std::isfinite(s); };
+  for (const auto& [of, against] : out.rounds) {
+    if (!is_time(of) || !is_time(against)) {
+      throw std::invalid_argument("a time that is no positive number");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Json to_json(const Tuned& tuned) {
+  Json targets = Json::array(), effects = Json::array();
+  for (const Tuned::Target& each : tuned.targets) {
+    targets.push_back({{"target", each.name},
+                       {"speedup", to_json(each.speedup)},
+                       {"failed", clean(each.failed)}});
+  }
+  for (const Tuned::Effect& each : tuned.effects) {
+    effects.push_back(effect_json(each));
+  }
+  Json with = Json::array(), without = Json::array();
+  for (const auto& [part, takes_place] : tuned.best.choices) {
+    (takes_place ? with : without).push_back(exact(part.text()));
+  }
+  Json measurements = Json::array();
+  for (const Comparison& each : tuned.measurements) {
+    measurements.push_back(comparison_json(each));
+  }
+  return {{"runtime", exact(tuned.runtime)},
+          {"noise", tuned.noise},
+          {"targets", std::move(targets)},
+          {"effects", std::move(effects)},
+          {"complete", tuned.complete},
+          {"best",
+           {{"target", tuned.best.target},
+            {"without", std::move(without)},
+            {"with", std::move(with)}}},
+          {"ms_before", tuned.seconds_before * kMilliseconds},
+          {"ms_after", tuned.seconds_after * kMilliseconds},
+          {"speedup", to_json(tuned.speedup)},
+          {"measurements", std::move(measurements)}};
+}
+
+Result<Recording> recording_of(const std::string& text,
+                               const std::string& path) {
+  Diagnostic error{.kind = ErrorKind::kUsage,
+                   .what = "the measurements cannot be read",
+                   .where = path,
+                   .expected = "a file that --record wrote"};
+  try {
+    const Json json = Json::parse(text);
+    Recording out;
+    json.at("runtime").get_to(out.runtime);
+    for (const Json& each : json.at("measurements")) {
+      out.measurements.push_back(comparison_of(each));
+    }
+    return out;
+  } catch (const std::exception& e) {
+    error.found = e.what();
+  }
+  return error;
 }
 
 }  // namespace ruleengine::engine

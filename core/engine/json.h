@@ -11,10 +11,13 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/base/diagnostic.h"
+#include "core/base/result.h"
+#include "core/base/sample.h"
 #include "core/engine/collectives.h"
 #include "core/engine/coverage.h"
 #include "core/engine/match.h"
 #include "core/engine/run_report.h"
+#include "core/engine/tuned.h"
 
 namespace ruleengine::engine {
 
@@ -37,6 +40,17 @@ Json to_json(const FileReport& report);
 Json to_json(const std::string& model, const rewrite::Found& found);
 Json to_json(const std::string& model, const Coverage& coverage);
 Json to_json(const std::string& model, const Collectives& collectives);
+
+Json to_json(const Spread& spread, double unit = 1);
+Json to_json(const Tuned& tuned);
+struct Recording {
+  std::string runtime;
+  std::vector<Comparison> measurements;
+};
+// The measurements in the text of such a report, which the file at `path` has;
+// kUsage where there are none.
+Result<Recording> recording_of(const std::string& text,
+                               const std::string& path);
 
 }  // namespace ruleengine::engine
 

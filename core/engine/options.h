@@ -23,6 +23,10 @@ struct Options {
   rewrite::Limits limits;
   // Keeps canonical forms even if no other rule needed them.
   bool keep_all = false;
+  // Asked before each rewrite that a user may do without, as in
+  // rewrite::Options: not of lowering rules, nor of canonical rules that serve
+  // others. If set, the report lists the sites of those that took place.
+  decltype(rewrite::Options::permits) permits;
 };
 
 // kUsage for an unknown target or opset, and for an opset that the target does

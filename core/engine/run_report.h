@@ -11,6 +11,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/engine/rule_set.h"
+#include "core/engine/tuned.h"
 #include "core/ir/model.h"
 #include "core/rewrite/driver.h"
 
@@ -50,6 +51,10 @@ struct FileReport {
   RunReport run;
   double load_seconds = 0, save_seconds = 0;
   std::optional<Verified> verified;
+  std::optional<Tuned> tuned;
+  // Of the model and the result, in the runtime with this name.
+  std::optional<Comparison> measured;
+  std::string runtime;
   // Set if the run failed; the other fields hold what was known by then.
   std::optional<Diagnostic> error;
 };

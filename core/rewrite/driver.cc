@@ -115,6 +115,9 @@ class Driver::Run {
     for (auto& [edit, assumed] : state_.counts.assumed) {
       out.assumptions.push_back(std::move(assumed));
     }
+    for (auto& [edit, site] : state_.counts.sites) {
+      out.sites.push_back(std::move(site));
+    }
     for (const RuleReport& each : out.rules) {
       out.rewrite_seconds += each.seconds;
     }
@@ -319,6 +322,7 @@ class Driver::Run {
     };
     std::erase_if(counts.assumed, is_unneeded);
     std::erase_if(counts.allowed, is_unneeded);
+    std::erase_if(counts.sites, is_unneeded);
     recorded_->before.restore(state_.model, edited, added);
     return true;
   }

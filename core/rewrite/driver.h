@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,6 +48,17 @@ struct Assumed {
   Assumption assumption;
 };
 
+// Where a rule rewrites, named so that another run over the same model names it
+// the same, whatever other rewrites it leaves out.
+struct Site {
+  std::string rule;  // its qualified name
+  // The value that the first match computes; in a pass, the node as in
+  // Rejected.
+  std::string value;
+  // The op and the type of that value: sites of one kind do the same work.
+  std::string kind;
+};
+
 struct RuleReport {
   std::uint32_t rule = 0;  // index among the rules of the run
   std::string name, file;
@@ -71,6 +83,7 @@ struct DriverReport {
   std::vector<Assumed> assumptions;  // in the order of the rewrites
   // Warnings that an option silenced, for matches that were rewritten.
   std::vector<Warning> allowed;
+  std::vector<Site> sites;  // of kept edits, if Options::permits is set
   double match_seconds = 0, rewrite_seconds = 0;
   // All edits, those that were undone as well; and the last of them.
   std::uint64_t edits = 0;
@@ -93,6 +106,9 @@ struct Options {
   bool may_return = false;
   // Keeps canonical forms even if no other rule of the run needed them.
   bool keep_all = false;
+  // Asked before each rewrite; it is rejected where the answer is a reason. May
+  // be empty.
+  std::function<std::optional<std::string>(const Rule&, const Site&)> permits;
   // Called from time to time with the work done and the work known so far; may
   // be empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;

@@ -31,9 +31,13 @@ class Sweep::Passing final : public Transactions {
 
   Status end(NodeId node, std::optional<Rejection> rejection) override {
     Rejected place = place_of(sweep_.graph_, node);
+    std::optional<Site> site = sweep_.site_of(rule_, place);
     if (!rejection) rejection = sweep_.state_.too_much(edit_->assumptions());
     if (!rejection && sweep_.state_.is_full()) {
       rejection = Rejection{"enough rewrites took place", ""};
+    }
+    if (!rejection && site && !edit_->empty()) {
+      rejection = sweep_.state_.forbidden(rule_, *site);
     }
     if (!rejection) {
       edit_->remove_dead({});
@@ -48,6 +52,7 @@ class Sweep::Passing final : public Transactions {
       sweep_.state_.counts.last_rule = rule_;
       sweep_.state_.counts.last_node = place.node;
       status = sweep_.note(rule_, *edit_, {}, {}, 1);
+      if (status) status = sweep_.state_.note_site(std::move(site));
       if (status) {
         status = sweep_.state_.assume(rule_, place.node, edit_->assumptions());
       }

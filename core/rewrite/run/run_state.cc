@@ -144,6 +144,21 @@ Status RunState::assume(std::uint32_t rule, const std::string& node,
   return all.empty() ? Status() : check();
 }
 
+Status RunState::note_site(std::optional<Site> site) {
+  if (!site) return {};
+  model.hold(sizeof(counts.sites[0]) + site->rule.size() + site->value.size() +
+             site->kind.size());
+  counts.sites.push_back({version, *std::move(site)});
+  return check();
+}
+
+std::optional<Rejection> RunState::forbidden(std::uint32_t rule,
+                                             const Site& site) const {
+  auto reason = options.permits(*rules[rule], site);
+  if (!reason) return std::nullopt;
+  return Rejection{*std::move(reason), {}};
+}
+
 std::optional<Rejection> RunState::too_much(
     std::span<const Assumption> all) const {
   if (!options.exact || all.empty()) return std::nullopt;

@@ -80,6 +80,7 @@ struct Counts {
   std::vector<std::uint64_t> rewrites, matches;
   std::vector<OfEdit<Warning>> allowed;  // for matches that were rewritten
   std::vector<OfEdit<Assumed>> assumed;
+  std::vector<OfEdit<Site>> sites;
 };
 
 class RunState {
@@ -117,6 +118,11 @@ class RunState {
   // Notes the assumptions of the latest rewrite, by `rule` at `node`.
   Status assume(std::uint32_t rule, const std::string& node,
                 std::span<const Assumption> all);
+  // Notes the site of the latest rewrite.
+  Status note_site(std::optional<Site> site);
+  // Why Options::permits forbids the rewrite at this site, if it does.
+  std::optional<Rejection> forbidden(std::uint32_t rule,
+                                     const Site& site) const;
   // The reason for rejecting a rewrite with these assumptions, if any.
   std::optional<Rejection> too_much(std::span<const Assumption> all) const;
   Diagnostic loop(const GraphRun& run, const Lineage::RuleLoop& loop) const;

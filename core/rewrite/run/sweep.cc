@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/ir/order.h"
+#include "core/ir/shapes.h"
 #include "core/rewrite/run/attempt.h"
 
 namespace ruleengine::rewrite {
@@ -162,6 +163,13 @@ Result<bool> Sweep::apply(std::uint32_t rule,
                           std::span<const match::Match* const> matches) {
   const NodeId root = matches[0]->root;
   Rejected place = place_of(graph_, root);
+  std::optional<Site> site = site_of(rule, place);
+  if (site) {
+    if (auto forbidden = state_.forbidden(rule, *site)) {
+      standing_->reject(rule, std::move(place), *std::move(forbidden));
+      return false;
+    }
+  }
   std::vector<std::string> labels;  // of those with assumptions
   for (std::size_t i = 0; i < matches.size(); ++i) {
     if (candidates[i]->assumptions().empty()) continue;
@@ -182,6 +190,7 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   state_.counts.last_rule = rule;
   state_.counts.last_node = place.node;
   Status status = note(rule, edit, root, attempt.consumed(), matches.size());
+  if (status) status = state_.note_site(std::move(site));
   for (const match::Match* m : matches) {
     auto said = allowed_.extract({rule, m->root});
     if (said.empty()) continue;
@@ -195,6 +204,25 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   if (status) status = state_.assume(rule, place.node, edit.assumptions());
   if (!status) return status.error();
   return true;
+}
+
+// Values keep their names in all edits, which new nodes do not.
+std::optional<Site> Sweep::site_of(std::uint32_t rule,
+                                   const Rejected& place) const {
+  if (!state_.options.permits) return std::nullopt;
+  Site site{
+      .rule = state_.rules[rule]->qualified(), .value = place.node, .kind = {}};
+  if (!place.at) return site;
+  site.kind = graph_.op(place.at).text();
+  for (const ValueId v : graph_.outputs(place.at)) {
+    if (!v) continue;
+    site.value = graph_.name(v);
+    const ir::Type* type = run_.facts->type(v);
+    if (type != nullptr)
+      site.kind += " " + ir::type_text(graph_.model().dims, *type);
+    break;
+  }
+  return site;
 }
 
 Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,

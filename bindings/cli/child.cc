@@ -1,0 +1,67 @@
+#include "bindings/cli/child.h"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+extern char** environ;
+
+namespace ruleengine::cli {
+
+int Child::start(const std::vector<std::string>& arguments, int in, int out,
+                 int err) {
+  std::vector<std::string> texts = arguments;
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_adddup2(&files, in, STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, err, STDERR_FILENO);
+  // A group of its own, so that kill() reaches what it starts.
+  posix_spawnattr_t how;
+  ::posix_spawnattr_init(&how);
+  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setpgroup(&how, 0);
+  const int error =
+      ::posix_spawnp(&id_, pointers[0], &files, &how, pointers.data(), environ);
+  ::posix_spawnattr_destroy(&how);
+  ::posix_spawn_file_actions_destroy(&files);
+  if (error != 0) id_ = 0;
+  return error;
+}
+
+std::optional<int> Child::wait_until(Clock::time_point until) {
+  using std::chrono::milliseconds;
+  int status = 0;
+  for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(20))) {
+    const pid_t ended = ::waitpid(id_, &status, WNOHANG);
+    if (ended == id_ || (ended < 0 && errno != EINTR)) {
+      id_ = 0;
+      return ended < 0 ? -1 : status;
+    }
+    if (Clock::now() > until) return std::nullopt;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+void Child::kill() {
+  if (id_ == 0) return;
+  ::kill(-id_, SIGKILL);
+  int status = 0;
+  while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+  }
+  id_ = 0;
+}
+
+bool is_missing(int status) {
+  return WIFEXITED(status) && WEXITSTATUS(status) == 127;
+}
+
+}  // namespace ruleengine::cli

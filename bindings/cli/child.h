@@ -1,0 +1,41 @@
+// Child: another program that this one started. Not thread-safe.
+#ifndef RULEENGINE_BINDINGS_CLI_CHILD_H_
+#define RULEENGINE_BINDINGS_CLI_CHILD_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ruleengine::cli {
+
+class Child {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Child() = default;
+  ~Child() { kill(); }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  // Starts the program arguments[0], found as the shell finds it, with these
+  // files as standard input, output and error. 0, or the number of the error.
+  int start(const std::vector<std::string>& arguments, int in, int out,
+            int err);
+  // The status as waitpid() gives it; none if the program still runs then.
+  std::optional<int> wait_until(Clock::time_point until);
+  // Ends the program and those that it started.
+  void kill();
+
+ private:
+  pid_t id_ = 0;  // 0: not running
+};
+
+// Whether the status of a program says that it was not found.
+bool is_missing(int status);
+
+}  // namespace ruleengine::cli
+
+#endif  // RULEENGINE_BINDINGS_CLI_CHILD_H_

@@ -1,0 +1,73 @@
+#include "bindings/cli/scratch.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "bindings/cli/session.h"
+#include "core/io/save.h"
+
+namespace ruleengine::cli {
+
+namespace fs = std::filesystem;
+
+ScratchFile::ScratchFile(std::string path)
+    : path_(std::move(path)), doomed_(io::Doomed::temporary(path_)) {}
+
+ScratchFile& ScratchFile::operator=(ScratchFile&& from) noexcept {
+  remove();
+  path_ = std::exchange(from.path_, {});
+  doomed_ = std::move(from.doomed_);
+  return *this;
+}
+
+void ScratchFile::remove() {
+  if (path_.empty()) return;
+  doomed_.drop();
+  std::error_code none;
+  fs::remove(path_, none);
+}
+
+Result<std::unique_ptr<Scratch>> Scratch::create() {
+  std::error_code error;
+  std::string name =
+      (fs::temp_directory_path(error) / "ruleengine-XXXXXX").string();
+  if (error || ::mkdtemp(name.data()) == nullptr) {
+    return Diagnostic{.kind = ErrorKind::kWrite,
+                      .what = "the folder for temporary files cannot be used",
+                      .where = name,
+                      .found = error ? error.message() : std::strerror(errno),
+                      .hint = "set TMPDIR to a folder that can be written to"};
+  }
+  return std::unique_ptr<Scratch>(new Scratch(std::move(name)));
+}
+
+Scratch::~Scratch() {
+  std::error_code none;
+  fs::remove_all(folder_, none);
+}
+
+ScratchFile Scratch::file(std::string_view ending) {
+  return ScratchFile(folder_ + "/" + std::to_string(++files_) +
+                     std::string(ending));
+}
+
+Result<ModelFile> ModelFile::create(const ir::Model& model, Scratch& scratch) {
+  ModelFile out;
+  if (!model.changed && !model.path.empty() && !is_text_model(model.path)) {
+    std::error_code error;
+    out.path_ = fs::absolute(model.path, error).string();
+    return out;
+  }
+  out.file_ = scratch.file(".onnx");
+  out.path_ = out.file_.path();
+  out.data_ = ScratchFile(out.path_ + ".data");
+  if (Status s = io::save(model, out.path_); !s) return s.error();
+  return out;
+}
+
+}  // namespace ruleengine::cli

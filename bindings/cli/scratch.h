@@ -1,0 +1,68 @@
+// Scratch: a folder of temporary files, for the user alone. The destructor
+// removes it.
+#ifndef RULEENGINE_BINDINGS_CLI_SCRATCH_H_
+#define RULEENGINE_BINDINGS_CLI_SCRATCH_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/base/result.h"
+#include "core/io/signals.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::cli {
+
+// A file of a Scratch; the destructor removes it, and so does a signal.
+class ScratchFile {
+ public:
+  ScratchFile() = default;
+  explicit ScratchFile(std::string path);
+  ~ScratchFile() { remove(); }
+  ScratchFile(ScratchFile&& from) noexcept
+      : path_(std::exchange(from.path_, {})),
+        doomed_(std::move(from.doomed_)) {}
+  ScratchFile& operator=(ScratchFile&& from) noexcept;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  void remove();
+
+  std::string path_;
+  io::Doomed doomed_;
+};
+
+class Scratch {
+ public:
+  // In the system's folder for temporary files.
+  static Result<std::unique_ptr<Scratch>> create();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+
+  // A new name with this ending; no file has it yet.
+  ScratchFile file(std::string_view ending);
+
+ private:
+  explicit Scratch(std::string folder) : folder_(std::move(folder)) {}
+
+  std::string folder_;
+  int files_ = 0;
+};
+
+// A model as a file: its own if nothing changed it, else a new one.
+class ModelFile {
+ public:
+  static Result<ModelFile> create(const ir::Model& model, Scratch& scratch);
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  ScratchFile file_, data_;
+};
+
+}  // namespace ruleengine::cli
+
+#endif  // RULEENGINE_BINDINGS_CLI_SCRATCH_H_

@@ -1,0 +1,56 @@
+// What `tune`, `run --if-faster` and `run --bench` share: the runtime of
+// --runtime, and what is said of measurements.
+#ifndef RULEENGINE_BINDINGS_CLI_TUNING_H_
+#define RULEENGINE_BINDINGS_CLI_TUNING_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/cli/command_runtime.h"
+#include "bindings/cli/line.h"
+#include "bindings/cli/options.h"
+#include "bindings/cli/scratch.h"
+#include "core/base/result.h"
+#include "core/engine/measure.h"
+#include "core/engine/tune.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::cli {
+
+// The runtime of --runtime, with inputs for one model.
+class Bench {
+ public:
+  // The model, for which inputs are drawn, must outlive it.
+  static Result<std::unique_ptr<Bench>> create(const ir::Model& model,
+                                               const Options& options);
+  engine::Runtime& runtime() { return *runtime_; }
+
+ private:
+  std::unique_ptr<Scratch> scratch_;
+  ScratchFile inputs_;
+  std::unique_ptr<engine::Runtime> runtime_;
+};
+
+// The best variant by --runtime, or by the measurements of --replay. Writes
+// them to --record.
+Result<engine::Tuned> tune_model(engine::Variants& variants,
+                                 const ir::Model& model,
+                                 const Options& options);
+
+// Measures the model and its result, for --bench. Fills the report.
+Status measure(engine::Variants& variants, const ir::Model& model,
+               const Options& options, engine::FileReport& report);
+
+// Tables of targets and effects, without a newline at the end.
+std::string text_of(const engine::Tuned& tuned, bool verbose);
+// "12.30 -> 10.80 ms in onnxruntime 1.32.0 (1.139 times as fast; ...)".
+std::string text_of(const engine::Comparison& measured,
+                    const std::string& runtime);
+
+// --runtime, --time, --record and --replay.
+void add_tuning(CLI::App* verb, Options& options);
+
+}  // namespace ruleengine::cli
+
+#endif  // RULEENGINE_BINDINGS_CLI_TUNING_H_

@@ -1,0 +1,155 @@
+// Measuring two variants of a model in turn in a runtime, and playing such
+// measurements back. The runtime is injected: the user's own in another
+// process, or this program's executor.
+#ifndef RULEENGINE_CORE_ENGINE_MEASURE_H_
+#define RULEENGINE_CORE_ENGINE_MEASURE_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/deadline.h"
+#include "core/base/result.h"
+#include "core/base/sample.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::engine {
+
+// A model that a runtime has loaded, with inputs for it.
+class Session {
+ public:
+  virtual ~Session() = default;
+  // Runs the model so many times; the seconds that it took.
+  virtual Result<double> run(int times) = 0;
+  // How its outputs differ from those of `other`; "" where they agree, or where
+  // the runtime does not give them.
+  virtual Result<std::string> difference(Session& other) = 0;
+};
+
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+  virtual std::string name() const = 0;
+  // An error says why the runtime cannot run the model.
+  virtual Result<std::unique_ptr<Session>> load(
+      std::unique_ptr<ir::Model> model) = 0;
+};
+
+// Some of the rewrites of a run: those of a rule; with a kind or a value, its
+// sites of that kind or at that value.
+struct Part {
+  std::string rule, kind, value;
+  // "RULE", "RULE: KIND" or "RULE at VALUE".
+  std::string text() const;
+};
+
+// One way to write a model: a target, and rewrites that are left out, or that
+// take place although a larger part is left out.
+struct Variant {
+  struct Choice {
+    Part part;
+    bool takes_place = false;
+  };
+
+  std::string target;  // "" for the model itself
+  std::vector<Choice> choices;
+
+  bool is_original() const { return target.empty(); }
+  // The same text for the same variant; "original".
+  std::string text() const;
+};
+
+// Why a measurement was made.
+enum class Step { kNoise, kTarget, kRule, kNeutral, kKind, kSite, kFinal };
+std::string_view step_name(Step step);
+std::optional<Step> step_of(std::string_view name);
+
+// How a comparison ended, by a speedup that must be beyond the noise of the
+// machine (0.01: 1 %) to be one.
+enum class Verdict { kFaster, kSlower, kSame };
+
+// Seconds of one run of each of two models, a pair a round.
+using Rounds = std::vector<std::pair<double, double>>;
+
+// Two variants, measured in turn.
+struct Comparison {
+  Step step = Step::kNoise;
+  std::string of, against;  // texts of the variants
+  Rounds rounds;
+  // Why `against` was not measured: the runtime does not run it, or it gives
+  // other results.
+  std::string failed;
+
+  // Medians of the rounds.
+  double seconds_of() const, seconds_against() const;
+  // How many times faster `against` is, with 99 % confidence.
+  Spread speedup() const;
+  // Whether `against` is faster; kSame where it was not measured.
+  Verdict verdict(double noise) const;
+};
+
+// Where comparisons come from.
+class Meter {
+ public:
+  virtual ~Meter() = default;
+  // Whether there is time for a comparison besides the final one.
+  virtual bool goes_on() const = 0;
+  // An error ends the work; a variant that cannot be measured does not.
+  virtual Result<Comparison> compare(Step step, const Variant& of,
+                                     const Variant& against, double noise) = 0;
+  // To call at the end.
+  virtual Status finish() { return {}; }
+};
+
+using MakeModel =
+    std::function<Result<std::unique_ptr<ir::Model>>(const Variant&)>;
+
+// Measures with at most three models loaded at once. Everything it borrows must
+// outlive it.
+class LiveMeter final : public Meter {
+ public:
+  LiveMeter(Runtime& runtime, MakeModel make, double seconds);
+  ~LiveMeter() override;
+
+  bool goes_on() const override;
+  Result<Comparison> compare(Step step, const Variant& of,
+                             const Variant& against, double noise) override;
+
+ private:
+  struct Loaded;
+  Result<Session*> session(const Variant& variant);
+  Status measure(Session& a, Session& b, double noise, Comparison& out) const;
+
+  Runtime& runtime_;
+  MakeModel make_;
+  double seconds_;
+  Deadline end_;
+  std::vector<Loaded> loaded_;
+};
+
+// Plays back comparisons that a LiveMeter made; kUsage where they are those of
+// another model, other rules or another version of the program.
+class PlayedMeter final : public Meter {
+ public:
+  explicit PlayedMeter(std::vector<Comparison> recorded);
+
+  bool goes_on() const override;
+  Result<Comparison> compare(Step step, const Variant& of,
+                             const Variant& against, double noise) override;
+  Status finish() override;
+
+ private:
+  Diagnostic other(std::string expected) const;
+
+  std::vector<Comparison> recorded_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace ruleengine::engine
+
+#endif  // RULEENGINE_CORE_ENGINE_MEASURE_H_

@@ -1,0 +1,61 @@
+// Tuning: which rewrites make a model faster in the user's own runtime. Targets
+// are tried first, then the rewrites of the best: what the result loses or
+// gains without each rule, without each kind of site of a rule, and without
+// each site. The outcome follows from the measurements alone.
+#ifndef RULEENGINE_CORE_ENGINE_TUNE_H_
+#define RULEENGINE_CORE_ENGINE_TUNE_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/engine/engine.h"
+#include "core/engine/measure.h"
+#include "core/engine/options.h"
+#include "core/engine/rule_set.h"
+#include "core/engine/tuned.h"
+
+namespace ruleengine::engine {
+
+// Leaves out what the variant leaves out; for Options::permits. The variant
+// must outlive it.
+decltype(Options::permits) permits_of(const Variant& variant);
+
+// Makes variants of one model. Not thread-safe.
+class Variants {
+ public:
+  struct Made {
+    std::unique_ptr<ir::Model> model;
+    RunReport report;
+  };
+  using Load = std::function<Result<std::unique_ptr<ir::Model>>()>;
+
+  // `source` must outlive it; `load` loads the model anew.
+  Variants(const RuleSource& source, std::vector<std::string> rules,
+           Options options, Load load);
+
+  Result<Made> make(const Variant& variant);
+
+ private:
+  Result<Engine*> engine(const std::string& target);
+
+  const RuleSource& source_;
+  std::vector<std::string> rules_;
+  Options options_;
+  Load load_;
+  std::map<std::string, std::unique_ptr<Engine>> engines_;
+  const Variant* current_ = nullptr;
+};
+
+// `targets`: names to try; of equally fast ones the first is best. `proceed` is
+// called with the variant before each comparison; an error ends the work.
+Result<Tuned> tune(Variants& variants, const std::vector<std::string>& targets,
+                   Meter& meter,
+                   const std::function<Status(const std::string&)>& proceed);
+
+}  // namespace ruleengine::engine
+
+#endif  // RULEENGINE_CORE_ENGINE_TUNE_H_

@@ -1,0 +1,197 @@
+"""`tune`, `run --if-faster` and `run --bench`: the rewrites that pay."""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+import onnx
+
+from support import make, program, runs
+
+PRETEND = f"{sys.executable} {program.ROOT}/tests/support/runtimes/pretend.py"
+
+# Two sites of one kind for `relu`, one of another kind; one site for `twice`.
+MODEL = """g (float[N,4] x, float[N,2] z) => (float[N,4] y, float[N,2] w) {
+    a = Relu(x)
+    b = Neg(a)
+    c = Relu(b)
+    d = Add(c, c)
+    y = Neg(d)
+    w = Relu(z)
+  }"""
+RELU = make.rule("op.Relu(x)", "op.Max(m.x, 0.0)")
+TWICE = make.rule("op.Add(x, x)", "op.Mul(m.x, 2.0)")
+RULES = ["relu.lua", "twice.lua"]
+
+
+class Tune(runs.RunTest):
+    def setUp(self):
+        super().setUp()
+        self.write("m.onnx", make.onnx_bytes(MODEL))
+        self.write("relu.lua", RELU)
+        self.write("twice.lua", TWICE)
+
+    def tune(self, pretend, *more, verb="tune", run=None):
+        return (run or self.run_ok)(
+            verb, *RULES, "m.onnx", "-o", "out.onnx", "--runtime", PRETEND,
+            *more, env={"RULEENGINE_PRETEND": json.dumps(pretend)})
+
+    def ops(self, name="out.onnx"):
+        model = onnx.load(self.folder / name)
+        return [node.op_type for node in model.graph.node]
+
+    def is_model(self):
+        return ((self.folder / "out.onnx").read_bytes() ==
+                (self.folder / "m.onnx").read_bytes())
+
+    def test_rule_that_costs(self):
+        done = self.tune({"costs": {"Max": 3, "Mul": 0.1}}, "--report", "r.json")
+        self.assertEqual(self.ops().count("Relu"), 3)
+        self.assertIn("Mul", self.ops())
+        self.assertRegex(done.err, r"relu +3 +-6\.000 ms +left out\n")
+        self.assertRegex(done.err, r"twice +1 +\+0\.900 ms +kept\n")
+        self.assertRegex(done.err, r"standard: 6\.000 -> 5\.100 ms, 1\.176 ")
+        report = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual(report["tuned"]["runtime"], "pretend 1.0")
+        self.assertEqual(report["tuned"]["best"],
+                         {"target": "standard",
+                          "without": [f"{self.folder.name}/relu"], "with": []})
+        rejected = [each for rule in report["rules"]
+                    for each in rule["rejected"]]
+        self.assertEqual({each["reason"] for each in rejected},
+                         {"it does not pay in the runtime that was measured"})
+
+    def test_kind_that_costs(self):
+        done = self.tune({"costs": {"Max": 0.1}, "nodes": {"Max w": 2}})
+        self.assertEqual(self.ops().count("Relu"), 1)
+        self.assertRegex(done.err, r"relu: Relu float\[N,2\] +1 +-1\.000 ms "
+                         "+left out")
+
+    def test_site_that_costs(self):
+        done = self.tune({"costs": {"Max": 0.1}, "nodes": {"Max c": 2}})
+        self.assertEqual(self.ops().count("Relu"), 1)
+        self.assertRegex(done.err, r"relu at c +1 +-1\.000 ms +left out")
+
+    # The rule as a whole costs, and so does the kind of its sites.
+    def test_site_that_gains(self):
+        done = self.tune({"costs": {"Max": 3}, "nodes": {"Max c": 0.1}})
+        self.assertEqual(self.ops().count("Relu"), 2)
+        self.assertRegex(done.err, r"relu at c +1 +\+0\.900 ms +kept")
+
+    def test_nothing_pays(self):
+        done = self.tune({"costs": {"Max": 3, "Mul": 3}})
+        self.assertTrue(self.is_model())
+        self.assertIn("nothing is measurably faster", done.err)
+
+    def test_no_difference(self):
+        done = self.tune({"costs": {}})
+        self.assertTrue(self.is_model())
+        self.assertIn("left out, no difference", done.err)
+
+    # Four rewrites of 0.3 % each cannot be seen one by one.
+    def test_small_gains_together(self):
+        self.tune({"costs": {"Max": 0.9987, "Mul": 0.9962}})
+        self.assertIn("Max", self.ops())
+
+    def test_if_faster(self):
+        done = self.tune({"costs": {"Max": 3, "Mul": 0.1}}, "--if-faster",
+                         verb="run")
+        self.assertEqual(self.ops().count("Relu"), 3)
+        self.assertIn("Mul", self.ops())
+        self.assertNotIn("standard ", done.err)
+
+    def test_replay(self):
+        pretend = {"costs": {"Max": 3, "Mul": 0.1}}
+        self.tune(pretend, "--record", "times.json")
+        first = (self.folder / "out.onnx").read_bytes()
+        done = self.run_ok("tune", *RULES, "m.onnx", "-o", "out.onnx",
+                           "--replay", "times.json")
+        self.assertEqual((self.folder / "out.onnx").read_bytes(), first)
+        self.assertIn("pretend 1.0", done.err)
+        self.run_bad(2, "tune", "relu.lua", "m.onnx", "--replay", "times.json",
+                     says="the measurements are not those of this run")
+
+    def test_bad_measurements(self):
+        for text, says in (("", "cannot be read"), ("[]", "cannot be read"),
+                           ('{"runtime": "r", "measurements": [1]}',
+                            "cannot be read"),
+                           ('{"runtime": "r", "measurements": []}',
+                            "not those of this run")):
+            self.write("bad.json", text)
+            self.run_bad(2, "tune", *RULES, "m.onnx", "--replay", "bad.json",
+                         says=says)
+        self.run_bad(2, "tune", *RULES, "m.onnx", "--replay", "none.json",
+                     says="cannot be read")
+
+    def test_target_that_is_not_read(self):
+        done = self.tune({"costs": {"Mul": 0.1}, "refuses": "Mul"})
+        self.assertTrue(self.is_model())
+        self.assertIn("no kernel for Mul", done.err)
+
+    def test_other_results(self):
+        done = self.tune({"costs": {"Mul": 0.1}, "wrong": "Mul"})
+        self.assertTrue(self.is_model())
+        self.assertIn("gives other results", done.err)
+
+    def test_noise_on_stdout(self):
+        self.tune({"costs": {"Mul": 0.1}, "says": ["loading", "okay", ""]})
+        self.assertIn("Mul", self.ops())
+
+    def bad(self, pretend, code, says, *more):
+        before = program.state(self.folder)
+        self.tune(pretend, *more, run=lambda *a, **k:
+                  self.run_bad(code, *a, says=says, **k))
+        self.assertEqual(program.state(self.folder), before)
+
+    def test_runtime_that_fails(self):
+        self.bad({"dies": True}, 2, "no space left in the pretence")
+        self.bad({"refuses": "Neg"}, 2, "no kernel for Neg")
+        self.bad({"hangs": True}, 5, "no answer within", "--limit-time", "3")
+        self.bad({"says": ["x" * 1000] * 20, "times": 100}, 2, "no answer")
+        self.run_bad(2, "tune", *RULES, "m.onnx", "--runtime", "no-such-program",
+                     says="not found")
+
+    def test_usage(self):
+        for more, says in ((["--jobs", "2"], "--jobs disturbs"),
+                           (["--record", "t.json"], "with --if-faster only")):
+            arguments = ["--bench"] if "--jobs" in more else []
+            self.run_bad(2, "run", *RULES, "m.onnx", *arguments, *more,
+                         says=says)
+
+    def test_bench(self):
+        done = self.tune({"costs": {"Mul": 0.1}}, "--bench", verb="run")
+        self.assertRegex(done.err, r"pretend 1\.0: 6\.000 -> 5\.100 ms, 1\.176 "
+                         r"\(1\.176 to 1\.176\) times as fast")
+
+    def test_ours(self):
+        done = self.run_ok("run", *RULES, "m.onnx", "-o", "out.onnx", "--bench",
+                           "--time", "1")
+        self.assertRegex(done.err, r"ruleengine [0-9.]+: [0-9.]+ -> [0-9.]+ ms")
+        self.run_ok("tune", *RULES, "m.onnx", "-o", "out.onnx", "--time", "1")
+
+    def test_all_rules_by_default(self):
+        self.run_ok("tune", "m.onnx", "-o", "out.onnx", "--time", "1",
+                    "--dry-run")
+
+    def test_shipped_adapter(self):
+        done = self.run_ok("tune", *RULES, "m.onnx", "-o", "out.onnx",
+                           "--runtime", "onnxruntime", "--time", "2",
+                           env={"PATH": f"{pathlib.Path(sys.executable).parent}"
+                                ":/usr/bin:/bin"})
+        self.assertRegex(done.err, r"noise of onnxruntime \d")
+
+    def test_adapter_of_the_documents(self):
+        text = (program.ROOT / "docs" / "tune.md").read_text()
+        adapter, = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        self.assertLessEqual(len(adapter.splitlines()), 12)
+        self.write("adapter.py", adapter)
+        done = self.run_ok("tune", *RULES, "m.onnx", "-o", "out.onnx",
+                           "--runtime", f"{sys.executable} adapter.py",
+                           "--time", "2")
+        self.assertIn("noise of", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
