@@ -17,7 +17,7 @@ Status build_one(const std::string& code_file, const std::string& path,
   if (!model) return model.error();
   auto made = lua::rebuild(**model, code_file, sandbox_limits(options));
   if (!made) return made.error();
-  const auto bare = rewrite::write_portable(**model, *made);
+  const auto bare = rewrite::write_portable(**model, {.more = *made});
   if (!bare) return bare.error();
   if (auto status = check_end(**model, options); !status) return status;
   auto staged = is_text_model(options.output)

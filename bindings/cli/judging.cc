@@ -117,7 +117,7 @@ std::vector<ir::NodeId> nodes_without_kernel(const ir::Model& model) {
 Status make_runnable(ir::Model& model) {
   const auto calls = nodes_without_kernel(model);
   if (calls.empty()) return {};
-  const auto bare = rewrite::write_portable(model, calls);
+  const auto bare = rewrite::write_portable(model, {.more = calls});
   return bare ? Status() : Status(bare.error());
 }
 

@@ -20,6 +20,7 @@ struct Options {
   std::string report;
   std::string verify;  // "", "model" or "local"
   bool exact = false;
+  bool keep_ir_version = false;
   bool share_data = false;
   bool dry_run = false;
   bool require_match = false;

@@ -403,6 +403,8 @@ void add_run(Line& line) {
                   "the result; NAME.rewritten.onnx beside the model, or a "
                   "folder when there are several models");
   run->add_option("--target", o.target, engine::target_names());
+  run->add_flag("--keep-ir-version", o.keep_ir_version,
+                "no metadata and no overloads: older runtimes read the result");
   run->add_option("--opset", o.opset,
                   "raise the opset of the result to this; not with portable")
       ->check(whole(1, 1'000'000));

@@ -1,6 +1,7 @@
 #include "bindings/cli/run_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -125,6 +126,36 @@ std::string next_step(const engine::FileReport& report, bool verbose) {
                      printable(report.model));
 }
 
+// Who reads the result, and how to write another one.
+std::string readers(const engine::RunReport& run) {
+  if (run.is_untouched()) return "";
+  const engine::Needs& needs = run.needs;
+  if (needs.none()) return "whatever reads the model reads the result\n";
+  std::vector<std::string> what;
+  std::string who;
+  if (needs.functions || needs.overloads) {
+    what.emplace_back(needs.overloads ? "functions with overloads"
+                                      : "functions of a model");
+    who = needs.overloads ? "ONNX Runtime and `ruleengine exec` read it"
+                          : "ONNX Runtime, TensorRT 10 and `ruleengine exec` "
+                            "read it";
+  }
+  if (needs.opset != 0) {
+    what.push_back(fmt::format("opset {}", needs.opset));
+    if (who.empty()) who = "runtimes that know it read it";
+  }
+  for (const std::string& domain : needs.domains) {
+    what.push_back("ops of " + printable(domain));
+    who = domain == "com.microsoft" && needs.domains.size() == 1
+              ? "ONNX Runtime and `ruleengine exec` read it"
+              : "runtimes that have these ops read it";
+  }
+  return fmt::format(
+      "the result needs {}: {}; with --target standard, whatever reads the "
+      "model\n",
+      fmt::join(what, ", "), who);
+}
+
 }  // namespace
 
 std::string summary(const engine::FileReport& report, bool verbose) {
@@ -152,6 +183,7 @@ std::string summary(const engine::FileReport& report, bool verbose) {
   if (report.measured) {
     text += text_of(*report.measured, report.runtime) + "\n";
   }
+  text += readers(report.run);
   text += fmt::format("{}: {} -> {} nodes", printable(report.model),
                       engine::total(report.run.ops_before),
                       engine::total(report.run.ops_after));

@@ -186,6 +186,7 @@ engine::Options engine_options(const Options& options) {
   out.target = options.target;
   out.opset = options.opset;
   out.exact = options.exact;
+  out.keep_ir_version = options.keep_ir_version;
   out.limits.rewrites = options.limit_rewrites;
   out.limits.deadline = deadline_of(options);
   return out;

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "core/engine/needs.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/portable.h"
 #include "core/rewrite/raise.h"
@@ -52,6 +53,7 @@ class Engine::Run {
   Result<RunReport> run(const Progress& progress) {
     report_.ops_before = count_ops(model_);
     report_.opset_before = model_.opset("");
+    const Needs needs = needs_of(model_);
     const std::size_t imports = model_.opset_imports.size();
     const std::int64_t ir_version = model_.ir_version;
     if (Status s = raise_to_requested(); !s) return s.error();
@@ -61,12 +63,19 @@ class Engine::Run {
     if (!plan) return plan.error();
     if (Status s = drive(target, **plan, progress); !s) return s.error();
     rewrite::remove_unused_imports(model_, imports);
-    if (target.plain && model_.opset_imports.size() == imports) {
-      keep_ir_version(ir_version);
-    } else if (Status s = write_bodies(); !s) {
-      return s.error();
+    const bool is_plain =
+        target.plain && model_.opset_imports.size() == imports;
+    const std::size_t functions = model_.functions.size();
+    if (!is_plain) {
+      if (Status s = write_bodies(target); !s) return s.error();
+    }
+    if (is_plain || options().keep_ir_version) {
+      const bool added = model_.functions.size() > functions;
+      keep_ir_version(added ? std::max(ir_version, rewrite::kFunctionIrVersion)
+                            : ir_version);
     }
     if (Status s = verify::check_model(model_); !s) return s.error();
+    report_.needs = needs_of(model_).beyond(needs);
     report_.opset_after = model_.opset("");
     report_.ops_after = count_ops(model_);
     return std::move(report_);
@@ -143,7 +152,7 @@ class Engine::Run {
 
   // Takes back what only a newer IR version has: the metadata of new nodes.
   void keep_ir_version(std::int64_t version) {
-    if (model_.ir_version == version) return;
+    if (model_.ir_version == version && !options().keep_ir_version) return;
     for (ir::Graph* graph : rewrite::rewritable_graphs(model_)) {
       for (std::size_t i = 0; i < graph->node_count(); ++i) {
         const ir::NodeId node(i);
@@ -154,8 +163,9 @@ class Engine::Run {
     model_.ir_version = version;
   }
 
-  Status write_bodies() {
-    const auto bare = rewrite::write_portable(model_);
+  Status write_bodies(const Target& target) {
+    const auto bare = rewrite::write_portable(
+        model_, {.overloads = target.overloads && !options().keep_ir_version});
     if (!bare) return bare.error();
     for (const rewrite::Bare& each : *bare) {
       report_.rewrites.warnings.push_back(

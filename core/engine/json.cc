@@ -53,6 +53,15 @@ std::uint64_t peak_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
+Json needs_json(const Needs& needs) {
+  Json domains = Json::array();
+  for (const std::string& each : needs.domains) domains.push_back(exact(each));
+  return {{"functions", needs.functions},
+          {"overloads", needs.overloads},
+          {"domains", std::move(domains)},
+          {"opset", needs.opset}};
+}
+
 Json traffic_json(const ranks::Traffic& traffic) {
   Json out = Json::object();
   for (const auto& [op, sent] : traffic) {
@@ -137,6 +146,7 @@ Json to_json(const FileReport& report) {
                  {"rewrite", report.run.rewrites.rewrite_seconds},
                  {"save", report.save_seconds}}},
                {"peak_bytes", peak_bytes()},
+               {"needs", needs_json(report.run.needs)},
                {"verified", verified(report.verified)}};
   if (report.tuned) {
     json["tuned"] = to_json(*report.tuned);

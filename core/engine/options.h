@@ -20,6 +20,9 @@ struct Options {
   // The minimum opset of the standard domain in the result; 0: the model's own.
   std::int64_t opset = 0;
   bool exact = false;  // rewrites that rest on an assumption are rejected
+  // Writes no metadata and no overloads, so that older runtimes read the
+  // result; functions still need IR version 8.
+  bool keep_ir_version = false;
   rewrite::Limits limits;
   // Keeps canonical forms even if no other rule needed them.
   bool keep_all = false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/diagnostic.h"
+#include "core/engine/needs.h"
 #include "core/engine/rule_set.h"
 #include "core/engine/tuned.h"
 #include "core/ir/model.h"
@@ -29,6 +30,7 @@ struct RunReport {
   // Of the standard domain: the model's, and the result's.
   std::int64_t opset_before = 0, opset_after = 0;
   OpCounts ops_before, ops_after;
+  Needs needs;  // of the result, beyond those of the model
   rewrite::DriverReport rewrites;
   std::vector<Absent> absent;  // given rules that took no part
 

@@ -11,6 +11,8 @@ constexpr std::array kTargets = {
     Target{.name = "portable"},
     Target{.name = "onnx", .rules = "targets/onnx", .raises = true},
     Target{.name = "ort", .rules = "targets/ort"},
+    Target{.name = "openvino", .plain = true},
+    Target{.name = "tensorrt", .overloads = false},
 };
 
 // The first opset whose standard has Attention.

@@ -22,6 +22,8 @@ struct Target {
   // Whether every op of the engine's own is written in standard ops: no
   // functions, no domain that the model has not, its opset and its IR version.
   bool plain = false;
+  // Whether function bodies are told apart by overloads, or each by its name.
+  bool overloads = true;
 
   // Without rules, ops of the engine's own get function bodies.
   bool has_rules() const { return plain || !rules.empty(); }
@@ -34,7 +36,7 @@ const Target* find_target(std::string_view name);
 // else `ort` if the model has ops of ONNX Runtime's own, which alone reads it;
 // else `portable`.
 const Target& target_of(const ir::Model& model);
-// "auto, standard, portable, onnx or ort".
+// "auto, standard, ... or ort".
 std::string target_names();
 
 // Paths below rules/: the target's rules, the lowering of ops that it has no

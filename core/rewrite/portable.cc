@@ -37,9 +37,10 @@ struct Names {
 
 class Writer {
  public:
-  Writer(ir::Model& model, ir::Graph& graph, Names& names)
+  Writer(ir::Model& model, ir::Graph& graph, bool overloads, Names& names)
       : model_(model),
         graph_(graph),
+        overloads_(overloads),
         names_(names),
         opset_(Workspace(graph).opset("")),
         facts_(graph) {}
@@ -111,7 +112,9 @@ class Writer {
       if (!added) return added.error().what + ": " + added.error().found;
       names_.added.insert(own);
     }
-    model_.ir_version = std::max(model_.ir_version, kOverloadIrVersion);
+    model_.ir_version =
+        std::max(model_.ir_version,
+                 overloads_ ? kOverloadIrVersion : kFunctionIrVersion);
     graph_.mutable_node(node).op = own;
     return std::nullopt;
   }
@@ -123,9 +126,9 @@ class Writer {
     const ir::Op op = graph_.op(node);
     for (int i = 1;; ++i) {
       const std::string own = i == 1 ? name : name + "_" + std::to_string(i);
-      const ir::OpId id = &graph_ == &model_.graph
+      const ir::OpId id = overloads_ && &graph_ == &model_.graph
                               ? model_.ops.intern(op.domain, op.type, own)
-                              : name_in_function(op, own);
+                              : name_of_its_own(op, own);
       if (model_.find_function(model_.ops[id]) == nullptr ||
           names_.added.contains(id)) {
         return id;
@@ -135,7 +138,7 @@ class Writer {
 
   // ONNX Runtime (1.31) finds no overload that the body of a function calls. So
   // one variant there has the op's name, and others have names of their own.
-  ir::OpId name_in_function(const ir::Op& op, const std::string& variant) {
+  ir::OpId name_of_its_own(const ir::Op& op, const std::string& variant) {
     const auto [at, added] =
         names_.plain.try_emplace({op.domain, op.type}, variant);
     if (added && model_.find_function({op.domain, op.type, {}}) != nullptr) {
@@ -148,6 +151,7 @@ class Writer {
 
   ir::Model& model_;
   ir::Graph& graph_;
+  bool overloads_;
   Names& names_;
   std::int64_t opset_;
   analysis::Inference facts_;
@@ -166,13 +170,15 @@ bool has_body(const ir::Op& op) {
 }
 
 Result<std::vector<Bare>> write_portable(ir::Model& model,
-                                         std::span<const NodeId> more) {
+                                         const PortableOptions& options) {
   Names names;
   std::vector<std::unique_ptr<Writer>> writers;
   for (ir::Graph* graph : rewritable_graphs(model)) {
-    writers.push_back(std::make_unique<Writer>(model, *graph, names));
+    writers.push_back(
+        std::make_unique<Writer>(model, *graph, options.overloads, names));
     const bool main = graph == &model.graph;
-    Status s = writers.back()->look(main ? more : std::span<const NodeId>());
+    Status s =
+        writers.back()->look(main ? options.more : std::span<const NodeId>());
     if (!s) return s.error();
   }
   std::vector<Bare> bare;
