@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -124,6 +125,42 @@ std::string next_step(const engine::FileReport& report, bool verbose) {
                      printable(report.model));
 }
 
+// Two numbers in the largest unit that suits one of them.
+std::string change(double before, double after, double step,
+                   std::initializer_list<const char*> units) {
+  double scale = 1;
+  auto unit = units.begin();
+  while (std::max(before, after) >= step * scale && unit + 1 < units.end()) {
+    scale *= step;
+    ++unit;
+  }
+  const int places = scale == 1 ? 0 : 2;
+  return fmt::format("{:.{}f} -> {:.{}f}{}", before / scale, places,
+                     after / scale, places, *unit);
+}
+
+std::string cost_line(const engine::CostChange& cost) {
+  const auto& [before, after, sizes] = cost;
+  std::string text =
+      "\nbytes moved " + change(before.bytes, after.bytes, 1024,
+                                {" B", " KiB", " MiB", " GiB", " TiB"});
+  if (before.products > 0 || after.products > 0) {
+    text += ", products " + change(before.products, after.products, 1000,
+                                   {"", " k", " M", " G", " T"});
+  }
+  if (before.unknown > 0 || after.unknown > 0) {
+    text += fmt::format(", without {} -> {} nodes of unknown shape",
+                        before.unknown, after.unknown);
+  }
+  const auto is_usual = [](const auto& named) {
+    return named.second == ops::Sizes::kUsual;
+  };
+  if (std::ranges::any_of(sizes, is_usual)) {
+    text += fmt::format(" (named sizes as {}; --dims)", ops::Sizes::kUsual);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string summary(const engine::FileReport& report, bool verbose) {
@@ -155,6 +192,7 @@ std::string summary(const engine::FileReport& report, bool verbose) {
                         report.run.opset_after);
   }
   if (!report.output.empty()) text += ", " + printable(report.output);
+  if (report.run.cost) text += cost_line(*report.run.cost);
   return text;
 }
 

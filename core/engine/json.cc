@@ -48,6 +48,12 @@ std::uint64_t peak_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
+Json cost_json(const analysis::Cost& cost) {
+  return {{"bytes", cost.bytes},
+          {"products", cost.products},
+          {"unknown", cost.unknown}};
+}
+
 Json traffic_json(const ranks::Traffic& traffic) {
   Json out = Json::object();
   for (const auto& [op, sent] : traffic) {
@@ -133,6 +139,14 @@ Json to_json(const FileReport& report) {
                  {"save", report.save_seconds}}},
                {"peak_bytes", peak_bytes()},
                {"verified", verified(report.verified)}};
+  if (const auto& cost = report.run.cost) {
+    json["cost"] = {{"before", cost_json(cost->before)},
+                    {"after", cost_json(cost->after)},
+                    {"sizes", Json::object()}};
+    for (const auto& [name, size] : cost->sizes) {
+      json["cost"]["sizes"][exact(name)] = size;
+    }
+  }
   if (report.error) json["error"] = error_json(*report.error);
   return json;
 }

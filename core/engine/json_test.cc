@@ -65,6 +65,18 @@ TEST_CASE("rules, rejections, warnings and assumptions") {
         R"([{"rule":"fold","node":"n","text":"x > 0"}])");
 }
 
+TEST_CASE("what a rewrite is worth, if it was asked for") {
+  FileReport report;
+  CHECK_FALSE(to_json(report).contains("cost"));
+  report.run.cost = {.before = {.bytes = 64, .products = 8},
+                     .after = {.bytes = 32, .products = 8, .unknown = 1},
+                     .sizes = {{"N", 2}}};
+  CHECK(to_json(report)["cost"].dump() ==
+        R"({"before":{"bytes":64.0,"products":8.0,"unknown":0},)"
+        R"("after":{"bytes":32.0,"products":8.0,"unknown":1},)"
+        R"("sizes":{"N":2}})");
+}
+
 TEST_CASE("only a lint has the nodes that it found") {
   FileReport report;
   report.run.rewrites.rules.resize(2);

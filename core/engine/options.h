@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/result.h"
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
+#include "core/ops/sized_node.h"
 #include "core/rewrite/driver.h"
 
 namespace ruleengine::engine {
@@ -23,6 +25,8 @@ struct Options {
   rewrite::Limits limits;
   // Keeps canonical forms even if no other rule needed them.
   bool keep_all = false;
+  // Counts what model and result cost, with named dimensions of these sizes.
+  std::optional<ops::Sizes::Named> cost_at;
 };
 
 // kUsage for an unknown target or opset, and for an opset that the target does

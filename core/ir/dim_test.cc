@@ -105,6 +105,16 @@ TEST_CASE_FIXTURE(Fixture, "minimum and maximum") {
   CHECK(t.quotient_of(t.add(t.floor_div(S, two), two)).empty());
 }
 
+TEST_CASE_FIXTURE(Fixture, "the number that an expression is") {
+  const auto value = [&](Dim d) {
+    return t.value(d, [&](Dim leaf) { return leaf == B ? 3.0 : 10.0; });
+  };
+  CHECK(value(Dim(7)) == 7);
+  CHECK(value(t.add(t.mul(B, t.mul(S, S)), Dim(-1))) == 299);
+  CHECK(value(t.floor_div(S, B)) == 3);
+  CHECK(value(t.add(t.min(S, Dim(4)), t.max(S, t.mul(two, B)))) == 14);
+}
+
 TEST_CASE_FIXTURE(Fixture, "what is too large to say may be of any sign") {
   Dim a(0), b(0);
   for (int i = 0; i < 20; ++i) {
