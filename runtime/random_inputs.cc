@@ -214,7 +214,8 @@ class Drawing {
     const double size = model_.dims.value(d, [&](ir::Dim leaf) {
       return static_cast<double>(size_of_leaf(leaf));
     });
-    return std::max<std::int64_t>(0, static_cast<std::int64_t>(size));
+    constexpr double kMost = 1e18;  // more than any memory holds
+    return static_cast<std::int64_t>(std::clamp(size, 0.0, kMost));
   }
 
   Value value(ValueId v) {

@@ -93,7 +93,7 @@ TEST_CASE("attention has the products that it is composed of") {
                  " (float[2,3,24] y) { y = com.microsoft.MultiHeadAttention"
                  " <num_heads = 4> (q, k, v) }") == kProducts);
   CHECK(products("g (float[2,3,32] q, float[2,4,5,8] k, float[2,4,5,6] v) =>"
-                 " (float y) { y = com.microsoft.MultiHeadAttention"
+                 " (float[2,3,24] z) { y = com.microsoft.MultiHeadAttention"
                  " <num_heads = 4> (q, k, v) z = Neg(y) }") == kProducts);
   // Half of the heads and one size.
   CHECK(products("g (float[2,3,32] q, float[2,3,16] k, float[2,3,16] v,"
