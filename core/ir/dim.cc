@@ -48,10 +48,6 @@ std::vector<DimTable::Product> DimTable::products(Dim d) const {
   return impl_->products(d);
 }
 
-std::vector<Dim> DimTable::minimum_of(Dim d) const {
-  return impl_->arguments_of(d, AtomKind::kMin);
-}
-
 std::vector<Dim> DimTable::quotient_of(Dim d) const {
   return impl_->arguments_of(d, AtomKind::kFloorDiv);
 }

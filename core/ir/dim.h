@@ -82,10 +82,8 @@ class DimTable {
   };
   std::vector<Product> products(Dim d) const;
 
-  // The arguments of `d` when it is a min(...) that could not be evaluated;
-  // else empty.
-  std::vector<Dim> minimum_of(Dim d) const;
-  // {a, b} when `d` is a quotient a // b that could not be simplified.
+  // {a, b} when `d` is a quotient a // b that could not be simplified, else
+  // empty.
   std::vector<Dim> quotient_of(Dim d) const;
 
   // The number that `d` is where `leaf` gives those of its leaves.

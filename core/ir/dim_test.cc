@@ -98,9 +98,6 @@ TEST_CASE_FIXTURE(Fixture, "minimum and maximum") {
   CHECK(t.max(S, Dim(-1)) == S);
   CHECK(t.max(t.max(B, S), two) == t.max(two, t.max(S, B)));
   CHECK(t.max(Dim(3), Dim(5)) == Dim(5));
-  CHECK(t.minimum_of(t.min(S, Dim(7))).size() == 2);
-  CHECK(t.minimum_of(t.max(S, Dim(7))).empty());
-  CHECK(t.minimum_of(S).empty());
   CHECK(t.quotient_of(t.floor_div(S, two)) == std::vector<Dim>{S, two});
   CHECK(t.quotient_of(t.add(t.floor_div(S, two), two)).empty());
 }
