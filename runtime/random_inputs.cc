@@ -211,28 +211,11 @@ class Drawing {
 
   // Of a dimension that may be an expression, such as past + 1.
   std::int64_t size_of(ir::Dim d) const {
-    if (d.known()) return d.size();
-    if (model_.dims.is_single(d)) return size_of_leaf(d);
-    const auto quotient = model_.dims.quotient_of(d);
-    if (quotient.size() == 2) {
-      const std::int64_t by = size_of(quotient[1]);
-      return by == 0 ? 0 : size_of(quotient[0]) / by;
-    }
-    const auto least = model_.dims.minimum_of(d);
-    if (!least.empty()) {
-      std::int64_t out = size_of(least[0]);
-      for (const ir::Dim each : least) out = std::min(out, size_of(each));
-      return out;
-    }
-    std::int64_t sum = 0;
-    for (const auto& product : model_.dims.products(d)) {
-      std::int64_t term = product.coefficient;
-      for (const ir::Dim atom : product.atoms) {
-        term *= atom == d ? 1 : size_of(atom);
-      }
-      sum += term;
-    }
-    return std::max<std::int64_t>(0, sum);
+    const double size = model_.dims.value(d, [&](ir::Dim leaf) {
+      return static_cast<double>(size_of_leaf(leaf));
+    });
+    constexpr double kMost = 1e18;  // more than any memory holds
+    return static_cast<std::int64_t>(std::clamp(size, 0.0, kMost));
   }
 
   Value value(ValueId v) {

@@ -188,7 +188,7 @@ runtime::ExecutorOptions executor_options(const Options& options) {
 void add_inputs(CLI::App* verb, Options& o) {
   verb->add_option("--inputs", o.inputs, "an .npz file with an array an input");
   verb->add_option("--dims", o.dims,
-                   "sizes of random inputs by name: batch=2,seq=7")
+                   "sizes of named dimensions: batch=2,seq=7")
       ->delimiter(',');
   verb->add_option("--seed", o.seed, "of random inputs and random ops; 0");
   verb->add_option("--threads", o.threads, "one for each core")

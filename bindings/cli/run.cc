@@ -263,7 +263,11 @@ class Run {
 
   Result<std::unique_ptr<engine::Engine>> load(
       const lua::RuleFiles& files) const {
-    return engine::Engine::load(files, paths_.rules, engine_options(options_));
+    engine::Options how = engine_options(options_);
+    if (!options_.quiet || !options_.report.empty()) {
+      how.cost_at = *parse_dims(options_);
+    }
+    return engine::Engine::load(files, paths_.rules, how);
   }
 
   // An engine is not thread-safe: each further thread has its own.

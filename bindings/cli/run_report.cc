@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <utility>
 
@@ -132,28 +133,63 @@ std::string readers(const engine::RunReport& run) {
   const engine::Needs& needs = run.needs;
   if (needs.none()) return "whatever reads the model reads the result\n";
   std::vector<std::string> what;
-  std::string who;
+  std::string who = "runtimes that know it";
+  if (needs.opset != 0) what.push_back(fmt::format("opset {}", needs.opset));
   if (needs.functions || needs.overloads) {
     what.emplace_back(needs.overloads ? "functions with overloads"
                                       : "functions of a model");
-    who = needs.overloads ? "ONNX Runtime and `ruleengine exec` read it"
-                          : "ONNX Runtime, TensorRT 10 and `ruleengine exec` "
-                            "read it";
+    who = needs.overloads ? "ONNX Runtime and `ruleengine exec`"
+                          : "ONNX Runtime, TensorRT 10 and `ruleengine exec`";
   }
-  if (needs.opset != 0) {
-    what.push_back(fmt::format("opset {}", needs.opset));
-    if (who.empty()) who = "runtimes that know it read it";
-  }
+  bool has_standard_form = true;
   for (const std::string& domain : needs.domains) {
     what.push_back("ops of " + printable(domain));
-    who = domain == "com.microsoft" && needs.domains.size() == 1
-              ? "ONNX Runtime and `ruleengine exec` read it"
-              : "runtimes that have these ops read it";
+    const bool is_known = domain == "com.microsoft";
+    who = is_known && has_standard_form ? "ONNX Runtime and `ruleengine exec`"
+                                        : "runtimes that have these ops";
+    has_standard_form = has_standard_form && is_known;
   }
   return fmt::format(
-      "the result needs {}: {}; with --target standard, whatever reads the "
-      "model\n",
-      fmt::join(what, ", "), who);
+      "read by {}, since it needs {}{}\n", who, fmt::join(what, ", "),
+      has_standard_form ? "; `--target standard` is read by whatever reads "
+                          "the model"
+                        : "");
+}
+
+// Two numbers in the largest unit that suits one of them.
+std::string change(double before, double after, double step,
+                   std::initializer_list<const char*> units) {
+  double scale = 1;
+  auto unit = units.begin();
+  while (std::max(before, after) >= step * scale && unit + 1 < units.end()) {
+    scale *= step;
+    ++unit;
+  }
+  const int places = scale == 1 ? 0 : 2;
+  return fmt::format("{:.{}f} -> {:.{}f}{}", before / scale, places,
+                     after / scale, places, *unit);
+}
+
+std::string cost_line(const engine::CostChange& cost) {
+  const auto& [before, after, sizes] = cost;
+  std::string text =
+      "\nbytes moved " + change(before.bytes, after.bytes, 1024,
+                                {" B", " KiB", " MiB", " GiB", " TiB"});
+  if (before.products > 0 || after.products > 0) {
+    text += ", products " + change(before.products, after.products, 1000,
+                                   {"", " k", " M", " G", " T"});
+  }
+  if (before.unknown > 0 || after.unknown > 0) {
+    text += fmt::format(", without {} -> {} nodes of unknown shape",
+                        before.unknown, after.unknown);
+  }
+  const auto is_usual = [](const auto& named) {
+    return named.second == ops::Sizes::kUsual;
+  };
+  if (std::ranges::any_of(sizes, is_usual)) {
+    text += fmt::format(" (named sizes as {}; --dims)", ops::Sizes::kUsual);
+  }
+  return text;
 }
 
 }  // namespace
@@ -192,6 +228,7 @@ std::string summary(const engine::FileReport& report, bool verbose) {
                         report.run.opset_after);
   }
   if (!report.output.empty()) text += ", " + printable(report.output);
+  if (report.run.cost) text += cost_line(*report.run.cost);
   return text;
 }
 

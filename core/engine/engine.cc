@@ -51,6 +51,11 @@ class Engine::Run {
   Run(Engine& engine, ir::Model& model) : engine_(engine), model_(model) {}
 
   Result<RunReport> run(const Progress& progress) {
+    std::optional<ops::Sizes> sizes;
+    if (options().cost_at) {
+      sizes.emplace(model_.dims, *options().cost_at);
+      report_.cost.emplace().before = analysis::cost_of(model_, *sizes);
+    }
     report_.ops_before = count_ops(model_);
     report_.opset_before = model_.opset("");
     const Needs needs = needs_of(model_);
@@ -78,6 +83,12 @@ class Engine::Run {
     report_.needs = needs_of(model_).beyond(needs);
     report_.opset_after = model_.opset("");
     report_.ops_after = count_ops(model_);
+    if (sizes) {
+      report_.cost->after = report_.is_untouched()
+                                ? report_.cost->before
+                                : analysis::cost_of(model_, *sizes);
+      report_.cost->sizes = sizes->used();
+    }
     return std::move(report_);
   }
 

@@ -62,6 +62,12 @@ Json needs_json(const Needs& needs) {
           {"opset", needs.opset}};
 }
 
+Json cost_json(const analysis::Cost& cost) {
+  return {{"bytes", cost.bytes},
+          {"products", cost.products},
+          {"unknown", cost.unknown}};
+}
+
 Json traffic_json(const ranks::Traffic& traffic) {
   Json out = Json::object();
   for (const auto& [op, sent] : traffic) {
@@ -146,8 +152,8 @@ Json to_json(const FileReport& report) {
                  {"rewrite", report.run.rewrites.rewrite_seconds},
                  {"save", report.save_seconds}}},
                {"peak_bytes", peak_bytes()},
-               {"needs", needs_json(report.run.needs)},
-               {"verified", verified(report.verified)}};
+               {"verified", verified(report.verified)},
+               {"needs", needs_json(report.run.needs)}};
   if (report.tuned) {
     json["tuned"] = to_json(*report.tuned);
     json["tuned"].erase("measurements");
@@ -159,6 +165,14 @@ Json to_json(const FileReport& report) {
         {"ms_before", report.measured->seconds_of() * kMilliseconds},
         {"ms_after", report.measured->seconds_against() * kMilliseconds},
         {"speedup", to_json(report.measured->speedup())}};
+  }
+  if (const auto& cost = report.run.cost) {
+    json["cost"] = {{"before", cost_json(cost->before)},
+                    {"after", cost_json(cost->after)},
+                    {"sizes", Json::object()}};
+    for (const auto& [name, size] : cost->sizes) {
+      json["cost"]["sizes"][exact(name)] = size;
+    }
   }
   if (report.error) json["error"] = error_json(*report.error);
   return json;

@@ -33,7 +33,7 @@ TEST_CASE("the report of a run has the documented keys, in their order") {
   for (const auto& [key, value] : json.items()) keys += key + " ";
   CHECK(keys ==
         "tool version model output target nodes_before nodes_after ops_before "
-        "ops_after rules warnings assumptions seconds peak_bytes verified ");
+        "ops_after rules warnings assumptions seconds peak_bytes verified needs ");
   CHECK(json["nodes_before"] == 3);
   CHECK(json["nodes_after"] == 1);
   CHECK(json["ops_before"].dump() == R"({"Neg":2,"Relu":1})");
@@ -63,6 +63,18 @@ TEST_CASE("rules, rejections, warnings and assumptions") {
         R"({"rule":"fold","node":"m","message":"second"}])");
   CHECK(json["assumptions"].dump() ==
         R"([{"rule":"fold","node":"n","text":"x > 0"}])");
+}
+
+TEST_CASE("what a rewrite is worth, if it was asked for") {
+  FileReport report;
+  CHECK_FALSE(to_json(report).contains("cost"));
+  report.run.cost = {.before = {.bytes = 64, .products = 8},
+                     .after = {.bytes = 32, .products = 8, .unknown = 1},
+                     .sizes = {{"N", 2}}};
+  CHECK(to_json(report)["cost"].dump() ==
+        R"({"before":{"bytes":64.0,"products":8.0,"unknown":0},)"
+        R"("after":{"bytes":32.0,"products":8.0,"unknown":1},)"
+        R"("sizes":{"N":2}})");
 }
 
 TEST_CASE("only a lint has the nodes that it found") {

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/result.h"
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
+#include "core/ops/sized_node.h"
 #include "core/rewrite/driver.h"
 
 namespace ruleengine::engine {
@@ -30,6 +32,8 @@ struct Options {
   // rewrite::Options: not of lowering rules, nor of canonical rules that serve
   // others. If set, the report lists the sites of those that took place.
   decltype(rewrite::Options::permits) permits;
+  // Counts what model and result cost, with named dimensions of these sizes.
+  std::optional<ops::Sizes::Named> cost_at;
 };
 
 // kUsage for an unknown target or opset, and for an opset that the target does

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/analysis/cost.h"
 #include "core/base/diagnostic.h"
 #include "core/engine/needs.h"
 #include "core/engine/rule_set.h"
@@ -24,13 +25,20 @@ using OpCounts = std::map<std::string, std::uint64_t>;
 OpCounts count_ops(const ir::Model& model);
 std::uint64_t total(const OpCounts& counts);
 
+// What the rewrite is worth.
+struct CostChange {
+  analysis::Cost before, after;
+  ops::Sizes::Named sizes;  // what named dimensions counted as
+};
+
 // What a run did to one model.
 struct RunReport {
   std::string target;  // the name of a target of target.h
   // Of the standard domain: the model's, and the result's.
   std::int64_t opset_before = 0, opset_after = 0;
   OpCounts ops_before, ops_after;
-  Needs needs;  // of the result, beyond those of the model
+  Needs needs;                     // of the result, beyond those of the model
+  std::optional<CostChange> cost;  // if the options ask for it
   rewrite::DriverReport rewrites;
   std::vector<Absent> absent;  // given rules that took no part
 

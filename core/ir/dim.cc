@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 
 #include "core/ir/polynomial.h"
 
@@ -47,12 +48,34 @@ std::vector<DimTable::Product> DimTable::products(Dim d) const {
   return impl_->products(d);
 }
 
-std::vector<Dim> DimTable::minimum_of(Dim d) const {
-  return impl_->arguments_of(d, AtomKind::kMin);
-}
-
 std::vector<Dim> DimTable::quotient_of(Dim d) const {
   return impl_->arguments_of(d, AtomKind::kFloorDiv);
+}
+
+double DimTable::value(Dim d, const std::function<double(Dim)>& leaf) const {
+  if (d.known()) return static_cast<double>(d.size());
+  if (is_single(d)) return leaf(d);
+  if (const auto of = quotient_of(d); !of.empty()) {
+    const double by = value(of[1], leaf);
+    return by == 0 ? 0 : std::floor(value(of[0], leaf) / by);
+  }
+  for (const AtomKind kind : {AtomKind::kMin, AtomKind::kMax}) {
+    const auto of = impl_->arguments_of(d, kind);
+    if (of.empty()) continue;
+    double out = value(of[0], leaf);
+    for (const Dim each : of) {
+      const double other = value(each, leaf);
+      if (kind == AtomKind::kMin ? other < out : other > out) out = other;
+    }
+    return out;
+  }
+  double sum = 0;
+  for (const Product& product : products(d)) {
+    double term = static_cast<double>(product.coefficient);
+    for (const Dim atom : product.atoms) term *= value(atom, leaf);
+    sum += term;
+  }
+  return sum;
 }
 
 Dim DimTable::add(Dim a, Dim b) {

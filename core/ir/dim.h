@@ -9,6 +9,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,11 +82,12 @@ class DimTable {
   };
   std::vector<Product> products(Dim d) const;
 
-  // The arguments of `d` when it is a min(...) that could not be evaluated;
-  // else empty.
-  std::vector<Dim> minimum_of(Dim d) const;
-  // {a, b} when `d` is a quotient a // b that could not be simplified.
+  // {a, b} when `d` is a quotient a // b that could not be simplified, else
+  // empty.
   std::vector<Dim> quotient_of(Dim d) const;
+
+  // The number that `d` is where `leaf` gives those of its leaves.
+  double value(Dim d, const std::function<double(Dim)>& leaf) const;
 
   // True when `a` is provably >= 0. Atoms that stand for sizes are >= 0.
   bool nonnegative(Dim a) const;

@@ -98,11 +98,18 @@ TEST_CASE_FIXTURE(Fixture, "minimum and maximum") {
   CHECK(t.max(S, Dim(-1)) == S);
   CHECK(t.max(t.max(B, S), two) == t.max(two, t.max(S, B)));
   CHECK(t.max(Dim(3), Dim(5)) == Dim(5));
-  CHECK(t.minimum_of(t.min(S, Dim(7))).size() == 2);
-  CHECK(t.minimum_of(t.max(S, Dim(7))).empty());
-  CHECK(t.minimum_of(S).empty());
   CHECK(t.quotient_of(t.floor_div(S, two)) == std::vector<Dim>{S, two});
   CHECK(t.quotient_of(t.add(t.floor_div(S, two), two)).empty());
+}
+
+TEST_CASE_FIXTURE(Fixture, "the number that an expression is") {
+  const auto value = [&](Dim d) {
+    return t.value(d, [&](Dim leaf) { return leaf == B ? 3.0 : 10.0; });
+  };
+  CHECK(value(Dim(7)) == 7);
+  CHECK(value(t.add(t.mul(B, t.mul(S, S)), Dim(-1))) == 299);
+  CHECK(value(t.floor_div(S, B)) == 3);
+  CHECK(value(t.add(t.min(S, Dim(4)), t.max(S, t.mul(two, B)))) == 14);
 }
 
 TEST_CASE_FIXTURE(Fixture, "what is too large to say may be of any sign") {

@@ -24,6 +24,8 @@ struct Port;  // core/ops/axis_flow.h
 
 namespace ruleengine::ops {
 
+class SizedNode;  // core/ops/sized_node.h
+
 // A bit for each input, the lowest for the first.
 using Inputs = std::uint32_t;
 inline constexpr Inputs kAll = ~0u;
@@ -111,6 +113,8 @@ struct Roles {
   bool quantizer = false;    // QuantizeLinear or its inverse
   bool attention = false;
   bool collective = false;
+  bool free = false;   // reads and writes no memory, as a view
+  bool picks = false;  // reads of an input no more than it writes
 };
 
 // Writes nodes of the standard that compute the outputs of a call, and returns
@@ -135,6 +139,8 @@ struct OpRow {
   // input, which a schema cannot express.
   NodeView::MaybeInts (*rank_default)(std::string_view attribute,
                                       std::size_t rank) = nullptr;
+  // Multiply-adds of matrices, convolutions and attention; none of other ops.
+  double (*products)(const SizedNode&) = nullptr;
   std::string_view formula;  // of an op of ours, in a line
   Meaning meaning = nullptr;
 };

@@ -205,6 +205,7 @@ class SeveralModels(runs.RunTest):
 # The report's form: a type, a tuple of types, {key: form}, or [form] for a
 # list. Keys are exactly these.
 COUNTS = dict
+COST = {"bytes": float, "products": float, "unknown": int}
 REPORT = {
     "tool": str, "version": str, "model": str, "output": str, "target": str,
     "nodes_before": int, "nodes_after": int,
@@ -219,6 +220,9 @@ REPORT = {
                 for key in ("load", "match", "rewrite", "save")},
     "peak_bytes": int,
     "verified": type(None),
+    "needs": {"functions": bool, "overloads": bool, "domains": [str],
+              "opset": int},
+    "cost": {"before": COST, "after": COST, "sizes": dict},
 }
 
 
@@ -241,6 +245,22 @@ class Reports(runs.RunTest):
     def test_form(self):
         self.check_form(self.report("cancel.lua", "never.lua", "m.onnx"),
                         REPORT)
+
+    def test_what_a_rewrite_is_worth(self):
+        self.write("product.onnxtxt", """
+            <ir_version: 8, opset_import: ["" : 17]>
+            g (float[N,2] x, float[2,3] w) => (float[N,3] y) {
+              a = Neg(x)
+              b = Neg(a)
+              y = MatMul(b, w)
+            }""")
+        cost = self.report("cancel.lua", "product.onnxtxt", "--dims",
+                           "N=10", "-o", "out.onnx")["cost"]
+        product = 80 + 24 + 120
+        self.assertEqual(cost, {
+            "before": {"bytes": product + 4 * 80, "products": 60, "unknown": 0},
+            "after": {"bytes": product, "products": 60, "unknown": 0},
+            "sizes": {"N": 10}})
 
     def test_a_lint_names_nodes_and_changes_nothing(self):
         self.write("lint.lua", "return rule { lint = true, match = "

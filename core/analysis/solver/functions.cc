@@ -45,30 +45,40 @@ CallContext context_of(Solver& solver, const NodeView& view,
 
 }  // namespace
 
+bool visit_body(Solver& solver, const NodeView& view, ir::Function& function,
+                const std::function<void(Solver& body)>& visit) {
+  const std::size_t nodes = function.body.live_node_count();
+  const int depth = solver.call() != nullptr ? solver.call()->depth : 0;
+  if (nodes > kMaxBody || depth >= kMaxNesting || solver.spend(nodes)) {
+    return false;
+  }
+  const CallContext call = context_of(solver, view, function);
+  Solver body(function.body, solver.options(), &call);
+  body.share_budget(solver);
+  visit(body);
+  solver.take_budget(body);
+  return true;
+}
+
 bool infer_function(Solver& solver, const NodeView& view, Outputs outputs) {
   ir::Function* f = solver.model().find_function(view.op());
   if (f == nullptr || f->body.live_node_count() > kMaxBody) return false;
-  const int depth = solver.call() != nullptr ? solver.call()->depth : 0;
-  if (depth >= kMaxNesting || solver.spend(f->body.live_node_count())) {
-    return true;  // unknown: the function hides a standard op of that name
-  }
-  const CallContext call = context_of(solver, view, *f);
-  Solver body(f->body, solver.options(), &call);
-  body.share_budget(solver);
-  const auto& results = f->body.block(ir::Graph::main_block()).outputs;
-  for (std::size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
-    const ir::Type* t = body.answer(results[i], Ask::kType).type;
-    if (t == nullptr) continue;
-    if (!t->is_tensor()) outputs[i].whole = t;
-    outputs[i].elem = t->elem;
-    if (t->has_shape) outputs[i].set_dims(t->dims);
-  }
-  for (Inferred& out : outputs) {
-    for (ir::Dim& d : out.dims) {
-      if (body.is_own_unknown(d)) d = kUnknown;
+  // Otherwise unknown: the function hides a standard op of that name.
+  visit_body(solver, view, *f, [&](Solver& body) {
+    const auto& results = f->body.block(ir::Graph::main_block()).outputs;
+    for (std::size_t i = 0; i < outputs.size() && i < results.size(); ++i) {
+      const ir::Type* t = body.answer(results[i], Ask::kType).type;
+      if (t == nullptr) continue;
+      if (!t->is_tensor()) outputs[i].whole = t;
+      outputs[i].elem = t->elem;
+      if (t->has_shape) outputs[i].set_dims(t->dims);
     }
-  }
-  solver.take_budget(body);
+    for (Inferred& out : outputs) {
+      for (ir::Dim& d : out.dims) {
+        if (body.is_own_unknown(d)) d = kUnknown;
+      }
+    }
+  });
   return true;
 }
 

@@ -4,6 +4,8 @@
 #ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_FUNCTIONS_H_
 #define RULEENGINE_CORE_ANALYSIS_SOLVER_FUNCTIONS_H_
 
+#include <functional>
+
 #include "core/analysis/solver/solver.h"
 
 namespace ruleengine::analysis {
@@ -11,6 +13,11 @@ namespace ruleengine::analysis {
 // False if the op is not a function of the model, or is nested too deeply or
 // too long.
 bool infer_function(Solver& solver, const NodeView& view, Outputs outputs);
+
+// Visits the function's body as it is for this call. False if it is nested too
+// deeply or too long, or the budget for bodies is used up.
+bool visit_body(Solver& solver, const NodeView& view, ir::Function& function,
+                const std::function<void(Solver& body)>& visit);
 
 // The type that the call gives to a formal input; nullptr for other values.
 const ir::Type* bound_input_type(const Solver& solver, ir::ValueId value);

@@ -9,6 +9,7 @@
 #include "core/ops/call_site.h"
 #include "core/ops/dialect/our_row.h"
 #include "core/ops/rules/meaning_helpers.h"
+#include "core/ops/sized_node.h"
 
 namespace ruleengine::ops {
 namespace {
@@ -153,6 +154,23 @@ bool dot_product_attention(const NodeView& v, Outputs out) {
   const bool known = v.ranked(2) && v.rank(2) == v.rank(0);
   out[0].dims.back() = known ? v.shape(2).back() : kUnknown;
   return true;
+}
+
+double dot_product_attention(const SizedNode& n) {
+  return n.attended(n.in(1, -2));
+}
+
+// The projections of all inputs and of the result, and what is between them.
+double multihead_attention(const SizedNode& n) {
+  const NodeView& v = n.node;
+  const bool later =
+      v.attribute_int("batch_first") != 0 && n.node.ranked(1) && v.rank(1) == 3;
+  double keys = n.in(1, later ? 1 : 0);
+  if (v.has_input("bias_k")) ++keys;
+  if (v.attribute_int("add_zero_attn") != 0) ++keys;
+  const auto width = static_cast<double>(v.attribute_int("embed_dim"));
+  return width * (n.in(0) + n.in(1) + n.in(2) + n.out(0)) +
+         keys * (n.out(0) + n.out(0));
 }
 
 // --- Meanings ----------------------------------------------------------------
@@ -434,22 +452,26 @@ constexpr OpRow kRows[] = {
          kOutput, kAtenSdpa,
          {.roles = {.attention = true},
           .types = {dot_product_attention},
+          .products = dot_product_attention,
           .formula = "ScaledDotProductAttention, as in PyTorch",
           .meaning = functional_attention}),
     ours(ir::dialect::kOwn, "AttentionForward", kForwardIn, kOutput, kForward,
          {.roles = {.attention = true},
           .types = {dot_product_attention},
+          .products = dot_product_attention,
           .formula = "softmax(q k^T sm_scale + causal + mask) v",
           .meaning = attention_forward}),
     ours(ir::dialect::kOwn, "MultiheadAttention", kMultiheadIn, kMultiheadOut,
          kMultihead,
          {.roles = {.attention = true},
           .types = {multihead_attention},
+          .products = multihead_attention,
           .formula = "nn.MultiheadAttention of PyTorch: the source of a "
                      "decomposition"}),
     ours(ir::dialect::kOwn, "ScaledDotProductAttention", kSdpaIn, kY, kSdpa,
          {.roles = {.attention = true},
           .types = {dot_product_attention},
+          .products = dot_product_attention,
           .formula = "softmax(cap(q k^T scale) + causal + mask) v, cap(s) "
                      "= softcap tanh(s / softcap), scale = 1 / sqrt(D)",
           .meaning = scaled_dot_product_attention}),

@@ -2,9 +2,12 @@
 // is known of some others.
 #include "core/ops/dialect/our_row.h"
 #include "core/ops/rules/flow.h"
+#include "core/ops/sized_node.h"
 
 namespace ruleengine::ops {
 namespace {
+
+using ir::Dim;
 
 // What the target ort writes. The domain has many more ops.
 constexpr FormalValue kContribIn[] = {in("query"),
@@ -94,13 +97,16 @@ bool grouped_attention(const NodeView& v, Outputs out) {
   return true;
 }
 
-// [B,S,H*E] of a query and a value that are [B,S,...] and [B,L,H*E].
+// [B,S,H*E] of a query that is [B,S,...], and of values [B,L,H*E] or
+// [B,H,L,E].
 bool contrib_attention(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
-  if (!v.ranked(0) || v.rank(0) != 3 || !v.ranked(2) || v.rank(2) != 3) {
-    return true;
-  }
-  out[0].set_dims(Shape{v.shape(0)[0], v.shape(0)[1], v.shape(2)[2]});
+  if (!v.ranked(0) || v.rank(0) != 3 || !v.ranked(2)) return true;
+  const auto values = v.shape(2);
+  if (values.size() != 3 && values.size() != 4) return true;
+  const Dim size =
+      values.size() == 3 ? values[2] : product(v, values[1], values[3]);
+  out[0].set_dims(Shape{v.shape(0)[0], v.shape(0)[1], size});
   return true;
 }
 
@@ -111,11 +117,50 @@ bool rotary_embedding(const NodeView& v, Outputs out) {
   return all_like_first(v, out);
 }
 
+// Keys are [B,L,H*D] or [B,H,L,D], a cache [B,H,P,D]; without keys they are
+// packed with the queries.
+double keys_of(const SizedNode& n, std::size_t past) {
+  const double cached = n.node.has_input(past) ? n.in(past, -2) : 0;
+  return cached + (n.node.has_input(1) ? n.in(1, -2) : n.in(0, 1));
+}
+
+double contrib_attention(const SizedNode& n) {
+  return n.attended(keys_of(n, 6));
+}
+
+double grouped_attention(const SizedNode& n) {
+  const auto heads = static_cast<double>(n.node.attribute_int("num_heads"));
+  const auto groups = static_cast<double>(n.node.attribute_int("kv_num_heads"));
+  const double all = n.node.has_input(1) ? heads : heads + 2 * groups;
+  return 2 * keys_of(n, 3) * n.in(0) * heads / all;
+}
+
+// Attention with the projection to queries, keys and values, [size, 3 * width].
+double projecting_attention(const SizedNode& n) {
+  const double past = n.node.has_input(4) ? n.in(4, -2) : 0;
+  double width = 2 * n.in(1, 1) / 3;  // of queries and values
+  if (const auto own = n.node.attribute_ints("qkv_hidden_sizes");
+      own && own->size() == 3) {
+    width = static_cast<double>((*own)[0] + (*own)[2]);
+  }
+  return n.in(0, 0) * n.in(0, 1) * (n.in(1) + (n.in(0, 1) + past) * width);
+}
+
+double fused_matmul(const SizedNode& n) {
+  return n.out(0) * n.in(0, n.node.attribute_int("transA") != 0 ? -2 : -1);
+}
+
+double matmul_nbits(const SizedNode& n) {
+  return n.in(0) * static_cast<double>(n.node.attribute_int("N"));
+}
+
 // Attention that the target does not write: no more is known of it.
-constexpr OpRow other_attention(std::string_view type) {
+constexpr OpRow other_attention(
+    std::string_view type, double (*products)(const SizedNode&) = nullptr) {
   return {.domain = ir::dialect::kMicrosoft,
           .type = type,
-          .roles = {.attention = true}};
+          .roles = {.attention = true},
+          .products = products};
 }
 
 constexpr OpRow kRows[] = {
@@ -132,11 +177,13 @@ constexpr OpRow kRows[] = {
          kGroupedOut, kGrouped,
          {.roles = {.attention = true},
           .types = {grouped_attention},
+          .products = grouped_attention,
           .formula = "Attention over a cache, with groups of heads"}),
     ours(ir::dialect::kMicrosoft, "MultiHeadAttention", kContribIn, kContribOut,
          kContrib,
          {.roles = {.attention = true},
           .types = {contrib_attention},
+          .products = contrib_attention,
           .formula = "softmax(q k^T scale + mask) v, heads merged"}),
     ours(ir::dialect::kMicrosoft, "QuickGelu", kGeluIn, kY, kQuickGelu,
          {.family = ir::OpFamily::kElementwise,
@@ -163,9 +210,15 @@ constexpr OpRow kRows[] = {
      .type = "DequantizeLinear",
      .roles = {.quantizer = true}},
     {.domain = ir::dialect::kMicrosoft,
+     .type = "FusedMatMul",
+     .products = fused_matmul},
+    {.domain = ir::dialect::kMicrosoft,
+     .type = "MatMulNBits",
+     .products = matmul_nbits},
+    {.domain = ir::dialect::kMicrosoft,
      .type = "QuantizeLinear",
      .roles = {.quantizer = true}},
-    other_attention("Attention"),
+    other_attention("Attention", projecting_attention),
     other_attention("DecoderMaskedMultiHeadAttention"),
     other_attention("PackedAttention"),
     other_attention("PackedMultiHeadAttention"),

@@ -1,6 +1,7 @@
 // Linear layers.
 #include "core/ops/dialect/our_row.h"
 #include "core/ops/rules/meaning_helpers.h"
+#include "core/ops/sized_node.h"
 
 namespace ruleengine::ops {
 namespace {
@@ -53,6 +54,12 @@ bool linear(const NodeView& v, Outputs out) {
   }
   return true;
 }
+
+double in_projection(const SizedNode& n) {
+  return (n.in(0) + n.in(1) + n.in(2)) * n.in(3, 0) / 3;
+}
+
+double linear(const SizedNode& n) { return n.in(0) * n.in(1, 0); }
 
 // --- Meanings ----------------------------------------------------------------
 
@@ -118,11 +125,14 @@ Body::Values in_projection(const CallSite& call) {
 }
 
 constexpr OpRow kRows[] = {
-    ours(
-        ir::dialect::kOwn, "Linear", kLinearIn, kY, {},
-        {.types = {linear}, .formula = "x weight^T + bias", .meaning = linear}),
+    ours(ir::dialect::kOwn, "Linear", kLinearIn, kY, {},
+         {.types = {linear},
+          .products = linear,
+          .formula = "x weight^T + bias",
+          .meaning = linear}),
     ours(ir::dialect::kOwn, "MHAInProjection", kProjectionIn, kQkv, kProjection,
          {.types = {in_projection},
+          .products = in_projection,
           .formula = "heads of x W_i^T + b_i, W_i the i-th third of the rows",
           .meaning = in_projection}),
 };

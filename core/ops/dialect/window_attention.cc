@@ -1,7 +1,10 @@
 // Attention in windows of a map.
+#include <cmath>
+
 #include "core/ops/dialect/our_row.h"
 #include "core/ops/dialect/window_map.h"
 #include "core/ops/rules/meaning_helpers.h"
+#include "core/ops/sized_node.h"
 
 namespace ruleengine::ops {
 namespace {
@@ -37,6 +40,25 @@ bool swin_attention(const NodeView& v, Outputs out) {
                         known ? v.shape(0)[2] : kUnknown,
                         product(v, count(heads), count(size))});
   return true;
+}
+
+double swin_attention(const SizedNode& n) {
+  return n.in(0, -2) * (n.in(0) + n.out(0));
+}
+
+// The projections of all places of the padded map, and attention in its
+// windows.
+double shifted_window_attention(const SizedNode& n) {
+  const auto sides = n.node.attribute_ints("window_size");
+  if (!sides || sides->size() != 2) return SizedNode::kUnsized;
+  double places = n.in(0, 0), window = 1;
+  for (int i = 0; i < 2; ++i) {
+    const auto side =
+        static_cast<double>((*sides)[static_cast<std::size_t>(i)]);
+    places *= std::ceil(n.in(0, 1 + i) / side) * side;
+    window *= side;
+  }
+  return places * (n.in(1) + n.in(2) + 2 * window * n.in(0, 3));
 }
 
 // --- Meanings ----------------------------------------------------------------
@@ -126,12 +148,14 @@ constexpr OpRow kRows[] = {
     ours(ir::dialect::kOwn, "ShiftedWindowAttention", kShiftedIn, kY, kShifted,
          {.roles = {.attention = true},
           .types = {all_like_first},
+          .products = shifted_window_attention,
           .formula = "torchvision's: "
                      "SwinWindowReverse(SwinAttention(SwinWindowPartition(x))) "
                      "between two projections"}),
     ours(ir::dialect::kOwn, "SwinAttention", kSwinIn, kY, kSwin,
          {.roles = {.attention = true},
           .types = {swin_attention},
+          .products = swin_attention,
           .formula = "softmax(q k^T / sqrt(D) + bias + seams) v, heads merged",
           .meaning = swin_attention}),
 };

@@ -1,6 +1,7 @@
 // Attention, and what turns its queries and keys.
 #include "core/ops/families.h"
 #include "core/ops/rules/type_helpers.h"
+#include "core/ops/sized_node.h"
 
 namespace ruleengine::ops {
 namespace {
@@ -59,8 +60,16 @@ bool rotary_embedding(const NodeView& v, Outputs out) {
   return like_first(v, out);
 }
 
+double attention(const SizedNode& n) {
+  const double past = n.node.has_input(4) ? n.in(4, -2) : 0;
+  return n.attended(n.in(1, -2) + past);
+}
+
 constexpr OpRow kRows[] = {
-    {.type = "Attention", .roles = {.attention = true}, .types = {attention}},
+    {.type = "Attention",
+     .roles = {.attention = true},
+     .types = {attention},
+     .products = attention},
     {.type = "RotaryEmbedding", .types = {rotary_embedding}},
 };
 

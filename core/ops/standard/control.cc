@@ -83,10 +83,11 @@ bool scan(const NodeView& v, Outputs out) {
   return true;
 }
 
+// What moves memory are the nodes of their bodies.
 constexpr OpRow kRows[] = {
-    {.type = "If", .types = {if_node}},
-    {.type = "Loop", .types = {loop}},
-    {.type = "Scan", .types = {scan}},
+    {.type = "If", .roles = {.free = true}, .types = {if_node}},
+    {.type = "Loop", .roles = {.free = true}, .types = {loop}},
+    {.type = "Scan", .roles = {.free = true}, .types = {scan}},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "core/ops/families.h"
 #include "core/ops/rules/type_helpers.h"
+#include "core/ops/sized_node.h"
 
 namespace ruleengine::ops {
 namespace {
@@ -146,14 +147,32 @@ bool global_pool(const NodeView& v, Outputs out) {
   return true;
 }
 
+// Each element of the result is a sum over one filter, [channels of a group,
+// ...].
+double conv_with(const SizedNode& n, std::size_t filters) {
+  return n.out(0) * n.in(filters) / n.in(filters, 0);
+}
+double conv(const SizedNode& n) { return conv_with(n, 1); }
+double qlinear_conv(const SizedNode& n) { return conv_with(n, 3); }
+
+// Each element of the input goes into a window of each result of its group.
+double conv_transpose(const SizedNode& n) {
+  return n.in(0) * n.in(1) / n.in(1, 0);
+}
+
 constexpr OpRow kRows[] = {
     {.type = "AveragePool", .types = {pool}},
-    {.type = "Conv", .types = {conv}},
-    {.type = "ConvTranspose", .types = {conv_transpose}},
+    {.type = "Conv", .types = {conv}, .products = conv},
+    {.type = "ConvInteger", .products = conv},
+    {.type = "ConvTranspose",
+     .types = {conv_transpose},
+     .products = conv_transpose},
+    {.type = "DeformConv", .products = conv},
     {.type = "GlobalAveragePool", .types = {global_pool}},
     {.type = "GlobalMaxPool", .types = {global_pool}},
     {.type = "LpPool", .types = {pool}},
     {.type = "MaxPool", .types = {pool}},
+    {.type = "QLinearConv", .products = qlinear_conv},
 };
 
 }  // namespace

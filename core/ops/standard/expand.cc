@@ -180,14 +180,14 @@ Folded tile(const Call& call) {
 
 constexpr OpRow kRows[] = {
     {.type = "Expand",
-     .roles = {.makes = true},
+     .roles = {.makes = true, .picks = true},
      .types = {expand, 2},
      .elements = {expand, 1},
      .kernel = expand},
     {.type = "Pad", .types = {pad, 2 | 8}},
     {.type = "Resize", .types = {resize, 4 | 8}},
     {.type = "Tile",
-     .roles = {.makes = true},
+     .roles = {.makes = true, .picks = true},
      .types = {tile, 2},
      .elements = {tile, 1},
      .kernel = tile},

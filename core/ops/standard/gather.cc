@@ -102,11 +102,14 @@ Folded gather(const Call& call) {
 
 constexpr OpRow kRows[] = {
     {.type = "Gather",
+     .roles = {.picks = true},
      .types = {gather},
      .elements = {gather, 3},
      .kernel = gather},
-    {.type = "GatherElements", .types = {gather_elements}},
-    {.type = "GatherND", .types = {gather_nd}},
+    {.type = "GatherElements",
+     .roles = {.picks = true},
+     .types = {gather_elements}},
+    {.type = "GatherND", .roles = {.picks = true}, .types = {gather_nd}},
     {.type = "OneHot",
      .roles = {.counts_axes_of_result = true},
      .elements = {one_hot, 7}},

@@ -367,7 +367,7 @@ Folded trilu(const Call& call) {
 
 constexpr OpRow kRows[] = {
     {.type = "Constant",
-     .roles = {.folds_whole = true},
+     .roles = {.folds_whole = true, .free = true},
      .types = {constant},
      .kernel = constant},
     {.type = "ConstantOfShape",
@@ -381,10 +381,15 @@ constexpr OpRow kRows[] = {
      .elements = {range, 7},
      .kernel = range},
     {.type = "Shape",
+     .roles = {.free = true},
      .types = {shape},
      .elements = {shape, 0, 1},
      .kernel = shape},
-    {.type = "Size", .types = {size}, .elements = {size, 0, 1}, .kernel = size},
+    {.type = "Size",
+     .roles = {.free = true},
+     .types = {size},
+     .elements = {size, 0, 1},
+     .kernel = size},
     {.type = "Trilu", .types = {like_first}, .kernel = trilu},
 };
 

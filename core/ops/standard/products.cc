@@ -1,6 +1,10 @@
 // Products of matrices.
+#include <algorithm>
+#include <string>
+
 #include "core/ops/families.h"
 #include "core/ops/rules/type_helpers.h"
+#include "core/ops/sized_node.h"
 
 namespace ruleengine::ops {
 namespace {
@@ -61,11 +65,62 @@ bool gemm(const NodeView& v, Outputs out) {
   return true;
 }
 
+double matmul(const SizedNode& n) { return n.out(0) * n.in(0, -1); }
+
+double gemm(const SizedNode& n) {
+  return n.out(0) * n.in(0, n.node.attribute_int("transA") != 0 ? 0 : 1);
+}
+
+// The letters of the result of an Einsum.
+std::string result_of(std::string_view equation) {
+  if (const auto arrow = equation.find("->"); arrow != equation.npos) {
+    return std::string(equation.substr(arrow + 2));
+  }
+  std::string once;
+  for (const char c : equation) {
+    if (std::ranges::count(equation, c) == 1) once += c;
+  }
+  return once;
+}
+
+// One for each element of the result and each place along the letters that it
+// lacks.
+double einsum(const SizedNode& n) {
+  if (n.node.input_count() < 2) return 0;  // a sum
+  std::string equation(n.node.attribute_string("equation"));
+  std::erase(equation, ' ');
+  std::string seen = result_of(equation);
+  std::string_view terms = std::string_view(equation).substr(
+      0, std::min(equation.find("->"), equation.size()));
+  double out = n.out(0);
+  for (std::size_t i = 0; i < n.node.input_count(); ++i) {
+    const std::string_view term = terms.substr(0, terms.find(','));
+    terms.remove_prefix(std::min(term.size() + 1, terms.size()));
+    const std::size_t dots = term.find('.');
+    for (std::size_t at = 0; at < term.size(); ++at) {
+      if (term[at] == '.' || seen.find(term[at]) != seen.npos) continue;
+      seen += term[at];
+      const std::size_t from_end = at < dots ? 0 : term.size();
+      out *= n.in(i, static_cast<int>(at) - static_cast<int>(from_end));
+    }
+  }
+  return out;
+}
+
+// Inputs X [time, batch, size], weights and recurrent weights.
+double recurrent(const SizedNode& n) {
+  return n.in(0, 0) * n.in(0, 1) * (n.in(1) + n.in(2));
+}
+
 constexpr OpRow kRows[] = {
-    {.type = "Gemm", .types = {gemm}},
-    {.type = "MatMul", .types = {matmul}},
-    {.type = "MatMulInteger", .types = {matmul_integer}},
-    {.type = "QLinearMatMul", .types = {qlinear_matmul}},
+    {.type = "Einsum", .products = einsum},
+    {.type = "GRU", .products = recurrent},
+    {.type = "Gemm", .types = {gemm}, .products = gemm},
+    {.type = "LSTM", .products = recurrent},
+    {.type = "MatMul", .types = {matmul}, .products = matmul},
+    {.type = "MatMulInteger", .types = {matmul_integer}, .products = matmul},
+    {.type = "QLinearMatMul", .types = {qlinear_matmul}, .products = matmul},
+    {.type = "RNN", .products = recurrent},
 };
 
 }  // namespace

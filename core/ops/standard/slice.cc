@@ -257,6 +257,7 @@ Folded split(const Call& call) {
 
 constexpr OpRow kRows[] = {
     {.type = "Slice",
+     .roles = {.picks = true},
      .types = {slice, 2 | 4 | 8 | 16},
      .elements = {slice, 31},
      .kernel = slice},

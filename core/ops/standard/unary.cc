@@ -118,7 +118,7 @@ constexpr OpRow kRows[] = {
     unary_op({.type = "HardSigmoid"}),
     unary_op({.type = "HardSwish"}),
     unary_op({.type = "Identity",
-              .roles = {.folds_whole = true, .linear = true},
+              .roles = {.folds_whole = true, .linear = true, .free = true},
               .elements = {identity, 1},
               .kernel = identity}),
     unary_op({.type = "IsInf", .types = {like_first_bool}}),
@@ -149,7 +149,7 @@ constexpr OpRow kRows[] = {
     unary_op({.type = "Tan"}),
     unary_op({.type = "Tanh"}),
     unary_op({.type = "ThresholdedRelu"}),
-    {.type = "Dropout", .types = {dropout}},
+    {.type = "Dropout", .roles = {.free = true}, .types = {dropout}},
 };
 
 }  // namespace

@@ -321,6 +321,7 @@ bool view(Flow& flow, Port port, int axis) {
 constexpr OpRow a_view(OpRow row) {
   row.family = ir::OpFamily::kView;
   row.roles.folds_whole = row.roles.linear = row.roles.settings = true;
+  row.roles.free = true;
   row.axes = view;
   return row;
 }

@@ -1,0 +1,64 @@
+"""What old runtimes can read: results without overloads and metadata."""
+
+import unittest
+
+import numpy as np
+import onnx
+
+from support import onnx_runtime, program
+
+MODEL = program.ROOT / "examples" / "bert.onnx"
+INPUTS = program.DATA / "models" / "bert.ts17_eager.npz"
+TARGETS = ("standard", "portable", "onnx", "ort", "openvino", "tensorrt")
+
+
+def outputs(model):
+    session = onnx_runtime.session(model)
+    names = {each.name for each in session.get_inputs()}
+    with np.load(INPUTS) as arrays:
+        feed = {name: arrays[name] for name in arrays if name in names}
+    return session.run(None, feed)
+
+
+class Reading(program.ProgramTest):
+    def result(self, target, *more):
+        done = self.run_ok("run", *program.packs(), MODEL, "-o", "out.onnx",
+                           "--target", target, *more)
+        return onnx.load(self.folder / "out.onnx"), done.err
+
+    def test_keep_ir_version(self):
+        version = onnx.load(MODEL).ir_version
+        expected = outputs(onnx.load(MODEL))
+        for target in TARGETS:
+            with self.subTest(target=target):
+                model, _ = self.result(target, "--keep-ir-version")
+                self.assertEqual(model.ir_version, max(version, 8)
+                                 if model.functions else version)
+                self.assertFalse(any(n.metadata_props or n.overload
+                                     for n in model.graph.node))
+                self.assertFalse(any(f.overload for f in model.functions))
+                for a, b in zip(expected, outputs(model), strict=True):
+                    np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+    # A plugin is found by the type of a node, and takes its attributes.
+    def test_tensorrt(self):
+        model, said = self.result("tensorrt")
+        self.assertFalse(any(f.overload for f in model.functions))
+        calls = [n for n in model.graph.node
+                 if n.op_type == "ScaledDotProductAttention"]
+        self.assertEqual(len(calls), 2)
+        self.assertIn("num_heads", [a.name for a in calls[0].attribute])
+        self.assertIn("read by ONNX Runtime, TensorRT 10 and", said)
+
+    def test_who_reads_it(self):
+        for target, says in (
+                ("standard", "whatever reads the model reads the result"),
+                ("portable", "it needs functions with overloads; `--target"),
+                ("onnx", "runtimes that know it, since it needs opset 23"),
+                ("ort", "ONNX Runtime and `ruleengine exec`, since it needs "
+                        "ops of com.microsoft")):
+            self.assertIn(says, self.result(target)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
