@@ -158,6 +158,15 @@ Status verify(const std::vector<std::string>& rules, const Options& options,
   return engine::mismatch_error(report.model, *culprit, *found);
 }
 
+// With the cost, if somebody will read it. check_options() has read --dims.
+engine::Options run_options(const Options& options) {
+  engine::Options how = engine_options(options);
+  if (!options.quiet || !options.report.empty()) {
+    how.cost_at = *parse_dims(options);
+  }
+  return how;
+}
+
 // Replaces the model by the fastest variant of the result.
 Status tune(engine::Variants& variants, const Options& options,
             std::unique_ptr<ir::Model>& model, engine::FileReport& report) {
@@ -189,7 +198,7 @@ Status rewrite_model(engine::Engine& engine, const lua::RuleFiles& files,
     return usage("the report would replace the data of a model", options.report,
                  "give the report another name");
   }
-  engine::Variants variants(files, rules, engine_options(options), [&] {
+  engine::Variants variants(files, rules, run_options(options), [&] {
     return load_model(report.model, options, &ignored);
   });
   if (options.if_faster) {
@@ -263,11 +272,7 @@ class Run {
 
   Result<std::unique_ptr<engine::Engine>> load(
       const lua::RuleFiles& files) const {
-    engine::Options how = engine_options(options_);
-    if (!options_.quiet || !options_.report.empty()) {
-      how.cost_at = *parse_dims(options_);
-    }
-    return engine::Engine::load(files, paths_.rules, how);
+    return engine::Engine::load(files, paths_.rules, run_options(options_));
   }
 
   // An engine is not thread-safe: each further thread has its own.
