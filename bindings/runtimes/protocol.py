@@ -18,8 +18,9 @@ def serve(name, load):
     """Answers until the input ends.
 
     name: of the runtime, with its version.
-    load(path) loads a model and returns a function of a dict of arrays, by the
-    names of the inputs, that runs it and returns the outputs in their order.
+    load(path, feed) loads a model and returns a function of a dict of arrays, by
+    the names of the inputs, that runs it and returns the outputs in their
+    order. The sizes of its inputs are always those of feed.
     """
     answers = sys.stdout
     sys.stdout = sys.stderr  # what libraries print is no answer
@@ -28,7 +29,8 @@ def serve(name, load):
         word, *rest = line.rstrip("\n").split("\t")
         try:
             if word == "load":
-                run, feed = load(rest[0]), dict(numpy.load(rest[1]))
+                feed = dict(numpy.load(rest[1]))
+                run = load(rest[0], feed)
                 answer = f"ok\t{name}"
             elif word == "run":
                 start = time.perf_counter()

@@ -11,7 +11,7 @@ import onnxruntime
 import protocol
 
 
-def load(path):
+def load(path, _feed):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = int(os.environ.get("RULEENGINE_THREADS", 0))

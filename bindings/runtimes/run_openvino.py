@@ -12,7 +12,7 @@ import openvino
 import protocol
 
 
-def load(path):
+def load(path, _feed):
     core = openvino.Core()
     settings = {
         "PERFORMANCE_HINT": "LATENCY",

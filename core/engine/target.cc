@@ -62,6 +62,7 @@ std::vector<std::string> rules_of(const Target& target) {
   std::vector<std::string> paths(kLowering.begin(), kLowering.end());
   if (target.plain) {
     paths.emplace_back("lowering/attention.lua");
+    paths.emplace_back("lowering/joined_transposes.lua");
   } else {
     paths.emplace_back("targets/packed_heads.lua");
     paths.emplace_back(target.rules);

@@ -14,14 +14,17 @@ namespace {
 using ir::Dim;
 using ir::ValueId;
 
+// The opset whose Slice has inputs instead of attributes.
+constexpr std::int64_t kSliceByInputs = 10;
+
 // An axis of a graph input.
 struct Place {
   ValueId input;
   std::int64_t axis = 0;
 };
 
-// Consecutive dimensions that one value holds: numbers, axes of one input, or
-// one computed size.
+// Consecutive dimensions that one value holds: numbers, consecutive axes of one
+// input, or one computed size.
 struct Piece {
   std::vector<std::int64_t> numbers;  // or axes, if `input` is set
   ValueId input;
@@ -39,7 +42,10 @@ class Sizes {
   std::vector<Piece> cut(std::span<const Dim> dims);
   // The value; none after `built_` was set to the rejection or error.
   std::optional<ValueId> piece(const Piece& piece);
-  std::optional<ValueId> axes(ValueId input, std::vector<std::int64_t> axes);
+  // Axes `first` to `end` - 1.
+  std::optional<ValueId> axes(ValueId input, std::int64_t first,
+                              std::int64_t end);
+  ir::Attribute ints(std::string_view name, std::int64_t number);
   std::optional<ValueId> computed(Dim dim);
   std::optional<ValueId> product(const ir::DimTable::Product& product);
   std::optional<ValueId> atom(Dim atom);
@@ -78,9 +84,10 @@ std::vector<Piece> Sizes::cut(std::span<const Dim> dims) {
     } else {
       next.computed = dim;
     }
-    const bool joins = !pieces.empty() && !next.computed &&
-                       !pieces.back().computed &&
-                       pieces.back().input == next.input;
+    const bool joins =
+        !pieces.empty() && !next.computed && !pieces.back().computed &&
+        pieces.back().input == next.input &&
+        (!next.input || next.numbers[0] == pieces.back().numbers.back() + 1);
     if (joins) {
       pieces.back().numbers.push_back(next.numbers[0]);
     } else {
@@ -101,6 +108,15 @@ ValueId Sizes::numbers(const std::vector<std::int64_t>& numbers) {
   return edit_.constant(arena.make<ir::Tensor>(tensor), "sizes");
 }
 
+ir::Attribute Sizes::ints(std::string_view name, std::int64_t number) {
+  ir::Attribute attribute;
+  attribute.name = name;
+  attribute.kind = ir::AttributeKind::kInts;
+  attribute.ints = edit_.graph().model().arena.copy(
+      std::span<const std::int64_t>(&number, 1));
+  return attribute;
+}
+
 std::optional<ValueId> Sizes::node(std::string_view type,
                                    std::vector<ValueId> inputs,
                                    std::vector<ir::Attribute> attributes) {
@@ -116,15 +132,25 @@ std::optional<ValueId> Sizes::node(std::string_view type,
   return std::nullopt;
 }
 
-std::optional<ValueId> Sizes::axes(ValueId input,
-                                   std::vector<std::int64_t> axes) {
+// Compilers that keep shapes apart from tensors follow a Slice of a Shape; of a
+// Gather of several axes TVM takes the first one alone.
+std::optional<ValueId> Sizes::axes(ValueId input, std::int64_t first,
+                                   std::int64_t end) {
   const auto shape = node("Shape", {input});
   if (!shape) return std::nullopt;
-  return node("Gather", {*shape, numbers(axes)});
+  const auto rank = std::ssize(edit_.facts().type(input)->dims);
+  if (first == 0 && end == rank) return shape;
+  if (edit_.graph().model().opset("") < kSliceByInputs) {
+    return node("Slice", {*shape}, {ints("starts", first), ints("ends", end)});
+  }
+  return node("Slice",
+              {*shape, numbers({first}), numbers({end}), numbers({0})});
 }
 
 std::optional<ValueId> Sizes::atom(Dim atom) {
-  if (const auto place = find(atom)) return axes(place->input, {place->axis});
+  if (const auto place = find(atom)) {
+    return axes(place->input, place->axis, place->axis + 1);
+  }
   const ir::DimTable& dims = edit_.graph().model().dims;
   // Only non-negative numerators, since Div rounds towards 0.
   const std::vector<Dim> quotient = dims.quotient_of(atom);
@@ -166,7 +192,9 @@ std::optional<ValueId> Sizes::computed(Dim dim) {
 
 std::optional<ValueId> Sizes::piece(const Piece& piece) {
   if (piece.computed) return computed(*piece.computed);
-  if (piece.input) return axes(piece.input, piece.numbers);
+  if (piece.input) {
+    return axes(piece.input, piece.numbers.front(), piece.numbers.back() + 1);
+  }
   return numbers(piece.numbers);
 }
 

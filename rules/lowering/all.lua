@@ -13,6 +13,7 @@ return pack {
   "dynamic_quantize_mxfp4",
   "dynamic_quantize_symmetric",
   "in_projection",
+  "joined_transposes",
   "layers",
   "tensor_cast",
   "window_partition",

@@ -101,6 +101,29 @@ class Stays(program.ProgramTest):
                 self.assertIn("a", [o for n in after.graph.node
                                     for o in n.output])
 
+    def test_what_a_fusion_leaves_without_readers_goes(self):
+        """The size of the scores is read, as DistilBERT does."""
+        source = self.written(make.model("""
+            g (float[B,4,S,16] q, float[B,4,T,16] k, float[B,4,T,16] v,
+               bool[B,1,1,T] hidden) => (float[B,4,S,16] y)
+              <float lowest = {-1e9}, float scale = {0.25}> {
+              kt = Transpose<perm = [0,1,3,2]>(k)
+              d = Mul(q, scale)
+              s = MatMul(d, kt)
+              size = Shape(s)
+              all = Expand(hidden, size)
+              w = Where(all, lowest, s)
+              p = Softmax<axis = -1>(w)
+              y = MatMul(p, v)
+            }"""))
+        for target in (*TARGETS, "standard"):
+            with self.subTest(target):
+                after, report = self.result(source, "--target", target)
+                self.assertEqual(report["cost"]["after"]["products"],
+                                 report["cost"]["before"]["products"])
+                self.assertLessEqual(
+                    sum(n.op_type == "MatMul" for n in after.graph.node), 2)
+
     def test_in_bodies_of_nodes(self):
         source = self.written(model(
             "y = If(c) < then_branch = t () => (float[N,3] z) {" + FORMS +

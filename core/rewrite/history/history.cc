@@ -59,6 +59,13 @@ void History::record_match(const EditState& state, Deed& deed) {
   if (!state.provenance.from.empty()) {
     deed.consumed = put(nodes_, state.provenance.from);
     deed.context = put(nodes_, state.provenance.context);
+    SmallVector<NodeId, 8> died;
+    for (NodeId n : state.provenance.context) {
+      if (std::ranges::find(state.removed, n) != state.removed.end()) {
+        died.push_back(n);
+      }
+    }
+    deed.died = put(nodes_, died);
     return;
   }
   SmallVector<NodeId, 8> consumed, context;

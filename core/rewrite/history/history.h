@@ -45,6 +45,7 @@ struct Deed {
   std::size_t first_node = 0, end_node = 0, first_value = 0, end_value = 0;
   std::int32_t growth = 0;  // nodes that it added minus nodes that it removed
   Part consumed, context;   // what it matched
+  Part died;                // what it removed of the context
   Part looked_at;           // by the rule's callbacks
   Part added, carriers;     // new nodes; new Identities of outputs
   Part shared;              // existing nodes that it reused

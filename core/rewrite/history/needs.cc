@@ -133,14 +133,16 @@ bool Needs::is_inner(ValueId value) const {
 
 void Needs::need_readers(const Deed& deed) {
   const auto actions = History::part(history_.actions_, deed.actions);
-  for (NodeId n : History::part(history_.nodes_, deed.consumed)) {
-    for (ValueId v : graph_.outputs(n)) {
-      const auto it = v ? takers_.find(v) : takers_.end();
-      if (it == takers_.end()) continue;
-      const bool is_result =
-          std::ranges::find(actions, v, &Action::old_value) != actions.end();
-      if (is_result) continue;
-      for (std::uint32_t k : it->second) need(k, Need::Why::kTurned);
+  for (const Part p : {deed.consumed, deed.died}) {
+    for (NodeId n : History::part(history_.nodes_, p)) {
+      for (ValueId v : graph_.outputs(n)) {
+        const auto it = v ? takers_.find(v) : takers_.end();
+        if (it == takers_.end()) continue;
+        const bool is_result =
+            std::ranges::find(actions, v, &Action::old_value) != actions.end();
+        if (is_result) continue;
+        for (std::uint32_t k : it->second) need(k, Need::Why::kTurned);
+      }
     }
   }
 }

@@ -10,7 +10,7 @@
 // - that made a node which its callbacks looked at, if the earlier edit rests
 //   on an assumption: then this edit rests on it too;
 // - that took a reader from a value inside the match, which must have no other
-//   reader.
+//   reader, or from one of its context that died with the match.
 // Other differences below a match only concern how the same value is computed.
 // Internal to core/rewrite; borrows the History.
 #ifndef RULEENGINE_CORE_REWRITE_HISTORY_NEEDS_H_

@@ -1,0 +1,64 @@
+--- One Transpose for two.
+local function order(turn, other)
+  local perm = turn.attrs.perm
+  if perm or not other.attrs.perm then return perm end
+  local reversed = {}
+  for i = #other.attrs.perm, 1, -1 do reversed[#reversed + 1] = i - 1 end
+  return reversed
+end
+
+return rule {
+  doc = [[
+    Transpose(Transpose(x, p), q)   =>   Transpose(x, r)    r(i) = p(q(i))
+
+    Heads moved to the front, then keys turned, is what attention in standard ops leaves. Where the order between has other
+    readers, it stays.]],
+  phase = "target",
+
+  match = function(op, x)
+    return op.Transpose{op.Transpose{x, attrs = any}:as "inner", attrs = any}:as "outer"
+  end,
+
+  where = function(m)
+    local p, q = order(m.inner, m.outer), order(m.outer, m.inner)
+    need(p, "the order of axes is unknown", m.outer)
+    m.perm = {}
+    for i, axis in ipairs(q) do m.perm[i] = p[axis + 1] end
+  end,
+
+  rewrite = function(op, m) return op.Transpose{m.x, perm = m.perm} end,
+
+  examples = {
+    { "keys of heads, turned", [[
+        (float[2,5,4,3] x) => (float[2,4,3,5] y) {
+          a = Transpose <perm = [0,2,1,3]> (x)
+          y = Transpose <perm = [0,1,3,2]> (a)
+        }]],
+      "y = Transpose <perm = [0,2,3,1]> (x)" },
+    { "three axes in a circle, twice", [[
+        (float[2,3,4] x) => (float[4,2,3] y) {
+          a = Transpose <perm = [1,2,0]> (x)
+          y = Transpose <perm = [1,2,0]> (a)
+        }]],
+      "y = Transpose <perm = [2,0,1]> (x)" },
+    { "the axes reversed by default", [[
+        (float[2,3,4] x) => (float[4,2,3] y) {
+          a = Transpose(x)
+          y = Transpose <perm = [0,2,1]> (a)
+        }]],
+      "y = Transpose <perm = [2,0,1]> (x)" },
+    { "then reversed", [[
+        (float[2,3,4] x) => (float[3,4,2] y) {
+          a = Transpose <perm = [0,2,1]> (x)
+          y = Transpose(a)
+        }]],
+      "y = Transpose <perm = [1,2,0]> (x)" },
+    { "another reader between", [[
+        (float[2,3,4] x) => (float[4,2,3] y, float[3,4,2] z) {
+          a = Transpose <perm = [1,2,0]> (x)
+          y = Transpose <perm = [1,2,0]> (a)
+          z = Neg(a)
+        }]],
+      "a = Transpose <perm = [1,2,0]> (x) y = Transpose <perm = [1,2,0]> (a) z = Neg(a)" },
+  },
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""adapters.py RUNTIME: a runtime from PyPI as a runtime of `ruleengine tune`.
+
+iree, MNN, onnx2torch, tract and tvm. All use one thread. Those that compile do
+so for the sizes of the inputs, untuned, when the model is loaded.
+"""
+
+import importlib.metadata
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bindings" / "runtimes"))
+import protocol  # noqa: E402 pylint: disable=import-error,wrong-import-position
+
+# pylint: disable=import-error,import-outside-toplevel
+
+
+def names(model):
+    weights = {each.name for each in model.graph.initializer}
+    return [each.name for each in model.graph.input
+            if each.name not in weights]
+
+
+def converted(name, path, result, *options):
+    """The model in the form of the program's own tool."""
+    done = subprocess.run([pathlib.Path(sys.executable).parent / name,
+                           *options], capture_output=True, text=True,
+                          check=False)
+    said = (done.stdout + done.stderr).strip()
+    if done.returncode or not result.exists():
+        raise ValueError(said[-500:] or f"{name} cannot convert {path}")
+
+
+def tract(path, _feed):
+    import tract as library
+    model = library.onnx().load(path).into_model()
+    inputs = [model.input_name(i) for i in range(model.input_count())]
+    runnable = model.into_runnable()
+    return lambda feed: [each.to_numpy() for each in runnable.run(
+        [np.ascontiguousarray(feed[name]) for name in inputs])]
+
+
+def onnx2torch(path, _feed):
+    import onnx2torch as library
+    import torch
+    torch.set_num_threads(1)
+    model = onnx.load(path)
+    module = library.convert(model).eval()
+    inputs = names(model)
+
+    def run(feed):
+        with torch.no_grad():
+            outputs = module(*(torch.from_numpy(feed[name])
+                               for name in inputs))
+        one = isinstance(outputs, torch.Tensor)
+        return [each.numpy() for each in ([outputs] if one else outputs)]
+
+    return run
+
+
+def tvm(path, feed):
+    os.environ["TVM_NUM_THREADS"] = "1"
+    import tvm as library
+    from tvm.relax import VirtualMachine
+    from tvm.relax.frontend.onnx import from_onnx
+    model = onnx.load(path)
+    inputs = names(model)
+    module = from_onnx(model, shape_dict={
+        name: list(feed[name].shape) for name in inputs})
+    machine = VirtualMachine(library.compile(module, "llvm"), library.cpu())
+
+    def run(feed):
+        outputs = machine["main"](*(library.runtime.tensor(feed[name])
+                                    for name in inputs))
+        one = hasattr(outputs, "numpy")
+        return [each.numpy() for each in ([outputs] if one else outputs)]
+
+    return run
+
+
+def iree(path, _feed):
+    from iree import compiler, runtime
+    with tempfile.TemporaryDirectory() as folder:
+        imported = pathlib.Path(folder) / "model.mlir"
+        converted("iree-import-onnx", path, imported, path, "-o", imported)
+        code = compiler.compile_file(
+            str(imported), target_backends=["llvm-cpu"], input_type="onnx",
+            extra_args=["--iree-llvmcpu-target-cpu=host"])
+    module = runtime.load_vm_flatbuffer(code, driver="local-sync")
+    model = onnx.load(path)
+    inputs = names(model)
+    function = module[model.graph.name]
+
+    def run(feed):
+        outputs = function(*(feed[name] for name in inputs))
+        one = not isinstance(outputs, (list, tuple))
+        return [each.to_host() for each in ([outputs] if one else outputs)]
+
+    return run
+
+
+def mnn(path, _feed):
+    from MNN import expr, nn
+    model = onnx.load(path)
+    inputs = names(model)
+    with tempfile.TemporaryDirectory() as folder:
+        result = pathlib.Path(folder) / "model.mnn"
+        converted("mnnconvert", path, result, "-f", "ONNX", "--modelFile",
+                  path, "--MNNModel", result, "--bizCode", "x")
+        module = nn.load_module_from_file(
+            str(result), inputs, [each.name for each in model.graph.output])
+
+    def run(feed):
+        values = []
+        for name in inputs:
+            array = np.ascontiguousarray(feed[name])
+            whole = array.dtype.kind in "iub"
+            values.append(expr.const(
+                array.astype(np.int32 if whole else np.float32),
+                list(array.shape), expr.NCHW,
+                expr.int if whole else expr.float))
+        return [np.array(each.read()) for each in module.forward(values)]
+
+    return run
+
+
+PACKAGES = {"iree": (iree, "iree-base-compiler"), "MNN": (mnn, "MNN"),
+            "onnx2torch": (onnx2torch, "onnx2torch"),
+            "tract": (tract, "tract"), "tvm": (tvm, "apache-tvm")}
+
+if __name__ == "__main__":
+    load, package = PACKAGES[sys.argv[1]]
+    protocol.serve(f"{sys.argv[1]} {importlib.metadata.version(package)}",
+                   load)
