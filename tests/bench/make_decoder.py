@@ -1,6 +1,7 @@
 """A decoder as exporters write it: norms by the root of the mean square, rotary
 embeddings of halves, key heads that are repeated for the query heads that share
-them, a causal mask that is added, and SiLU."""
+them, a causal mask that is added, and SiLU. With a cache, keys and values of
+earlier tokens are inputs, and all of them outputs."""
 
 import numpy as np
 import onnx
@@ -10,9 +11,11 @@ LOWEST = np.finfo(np.float32).min
 
 
 class Decoder:
-    def __init__(self, layers, hidden, heads, groups):
+    def __init__(self, layers, hidden, heads, groups, cache=False):
         self.hidden, self.heads, self.groups = hidden, heads, groups
         self.width = hidden // heads
+        self.cache = cache
+        self.past, self.present = [], []
         self.random = np.random.default_rng(0)
         self.nodes, self.weights, self.constants = [], [], {}
         self.angles()
@@ -43,12 +46,21 @@ class Decoder:
         return self.op("MatMul", x, self.weight(self.random.standard_normal(
             (inner, outer), np.float32) / np.float32(inner ** 0.5)))
 
+    def size(self, x, axis):
+        return self.op("Gather", self.op("Shape", x), self.constant(axis))
+
     def places(self):
-        length = self.op("Gather", self.op("Shape", "x"), self.constant(1))
-        return self.op("Range", self.constant(0), length, self.constant(1))
+        """Of all tokens, and of those that are new."""
+        first, end = self.constant(0), self.size("x", 1)
+        if self.cache:
+            first = self.size("past0", 2)
+            end = self.op("Add", first, end)
+        step = self.constant(1)
+        return (self.op("Range", self.constant(0), end, step),
+                self.op("Range", first, end, step))
 
     def angles(self):
-        places = self.op("Cast", self.op("Unsqueeze", self.places(),
+        places = self.op("Cast", self.op("Unsqueeze", self.places()[1],
                                          self.constant([0, 2])),
                          to=TensorProto.FLOAT)
         inverse = 1e4 ** (-np.arange(0, self.width, 2) / self.width)
@@ -60,9 +72,8 @@ class Decoder:
             for kind in ("Cos", "Sin"))
 
     def causal_mask(self):
-        places = self.places()
-        row, column = (self.op("Unsqueeze", places, self.constant([axis]))
-                       for axis in (1, 0))
+        column, row = (self.op("Unsqueeze", places, self.constant([axis]))
+                       for axis, places in enumerate(self.places()))
         return self.op("Where", self.op("LessOrEqual", column, row),
                        self.constant(0, np.float32),
                        self.constant(LOWEST, np.float32))
@@ -95,11 +106,18 @@ class Decoder:
         return self.op("Reshape", x,
                        self.constant([0, self.heads, -1, self.width]))
 
+    def cached(self, x):
+        if self.cache:
+            self.past.append(f"past{len(self.past)}")
+            x = self.op("Concat", self.past[-1], x, axis=2)
+            self.present.append(x)
+        return x
+
     def attention(self, x):
         y = self.norm(x)
         q = self.turned(self.split(y, self.heads))
-        k = self.repeated(self.turned(self.split(y, self.groups)))
-        v = self.repeated(self.split(y, self.groups))
+        k = self.repeated(self.cached(self.turned(self.split(y, self.groups))))
+        v = self.repeated(self.cached(self.split(y, self.groups)))
         scores = self.op("MatMul", q, self.op("Transpose", k,
                                               perm=[0, 1, 3, 2]))
         scores = self.op("Mul", scores, self.constant(self.width ** -0.5,
@@ -116,14 +134,19 @@ class Decoder:
         return self.op("Add", x, self.linear(y, inner, self.hidden))
 
     def model(self):
-        inputs, outputs = ([helper.make_tensor_value_info(
-            name, TensorProto.FLOAT, ["B", "S", self.hidden])]
-            for name in ("x", self.output))
-        graph = helper.make_graph(self.nodes, "decoder", inputs, outputs,
-                                  self.weights)
+        ends = [[helper.make_tensor_value_info(name, TensorProto.FLOAT,
+                                               ["B", "S", self.hidden])] +
+                [helper.make_tensor_value_info(each, TensorProto.FLOAT,
+                                               ["B", self.groups, length,
+                                                self.width])
+                 for each in cache]
+                for name, cache, length in (("x", self.past, "P"),
+                                            (self.output, self.present,
+                                             "P+S"))]
+        graph = helper.make_graph(self.nodes, "decoder", *ends, self.weights)
         return helper.make_model(graph, ir_version=9,
                                  opset_imports=[helper.make_opsetid("", 18)])
 
 
-def make(path, layers, hidden, heads, groups):
-    onnx.save(Decoder(layers, hidden, heads, groups).model(), path)
+def make(path, layers, hidden, heads, groups, cache=False):
+    onnx.save(Decoder(layers, hidden, heads, groups, cache).model(), path)

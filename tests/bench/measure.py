@@ -113,3 +113,17 @@ def show(rows):
         print(f"{what:58} {figure:>9}  {wanted:>9} {verdict:3}  {detail}",
               flush=True)
     return rows
+
+
+def table(heads, rows):
+    """In Markdown."""
+    return "".join(f"| {' | '.join(row)} |\n" for row in
+                   [heads, ["---"] * len(heads), *rows])
+
+
+def put(document, name, text):
+    """Replaces the text of a benchmark in docs/."""
+    path = ROOT / "docs" / document
+    first, last = f"<!-- tests/bench/{name} -->\n", "<!-- end -->\n"
+    before, rest = path.read_text().split(first)
+    path.write_text(before + first + text + last + rest.split(last, 1)[1])

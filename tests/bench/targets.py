@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What runtimes make of every target: the table in docs/targets.md.
+"""What runtimes make of every target.
 
     python3 -m venv /tmp/runtimes && /tmp/runtimes/bin/pip install \
         -r tests/bench/runtimes.txt
-    /tmp/runtimes/bin/python tests/bench/targets.py [--write] [MODEL...]
+    /tmp/runtimes/bin/python tests/bench/targets.py --write
 
 Each model is run as it is and as each target writes it, in turn, in every
-runtime that this Python has, with one thread. Without MODEL: one layer of BERT,
-GPT-2, ViT and a decoder with rotary embeddings. Takes about half an hour.
+runtime that this Python has, with one thread: the table in docs/targets.md.
+`--each RUNTIME` gives a row for each of more models in one runtime: the table
+in docs/peers.md. An idle machine is needed, and half an hour for either.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import json
 import math
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,13 +29,34 @@ import make_networks
 import measure
 
 ADAPTERS = pathlib.Path(__file__).with_name("adapters.py")
-DOCUMENT = measure.ROOT / "docs" / "targets.md"
-FIRST, LAST = "<!-- tests/bench/targets.py -->\n", "<!-- end -->\n"
 TARGETS = ["standard", "portable", "onnx", "ort", "openvino", "tensorrt"]
 MODULES = {"onnxruntime": "onnxruntime", "openvino": "openvino",
            "tract": "tract", "tvm": "tvm", "iree": "iree.compiler",
            "MNN": "MNN", "onnx2torch": "onnx2torch"}
-LENGTH = 128
+
+# Layers of realistic size, as exporters write them, and the sizes of their
+# inputs. The first ones are those of the table of runtimes.
+CASES = {
+    "bert_128": (lambda path: make_networks.bert(path, 1), "B=1,S=128"),
+    "vit_197": (lambda path: make_networks.vit(path, 1), ""),
+    "decoder_128": (lambda path: make_decoder.make(path, 1, 768, 12, 4),
+                    "B=1,S=128"),
+    "decoder_step_512": (
+        lambda path: make_decoder.make(path, 1, 768, 12, 4, cache=True),
+        "B=1,S=1,P=511"),
+    "bert_512": (lambda path: make_networks.bert(path, 1), "B=1,S=512"),
+    "bert_8x64": (lambda path: make_networks.bert(path, 1), "B=8,S=64"),
+    "gpt2_256": (lambda path: make_networks.gpt(path, 1, 256), "B=1"),
+    "decoder_1024": (lambda path: make_decoder.make(path, 1, 768, 12, 4),
+                     "B=1,S=1024"),
+    "decoder_chunk_64": (
+        lambda path: make_decoder.make(path, 1, 768, 12, 4, cache=True),
+        "B=1,S=64,P=960"),
+}
+FEW = 4
+# Where memory lies makes a session some percent slower or faster: a speedup is
+# the median of so many.
+SESSIONS = 3
 
 
 @dataclasses.dataclass
@@ -101,71 +124,85 @@ def cell(tries):
     return f"{text}{mean:.2f} ({min(ratios):.2f})"
 
 
-def networks(folder):
-    """The models, and the sizes of their inputs."""
-    dims = {"bert": f"B=1,S={LENGTH}", "gpt2": "B=1", "vit": "",
-            "decoder": f"B=1,S={LENGTH}"}
-    models = {folder / f"{name}.onnx": each for name, each in dims.items()}
-    bert, gpt, vit, decoder = models
-    make_networks.bert(bert, 1)
-    make_networks.gpt(gpt, 1, LENGTH)
-    make_networks.vit(vit, 1)
-    make_decoder.make(decoder, 1, 768, 12, 4)
-    return models
+def tries_of(runtime, path, dims, folder, seconds):
+    """By target; none where the runtime does not run the model itself."""
+    tries = {}
+    for target in TARGETS:
+        tried = attempt(runtime, target, path, dims, folder, seconds)
+        if tried is None:
+            return {}
+        if tried.right:
+            again = [attempt(runtime, target, path, dims, folder, seconds)
+                     for _ in range(1, SESSIONS)]
+            tried.speedup = statistics.median(
+                each.speedup for each in (tried, *again))
+        tries[target] = tried
+        print(f"  {tried.name}: {path.stem}, {target}: "
+              f"{tried.why[:200] or f'{tried.speedup:.3f}'}",
+              file=sys.stderr, flush=True)
+    return tries
 
 
-def table(models, runtimes, folder, seconds):
-    lines = ["| runtime | models | " + " | ".join(
-        f"`{each}`" for each in TARGETS) + " |",
-             "|---|---|" + "---|" * len(TARGETS)]
+def of_runtimes(models, runtimes, folder, seconds):
+    rows = []
     for runtime in runtimes:
-        tries = {target: [] for target in TARGETS}
-        name = runtime
-        for model, dims in models.items():
-            for target in TARGETS:
-                tried = attempt(runtime, target, model, dims, folder,
-                                seconds)
-                if tried is None:
-                    break
-                name = tried.name
-                tries[target].append(tried)
-                print(f"  {name}: {model.stem}, {target}: "
-                      f"{tried.why[:200] or f'{tried.speedup:.3f}'}",
-                      file=sys.stderr, flush=True)
-        count = len(tries[TARGETS[0]])
-        if not count:
-            continue
-        lines.append(f"| {name} | {count} of {len(models)} | " + " | ".join(
-            cell(tries[target]) for target in TARGETS) + " |")
-    return "\n".join(lines) + "\n"
+        tries = [each for path, dims in models.items() if
+                 (each := tries_of(runtime, path, dims, folder, seconds))]
+        if tries:
+            rows.append([tries[0][TARGETS[0]].name,
+                         f"{len(tries)} of {len(models)}",
+                         *(cell([each[target] for each in tries])
+                           for target in TARGETS)])
+    return rows
+
+
+def of_models(models, runtime, folder, seconds):
+    tries = {path.stem: tries_of(runtime, path, dims, folder, seconds)
+             for path, dims in models.items()}
+    rows = [[name, *(f"{each.speedup:.2f}" if each.right else "-"
+                     for each in tried.values())]
+            for name, tried in tries.items() if tried]
+    rows.append(["mean (worst)", *(
+        cell([tried[target] for tried in tries.values() if tried])
+        for target in TARGETS)])
+    return rows
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("models", nargs="*", type=pathlib.Path)
+    parser.add_argument("models", nargs="*", type=pathlib.Path,
+                        help="instead of the layers above")
     parser.add_argument("--dims", default="", help="sizes of their inputs")
+    parser.add_argument("--each", metavar="RUNTIME")
+    parser.add_argument("--only", metavar="RUNTIME")
     parser.add_argument("--write", action="store_true",
-                        help="put the table into docs/targets.md")
-    parser.add_argument("--only", help="a runtime")
+                        help="put the table into its document")
     parser.add_argument("--time", type=float, default=10,
                         help="seconds for each measurement, about; 10")
     arguments = parser.parse_args()
-    runtimes = ["ours"] + [name for name, module in MODULES.items()
-                           if installed(module)]
-    if arguments.only:
-        runtimes = [arguments.only]
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        models = dict.fromkeys(arguments.models, arguments.dims) \
-            or networks(folder)
-        text = (f"{datetime.date.today()}, one thread: "
-                f"{', '.join(each.stem for each in models)}.\n\n"
-                + table(models, runtimes, folder, arguments.time))
+        models = dict.fromkeys(arguments.models, arguments.dims)
+        for name, (make, dims) in list(CASES.items()) if not models else ():
+            if arguments.each or len(models) < FEW:
+                models[folder / f"{name}.onnx"] = dims
+                make(folder / f"{name}.onnx")
+        targets = [f"`{each}`" for each in TARGETS]
+        if arguments.each:
+            rows = of_models(models, arguments.each, folder, arguments.time)
+            table = measure.table([arguments.each, *targets], rows)
+        else:
+            runtimes = [arguments.only] if arguments.only else [
+                "ours", *(name for name, module in MODULES.items()
+                          if installed(module))]
+            rows = of_runtimes(models, runtimes, folder, arguments.time)
+            table = measure.table(["runtime", "models", *targets], rows)
+    names = ", ".join(path.stem for path in models)
+    text = f"{datetime.date.today()}, one thread: {names}.\n\n{table}"
     print(text)
     if arguments.write:
-        before, rest = DOCUMENT.read_text().split(FIRST)
-        DOCUMENT.write_text(before + FIRST + text + LAST
-                            + rest.split(LAST)[1])
+        measure.put("peers.md" if arguments.each else "targets.md",
+                    "targets.py", text)
 
 
 if __name__ == "__main__":
