@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Nodes and CPU seconds beside the simplifiers: a table in docs/peers.md.
+
+    /tmp/bench/bin/python tests/bench/simplifiers.py [--write] [MODEL...]
+
+In the virtual environment of run.py. Without MODEL: those of tests/data/models.
+Nodes of bodies count, constants do not; functions count as one node where they
+are called. A model that a tool fails on is left out.
+"""
+
+import argparse
+import datetime
+import importlib.metadata
+import pathlib
+import sys
+import tempfile
+
+import onnx
+
+import measure
+
+TOOLS = ["onnxsim", "onnxslim", "onnxscript", "onnxruntime"]
+PEERS = pathlib.Path(__file__).with_name("peers.py")
+
+
+def nodes(graph):
+    count = 0
+    for node in graph.node:
+        count += node.op_type != "Constant"
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                count += nodes(attribute.g)
+            count += sum(map(nodes, attribute.graphs))
+    return count
+
+
+def nodes_of(path):
+    return nodes(onnx.load(path, load_external_data=False).graph)
+
+
+def results(model, target, folder):
+    """{tool: (nodes, CPU seconds)}, or None."""
+    packs = sorted((measure.ROOT / "rules").glob("*.lua"))
+    commands = {"ruleengine": [measure.PROGRAM, "run", *packs, model, "-q",
+                               "--target", target, "-o"]}
+    for tool in TOOLS:
+        commands[tool] = [sys.executable, "-W", "ignore", PEERS, "--peer",
+                          tool, "fuse", model]
+    found = {}
+    for tool, command in commands.items():
+        result = folder / f"{tool}.onnx"
+        try:
+            used = measure.run([*command, result])
+            found[tool] = nodes_of(result), used.cpu
+        except (RuntimeError, OSError) as error:
+            print(f"{model}: {tool}: {str(error)[-300:]}", file=sys.stderr)
+            return None
+        finally:
+            result.unlink(missing_ok=True)
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("models", nargs="*", type=pathlib.Path)
+    parser.add_argument("--target", default="auto")
+    parser.add_argument("--write", action="store_true",
+                        help="put the table into docs/peers.md")
+    arguments = parser.parse_args()
+    models = arguments.models or sorted(
+        (measure.ROOT / "tests" / "data" / "models").glob("*.onnx"))
+    with tempfile.TemporaryDirectory() as temporary:
+        all_of = [(nodes_of(model), found) for model in models if
+                  (found := results(model, arguments.target,
+                                    pathlib.Path(temporary)))]
+    rows = [["as they are", str(sum(before for before, _ in all_of)), "", ""]]
+    for tool in ["ruleengine", *TOOLS]:
+        smallest = sum(found[tool][0] == min(n for n, _ in found.values())
+                       for _, found in all_of)
+        name = f"`--target {arguments.target}`" if tool == "ruleengine" \
+            else f"{tool} {importlib.metadata.version(tool)}"
+        rows.append([name, str(sum(found[tool][0] for _, found in all_of)),
+                     str(smallest),
+                     f"{sum(found[tool][1] for _, found in all_of):.2f}"])
+    text = f"{datetime.date.today()}, {len(all_of)} models:\n\n" + measure.table(
+        ["tool", "nodes", "smallest result for", "CPU seconds"], rows)
+    print(text)
+    if arguments.write:
+        measure.put("peers.md", "simplifiers.py", text)
+
+
+if __name__ == "__main__":
+    main()
