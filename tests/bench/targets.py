@@ -23,6 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 import make_decoder
 import make_networks
@@ -57,8 +58,9 @@ FEW = 4
 # Both models run there: no two are equally fast.
 CPU = max(os.sched_getaffinity(0))
 # Where memory lies makes a session some percent slower or faster: a speedup is
-# the median of so many.
+# the median of so many, unless one takes so many seconds.
 SESSIONS = 3
+SLOW = 30
 
 
 @dataclasses.dataclass
@@ -131,10 +133,11 @@ def tries_of(runtime, path, dims, folder, seconds):
     """By target; none where the runtime does not run the model itself."""
     tries = {}
     for target in TARGETS:
+        begun = time.monotonic()
         tried = attempt(runtime, target, path, dims, folder, seconds)
         if tried is None:
             return {}
-        if tried.right:
+        if tried.right and time.monotonic() - begun < SLOW:
             again = [attempt(runtime, target, path, dims, folder, seconds)
                      for _ in range(1, SESSIONS)]
             tried.speedup = statistics.median(

@@ -140,7 +140,7 @@ OF = {
                (",4]", f",{size}]"), ("float[4] w", f"float[{size}] w")) for size in (0, 1)),
         near("a root that divides one", None, ("float[4] w", "float[3,4] w")),
     ],
-    "targets/ort/bias_gelu.lua": [
+    "targets/ort/gpu/bias_gelu.lua": [
         near("half of it first", "older runtimes crash on an empty bias", ("[2,3]", "[2,0]"),
              ("float[3] b", "float[0] b")),
         near("half of it first", None, ("float[3] b", "float[1] b")),
