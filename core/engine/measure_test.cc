@@ -14,7 +14,7 @@ class PretendedSession final : public Session {
   Result<double> run(int times) override {
     if (seconds_ < 0) return Diagnostic{.what = "it ended"};
     // A machine that gets slower all the time, as one that gets hot.
-    return seconds_ * times * (1 + 0.001 * ++runs);
+    return seconds_ * times * (1 + 0.02 * ++runs);
   }
   Result<std::string> difference(Session&) override { return std::string(); }
 
@@ -60,6 +60,9 @@ TEST_CASE("two sessions in turn") {
   REQUIRE(same);
   CHECK(same->speedup().median == doctest::Approx(1).epsilon(0.001));
   CHECK(runtime.loads == 3);
+  // At the end in fresh sessions.
+  REQUIRE(meter.compare(Step::kFinal, {}, kFast, 0.01));
+  CHECK(runtime.loads == 5);
 }
 
 TEST_CASE("a model that cannot be run") {

@@ -23,8 +23,11 @@ int size_class(const Part& part) {
   return part.value.empty() ? (part.kind.empty() ? 0 : 1) : 2;
 }
 
-// The choice about the smallest part decides.
-bool is_left_out(const Variant& variant, const Site& site) {
+Site site_of(const Part& part) { return {part.rule, part.value, part.kind}; }
+
+}  // namespace
+
+bool leaves_out(const Variant& variant, const Site& site) {
   bool left_out = false;
   int smallest = -1;
   for (const auto& [part, takes_place] : variant.choices) {
@@ -35,14 +38,10 @@ bool is_left_out(const Variant& variant, const Site& site) {
   return left_out;
 }
 
-Site site_of(const Part& part) { return {part.rule, part.value, part.kind}; }
-
-}  // namespace
-
 decltype(Options::permits) permits_of(const Variant& variant) {
   return [&variant](const rewrite::Rule&,
                     const Site& site) -> std::optional<std::string> {
-    if (!is_left_out(variant, site)) return std::nullopt;
+    if (!leaves_out(variant, site)) return std::nullopt;
     return "it does not pay in the runtime that was measured";
   };
 }
@@ -166,7 +165,7 @@ class Search {
   // Measures the best variant with this part the other way, and takes that way
   // if it is faster.
   Status try_other_way(Step step, const Part& part) {
-    const bool takes_place = !is_left_out(best_, site_of(part));
+    const bool takes_place = !leaves_out(best_, site_of(part));
     Variant other = best_;
     other.choices.push_back({part, !takes_place});
     const auto done = compare(step, best_, other);

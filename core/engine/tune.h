@@ -20,6 +20,10 @@
 
 namespace ruleengine::engine {
 
+// Whether the variant is without the rewrites at the site. The choice about the
+// smallest part that the site belongs to decides; ties go to the latest one.
+bool leaves_out(const Variant& variant, const rewrite::Site& site);
+
 // Leaves out what the variant leaves out; for Options::permits. The variant
 // must outlive it.
 decltype(Options::permits) permits_of(const Variant& variant);
@@ -50,8 +54,8 @@ class Variants {
   const Variant* current_ = nullptr;
 };
 
-// `targets`: names to try; of equally fast ones the first is best. `proceed` is
-// called with the variant before each comparison; an error ends the work.
+// `targets`: names to try; ties go to the first. `proceed` is called with the
+// variant before each comparison; an error ends the work.
 Result<Tuned> tune(Variants& variants, const std::vector<std::string>& targets,
                    Meter& meter,
                    const std::function<Status(const std::string&)>& proceed);

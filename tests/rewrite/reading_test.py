@@ -1,5 +1,6 @@
 """What old runtimes can read: results without overloads and metadata."""
 
+import json
 import unittest
 
 import numpy as np
@@ -58,6 +59,18 @@ class Reading(program.ProgramTest):
                 ("ort", "ONNX Runtime and `ruleengine exec`, since it needs "
                         "ops of com.microsoft")):
             self.assertIn(says, self.result(target)[1])
+
+    def test_what_the_model_itself_needs_does_not_count(self):
+        for target in ("portable", "ort", "onnx"):
+            with self.subTest(target=target):
+                self.result(target)
+                self.run_ok("run", *program.packs(), "out.onnx", "-o",
+                            "again.onnx", "--target", target, "--report",
+                            "report.json")
+                report = json.loads((self.folder / "report.json").read_text())
+                self.assertEqual(report["needs"], {
+                    "functions": False, "overloads": False, "domains": [],
+                    "opset": 0})
 
 
 if __name__ == "__main__":
