@@ -1,5 +1,6 @@
 #include "bindings/cli/child.h"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <thread>
 
 extern char** environ;
@@ -39,13 +41,12 @@ int Child::start(const std::vector<std::string>& arguments, int in, int out,
 
 std::optional<int> Child::wait_until(Clock::time_point until) {
   using std::chrono::milliseconds;
-  int status = 0;
   for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(20))) {
-    const pid_t ended = ::waitpid(id_, &status, WNOHANG);
-    if (ended == id_ || (ended < 0 && errno != EINTR)) {
-      id_ = 0;
-      return ended < 0 ? -1 : status;
-    }
+    if (id_ == 0) return status_;
+    const pid_t ended = ::waitpid(id_, &status_, WNOHANG);
+    if (ended < 0 && errno != EINTR) status_ = -1;
+    if (ended == id_ || (ended < 0 && errno != EINTR)) id_ = 0;
+    if (id_ == 0) return status_;
     if (Clock::now() > until) return std::nullopt;
     std::this_thread::sleep_for(pause);
   }
@@ -58,6 +59,15 @@ void Child::kill() {
   while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
   }
   id_ = 0;
+}
+
+std::string status_text(int status) {
+  if (WIFEXITED(status)) {
+    return "exit code " + std::to_string(WEXITSTATUS(status));
+  }
+  if (!WIFSIGNALED(status)) return "an unknown status";
+  const int signal = WTERMSIG(status);
+  return fmt::format("signal {} ({})", signal, ::strsignal(signal));
 }
 
 bool is_missing(int status) {

@@ -24,14 +24,19 @@ class Child {
   // files as standard input, output and error. 0, or the number of the error.
   int start(const std::vector<std::string>& arguments, int in, int out,
             int err);
-  // The status as waitpid() gives it; none if the program still runs then.
+  // The status as waitpid() gives it, also when asked again; none if the
+  // program still runs then.
   std::optional<int> wait_until(Clock::time_point until);
   // Ends the program and those that it started.
   void kill();
 
  private:
   pid_t id_ = 0;  // 0: not running
+  int status_ = -1;
 };
+
+// "exit code 1" or "signal 9 (Killed)".
+std::string status_text(int status);
 
 // Whether the status of a program says that it was not found.
 bool is_missing(int status);

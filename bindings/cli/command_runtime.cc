@@ -5,8 +5,10 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -43,8 +45,9 @@ Diagnostic failed(std::string what, std::string found) {
 // The last line of a file that is not empty.
 std::string last_line(int file) {
   std::array<char, 4096> buffer;
-  const off_t size = ::lseek(file, 0, SEEK_END);
-  const off_t from = std::max<off_t>(0, size - off_t{buffer.size()});
+  struct stat about {};
+  if (::fstat(file, &about) != 0) return {};
+  const off_t from = std::max<off_t>(0, about.st_size - off_t{buffer.size()});
   const ssize_t read = ::pread(file, buffer.data(), buffer.size(), from);
   if (read <= 0) return {};
   std::string_view text(buffer.data(), static_cast<std::size_t>(read));
@@ -57,7 +60,13 @@ std::string last_line(int file) {
 // A process of the runtime, and the lines to and from it.
 class Talk {
  public:
-  explicit Talk(double answer_seconds) : answer_seconds_(answer_seconds) {}
+  Talk(double answer_seconds, const Deadline& deadline)
+      : answer_seconds_(answer_seconds), deadline_(deadline) {}
+  // Lets the runtime end by itself.
+  ~Talk() {
+    to_ = {};
+    child_.wait_until(Child::Clock::now() + std::chrono::seconds(1));
+  }
 
   Status start(const std::string& command) {
     std::array<int, 2> in, out;
@@ -71,7 +80,10 @@ class Talk {
     from_ = io::Descriptor(out[0]);
     const io::Descriptor its_out(out[1]);
     errors_ = io::Descriptor(::memfd_create("ruleengine", MFD_CLOEXEC));
-    if (!errors_.valid()) return not_started(errno);
+    // Appending, since it is cut off while the other process writes.
+    if (!errors_.valid() || ::fcntl(errors_.get(), F_SETFL, O_APPEND) != 0) {
+      return not_started(errno);
+    }
     const int error = child_.start({"/bin/sh", "-c", command}, its_in.get(),
                                    its_out.get(), errors_.get());
     return error == 0 ? Status() : Status(not_started(error));
@@ -79,6 +91,8 @@ class Talk {
 
   // What follows the word `answer` in the answer to this line.
   Result<std::string> ask(std::string line, std::string_view answer) {
+    if (auto status = deadline_.check(); !status) return status.error();
+    refused_ = false;
     line += '\n';
     for (std::string_view rest = line; !rest.empty();) {
       const ssize_t sent =
@@ -87,19 +101,26 @@ class Talk {
       if (sent <= 0) return ended();
       rest.remove_prefix(static_cast<std::size_t>(sent));
     }
-    const Deadline until(answer_seconds_);
+    const Deadline until(std::min(answer_seconds_, deadline_.seconds_left()));
     for (std::size_t noise = 0; noise < kMostNoise;) {
       const auto next = read_line(until);
       if (!next) return next.error();
       std::string_view text = *next;
-      if (take(text, answer)) return std::string(text);
+      if (take(text, answer)) {
+        static_cast<void>(::ftruncate(errors_.get(), 0));
+        return std::string(text);
+      }
       if (take(text, "error")) {
+        refused_ = true;
         return failed("the runtime refuses", std::string(text));
       }
       noise += next->size() + 1;
     }
     return failed("the runtime gives no answer", "other lines");
   }
+
+  // Whether the latest answer was an error.
+  bool refused() const { return refused_; }
 
  private:
   // Removes the word from the front of the line.
@@ -130,6 +151,9 @@ class Talk {
       const int ready = ::poll(&wait, 1, static_cast<int>(std::min(left, 1e9)));
       if (ready < 0 && errno == EINTR) continue;
       if (ready == 0) {
+        if (deadline_.is_over()) {
+          return deadline_.passed({}, "the runtime gives no answer");
+        }
         return Diagnostic{
             .kind = ErrorKind::kLimit,
             .what = fmt::format("the runtime gives no answer within {:g} s",
@@ -146,7 +170,7 @@ class Talk {
     const auto status =
         child_.wait_until(Child::Clock::now() + std::chrono::seconds(1));
     std::string said = last_line(errors_.get());
-    if (said.empty() && status) said = fmt::format("exit status {}", *status);
+    if (said.empty() && status) said = status_text(*status);
     return failed("the runtime ended", std::move(said));
   }
 
@@ -155,6 +179,8 @@ class Talk {
   }
 
   double answer_seconds_;
+  Deadline deadline_;
+  bool refused_ = false;
   Child child_;
   io::Descriptor to_, from_, errors_;
   std::string read_;  // and not yet used
@@ -167,7 +193,7 @@ class CommandSession final : public engine::Session {
       : model_(std::move(model)),
         scratch_(scratch),
         limit_(settings.limit_memory),
-        talk_(settings.answer_seconds) {}
+        talk_(settings.answer_seconds, settings.deadline) {}
 
   // What the runtime calls itself, if it says so.
   Result<std::string> start(const CommandRuntime::Settings& settings) {
@@ -176,7 +202,12 @@ class CommandSession final : public engine::Session {
       return failed("a path for the runtime has a tab or a line break",
                     printable(path));
     }
-    if (Status s = talk_.start(settings.command); !s) return s.error();
+    std::string command = settings.command;
+    if (settings.threads > 0) {
+      command = fmt::format("export RULEENGINE_THREADS={}\n{}",
+                            settings.threads, command);
+    }
+    if (Status s = talk_.start(command); !s) return s.error();
     return talk_.ask(
         fmt::format("load\t{}\t{}", model_.path(), settings.inputs), "ok");
   }
@@ -194,22 +225,31 @@ class CommandSession final : public engine::Session {
     return seconds;
   }
 
-  Result<std::string> difference(engine::Session& other) override {
+  Result<std::optional<std::string>> difference(
+      engine::Session& other) override {
     const auto theirs = static_cast<CommandSession&>(other).outputs();
-    if (!theirs) return std::string();
+    if (!theirs) return theirs.error();
+    if (!*theirs) return std::optional<std::string>();
     const auto ours = outputs();
     if (!ours) return ours.error();
-    const auto compared = runtime::compare(*theirs, *ours);
-    return compared.mismatch ? compared.mismatch->text : std::string();
+    if (!*ours) return std::optional<std::string>();
+    const auto compared = runtime::compare(**theirs, **ours);
+    return std::optional(compared.mismatch ? compared.mismatch->text
+                                           : std::string());
   }
 
  private:
-  // An error also where the runtime does not give them.
-  Result<runtime::NamedValues> outputs() {
+  // None where the runtime does not give them.
+  Result<std::optional<runtime::NamedValues>> outputs() {
     const ScratchFile file = scratch_.file(".npz");
     const auto written = talk_.ask("outputs\t" + file.path(), "ok");
+    if (!written && talk_.refused()) {
+      return std::optional<runtime::NamedValues>();
+    }
     if (!written) return written.error();
-    return runtime::read_npz(file.path(), limit_);
+    auto read = runtime::read_npz(file.path(), limit_);
+    if (!read) return read.error();
+    return std::optional(*std::move(read));
   }
 
   ModelFile model_;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bindings/cli/scratch.h"
+#include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/engine/measure.h"
 
@@ -19,6 +20,8 @@ class CommandRuntime final : public engine::Runtime {
     std::string command;           // for the shell
     std::string inputs;            // an .npz file
     double answer_seconds = 0;     // the most that one answer may take
+    Deadline deadline;             // of all
+    int threads = 0;               // 0: the runtime's own choice
     std::size_t limit_memory = 0;  // bytes of outputs that are read
   };
 

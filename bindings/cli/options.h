@@ -52,8 +52,8 @@ struct Options {
   bool if_faster = false;             // run
   bool bench = false;                 // run
   bool every_target = false;          // tune, if the target is auto
-  std::string runtime = "ours";       // what measures
-  double tune_seconds = 60;
+  std::string runtime;                // what measures; "" is "ours"
+  double tune_seconds = 0;  // 0: the default
   std::string record, replay;  // files of measurements
   // --limit-time counts from here, for all models together.
   std::chrono::steady_clock::time_point started =

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +20,7 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/tuning.h"
 #include "bindings/cli/verbs.h"
+#include "core/base/stopwatch.h"
 #include "core/engine/engine.h"
 #include "core/engine/json.h"
 #include "core/engine/tune.h"
@@ -32,25 +32,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                         start_)
-        .count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ =
-      std::chrono::steady_clock::now();
-};
-
 Diagnostic usage(std::string what, std::string found, std::string hint) {
   return {ErrorKind::kUsage, std::move(what), "", "",
           std::move(found),  std::move(hint)};
 }
 
-// Rejects options that are not implemented yet.
+// Rejects options that are wrong by themselves or beside others.
 Status check_options(const Options& options) {
   for (double limit :
        {options.limit_time, options.limit_callback, options.limit_load}) {
@@ -70,6 +57,15 @@ Status check_options(const Options& options) {
   if (!file.empty() && !options.if_faster) {
     return usage("measurements are recorded and replayed with --if-faster only",
                  file, "add --if-faster");
+  }
+  if (options.bench && options.if_faster) {
+    return usage("--if-faster measures already", "--bench",
+                 "leave out --bench");
+  }
+  if (!measures && (!options.runtime.empty() || options.tune_seconds > 0)) {
+    return usage("nothing is measured",
+                 options.runtime.empty() ? "--time" : "--runtime",
+                 "add --bench or --if-faster");
   }
   if (const auto dims = parse_dims(options); !dims) return dims.error();
   return engine::check(engine_options(options));
@@ -218,7 +214,7 @@ Status rewrite_model(engine::Engine& engine, const lua::RuleFiles& files,
     auto status = verify(rules, options, **model, report);
     if (!status) return status;
   }
-  if (options.bench && !options.if_faster && !report.run.is_untouched()) {
+  if (options.bench && !report.run.is_untouched()) {
     const auto original = load_model(report.model, options, &ignored);
     if (!original) return original.error();
     auto status = measure(variants, **original, options, report);
@@ -289,7 +285,10 @@ class Run {
     for (std::size_t i = 1; i < jobs; ++i) {
       threads.emplace_back([&] {
         // If loading fails here, the other threads do this one's work.
-        if (const auto own = load(files)) work(**own);
+        try {
+          if (const auto own = load(files)) work(**own);
+        } catch (const std::bad_alloc&) {
+        }
       });
     }
     work(engine);

@@ -217,7 +217,7 @@ std::string summary(const engine::FileReport& report, bool verbose) {
   text += next_step(report, verbose);
   if (report.tuned) text += text_of(*report.tuned, verbose);
   if (report.measured) {
-    text += text_of(*report.measured, report.runtime) + "\n";
+    text += text_of(*report.measured, report.noise, report.runtime) + "\n";
   }
   text += readers(report.run);
   text += fmt::format("{}: {} -> {} nodes", printable(report.model),

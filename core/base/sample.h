@@ -15,7 +15,7 @@ struct Spread {
 // 0 for an empty sample.
 double median(std::vector<double> sample);
 
-// The middle half of a sample, which is not empty.
+// The middle half of a sample; zeros for an empty one.
 Spread quartiles(std::vector<double> sample);
 
 // An interval that holds the median of the distribution with this confidence:

@@ -29,6 +29,9 @@ TEST_CASE("confidence of a median") {
   CHECK(confidence(up_to(6)).high == 6);
   CHECK(confidence(up_to(25)).low == 8);
   CHECK(confidence(up_to(25)).high == 18);
+  // About 1.96 sqrt(n) / 2 on either side.
+  CHECK(confidence(up_to(2000)).low == 956);
+  CHECK(confidence(up_to(100'000)).low == 49'690);
   CHECK(confidence(up_to(8), 0.99).low == 1);
   CHECK(confidence(up_to(16), 0.99).low == 3);
   CHECK(confidence(up_to(32), 0.99).low == 9);

@@ -338,7 +338,7 @@ Status Engine::check_settings() {
     for (const Target& target : targets()) {
       const bool may_be =
           options_.target == "auto" || options_.target == target.name;
-      if (!may_be || !target.has_rules()) continue;
+      if (!may_be || !target.lowers()) continue;
       const auto its = plan(target);
       if (!its) return its.error();
       claimed =
@@ -356,7 +356,7 @@ Result<const Engine::Plan*> Engine::plan(const Target& target) {
   if (known != plans_.end()) return &known->second;
   Plan plan;
   plan.rules = given_->rules();
-  if (target.has_rules()) {
+  if (target.lowers()) {
     auto own = source_.load_shipped(rules_of(target));
     if (!own) return own.error();
     plan.own = std::move(*own);

@@ -162,6 +162,8 @@ Json to_json(const FileReport& report) {
     json["measured"] = {
         {"runtime", exact(report.runtime)},
         {"failed", clean(report.measured->failed)},
+        {"compared", report.measured->compared},
+        {"noise", report.noise},
         {"ms_before", report.measured->seconds_of() * kMilliseconds},
         {"ms_after", report.measured->seconds_against() * kMilliseconds},
         {"speedup", to_json(report.measured->speedup())}};
@@ -244,6 +246,8 @@ std::string_view verdict_name(Verdict verdict) {
       return "gains";
     case Verdict::kSlower:
       return "costs";
+    case Verdict::kFailed:
+      return "failed";
     case Verdict::kSame:
       break;
   }
@@ -266,11 +270,9 @@ Json effect_json(const Tuned::Effect& effect) {
 Json comparison_json(const Comparison& c) {
   Json rounds = Json::array();
   for (const auto& [of, against] : c.rounds) rounds.push_back({of, against});
-  return {{"step", step_name(c.step)},
-          {"of", exact(c.of)},
-          {"against", exact(c.against)},
-          {"failed", clean(c.failed)},
-          {"seconds", std::move(rounds)}};
+  return {{"step", step_name(c.step)},   {"of", exact(c.of)},
+          {"against", exact(c.against)}, {"failed", clean(c.failed)},
+          {"compared", c.compared},      {"seconds", std::move(rounds)}};
 }
 
 // Throws nlohmann's errors.
@@ -282,6 +284,7 @@ Comparison comparison_of(const Json& json) {
   json.at("of").get_to(out.of);
   json.at("against").get_to(out.against);
   json.at("failed").get_to(out.failed);
+  json.at("compared").get_to(out.compared);
   json.at("seconds").get_to(out.rounds);
   const auto is_time = [](double s) { return s > 0 && std::isfinite(s); };
   for (const auto& [of, against] : out.rounds) {
@@ -321,6 +324,8 @@ Json to_json(const Tuned& tuned) {
            {{"target", tuned.best.target},
             {"without", std::move(without)},
             {"with", std::move(with)}}},
+          {"compared", tuned.compared},
+          {"failed", clean(tuned.failed)},
           {"ms_before", tuned.seconds_before * kMilliseconds},
           {"ms_after", tuned.seconds_after * kMilliseconds},
           {"speedup", to_json(tuned.speedup)},

@@ -33,7 +33,8 @@ TEST_CASE("the report of a run has the documented keys, in their order") {
   for (const auto& [key, value] : json.items()) keys += key + " ";
   CHECK(keys ==
         "tool version model output target nodes_before nodes_after ops_before "
-        "ops_after rules warnings assumptions seconds peak_bytes verified needs ");
+        "ops_after rules warnings assumptions seconds peak_bytes verified "
+        "needs ");
   CHECK(json["nodes_before"] == 3);
   CHECK(json["nodes_after"] == 1);
   CHECK(json["ops_before"].dump() == R"({"Neg":2,"Relu":1})");

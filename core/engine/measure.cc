@@ -12,7 +12,7 @@ namespace ruleengine::engine {
 namespace {
 
 // A measurement takes at least this long, so that the clock and the way to the
-// runtime do not count.
+// runtime hardly count.
 constexpr double kLeastSeconds = 0.002;
 constexpr int kMostTimes = 10'000;
 // After so many rounds the numbers are looked at. Each look is wrong once in a
@@ -26,8 +26,8 @@ constexpr double kShare = 0.1;
 
 constexpr std::size_t kMostName = 10'000;
 
-constexpr std::array<std::string_view, 7> kSteps = {
-    "noise", "target", "rule", "neutral", "kind", "site", "final"};
+constexpr std::array<std::string_view, 8> kSteps = {
+    "noise", "target", "rule", "neutral", "kind", "site", "again", "final"};
 
 bool is_same(const Spread& speedup, double noise) {
   const double band = 1 + std::max(noise, kNothing);
@@ -47,7 +47,7 @@ Spread speedup_of(const Rounds& rounds) {
 }
 
 Verdict verdict_of(const Rounds& rounds, double noise) {
-  if (rounds.empty()) return Verdict::kSame;
+  if (rounds.empty()) return Verdict::kFailed;
   const Spread speedup = speedup_of(rounds);
   if (speedup.low > 1 + noise) return Verdict::kFaster;
   return speedup.high < 1 / (1 + noise) ? Verdict::kSlower : Verdict::kSame;
@@ -65,7 +65,8 @@ std::string brief(const Diagnostic& error) {
 // Runs two sessions in turn until it is clear which one is faster.
 class Race {
  public:
-  Race(Session& a, Session& b) : a_(a), b_(b) {}
+  Race(Session& a, Session& b, const Deadline& deadline)
+      : a_(a), b_(b), deadline_(deadline) {}
 
   // False after an error.
   bool run(double seconds, double noise, Rounds& rounds) {
@@ -74,7 +75,7 @@ class Race {
       if (!time(a_, of_a) || !time(b_, of_b)) return false;
     }
     times_ = static_cast<int>(
-        std::clamp(std::ceil(kLeastSeconds / std::max({of_a, of_b, 1e-9})), 1.0,
+        std::clamp(std::ceil(kLeastSeconds / std::min(of_a, of_b)), 1.0,
                    static_cast<double>(kMostTimes)));
     const Deadline enough(seconds);
     for (const std::size_t look : kLooks) {
@@ -93,10 +94,14 @@ class Race {
   }
 
   const Diagnostic& error() const { return *error_; }
-  bool is_first_at_fault() const { return at_fault_ == &a_; }
+  bool is_second_at_fault() const { return at_fault_ == &b_; }
 
  private:
   bool time(Session& session, double& seconds) {
+    if (const Status s = deadline_.check(); !s) {
+      error_ = s.error();
+      return false;
+    }
     const auto taken = session.run(times_);
     if (taken) {
       seconds = std::max(*taken / times_, 1e-9);
@@ -109,9 +114,10 @@ class Race {
 
   Session& a_;
   Session& b_;
+  const Deadline& deadline_;
   int times_ = 1;
   std::optional<Diagnostic> error_;
-  const Session* at_fault_ = nullptr;
+  const Session* at_fault_ = nullptr;  // of an error of the runtime
 };
 
 }  // namespace
@@ -153,16 +159,31 @@ Verdict Comparison::verdict(double noise) const {
   return verdict_of(rounds, noise);
 }
 
+double noise_of(const Comparison& comparison) {
+  return std::expm1(std::abs(std::log(comparison.speedup().median)));
+}
+
+const Comparison& middle(std::span<const Comparison> comparisons) {
+  std::vector<const Comparison*> sorted;
+  for (const Comparison& each : comparisons) sorted.push_back(&each);
+  std::ranges::stable_sort(sorted, {}, [](const Comparison* each) {
+    return each->speedup().median;
+  });
+  return *sorted[(sorted.size() - 1) / 2];
+}
+
 struct LiveMeter::Loaded {
   std::string variant;
   std::unique_ptr<Session> session;
 };
 
-LiveMeter::LiveMeter(Runtime& runtime, MakeModel make, double seconds)
+LiveMeter::LiveMeter(Runtime& runtime, MakeModel make, double seconds,
+                     const Deadline& deadline)
     : runtime_(runtime),
       make_(std::move(make)),
       seconds_(seconds),
-      end_(seconds) {}
+      end_(seconds),
+      deadline_(deadline) {}
 LiveMeter::~LiveMeter() = default;
 
 bool LiveMeter::goes_on() const { return !end_.is_over(); }
@@ -184,8 +205,10 @@ Result<Comparison> LiveMeter::compare(Step step, const Variant& of,
                                       const Variant& against, double noise) {
   Comparison out{step, of.text(), against.text(), {}, {}};
   // A session may be slow by chance, where its memory lies. Only fresh ones
-  // show that, in the noise and in the final comparison.
-  if (step == Step::kFinal) loaded_.clear();
+  // show that.
+  const bool is_fresh =
+      step == Step::kNoise || step == Step::kAgain || step == Step::kFinal;
+  if (is_fresh) loaded_.clear();
   std::erase_if(loaded_, [&](const Loaded& each) {
     return each.variant != out.of && each.variant != "original";
   });
@@ -202,10 +225,11 @@ Result<Comparison> LiveMeter::compare(Step step, const Variant& of,
     const auto difference = (*second)->difference(**first);
     if (!difference) {
       out.failed = brief(difference.error());
-    } else if (!difference->empty()) {
-      out.failed = "gives other results: " + *difference;
+    } else if (*difference && !(*difference)->empty()) {
+      out.failed = "gives other results: " + **difference;
     }
     if (!out.failed.empty()) return out;
+    out.compared = difference->has_value();
   }
   if (auto status = measure(**first, **second, noise, out); !status) {
     return status.error();
@@ -215,11 +239,11 @@ Result<Comparison> LiveMeter::compare(Step step, const Variant& of,
 
 Status LiveMeter::measure(Session& a, Session& b, double noise,
                           Comparison& out) const {
-  Race race(a, b);
+  Race race(a, b, deadline_);
   const bool done = race.run(seconds_ * kShare, noise, out.rounds);
   if (done) return {};
   out.rounds.clear();
-  if (race.is_first_at_fault()) return race.error();
+  if (!race.is_second_at_fault()) return race.error();
   out.failed = brief(race.error());
   return {};
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,9 +27,9 @@ class Session {
   virtual ~Session() = default;
   // Runs the model so many times; the seconds that it took.
   virtual Result<double> run(int times) = 0;
-  // How its outputs differ from those of `other`; "" where they agree, or where
-  // the runtime does not give them.
-  virtual Result<std::string> difference(Session& other) = 0;
+  // How its outputs differ from those of `other`; "" where they agree, none
+  // where the runtime does not give outputs.
+  virtual Result<std::optional<std::string>> difference(Session& other) = 0;
 };
 
 class Runtime {
@@ -65,13 +66,22 @@ struct Variant {
 };
 
 // Why a measurement was made.
-enum class Step { kNoise, kTarget, kRule, kNeutral, kKind, kSite, kFinal };
+enum class Step {
+  kNoise,
+  kTarget,
+  kRule,
+  kNeutral,
+  kKind,
+  kSite,
+  kAgain,
+  kFinal
+};
 std::string_view step_name(Step step);
 std::optional<Step> step_of(std::string_view name);
 
-// How a comparison ended, by a speedup that must be beyond the noise of the
-// machine (0.01: 1 %) to be one.
-enum class Verdict { kFaster, kSlower, kSame };
+// How a comparison ended. A model is faster or slower only beyond the noise of
+// the machine (0.01: 1 %).
+enum class Verdict { kFaster, kSlower, kSame, kFailed };
 
 // Seconds of one run of each of two models, a pair a round.
 using Rounds = std::vector<std::pair<double, double>>;
@@ -84,14 +94,20 @@ struct Comparison {
   // Why `against` was not measured: the runtime does not run it, or it gives
   // other results.
   std::string failed;
+  bool compared = false;  // whether their outputs were compared
 
   // Medians of the rounds.
   double seconds_of() const, seconds_against() const;
-  // How many times faster `against` is, with 99 % confidence.
+  // How many times as fast `against` is, with 95 % confidence.
   Spread speedup() const;
-  // Whether `against` is faster; kSame where it was not measured.
+  // Of `against`; kFailed where it was not measured.
   Verdict verdict(double noise) const;
 };
+
+// How far the speedup of a model against itself is from 1.
+double noise_of(const Comparison& comparison);
+// The one with the median speedup; not of an empty list.
+const Comparison& middle(std::span<const Comparison> comparisons);
 
 // Where comparisons come from.
 class Meter {
@@ -99,7 +115,8 @@ class Meter {
   virtual ~Meter() = default;
   // Whether there is time for a comparison besides the final one.
   virtual bool goes_on() const = 0;
-  // An error ends the work; a variant that cannot be measured does not.
+  // Fresh sessions are compared for kNoise, kAgain and kFinal. An error ends
+  // the work; a variant that cannot be measured does not.
   virtual Result<Comparison> compare(Step step, const Variant& of,
                                      const Variant& against, double noise) = 0;
   // To call at the end.
@@ -113,7 +130,9 @@ using MakeModel =
 // outlive it.
 class LiveMeter final : public Meter {
  public:
-  LiveMeter(Runtime& runtime, MakeModel make, double seconds);
+  // `seconds`: to measure in, about. Past the deadline compare() fails.
+  LiveMeter(Runtime& runtime, MakeModel make, double seconds,
+            const Deadline& deadline);
   ~LiveMeter() override;
 
   bool goes_on() const override;
@@ -128,7 +147,7 @@ class LiveMeter final : public Meter {
   Runtime& runtime_;
   MakeModel make_;
   double seconds_;
-  Deadline end_;
+  Deadline end_, deadline_;
   std::vector<Loaded> loaded_;
 };
 

@@ -64,6 +64,7 @@ struct FileReport {
   std::optional<Tuned> tuned;
   // Of the model and the result, in the runtime with this name.
   std::optional<Comparison> measured;
+  double noise = 0;  // of the machine
   std::string runtime;
   // Set if the run failed; the other fields hold what was known by then.
   std::optional<Diagnostic> error;

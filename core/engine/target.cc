@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 namespace ruleengine::engine {
 namespace {
@@ -38,6 +39,16 @@ bool is_of_onnx_runtime(const ir::Graph& graph) {
 
 std::span<const Target> targets() { return kTargets; }
 
+bool is_first_of_its_form(const Target& target) {
+  return std::ranges::none_of(std::span(kTargets.data(), &target),
+                              [&](const Target& other) {
+                                return std::tie(other.rules, other.raises,
+                                                other.plain, other.overloads) ==
+                                       std::tie(target.rules, target.raises,
+                                                target.plain, target.overloads);
+                              });
+}
+
 const Target* find_target(std::string_view name) {
   const auto found = std::ranges::find(kTargets, name, &Target::name);
   return found == kTargets.end() ? nullptr : &*found;
@@ -58,7 +69,7 @@ std::string target_names() {
 }
 
 std::vector<std::string> rules_of(const Target& target) {
-  if (!target.has_rules()) return {};
+  if (!target.lowers()) return {};
   std::vector<std::string> paths(kLowering.begin(), kLowering.end());
   if (target.plain) {
     paths.emplace_back("lowering/attention.lua");

@@ -25,11 +25,15 @@ struct Target {
   // Whether function bodies are told apart by overloads, or each by its name.
   bool overloads = true;
 
-  // Without rules, ops of the engine's own get function bodies.
-  bool has_rules() const { return plain || !rules.empty(); }
+  // Whether rules write ops of the engine's own in another form. Without them,
+  // such ops get function bodies.
+  bool lowers() const { return plain || !rules.empty(); }
 };
 
+// In the order in which tuning prefers them: first what most runtimes read.
 std::span<const Target> targets();
+// Whether no target before it writes the same results.
+bool is_first_of_its_form(const Target& target);
 // nullptr for an unknown name.
 const Target* find_target(std::string_view name);
 // The target that `auto` stands for: `onnx` if the model's opset has Attention;

@@ -90,24 +90,28 @@ Result<Variants::Made> Variants::make(const Variant& variant) {
 
 namespace {
 
+// So many pairs of fresh sessions show the noise, and the gain in the end.
+constexpr int kPairs = 3;
+
 class Search {
  public:
-  Search(Variants& variants, const std::vector<std::string>& targets,
-         Meter& meter, const std::function<Status(const std::string&)>& proceed)
-      : variants_(variants),
+  Search(const MakeVariant& make, const std::vector<std::string>& targets,
+         Meter& meter, const std::function<Status(const std::string&)>& proceed,
+         Tuned& out)
+      : make_(make),
         targets_(targets),
         meter_(meter),
-        proceed_(proceed) {}
+        proceed_(proceed),
+        out_(out) {}
 
-  Result<Tuned> run() {
+  Status run() {
     for (const auto step :
          {&Search::find_noise, &Search::find_target, &Search::try_rules,
           &Search::try_neutral, &Search::try_kinds, &Search::try_sites,
           &Search::conclude}) {
-      if (Status s = (this->*step)(); !s) return s.error();
+      if (Status s = (this->*step)(); !s) return s;
     }
-    if (Status s = meter_.finish(); !s) return s.error();
-    return std::move(out_);
+    return meter_.finish();
   }
 
  private:
@@ -121,24 +125,29 @@ class Search {
     return &out_.measurements.back();
   }
 
-  // Two sessions of the same model: what they differ by is noise.
+  // Two sessions of the same model: what they differ by at most is noise.
   Status find_noise() {
-    const auto done = compare(Step::kNoise, {}, {});
-    if (!done) return done.error();
-    if (!(*done)->failed.empty()) {
-      return Diagnostic{.kind = ErrorKind::kUsage,
-                        .what = "the runtime does not run the model",
-                        .found = (*done)->failed};
+    double noise = 0;
+    for (int i = 0; i < kPairs; ++i) {
+      const auto done = compare(Step::kNoise, {}, {});
+      if (!done) return done.error();
+      if (!(*done)->failed.empty()) {
+        return Diagnostic{.kind = ErrorKind::kUsage,
+                          .what = "the runtime does not run the model",
+                          .found = (*done)->failed};
+      }
+      noise = std::max(noise, noise_of(**done));
+      out_.seconds_before = out_.seconds_after = (*done)->seconds_of();
     }
-    out_.noise = std::abs(std::log((*done)->speedup().median));
-    out_.seconds_before = out_.seconds_after = (*done)->seconds_of();
+    out_.noise = noise;
     return {};
   }
 
   Status find_target() {
     for (const std::string& name : targets_) {
+      if (!best_.is_original() && is_over()) return {};
       const Variant variant{name, {}};
-      auto made = variants_.make(variant);
+      auto made = make_(variant);
       if (!made) return made.error();
       Tuned::Target row{name, {}, {}};
       if (made->report.is_untouched()) {
@@ -168,7 +177,7 @@ class Search {
     const bool takes_place = !leaves_out(best_, site_of(part));
     Variant other = best_;
     other.choices.push_back({part, !takes_place});
-    const auto done = compare(step, best_, other);
+    const auto done = compare_twice(step, best_, other);
     if (!done) return done.error();
     const Comparison& c = **done;
     Tuned::Effect effect{.part = part, .failed = c.failed};
@@ -176,22 +185,30 @@ class Search {
         sites_, [&](const Site& site) { return covers(part, site); }));
     const Verdict verdict = c.verdict(out_.noise);
     effect.kept = takes_place == (verdict != Verdict::kFaster);
+    effect.verdict = takes_place ? opposite(verdict) : verdict;
     if (c.failed.empty()) {
       const Spread s = c.speedup();
       effect.with = takes_place ? c.seconds_of() : c.seconds_against();
       effect.without = takes_place ? c.seconds_against() : c.seconds_of();
       effect.speedup =
           takes_place ? Spread{1 / s.high, 1 / s.median, 1 / s.low} : s;
-      effect.verdict = takes_place ? opposite(verdict) : verdict;
     }
     if (verdict == Verdict::kFaster) best_ = std::move(other);
     out_.effects.push_back(std::move(effect));
     return {};
   }
 
+  // A lucky session seems faster; two in a row seldom are.
+  Result<const Comparison*> compare_twice(Step step, const Variant& of,
+                                          const Variant& against) {
+    auto once = compare(step, of, against);
+    if (!once || (*once)->verdict(out_.noise) != Verdict::kFaster) return once;
+    return compare(Step::kAgain, of, against);
+  }
+
   static Verdict opposite(Verdict verdict) {
-    if (verdict == Verdict::kSame) return verdict;
-    return verdict == Verdict::kFaster ? Verdict::kSlower : Verdict::kFaster;
+    if (verdict == Verdict::kFaster) return Verdict::kSlower;
+    return verdict == Verdict::kSlower ? Verdict::kFaster : verdict;
   }
 
   bool is_over() {
@@ -228,16 +245,15 @@ class Search {
     Variant less = best_;
     std::vector<Tuned::Effect*> neutral;
     for (Tuned::Effect& each : out_.effects) {
-      if (!each.failed.empty() || each.verdict != Verdict::kSame) continue;
+      if (each.verdict != Verdict::kSame) continue;
       neutral.push_back(&each);
       less.choices.push_back({each.part, false});
     }
     if (neutral.empty() || is_over()) return {};
     const auto done = compare(Step::kNeutral, best_, less);
     if (!done) return done.error();
-    const bool gain = !(*done)->failed.empty() ||
-                      (*done)->verdict(out_.noise) == Verdict::kSlower;
-    if (gain) return {};
+    const Verdict verdict = (*done)->verdict(out_.noise);
+    if (verdict == Verdict::kFailed || verdict == Verdict::kSlower) return {};
     best_ = std::move(less);
     for (Tuned::Effect* each : neutral) each->kept = false;
     return {};
@@ -277,26 +293,33 @@ class Search {
     return {};
   }
 
-  // The best variant must be faster once more, in fresh sessions.
+  // The best variant must be faster again, in each pair of fresh sessions.
   Status conclude() {
-    const auto made = variants_.make(best_);
+    const auto made = make_(best_);
     if (!made) return made.error();
     if (best_.is_original() || made->report.is_untouched()) return {};
-    const auto done = compare(Step::kFinal, {}, best_);
-    if (!done) return done.error();
-    if ((*done)->verdict(out_.noise) != Verdict::kFaster) return {};
+    std::vector<Comparison> finals;
+    for (int i = 0; i < kPairs; ++i) {
+      const auto done = compare(Step::kFinal, {}, best_);
+      if (!done) return done.error();
+      out_.failed = (*done)->failed;
+      if ((*done)->verdict(out_.noise) != Verdict::kFaster) return {};
+      finals.push_back(**done);
+    }
+    const Comparison& c = middle(finals);
     out_.best = best_;
-    out_.speedup = (*done)->speedup();
-    out_.seconds_before = (*done)->seconds_of();
-    out_.seconds_after = (*done)->seconds_against();
+    out_.compared = c.compared;
+    out_.speedup = c.speedup();
+    out_.seconds_before = c.seconds_of();
+    out_.seconds_after = c.seconds_against();
     return {};
   }
 
-  Variants& variants_;
+  const MakeVariant& make_;
   const std::vector<std::string>& targets_;
   Meter& meter_;
   const std::function<Status(const std::string&)>& proceed_;
-  Tuned out_;
+  Tuned& out_;
   Variant best_;
   double speedup_ = 0;
   std::vector<Site> sites_;  // of the best target
@@ -304,10 +327,11 @@ class Search {
 
 }  // namespace
 
-Result<Tuned> tune(Variants& variants, const std::vector<std::string>& targets,
-                   Meter& meter,
-                   const std::function<Status(const std::string&)>& proceed) {
-  return Search(variants, targets, meter, proceed).run();
+Status tune(const MakeVariant& make, const std::vector<std::string>& targets,
+            Meter& meter,
+            const std::function<Status(const std::string&)>& proceed,
+            Tuned& out) {
+  return Search(make, targets, meter, proceed, out).run();
 }
 
 }  // namespace ruleengine::engine

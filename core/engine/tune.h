@@ -54,11 +54,15 @@ class Variants {
   const Variant* current_ = nullptr;
 };
 
+using MakeVariant = std::function<Result<Variants::Made>(const Variant&)>;
+
 // `targets`: names to try; ties go to the first. `proceed` is called with the
-// variant before each comparison; an error ends the work.
-Result<Tuned> tune(Variants& variants, const std::vector<std::string>& targets,
-                   Meter& meter,
-                   const std::function<Status(const std::string&)>& proceed);
+// variant before each comparison; an error ends the work. `out` is filled as
+// far as it gets.
+Status tune(const MakeVariant& make, const std::vector<std::string>& targets,
+            Meter& meter,
+            const std::function<Status(const std::string&)>& proceed,
+            Tuned& out);
 
 }  // namespace ruleengine::engine
 

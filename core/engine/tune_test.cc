@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <random>
+
 namespace ruleengine::engine {
 namespace {
 
@@ -20,6 +22,87 @@ TEST_CASE("the choice about the smallest part decides") {
                       {{"a", "Add half", {}}, false},
                       {{"a", "Add float", "z"}, false}}},
                     site));
+}
+
+TEST_CASE("targets that write the same are tried once") {
+  CHECK(is_first_of_its_form(*find_target("standard")));
+  CHECK(is_first_of_its_form(*find_target("portable")));
+  CHECK(is_first_of_its_form(*find_target("tensorrt")));
+  CHECK(!is_first_of_its_form(*find_target("openvino")));
+}
+
+// Sessions differ by luck as long as they last, and each run a little.
+class LuckyRuntime final : public Runtime {
+ public:
+  explicit LuckyRuntime(double of_result) : of_result_(of_result) {}
+  std::string name() const override { return "lucky"; }
+  Result<std::unique_ptr<Session>> load(
+      std::unique_ptr<ir::Model> model) override {
+    const double base = model->path == "original" ? 1 : of_result_;
+    return std::unique_ptr<Session>(
+        std::make_unique<LuckySession>(*this, base * about_one(0.03)));
+  }
+
+ private:
+  class LuckySession final : public Session {
+   public:
+    LuckySession(LuckyRuntime& of, double seconds)
+        : of_(of), seconds_(seconds) {}
+    Result<double> run(int times) override {
+      return seconds_ * times * of_.about_one(0.005);
+    }
+    Result<std::optional<std::string>> difference(Session&) override {
+      return std::optional<std::string>();
+    }
+
+   private:
+    LuckyRuntime& of_;
+    double seconds_;
+  };
+
+  double about_one(double band) {
+    return std::uniform_real_distribution<>(1 - band, 1 + band)(random_);
+  }
+
+  double of_result_;
+  std::mt19937 random_{1};
+};
+
+// A model with two rewrites.
+Result<Variants::Made> make(const Variant& variant) {
+  Variants::Made made{std::make_unique<ir::Model>(), {}};
+  made.model->path = variant.text();
+  if (variant.is_original()) return made;
+  made.report.target = variant.target;
+  made.report.rewrites.rules.push_back({.rewrites = 2});
+  for (const char* const rule : {"a", "b"}) {
+    made.report.rewrites.sites.push_back({rule, rule, "Add float"});
+  }
+  return made;
+}
+
+// How often a result that runs in so many seconds is found to be faster than a
+// model that runs in one.
+int times_found(double of_result, int times) {
+  LuckyRuntime runtime(of_result);
+  const auto model = [](const Variant& variant) {
+    return Result(std::move(make(variant)->model));
+  };
+  int found = 0;
+  for (int i = 0; i < times; ++i) {
+    LiveMeter meter(runtime, model, 1e9, {});
+    Tuned tuned;
+    REQUIRE(tune(
+        make, {"standard"}, meter, [](const std::string&) { return Status(); },
+        tuned));
+    if (!tuned.best.is_original()) ++found;
+  }
+  return found;
+}
+
+TEST_CASE("luck is no gain") {
+  CHECK(times_found(1, 300) <= 3);
+  CHECK(times_found(0.8, 100) == 100);
 }
 
 }  // namespace

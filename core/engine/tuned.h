@@ -32,12 +32,14 @@ struct Tuned {
   };
 
   std::string runtime;  // its name; "" if the measurements are old
-  double noise = 0;     // 0.01: two runs of the same model differ by 1 %
+  double noise = 0;     // 0.01: two sessions of one model differ by 1 %
   std::vector<Target> targets;
   std::vector<Effect> effects;
   bool complete = true;  // false where the time was over before the search
   // The best variant: the model itself if nothing was measurably faster.
   Variant best;
+  bool compared = false;  // whether its outputs were, with those of the model
+  std::string failed;     // why the runtime did not run it in the end
   double seconds_before = 0, seconds_after = 0;
   Spread speedup;
   std::vector<Comparison> measurements;  // for a PlayedMeter

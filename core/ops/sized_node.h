@@ -41,7 +41,9 @@ class SizedNode {
   // Where a shape is unknown, or has no such axis; any arithmetic keeps it.
   static constexpr double kUnsized = std::numeric_limits<double>::quiet_NaN();
 
+  // Borrows the node.
   SizedNode(const NodeView& of, Sizes& sizes) : node(of), sizes_(sizes) {}
+  SizedNode(NodeView&&, Sizes&) = delete;
 
   const NodeView& node;
 
@@ -56,9 +58,8 @@ class SizedNode {
   // Of any type.
   double count(const ir::Type* type) const;
 
-  // The multiply-adds of attention to so many keys: of queries, input 0, with
-  // keys, and of weights with values, which give output 0. Heads may lie side
-  // by side in both.
+  // Multiply-adds of attention: queries (input 0) times keys, and weights times
+  // values, which give output 0. Heads may be packed into one axis.
   double attended(double keys) const {
     const double rows = out(0) / out(0, -1);
     return rows * keys * (in(0, -1) + out(0, -1));

@@ -40,12 +40,12 @@ class Sizes {
  private:
   std::optional<Place> find(Dim dim);
   std::vector<Piece> cut(std::span<const Dim> dims);
-  // The value; none after `built_` was set to the rejection or error.
+  // The value; none after `failed_` was set to the rejection or error.
   std::optional<ValueId> piece(const Piece& piece);
   // Axes `first` to `end` - 1.
   std::optional<ValueId> axes(ValueId input, std::int64_t first,
                               std::int64_t end);
-  ir::Attribute ints(std::string_view name, std::int64_t number);
+  ir::Attribute int_list(std::string_view name, std::int64_t number);
   std::optional<ValueId> computed(Dim dim);
   std::optional<ValueId> product(const ir::DimTable::Product& product);
   std::optional<ValueId> atom(Dim atom);
@@ -108,7 +108,7 @@ ValueId Sizes::numbers(const std::vector<std::int64_t>& numbers) {
   return edit_.constant(arena.make<ir::Tensor>(tensor), "sizes");
 }
 
-ir::Attribute Sizes::ints(std::string_view name, std::int64_t number) {
+ir::Attribute Sizes::int_list(std::string_view name, std::int64_t number) {
   ir::Attribute attribute;
   attribute.name = name;
   attribute.kind = ir::AttributeKind::kInts;
@@ -141,7 +141,8 @@ std::optional<ValueId> Sizes::axes(ValueId input, std::int64_t first,
   const auto rank = std::ssize(edit_.facts().type(input)->dims);
   if (first == 0 && end == rank) return shape;
   if (edit_.graph().model().opset("") < kSliceByInputs) {
-    return node("Slice", {*shape}, {ints("starts", first), ints("ends", end)});
+    return node("Slice", {*shape},
+                {int_list("starts", first), int_list("ends", end)});
   }
   return node("Slice",
               {*shape, numbers({first}), numbers({end}), numbers({0})});

@@ -148,17 +148,35 @@ class Tune(runs.RunTest):
     def test_runtime_that_fails(self):
         self.bad({"dies": True}, 2, "no space left in the pretence")
         self.bad({"refuses": "Neg"}, 2, "no kernel for Neg")
-        self.bad({"hangs": True}, 5, "no answer within", "--limit-time", "3")
+        self.bad({"hangs": True}, 5, "the runtime gives no answer", "--limit-time", "3")
         self.bad({"says": ["x" * 1000] * 20, "times": 100}, 2, "no answer")
         self.run_bad(2, "tune", *RULES, "m.onnx", "--runtime", "no-such-program",
                      says="not found")
 
     def test_usage(self):
         for more, says in ((["--jobs", "2"], "--jobs disturbs"),
-                           (["--record", "t.json"], "with --if-faster only")):
-            arguments = ["--bench"] if "--jobs" in more else []
-            self.run_bad(2, "run", *RULES, "m.onnx", *arguments, *more,
+                           (["--if-faster"], "--if-faster measures already"),
+                           (["--runtime", "ours", "--replay", "t.json"],
+                            "with --if-faster only")):
+            self.run_bad(2, "run", *RULES, "m.onnx", "--bench", *more,
                          says=says)
+        for more in (["--runtime", "ours"], ["--time", "3"]):
+            self.run_bad(2, "run", *RULES, "m.onnx", *more,
+                         says="nothing is measured")
+        self.run_bad(2, "tune", "m.onnx", "--replay", ".",
+                     says="no regular file")
+
+    def test_threads(self):
+        self.write("threads.py", """import os, sys
+for line in sys.stdin:
+    if line.startswith("run"): print("seconds\\t0.1", flush=True)
+    else: print("ok\\t" + os.environ["RULEENGINE_THREADS"] + " threads" if line.startswith("load") else "error", flush=True)
+""")
+        done = self.run_ok("run", *RULES, "m.onnx", "--dry-run", "--bench",
+                           "--threads", "3", "--runtime",
+                           f"{sys.executable} threads.py")
+        self.assertIn("3 threads: 100.000 -> 100.000 ms", done.err)
+        self.assertIn("the runtime gave no outputs to compare", done.err)
 
     def test_bench(self):
         done = self.tune({"costs": {"Mul": 0.1}}, "--bench", verb="run")

@@ -124,6 +124,35 @@ class Stays(program.ProgramTest):
                 self.assertLessEqual(
                     sum(n.op_type == "MatMul" for n in after.graph.node), 2)
 
+    def test_what_a_proof_rests_on(self):
+        """The last rule looks at what the second made of what the first
+        assumed, and matches neither."""
+        self.write("first.lua", """return rule { phase = "canonical",
+            match = function(op, x) return op.Neg(x) end,
+            rewrite = function(op, m)
+              assume("x is not positive", m.x)
+              return op.Abs(m.x)
+            end }""")
+        self.write("second.lua", """return rule { phase = "canonical",
+            match = function(op, x) return op.Abs(x) end,
+            rewrite = function(op, m) return op.Sqrt(op.Mul(m.x, m.x)) end }""")
+        self.write("third.lua", """return rule { phase = "attention",
+            match = function(op, x) return op.Relu(x) end,
+            where = function(m)
+              local from = m.x.producer
+              need(from and from.op == "Sqrt", "it may be negative", m.x)
+            end,
+            rewrite = function(op, m) return m.x end }""")
+        self.written(model("n = Neg(x) y = Relu(n)"))
+        self.run_ok("run", "first.lua", "second.lua", "third.lua", "m.onnx",
+                    "-o", "out.onnx", "--report", "report.json")
+        report = json.loads((self.folder / "report.json").read_text())
+        self.assertEqual([each["text"] for each in report["assumptions"]],
+                         ["x is not positive"])
+        self.assertEqual(
+            [n.op_type for n in onnx.load(self.folder / "out.onnx").graph.node],
+            ["Mul", "Sqrt"])
+
     def test_in_bodies_of_nodes(self):
         source = self.written(model(
             "y = If(c) < then_branch = t () => (float[N,3] z) {" + FORMS +

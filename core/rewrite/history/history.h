@@ -38,7 +38,7 @@ struct Deed {
   bool canonical = false;
   bool may_grow = false;  // its new nodes need no compensation
   bool kept = true;
-  bool assumes = false;       // it rests on an assumption
+  bool assumes = false;       // it rests on an assumption, its own or another's
   bool builds = false;        // whether it adds nodes
   ir::NodeId root;            // invalid for a pass
   std::size_t log_begin = 0;  // its first step in the log

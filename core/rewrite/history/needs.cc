@@ -27,6 +27,21 @@ Needs::Needs(History& history)
       if (t.value) takers_[t.value].push_back(k);
     }
   }
+  for (Deed& deed : history_.deeds_) {
+    deed.assumes = deed.assumes || rests_on_assumption(deed);
+  }
+}
+
+// Whether it saw a node of an earlier deed that assumes, or rests on one that
+// does.
+bool Needs::rests_on_assumption(const Deed& deed) const {
+  for (const Part p : {deed.consumed, deed.context, deed.looked_at}) {
+    for (NodeId n : History::part(history_.nodes_, p)) {
+      const std::uint32_t made = maker(n);
+      if (made != kNobody && history_.deeds_[made].assumes) return true;
+    }
+  }
+  return false;
 }
 
 void Needs::find(std::uint32_t k) {

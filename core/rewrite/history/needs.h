@@ -52,6 +52,7 @@ class Needs {
     auto operator<=>(const Read&) const = default;
   };
 
+  bool rests_on_assumption(const Deed& deed) const;
   void forget(std::uint32_t k);
   void read_match(const Deed& deed);
   void need_matched(const Deed& deed);

@@ -12,22 +12,49 @@ import os
 import sys
 import time
 
-import numpy
-import onnx
-
 pretend = json.loads(os.environ["RULEENGINE_PRETEND"])
-model = None
+model = []
 
 
-def nodes():
-    yield from model.graph.node
+def number(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def fields(data, wanted):
+    """Those of a protobuf message that are bytes. Importing onnx takes longer
+    than all else here."""
+    at, found = 0, []
+    while at < len(data):
+        tag, at = number(data, at)
+        size = {1: 8, 5: 4}.get(tag & 7, 0)
+        if tag & 7 == 0:
+            _, at = number(data, at)
+        elif tag & 7 == 2:
+            size, at = number(data, at)
+            if tag >> 3 == wanted:
+                found.append(data[at:at + size])
+        at += size
+    return found
+
+
+def nodes_of(path):
+    """[(op, first output)]"""
+    with open(path, "rb") as file:
+        graph, = fields(file.read(), 7)
+    return [(fields(node, 4)[0].decode(), fields(node, 2)[0].decode())
+            for node in fields(graph, 1)]
 
 
 def cost(node):
-    name = f"{node.op_type} {node.output[0]}"
-    if name in pretend.get("nodes", {}):
-        return pretend["nodes"][name]
-    return pretend.get("costs", {}).get(node.op_type, pretend.get("others", 1))
+    if " ".join(node) in pretend.get("nodes", {}):
+        return pretend["nodes"][" ".join(node)]
+    return pretend.get("costs", {}).get(node[0], pretend.get("others", 1))
 
 
 for line in sys.stdin:
@@ -39,16 +66,16 @@ for line in sys.stdin:
             sys.exit("no space left in the pretence")
         if pretend.get("hangs"):
             time.sleep(1000)
-        model = onnx.load(rest[0])
-        assert "x" in numpy.load(rest[1])
-        refused = [n.op_type for n in nodes()
-                   if n.op_type == pretend.get("refuses")]
+        model = nodes_of(rest[0])
+        assert os.path.getsize(rest[1])
+        refused = [op for op, _ in model if op == pretend.get("refuses")]
         answer = f"error\tno kernel for {refused[0]}" if refused else "ok\tpretend 1.0"
     elif word == "run":
-        ms = sum(cost(node) for node in nodes())
+        ms = sum(cost(node) for node in model)
         answer = f"seconds\t{int(rest[0]) * ms / 1e3!r}"
     elif word == "outputs" and "wrong" in pretend:
-        wrong = any(n.op_type == pretend["wrong"] for n in nodes())
+        import numpy  # pylint: disable=import-outside-toplevel
+        wrong = any(op == pretend["wrong"] for op, _ in model)
         numpy.savez(rest[0], numpy.full(3, float(wrong)))
         answer = "ok"
     else:

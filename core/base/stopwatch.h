@@ -1,0 +1,23 @@
+#ifndef RULEENGINE_CORE_BASE_STOPWATCH_H_
+#define RULEENGINE_CORE_BASE_STOPWATCH_H_
+
+#include <chrono>
+
+namespace ruleengine {
+
+// Starts when it is made.
+class Stopwatch {
+ public:
+  double seconds() const {
+    const std::chrono::duration<double> taken = Clock::now() - start_;
+    return taken.count();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start_ = Clock::now();
+};
+
+}  // namespace ruleengine
+
+#endif  // RULEENGINE_CORE_BASE_STOPWATCH_H_
