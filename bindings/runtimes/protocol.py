@@ -8,6 +8,7 @@ Each line has one answer, or `error<TAB>TEXT`. The end of the input ends the
 program. docs/tune.md has more.
 """
 
+import os
 import sys
 import time
 
@@ -22,8 +23,10 @@ def serve(name, load):
     the names of the inputs, that runs it and returns the outputs in their
     order. The sizes of its inputs are always those of feed.
     """
-    answers = sys.stdout
-    sys.stdout = sys.stderr  # what libraries print is no answer
+    # What libraries print, in Python or in C, is no answer.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
     run, feed = None, None
     for line in sys.stdin:
         word, *rest = line.rstrip("\n").split("\t")

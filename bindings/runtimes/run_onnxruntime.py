@@ -22,6 +22,10 @@ def load(path, _feed):
         path, options,
         providers=providers.split(",") if providers
         else onnxruntime.get_available_providers())
+    missing = set(providers.split(",") if providers else ()) - set(
+        session.get_providers())
+    if missing:
+        raise ValueError(f"no provider {', '.join(sorted(missing))}")
     return lambda feed: session.run(None, feed)
 
 

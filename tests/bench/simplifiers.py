@@ -12,10 +12,12 @@ import argparse
 import datetime
 import importlib.metadata
 import pathlib
+import statistics
 import sys
 import tempfile
 
 import onnx
+from google.protobuf.message import DecodeError
 
 import measure
 
@@ -50,9 +52,9 @@ def results(model, target, folder):
     for tool, command in commands.items():
         result = folder / f"{tool}.onnx"
         try:
-            used = measure.run([*command, result])
-            found[tool] = nodes_of(result), used.cpu
-        except (RuntimeError, OSError) as error:
+            runs = [measure.run([*command, result]).cpu for _ in range(3)]
+            found[tool] = nodes_of(result), statistics.median(runs)
+        except (RuntimeError, OSError, DecodeError) as error:
             print(f"{model}: {tool}: {str(error)[-300:]}", file=sys.stderr)
             return None
         finally:
