@@ -130,7 +130,7 @@ std::string next_step(const engine::FileReport& report, bool verbose) {
 // Who reads the result, and how to write another one.
 std::string readers(const engine::RunReport& run) {
   if (run.is_untouched()) return "";
-  const engine::Needs& needs = run.needs;
+  const engine::Requirements& needs = run.needs;
   if (needs.none()) return "whatever reads the model reads the result\n";
   std::vector<std::string> what;
   std::string who = "runtimes that know it";

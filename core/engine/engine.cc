@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "core/engine/needs.h"
+#include "core/engine/requirements.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/portable.h"
 #include "core/rewrite/raise.h"
@@ -58,7 +58,7 @@ class Engine::Run {
     }
     report_.ops_before = count_ops(model_);
     report_.opset_before = model_.opset("");
-    const Needs needs = needs_of(model_);
+    const Requirements needs = requirements_of(model_);
     const std::size_t imports = model_.opset_imports.size();
     const std::int64_t ir_version = model_.ir_version;
     if (Status s = raise_to_requested(); !s) return s.error();
@@ -80,7 +80,7 @@ class Engine::Run {
                             : ir_version);
     }
     if (Status s = verify::check_model(model_); !s) return s.error();
-    report_.needs = needs_of(model_).beyond(needs);
+    report_.needs = requirements_of(model_).beyond(needs);
     report_.opset_after = model_.opset("");
     report_.ops_after = count_ops(model_);
     if (sizes) {

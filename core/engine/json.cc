@@ -53,7 +53,7 @@ std::uint64_t peak_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-Json needs_json(const Needs& needs) {
+Json needs_json(const Requirements& needs) {
   Json domains = Json::array();
   for (const std::string& each : needs.domains) domains.push_back(exact(each));
   return {{"functions", needs.functions},

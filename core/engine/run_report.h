@@ -11,7 +11,7 @@
 
 #include "core/analysis/cost.h"
 #include "core/base/diagnostic.h"
-#include "core/engine/needs.h"
+#include "core/engine/requirements.h"
 #include "core/engine/rule_set.h"
 #include "core/engine/tuned.h"
 #include "core/ir/model.h"
@@ -37,7 +37,7 @@ struct RunReport {
   // Of the standard domain: the model's, and the result's.
   std::int64_t opset_before = 0, opset_after = 0;
   OpCounts ops_before, ops_after;
-  Needs needs;                     // of the result, beyond those of the model
+  Requirements needs;              // of the result, beyond those of the model
   std::optional<CostChange> cost;  // if the options ask for it
   rewrite::DriverReport rewrites;
   std::vector<Absent> absent;  // given rules that took no part

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/ir/narrow_float.h"
+#include "core/ir/small_tensor.h"
 #include "core/ir/tensor.h"
 
 namespace ruleengine::ops {
@@ -19,14 +20,6 @@ std::span<const std::byte> bytes_of(Arena& arena, const std::vector<T>& data) {
   return bytes;
 }
 
-template <class T>
-ir::Tensor vector_of(Arena& arena, ir::DataType elem,
-                     const std::vector<T>& data) {
-  const auto dims = arena.array<std::int64_t>(1);
-  dims[0] = static_cast<std::int64_t>(data.size());
-  return {.dtype = elem, .dims = dims, .bytes = bytes_of(arena, data)};
-}
-
 }  // namespace
 
 ir::ValueId Body::node(std::string_view type, Values inputs,
@@ -37,14 +30,15 @@ ir::ValueId Body::node(std::string_view type, Values inputs,
 
 ir::ValueId Body::integers(const std::vector<std::int64_t>& data,
                            std::string_view name, bool scalar) {
-  ir::Tensor tensor = vector_of(arena(), ir::DataType::kInt64, data);
+  ir::Tensor tensor = ir::int64_vector(arena(), data);
   if (scalar) tensor.dims = {};
   return constant(tensor, name);
 }
 
 ir::ValueId Body::floats(const std::vector<float>& data,
                          std::string_view name) {
-  return constant(vector_of(arena(), ir::DataType::kFloat, data), name);
+  return constant(ir::vector_tensor<float>(arena(), ir::DataType::kFloat, data),
+                  name);
 }
 
 ir::ValueId Body::size_of(ir::ValueId x, std::int64_t axis,

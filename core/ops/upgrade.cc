@@ -6,6 +6,7 @@
 
 #include "core/ir/model.h"
 #include "core/ir/narrow_float.h"
+#include "core/ir/small_tensor.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/upgrade_table.h"
 
@@ -49,15 +50,6 @@ std::optional<Tensor> scalar(Arena& arena, float value, DataType dtype) {
   } else {
     return std::nullopt;
   }
-  return t;
-}
-
-Tensor ints(Arena& arena, std::span<const std::int64_t> values) {
-  Tensor t;
-  t.dtype = DataType::kInt64;
-  const std::int64_t size = static_cast<std::int64_t>(values.size());
-  t.dims = arena.copy(std::span<const std::int64_t>(&size, 1));
-  t.bytes = store<std::int64_t>(arena, values);
   return t;
 }
 
@@ -124,9 +116,9 @@ std::optional<Tensor> moved_tensor(Arena& arena, const Moved& row,
                                    const Attribute& a, DataType dtype) {
   switch (row.as) {
     case MovedAs::kInts:
-      return ints(arena, a.ints);
+      return ir::int64_vector(arena, a.ints);
     case MovedAs::kInt:
-      return ints(arena, {&a.i, 1});
+      return ir::int64_vector(arena, {&a.i, 1});
     case MovedAs::kFloat:
       return scalar(arena, a.f, DataType::kFloat);
     case MovedAs::kScalar:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/ir/model.h"
+#include "core/ir/small_tensor.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -99,13 +100,8 @@ std::vector<Piece> Sizes::cut(std::span<const Dim> dims) {
 
 ValueId Sizes::numbers(const std::vector<std::int64_t>& numbers) {
   Arena& arena = edit_.graph().model().arena;
-  const auto size = static_cast<std::int64_t>(numbers.size());
-  ir::Tensor tensor;
-  tensor.dtype = ir::DataType::kInt64;
-  tensor.dims = arena.copy(std::span<const std::int64_t>(&size, 1));
-  tensor.bytes =
-      std::as_bytes(arena.copy(std::span<const std::int64_t>(numbers)));
-  return edit_.constant(arena.make<ir::Tensor>(tensor), "sizes");
+  return edit_.constant(
+      arena.make<ir::Tensor>(ir::int64_vector(arena, numbers)), "sizes");
 }
 
 ir::Attribute Sizes::int_list(std::string_view name, std::int64_t number) {

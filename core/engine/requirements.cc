@@ -1,18 +1,18 @@
-#include "core/engine/needs.h"
+#include "core/engine/requirements.h"
 
 #include "core/rewrite/functions.h"
 
 namespace ruleengine::engine {
 
-Needs Needs::beyond(const Needs& other) const {
-  Needs out{functions && !other.functions, overloads && !other.overloads,
-            domains, opset > other.opset ? opset : 0};
+Requirements Requirements::beyond(const Requirements& other) const {
+  Requirements out{functions && !other.functions, overloads && !other.overloads,
+                   domains, opset > other.opset ? opset : 0};
   for (const std::string& each : other.domains) out.domains.erase(each);
   return out;
 }
 
-Needs needs_of(const ir::Model& model) {
-  Needs out{.opset = model.opset("")};
+Requirements requirements_of(const ir::Model& model) {
+  Requirements out{.opset = model.opset("")};
   for (const auto& f : model.functions) {
     if (f->removed) continue;
     out.functions = true;

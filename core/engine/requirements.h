@@ -1,7 +1,7 @@
 // What a model needs of the runtime that reads it, beyond the ops of the
 // standard.
-#ifndef RULEENGINE_CORE_ENGINE_NEEDS_H_
-#define RULEENGINE_CORE_ENGINE_NEEDS_H_
+#ifndef RULEENGINE_CORE_ENGINE_REQUIREMENTS_H_
+#define RULEENGINE_CORE_ENGINE_REQUIREMENTS_H_
 
 #include <cstdint>
 #include <set>
@@ -11,7 +11,7 @@
 
 namespace ruleengine::engine {
 
-struct Needs {
+struct Requirements {
   bool functions = false, overloads = false;  // functions of a model
   std::set<std::string> domains;              // of ops that no function defines
   std::int64_t opset = 0;  // of the standard; 0: an older one will do
@@ -20,11 +20,11 @@ struct Needs {
     return !functions && !overloads && domains.empty() && opset == 0;
   }
   // Without what `other` needs too.
-  Needs beyond(const Needs& other) const;
+  Requirements beyond(const Requirements& other) const;
 };
 
-Needs needs_of(const ir::Model& model);
+Requirements requirements_of(const ir::Model& model);
 
 }  // namespace ruleengine::engine
 
-#endif  // RULEENGINE_CORE_ENGINE_NEEDS_H_
+#endif  // RULEENGINE_CORE_ENGINE_REQUIREMENTS_H_

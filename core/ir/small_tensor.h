@@ -1,0 +1,28 @@
+// Small tensors that the engine makes. The arena owns their data.
+#ifndef RULEENGINE_CORE_IR_SMALL_TENSOR_H_
+#define RULEENGINE_CORE_IR_SMALL_TENSOR_H_
+
+#include <cstdint>
+#include <span>
+
+#include "core/base/arena.h"
+#include "core/ir/tensor.h"
+
+namespace ruleengine::ir {
+
+// With one axis. T is the representation of `dtype`.
+template <class T>
+Tensor vector_tensor(Arena& arena, DataType dtype, std::span<const T> values) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  return {.dtype = dtype,
+          .dims = arena.copy(std::span<const std::int64_t>(&size, 1)),
+          .bytes = std::as_bytes(arena.copy(values))};
+}
+
+inline Tensor int64_vector(Arena& arena, std::span<const std::int64_t> values) {
+  return vector_tensor(arena, DataType::kInt64, values);
+}
+
+}  // namespace ruleengine::ir
+
+#endif  // RULEENGINE_CORE_IR_SMALL_TENSOR_H_
