@@ -42,8 +42,7 @@ int Child::start(const std::vector<std::string>& arguments, int in, int out,
 std::optional<int> Child::wait_until(Clock::time_point until) {
   using std::chrono::milliseconds;
   for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(20))) {
-    if (id_ == 0) return status_;
-    const pid_t ended = ::waitpid(id_, &status_, WNOHANG);
+    const pid_t ended = id_ == 0 ? 0 : ::waitpid(id_, &status_, WNOHANG);
     if (ended < 0 && errno != EINTR) status_ = -1;
     if (ended == id_ || (ended < 0 && errno != EINTR)) id_ = 0;
     if (id_ == 0) return status_;

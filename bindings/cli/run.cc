@@ -189,10 +189,11 @@ Status rewrite_model(engine::Engine& engine, const lua::RuleFiles& files,
   auto model = load_model(report.model, options, &warnings);
   if (!model) return model.error();
   report.load_seconds = load.seconds();
-  if (!options.report.empty() && io::holds_data(**model, options.report)) {
+  for (const SideFile& file : side_files(options)) {
+    if (!io::holds_data(**model, file.path)) continue;
     outcome.spoils_report = true;
-    return usage("the report would replace the data of a model", options.report,
-                 "give the report another name");
+    return usage(file.what + " would replace the data of a model", file.path,
+                 "give it another name");
   }
   engine::Variants variants(files, rules, run_options(options), [&] {
     return load_model(report.model, options, &ignored);

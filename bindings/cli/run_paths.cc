@@ -81,8 +81,9 @@ Status prepare_output(const Paths& paths, const Options& options) {
                     error.message(),   ""};
 }
 
-// Results must have the name of a model, and reports neither that of a rule nor
-// of a model, so that a mistake on the command line cannot overwrite a rule.
+// Results must have the name of a model, and what is written beside them
+// neither that of a rule nor of a model, so that a mistake on the command line
+// cannot overwrite a rule.
 Status check_names(const Paths& paths, const Options& options) {
   const std::string kind = fs::path(options.output).extension();
   std::error_code none;
@@ -101,41 +102,60 @@ Status check_names(const Paths& paths, const Options& options) {
     d.expected = "a folder, since there are several models";
     return d;
   }
-  const std::string report = fs::path(options.report).extension();
-  for (const char* taken : {".lua", ".onnx", ".onnxtxt", ".data"}) {
-    if (report != taken) continue;
-    return usage("the report would have the name of a rule or a model",
-                 options.report, "for instance --report report.json");
-  }
-  return {};
-}
-
-// The report must not replace an input or an output. It is written last, so
-// whether its folder is writable is checked first.
-Status check_report_path(const Paths& paths, const Options& options) {
-  if (options.report.empty()) return {};
-  if (auto file = io::OutputFile::create(options.report); !file) {
-    Diagnostic d = file.error();
-    if (d.found.empty()) d.found = d.what;
-    d.what = "the report cannot be written";
-    return d;
-  }
-  std::vector<std::string> taken = paths.models;
-  taken.insert(taken.end(), paths.rules.begin(), paths.rules.end());
-  for (const std::string& model : paths.models) {
-    taken.push_back(output_path(model, options, paths.models.size() > 1));
-  }
-  for (const std::string& path : taken) {
-    std::error_code none;
-    if (path == options.report || fs::equivalent(path, options.report, none)) {
-      return usage("the report would replace another file", path,
-                   "give the report another name");
+  for (const SideFile& file : side_files(options)) {
+    const std::string its = fs::path(file.path).extension();
+    for (const char* taken : {".lua", ".onnx", ".onnxtxt", ".data", ".npz"}) {
+      if (its != taken) continue;
+      return usage(
+          file.what + " would have the name of a rule, a model or data",
+          file.path, "for instance " + file.option + " FILE.json");
     }
   }
   return {};
 }
 
+// What is written beside the results must not replace an input or an output. It
+// is written last, so whether its folder is writable is checked first.
+Status check_side_files(const Paths& paths, const Options& options) {
+  std::vector<std::string> taken = paths.models;
+  taken.insert(taken.end(), paths.rules.begin(), paths.rules.end());
+  for (const std::string& model : paths.models) {
+    taken.push_back(output_path(model, options, paths.models.size() > 1));
+  }
+  for (const std::string& read : {options.inputs, options.replay}) {
+    if (!read.empty()) taken.push_back(read);
+  }
+  for (const SideFile& file : side_files(options)) {
+    if (auto made = io::OutputFile::create(file.path); !made) {
+      Diagnostic d = made.error();
+      if (d.found.empty()) d.found = d.what;
+      d.what = file.what + " cannot be written";
+      return d;
+    }
+    for (const std::string& path : taken) {
+      std::error_code none;
+      if (path == file.path || fs::equivalent(path, file.path, none)) {
+        return usage(file.what + " would replace another file", path,
+                     "give it another name");
+      }
+    }
+    taken.push_back(file.path);
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<SideFile> side_files(const Options& options) {
+  std::vector<SideFile> out;
+  if (!options.report.empty()) {
+    out.push_back({"the report", "--report", options.report});
+  }
+  if (!options.record.empty()) {
+    out.push_back({"the record", "--record", options.record});
+  }
+  return out;
+}
 
 std::string output_path(const std::string& model, const Options& options,
                         bool several) {
@@ -148,7 +168,7 @@ std::string output_path(const std::string& model, const Options& options,
 
 Status check_run_paths(const Paths& paths, const Options& options) {
   for (const auto check :
-       {check_names, check_report_path, check_data, prepare_output}) {
+       {check_names, check_side_files, check_data, prepare_output}) {
     if (auto status = check(paths, options); !status) return status;
   }
   return {};

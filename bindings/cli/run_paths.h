@@ -4,12 +4,19 @@
 #define RULEENGINE_BINDINGS_CLI_RUN_PATHS_H_
 
 #include <string>
+#include <vector>
 
 #include "bindings/cli/options.h"
 #include "bindings/cli/session.h"
 #include "core/base/result.h"
 
 namespace ruleengine::cli {
+
+// A file that a run writes beside its results.
+struct SideFile {
+  std::string what, option, path;
+};
+std::vector<SideFile> side_files(const Options& options);
 
 // The path of the result for `model`. The results of `several` models are in a
 // folder.

@@ -27,9 +27,6 @@ constexpr double kMilliseconds = 1e3;
 constexpr double kDefaultSeconds = 60;
 // An answer of the runtime may take this long, or twice --time.
 constexpr double kAnswerSeconds = 120;
-// So many pairs of sessions show what a result is worth for --bench, if there
-// is time.
-constexpr std::size_t kPairs = 3;
 
 double seconds_of(const Options& options) {
   return options.tune_seconds > 0 ? options.tune_seconds : kDefaultSeconds;
@@ -249,7 +246,7 @@ Result<engine::Tuned> tune_model(engine::Variants& variants,
       targets_of(options), *meter, proceed, tuned);
   tuned.runtime = bench ? bench->runtime().name() : runtime;
   // What was measured before an error is kept too.
-  if (!options.record.empty()) {
+  if (!options.record.empty() && !tuned.measurements.empty()) {
     auto status =
         write_file(options.record, engine::json_text(engine::to_json(tuned)));
     if (done && !status) return status.error();
@@ -273,7 +270,8 @@ Status measure(engine::Variants& variants, const ir::Model& model,
                                   {report.run.target, {}}, report.noise);
     if (!measured) return measured.error();
     all.push_back(*std::move(measured));
-  } while (all.back().failed.empty() && all.size() < kPairs && meter.goes_on());
+  } while (all.back().failed.empty() && all.size() < engine::kPairs &&
+           meter.goes_on());
   report.measured =
       all.back().failed.empty() ? engine::middle(all) : all.back();
   report.runtime = (*bench)->runtime().name();

@@ -104,6 +104,9 @@ struct Comparison {
   Verdict verdict(double noise) const;
 };
 
+// So many pairs of fresh sessions show noise and gain.
+inline constexpr std::size_t kPairs = 3;
+
 // How far the speedup of a model against itself is from 1.
 double noise_of(const Comparison& comparison);
 // The one with the median speedup; not of an empty list.

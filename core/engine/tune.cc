@@ -90,9 +90,6 @@ Result<Variants::Made> Variants::make(const Variant& variant) {
 
 namespace {
 
-// So many pairs of fresh sessions show the noise, and the gain in the end.
-constexpr int kPairs = 3;
-
 class Search {
  public:
   Search(const MakeVariant& make, const std::vector<std::string>& targets,
@@ -128,7 +125,7 @@ class Search {
   // Two sessions of the same model: what they differ by at most is noise.
   Status find_noise() {
     double noise = 0;
-    for (int i = 0; i < kPairs; ++i) {
+    for (std::size_t i = 0; i < kPairs; ++i) {
       const auto done = compare(Step::kNoise, {}, {});
       if (!done) return done.error();
       if (!(*done)->failed.empty()) {
@@ -299,7 +296,7 @@ class Search {
     if (!made) return made.error();
     if (best_.is_original() || made->report.is_untouched()) return {};
     std::vector<Comparison> finals;
-    for (int i = 0; i < kPairs; ++i) {
+    for (std::size_t i = 0; i < kPairs; ++i) {
       const auto done = compare(Step::kFinal, {}, best_);
       if (!done) return done.error();
       out_.failed = (*done)->failed;

@@ -7,6 +7,7 @@ import sys
 import unittest
 
 import onnx
+from onnx import numpy_helper
 
 from support import make, program, runs
 
@@ -124,6 +125,32 @@ class Tune(runs.RunTest):
                          says=says)
         self.run_bad(2, "tune", *RULES, "m.onnx", "--replay", "none.json",
                      says="cannot be read")
+
+    def test_record_replaces_no_input(self):
+        """Nor another output, nor anything where nothing was measured."""
+        external = make.model("g (float[2] x) => (float[2] y) "
+                              "<float[2] w = {1, 2}> { y = Mul(x, w) }")
+        weight, = external.graph.initializer
+        weight.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(weight),
+                                                weight.name))
+        onnx.save(external, self.folder / "e.onnx", save_as_external_data=True,
+                  location="e.bin", size_threshold=0)
+        self.write("x.npy.zip", b"")
+        self.write("old.json", "{}")
+        before = program.state(self.folder)
+        for model, more, says in (
+                ("m.onnx", ["--record", "m.onnx"], "the name of a rule"),
+                ("m.onnx", ["--record", "relu.lua"], "the name of a rule"),
+                ("m.onnx", ["--record", "x.npz"], "the name of a rule"),
+                ("m.onnx", ["--record", "x.npy.zip", "--inputs", "x.npy.zip"],
+                 "would replace another file"),
+                ("m.onnx", ["--record", "r.json", "--report", "r.json"],
+                 "would replace another file"),
+                ("e.onnx", ["--record", "e.bin"], "the data of a model"),
+                ("m.onnx", ["--record", "old.json", "--runtime", "false"], "")):
+            with self.subTest(more=more):
+                self.run_bad(2, "tune", *RULES, model, *more, says=says)
+                self.assertEqual(program.state(self.folder), before)
 
     def test_target_that_is_not_read(self):
         done = self.tune({"costs": {"Mul": 0.1}, "refuses": "Mul"})
