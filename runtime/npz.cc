@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "runtime/adapt.h"
 #include "runtime/failure.h"
@@ -20,6 +22,9 @@ Diagnostic of_file(std::string what, const std::string& path) {
           .where = path,
           .hint = "numpy.savez(path, name=array, ...)"};
 }
+
+// The flag of a member whose name is UTF-8 (APPNOTE 4.4.4, bit 11).
+constexpr uLong kUtf8Names = 1u << 11;
 
 // A file of minizip's that lies in memory: an archive is written whole or not
 // at all, by whoever has its bytes.
@@ -107,8 +112,10 @@ void add_member(zipFile zip, const std::string& name, const Tensor& t) {
   zip_fileinfo info = {};
   info.dosDate = 1u << 21 | 1u << 16;  // 1980-01-01: the same bytes each time
   const bool is_large = bytes.size() > 0xffffffffu - 1024;
-  if (zipOpenNewFileInZip64(zip, (name + ".npy").c_str(), &info, nullptr, 0,
-                            nullptr, 0, nullptr, 0, 0, is_large) != ZIP_OK) {
+  if (zipOpenNewFileInZip4_64(zip, (name + ".npy").c_str(), &info, nullptr, 0,
+                              nullptr, 0, nullptr, 0, 0, 0, -MAX_WBITS,
+                              DEF_MEM_LEVEL, Z_DEFAULT_STRATEGY, nullptr, 0, 0,
+                              kUtf8Names, is_large) != ZIP_OK) {
     fail("the archive cannot be made");
   }
   for (std::size_t at = 0; at < bytes.size();) {
@@ -131,6 +138,13 @@ void add_value(zipFile zip, const std::string& name, const Value& value) {
 }  // namespace
 
 Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
+  // Opening a pipe would wait for who writes to it.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) {
+    return of_file(
+        error ? "the archive cannot be read" : "the archive is no regular file",
+        path);
+  }
   const std::unique_ptr<void, int (*)(unzFile)> zip(unzOpen64(path.c_str()),
                                                     &unzClose);
   if (!zip) return of_file("the archive cannot be read", path);

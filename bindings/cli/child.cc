@@ -31,20 +31,29 @@ int Child::start(const std::vector<std::string>& arguments, int in, int out,
   ::posix_spawnattr_init(&how);
   ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
   ::posix_spawnattr_setpgroup(&how, 0);
+  const io::SignalHold hold;
   const int error =
       ::posix_spawnp(&id_, pointers[0], &files, &how, pointers.data(), environ);
   ::posix_spawnattr_destroy(&how);
   ::posix_spawn_file_actions_destroy(&files);
-  if (error != 0) id_ = 0;
+  if (error != 0) {
+    id_ = 0;
+  } else {
+    doomed_ = io::Doomed::processes(id_);
+  }
   return error;
 }
 
 std::optional<int> Child::wait_until(Clock::time_point until) {
   using std::chrono::milliseconds;
   for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(20))) {
-    const pid_t ended = id_ == 0 ? 0 : ::waitpid(id_, &status_, WNOHANG);
-    if (ended < 0 && errno != EINTR) status_ = -1;
-    if (ended == id_ || (ended < 0 && errno != EINTR)) id_ = 0;
+    siginfo_t ended = {};
+    // Not yet reaped, so that no other process has its number meanwhile.
+    const bool is_ours =
+        id_ != 0 && (::waitid(P_PID, static_cast<id_t>(id_), &ended,
+                              WEXITED | WNOHANG | WNOWAIT) == 0 ||
+                     errno == EINTR);
+    if (!is_ours || ended.si_pid != 0) kill();
     if (id_ == 0) return status_;
     if (Clock::now() > until) return std::nullopt;
     std::this_thread::sleep_for(pause);
@@ -54,8 +63,9 @@ std::optional<int> Child::wait_until(Clock::time_point until) {
 void Child::kill() {
   if (id_ == 0) return;
   ::kill(-id_, SIGKILL);
-  int status = 0;
-  while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
+  doomed_.drop();
+  status_ = -1;
+  while (::waitpid(id_, &status_, 0) < 0 && errno == EINTR) {
   }
   id_ = 0;
 }

@@ -1,4 +1,5 @@
-// Child: another program that this one started. Not thread-safe.
+// Child: another program that this one started. A signal that ends this
+// program ends it too. Not thread-safe.
 #ifndef RULEENGINE_BINDINGS_CLI_CHILD_H_
 #define RULEENGINE_BINDINGS_CLI_CHILD_H_
 
@@ -8,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "core/io/signals.h"
 
 namespace ruleengine::cli {
 
@@ -25,13 +28,14 @@ class Child {
   int start(const std::vector<std::string>& arguments, int in, int out,
             int err);
   // The status as waitpid() gives it, also when asked again; none if the
-  // program still runs then.
+  // program still runs then. Ends what an ended program left running.
   std::optional<int> wait_until(Clock::time_point until);
   // Ends the program and those that it started.
   void kill();
 
  private:
   pid_t id_ = 0;  // 0: not running
+  io::Doomed doomed_;
   int status_ = -1;
 };
 

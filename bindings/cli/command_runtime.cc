@@ -36,18 +36,24 @@ namespace fs = std::filesystem;
 // are passed over, up to this many bytes.
 constexpr std::size_t kMostNoise = std::size_t{1} << 20;
 
+// Between answers the runtime is looked at this often.
+constexpr double kLookMilliseconds = 100;
+
 Diagnostic failed(std::string what, std::string found) {
   return {.kind = ErrorKind::kUsage,
           .what = std::move(what),
           .found = std::move(found)};
 }
 
+off_t size_of(int file) {
+  struct stat about {};
+  return ::fstat(file, &about) == 0 ? about.st_size : 0;
+}
+
 // The last line of a file that is not empty.
 std::string last_line(int file) {
   std::array<char, 4096> buffer;
-  struct stat about {};
-  if (::fstat(file, &about) != 0) return {};
-  const off_t from = std::max<off_t>(0, about.st_size - off_t{buffer.size()});
+  const off_t from = std::max<off_t>(0, size_of(file) - off_t{buffer.size()});
   const ssize_t read = ::pread(file, buffer.data(), buffer.size(), from);
   if (read <= 0) return {};
   std::string_view text(buffer.data(), static_cast<std::size_t>(read));
@@ -107,7 +113,7 @@ class Talk {
       if (!next) return next.error();
       std::string_view text = *next;
       if (take(text, answer)) {
-        static_cast<void>(::ftruncate(errors_.get(), 0));
+        forget_errors();
         return std::string(text);
       }
       if (take(text, "error")) {
@@ -136,6 +142,7 @@ class Talk {
 
   Result<std::string> read_line(const Deadline& until) {
     std::array<char, 4096> buffer;
+    bool has_ended = false;
     for (;;) {
       if (const auto end = read_.find('\n'); end != std::string::npos) {
         std::string line = read_.substr(0, end);
@@ -148,8 +155,16 @@ class Talk {
       }
       pollfd wait{from_.get(), POLLIN, 0};
       const double left = std::ceil(until.seconds_left() * 1e3);
-      const int ready = ::poll(&wait, 1, static_cast<int>(std::min(left, 1e9)));
+      const int ready =
+          ::poll(&wait, 1, static_cast<int>(std::min(left, kLookMilliseconds)));
       if (ready < 0 && errno == EINTR) continue;
+      if (ready == 0 && left > kLookMilliseconds) {
+        // Processes that it started may hold the pipe open.
+        if (has_ended) return ended();
+        has_ended = child_.wait_until(Child::Clock::now()).has_value();
+        if (size_of(errors_.get()) > off_t{kMostNoise}) forget_errors();
+        continue;
+      }
       if (ready == 0) {
         if (deadline_.is_over()) {
           return deadline_.passed({}, "the runtime gives no answer");
@@ -165,6 +180,8 @@ class Talk {
       read_.append(buffer.data(), static_cast<std::size_t>(size));
     }
   }
+
+  void forget_errors() { static_cast<void>(::ftruncate(errors_.get(), 0)); }
 
   Diagnostic ended() {
     const auto status =
@@ -229,17 +246,16 @@ class CommandSession final : public engine::Session {
       engine::Session& other) override {
     const auto theirs = static_cast<CommandSession&>(other).outputs();
     if (!theirs) return theirs.error();
-    if (!*theirs) return std::optional<std::string>();
     const auto ours = outputs();
     if (!ours) return ours.error();
-    if (!*ours) return std::optional<std::string>();
+    if (!*theirs || !*ours) return std::optional<std::string>();
     const auto compared = runtime::compare(**theirs, **ours);
     return std::optional(compared.mismatch ? compared.mismatch->text
                                            : std::string());
   }
 
  private:
-  // None where the runtime does not give them.
+  // None where the runtime does not give them, in a form that can be read.
   Result<std::optional<runtime::NamedValues>> outputs() {
     const ScratchFile file = scratch_.file(".npz");
     const auto written = talk_.ask("outputs\t" + file.path(), "ok");
@@ -248,8 +264,9 @@ class CommandSession final : public engine::Session {
     }
     if (!written) return written.error();
     auto read = runtime::read_npz(file.path(), limit_);
-    if (!read) return read.error();
-    return std::optional(*std::move(read));
+    if (read) return std::optional(*std::move(read));
+    if (read.error().kind == ErrorKind::kLimit) return read.error();
+    return std::optional<runtime::NamedValues>();
   }
 
   ModelFile model_;

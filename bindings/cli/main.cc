@@ -106,7 +106,7 @@ int parse_and_run(int argc, char** argv) {
     return fail(misuse(app, error, {argv + std::min(1, argc), argv + argc}));
   }
   io::guard_mapping_faults();
-  io::remove_names_on_signals();
+  io::clean_up_on_signals();
   const int code = line.verb(line.options);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw std::system_error(errno, std::generic_category());

@@ -46,7 +46,11 @@ Result<std::unique_ptr<Scratch>> Scratch::create() {
   return std::unique_ptr<Scratch>(new Scratch(std::move(name)));
 }
 
+Scratch::Scratch(std::string folder)
+    : folder_(std::move(folder)), doomed_(io::Doomed::folder(folder_)) {}
+
 Scratch::~Scratch() {
+  doomed_.drop();
   std::error_code none;
   fs::remove_all(folder_, none);
 }

@@ -1,5 +1,5 @@
 // Scratch: a folder of temporary files, for the user alone. The destructor
-// removes it.
+// removes it, and so does a signal.
 #ifndef RULEENGINE_BINDINGS_CLI_SCRATCH_H_
 #define RULEENGINE_BINDINGS_CLI_SCRATCH_H_
 
@@ -14,7 +14,7 @@
 
 namespace ruleengine::cli {
 
-// A file of a Scratch; the destructor removes it, and so does a signal.
+// A file of a Scratch; removed in the same cases.
 class ScratchFile {
  public:
   ScratchFile() = default;
@@ -46,9 +46,10 @@ class Scratch {
   ScratchFile file(std::string_view ending);
 
  private:
-  explicit Scratch(std::string folder) : folder_(std::move(folder)) {}
+  explicit Scratch(std::string folder);
 
   std::string folder_;
+  io::Doomed doomed_;
   int files_ = 0;
 };
 

@@ -15,33 +15,39 @@ import time
 import numpy
 
 
+def array(output):
+    """The output as NumPy writes it without pickling."""
+    if not isinstance(output, numpy.ndarray):
+        output = output.numpy()
+    return output.astype(str) if output.dtype == object else output
+
+
 def serve(name, load):
     """Answers until the input ends.
 
     name: of the runtime, with its version.
-    load(path, feed) loads a model and returns a function of a dict of arrays, by
-    the names of the inputs, that runs it and returns the outputs in their
-    order. The sizes of its inputs are always those of feed.
+    load(path, feed) loads a model and returns a function that runs it with feed,
+    a dict of arrays by the names of the inputs, and returns the outputs in their
+    order.
     """
     # What libraries print, in Python or in C, is no answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
-    run, feed = None, None
+    run = None
     for line in sys.stdin:
         word, *rest = line.rstrip("\n").split("\t")
         try:
             if word == "load":
-                feed = dict(numpy.load(rest[1]))
-                run = load(rest[0], feed)
+                run = load(rest[0], dict(numpy.load(rest[1])))
                 answer = f"ok\t{name}"
             elif word == "run":
                 start = time.perf_counter()
                 for _ in range(int(rest[0])):
-                    run(feed)
+                    run()
                 answer = f"seconds\t{time.perf_counter() - start!r}"
             elif word == "outputs":
-                numpy.savez(rest[0], *run(feed))
+                numpy.savez(rest[0], *map(array, run()))
                 answer = "ok"
             else:
                 answer = f"error\tno command {word!r}"

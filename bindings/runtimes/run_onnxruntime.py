@@ -11,7 +11,19 @@ import onnxruntime
 import protocol
 
 
-def load(path, _feed):
+# NumPy has no such type; inputs come as its bits.
+BFLOAT16 = "tensor(bfloat16)"
+BFLOAT16_OF_ONNX = 16
+
+
+def value(array, kind):
+    if kind == BFLOAT16:
+        return onnxruntime.OrtValue.ortvalue_from_numpy_with_onnx_type(
+            array.view("uint16"), BFLOAT16_OF_ONNX)
+    return onnxruntime.OrtValue.ortvalue_from_numpy(array)
+
+
+def load(path, feed):
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = int(os.environ.get("RULEENGINE_THREADS", 0))
@@ -26,7 +38,14 @@ def load(path, _feed):
         session.get_providers())
     if missing:
         raise ValueError(f"no provider {', '.join(sorted(missing))}")
-    return lambda feed: session.run(None, feed)
+    kinds = {each.name: each.type for each in session.get_inputs()}
+    whole = BFLOAT16 in (each.type for each in session.get_outputs())
+    values = {name: value(array, kinds.get(name))
+              if whole or kinds.get(name) == BFLOAT16 else array
+              for name, array in feed.items()}
+    if whole:
+        return lambda: session.run_with_ort_values(None, values)
+    return lambda: session.run(None, values)
 
 
 protocol.serve(f"onnxruntime {onnxruntime.__version__}", load)

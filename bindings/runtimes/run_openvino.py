@@ -12,7 +12,7 @@ import openvino
 import protocol
 
 
-def load(path, _feed):
+def load(path, feed):
     core = openvino.Core()
     settings = {
         "PERFORMANCE_HINT": "LATENCY",
@@ -23,9 +23,15 @@ def load(path, _feed):
     model = core.compile_model(path, os.environ.get("RULEENGINE_DEVICE", "CPU"),
                                settings)
 
-    def run(feed):
-        outputs = model({name: feed[name] for each in model.inputs
-                         for name in each.names if name in feed})
+    inputs = []
+    for each in model.inputs:
+        names = each.names & feed.keys()
+        if not names:
+            raise ValueError(f"no value for the input {each.any_name}")
+        inputs.append(feed[names.pop()])
+
+    def run():
+        outputs = model(inputs)
         return [outputs[each] for each in model.outputs]
 
     return run

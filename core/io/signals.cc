@@ -8,27 +8,33 @@
 #include <atomic>
 #include <cerrno>
 #include <ctime>
+#include <memory>
 #include <utility>
 
 #include "core/io/read/hold.h"
 
 namespace ruleengine::io {
 
-struct Doomed::Name {
+struct Doomed::Entry {
+  enum class Kind { kProcesses, kData, kTemporary, kFolder };
+  Kind kind;
   std::string path;
-  int file = -1;  // if it is a data file
+  int file = -1;  // of data
   std::string result;
   struct stat before = {};  // the file at `result`; zeros if none
+  pid_t group = 0;
 };
 
 namespace {
 
 constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 
-// The table of names that the handler reads without a lock. Names that do not
-// fit are left to the next run.
+using Entry = Doomed::Entry;
+
+// The table that the handler reads without a lock. Files that do not fit are
+// left to the next run.
 constexpr std::size_t kSlots = 4096;
-std::array<std::atomic<Doomed::Name*>, kSlots> slots;
+std::array<std::atomic<Entry*>, kSlots> slots;
 std::atomic<std::size_t> slots_used{0};
 
 // The mask for the number of SignalHolds; the bits above are the pending
@@ -43,31 +49,42 @@ struct stat what_is_at(const char* path) {
   return info;
 }
 
-bool is_as_before(const Doomed::Name& name) {
+bool is_as_before(const Entry& name) {
   const struct stat now = what_is_at(name.result.c_str());
   return now.st_dev == name.before.st_dev && now.st_ino == name.before.st_ino &&
          now.st_ctim.tv_sec == name.before.st_ctim.tv_sec &&
          now.st_ctim.tv_nsec == name.before.st_ctim.tv_nsec;
 }
 
-// Removes names; returns whether all data was removed. If not, the models stay,
-// since the next run finds the data by them.
-bool remove_names(bool data) {
+// Whether it was removed. Data may not be ours.
+bool remove(const Entry& entry) {
+  const char* path = entry.path.c_str();
+  switch (entry.kind) {
+    case Entry::Kind::kProcesses:
+      return ::kill(-entry.group, SIGKILL) == 0;
+    case Entry::Kind::kData:
+      if (!is_name_of(path, entry.file)) return true;  // not yet
+      if (!hold_alone(entry.file) || !is_as_before(entry)) return false;
+      return ::unlink(path) == 0;
+    case Entry::Kind::kTemporary:
+      return ::unlink(path) == 0;
+    case Entry::Kind::kFolder:
+      return ::rmdir(path) == 0;
+  }
+  return false;
+}
+
+// Removes all of a kind; whether none was left.
+bool remove_all(Entry::Kind kind) {
   bool all = true;
   const std::size_t used = slots_used.load();
   for (std::size_t i = 0; i < used; ++i) {
-    // Whoever takes a name out of the table owns it.
-    Doomed::Name* name = slots[i].exchange(nullptr);
-    if (name == nullptr) continue;
-    if ((name->file >= 0) != data) {
-      slots[i].store(name);
-      continue;
-    }
-    const char* path = name->path.c_str();
-    if (data && !is_name_of(path, name->file)) continue;  // not yet
-    if (!data || (hold_alone(name->file) && is_as_before(*name))) {
-      ::unlink(path);
-    } else {
+    // Whoever takes an entry out of the table owns it.
+    Entry* entry = slots[i].exchange(nullptr);
+    if (entry == nullptr) continue;
+    if (entry->kind != kind) {
+      slots[i].store(entry);
+    } else if (!remove(*entry)) {
       all = false;
     }
   }
@@ -75,7 +92,11 @@ bool remove_names(bool data) {
 }
 
 void end_by(int signal) {
-  if (remove_names(true)) remove_names(false);
+  remove_all(Entry::Kind::kProcesses);
+  // Where data stays, so do the models, since the next run finds the data by
+  // them.
+  if (remove_all(Entry::Kind::kData)) remove_all(Entry::Kind::kTemporary);
+  remove_all(Entry::Kind::kFolder);
   ::signal(signal, SIG_DFL);
   sigset_t one;
   sigemptyset(&one);
@@ -98,7 +119,7 @@ void on_signal(int signal) {
 
 }  // namespace
 
-void remove_names_on_signals() {
+void clean_up_on_signals() {
   ::signal(SIGXFSZ, SIG_IGN);
   for (const int signal : kSignals) {
     struct sigaction old = {}, action = {};
@@ -111,11 +132,12 @@ void remove_names_on_signals() {
   }
 }
 
-Doomed::Doomed(std::unique_ptr<Name> name) {
+Doomed::Doomed(Entry entry) {
+  auto owned = std::make_unique<Entry>(std::move(entry));
   for (std::size_t i = 0; i < kSlots; ++i) {
-    Name* free = nullptr;
-    if (!slots[i].compare_exchange_strong(free, name.get())) continue;
-    (void)name.release();
+    Entry* free = nullptr;
+    if (!slots[i].compare_exchange_strong(free, owned.get())) continue;
+    (void)owned.release();
     slot_ = i;
     std::size_t used = slots_used.load();
     while (used <= i && !slots_used.compare_exchange_weak(used, i + 1)) {
@@ -125,13 +147,27 @@ Doomed::Doomed(std::unique_ptr<Name> name) {
 }
 
 Doomed Doomed::temporary(const std::string& path) {
-  return Doomed(std::make_unique<Name>(Name{.path = path, .result = {}}));
+  return Doomed({.kind = Entry::Kind::kTemporary, .path = path, .result = {}});
 }
 
 Doomed Doomed::data(const std::string& path, int file,
                     const std::string& result) {
-  return Doomed(std::make_unique<Name>(
-      Name{path, file, result, what_is_at(result.c_str())}));
+  return Doomed({.kind = Entry::Kind::kData,
+                 .path = path,
+                 .file = file,
+                 .result = result,
+                 .before = what_is_at(result.c_str())});
+}
+
+Doomed Doomed::folder(const std::string& path) {
+  return Doomed({.kind = Entry::Kind::kFolder, .path = path, .result = {}});
+}
+
+Doomed Doomed::processes(pid_t group) {
+  return Doomed({.kind = Entry::Kind::kProcesses,
+                 .path = {},
+                 .result = {},
+                 .group = group});
 }
 
 Doomed::Doomed(Doomed&& from) noexcept

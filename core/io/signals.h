@@ -1,25 +1,26 @@
-// Signals while a result is written. After remove_names_on_signals() (for
+// Signals while something is unfinished. After clean_up_on_signals() (for
 // programs that own their process), SIGTERM, SIGINT, SIGHUP, SIGQUIT and
-// SIGPIPE remove unfinished files that have a name, and then end the process as
-// usual. All thread-safe.
+// SIGPIPE remove what is Doomed, and then end the process as usual. All
+// thread-safe.
 #ifndef RULEENGINE_CORE_IO_SIGNALS_H_
 #define RULEENGINE_CORE_IO_SIGNALS_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
-#include <memory>
 #include <string>
 
 namespace ruleengine::io {
 
 // Installs the handlers, except for signals that the process ignores. Ignores
 // SIGXFSZ, so that a file that grows too large is an error of write().
-void remove_names_on_signals();
+void clean_up_on_signals();
 
-// The name of a file that is removed when a signal ends the process. This must
-// be dropped before other code removes the file or decides to keep it.
+// What is removed when a signal ends the process. This must be dropped before
+// other code removes it or decides to keep it.
 class Doomed {
  public:
-  struct Name;
+  struct Entry;
 
   Doomed() = default;
   // The temporary name of a file.
@@ -29,13 +30,17 @@ class Doomed {
   // may refer to it.
   static Doomed data(const std::string& path, int file,
                      const std::string& result);
+  // A folder, which is removed if it is empty after the files.
+  static Doomed folder(const std::string& path);
+  // The processes of this group; they are killed first.
+  static Doomed processes(pid_t group);
   ~Doomed() { drop(); }
   Doomed(Doomed&& from) noexcept;
   Doomed& operator=(Doomed&& from) noexcept;
   void drop();
 
  private:
-  explicit Doomed(std::unique_ptr<Name> name);
+  explicit Doomed(Entry entry);
 
   std::size_t slot_ = kNone;
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);

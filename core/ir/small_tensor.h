@@ -19,6 +19,12 @@ Tensor vector_tensor(Arena& arena, DataType dtype, std::span<const T> values) {
           .bytes = std::as_bytes(arena.copy(values))};
 }
 
+inline Tensor int64_scalar(Arena& arena, std::int64_t value) {
+  const std::span<const std::int64_t> values(&value, 1);
+  return {.dtype = DataType::kInt64,
+          .bytes = std::as_bytes(arena.copy(values))};
+}
+
 inline Tensor int64_vector(Arena& arena, std::span<const std::int64_t> values) {
   return vector_tensor(arena, DataType::kInt64, values);
 }

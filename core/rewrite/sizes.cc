@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,9 @@ namespace {
 using ir::Dim;
 using ir::ValueId;
 
-// The opset whose Slice has inputs instead of attributes.
+// The opsets whose Slice and Unsqueeze have inputs instead of attributes.
 constexpr std::int64_t kSliceByInputs = 10;
+constexpr std::int64_t kUnsqueezeByInput = 13;
 
 // An axis of a graph input.
 struct Place {
@@ -47,13 +49,19 @@ class Sizes {
   std::optional<ValueId> axes(ValueId input, std::int64_t first,
                               std::int64_t end);
   ir::Attribute int_list(std::string_view name, std::int64_t number);
+  // Scalars: compilers that keep shapes apart from tensors compute with nothing
+  // else.
   std::optional<ValueId> computed(Dim dim);
   std::optional<ValueId> product(const ir::DimTable::Product& product);
   std::optional<ValueId> atom(Dim atom);
   std::optional<ValueId> node(std::string_view type,
                               std::vector<ValueId> inputs,
                               std::vector<ir::Attribute> attributes = {});
+  ValueId number(std::int64_t number);
   ValueId numbers(const std::vector<std::int64_t>& numbers);
+  bool older_than(std::int64_t opset) {
+    return edit_.graph().model().opset("") < opset;
+  }
 
   Edit& edit_;
   Result<Edit::Built> failed_ = Edit::Built(Rejection{});
@@ -98,6 +106,12 @@ std::vector<Piece> Sizes::cut(std::span<const Dim> dims) {
   return pieces;
 }
 
+ValueId Sizes::number(std::int64_t number) {
+  Arena& arena = edit_.graph().model().arena;
+  return edit_.constant(arena.make<ir::Tensor>(ir::int64_scalar(arena, number)),
+                        "size");
+}
+
 ValueId Sizes::numbers(const std::vector<std::int64_t>& numbers) {
   Arena& arena = edit_.graph().model().arena;
   return edit_.constant(
@@ -136,7 +150,7 @@ std::optional<ValueId> Sizes::axes(ValueId input, std::int64_t first,
   if (!shape) return std::nullopt;
   const auto rank = std::ssize(edit_.facts().type(input)->dims);
   if (first == 0 && end == rank) return shape;
-  if (edit_.graph().model().opset("") < kSliceByInputs) {
+  if (older_than(kSliceByInputs)) {
     return node("Slice", {*shape},
                 {int_list("starts", first), int_list("ends", end)});
   }
@@ -146,7 +160,9 @@ std::optional<ValueId> Sizes::axes(ValueId input, std::int64_t first,
 
 std::optional<ValueId> Sizes::atom(Dim atom) {
   if (const auto place = find(atom)) {
-    return axes(place->input, place->axis, place->axis + 1);
+    const auto shape = node("Shape", {place->input});
+    if (!shape) return std::nullopt;
+    return node("Gather", {*shape, number(place->axis)});
   }
   const ir::DimTable& dims = edit_.graph().model().dims;
   // Only non-negative numerators, since Div rounds towards 0.
@@ -155,7 +171,7 @@ std::optional<ValueId> Sizes::atom(Dim atom) {
       quotient[1].known() && quotient[1].size() > 0) {
     const auto numerator = computed(quotient[0]);
     if (!numerator) return std::nullopt;
-    return node("Div", {*numerator, numbers({quotient[1].size()})});
+    return node("Div", {*numerator, number(quotient[1].size())});
   }
   failed_ = Edit::Built(Rejection{
       "a size cannot be computed from the graph's inputs", dims.text(atom)});
@@ -165,7 +181,7 @@ std::optional<ValueId> Sizes::atom(Dim atom) {
 std::optional<ValueId> Sizes::product(const ir::DimTable::Product& product) {
   std::optional<ValueId> value;
   if (product.coefficient != 1 || product.atoms.empty()) {
-    value = numbers({product.coefficient});
+    value = number(product.coefficient);
   }
   for (Dim each : product.atoms) {
     const auto factor = atom(each);
@@ -188,7 +204,14 @@ std::optional<ValueId> Sizes::computed(Dim dim) {
 }
 
 std::optional<ValueId> Sizes::piece(const Piece& piece) {
-  if (piece.computed) return computed(*piece.computed);
+  if (piece.computed) {
+    const auto size = computed(*piece.computed);
+    if (!size) return std::nullopt;
+    if (older_than(kUnsqueezeByInput)) {
+      return node("Unsqueeze", {*size}, {int_list("axes", 0)});
+    }
+    return node("Unsqueeze", {*size, numbers({0})});
+  }
   if (piece.input) {
     return axes(piece.input, piece.numbers.front(), piece.numbers.back() + 1);
   }
@@ -263,6 +286,16 @@ ReshapeSizes reshape_sizes(ir::DimTable& table, const ir::Type* type,
   if (unknown == 1 && fixed) {
     const auto rest = std::ranges::find_if_not(copied.dims, &Dim::known);
     *rest = Dim(-1);
+    return copied;
+  }
+  // An axis whose old size is a multiple of the new one: where the new one is
+  // 0, so is the old one, and copying it is right.
+  const auto copies = [&](std::size_t i) {
+    const Dim dim = copied.dims[i];
+    return dim.known() ? dim.size() >= 0
+                       : old_dim(i) && table.exact_div(*old_dim(i), dim);
+  };
+  if (std::ranges::all_of(std::views::iota(0U, copied.dims.size()), copies)) {
     return copied;
   }
   ReshapeSizes all{{dims.begin(), dims.end()}, true};

@@ -1,6 +1,6 @@
 // Sizes: computes dimensions as values at run time, for a Reshape to a symbolic
 // shape. A number becomes a constant; a symbol that is an axis of a graph input
-// is gathered from its Shape; sums, products and quotients are computed from
+// is read from its Shape; sums, products and quotients are computed from
 // those.
 #ifndef RULEENGINE_CORE_REWRITE_SIZES_H_
 #define RULEENGINE_CORE_REWRITE_SIZES_H_
@@ -22,7 +22,8 @@ Result<Edit::Built> build_sizes(Edit& edit, std::span<const ir::Dim> dims);
 // same axis and -1 is the rest, as in Reshape. To compute as little as
 // possible, an axis with an unchanged size becomes 0, and a single other axis
 // of unknown size becomes -1. `allow_zero` is set if a size is computed that
-// may be 0: without that attribute Reshape would copy a size instead.
+// may be 0 while the old size of the same axis is not: without that attribute
+// Reshape would copy the old one.
 struct ReshapeSizes {
   std::vector<ir::Dim> dims;
   bool allow_zero = false;

@@ -40,6 +40,15 @@ TEST_CASE("a rest beside a copy could be anything where the copy is 0") {
   CHECK(n.told({n.b, Dim(2), n.s}, {n.b, n.s, Dim(2)}) == "B S 2 !");
 }
 
+TEST_CASE("a size that divides the old one is 0 only where the old one is") {
+  Names n;
+  const Dim heads = n.model.dims.mul(n.b, Dim(4));
+  CHECK(n.told({heads, Dim(1), Dim(16), n.s}, {n.b, Dim(4), Dim(16), n.s}) ==
+        "B 4 16 0 ");
+  CHECK(n.told({heads, Dim(16), n.s}, {n.b, Dim(4), Dim(16), n.s}) ==
+        "B 4 16 S !");
+}
+
 TEST_CASE("several that move") {
   Names n;
   CHECK(n.told({Dim(4), n.b, n.s}, {n.b, n.s, Dim(4)}) == "B S 4 !");

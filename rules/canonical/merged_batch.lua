@@ -43,7 +43,7 @@ return rule {
     if m.z then return merge.again(op, op.MatMul(m.x, m.z), m.X) end
     if m.softmax then return m.merge:with(op.Softmax{m.x, axis = -1}, m.sizes) end
     local old, inputs = m.merge.outputs[1], {}
-    local y = m.split and op.Reshape(m.y, {m.B, m.H, m.y:dim(1), m.y:dim(2)}) or m.y
+    local y = m.split and merge.apart(op, m.y, m.B, m.H) or m.y
     for i, input in ipairs(m.elements.inputs) do inputs[i] = input == old and m.x or input == m.y and y or input end
     -- If two names of the last axis mean one size, the result has the known one.
     local same = m.elements.outputs[1]:dim(2) == old:dim(2)
@@ -82,6 +82,29 @@ return rule {
       [[t = Constant <value = int64[4] {2,4,1,16}> ()
         c = Reshape(b, t)
         a = Add(x, c)
+        y = Reshape(a, s)]] },
+    { "a batch and columns of unknown size", [[
+        (float[B,4,8,N] x, float[B,32,N] z) => (float[X,8,N] y) <int64[2] c = {-1,8}> {
+          n = Shape <start = 3> (x)
+          s = Concat <axis = 0> (c, n)
+          a = Reshape(x, s)
+          b = Reshape(z, s)
+          d = Neg(b)
+          y = Add(a, d)
+        }]],
+      [[n = Shape <start = 3> (x)
+        s = Concat <axis = 0> (c, n)
+        b = Reshape(z, s)
+        d = Neg(b)
+        axes = Constant <value = int64[1] {1}> ()
+        wide = Unsqueeze(d, axes)
+        zero = Constant <value = int64[1] {0}> ()
+        sizes = Shape(x)
+        batch = Slice(sizes, zero, axes, zero)
+        rest = Constant <value = int64[3] {4,8,0}> ()
+        t = Concat <axis = 0> (batch, rest)
+        e = Reshape(wide, t)
+        a = Add(x, e)
         y = Reshape(a, s)]] },
     { "one matrix for all", [[
         (float[2,4,8,16] x, float[1,8,16] b) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {

@@ -13,6 +13,14 @@ end
 --- Builds x, [B,H,M,N], as [B*H,M,N].
 function merge.again(op, x, batch) return op.Reshape(x, {batch, x:dim(2), x:dim(3)}) end
 
+--- Builds y, [B*H,M,N], as [B,H,M,N].
+function merge.apart(op, y, B, H)
+  local M, N = y:dim(1), y:dim(2)
+  -- With M and N in their places they are copied, also where they are 0.
+  if type(B) ~= "number" and (type(M) ~= "number" or type(N) ~= "number") then y = op.Unsqueeze(y, {1}) end
+  return op.Reshape(y, {B, H, M, N})
+end
+
 --- The sizes to which a and b broadcast, with 1 for the last two axes.
 function merge.common(a, b)
   local wide, rank = {}, a:rank()

@@ -38,16 +38,16 @@ def converted(name, path, result, *options):
         raise ValueError(said[-500:] or f"{name} cannot convert {path}")
 
 
-def tract(path, _feed):
+def tract(path, feed):
     import tract as library
     model = library.onnx().load(path).into_model()
     inputs = [model.input_name(i) for i in range(model.input_count())]
     runnable = model.into_runnable()
-    return lambda feed: [each.to_numpy() for each in runnable.run(
+    return lambda: [each.to_numpy() for each in runnable.run(
         [np.ascontiguousarray(feed[name]) for name in inputs])]
 
 
-def onnx2torch(path, _feed):
+def onnx2torch(path, feed):
     import onnx2torch as library
     import torch
     torch.set_num_threads(1)
@@ -55,7 +55,7 @@ def onnx2torch(path, _feed):
     module = library.convert(model).eval()
     inputs = names(model)
 
-    def run(feed):
+    def run():
         with torch.no_grad():
             outputs = module(*(torch.from_numpy(feed[name])
                                for name in inputs))
@@ -76,7 +76,7 @@ def tvm(path, feed):
         name: list(feed[name].shape) for name in inputs})
     machine = VirtualMachine(library.compile(module, "llvm"), library.cpu())
 
-    def run(feed):
+    def run():
         outputs = machine["main"](*(library.runtime.tensor(feed[name])
                                     for name in inputs))
         one = hasattr(outputs, "numpy")
@@ -85,7 +85,7 @@ def tvm(path, feed):
     return run
 
 
-def iree(path, _feed):
+def iree(path, feed):
     from iree import compiler, runtime
     with tempfile.TemporaryDirectory() as folder:
         imported = pathlib.Path(folder) / "model.mlir"
@@ -98,7 +98,7 @@ def iree(path, _feed):
     inputs = names(model)
     function = module[model.graph.name]
 
-    def run(feed):
+    def run():
         outputs = function(*(feed[name] for name in inputs))
         one = not isinstance(outputs, (list, tuple))
         return [each.to_host() for each in ([outputs] if one else outputs)]
@@ -106,7 +106,7 @@ def iree(path, _feed):
     return run
 
 
-def mnn(path, _feed):
+def mnn(path, feed):
     from MNN import expr, nn
     model = onnx.load(path)
     inputs = names(model)
@@ -117,7 +117,7 @@ def mnn(path, _feed):
         module = nn.load_module_from_file(
             str(result), inputs, [each.name for each in model.graph.output])
 
-    def run(feed):
+    def run():
         values = []
         for name in inputs:
             array = np.ascontiguousarray(feed[name])

@@ -1,9 +1,14 @@
 """`tune`, `run --if-faster` and `run --bench`: the rewrites that pay."""
 
+import contextlib
 import json
+import os
 import pathlib
 import re
+import signal
+import subprocess
 import sys
+import time
 import unittest
 
 import onnx
@@ -179,6 +184,60 @@ class Tune(runs.RunTest):
         self.bad({"says": ["x" * 1000] * 20, "times": 100}, 2, "no answer")
         self.run_bad(2, "tune", *RULES, "m.onnx", "--runtime", "no-such-program",
                      says="not found")
+
+    def test_runtime_with_helpers(self):
+        """Helpers hold the pipe open; they end with the runtime."""
+        helper = 'import os, subprocess, sys; ' \
+            'print("ok", subprocess.Popen(["sleep", "60"]).pid, flush=True); '
+        start = time.monotonic()
+        self.write("dies.py", helper + "sys.stdin.readline(); os._exit(3)")
+        self.run_bad(2, "run", *RULES, "m.onnx", "--bench", "--runtime",
+                     f"{sys.executable} dies.py", says="exit code 3")
+        self.write("ends.py", helper + "[print('seconds 1' if line[0] == 'r' else "
+                   "'error', flush=True) for line in sys.stdin if line[0] in 'or']")
+        done = self.run_ok("run", *RULES, "m.onnx", "--dry-run", "--bench",
+                           "--runtime", f"{sys.executable} ends.py")
+        self.assertLess(time.monotonic() - start, 30)
+        helper, = re.findall(r"(\d+): 1000", done.err)
+        # Whether its parent has asked for its status is not ours.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            status = pathlib.Path(f"/proc/{helper}/status").read_text()
+            self.assertIn("zombie", status)
+
+    def test_outputs_that_cannot_be_read(self):
+        for write in ("os.mkfifo(f)", "open(f, 'w')", "os.mkdir(f)",
+                      "numpy.savez(f, [None])"):
+            self.write("odd.py", f"""import numpy, os, sys
+for line in sys.stdin:
+    word, *rest = line.rstrip("\\n").split("\\t")
+    if word == "outputs": f = rest[0]; {write}
+    print("seconds\\t0.1" if word == "run" else "ok", flush=True)
+""")
+            done = self.run_ok("run", *RULES, "m.onnx", "--dry-run", "--bench",
+                               "--runtime", f"{sys.executable} odd.py")
+            self.assertIn("the runtime gave no outputs to compare", done.err)
+
+    def test_signal(self):
+        """It leaves no process and no file."""
+        self.write("hangs.py", "import sys, time\n"
+                   "print(*sys.stdin.readline().split(), flush=True)\n"
+                   "open('running', 'w').close()\n"
+                   "time.sleep(60)")
+        temporary = self.folder / "temporary"
+        temporary.mkdir()
+        with subprocess.Popen(
+                [program.PROGRAM, "run", *RULES, "m.onnx", "--dry-run",
+                 "--bench", "--runtime", f"exec {sys.executable} hangs.py"],
+                cwd=self.folder, stderr=subprocess.PIPE,
+                env={**os.environ, "TMPDIR": str(temporary)}) as run:
+            while not (self.folder / "running").exists():
+                time.sleep(0.01)
+            self.assertTrue(list(temporary.iterdir()))
+            run.send_signal(signal.SIGTERM)
+            # Whoever still runs holds the pipe open.
+            run.stderr.read()
+            self.assertEqual(run.wait(), -signal.SIGTERM)
+        self.assertEqual(list(temporary.iterdir()), [])
 
     def test_usage(self):
         for more, says in ((["--jobs", "2"], "--jobs disturbs"),
