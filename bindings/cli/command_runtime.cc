@@ -36,6 +36,8 @@ namespace fs = std::filesystem;
 // are passed over, up to this many bytes.
 constexpr std::size_t kMostNoise = std::size_t{1} << 20;
 
+constexpr double kMostSeconds = 1e9;
+
 // Between answers the runtime is looked at this often.
 constexpr double kLookMilliseconds = 100;
 
@@ -236,7 +238,7 @@ class CommandSession final : public engine::Session {
     const char* end = answer->data() + answer->size();
     const auto read = std::from_chars(answer->data(), end, seconds);
     if (read.ec != std::errc() || read.ptr != end || !std::isfinite(seconds) ||
-        seconds < 0) {
+        seconds < 0 || seconds > kMostSeconds) {
       return failed("the runtime gives no time", *answer);
     }
     return seconds;

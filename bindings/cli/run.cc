@@ -215,7 +215,9 @@ Status rewrite_model(engine::Engine& engine, const lua::RuleFiles& files,
     auto status = verify(rules, options, **model, report);
     if (!status) return status;
   }
-  if (options.bench && !report.run.is_untouched()) {
+  if (options.bench && report.run.is_untouched()) {
+    all.push_back({.message = "nothing was rewritten, so nothing is measured"});
+  } else if (options.bench) {
     const auto original = load_model(report.model, options, &ignored);
     if (!original) return original.error();
     auto status = measure(variants, **original, options, report);

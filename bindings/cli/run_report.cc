@@ -165,9 +165,13 @@ std::string change(double before, double after, double step,
     scale *= step;
     ++unit;
   }
-  const int places = scale == 1 ? 0 : 2;
-  return fmt::format("{:.{}f} -> {:.{}f}{}", before / scale, places,
-                     after / scale, places, *unit);
+  const auto text = [&](double number) {
+    number /= scale;
+    return number >= 1e6  ? fmt::format("{:.3g}", number)
+           : scale == 1.0 ? fmt::format("{:.0f}", number)
+                          : fmt::format("{:.2f}", number);
+  };
+  return text(before) + " -> " + text(after) + *unit;
 }
 
 std::string cost_line(const engine::CostChange& cost) {

@@ -76,6 +76,13 @@ class Engine::Run {
     }
     if (is_plain || options().keep_ir_version) {
       const bool added = model_.functions.size() > functions;
+      if (added && ir_version < rewrite::kFunctionIrVersion) {
+        report_.rewrites.warnings.push_back(
+            {.message = fmt::format(
+                 "functions of a model need IR version {}; this one had {}, "
+                 "which `--target standard` keeps",
+                 rewrite::kFunctionIrVersion, ir_version)});
+      }
       keep_ir_version(added ? std::max(ir_version, rewrite::kFunctionIrVersion)
                             : ir_version);
     }

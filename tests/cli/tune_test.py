@@ -264,6 +264,10 @@ for line in sys.stdin:
         self.assertIn("3 threads: 100.000 -> 100.000 ms", done.err)
         self.assertIn("the runtime gave no outputs to compare", done.err)
 
+    def test_nothing_to_measure(self):
+        done = self.run_ok("run", "never.lua", "m.onnx", "--bench")
+        self.assertIn("nothing was rewritten, so nothing is measured", done.err)
+
     def test_bench(self):
         done = self.tune({"costs": {"Mul": 0.1}}, "--bench", verb="run")
         self.assertRegex(done.err, r"pretend 1\.0: 6\.000 -> 5\.100 ms, 1\.176 "

@@ -32,9 +32,11 @@ class Reading(program.ProgramTest):
         expected = outputs(onnx.load(MODEL))
         for target in TARGETS:
             with self.subTest(target=target):
-                model, _ = self.result(target, "--keep-ir-version")
+                model, said = self.result(target, "--keep-ir-version")
                 self.assertEqual(model.ir_version, max(version, 8)
                                  if model.functions else version)
+                self.assertEqual("need IR version 8" in said,
+                                 model.ir_version > version)
                 self.assertFalse(any(n.metadata_props or n.overload
                                      for n in model.graph.node))
                 self.assertFalse(any(f.overload for f in model.functions))
