@@ -21,6 +21,7 @@ from google.protobuf.message import DecodeError
 
 import measure
 
+TARGETS = ["auto", "standard"]
 TOOLS = ["onnxsim", "onnxslim", "onnxscript", "onnxruntime"]
 PEERS = pathlib.Path(__file__).with_name("peers.py")
 
@@ -40,11 +41,11 @@ def nodes_of(path):
     return nodes(onnx.load(path, load_external_data=False).graph)
 
 
-def results(model, target, folder):
-    """{tool: (nodes, CPU seconds)}, or None."""
+def results(model, folder):
+    """{tool or target: (nodes, CPU seconds)}, or None."""
     packs = sorted((measure.ROOT / "rules").glob("*.lua"))
-    commands = {"ruleengine": [measure.PROGRAM, "run", *packs, model, "-q",
-                               "--target", target, "-o"]}
+    commands = {target: [measure.PROGRAM, "run", *packs, model, "-q",
+                         "--target", target, "-o"] for target in TARGETS}
     for tool in TOOLS:
         commands[tool] = [sys.executable, "-W", "ignore", PEERS, "--peer",
                           tool, "fuse", model]
@@ -65,7 +66,6 @@ def results(model, target, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", type=pathlib.Path)
-    parser.add_argument("--target", default="auto")
     parser.add_argument("--write", action="store_true",
                         help="put the table into docs/peers.md")
     arguments = parser.parse_args()
@@ -73,13 +73,12 @@ def main():
         (measure.ROOT / "tests" / "data" / "models").glob("*.onnx"))
     with tempfile.TemporaryDirectory() as temporary:
         all_of = [(nodes_of(model), found) for model in models if
-                  (found := results(model, arguments.target,
-                                    pathlib.Path(temporary)))]
+                  (found := results(model, pathlib.Path(temporary)))]
     rows = [["as they are", str(sum(before for before, _ in all_of)), "", ""]]
-    for tool in ["ruleengine", *TOOLS]:
+    for tool in [*TARGETS, *TOOLS]:
         smallest = sum(found[tool][0] == min(n for n, _ in found.values())
                        for _, found in all_of)
-        name = f"`--target {arguments.target}`" if tool == "ruleengine" \
+        name = f"`--target {tool}`" if tool in TARGETS \
             else f"{tool} {importlib.metadata.version(tool)}"
         rows.append([name, str(sum(found[tool][0] for _, found in all_of)),
                      str(smallest),
