@@ -122,8 +122,8 @@ def table(heads, rows):
 
 
 def put(document, name, text):
-    """Replaces the text of a benchmark in docs/."""
-    path = ROOT / "docs" / document
+    """Replaces the text of a benchmark in a document."""
+    path = ROOT / document
     first, last = f"<!-- tests/bench/{name} -->\n", "<!-- end -->\n"
     before, rest = path.read_text().split(first)
     path.write_text(before + first + text + last + rest.split(last, 1)[1])

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Nodes and CPU seconds beside the simplifiers: a table in docs/peers.md.
+"""Nodes and CPU seconds beside the simplifiers: a table in the README and in
+docs/peers.md.
 
     /tmp/bench/bin/python tests/bench/simplifiers.py [--write] [MODEL...]
 
@@ -67,7 +68,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", type=pathlib.Path)
     parser.add_argument("--write", action="store_true",
-                        help="put the table into docs/peers.md")
+                        help="put the table into its documents")
     arguments = parser.parse_args()
     models = arguments.models or sorted(
         (measure.ROOT / "tests" / "data" / "models").glob("*.onnx"))
@@ -87,7 +88,8 @@ def main():
         ["tool", "nodes", "smallest result for", "CPU seconds"], rows)
     print(text)
     if arguments.write:
-        measure.put("peers.md", "simplifiers.py", text)
+        for document in ("README.md", "docs/peers.md"):
+            measure.put(document, "simplifiers.py", text)
 
 
 if __name__ == "__main__":

@@ -161,10 +161,11 @@ def of_models(models, runtime, folder, seconds):
     rows = [[name, *(f"{each.speedup:.2f}" if each.right else "-"
                      for each in tried.values())]
             for name, tried in tries.items() if tried]
-    rows.append(["mean (worst)", *(
+    mean = ["mean (worst)", *(
         cell([tried[target] for tried in tries.values() if tried])
-        for target in TARGETS)])
-    return rows
+        for target in TARGETS)]
+    name = next(tried for tried in tries.values() if tried)[TARGETS[0]].name
+    return name, rows, mean
 
 
 def main():
@@ -188,8 +189,9 @@ def main():
                 make(folder / f"{name}.onnx")
         targets = [f"`{each}`" for each in TARGETS]
         if arguments.each:
-            rows = of_models(models, arguments.each, folder, arguments.time)
-            table = measure.table([arguments.each, *targets], rows)
+            name, rows, mean = of_models(models, arguments.each, folder,
+                                         arguments.time)
+            table = measure.table([name, *targets], [*rows, mean])
         else:
             runtimes = [arguments.only] if arguments.only else [
                 "ours", *(name for name, module in MODULES.items()
@@ -197,11 +199,16 @@ def main():
             rows = of_runtimes(models, runtimes, folder, arguments.time)
             table = measure.table(["runtime", "models", *targets], rows)
     names = ", ".join(path.stem for path in models)
-    text = f"{datetime.date.today()}, one thread: {names}.\n\n{table}"
+    day = datetime.date.today()
+    text = f"{day}, one thread: {names}.\n\n{table}"
     print(text)
     if arguments.write:
-        measure.put("peers.md" if arguments.each else "targets.md",
+        measure.put("docs/peers.md" if arguments.each else "docs/targets.md",
                     "targets.py", text)
+    if arguments.write and arguments.each:
+        measure.put("README.md", "targets.py",
+                    f"{day}, {len(rows)} layers, one thread:\n\n" +
+                    measure.table([name, *targets], [mean]))
 
 
 if __name__ == "__main__":
