@@ -59,6 +59,30 @@ std::vector<const ir::Graph*> rewritable_graphs(const ir::Model& model) {
   return graphs_of<const ir::Graph>(model);
 }
 
+bool reaches(const ir::Function& from, const ir::Function& to) {
+  std::set<const ir::Function*> seen = {&from};
+  std::vector<const ir::Function*> todo = {&from};
+  while (!todo.empty()) {
+    const ir::Function* const f = todo.back();
+    if (f == &to) return true;
+    todo.pop_back();
+    const ir::Graph& body = f->body;
+    std::set<ir::OpId> ops;
+    for (std::size_t i = 0; i < body.node_count(); ++i) {
+      const ir::Node& node = body.node(ir::NodeId(i));
+      if (!node.removed) ops.insert(node.op);
+    }
+    for (const ir::OpId op : ops) {
+      const ir::Function* const callee =
+          body.model().find_function(body.model().ops[op]);
+      if (callee != nullptr && seen.insert(callee).second) {
+        todo.push_back(callee);
+      }
+    }
+  }
+  return false;
+}
+
 std::vector<ir::Function*> called_functions(const ir::Model& model) {
   std::vector<ir::Function*> out;
   if (model.functions.empty()) return out;

@@ -15,6 +15,9 @@ namespace ruleengine::rewrite {
 std::vector<ir::Graph*> rewritable_graphs(ir::Model& model);
 std::vector<const ir::Graph*> rewritable_graphs(const ir::Model& model);
 
+// Whether `to` is `from`, or `from` calls it directly or through others.
+bool reaches(const ir::Function& from, const ir::Function& to);
+
 // The functions that some node calls.
 std::vector<ir::Function*> called_functions(const ir::Model& model);
 

@@ -72,6 +72,18 @@ TEST_CASE(
   CHECK(removed(*model) == "F G H");
 }
 
+TEST_CASE("who calls whom, through others too") {
+  const auto model = parsed(function("my", "F", "a = Abs(x) y = my.G(a)") +
+                                function("my", "G", "y = my.H(x)") +
+                                function("my", "H", "y = Abs(x)"),
+                            "y = my.F(x)");
+  const auto& f = *model->functions[0];
+  const auto& h = *model->functions[2];
+  CHECK(reaches(f, h));
+  CHECK(reaches(f, f));
+  CHECK(!reaches(h, f));
+}
+
 TEST_CASE("functions in functions take no more than their number") {
   constexpr int kDepth = 20'000;
   std::string functions;

@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 from onnx.parser import parse_model
 
-from support import numbers, program
+from support import make, numbers, program
 
 HEAD = '<ir_version: 8, opset_import: ["" : 18, "my" : 1]>\n'
 BODY = """
@@ -61,6 +61,37 @@ class Functions(program.ProgramTest):
         self.check("a = my.f(x)  b = my.h(x)  y = Add(a, b)",
                    function("f", PLAIN, "double"),
                    function("h", HALVED, "double"), dtype="double")
+
+
+class Recursion(program.ProgramTest):
+    """A rule that calls a function stays out of that function, and out of
+    whatever the function calls."""
+
+    def check(self, body, *functions):
+        self.write("swish.lua", make.rule("op.Mul(x, op.Sigmoid(x))",
+                                          "op.my.Swish(m.x)"))
+        self.write("m.onnx", parse_model(
+            HEAD + f"g (float[2,3] x) => (float[2,3] y) {{ {body} }}" +
+            "".join(f'\n<domain: "my", opset_import: ["" : 18, "my" : 1]>'
+                    f" {each}" for each in functions)).SerializeToString())
+        done = self.run_ok("run", "swish.lua", "m.onnx", "-o", "out.onnx",
+                           "-v", "--verify")
+        self.assertIn("swish at 'y': the function would call itself "
+                      "(my::Swish)", done.err)
+        return [node.op_type
+                for node in onnx.load(self.folder / "out.onnx").graph.node]
+
+    def test_itself(self):
+        self.assertEqual(self.check(
+            "a = Neg(x) s = Sigmoid(a) y = Mul(s, a)",
+            "Swish (x) => (y) { s = Sigmoid(x) y = Mul(x, s) }"),
+            ["Neg", "Swish"])
+
+    def test_through_others(self):
+        self.check("y = my.Swish(x)",
+                   "Swish (x) => (y) { y = my.Twice(x) }",
+                   "Twice (x) => (y) { y = my.Inner(x) }",
+                   "Inner (x) => (y) { s = Sigmoid(x) y = Mul(x, s) }")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "core/ranks/communication.h"
 #include "core/rewrite/edits/declared.h"
 #include "core/rewrite/edits/state.h"
+#include "core/rewrite/functions.h"
 #include "core/rewrite/history/history.h"
 
 namespace ruleengine::rewrite {
@@ -154,6 +155,7 @@ class Checker {
     for (ir::NodeId n : state_.added) {
       if (graph_.node(n).removed) continue;
       if (auto rejection = check_collective(n)) return rejection;
+      if (auto rejection = check_call(n)) return rejection;
       const auto why = state_.facts.refusal(n);
       if (!why) continue;
       std::string inputs;
@@ -165,6 +167,16 @@ class Checker {
           "a new " + graph_.op(n).text() + " is not valid: " + *why, inputs};
     }
     return std::nullopt;
+  }
+
+  // A call of the function whose body is edited would never end.
+  std::optional<Rejection> check_call(ir::NodeId added) const {
+    const ir::Function* const caller = graph_.function();
+    if (caller == nullptr) return std::nullopt;
+    const ir::Function* const callee =
+        graph_.model().find_function(graph_.op(added));
+    if (callee == nullptr || !reaches(*callee, *caller)) return std::nullopt;
+    return Rejection{"the function would call itself", graph_.op(added).text()};
   }
 
   // All ranks must run a collective equally often. In a branch or a loop some
