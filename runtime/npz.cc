@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -22,6 +23,9 @@ Diagnostic of_file(std::string what, const std::string& path) {
           .where = path,
           .hint = "numpy.savez(path, name=array, ...)"};
 }
+
+// The size of a name has two bytes.
+constexpr std::size_t kMostName = std::size_t{1} << 16;
 
 // The flag of a member whose name is UTF-8 (APPNOTE 4.4.4, bit 11).
 constexpr uLong kUtf8Names = 1u << 11;
@@ -49,7 +53,11 @@ zlib_filefunc64_def in_memory(MemoryFile& file) {
   out.zwrite_file = [](void*, void* stream, const void* from,
                        uLong size) -> uLong {
     MemoryFile& f = file_of(stream);
-    if (f.bytes.size() < f.at + size) f.bytes.resize(f.at + size);
+    try {
+      if (f.bytes.size() < f.at + size) f.bytes.resize(f.at + size);
+    } catch (const std::exception&) {
+      return 0;  // exceptions must not pass through minizip
+    }
     std::memcpy(f.bytes.data() + f.at, from, size);
     f.at += size;
     return size;
@@ -72,16 +80,16 @@ zlib_filefunc64_def in_memory(MemoryFile& file) {
   return out;
 }
 
-// The current member; empty name where it cannot be read.
+// Name and content of the current member.
 Result<std::pair<std::string, std::string>> read_member(
     unzFile zip, std::size_t limit, const std::string& path) {
   unz_file_info64 info;
-  char name[1024];
-  if (unzGetCurrentFileInfo64(zip, &info, name, sizeof name, nullptr, 0,
-                              nullptr, 0) != UNZ_OK ||
-      info.size_filename >= sizeof name) {
+  std::string name(kMostName, '\0');
+  if (unzGetCurrentFileInfo64(zip, &info, name.data(), name.size(), nullptr, 0,
+                              nullptr, 0) != UNZ_OK) {
     return of_file("the archive is damaged", path);
   }
+  name.resize(info.size_filename);
   if (info.uncompressed_size > limit) {
     return Diagnostic{.kind = ErrorKind::kLimit,
                       .what = "the archive is too large",
@@ -102,7 +110,7 @@ Result<std::pair<std::string, std::string>> read_member(
   }
   const bool good = unzCloseCurrentFile(zip) == UNZ_OK && at == bytes.size();
   if (!good) return of_file("the archive is damaged", path);
-  return std::pair(std::string(name), std::move(bytes));
+  return std::pair(std::move(name), std::move(bytes));
 }
 
 void add_member(zipFile zip, const std::string& name, const Tensor& t) {
@@ -121,10 +129,12 @@ void add_member(zipFile zip, const std::string& name, const Tensor& t) {
   for (std::size_t at = 0; at < bytes.size();) {
     const auto piece = static_cast<unsigned>(
         std::min<std::size_t>(bytes.size() - at, std::size_t{1} << 30));
-    zipWriteInFileInZip(zip, bytes.data() + at, piece);
+    if (zipWriteInFileInZip(zip, bytes.data() + at, piece) != ZIP_OK) {
+      fail("the archive cannot be made");
+    }
     at += piece;
   }
-  zipCloseFileInZip(zip);
+  if (zipCloseFileInZip(zip) != ZIP_OK) fail("the archive cannot be made");
 }
 
 void add_value(zipFile zip, const std::string& name, const Value& value) {
@@ -170,16 +180,18 @@ Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
 Result<std::string> npz_of(const NamedValues& values) {
   MemoryFile file;
   zlib_filefunc64_def functions = in_memory(file);
-  const zipFile zip =
-      zipOpen2_64("", APPEND_STATUS_CREATE, nullptr, &functions);
-  if (zip == nullptr) return of_file("the archive cannot be made", "");
+  const auto close = [](zipFile zip) { return zipClose(zip, nullptr); };
+  std::unique_ptr<void, decltype(close)> zip(
+      zipOpen2_64("", APPEND_STATUS_CREATE, nullptr, &functions));
+  if (!zip) return of_file("the archive cannot be made", "");
   try {
-    for (const auto& [name, value] : values) add_value(zip, name, value);
+    for (const auto& [name, value] : values) add_value(zip.get(), name, value);
   } catch (const Failure& failure) {
-    zipClose(zip, nullptr);
     return failure.error;
   }
-  zipClose(zip, nullptr);
+  if (close(zip.release()) != ZIP_OK) {
+    return of_file("the archive cannot be made", "");
+  }
   return std::move(file.bytes);
 }
 

@@ -29,8 +29,18 @@ int Child::start(const std::vector<std::string>& arguments, int in, int out,
   // A group of its own, so that kill() reaches what it starts.
   posix_spawnattr_t how;
   ::posix_spawnattr_init(&how);
-  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP);
   ::posix_spawnattr_setpgroup(&how, 0);
+  // As in a shell: this program ignores it, or has it blocked in some threads.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGXFSZ);
+  ::posix_spawnattr_setsigdefault(&how, &signals);
+  ::pthread_sigmask(SIG_SETMASK, nullptr, &signals);
+  sigdelset(&signals, SIGXFSZ);
+  ::posix_spawnattr_setsigmask(&how, &signals);
+  ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP |
+                                       POSIX_SPAWN_SETSIGDEF |
+                                       POSIX_SPAWN_SETSIGMASK);
   const io::SignalHold hold;
   const int error =
       ::posix_spawnp(&id_, pointers[0], &files, &how, pointers.data(), environ);

@@ -247,7 +247,7 @@ class CommandSession final : public engine::Session {
   Result<std::optional<std::string>> difference(
       engine::Session& other) override {
     const auto theirs = static_cast<CommandSession&>(other).outputs();
-    if (!theirs) return theirs.error();
+    if (!theirs) return std::optional<std::string>();
     const auto ours = outputs();
     if (!ours) return ours.error();
     if (!*theirs || !*ours) return std::optional<std::string>();

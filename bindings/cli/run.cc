@@ -73,15 +73,12 @@ Status check_options(const Options& options) {
 
 // If nothing matched, the result is a copy of the text file, comments included.
 Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
-  std::ifstream file(from, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || !text) {
-    return Diagnostic{.kind = ErrorKind::kModel,
-                      .what = "the model cannot be read again",
-                      .where = from};
-  }
-  return stage_text(to, text.str());
+  const auto text = read_text_file(from);
+  if (text) return stage_text(to, *text);
+  return Diagnostic{.kind = ErrorKind::kModel,
+                    .what = "the model cannot be read again",
+                    .where = from,
+                    .found = text.error().found};
 }
 
 Result<io::Staged> stage(const ir::Model& model,

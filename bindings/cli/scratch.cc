@@ -33,6 +33,7 @@ void ScratchFile::remove() {
 }
 
 Result<std::unique_ptr<Scratch>> Scratch::create() {
+  const io::SignalHold hold;
   std::error_code error;
   std::string name =
       (fs::temp_directory_path(error) / "ruleengine-XXXXXX").string();

@@ -98,6 +98,23 @@ Diagnostic no_model(const std::vector<std::string>& rules,
 
 }  // namespace
 
+Result<std::string> read_text_file(const std::string& path) {
+  std::error_code error;
+  std::ostringstream text;
+  // Opening a pipe would wait for who writes to it.
+  const bool is_regular = std::filesystem::is_regular_file(path, error);
+  if (is_regular) {
+    const std::ifstream file(path, std::ios::binary);
+    if (file && text << file.rdbuf()) return text.str();
+  }
+  return Diagnostic{.kind = ErrorKind::kUsage,
+                    .what = "the file cannot be read",
+                    .where = path,
+                    .found = error        ? error.message()
+                             : is_regular ? std::strerror(errno)
+                                          : "no regular file"};
+}
+
 bool is_text_model(const std::string& path) {
   return fs::path(path).extension() == ".onnxtxt";
 }

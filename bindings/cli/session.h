@@ -30,6 +30,8 @@ enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 Result<Paths> sort_paths(const Options& options, Wants wants);
 
 bool is_text_model(const std::string& path);  // *.onnxtxt
+// What a regular file holds; `found` of the error says why it cannot be read.
+Result<std::string> read_text_file(const std::string& path);
 // The deadline of --limit-time; by default an hour for each model.
 Deadline deadline_of(const Options& options);
 // Loads a model, which may grow by --limit-memory. Warnings about it go to

@@ -25,7 +25,8 @@ namespace {
 constexpr std::string_view kOurs = "ours";
 constexpr double kMilliseconds = 1e3;
 constexpr double kDefaultSeconds = 60;
-// An answer of the runtime may take this long, or twice --time.
+// An answer of the runtime may take this long or twice --time, whichever is
+// longer.
 constexpr double kAnswerSeconds = 120;
 
 double seconds_of(const Options& options) {
@@ -75,7 +76,7 @@ class OurRuntime final : public engine::Runtime {
         engine::Session& other) override {
       auto& its = static_cast<OurSession&>(other);
       const auto theirs = its.executor_->run(inputs_);
-      if (!theirs) return theirs.error();
+      if (!theirs) return std::optional<std::string>();
       const auto ours = executor_->run(inputs_);
       if (!ours) return ours.error();
       const auto compared = runtime::compare(*theirs, *ours);
@@ -107,7 +108,7 @@ Result<runtime::NamedValues> inputs_for(const ir::Model& model,
   return error;
 }
 
-// Bytes of a new file.
+// Replaces the file as a whole.
 Status write_file(const std::string& path, const std::string& bytes) {
   auto staged = stage_text(path, bytes);
   if (!staged) return staged.error();
@@ -117,17 +118,12 @@ Status write_file(const std::string& path, const std::string& bytes) {
 }
 
 Result<engine::Recording> read_recording(const std::string& path) {
-  std::error_code error;
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!std::filesystem::is_regular_file(path, error) || !file) {
-    return Diagnostic{.kind = ErrorKind::kUsage,
-                      .what = "the measurements cannot be read",
-                      .where = path,
-                      .found = error ? error.message() : "no regular file"};
-  }
-  return engine::recording_of(text.str(), path);
+  const auto text = read_text_file(path);
+  if (text) return engine::recording_of(*text, path);
+  return Diagnostic{.kind = ErrorKind::kUsage,
+                    .what = "the measurements cannot be read",
+                    .where = path,
+                    .found = text.error().found};
 }
 
 // Says where nothing vouches for the result.
@@ -150,8 +146,8 @@ std::vector<std::string> targets_of(const Options& options) {
     return {options.target};
   }
   std::vector<std::string> out;
-  for (const engine::Target& each : engine::targets()) {
-    if (engine::is_first_of_its_form(each)) out.emplace_back(each.name);
+  for (const engine::Target* each : engine::distinct_targets()) {
+    out.emplace_back(each->name);
   }
   return out;
 }
@@ -210,8 +206,8 @@ Result<std::unique_ptr<Bench>> Bench::create(const ir::Model& model,
 Result<engine::Tuned> tune_model(engine::Variants& variants,
                                  const ir::Model& model,
                                  const Options& options) {
+  std::unique_ptr<Bench> bench;  // outlives the meter's sessions
   std::unique_ptr<engine::Meter> meter;
-  std::unique_ptr<Bench> bench;
   std::string runtime;
   if (options.replay.empty()) {
     auto created = Bench::create(model, options);
@@ -231,7 +227,7 @@ Result<engine::Tuned> tune_model(engine::Variants& variants,
   const Stopwatch watch;
   Progress progress("measuring", !options.quiet);
   const auto show = progress.callback();
-  const auto proceed = [&](const std::string&) {
+  const auto proceed = [&] {
     const double all = seconds_of(options) * kMilliseconds;
     if (show) {
       show(static_cast<std::uint64_t>(
@@ -267,7 +263,7 @@ Status measure(engine::Variants& variants, const ir::Model& model,
   std::vector<engine::Comparison> all;
   do {
     auto measured = meter.compare(engine::Step::kFinal, {},
-                                  {report.run.target, {}}, report.noise);
+                                  {options.target, {}}, report.noise);
     if (!measured) return measured.error();
     all.push_back(*std::move(measured));
   } while (all.back().failed.empty() && all.size() < engine::kPairs &&
@@ -300,8 +296,10 @@ std::string text_of(const engine::Tuned& tuned, bool verbose) {
   if (!tuned.complete) {
     text += "the time was over before all was tried; --time gives more\n";
   }
-  text += fmt::format("noise of {}: {:.1f} %\n", printable(tuned.runtime),
-                      tuned.noise * 100);
+  text += fmt::format(
+      "noise{}: {:.1f} %\n",
+      tuned.runtime.empty() ? "" : " of " + printable(tuned.runtime),
+      tuned.noise * 100);
   if (!tuned.failed.empty()) {
     text += "in the end the result failed: " + printable(tuned.failed) + "\n";
   }

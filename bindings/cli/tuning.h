@@ -21,7 +21,7 @@ namespace ruleengine::cli {
 // The runtime of --runtime, with inputs for one model.
 class Bench {
  public:
-  // The model, for which inputs are drawn, must outlive it.
+  // Draws inputs for the model. The options must outlive it.
   static Result<std::unique_ptr<Bench>> create(const ir::Model& model,
                                                const Options& options);
   engine::Runtime& runtime() { return *runtime_; }

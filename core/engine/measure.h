@@ -28,7 +28,8 @@ class Session {
   // Runs the model so many times; the seconds that it took.
   virtual Result<double> run(int times) = 0;
   // How its outputs differ from those of `other`; "" where they agree, none
-  // where the runtime does not give outputs.
+  // where `other` has none, or this session gives none. An error is one of this
+  // session.
   virtual Result<std::optional<std::string>> difference(Session& other) = 0;
 };
 
@@ -116,7 +117,7 @@ const Comparison& middle(std::span<const Comparison> comparisons);
 class Meter {
  public:
   virtual ~Meter() = default;
-  // Whether there is time for a comparison besides the final one.
+  // Whether there is time for another comparison.
   virtual bool goes_on() const = 0;
   // Fresh sessions are compared for kNoise, kAgain and kFinal. An error ends
   // the work; a variant that cannot be measured does not.

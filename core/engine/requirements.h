@@ -12,9 +12,10 @@
 namespace ruleengine::engine {
 
 struct Requirements {
-  bool functions = false, overloads = false;  // functions of a model
-  std::set<std::string> domains;              // of ops that no function defines
-  std::int64_t opset = 0;  // of the standard; 0: an older one will do
+  bool functions = false;         // the model has functions of its own
+  bool overloads = false;         // some of one name
+  std::set<std::string> domains;  // of ops that no function defines
+  std::int64_t opset = 0;  // of the standard; 0, from beyond(): `other` has it
 
   bool none() const {
     return !functions && !overloads && domains.empty() && opset == 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 namespace ruleengine::engine {
 namespace {
@@ -17,7 +16,7 @@ constexpr std::array kTargets = {
 };
 
 // The first opset whose standard has Attention.
-constexpr std::int64_t kAttention = 23;
+constexpr std::int64_t kAttentionOpset = 23;
 
 constexpr std::array kLowering = {
     "lowering/in_projection.lua",      "lowering/layers.lua",
@@ -39,14 +38,17 @@ bool is_of_onnx_runtime(const ir::Graph& graph) {
 
 std::span<const Target> targets() { return kTargets; }
 
-bool is_first_of_its_form(const Target& target) {
-  return std::ranges::none_of(std::span(kTargets.data(), &target),
-                              [&](const Target& other) {
-                                return std::tie(other.rules, other.raises,
-                                                other.plain, other.overloads) ==
-                                       std::tie(target.rules, target.raises,
-                                                target.plain, target.overloads);
-                              });
+std::vector<const Target*> distinct_targets() {
+  std::vector<const Target*> out;
+  for (const Target& target : kTargets) {
+    Target form = target;
+    const auto writes_the_same = [&](const Target* other) {
+      form.name = other->name;
+      return *other == form;
+    };
+    if (std::ranges::none_of(out, writes_the_same)) out.push_back(&target);
+  }
+  return out;
 }
 
 const Target* find_target(std::string_view name) {
@@ -55,7 +57,7 @@ const Target* find_target(std::string_view name) {
 }
 
 const Target& target_of(const ir::Model& model) {
-  if (model.opset("") >= kAttention) return *find_target("onnx");
+  if (model.opset("") >= kAttentionOpset) return *find_target("onnx");
   return *find_target(is_of_onnx_runtime(model.graph) ? "ort" : "portable");
 }
 

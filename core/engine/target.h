@@ -28,12 +28,14 @@ struct Target {
   // Whether rules write ops of the engine's own in another form. Without them,
   // such ops get function bodies.
   bool lowers() const { return plain || !rules.empty(); }
+
+  bool operator==(const Target&) const = default;
 };
 
 // In the order in which tuning prefers them: first what most runtimes read.
 std::span<const Target> targets();
-// Whether no target before it writes the same results.
-bool is_first_of_its_form(const Target& target);
+// Without those that write the same as one before them.
+std::vector<const Target*> distinct_targets();
 // nullptr for an unknown name.
 const Target* find_target(std::string_view name);
 // The target that `auto` stands for: `onnx` if the model's opset has Attention;

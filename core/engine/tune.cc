@@ -93,8 +93,7 @@ namespace {
 class Search {
  public:
   Search(const MakeVariant& make, const std::vector<std::string>& targets,
-         Meter& meter, const std::function<Status(const std::string&)>& proceed,
-         Tuned& out)
+         Meter& meter, const std::function<Status()>& proceed, Tuned& out)
       : make_(make),
         targets_(targets),
         meter_(meter),
@@ -112,10 +111,10 @@ class Search {
   }
 
  private:
-  // The latest comparison stays where it is until the next one.
+  // The pointer is valid until the next call.
   Result<const Comparison*> compare(Step step, const Variant& of,
                                     const Variant& against) {
-    if (Status s = proceed_(against.text()); !s) return s.error();
+    if (Status s = proceed_(); !s) return s.error();
     auto done = meter_.compare(step, of, against, out_.noise);
     if (!done) return done.error();
     out_.measurements.push_back(*std::move(done));
@@ -142,7 +141,7 @@ class Search {
 
   Status find_target() {
     for (const std::string& name : targets_) {
-      if (!best_.is_original() && is_over()) return {};
+      if (!best_.is_original() && stop_if_over()) return {};
       const Variant variant{name, {}};
       auto made = make_(variant);
       if (!made) return made.error();
@@ -208,7 +207,7 @@ class Search {
     return verdict == Verdict::kSlower ? Verdict::kFaster : verdict;
   }
 
-  bool is_over() {
+  bool stop_if_over() {
     if (meter_.goes_on()) return false;
     out_.complete = false;
     return true;
@@ -229,7 +228,7 @@ class Search {
     std::ranges::stable_sort(rules, std::ranges::greater(),
                              [](const auto& each) { return each.first; });
     for (const auto& [count, rule] : rules) {
-      if (is_over()) return {};
+      if (stop_if_over()) return {};
       auto status = try_other_way(Step::kRule, {rule, {}, {}});
       if (!status) return status;
     }
@@ -246,7 +245,7 @@ class Search {
       neutral.push_back(&each);
       less.choices.push_back({each.part, false});
     }
-    if (neutral.empty() || is_over()) return {};
+    if (neutral.empty() || stop_if_over()) return {};
     const auto done = compare(Step::kNeutral, best_, less);
     if (!done) return done.error();
     const Verdict verdict = (*done)->verdict(out_.noise);
@@ -284,7 +283,7 @@ class Search {
     for (const Part& part : parts) ++siblings[whole_of(part)];
     for (const Part& part : parts) {
       if (siblings[whole_of(part)] < 2) continue;
-      if (is_over()) return {};
+      if (stop_if_over()) return {};
       if (auto status = try_other_way(step, part); !status) return status;
     }
     return {};
@@ -315,7 +314,7 @@ class Search {
   const MakeVariant& make_;
   const std::vector<std::string>& targets_;
   Meter& meter_;
-  const std::function<Status(const std::string&)>& proceed_;
+  const std::function<Status()>& proceed_;
   Tuned& out_;
   Variant best_;
   double speedup_ = 0;
@@ -325,9 +324,7 @@ class Search {
 }  // namespace
 
 Status tune(const MakeVariant& make, const std::vector<std::string>& targets,
-            Meter& meter,
-            const std::function<Status(const std::string&)>& proceed,
-            Tuned& out) {
+            Meter& meter, const std::function<Status()>& proceed, Tuned& out) {
   return Search(make, targets, meter, proceed, out).run();
 }
 

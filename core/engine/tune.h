@@ -40,6 +40,8 @@ class Variants {
   // `source` must outlive it; `load` loads the model anew.
   Variants(const RuleSource& source, std::vector<std::string> rules,
            Options options, Load load);
+  Variants(const Variants&) = delete;
+  Variants& operator=(const Variants&) = delete;
 
   Result<Made> make(const Variant& variant);
 
@@ -56,13 +58,11 @@ class Variants {
 
 using MakeVariant = std::function<Result<Variants::Made>(const Variant&)>;
 
-// `targets`: names to try; ties go to the first. `proceed` is called with the
-// variant before each comparison; an error ends the work. `out` is filled as
+// `targets`: names to try; ties go to the first. `proceed` is called before
+// each comparison; an error ends the work. `out` is filled as
 // far as it gets.
 Status tune(const MakeVariant& make, const std::vector<std::string>& targets,
-            Meter& meter,
-            const std::function<Status(const std::string&)>& proceed,
-            Tuned& out);
+            Meter& meter, const std::function<Status()>& proceed, Tuned& out);
 
 }  // namespace ruleengine::engine
 

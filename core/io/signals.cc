@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <ctime>
 #include <memory>
 #include <utility>
@@ -30,18 +31,30 @@ namespace {
 constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 
 using Entry = Doomed::Entry;
+constexpr std::size_t kKinds = 4;
 
-// The table that the handler reads without a lock. Files that do not fit are
-// left to the next run.
+// The tables that the handler reads without a lock, one for each kind. Files
+// that do not fit are left to the next run.
 constexpr std::size_t kSlots = 4096;
-std::array<std::atomic<Entry*>, kSlots> slots;
-std::atomic<std::size_t> slots_used{0};
+struct Table {
+  std::array<std::atomic<Entry*>, kSlots> slots;
+  std::atomic<std::size_t> used{0};
+};
+std::array<Table, kKinds> tables;
+static_assert(std::atomic<Entry*>::is_always_lock_free);
 
-// The mask for the number of SignalHolds; the bits above are the pending
-// signal.
+Table& table_of(Entry::Kind kind) {
+  return tables[static_cast<std::size_t>(kind)];
+}
+
+// The mask for the number of SignalHolds, the signal that waits for their end,
+// and whether the process is ending.
 constexpr std::uint32_t kHolds = 0xffffff;
 constexpr int kSignalShift = 24;
+constexpr std::uint32_t kSignal = 0x7fu << kSignalShift;
+constexpr std::uint32_t kEnding = 1u << 31;
 std::atomic<std::uint32_t> state{0};
+static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 
 struct stat what_is_at(const char* path) {
   struct stat info = {};
@@ -77,20 +90,17 @@ bool remove(const Entry& entry) {
 // Removes all of a kind; whether none was left.
 bool remove_all(Entry::Kind kind) {
   bool all = true;
-  const std::size_t used = slots_used.load();
+  Table& table = table_of(kind);
+  const std::size_t used = table.used.load();
   for (std::size_t i = 0; i < used; ++i) {
-    // Whoever takes an entry out of the table owns it.
-    Entry* entry = slots[i].exchange(nullptr);
-    if (entry == nullptr) continue;
-    if (entry->kind != kind) {
-      slots[i].store(entry);
-    } else if (!remove(*entry)) {
-      all = false;
-    }
+    // Whoever takes an entry out of its table owns it.
+    const Entry* const entry = table.slots[i].exchange(nullptr);
+    if (entry != nullptr && !remove(*entry)) all = false;
   }
   return all;
 }
 
+// Only by the one thread that has set kEnding.
 void end_by(int signal) {
   remove_all(Entry::Kind::kProcesses);
   // Where data stays, so do the models, since the next run finds the data by
@@ -109,12 +119,21 @@ void on_signal(int signal) {
   const int saved = errno;
   const auto waits = static_cast<std::uint32_t>(signal) << kSignalShift;
   std::uint32_t now = state.load();
-  // Only the first signal is kept.
-  while ((now & kHolds) != 0 && (now & ~kHolds) == 0) {
-    if (state.compare_exchange_weak(now, now | waits)) break;
+  // Only the first signal counts.
+  while ((now & (kEnding | kSignal)) == 0) {
+    const bool ends = (now & kHolds) == 0;
+    if (!state.compare_exchange_weak(now, ends ? kEnding : now | waits)) {
+      continue;
+    }
+    if (ends) end_by(signal);
+    break;
   }
-  if ((now & kHolds) == 0) end_by(signal);
   errno = saved;
+}
+
+// The thread that ends the process does not come here.
+[[noreturn]] void wait_for_the_end() {
+  for (;;) ::pause();
 }
 
 }  // namespace
@@ -134,13 +153,14 @@ void clean_up_on_signals() {
 
 Doomed::Doomed(Entry entry) {
   auto owned = std::make_unique<Entry>(std::move(entry));
+  Table& table = table_of(owned->kind);
   for (std::size_t i = 0; i < kSlots; ++i) {
     Entry* free = nullptr;
-    if (!slots[i].compare_exchange_strong(free, owned.get())) continue;
+    if (!table.slots[i].compare_exchange_strong(free, owned.get())) continue;
+    slot_ = &table.slots[i];
     (void)owned.release();
-    slot_ = i;
-    std::size_t used = slots_used.load();
-    while (used <= i && !slots_used.compare_exchange_weak(used, i + 1)) {
+    std::size_t used = table.used.load();
+    while (used <= i && !table.used.compare_exchange_weak(used, i + 1)) {
     }
     return;
   }
@@ -171,7 +191,7 @@ Doomed Doomed::processes(pid_t group) {
 }
 
 Doomed::Doomed(Doomed&& from) noexcept
-    : slot_(std::exchange(from.slot_, kNone)) {}
+    : slot_(std::exchange(from.slot_, nullptr)) {}
 
 Doomed& Doomed::operator=(Doomed&& from) noexcept {
   std::swap(slot_, from.slot_);
@@ -179,16 +199,26 @@ Doomed& Doomed::operator=(Doomed&& from) noexcept {
 }
 
 void Doomed::drop() {
-  if (slot_ == kNone) return;
-  delete slots[std::exchange(slot_, kNone)].exchange(nullptr);
+  if (slot_ == nullptr) return;
+  delete std::exchange(slot_, nullptr)->exchange(nullptr);
 }
 
-SignalHold::SignalHold() { state.fetch_add(1); }
+SignalHold::SignalHold() {
+  std::uint32_t now = state.load();
+  do {
+    if ((now & kEnding) != 0) wait_for_the_end();
+  } while (!state.compare_exchange_weak(now, now + 1));
+}
 
 SignalHold::~SignalHold() {
-  const std::uint32_t now = state.fetch_sub(1) - 1;
-  if ((now & kHolds) == 0 && now != 0) {
-    end_by(static_cast<int>(now >> kSignalShift));
+  std::uint32_t now = state.load();
+  std::uint32_t next;
+  do {
+    next = now - 1;
+    if ((next & kHolds) == 0 && next != 0) next = kEnding;
+  } while (!state.compare_exchange_weak(now, next));
+  if (next == kEnding) {
+    end_by(static_cast<int>((now & kSignal) >> kSignalShift));
   }
 }
 

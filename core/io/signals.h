@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
+#include <atomic>
 #include <string>
 
 namespace ruleengine::io {
@@ -42,8 +42,7 @@ class Doomed {
  private:
   explicit Doomed(Entry entry);
 
-  std::size_t slot_ = kNone;
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::atomic<Entry*>* slot_ = nullptr;
 };
 
 // While one exists, signals are deferred, so that the step from the old result

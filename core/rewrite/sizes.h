@@ -18,17 +18,21 @@ namespace ruleengine::rewrite {
 // dimension cannot be computed from the inputs.
 Result<Edit::Built> build_sizes(Edit& edit, std::span<const ir::Dim> dims);
 
-// The shape input for a Reshape to `dims`. In `dims`, 0 copies the size of the
-// same axis and -1 is the rest, as in Reshape. To compute as little as
-// possible, an axis with an unchanged size becomes 0, and a single other axis
-// of unknown size becomes -1. `allow_zero` is set if a size is computed that
-// may be 0 while the old size of the same axis is not: without that attribute
-// Reshape would copy the old one.
+// The shape input for a Reshape, where 0 copies the size of the same axis and
+// -1 is the rest. Without `allow_zero` a size that is computed as 0 copies too.
 struct ReshapeSizes {
   std::vector<ir::Dim> dims;
   bool allow_zero = false;
 };
-// `type` is that of the input of the Reshape; nullptr if unknown.
+// The sizes for a Reshape to `dims`, in which 0 and -1 mean the same. `type` is
+// that of its input; nullptr if unknown. What computes least is taken:
+// 1. Axes whose size is unchanged are copied, and nothing is computed, or a
+//    single size as -1 if no axis is copied.
+// 2. The same, with sizes computed that are 0 only where what they would copy
+//    is 0 too.
+// 3. No axis is copied, and `allow_zero` is set. Where `dims` asks for the
+// rest,
+//    or for a copy of an unknown size, it is not: then no size may be 0.
 ReshapeSizes reshape_sizes(ir::DimTable& table, const ir::Type* type,
                            std::span<const ir::Dim> dims);
 

@@ -1,4 +1,6 @@
 --- Remove a Transpose that restores the order of axes before another Transpose.
+local axes = lib "axes"
+
 return rule {
   doc = [[
     Transpose(Transpose(x, p), q)   =>   x    where q undoes p]],
@@ -9,7 +11,7 @@ return rule {
   end,
 
   where = function(m)
-    local p, q = m.there.attrs.perm, m.back.attrs.perm
+    local p, q = axes.order(m.there), axes.order(m.back)
     need(p and q, "the order of axes is unknown", m.back)
     for i, axis in ipairs(q) do
       need(p[axis + 1] == i - 1, "the order of axes is different", m.back)
@@ -23,6 +25,13 @@ return rule {
         (float[2,3,4] x) => (float[2,3,4] y) {
           a = Transpose <perm = [1,2,0]> (x)
           b = Transpose <perm = [2,0,1]> (a)
+          y = Neg(b)
+        }]],
+      "y = Neg(x)" },
+    { "reversed by default, and back", [[
+        (float[2,3,4] x) => (float[2,3,4] y) {
+          a = Transpose(x)
+          b = Transpose <perm = [2,1,0]> (a)
           y = Neg(b)
         }]],
       "y = Neg(x)" },

@@ -39,11 +39,11 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    if m.turn then return merge.again(op, op.Transpose{m.x, perm = {0, 1, 3, 2}}, m.X) end
-    if m.z then return merge.again(op, op.MatMul(m.x, m.z), m.X) end
+    if m.turn then return merge.merged(op, op.Transpose{m.x, perm = {0, 1, 3, 2}}, m.X) end
+    if m.z then return merge.merged(op, op.MatMul(m.x, m.z), m.X) end
     if m.softmax then return m.merge:with(op.Softmax{m.x, axis = -1}, m.sizes) end
     local old, inputs = m.merge.outputs[1], {}
-    local y = m.split and merge.apart(op, m.y, m.B, m.H) or m.y
+    local y = m.split and merge.split(op, m.y, m.B, m.H) or m.y
     for i, input in ipairs(m.elements.inputs) do inputs[i] = input == old and m.x or input == m.y and y or input end
     -- If two names of the last axis mean one size, the result has the known one.
     local same = m.elements.outputs[1]:dim(2) == old:dim(2)

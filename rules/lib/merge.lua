@@ -2,8 +2,8 @@
 --- common.
 local merge = {}
 
---- The merged axis is B*H because the element counts agree. That proves nothing
---- for tensors without elements.
+--- The merged axis is B*H because the element counts agree, which proves nothing
+--- for a tensor without elements: here one with a size that is known to be 0.
 function merge.need_elements(x)
   for i = 1, x:rank() do
     need(x.shape[i] ~= 0, "the tensor has no elements", x)
@@ -11,12 +11,12 @@ function merge.need_elements(x)
 end
 
 --- Builds x, [B,H,M,N], as [B*H,M,N].
-function merge.again(op, x, batch) return op.Reshape(x, {batch, x:dim(2), x:dim(3)}) end
+function merge.merged(op, x, batch) return op.Reshape(x, {batch, x:dim(2), x:dim(3)}) end
 
 --- Builds y, [B*H,M,N], as [B,H,M,N].
-function merge.apart(op, y, B, H)
+function merge.split(op, y, B, H)
   local M, N = y:dim(1), y:dim(2)
-  -- With M and N in their places they are copied, also where they are 0.
+  -- Unsqueeze puts M and N at axes 2 and 3, where Reshape can copy them.
   if type(B) ~= "number" and (type(M) ~= "number" or type(N) ~= "number") then y = op.Unsqueeze(y, {1}) end
   return op.Reshape(y, {B, H, M, N})
 end

@@ -1,18 +1,12 @@
 --- One Transpose for two.
-local function order(turn, other)
-  local perm = turn.attrs.perm
-  if perm or not other.attrs.perm then return perm end
-  local reversed = {}
-  for i = #other.attrs.perm, 1, -1 do reversed[#reversed + 1] = i - 1 end
-  return reversed
-end
+local axes = lib "axes"
 
 return rule {
   doc = [[
     Transpose(Transpose(x, p), q)   =>   Transpose(x, r)    r(i) = p(q(i))
 
-    Heads moved to the front, then keys turned, is what attention in standard ops leaves. Where the order between has other
-    readers, it stays.]],
+    Heads moved to the front, then keys turned, is what attention in standard ops leaves. If the
+    inner Transpose has other readers, both stay.]],
   phase = "target",
 
   match = function(op, x)
@@ -20,13 +14,16 @@ return rule {
   end,
 
   where = function(m)
-    local p, q = order(m.inner, m.outer), order(m.outer, m.inner)
-    need(p, "the order of axes is unknown", m.outer)
-    m.perm = {}
-    for i, axis in ipairs(q) do m.perm[i] = p[axis + 1] end
+    local p, q = axes.order(m.inner), axes.order(m.outer)
+    need(p and q, "the order of axes is unknown", m.outer)
+    m.perm, m.turns = {}, false
+    for i, axis in ipairs(q) do
+      m.perm[i] = p[axis + 1]
+      m.turns = m.turns or m.perm[i] ~= i - 1
+    end
   end,
 
-  rewrite = function(op, m) return op.Transpose{m.x, perm = m.perm} end,
+  rewrite = function(op, m) return m.turns and op.Transpose{m.x, perm = m.perm} or m.x end,
 
   examples = {
     { "keys of heads, turned", [[
@@ -53,6 +50,18 @@ return rule {
           y = Transpose(a)
         }]],
       "y = Transpose <perm = [1,2,0]> (x)" },
+    { "both by default", [[
+        (float[2,3,4] x) => (float[2,3,4] y) {
+          a = Transpose(x)
+          y = Transpose(a)
+        }]],
+      "y = Identity(x)" },
+    { "the default order undone", [[
+        (float[2,3,4] x) => (float[2,3,4] y) {
+          a = Transpose(x)
+          y = Transpose <perm = [2,1,0]> (a)
+        }]],
+      "y = Identity(x)" },
     { "another reader between", [[
         (float[2,3,4] x) => (float[4,2,3] y, float[3,4,2] z) {
           a = Transpose <perm = [1,2,0]> (x)

@@ -28,8 +28,8 @@ def names(model):
             if each.name not in weights]
 
 
-def converted(name, path, result, *options):
-    """The model in the form of the program's own tool."""
+def convert(name, path, result, *options):
+    """Runs the package's own converter; raises if it writes no result."""
     done = subprocess.run([pathlib.Path(sys.executable).parent / name,
                            *options], capture_output=True, text=True,
                           check=False)
@@ -43,8 +43,8 @@ def tract(path, feed):
     model = library.onnx().load(path).into_model()
     inputs = [model.input_name(i) for i in range(model.input_count())]
     runnable = model.into_runnable()
-    return lambda: [each.to_numpy() for each in runnable.run(
-        [np.ascontiguousarray(feed[name]) for name in inputs])]
+    arrays = [np.ascontiguousarray(feed[name]) for name in inputs]
+    return lambda: [each.to_numpy() for each in runnable.run(arrays)]
 
 
 def onnx2torch(path, feed):
@@ -53,12 +53,11 @@ def onnx2torch(path, feed):
     torch.set_num_threads(1)
     model = onnx.load(path)
     module = library.convert(model).eval()
-    inputs = names(model)
+    tensors = [torch.from_numpy(feed[name]) for name in names(model)]
 
     def run():
         with torch.no_grad():
-            outputs = module(*(torch.from_numpy(feed[name])
-                               for name in inputs))
+            outputs = module(*tensors)
         one = isinstance(outputs, torch.Tensor)
         return [each.numpy() for each in ([outputs] if one else outputs)]
 
@@ -75,10 +74,10 @@ def tvm(path, feed):
     module = from_onnx(model, shape_dict={
         name: list(feed[name].shape) for name in inputs})
     machine = VirtualMachine(library.compile(module, "llvm"), library.cpu())
+    tensors = [library.runtime.tensor(feed[name]) for name in inputs]
 
     def run():
-        outputs = machine["main"](*(library.runtime.tensor(feed[name])
-                                    for name in inputs))
+        outputs = machine["main"](*tensors)
         one = hasattr(outputs, "numpy")
         return [each.numpy() for each in ([outputs] if one else outputs)]
 
@@ -89,17 +88,19 @@ def iree(path, feed):
     from iree import compiler, runtime
     with tempfile.TemporaryDirectory() as folder:
         imported = pathlib.Path(folder) / "model.mlir"
-        converted("iree-import-onnx", path, imported, path, "-o", imported)
+        convert("iree-import-onnx", path, imported, path, "-o", imported)
         code = compiler.compile_file(
             str(imported), target_backends=["llvm-cpu"], input_type="onnx",
             extra_args=["--iree-llvmcpu-target-cpu=host"])
     module = runtime.load_vm_flatbuffer(code, driver="local-sync")
     model = onnx.load(path)
-    inputs = names(model)
+    device = runtime.get_device("local-sync")
+    arrays = [runtime.asdevicearray(device, feed[name])
+              for name in names(model)]
     function = module[model.graph.name]
 
     def run():
-        outputs = function(*(feed[name] for name in inputs))
+        outputs = function(*arrays)
         one = not isinstance(outputs, (list, tuple))
         return [each.to_host() for each in ([outputs] if one else outputs)]
 
@@ -112,23 +113,19 @@ def mnn(path, feed):
     inputs = names(model)
     with tempfile.TemporaryDirectory() as folder:
         result = pathlib.Path(folder) / "model.mnn"
-        converted("mnnconvert", path, result, "-f", "ONNX", "--modelFile",
-                  path, "--MNNModel", result, "--bizCode", "x")
+        convert("mnnconvert", path, result, "-f", "ONNX", "--modelFile",
+                path, "--MNNModel", result, "--bizCode", "x")
         module = nn.load_module_from_file(
             str(result), inputs, [each.name for each in model.graph.output])
 
-    def run():
-        values = []
-        for name in inputs:
-            array = np.ascontiguousarray(feed[name])
-            whole = array.dtype.kind in "iub"
-            values.append(expr.const(
-                array.astype(np.int32 if whole else np.float32),
-                list(array.shape), expr.NCHW,
-                expr.int if whole else expr.float))
-        return [np.array(each.read()) for each in module.forward(values)]
-
-    return run
+    values = []
+    for name in inputs:
+        array = np.ascontiguousarray(feed[name])
+        whole = array.dtype.kind in "iub"
+        values.append(expr.const(
+            array.astype(np.int32 if whole else np.float32),
+            list(array.shape), expr.NCHW, expr.int if whole else expr.float))
+    return lambda: [np.array(each.read()) for each in module.forward(values)]
 
 
 PACKAGES = {"iree": (iree, "iree-base-compiler"), "MNN": (mnn, "MNN"),

@@ -56,6 +56,7 @@ FEW = 4
 # Both models run there: no two are equally fast.
 CPU = max(os.sched_getaffinity(0))
 PATIENCE = 1800  # seconds for a measurement
+TIME_IS_OVER = 5  # the exit code
 
 
 @dataclasses.dataclass
@@ -91,20 +92,22 @@ def attempt(runtime, target, model, dims, folder, seconds):
          model, "--dry-run", "-q", "--target", target, "--bench",
          "--runtime", command(runtime), "--time", str(seconds),
          *(["--dims", dims] if dims else []), "--threads", "1",
-         "--report", report],
+         "--limit-time", str(PATIENCE), "--report", report],
         env=os.environ | {"RULEENGINE_THREADS": "1",
                           "PATH": f"{bin_folder}:{os.environ['PATH']}"},
-        preexec_fn=lambda: os.sched_setaffinity(0, {CPU}), timeout=PATIENCE,
+        preexec_fn=lambda: os.sched_setaffinity(0, {CPU}),
         capture_output=True, text=True, check=False)
     if done.returncode == 2:
         print(f"  {runtime}: {model.stem}: {done.stderr.strip()[-400:]}",
               file=sys.stderr)
         return None
+    if done.returncode == TIME_IS_OVER:
+        return Try(False, False, why=f"not measured in {PATIENCE} s")
     if done.returncode:
         raise RuntimeError(f"{runtime}, {target}, {model}: {done.stderr}")
     measured = json.loads(report.read_text()).get("measured")
     if measured is None:
-        return Try(name=runtime, why="nothing was rewritten")
+        return Try(why="nothing was rewritten")
     why = measured["failed"]
     other = why.startswith("gives other results")
     return Try(other or not why, not why,
@@ -142,13 +145,19 @@ def tries_of(runtime, path, dims, folder, seconds):
     return tries
 
 
+def named(tries, runtime):
+    """The runtime with its version, where something was measured."""
+    return next((each.name for tried in tries for each in tried.values()
+                 if each.name), runtime)
+
+
 def of_runtimes(models, runtimes, folder, seconds):
     rows = []
     for runtime in runtimes:
         tries = [each for path, dims in models.items() if
                  (each := tries_of(runtime, path, dims, folder, seconds))]
         if tries:
-            rows.append([tries[0][TARGETS[0]].name,
+            rows.append([named(tries, runtime),
                          f"{len(tries)} of {len(models)}",
                          *(cell([each[target] for each in tries])
                            for target in TARGETS)])
@@ -164,8 +173,7 @@ def of_models(models, runtime, folder, seconds):
     mean = ["mean (worst)", *(
         cell([tried[target] for tried in tries.values() if tried])
         for target in TARGETS)]
-    name = next(tried for tried in tries.values() if tried)[TARGETS[0]].name
-    return name, rows, mean
+    return named(filter(None, tries.values()), runtime), rows, mean
 
 
 def main():
