@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,18 +45,8 @@ Diagnostic failed(std::string what, std::string found) {
           .found = std::move(found)};
 }
 
-off_t size_of(int file) {
-  struct stat about {};
-  return ::fstat(file, &about) == 0 ? about.st_size : 0;
-}
-
-// The last line of a file that is not empty.
-std::string last_line(int file) {
-  std::array<char, 4096> buffer;
-  const off_t from = std::max<off_t>(0, size_of(file) - off_t{buffer.size()});
-  const ssize_t read = ::pread(file, buffer.data(), buffer.size(), from);
-  if (read <= 0) return {};
-  std::string_view text(buffer.data(), static_cast<std::size_t>(read));
+// The last line that is not empty.
+std::string last_line(std::string_view text) {
   const auto end = text.find_last_not_of(" \r\n");
   if (end == std::string_view::npos) return {};
   text = text.substr(0, end + 1);
@@ -87,13 +75,14 @@ class Talk {
     if (::pipe2(out.data(), O_CLOEXEC) != 0) return not_started(errno);
     from_ = io::Descriptor(out[0]);
     const io::Descriptor its_out(out[1]);
-    errors_ = io::Descriptor(::memfd_create("ruleengine", MFD_CLOEXEC));
-    // Appending, since it is cut off while the other process writes.
-    if (!errors_.valid() || ::fcntl(errors_.get(), F_SETFL, O_APPEND) != 0) {
+    if (::pipe2(out.data(), O_CLOEXEC) != 0) return not_started(errno);
+    errors_ = io::Descriptor(out[0]);
+    const io::Descriptor its_errors(out[1]);
+    if (::fcntl(errors_.get(), F_SETFL, O_NONBLOCK) != 0) {
       return not_started(errno);
     }
     const int error = child_.start({"/bin/sh", "-c", command}, its_in.get(),
-                                   its_out.get(), errors_.get());
+                                   its_out.get(), its_errors.get());
     return error == 0 ? Status() : Status(not_started(error));
   }
 
@@ -115,7 +104,7 @@ class Talk {
       if (!next) return next.error();
       std::string_view text = *next;
       if (take(text, answer)) {
-        forget_errors();
+        said_.clear();
         return std::string(text);
       }
       if (take(text, "error")) {
@@ -144,7 +133,7 @@ class Talk {
 
   Result<std::string> read_line(const Deadline& until) {
     std::array<char, 4096> buffer;
-    bool has_ended = false;
+    bool has_ended = false, has_errors = true;
     for (;;) {
       if (const auto end = read_.find('\n'); end != std::string::npos) {
         std::string line = read_.substr(0, end);
@@ -155,27 +144,22 @@ class Talk {
       if (read_.size() > kMostNoise) {
         return failed("the runtime gives no answer", "a line without an end");
       }
-      pollfd wait{from_.get(), POLLIN, 0};
+      if (until.is_over()) return is_late();
+      std::array<pollfd, 2> wait = {
+          {{from_.get(), POLLIN, 0}, {errors_.get(), POLLIN, 0}}};
       const double left = std::ceil(until.seconds_left() * 1e3);
       const int ready =
-          ::poll(&wait, 1, static_cast<int>(std::min(left, kLookMilliseconds)));
+          ::poll(wait.data(), has_errors ? 2 : 1,
+                 static_cast<int>(std::min(left, kLookMilliseconds)));
       if (ready < 0 && errno == EINTR) continue;
-      if (ready == 0 && left > kLookMilliseconds) {
+      if (ready == 0) {
         // Processes that it started may hold the pipe open.
         if (has_ended) return ended();
         has_ended = child_.wait_until(Child::Clock::now()).has_value();
-        if (size_of(errors_.get()) > off_t{kMostNoise}) forget_errors();
         continue;
       }
-      if (ready == 0) {
-        if (deadline_.is_over()) {
-          return deadline_.passed({}, "the runtime gives no answer");
-        }
-        return Diagnostic{
-            .kind = ErrorKind::kLimit,
-            .what = fmt::format("the runtime gives no answer within {:g} s",
-                                answer_seconds_)};
-      }
+      if (wait[1].revents != 0) has_errors = listen();
+      if (wait[0].revents == 0) continue;
       const ssize_t size = ::read(from_.get(), buffer.data(), buffer.size());
       if (size < 0 && errno == EINTR) continue;
       if (size <= 0) return ended();
@@ -183,12 +167,36 @@ class Talk {
     }
   }
 
-  void forget_errors() { static_cast<void>(::ftruncate(errors_.get(), 0)); }
+  // Reads standard error, and keeps its end; false when there is no more.
+  bool listen() {
+    constexpr std::size_t kKept = 4096;
+    std::array<char, kKept> buffer;
+    const ssize_t size = ::read(errors_.get(), buffer.data(), buffer.size());
+    if (size <= 0) return size < 0 && (errno == EAGAIN || errno == EINTR);
+    said_.append(buffer.data(), static_cast<std::size_t>(size));
+    if (said_.size() > kKept) said_.erase(0, said_.size() - kKept);
+    return true;
+  }
+
+  Diagnostic is_late() const {
+    if (deadline_.is_over()) {
+      return deadline_.passed({}, "the runtime gives no answer");
+    }
+    return {.kind = ErrorKind::kLimit,
+            .what = fmt::format("the runtime gives no answer within {:g} s",
+                                answer_seconds_)};
+  }
 
   Diagnostic ended() {
     const auto status =
         child_.wait_until(Child::Clock::now() + std::chrono::seconds(1));
-    std::string said = last_line(errors_.get());
+    // What is left in the pipe; others may still write to it.
+    constexpr int kMostReads = 64;
+    pollfd more{errors_.get(), POLLIN, 0};
+    for (int i = 0; i < kMostReads && ::poll(&more, 1, 0) > 0; ++i) {
+      if (!listen()) break;
+    }
+    std::string said = last_line(said_);
     if (said.empty() && status) said = status_text(*status);
     return failed("the runtime ended", std::move(said));
   }
@@ -203,6 +211,7 @@ class Talk {
   Child child_;
   io::Descriptor to_, from_, errors_;
   std::string read_;  // and not yet used
+  std::string said_;  // the end of its standard error since the latest answer
 };
 
 class CommandSession final : public engine::Session {

@@ -74,6 +74,7 @@ class Engine::Run {
     if (!is_plain) {
       if (Status s = write_bodies(target); !s) return s.error();
     }
+    if (is_plain) drop_new_names();
     if (is_plain || options().keep_ir_version) {
       const bool added = model_.functions.size() > functions;
       if (added && ir_version < rewrite::kFunctionIrVersion) {
@@ -168,16 +169,39 @@ class Engine::Run {
     return {};
   }
 
-  // Takes back what only a newer IR version has: the metadata of new nodes.
-  void keep_ir_version(std::int64_t version) {
-    if (model_.ir_version == version && !options().keep_ir_version) return;
+  // Calls it with each node that a rule made and that is still there.
+  template <class Visit>
+  void for_new_nodes(const Visit& visit) {
     for (ir::Graph* graph : rewrite::rewritable_graphs(model_)) {
       for (std::size_t i = 0; i < graph->node_count(); ++i) {
         const ir::NodeId node(i);
+        if (graph->node(node).removed) continue;
         if (!rewrite::made_by_rule(graph->node(node))) continue;
-        graph->mutable_node(node).metadata = {};
+        visit(graph->mutable_node(node));
       }
     }
+  }
+
+  // Where the model leaves nodes without a name, readers make some up, such as
+  // "Softmax_1", which must not be those of new nodes.
+  void drop_new_names() {
+    const auto is_nameless = [](const ir::Graph* graph) {
+      for (std::size_t i = 0; i < graph->node_count(); ++i) {
+        const ir::Node& node = graph->node(ir::NodeId(i));
+        if (!node.removed && node.name.empty()) return true;
+      }
+      return false;
+    };
+    if (!std::ranges::any_of(rewrite::rewritable_graphs(model_), is_nameless)) {
+      return;
+    }
+    for_new_nodes([](ir::Node& node) { node.name = {}; });
+  }
+
+  // Takes back what only a newer IR version has: the metadata of new nodes.
+  void keep_ir_version(std::int64_t version) {
+    if (model_.ir_version == version && !options().keep_ir_version) return;
+    for_new_nodes([](ir::Node& node) { node.metadata = {}; });
     model_.ir_version = version;
   }
 

@@ -1,5 +1,7 @@
 #include "core/io/signals.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
 #include <memory>
 #include <utility>
@@ -69,6 +72,39 @@ bool is_as_before(const Entry& name) {
          now.st_ctim.tv_nsec == name.before.st_ctim.tv_nsec;
 }
 
+// Removes what is in the folder, as far as it goes. Allocates nothing: a signal
+// handler calls it.
+void remove_content(int folder, int depth) {
+  constexpr int kMostDepth = 16;
+  alignas(dirent64) std::array<char, 4096> buffer;
+  for (;;) {
+    const ssize_t size = ::getdents64(folder, buffer.data(), buffer.size());
+    if (size <= 0) return;
+    for (ssize_t at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(buffer.data() + at);
+      at += entry->d_reclen;
+      const char* const name = entry->d_name;
+      if (std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0) continue;
+      if (::unlinkat(folder, name, 0) == 0 || depth == kMostDepth) continue;
+      const int inner = ::openat(
+          folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+      if (inner < 0) continue;
+      remove_content(inner, depth + 1);
+      ::close(inner);
+      ::unlinkat(folder, name, AT_REMOVEDIR);
+    }
+  }
+}
+
+bool remove_folder(const char* path) {
+  const int folder = ::open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) {
+    remove_content(folder, 0);
+    ::close(folder);
+  }
+  return ::rmdir(path) == 0;
+}
+
 // Whether it was removed. Data may not be ours.
 bool remove(const Entry& entry) {
   const char* path = entry.path.c_str();
@@ -82,7 +118,7 @@ bool remove(const Entry& entry) {
     case Entry::Kind::kTemporary:
       return ::unlink(path) == 0;
     case Entry::Kind::kFolder:
-      return ::rmdir(path) == 0;
+      return remove_folder(path);
   }
   return false;
 }

@@ -30,7 +30,7 @@ class Doomed {
   // may refer to it.
   static Doomed data(const std::string& path, int file,
                      const std::string& result);
-  // A folder, which is removed if it is empty after the files.
+  // A folder, with all that is in it.
   static Doomed folder(const std::string& path);
   // The processes of this group; they are killed first.
   static Doomed processes(pid_t group);

@@ -16,10 +16,6 @@ namespace {
 using ir::Dim;
 using ir::ValueId;
 
-// The opsets whose Slice and Unsqueeze have inputs instead of attributes.
-constexpr std::int64_t kSliceByInputs = 10;
-constexpr std::int64_t kUnsqueezeByInput = 13;
-
 // An axis of a graph input.
 struct Place {
   ValueId input;
@@ -48,7 +44,6 @@ class Sizes {
   // Axes `first` to `end` - 1.
   std::optional<ValueId> axes(ValueId input, std::int64_t first,
                               std::int64_t end);
-  ir::Attribute int_list(std::string_view name, std::int64_t number);
   // Scalars: compilers that keep shapes apart from tensors compute with nothing
   // else.
   std::optional<ValueId> computed(Dim dim);
@@ -59,9 +54,6 @@ class Sizes {
                               std::vector<ir::Attribute> attributes = {});
   ValueId number(std::int64_t number);
   ValueId numbers(const std::vector<std::int64_t>& numbers);
-  bool older_than(std::int64_t opset) {
-    return edit_.graph().model().opset("") < opset;
-  }
 
   Edit& edit_;
   Result<Edit::Built> failed_ = Edit::Built(Rejection{});
@@ -118,15 +110,6 @@ ValueId Sizes::numbers(const std::vector<std::int64_t>& numbers) {
       arena.make<ir::Tensor>(ir::int64_vector(arena, numbers)), "sizes");
 }
 
-ir::Attribute Sizes::int_list(std::string_view name, std::int64_t number) {
-  ir::Attribute attribute;
-  attribute.name = name;
-  attribute.kind = ir::AttributeKind::kInts;
-  attribute.ints = edit_.graph().model().arena.copy(
-      std::span<const std::int64_t>(&number, 1));
-  return attribute;
-}
-
 std::optional<ValueId> Sizes::node(std::string_view type,
                                    std::vector<ValueId> inputs,
                                    std::vector<ir::Attribute> attributes) {
@@ -150,10 +133,6 @@ std::optional<ValueId> Sizes::axes(ValueId input, std::int64_t first,
   if (!shape) return std::nullopt;
   const auto rank = std::ssize(edit_.facts().type(input)->dims);
   if (first == 0 && end == rank) return shape;
-  if (older_than(kSliceByInputs)) {
-    return node("Slice", {*shape},
-                {int_list("starts", first), int_list("ends", end)});
-  }
   return node("Slice",
               {*shape, numbers({first}), numbers({end}), numbers({0})});
 }
@@ -207,9 +186,6 @@ std::optional<ValueId> Sizes::piece(const Piece& piece) {
   if (piece.computed) {
     const auto size = computed(*piece.computed);
     if (!size) return std::nullopt;
-    if (older_than(kUnsqueezeByInput)) {
-      return node("Unsqueeze", {*size}, {int_list("axes", 0)});
-    }
     return node("Unsqueeze", {*size, numbers({0})});
   }
   if (piece.input) {

@@ -204,6 +204,25 @@ class Tune(runs.RunTest):
             status = pathlib.Path(f"/proc/{helper}/status").read_text()
             self.assertIn("zombie", status)
 
+    def test_errors_without_end(self):
+        """Of the runtime, and of a helper; its last words are told."""
+        self.write("loud.py", """import os, subprocess, sys
+subprocess.Popen(["yes", "x" * 1000], stdout=2)
+print("ok loud", flush=True)
+for line in sys.stdin:
+    sys.stderr.write("y" * 1_000_000)
+    if line[0] != "l":
+        print("seconds 0.1" if line[0] == "r" else "error", flush=True)
+""")
+        self.run_ok("run", *RULES, "m.onnx", "--dry-run", "--bench",
+                    "--runtime", f"{sys.executable} loud.py")
+        self.write("dies.py", """import sys
+sys.stdin.readline()
+sys.exit("y" * 1_000_000 + "\\nno more memory")
+""")
+        self.run_bad(2, "run", *RULES, "m.onnx", "--bench", "--runtime",
+                     f"{sys.executable} dies.py", says="no more memory")
+
     def test_outputs_that_cannot_be_read(self):
         for write in ("os.mkfifo(f)", "open(f, 'w')", "os.mkdir(f)",
                       "numpy.savez(f, [None])"):
@@ -221,6 +240,11 @@ for line in sys.stdin:
         """It leaves no process and no file."""
         self.write("hangs.py", "import sys, time\n"
                    "print(*sys.stdin.readline().split(), flush=True)\n"
+                   "import os, tempfile\n"
+                   "folder = os.path.join(tempfile.gettempdir(),"
+                   " os.listdir(tempfile.gettempdir())[0])\n"
+                   "os.makedirs(folder + '/its/own')\n"
+                   "open(folder + '/its/own/file', 'w').close()\n"
                    "open('running', 'w').close()\n"
                    "time.sleep(60)")
         temporary = self.folder / "temporary"

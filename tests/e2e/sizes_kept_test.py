@@ -57,6 +57,26 @@ def ones(*shape):
     return np.ones(shape, np.float32)
 
 
+class Computed(Sizes):
+    def test_at_every_opset(self):
+        graph = """g (float[2,P] x, float[2,S] y) => (int64[3] s) {
+          z = Concat <axis = 1> (x, y)
+          w = Unsqueeze <axes = [0]> (z)
+          s = Shape(w)
+        }"""
+        feeds = [{"x": ones(2, p), "y": ones(2, s)}
+                 for p, s in ((3, 4), (1, 0))]
+        for opset in (8, 9, 10, 11, 12, 13, 18, 24):
+            with self.subTest(opset=opset):
+                later = graph.replace(
+                    "w = Unsqueeze <axes = [0]> (z)",
+                    "a = Constant <value = int64[1] {0}> () "
+                    "w = Unsqueeze(z, a)")
+                self.assertGreater(self.agree(
+                    graph if opset < 13 else later, feeds,
+                    self.rule(SIZES), opset=opset), 0)
+
+
 class Zero(Sizes):
     def test_a_reshape_to_a_size_of_another_input(self):
         graph = """g (float[B,T] x, float[S] z) => (int64[2] y)

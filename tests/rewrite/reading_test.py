@@ -43,6 +43,26 @@ class Reading(program.ProgramTest):
                 for a, b in zip(expected, outputs(model), strict=True):
                     np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
 
+    # Readers make up names such as "Softmax_1" for nodes without one.
+    def test_names(self):
+        graph = """g (float[2,4,4] x) => (float[2,4,4] z) {
+          q = MatMul(x, x)
+          t = Transpose <perm = [0,2,1]> (q)
+          s = MatMul(q, t)
+          p = Softmax <axis = -1> (s)
+          z = MatMul(p, x)
+        }"""
+        model = onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 13]>' + graph)
+        for named in False, True:
+            for i, node in enumerate(model.graph.node):
+                node.name = f"n{i}" if named else ""
+            onnx.save(model, self.folder / "m.onnx")
+            self.run_ok("run", *program.packs(), "m.onnx", "-o", "out.onnx",
+                        "--target", "standard")
+            out = onnx.load(self.folder / "out.onnx")
+            self.assertEqual({bool(n.name) for n in out.graph.node}, {named})
+
     # A plugin is found by the type of a node, and takes its attributes.
     def test_tensorrt(self):
         model, said = self.result("tensorrt")
