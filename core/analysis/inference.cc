@@ -57,6 +57,10 @@ std::optional<std::string> Inference::refusal(ir::NodeId node) {
   return solver_->refusal(node);
 }
 
+bool Inference::is_same_size(ir::Dim a, ir::Dim b) {
+  return a == b || solver_->same_sizes.contains(std::minmax(a, b));
+}
+
 std::optional<std::string> Inference::contradiction(ir::ValueId value) {
   const auto at = solver_->contradictions.find(value.index());
   return at == solver_->contradictions.end() ? std::nullopt

@@ -58,6 +58,7 @@ class Inference final : public ir::Facts {
   const ranks::Layout* layout(ir::ValueId value) override;
   void invalidate(ir::NodeId node) override;
   std::optional<std::string> refusal(ir::NodeId node) override;
+  bool is_same_size(ir::Dim a, ir::Dim b) override;
   std::optional<std::string> contradiction(ir::ValueId value) override;
   bool has_contradictions() override;
   bool has_stale_sizes() override;

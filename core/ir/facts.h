@@ -37,6 +37,10 @@ class Facts {
   // fold by computing (stored tensors are never too large).
   virtual const Tensor* constant(ValueId value) = 0;
 
+  // Whether two sizes are the same: equal expressions, or one declared and the
+  // other inferred for the same axis of some value.
+  virtual bool is_same_size(Dim a, Dim b) { return a == b; }
+
   // Elements of a small integer tensor as dimensions, symbolic ones included:
   // Concat(Shape(x)[0], [-1], [64]) gives {B, -1, 64}. None when some element
   // is not known. A scalar has one element.

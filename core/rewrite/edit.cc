@@ -171,6 +171,8 @@ bool Edit::empty() const {
 
 bool Edit::changed() const { return journal_->changed; }
 
+void Edit::inlines(ir::NodeId call) { journal_->inlined.push_back(call); }
+
 void Edit::assume(Assumption assumption) {
   add_assumption(journal_->assumptions, std::move(assumption));
 }

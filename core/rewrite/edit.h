@@ -54,6 +54,7 @@ struct Provenance {
   // removed together with the consumed ones.
   std::span<const ir::NodeId> context;
   std::vector<std::pair<std::string, std::string>> meta;  // the rule's own
+  bool assumes = false;  // whether the match rests on an assumption
 };
 
 // The most outputs of a new node: rule code gets them all at once, on Lua's
@@ -144,6 +145,10 @@ class Edit {
   // Changes one input of one node.
   void replace_input(ir::NodeId node, std::uint32_t input,
                      ir::ValueId new_value);
+
+  // Notes that values of this edit are what `call`, one of the engine's own ops,
+  // means: commit() then compares their shapes with no type rule.
+  void inlines(ir::NodeId call);
 
   // Notes that the edit is right only if this holds.
   void assume(Assumption assumption);

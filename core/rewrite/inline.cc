@@ -140,6 +140,7 @@ Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call) {
   // Edits may move the node's own list.
   const auto written = graph.node(call).attributes;
   const std::vector<ir::Attribute> attributes(written.begin(), written.end());
+  edit.inlines(call);
   InlineBody body(edit);
   ops::Body::Values outputs =
       meaning(ops::CallSite(body, facts, std::move(inputs), attributes));

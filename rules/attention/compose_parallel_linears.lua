@@ -11,7 +11,6 @@ return rule {
   phase = "attention",
 
   match = function(op, x, wq, wk, wv, bq, bk, bv, H, D)
-    x:shape "B S _"
     local rows = either(context(op.Reshape{x, any, allowzero = any}), x)
     local function heads(w, b)
       local split = op.Reshape{linear.any(op, rows, w, b), any, allowzero = any}

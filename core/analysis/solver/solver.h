@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -83,6 +84,8 @@ class Solver final : public ops::Known {
   std::vector<std::string> warnings;
   // By value: "'x' is declared as ... but inferred as ...".
   std::unordered_map<std::uint32_t, std::string> contradictions;
+  // Sizes of which one was declared and the other inferred for the same axis.
+  std::set<std::pair<ir::Dim, ir::Dim>> same_sizes;
 
  private:
   State& state(const Query& q);
@@ -165,7 +168,10 @@ class Solver final : public ops::Known {
   std::vector<Inferred> inferred_;  // by infer(), to reuse memory
   ir::ByOp<OpRules> op_rules_;
   std::unordered_map<std::uint64_t, ir::Dim> axis_unknowns_;
-  std::map<std::pair<ir::Dim, ir::Dim>, ir::Dim> pair_unknowns_;
+  // The unknown sizes of broadcasts, and of which sizes each one is.
+  static constexpr std::size_t kMostSizes = 8;
+  std::map<std::set<ir::Dim>, ir::Dim> broadcast_unknowns_;
+  std::map<ir::Dim, std::set<ir::Dim>> broadcasts_;
   std::unordered_set<std::uint32_t> warned_;
   std::vector<ir::Dim> anchors_;
   bool stale_ = false;  // whether a number in the file is wrong

@@ -123,8 +123,23 @@ Dim Solver::axis_unknown(ValueId value, std::size_t axis) {
 }
 
 Dim Solver::pair_unknown(Dim a, Dim b) {
-  const auto [at, added] = pair_unknowns_.try_emplace(std::minmax(a, b));
-  if (added) at->second = model().dims.fresh();
+  // A valid broadcast is the one size that is not 1, or 1: order and repetition
+  // do not count.
+  std::set<Dim> sizes;
+  for (const Dim d : {a, b}) {
+    const auto known = broadcasts_.find(d);
+    if (known == broadcasts_.end()) {
+      sizes.insert(d);
+    } else {
+      sizes.insert(known->second.begin(), known->second.end());
+    }
+  }
+  if (sizes.size() > kMostSizes) sizes = {a, b};
+  const auto [at, added] = broadcast_unknowns_.try_emplace(sizes);
+  if (added) {
+    at->second = model().dims.fresh();
+    broadcasts_[at->second] = std::move(sizes);
+  }
   return at->second;
 }
 
@@ -201,11 +216,12 @@ Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred, bool& clash) {
     clash = true;  // the file keeps its declaration; rules rely on neither
     return kUnknown;
   }
-  if (declared.known()) {
-    if (!anchored(inferred)) return declared;
+  if (declared.known() && anchored(inferred)) {
     stale_ = true;
     return inferred;
   }
+  same_sizes.insert(std::minmax(declared, inferred));
+  if (declared.known()) return declared;
   if (inferred.known() || dims.is_fresh(declared)) return inferred;
   if (dims.is_fresh(inferred)) return declared;
   if (anchored(declared) && tells_more(declared, inferred)) return declared;

@@ -126,9 +126,12 @@ void need_attention(const NodeView& v) {
   if (v.has_input(3)) need_mask(v, scores);
 }
 
-// The batch of the query, which may be 1 beside that of the keys.
+// The batch of the query, which may be 1 beside that of keys or mask.
 Dim batch_of(const NodeView& v) {
   const Dim own = v.shape(0)[0];
+  if (v.ranked(3) && v.rank(3) == v.rank(0) && !own.known()) {
+    return broadcast_axis(v, own, v.shape(3)[0]);
+  }
   for (std::size_t i = 1; i < 3; ++i) {
     const bool as_wide = v.ranked(i) && v.rank(i) == v.rank(0);
     const Dim other = as_wide ? v.shape(i)[0] : kUnknown;

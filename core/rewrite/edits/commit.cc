@@ -4,6 +4,7 @@
 
 #include "core/analysis/inference.h"
 #include "core/ir/shapes.h"
+#include "core/ops/op_facts.h"
 #include "core/ranks/communication.h"
 #include "core/rewrite/edits/declared.h"
 #include "core/rewrite/edits/state.h"
@@ -16,43 +17,21 @@ namespace {
 using ir::DataType;
 using ir::Type;
 
-bool same_rank(const Type& a, const Type& b) {
-  return !a.has_shape || !b.has_shape || a.rank() == b.rank();
-}
+// How far two shapes are proven to be the same, or not.
+enum class Proof { kSame, kOpen, kDifferent };
 
-// Whether `d` is made of sizes of graph inputs alone, so that a caller may
-// choose its value. What is rounded may be the same number for all of them.
-bool is_free(const ir::Graph& graph, ir::Dim d) {
-  if (graph.model().dims.is_rounded(d)) return false;
-  const auto is_input_size = [&](ir::Dim leaf) {
-    const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
-    return std::ranges::any_of(inputs, [&](ir::ValueId v) {
-      const Type* type = graph.value(v).declared;
-      return type != nullptr &&
-             std::ranges::find(type->dims, leaf) != type->dims.end();
-    });
-  };
-  return std::ranges::all_of(graph.model().dims.leaves(d), is_input_size);
-}
-
-// Dimensions with different names are different: they are not equal by chance.
-// Nor is a number what the caller chooses. The other way round it may be: an
-// op may ask for inputs of certain sizes, or a declared number may be stale.
-bool may_be_same_shape(const ir::Graph& graph, const Type& old,
-                       const Type& fresh) {
-  if (!old.has_shape || !fresh.has_shape) return true;
-  const ir::DimTable& dims = graph.model().dims;
-  const auto is_named = [&](ir::Dim d) {
-    return !d.known() && !dims.is_fresh(d);
-  };
+Proof compare_shapes(const ir::DimTable& dims, ir::Facts& facts,
+                     const Type& old, const Type& fresh) {
+  if (!old.has_shape || !fresh.has_shape) return Proof::kOpen;
+  if (old.rank() != fresh.rank()) return Proof::kDifferent;
+  Proof proof = Proof::kSame;
   for (std::size_t i = 0; i < old.rank(); ++i) {
     const ir::Dim one = old.dims[i], two = fresh.dims[i];
-    if (one == two) continue;
-    if (dims.provably_different(one, two)) return false;
-    if (is_named(one) && is_named(two)) return false;
-    if (is_named(one) && two.known() && is_free(graph, one)) return false;
+    if (facts.is_same_size(one, two)) continue;
+    if (dims.provably_different(one, two)) return Proof::kDifferent;
+    proof = Proof::kOpen;
   }
-  return true;
+  return proof;
 }
 
 bool same_elem(const Type& a, const Type& b) {
@@ -201,18 +180,33 @@ class Checker {
                                       const Type* fresh) const {
     if (graph_.value(r.new_value).removed) return std::nullopt;
     if (r.type != nullptr && fresh != nullptr) {
-      const char* reason = nullptr;
       if (!same_elem(*r.type, *fresh)) {
-        reason = "the result has another type";
-      } else if (!same_rank(*r.type, *fresh) ||
-                 !may_be_same_shape(graph_, *r.type, *fresh)) {
-        reason = "the result has another shape";
+        return mismatch("the result has another type", r, *fresh);
       }
-      if (reason != nullptr) return mismatch(reason, r, *fresh);
+      const Proof proof = compare_shapes(dims_, state_.facts, *r.type, *fresh);
+      if (proof == Proof::kDifferent) {
+        return mismatch("the result has another shape", r, *fresh);
+      }
+      if (proof == Proof::kOpen && r.type->has_shape && !is_free(r)) {
+        return mismatch("the result may have another shape", r, *fresh);
+      }
     }
     const bool is_known =
         r.type != nullptr && (r.type->has_shape || !r.type->is_tensor());
     return is_known ? std::nullopt : check_stretched();
+  }
+
+  // Whether the shape need not be proven: the rule assumes something, the new
+  // value is what the op means, or the engine does not know the op.
+  bool is_free(const ReplacedValue& r) const {
+    if (state_.provenance.assumes || !state_.assumptions.empty()) return true;
+    const ir::NodeId producer = graph_.producer(r.old_value);
+    if (!producer) return false;
+    if (std::ranges::find(state_.inlined, producer) != state_.inlined.end())
+      return true;
+    const ir::Op& op = graph_.op(producer);
+    return ir::newest_op(op.domain, op.type) == nullptr &&
+           graph_.model().find_function(op) == nullptr;
   }
 
   // If the rank of a result is unknown, the values that it was broadcast with

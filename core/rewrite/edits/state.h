@@ -114,6 +114,7 @@ struct EditState {
   std::vector<std::pair<ir::ValueId, const ir::Type*>> declared;
   std::optional<Rejection> failure;  // found where none could be returned
   std::vector<Assumption> assumptions;
+  SmallVector<ir::NodeId, 1> inlined;  // calls that function bodies replace
   std::span<const ir::Metadata> metadata;  // shared by all new nodes
   bool done = false;
   bool changed = false;

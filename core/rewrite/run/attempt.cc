@@ -112,7 +112,10 @@ Attempt::Attempt(RunState& state, GraphRun& run, std::uint32_t rule,
             {.rule = rule_.qualified(),
              .from = consumed_,
              .context = context_,
-             .meta = rule_.meta()},
+             .meta = rule_.meta(),
+             .assumes = std::ranges::any_of(
+                 candidates,
+                 [](const Candidate* c) { return !c->assumptions().empty(); })},
             &run.workspace) {
   edit_.set_block(run.graph.node(matches[0]->root).block);
   edit_.set_rank(rank_of(run.graph, matches));
