@@ -11,6 +11,7 @@ return rule {
   phase = "attention",
 
   match = function(op, x, wq, wk, wv, bq, bk, bv, H, D)
+    x:shape "B S _"
     local rows = either(context(op.Reshape{x, any, allowzero = any}), x)
     local function heads(w, b)
       local split = op.Reshape{linear.any(op, rows, w, b), any, allowzero = any}
@@ -82,6 +83,27 @@ return rule {
       [[w = Constant <value = float[6,2] {1,2,3,4,5,6,7,8,9,10,11,12}> ()
         b = Constant <value = float[6] {1,2,3,4,5,6}> ()
         q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (x, x, x, w, b)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)]] },
+    { "windows that a Reshape made", [[
+        (float[2,3,1,2] x) => (float[2,2,3,1] y)
+        <float[2,2] wq = {1,2,3,4}, float[2,2] wk = {5,6,7,8}, float[2,2] wv = {9,10,11,12},
+         int64[3] windows = {2,3,2}, int64[4] s = {0,0,2,1}> {
+          r = Reshape(x, windows)
+          q1 = MatMul(r, wq)
+          q2 = Reshape(q1, s)
+          q = Transpose <perm = [0,2,1,3]> (q2)
+          k1 = MatMul(r, wk)
+          k2 = Reshape(k1, s)
+          k = Transpose <perm = [0,2,1,3]> (k2)
+          v1 = MatMul(r, wv)
+          v2 = Reshape(v1, s)
+          v = Transpose <perm = [0,2,1,3]> (v2)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)
+        }]],
+      [[windows2 = Constant <value = int64[3] {2,3,2}> ()
+        r = Reshape(x, windows2)
+        w = Constant <value = float[6,2] {1,3,2,4,5,7,6,8,9,11,10,12}> ()
+        q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (r, r, r, w)
         y = ruleengine.ScaledDotProductAttention <num_heads = 2, head_dim = 1> (q, k, v)]] },
     { "the attention of the standard", [[
         <ir_version: 11, opset_import: ["" : 23]>

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
-from support import program
+from support import make, program
 
 HEAD = '<ir_version: 10, opset_import: ["" : %d, "com.example" : 1]>\n'
 CANONICAL = program.ROOT / "rules" / "canonical.lua"
@@ -75,6 +75,68 @@ class Computed(Sizes):
                 self.assertGreater(self.agree(
                     graph if opset < 13 else later, feeds,
                     self.rule(SIZES), opset=opset), 0)
+
+
+class Proven(Sizes):
+    """A value is replaced only by one of provably the same shape."""
+
+    def check(self, graph, match, rewrite, rejected=None, names="x"):
+        model = onnx.parser.parse_model(HEAD % 18 + graph)
+        self.write("m.onnx", model.SerializeToString())
+        self.write("rule.lua", make.rule(match, rewrite, names))
+        self.run_ok("run", "rule.lua", "m.onnx", "-o", "out.onnx", "--report",
+                    "r.json")
+        rule, = json.loads((self.folder / "r.json").read_text())["rules"]
+        said = "".join(each["value"] for each in rule["rejected"])
+        self.assertIn(rejected or "", said)
+        self.assertEqual(rule["rewrites"], 0 if rejected else 1, said)
+
+    def test_number_by_name(self):
+        graph = ("g (float[%s] x) => (float[2,3] y) <int64[2] s = {2,3}> "
+                 "{ a = Expand(x, s) y = Relu(a) }")
+        drop = "op.Expand(x, any)", "m.x"
+        self.check(graph % "2,3", *drop)
+        self.check(graph % "N,3", *drop, "found float[N,3]")
+        self.check(graph % "1,3", *drop, "found float[1,3]")
+
+    def test_name_by_name_and_by_number(self):
+        graph = "g (float[%s] x, float[%s] z) => (float[%s] y) {y = Add(x, z)}"
+        drop = "op.Add(x, any)", "m.x"
+        self.check(graph % ("N,3", "N,3", "N,3"), *drop)
+        self.check(graph % ("N,3", "1,3", "N,3"), *drop)
+        self.check(graph % ("N,3", "M,3", "R,3"), *drop,
+                   "expected float[R,3], found float[N,3]")
+        self.check(graph % ("1,3", "N,3", "N,3"), *drop, "found float[1,3]")
+
+    def test_sizes_that_data_tells(self):
+        graph = ("g (float[N,3] x, int64[2] s) => (float[A,B] y) "
+                 "{ a = %s(x, s) y = Relu(a) }")
+        for name in "Expand", "Reshape", "Tile":
+            self.check(graph % name, f"op.{name}(x, any)", "m.x",
+                       "found float[N,3]")
+
+    def test_unknown_sizes_in_the_same_op(self):
+        """Broadcasts of the same sizes, in any order and number."""
+        graph = ("g (float[N,3] x, float[M,3] z) => (float[R,3] y) "
+                 "{ a = Add(x, z) b = Mul(a, x) y = Neg(b) }")
+        self.check(graph, "op.Mul(op.Add(x, z), x)",
+                   "op.Add(op.Mul(m.x, m.x), op.Mul(m.x, m.z))", names="x, z")
+        self.check(graph, "op.Mul(op.Add(x, z), x)", "op.Mul(m.x, m.x)",
+                   "found float[N,3]", names="x, z")
+
+    def test_ops_that_only_the_rule_knows(self):
+        graph = ("g (float[N,3] x) => (float[2,3] y) "
+                 "{ a = com.example.Swish(x) y = Relu(a) }")
+        self.check(graph, 'op["com.example"].Swish(x)',
+                   "op.Mul(m.x, op.Sigmoid(m.x))")
+
+    def test_assumed(self):
+        graph = ("g (float[N,3] x) => (float[2,3] y) <int64[2] s = {2,3}> "
+                 "{ a = Expand(x, s) y = Relu(a) }")
+        said = 'assume("there are two rows", m.x)'
+        self.check(graph, "op.Expand(x, any)", f"({said} or true) and m.x")
+        self.check(graph.replace("N,3", "1,3"), "op.Expand(x, any)",
+                   f"({said} or true) and m.x", "found float[1,3]")
 
 
 class Zero(Sizes):

@@ -126,12 +126,9 @@ void need_attention(const NodeView& v) {
   if (v.has_input(3)) need_mask(v, scores);
 }
 
-// The batch of the query, which may be 1 beside that of keys or mask.
+// The batch of the query, which may be 1 beside that of the keys.
 Dim batch_of(const NodeView& v) {
   const Dim own = v.shape(0)[0];
-  if (v.ranked(3) && v.rank(3) == v.rank(0) && !own.known()) {
-    return broadcast_axis(v, own, v.shape(3)[0]);
-  }
   for (std::size_t i = 1; i < 3; ++i) {
     const bool as_wide = v.ranked(i) && v.rank(i) == v.rank(0);
     const Dim other = as_wide ? v.shape(i)[0] : kUnknown;
@@ -148,11 +145,14 @@ bool dot_product_attention(const NodeView& v, Outputs out) {
   if (!v.ranked(0) || v.rank(0) == 0) return true;
   out[0].set_dims(v.shape(0));
   if (v.rank(0) == 4) out[0].dims[0] = batch_of(v);
-  // A mask may have more rows than the queries.
-  const std::size_t rows = v.rank(0) - 2;
-  if (v.rank(0) >= 2 && v.ranked(3) && v.rank(3) >= 2) {
-    const Dim masked = v.shape(3)[v.rank(3) - 2];
-    out[0].dims[rows] = broadcast_axis(v, v.shape(0)[rows], masked);
+  // A mask may have more rows than the queries, and sizes with names that are 1
+  // in the queries when the model runs.
+  if (v.ranked(3) && v.rank(3) <= v.rank(0)) {
+    const std::size_t skip = v.rank(0) - v.rank(3);
+    for (std::size_t i = 0; i + 1 < v.rank(3); ++i) {
+      Dim& size = out[0].dims[skip + i];
+      size = broadcast_axis(v, size, v.shape(3)[i]);
+    }
   }
   const bool known = v.ranked(2) && v.rank(2) == v.rank(0);
   out[0].dims.back() = known ? v.shape(2).back() : kUnknown;
