@@ -34,10 +34,11 @@ namespace fs = std::filesystem;
 // are passed over, up to this many bytes.
 constexpr std::size_t kMostNoise = std::size_t{1} << 20;
 
+// A longer run is no measurement; sums of such times stay finite.
 constexpr double kMostSeconds = 1e9;
 
-// Between answers the runtime is looked at this often.
-constexpr double kLookMilliseconds = 100;
+// How often to check that the runtime still runs, while it gives no answer.
+constexpr double kCheckMilliseconds = 100;
 
 Diagnostic failed(std::string what, std::string found) {
   return {.kind = ErrorKind::kUsage,
@@ -150,7 +151,7 @@ class Talk {
       const double left = std::ceil(until.seconds_left() * 1e3);
       const int ready =
           ::poll(wait.data(), has_errors ? 2 : 1,
-                 static_cast<int>(std::min(left, kLookMilliseconds)));
+                 static_cast<int>(std::min(left, kCheckMilliseconds)));
       if (ready < 0 && errno == EINTR) continue;
       if (ready == 0) {
         // Processes that it started may hold the pipe open.
@@ -193,7 +194,7 @@ class Talk {
     // What is left in the pipe; others may still write to it.
     constexpr int kMostReads = 64;
     pollfd more{errors_.get(), POLLIN, 0};
-    for (int i = 0; i < kMostReads && ::poll(&more, 1, 0) > 0; ++i) {
+    for (int i = 0; i<kMostReads&& ::poll(&more, 1, 0)> 0; ++i) {
       if (!listen()) break;
     }
     std::string said = last_line(said_);

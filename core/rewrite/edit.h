@@ -146,8 +146,9 @@ class Edit {
   void replace_input(ir::NodeId node, std::uint32_t input,
                      ir::ValueId new_value);
 
-  // Notes that values of this edit are what `call`, one of the engine's own ops,
-  // means: commit() then compares their shapes with no type rule.
+  // Notes that this edit replaces `call`, one of the engine's own ops, by its
+  // function body. commit() then does not ask for a proof that shapes are
+  // equal: the body may show less than the op's type rule.
   void inlines(ir::NodeId call);
 
   // Notes that the edit is right only if this holds.

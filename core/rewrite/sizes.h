@@ -25,14 +25,14 @@ struct ReshapeSizes {
   bool allow_zero = false;
 };
 // The sizes for a Reshape to `dims`, in which 0 and -1 mean the same. `type` is
-// that of its input; nullptr if unknown. What computes least is taken:
-// 1. Axes whose size is unchanged are copied, and nothing is computed, or a
-//    single size as -1 if no axis is copied.
-// 2. The same, with sizes computed that are 0 only where what they would copy
-//    is 0 too.
-// 3. No axis is copied, and `allow_zero` is set. Where `dims` asks for the
-// rest,
-//    or for a copy of an unknown size, it is not: then no size may be 0.
+// that of its input; nullptr if unknown. The first of these that is right:
+// 1. Each axis whose size does not change is copied. All other sizes are known,
+//    or a single one is the rest and no axis is copied.
+// 2. Each axis whose size does not change is copied. The sizes that are
+//    computed are 0 only where the size that they would copy is 0 too.
+// 3. No axis is copied, and `allow_zero` is set.
+// If `dims` has a -1, or copies an unknown size, `allow_zero` cannot be set:
+// the result is then wrong where a computed size is 0.
 ReshapeSizes reshape_sizes(ir::DimTable& table, const ir::Type* type,
                            std::span<const ir::Dim> dims);
 

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -180,7 +181,10 @@ class Tune(runs.RunTest):
     def test_runtime_that_fails(self):
         self.bad({"dies": True}, 2, "no space left in the pretence")
         self.bad({"refuses": "Neg"}, 2, "no kernel for Neg")
-        self.bad({"hangs": True}, 5, "the runtime gives no answer", "--limit-time", "3")
+        # Of a result too: time that is over is no verdict on it.
+        for op in "Neg", "Mul":
+            self.bad({"hangs": op}, 5, "the runtime gives no answer",
+                     "--limit-time", "3")
         self.bad({"says": ["x" * 1000] * 20, "times": 100}, 2, "no answer")
         self.run_bad(2, "tune", *RULES, "m.onnx", "--runtime", "no-such-program",
                      says="not found")
@@ -203,6 +207,35 @@ class Tune(runs.RunTest):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             status = pathlib.Path(f"/proc/{helper}/status").read_text()
             self.assertIn("zombie", status)
+
+    def test_process_of_a_runtime(self):
+        """It has the signals of this process, none of them ignored."""
+        self.write("status.sh", """
+signals() { grep -E 'Sig(Blk|Ign)' $1 | tr -d '\\n\\t'; }
+while read word rest; do
+  case $word in
+    run) echo seconds 1 ;;
+    load) echo ok $(signals /proc/$$/status) ;;
+    *) echo error ;;
+  esac
+done
+""")
+        done = self.run_ok("run", *RULES, "m.onnx", "--dry-run", "--bench",
+                           "--runtime", "exec sh status.sh")
+        said, = re.findall(r"SigBlk:(\w+)SigIgn:(\w+):", done.err)
+        # SIGXFSZ, which the program ignores.
+        self.assertFalse((int(said[0], 16) | int(said[1], 16)) & 1 << 24)
+
+    def test_names_that_are_not_ascii(self):
+        model = onnx.load(self.folder / "m.onnx")
+        model.graph.input[0].name = model.graph.node[0].input[0] = "größe"
+        onnx.save(model, self.folder / "names.onnx")
+        done = self.run_ok(
+            "run", *RULES, "names.onnx", "--dry-run", "--bench", "--time", "1",
+            "--runtime", "onnxruntime",
+            env={"PATH": f"{pathlib.Path(sys.executable).parent}"
+                 ":/usr/bin:/bin"})
+        self.assertIn("times as fast", done.err)
 
     def test_errors_without_end(self):
         """Of the runtime, and of a helper; its last words are told."""
@@ -273,8 +306,11 @@ for line in sys.stdin:
         for more in (["--runtime", "ours"], ["--time", "3"]):
             self.run_bad(2, "run", *RULES, "m.onnx", *more,
                          says="nothing is measured")
-        self.run_bad(2, "tune", "m.onnx", "--replay", ".",
-                     says="no regular file")
+        pipe = pathlib.Path(tempfile.mkdtemp(dir=self.folder)) / "pipe"
+        os.mkfifo(pipe)
+        for what in ".", pipe:
+            self.run_bad(2, "tune", "m.onnx", "--replay", what,
+                         says="no regular file")
 
     def test_threads(self):
         self.write("threads.py", """import os, sys
