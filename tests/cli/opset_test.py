@@ -129,6 +129,33 @@ class OpsetTest(runs.RunTest):
         self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
         self.assertEqual(self.ops("out.onnx"), ["Add", "Gelu", "Abs"])
 
+    def test_an_outer_rule_goes_before_an_inner_one(self):
+        """A norm of layers has one by the root of the mean square inside."""
+        graph = """g (float[2,3,8] x) => (float[2,3,8] y, float[2,3,8] z)
+          <float[8] w = {1,2,3,4,5,6,7,8}, float[8] b = {8,7,6,5,4,3,2,1},
+           float two = {2.0}, float tiny = {0.00001}> {
+            m = ReduceMean <axes = [-1]> (x)
+            c = Sub(x, m)
+            s = Pow(c, two)
+            v = ReduceMean <axes = [-1]> (s)
+            a = Add(v, tiny)
+            r = Sqrt(a)
+            n = Div(c, r)
+            p = Mul(n, w)
+            y = Add(p, b)
+            s2 = Mul(x, x)
+            v2 = ReduceMean <axes = [-1]> (s2)
+            a2 = Add(v2, tiny)
+            r2 = Sqrt(a2)
+            n2 = Div(x, r2)
+            z = Mul(n2, w)
+          }"""
+        model = onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 14]>' + graph)
+        _, out = self.rewritten(model, "--target", "onnx")
+        self.assertEqual([node.op_type for node in out.graph.node],
+                         ["LayerNormalization", "RMSNormalization"])
+
     def test_a_target_raises_for_any_of_its_rules(self):
         model = make.model(GELU, '<ir_version: 8, opset_import: ["" : 17]>\n')
         _, out = self.rewritten(model, "--target", "onnx")

@@ -7,6 +7,7 @@ return rule {
 
     If x has a smaller type, the quotient is computed in float and cast back, as in the op.]],
   phase = "target",
+  after = "layer_normalization",
 
   match = function(op, x, w, epsilon) return norm.rms(op, x, w, epsilon) end,
 
