@@ -113,9 +113,34 @@ function fused.queries(op, m, cut)
   return op.Expand(m.q, op.Concat{{1, 1}, op.Shape{m.mask, start = -2, ["end"] = -1}, {1}, axis = 0})
 end
 
+--- Whether the mask is a choice between two numbers of which `holds` is true.
+function fused.chooses(mask, holds)
+  local made = elements.origin(mask).producer
+  if not made or made.op ~= "Where" then return false end
+  for i = 2, 3 do
+    local number = made.inputs[i]:scalar()
+    if not (number and holds(number)) then return false end
+  end
+  return true
+end
+
+-- Whether the mask is added alike in float16 and in float: it is -inf, or so
+-- near to 0 that the sum keeps the digits of the score.
+local function is_exact(mask)
+  local function adds(number) return math.abs(number) < 10 or number == -math.huge end
+  for _, number in ipairs(mask:constant() or {}) do
+    if not adds(number) then return false end
+  end
+  return mask:constant() ~= nil or fused.chooses(mask, adds)
+end
+
 --- The fused op hides a score by a choice, runtimes by a sum: so hidden scores
---- must be finite.
+--- must be finite. It adds a mask in float16, where a low number absorbs digits
+--- of the score, -65504 all of them; runtimes keep float between the sum and the
+--- softmax. So a row that hides all keys has other probabilities.
 function fused.assume_numbers(m)
+  local half = m.mask and m.mask.dtype == "float16"
+  if half and not is_exact(m.mask) then assume("each query sees a key that its float16 mask does not hide", m.mask) end
   if m.causal ~= 0 or m.mask and m.mask.dtype == "bool" then assume("no score is NaN or infinite", m.mask or m.q) end
 end
 
@@ -131,17 +156,6 @@ function fused.bias(op, m)
     return rank == 4 and bias or op.Unsqueeze(bias, rank == 3 and {0} or {0, 1})
   end
   return op.Expand(bias, op.Concat{{1, 1}, fused.length(op, m.q), fused.length(op, m.k), axis = 0})
-end
-
---- Whether the mask is a choice between two numbers of which `holds` is true.
-function fused.chooses(mask, holds)
-  local made = elements.origin(mask).producer
-  if not made or made.op ~= "Where" then return false end
-  for i = 2, 3 do
-    local number = made.inputs[i]:scalar()
-    if not (number and holds(number)) then return false end
-  end
-  return true
 end
 
 -- With a mask of finite numbers hidden keys have some weight in rows where it

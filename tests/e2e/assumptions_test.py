@@ -105,6 +105,21 @@ g (float[1,4,2,8] q3, float[1,2,4,8] k, float[1,2,4,8] v, bool[1,1,4,4] m)
   y = Transpose <perm = [0,2,1,3]> (h)
 }
 """
+HALF = NEW + """
+g (float16[1,4,2,8] q3, float16[1,2,4,8] k, float16[1,2,4,8] v,
+   bool[1,1,4,4] m) => (float16[1,4,2,8] y)
+  <float low = {-65504.0}, float zero = {0.0}> {
+  f = Where(m, zero, low)
+  b = Cast <to = 10> (f)
+  q = Transpose <perm = [0,2,1,3]> (q3)
+  kt = Transpose <perm = [0,1,3,2]> (k)
+  s = MatMul(q, kt)
+  w = Add(s, b)
+  p = Softmax <axis = -1> (w)
+  h = MatMul(p, v)
+  y = Transpose <perm = [0,2,1,3]> (h)
+}
+"""
 ROWS = NEW + """
 g (float[1,2,S,8] q, float[1,2,T,8] k, float[1,2,T,8] v, float[1,1,A,T] m1,
    float[1,1,C,T] m2) => (float[1,2,R,8] y) <float c = {0.25}> {
@@ -281,6 +296,25 @@ class Runtimes(Rewriting):
                 feeds["q3"] = feeds.pop("q").transpose(0, 2, 1, 3)
                 feeds["m"][..., 1, :] = False
                 self.agree(feeds)
+
+    def test_a_mask_in_float16(self):
+        """All targets assume the same where it may hide whole rows."""
+        said = "each query sees a key that its float16 mask does not hide"
+        rng = np.random.default_rng(7)
+        seen = {"m": rng.random((1, 1, 4, 4)) < 0.6}
+        seen["m"][..., 0] = True
+        for name, shape in (("q3", (1, 4, 2, 8)), ("k", (1, 2, 4, 8)),
+                            ("v", (1, 2, 4, 8))):
+            seen[name] = rng.normal(size=shape).astype(np.float16)
+        for target, op in (("onnx", "Attention"), ("ort", "MultiHeadAttention")):
+            with self.subTest(target):
+                self.assertEqual(self.rewrite(HALF, "--target", target),
+                                 (1, [said]))
+                self.assertIn(op, self.ops())
+                (want,), (got,) = self.both(seen)
+                np.testing.assert_allclose(got, want, rtol=4e-3, atol=4e-3)
+                self.rewrite(HALF, "--target", target, "--exact")
+                self.assertNotIn(op, self.ops())
 
     def test_a_mask_may_have_more_rows(self):
         rng = np.random.default_rng(6)

@@ -37,8 +37,6 @@ return rule {
     need(m.scale == nil or m.scale > 0, "runtimes need a positive scale", m.q)
     need(m.q:dim(0) ~= 0, "the batch is empty", m.q)
     need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
-    need(not m.mask or m.mask.dtype == "bool" or m.mask.dtype == "float",
-      "runtimes differ for a mask that is added in " .. (m.mask and m.mask.dtype or "this type"), m.mask)
     need(m.softcap >= 0, "the soft cap is negative", m.q)
     need(m.softcap == 0 or not m.mask and m.causal == 0, "older runtimes apply the mask before the soft cap", m.mask or m.q)
     need(m.causal == 0 or m.S == m.L or type(m.S) == "number" and m.S ~= 1, "older runtimes ignore causality for a single query", m.q)

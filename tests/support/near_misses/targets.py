@@ -16,6 +16,14 @@ LOW_MASK = """lowest = Constant <value = float {-3.4028234663852886e38}> ()
     n = IsNaN(a)
     y = Where(n, zero, a)"""
 
+HALF = "each query sees a key that its float16 mask does not hide"
+
+
+def row(last):
+    """The numbers of a mask of 8 by 8: zeros and the last one."""
+    return "{" + "0.0," * 63 + f"{last}.0}}"
+
+
 OF = {
     "targets/packed_heads.lua": [
         near("the last one of two, gathered", "the size of the heads is unknown",
@@ -55,8 +63,14 @@ OF = {
              ("[2,4,S,16]", "[2,4,1,16]")),
         near("causal, of queries that may be one", None, ("[2,4,S,16]", "[2,4,2,16]"), gives="""
              y = Attention <is_causal = 1> (q, k, v)""", assumed="no score is NaN or infinite"),
-        near("a mask of numbers, which may be no numbers",
-             "runtimes differ for a mask that is added in float16", ("float", "float16")),
+        *(near("a mask without the lowest number", None, ("float", "float16"), ("-inf", number),
+               gives="mask = Where(keep, zero, never) y = Attention(q, k, v, mask)", assumed=assumed)
+          for number, assumed in (("-inf", None), ("-9.0", None))),
+        *(near("a mask without the lowest number", None, ("float", "float16"), (", bool[8,8] keep", ""),
+               ("zero = {0.0}, float16 never = {-inf}", f"[8,8] bias = {numbers}"),
+               ("mask = Where(keep, zero, never)\n", "\n"), ("k, v, mask", "k, v, bias"),
+               gives=f"b = Constant <value = float16[8,8] {numbers}> () y = Attention(q, k, v, b)", assumed=assumed)
+          for numbers, assumed in ((row(-5), None), (row(-10), HALF))),
     ],
     "targets/ort/group_query_attention.lua": [
         near("two key heads for four", "heads of one width, a multiple of 8",
