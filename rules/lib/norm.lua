@@ -43,7 +43,8 @@ end
 --- Ends the match of `rms` or `layer` if runtimes compute the op differently
 --- from the matched nodes: not in float, or not at all.
 function norm.need_runtimes(m, x)
-  need(x:dim(-1) ~= 0 and x:dim(-1) ~= 1, "older runtimes want more than one number to normalize", x)
+  local width = x:dim(-1)
+  need(type(width) == "number" and width > 1, "runtimes want numbers to normalize, older ones more than one", x)
   if not m.widened then
     need(x.dtype == "float", "runtimes differ in the precision of other types", x)
     return

@@ -77,6 +77,59 @@ class Computed(Sizes):
                     self.rule(SIZES), opset=opset), 0)
 
 
+class Runs(Sizes):
+    """What the model runs at sizes of 0 the result runs too."""
+
+    def check(self, graph, sizes, shapes):
+        source = self.write("m.onnx", onnx.parser.parse_model(
+            HEAD % 17 + graph).SerializeToString())
+        for target in "onnx", "ort":
+            self.run_ok("run", *program.packs(), source, "-o", "out.onnx",
+                        "--target", target)
+            before, after = (session(str(self.folder / name))
+                             for name in ("m.onnx", "out.onnx"))
+            for size in sizes:
+                feed = {name: ones(*(int(size.get(dim, dim)) for dim in shape))
+                        for name, shape in shapes.items()}
+                want, got = (each.run(None, feed)[0]
+                             for each in (before, after))
+                np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+    def test_rotary_embeddings_without_a_batch(self):
+        self.check("""g (float[B,2,S,8] x, float[B,S,4] c, float[B,S,4] s)
+            => (float[B,2,S,8] y)
+            <int64[1] one = {1}, int64[1] zero = {0}, int64[1] half = {4},
+             int64[1] far = {100}, int64[1] last = {3}> {
+              cc = Concat <axis = -1> (c, c)
+              ss = Concat <axis = -1> (s, s)
+              cu = Unsqueeze(cc, one)
+              su = Unsqueeze(ss, one)
+              a = Slice(x, zero, half, last)
+              b = Slice(x, half, far, last)
+              n = Neg(b)
+              r = Concat <axis = -1> (n, a)
+              p = Mul(x, cu)
+              q = Mul(r, su)
+              y = Add(p, q)
+            }""", [{"B": b, "S": s} for b in (0, 1, 2) for s in (0, 1, 3)],
+            {"x": "B2S8", "c": "BS4", "s": "BS4"})
+
+    def test_norms_of_no_width(self):
+        self.check("""g (float[2,D] x, float[D] w, float[D] b)
+            => (float[2,D] y) <float two = {2.0}, float tiny = {0.00001}> {
+              m = ReduceMean <axes = [-1]> (x)
+              c = Sub(x, m)
+              s = Pow(c, two)
+              v = ReduceMean <axes = [-1]> (s)
+              a = Add(v, tiny)
+              r = Sqrt(a)
+              n = Div(c, r)
+              p = Mul(n, w)
+              y = Add(p, b)
+            }""", [{"D": 0}, {"D": 1}, {"D": 4}],
+            {"x": "2D", "w": "D", "b": "D"})
+
+
 class Proven(Sizes):
     """A value is replaced only by one of provably the same shape."""
 

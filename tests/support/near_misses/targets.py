@@ -150,8 +150,8 @@ OF = {
         near("a root that divides one", None, ("two = {2.0}", "two = {3.0}")),
         near("a root that divides one", None, ("one = {1.0}", "one = {2.0}")),
         near("a root that divides one", None, ("float[4] w", "float[1] w")),
-        *(near("a root that divides one", "older runtimes want more than one number to normalize",
-               (",4]", f",{size}]"), ("float[4] w", f"float[{size}] w")) for size in (0, 1)),
+        *(near("a root that divides one", "runtimes want numbers to normalize, older ones more than one",
+               (",4]", f",{size}]"), ("float[4] w", f"float[{size}] w")) for size in (0, 1, "D")),
         near("a root that divides one", None, ("float[4] w", "float[3,4] w")),
     ],
     "targets/ort/gpu/bias_gelu.lua": [
