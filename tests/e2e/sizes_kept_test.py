@@ -177,6 +177,41 @@ class Proven(Sizes):
         self.check(graph, "op.Mul(op.Add(x, z), x)", "op.Mul(m.x, m.x)",
                    "found float[N,3]", names="x, z")
 
+    def test_unknown_rank(self):
+        """Of x: what the ops do to the shape still shows."""
+        head = "g (float[2,3] u, float[4,5] w, float[5] b) => (float y) { " \
+            "x = com.example.F(u) "
+        self.check(head + "s = com.example.S(u) a = Reshape(x, s) "
+                   "y = com.example.G(a) }", "op.Reshape(x, any)", "m.x",
+                   "found an unknown type")
+        self.check(head + "a = Relu(x) y = com.example.G(a) }", "op.Relu(x)",
+                   "op.Sqrt(op.Mul(m.x, m.x))")
+        product = head + "m = MatMul(x, w) a = Add(m, b) " \
+            "y = com.example.G(a) }"
+        linear = "op.Add(op.MatMul(x, w), b)"
+        self.check(product, linear, "op.Sum(m.b, op.MatMul(m.x, m.w))",
+                   names="x, w, b")
+        self.check(product, linear, "op.Sum(m.b, m.x)", "found float[?]",
+                   names="x, w, b")
+        self.check(product, linear, "op.MatMul(op.Add(m.x, m.b), m.w)",
+                   "found float[?]", names="x, w, b")
+
+    def test_parts_of_an_unknown_rank(self):
+        graph = """g (float[2,3] u) => (float y, float z)
+            <float[1,2] w = {1,2}, float[1,3] v = {3,4,5}> {
+              x = com.example.F(u)
+              a = MatMul(x, w)
+              b = MatMul(x, v)
+              y = com.example.G(a)
+              z = com.example.G(b)
+            }"""
+        model = onnx.parser.parse_model(HEAD % 18 + graph)
+        self.write("m.onnx", model.SerializeToString())
+        self.run_ok("run", *program.packs(), "m.onnx", "-o", "out.onnx")
+        self.assertEqual([node.op_type for node in onnx.load(
+            self.folder / "out.onnx").graph.node],
+            ["F", "MatMul", "Split", "G", "G"])
+
     def test_ops_that_only_the_rule_knows(self):
         graph = ("g (float[N,3] x) => (float[2,3] y) "
                  "{ a = com.example.Swish(x) y = Relu(a) }")

@@ -209,31 +209,9 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
 
 bool Edit::repeats(ValueId old_value, ValueId new_value) const {
   const EditState& s = *journal_;
-  const ir::Graph& graph = s.graph;
-  std::set<std::pair<ValueId, ValueId>> seen;
-  std::vector<std::pair<ValueId, ValueId>> todo{{old_value, new_value}};
-  while (!todo.empty()) {
-    const auto [a, b] = todo.back();
-    todo.pop_back();
-    if (same_input(s, a, b) || !seen.emplace(a, b).second) continue;
-    const NodeId x = a ? graph.producer(a) : NodeId();
-    const NodeId y = b ? graph.producer(b) : NodeId();
-    if (!x || !y || s.is_new(x) || !s.is_new(y)) return false;
-    const ir::Node& was = graph.node(x);
-    const ir::Node& is = graph.node(y);
-    const ir::Op& op = graph.op(x);
-    if (was.op != is.op || was.block != is.block ||
-        graph.value(a).output_index != graph.value(b).output_index ||
-        !same_attributes(s, facts_of(s, op.domain, op.type), was.attributes,
-                         is.attributes)) {
-      return false;
-    }
-    const auto count = std::max(was.operand_count, is.operand_count);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      todo.emplace_back(graph.input(x, i), graph.input(y, i));
-    }
-  }
-  return true;
+  return same_computation(s, old_value, new_value, [&](NodeId a, NodeId b) {
+    return !s.is_new(a) && s.is_new(b);
+  });
 }
 
 ValueId Edit::constant(const Tensor* tensor, std::string_view name_hint) {

@@ -7,6 +7,7 @@
 #include "core/ops/op_facts.h"
 #include "core/ranks/communication.h"
 #include "core/rewrite/edits/declared.h"
+#include "core/rewrite/edits/shape_term.h"
 #include "core/rewrite/edits/state.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/history/history.h"
@@ -181,30 +182,43 @@ class Checker {
     if (graph_.value(r.new_value).removed) return std::nullopt;
     if (r.type != nullptr && fresh != nullptr) {
       if (!same_elem(*r.type, *fresh)) {
-        return mismatch("the result has another type", r, *fresh);
+        return mismatch("the result has another type", r, fresh);
       }
       const Proof proof = compare_shapes(dims_, state_.facts, *r.type, *fresh);
       if (proof == Proof::kDifferent) {
-        return mismatch("the result has another shape", r, *fresh);
+        return mismatch("the result has another shape", r, fresh);
       }
       if (proof == Proof::kOpen && r.type->has_shape && !is_free(r)) {
-        return mismatch("the result may have another shape", r, *fresh);
+        return mismatch("the result may have another shape", r, fresh);
       }
     }
     const bool is_known =
         r.type != nullptr && (r.type->has_shape || !r.type->is_tensor());
-    return is_known ? std::nullopt : check_stretched();
+    return is_known ? std::nullopt : check_unknown(r, fresh);
+  }
+
+  std::optional<Rejection> check_unknown(const ReplacedValue& r,
+                                         const Type* fresh) const {
+    if (auto rejection = check_stretched()) return rejection;
+    if (is_free(r) || same_shape_by_ops(state_, r.old_value, r.new_value)) {
+      return std::nullopt;
+    }
+    return mismatch("the result may have another shape", r, fresh);
   }
 
   // Whether the shape need not be proven: the rule assumes something, the new
-  // value is what the op means, or the engine does not know the op.
+  // value is what the op means, or the engine does not know one of the ops.
   bool is_free(const ReplacedValue& r) const {
     if (state_.provenance.assumes || !state_.assumptions.empty()) return true;
-    const ir::NodeId producer = graph_.producer(r.old_value);
-    if (!producer) return false;
-    if (std::ranges::find(state_.inlined, producer) != state_.inlined.end())
-      return true;
-    const ir::Op& op = graph_.op(producer);
+    const ir::NodeId old = graph_.producer(r.old_value);
+    const ir::NodeId fresh = graph_.producer(r.new_value);
+    return std::ranges::find(state_.inlined, old) != state_.inlined.end() ||
+           is_foreign(old) || (state_.is_new(fresh) && is_foreign(fresh));
+  }
+
+  bool is_foreign(ir::NodeId node) const {
+    if (!node) return false;
+    const ir::Op& op = graph_.op(node);
     return ir::newest_op(op.domain, op.type) == nullptr &&
            graph_.model().find_function(op) == nullptr;
   }
@@ -242,12 +256,17 @@ class Checker {
                state_.replacements.end();
   }
 
+  std::string text_of(const Type* type) const {
+    const bool is_unknown =
+        type == nullptr || (type->is_tensor() && !type->has_shape &&
+                            type->elem == DataType::kUndefined);
+    return is_unknown ? "an unknown type" : ir::type_text(dims_, *type);
+  }
+
   Rejection mismatch(const char* reason, const ReplacedValue& r,
-                     const Type& fresh) const {
-    const std::string_view name = graph_.name(r.old_value);
-    return {reason, "'" + printable(name) + "' expected " +
-                        ir::type_text(dims_, *r.type) + ", found " +
-                        ir::type_text(dims_, fresh)};
+                     const Type* fresh) const {
+    return {reason, "'" + printable(graph_.name(r.old_value)) + "' expected " +
+                        text_of(r.type) + ", found " + text_of(fresh)};
   }
 
   // Gives the new value the known or declared type of the old one, unless that

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "core/rewrite/edits/schema.h"
 
@@ -99,6 +102,35 @@ bool same_attributes(const EditState& state, const ir::OpFacts* op,
                      std::span<const Attribute> a,
                      std::span<const Attribute> b) {
   return says_all(state, op, a, b) && says_all(state, op, b, a);
+}
+
+bool same_computation(const EditState& state, ValueId a, ValueId b,
+                      const std::function<bool(NodeId, NodeId)>& may_match) {
+  const ir::Graph& graph = state.graph;
+  std::set<std::pair<ValueId, ValueId>> seen;
+  std::vector<std::pair<ValueId, ValueId>> todo{{a, b}};
+  while (!todo.empty()) {
+    const auto [one, two] = todo.back();
+    todo.pop_back();
+    if (same_input(state, one, two) || !seen.emplace(one, two).second) continue;
+    const NodeId x = one ? graph.producer(one) : NodeId();
+    const NodeId y = two ? graph.producer(two) : NodeId();
+    if (!x || !y || !may_match(x, y)) return false;
+    const ir::Node& was = graph.node(x);
+    const ir::Node& is = graph.node(y);
+    const ir::Op& op = graph.op(x);
+    if (was.op != is.op || was.block != is.block ||
+        graph.value(one).output_index != graph.value(two).output_index ||
+        !same_attributes(state, facts_of(state, op.domain, op.type),
+                         was.attributes, is.attributes)) {
+      return false;
+    }
+    const auto count = std::max(was.operand_count, is.operand_count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      todo.emplace_back(graph.input(x, i), graph.input(y, i));
+    }
+  }
+  return true;
 }
 
 }  // namespace ruleengine::rewrite

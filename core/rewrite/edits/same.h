@@ -5,6 +5,7 @@
 #ifndef RULEENGINE_CORE_REWRITE_EDITS_SAME_H_
 #define RULEENGINE_CORE_REWRITE_EDITS_SAME_H_
 
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -36,6 +37,13 @@ const ir::OpFacts* facts_of(const EditState& state, std::string_view domain,
 bool same_attributes(const EditState& state, const ir::OpFacts* op,
                      std::span<const ir::Attribute> a,
                      std::span<const ir::Attribute> b);
+
+// Whether both are computed by the same ops with the same attributes from the
+// same values, through nodes that `may_match`. Outputs of the same random op
+// differ all the same.
+bool same_computation(
+    const EditState& state, ir::ValueId a, ir::ValueId b,
+    const std::function<bool(ir::NodeId, ir::NodeId)>& may_match);
 
 }  // namespace ruleengine::rewrite
 
