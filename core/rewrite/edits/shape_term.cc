@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -18,7 +19,8 @@ using ir::ValueId;
 
 constexpr std::int64_t kFirstBroadcast = 7;
 
-// Nodes between a value and those that its term names.
+// Values that are followed, and how deep; the others stand for themselves.
+constexpr std::size_t kMostValues = 256;
 constexpr int kMostDepth = 32;
 // Nodes that are compared with those of another value.
 constexpr int kMostNodes = 64;
@@ -43,28 +45,34 @@ class Terms {
   explicit Terms(const EditState& state)
       : state_(state), graph_(state.graph), facts_(state.facts) {}
 
-  Term of(ValueId value, int depth) {
-    const ir::NodeId node = graph_.producer(value);
-    if (!node || depth == kMostDepth || !graph_.op(node).domain.empty()) {
-      return whole(value);
-    }
-    const ir::Op& op = graph_.op(node);
-    const bool is_first = graph_.outputs(node)[0] == value;
+  const Term& of(ValueId value, int depth) {
+    const auto known = terms_.find(value);
+    if (known != terms_.end()) return known->second;
+    const bool ends = terms_.size() >= kMostValues || depth == kMostDepth;
     std::optional<Term> term;
-    if (ir::op_family(op.domain, op.type) == ir::OpFamily::kElementwise) {
-      term = broadcast(node, depth);
-    } else if (is_first &&
-               std::ranges::find(kLikeFirst, op.type) != kLikeFirst.end()) {
-      term = of(graph_.input(node, 0), depth + 1);
-    } else if (op.type == "MatMul") {
-      term = product(node, depth);
-    } else if (op.type == "Split") {
-      term = part(node, value, depth);
-    }
-    return term ? *term : whole(value);
+    if (!ends) term = computed(value, depth + 1);
+    return terms_.insert_or_assign(value, term ? *term : whole(value))
+        .first->second;
   }
 
  private:
+  // None where the op is not followed.
+  std::optional<Term> computed(ValueId value, int depth) {
+    const ir::NodeId node = graph_.producer(value);
+    if (!node || !graph_.op(node).domain.empty()) return std::nullopt;
+    const ir::Op& op = graph_.op(node);
+    if (ir::op_family(op.domain, op.type) == ir::OpFamily::kElementwise) {
+      return broadcast(node, depth);
+    }
+    if (op.type == "MatMul") return product(node, depth);
+    if (op.type == "Split") return part(node, value, depth);
+    const bool is_like_first =
+        graph_.outputs(node)[0] == value &&
+        std::ranges::find(kLikeFirst, op.type) != kLikeFirst.end();
+    if (!is_like_first) return std::nullopt;
+    return of(graph_.input(node, 0), depth);
+  }
+
   // The shape of the value, or of one that is computed alike.
   Term whole(ValueId value) {
     const auto is_same = [&](ValueId other) {
@@ -96,7 +104,7 @@ class Terms {
       if (type != nullptr && type->rank() == 1) {
         term.last = type->dims[0];
       } else {
-        term = of(o.value, depth + 1);
+        term = of(o.value, depth);
         unknown = unknown || !term.last;
       }
       if (term.last && all.last && *term.last != *all.last) {
@@ -118,7 +126,7 @@ class Terms {
   std::optional<Term> product(ir::NodeId node, int depth) {
     const ir::Type* matrix = shape(graph_.input(node, 1));
     if (matrix == nullptr || matrix->rank() != 2) return std::nullopt;
-    Term term = of(graph_.input(node, 0), depth + 1);
+    Term term = of(graph_.input(node, 0), depth);
     term.last = matrix->dims[1];
     return term;
   }
@@ -139,7 +147,7 @@ class Terms {
       if (dims && place < dims->size()) size = (*dims)[place];
     }
     if (!size) return std::nullopt;
-    Term term = of(graph_.input(node, 0), depth + 1);
+    Term term = of(graph_.input(node, 0), depth);
     term.last = size;
     return term;
   }
@@ -147,6 +155,7 @@ class Terms {
   const EditState& state_;
   const ir::Graph& graph_;
   ir::Facts& facts_;
+  std::map<ValueId, Term> terms_;
   std::vector<ValueId> named_;  // by terms, none computed as another is
 };
 
