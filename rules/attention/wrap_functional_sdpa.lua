@@ -12,6 +12,7 @@ return rule {
     q:shape "B H S D"
     k:shape "B H T D"
     v:shape "B H T E"
+    mask:fits "B H S T"
     return either(
       op.Attention{q, k, v, maybe(mask), scale = scale, is_causal = causal}:as "standard",
       op.aten.scaled_dot_product_attention{q, k, v, maybe(mask), scale = scale, is_causal = causal, dropout_p = dropout})

@@ -20,7 +20,7 @@ return rule {
       function()
         -- The axis that is summed over may have different names.
         z:shape "B H K L"
-        return op.MatMul(merged, context(op.Reshape{z, any, allowzero = any}))
+        return op.MatMul(merged, context(op.Reshape{z, any, allowzero = any}:shape "X K L"))
       end,
       function()
         c:fits "1"

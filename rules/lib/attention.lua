@@ -126,7 +126,7 @@ end
 -- is dropped from the result. The sink is a value, or a zero that Pad adds.
 local function sunk(op, scores)
   local sink = any "sink"
-  scores = either(op.Concat{scores, either(op.Expand(sink, any), sink), axis = any},
+  scores = either(op.Concat{scores, either(op.Expand(sink, any), sink), axis = -1},
     op.Pad(scores, any "pads", maybe(0)):as "padded")
   local centred = op.Sub(scores, op.ReduceMax{scores, maybe(any), keepdims = any}:shape "... 1")
   local all = probabilities(op, either(centred, scores))

@@ -34,7 +34,7 @@ function window.need_block(m)
   local C = m.qkv_w:rank() == 2 and m.qkv_w:dim(1)
   need(type(C) == "number" and C % m.H == 0, "the number of channels is not a multiple of num_heads", m.x)
   for _, w in ipairs{m.proj_w, m.proj_b} do
-    if w:dim(0) ~= C then assume("the output projection keeps the number of channels", w) end
+    need(w:dim(0) == C, "the output projection may change the number of channels", w)
   end
   return C
 end

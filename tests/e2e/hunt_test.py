@@ -28,7 +28,7 @@ MENDS = {
         " and m.S ~= 1,", "local _ = (function() end)(true,"),
     "one number that is normalized, in the oldest runtime": (
         "targets/onnx/rms_normalization.lua", "lib/norm.lua",
-        "need(x:dim(-1) ~= 0 and x:dim(-1) ~= 1,", "local _ = (function() end)(true,"),
+        'need(type(width) == "number" and width > 1,', "local _ = (function() end)(true,"),
     "fills that do not hide the lowest scores": (
         ATTENTION, "lib/masking.lua", "assume(alone and ABOVE or SEEN, fill)",
         ""),

@@ -19,7 +19,7 @@ OURS = ("ruleengine::", "aten::", "tensor_cast::")
 # Random models, and what is left of some of them: sources that are not taken
 # apart, with a warning.
 RANDOM = {
-    random_attention.window_attention: set(),
+    random_attention.window_attention: {"ruleengine::ShiftedWindowAttention"},
     random_attention.cosine_window_attention:
         {"ruleengine::ShiftedWindowAttention"},
     random_attention.multihead_attention: {"ruleengine::MultiheadAttention"},
