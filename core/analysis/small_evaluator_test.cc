@@ -170,9 +170,74 @@ TEST_CASE_FIXTURE(Fixture, "large constants fold without being read") {
   CHECK(joined->dims[1] == 2048);
   CHECK(joined->lazy->axis == 1);
   CHECK(joined->lazy->parts.size() == 2);
+  // Parts of what was joined are what they were.
+  const ValueId both = add("Concat", {w, turned}, {i("axis", 1)});
+  const ir::NodeId parts =
+      node("Split", {both, ints({1024, 1024})}, {i("axis", 1)}, 2);
+  CHECK(facts.constant(g.output(parts, 0)) == facts.constant(w));
+  CHECK(facts.constant(add("Transpose", {g.output(parts, 1)})) ==
+        facts.constant(w));
+  const ValueId back = add("Transpose", {both}, {is("perm", {1, 0})});
+  const ValueId rows = add("Slice", {back, ints({1024}), ints({2048})});
+  CHECK(facts.constant(rows) == facts.constant(w));
+  const ir::Tensor* cut =
+      facts.constant(add("Slice", {w, ints({24}), ints({1024})}));
+  REQUIRE(cut != nullptr);
+  CHECK(cut->lazy->parts[0].begin == 24);
+  CHECK(cut->lazy->parts[0].count == 1000);
   CHECK(facts.constant(add("Mul", {w, w})) == nullptr);
   CHECK(facts.is_constant(add("Mul", {w, w})));
   CHECK_FALSE(facts.is_constant(add("MatMul", {w, w})));
+}
+
+TEST_CASE_FIXTURE(Fixture, "large constants are cut where they are read") {
+  // Each element is its place: 300 * row + column.
+  std::vector<float> values(300 * 300);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(i);
+  }
+  const ValueId w = data(DataType::kFloat, {300, 300}, values);
+  const ValueId t = add("Transpose", {w}, {is("perm", {1, 0})});
+  // 300 x 600: w beside its transpose.
+  const ValueId wide = add("Concat", {w, t}, {i("axis", 1)});
+  const auto check = [&](ValueId sliced, int rows, int columns, auto at) {
+    const ir::Tensor* tensor = facts.constant(sliced);
+    REQUIRE(tensor != nullptr);
+    CHECK(tensor->storage == ir::Storage::kLazy);
+    const auto read = ir::to_doubles(*tensor, nullptr, 1 << 20);
+    REQUIRE(read);
+    REQUIRE(read->size() == static_cast<std::size_t>(rows * columns));
+    for (int r = 0; r < rows; ++r) {
+      for (int c = 0; c < columns; ++c) {
+        REQUIRE((*read)[static_cast<std::size_t>(r * columns + c)] == at(r, c));
+      }
+    }
+  };
+  const auto box = [&](ValueId x, int r0, int r1, int c0, int c1) {
+    return add("Slice", {x, ints({r0, c0}), ints({r1, c1}), ints({0, 1})});
+  };
+  check(box(w, 2, 290, 5, 299), 288, 294,
+        [](int r, int c) { return 300 * (r + 2) + c + 5; });
+  check(box(t, 2, 290, 5, 299), 288, 294,
+        [](int r, int c) { return 300 * (c + 5) + r + 2; });
+  check(box(wide, 10, 260, 150, 500), 250, 350, [](int r, int c) {
+    const int row = r + 10, column = c + 150;
+    return column < 300 ? 300 * row + column : 300 * (column - 300) + row;
+  });
+  // Of what was cut, twice along the same axis and then turned.
+  const ValueId once = box(wide, 0, 300, 20, 520);
+  const ValueId twice = box(once, 30, 290, 100, 420);
+  check(add("Transpose", {twice}, {is("perm", {1, 0})}), 320, 260,
+        [](int r, int c) {
+          const int row = c + 30, column = r + 120;
+          return column < 300 ? 300 * row + column : 300 * (column - 300) + row;
+        });
+  const ir::NodeId parts =
+      node("Split", {wide, ints({30, 270, 300})}, {i("axis", 1)}, 3);
+  check(g.output(parts, 1), 300, 270,
+        [](int r, int c) { return 300 * r + c + 30; });
+  // A few elements of a large one.
+  CHECK(of(box(wide, 7, 8, 299, 301)) == "float[1][2]: 2399 7");
 }
 
 TEST_CASE_FIXTURE(Fixture, "what is called constant folds") {

@@ -76,6 +76,7 @@ std::vector<std::string> rules_of(const Target& target) {
   if (target.plain) {
     paths.emplace_back("lowering/attention.lua");
     paths.emplace_back("lowering/joined_transposes.lua");
+    paths.emplace_back("targets/product_parts.lua");
   } else {
     paths.emplace_back("targets/packed_heads.lua");
     paths.emplace_back(target.rules);

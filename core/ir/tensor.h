@@ -38,12 +38,18 @@ struct ExternalRef {
 
 struct Tensor;
 
-// A deferred result: the concatenation of `parts` along `axis`, where the last
-// two axes of a part are swapped first if its `transpose` is set. A single part
-// with axis 0 is a transposed, renamed or reshaped view of one tensor.
+// A deferred result: the concatenation of `parts` along `axis`. Of a part, the
+// last two axes are swapped first if its `transpose` is set; then it is cut
+// along `axis`. A single part with axis 0 that is not cut is a transposed,
+// renamed or reshaped view of one tensor.
 struct LazyPart {
   const Tensor* tensor = nullptr;
   bool transpose = false;  // rank 2 only
+  // Of the tensor, indices [begin, begin + count) along the axis; -1 for all.
+  std::int64_t begin = 0;
+  std::int64_t count = -1;
+
+  bool is_cut() const { return count >= 0; }
 };
 struct Lazy {
   std::span<const LazyPart> parts;

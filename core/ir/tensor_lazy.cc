@@ -50,13 +50,20 @@ Status check_parts(const Tensor& tensor) {
         axis >= std::max<std::size_t>(rank, 1)) {
       return misfit(tensor, p);
     }
-    if (lazy.parts.size() == 1 && !part.transpose) {  // a view, of any rank
+    if (lazy.parts.size() == 1 && !part.transpose && !part.is_cut()) {
+      // a view, of any rank
       return std::ranges::equal(p.dims, tensor.dims) ? Status()
                                                      : misfit(tensor, p);
     }
     if (p.dims.size() != rank || rank == 0) return misfit(tensor, p);
     for (std::size_t i = 0; i < rank; ++i) {
-      const std::int64_t d = part_dim(part, i);
+      std::int64_t d = part_dim(part, i);
+      if (i == axis && part.is_cut()) {
+        if (part.begin < 0 || part.begin > d - part.count) {
+          return misfit(tensor, p);
+        }
+        d = part.count;
+      }
       if (i != axis && d != tensor.dims[i]) return misfit(tensor, p);
       if (i == axis && __builtin_add_overflow(along, d, &along)) {
         return misfit(tensor, p);
@@ -76,6 +83,23 @@ std::size_t runs(const Tensor& tensor, bool transposed) {
   const auto axis = static_cast<std::size_t>(tensor.lazy->axis);
   if (!transposed) return product(tensor.dims.first(axis));
   return axis == 0 ? static_cast<std::size_t>(tensor.dims[1]) : 1;
+}
+
+// A run of a part in bytes: how far apart runs begin in the part's tensor, and
+// which of these bytes belong to the part.
+struct Run {
+  std::size_t stride, begin, length;
+};
+
+Run run_of(const Tensor& tensor, const LazyPart& part, std::size_t size,
+           std::size_t outer) {
+  const std::size_t stride = product(part.tensor->dims) * size / outer;
+  if (!part.is_cut() || stride == 0) return {stride, 0, stride};
+  const auto axis = static_cast<std::size_t>(tensor.lazy->axis);
+  const std::size_t unit =
+      stride / static_cast<std::size_t>(part_dim(part, axis));
+  return {stride, static_cast<std::size_t>(part.begin) * unit,
+          static_cast<std::size_t>(part.count) * unit};
 }
 
 Diagnostic too_large(std::string what, std::int64_t limit) {
@@ -225,15 +249,16 @@ void LazyReader::read(const Tensor& tensor, bool transposed, std::size_t offset,
   std::size_t within = offset % stride;
   for (std::size_t done = 0; done < to.size(); ++index, within = 0) {
     for (const LazyPart& part : tensor.lazy->parts) {
-      const std::size_t run = product(part.tensor->dims) * size / outer;
-      const std::size_t n =
-          within >= run ? 0 : std::min(run - within, to.size() - done);
+      const Run run = run_of(tensor, part, size, outer);
+      const std::size_t n = within >= run.length ? 0
+                                                 : std::min(run.length - within,
+                                                            to.size() - done);
       if (n != 0) {
-        read(*part.tensor, part.transpose != transposed, index * run + within,
-             to.subspan(done, n));
+        read(*part.tensor, part.transpose != transposed,
+             index * run.stride + run.begin + within, to.subspan(done, n));
       }
       done += n;
-      within -= std::min(within, run);
+      within -= std::min(within, run.length);
     }
   }
 }

@@ -178,6 +178,24 @@ TEST_CASE("lazy: joined along either axis, transposed or not, nested") {
   CHECK(numbers(*w.joined({0, 3}, 0, {{none}, {none}})) == "");
 }
 
+TEST_CASE("lazy: parts that are cut along the axis") {
+  World w;
+  const Tensor* a = w.floats({2, 3});      // 0 1 2 / 3 4 5
+  const Tensor* b = w.floats({2, 3}, 10);  // 10 11 12 / 13 14 15
+  CHECK(numbers(*w.joined({2, 2}, 1, {{a, false, 1, 2}})) == "1 2 4 5");
+  CHECK(numbers(*w.joined({1, 3}, 0, {{a, false, 1, 1}})) == "3 4 5");
+  CHECK(numbers(*w.joined({2, 2}, 0, {{a, true, 1, 2}})) == "1 4 2 5");
+  CHECK(numbers(*w.joined({3, 1}, 1, {{a, true, 1, 1}})) == "3 4 5");
+  CHECK(numbers(*w.joined({2, 4}, 1, {{a, false, 2, 1}, {b}})) ==
+        "2 10 11 12 5 13 14 15");
+  const Tensor* inner = w.joined({2, 4}, 1, {{a}, {b, false, 0, 1}});
+  CHECK(numbers(*w.joined({2, 2}, 0, {{inner, true, 2, 2}})) == "2 5 10 13");
+  CHECK(numbers(*w.joined({2, 0}, 1, {{a, false, 3, 0}})) == "");
+  CHECK(numbers(*w.joined({2, 2}, 1, {{a, false, 2, 2}})) == "none");
+  CHECK(numbers(*w.joined({2, 3}, 1, {{a, false, 1, 2}})) == "none");
+  CHECK(numbers(*w.joined({2, 2}, 1, {{a, false, -1, 2}})) == "none");
+}
+
 TEST_CASE("lazy: elements smaller than a byte meet within one") {
   World w;
   const Tensor* a = w.raw<std::uint8_t>(DataType::kUint4, {3}, {0x21, 0x03});

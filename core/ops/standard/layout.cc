@@ -7,6 +7,7 @@
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
 #include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/lazy_tensors.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -55,41 +56,6 @@ MaybeElements transpose(const NodeView& v, std::size_t) {
   return picked(*data, *places);
 }
 
-constexpr std::int64_t kMaxLeaves = 65'536;
-// What has more elements is joined and turned where it is read.
-constexpr std::int64_t kMostEager = 1 << 16;
-
-std::int64_t leaves_of(std::span<const ir::LazyPart> parts) {
-  std::int64_t leaves = 0;
-  for (const ir::LazyPart& part : parts) {
-    const ir::Lazy* inner = part.tensor->lazy;
-    leaves += inner == nullptr ? 1 : inner->leaves;
-  }
-  return leaves;
-}
-
-const ir::Tensor* lazy(const Call& call, const Ints& dims,
-                       std::span<const ir::LazyPart> parts, std::int64_t axis) {
-  ir::Model& model = call.model();
-  ir::Tensor t;
-  t.dtype = parts[0].tensor->dtype;
-  t.storage = ir::Storage::kLazy;
-  t.dims = model.arena.copy(std::span<const std::int64_t>(dims));
-  t.lazy = model.arena.make<ir::Lazy>(
-      ir::Lazy{model.arena.copy(parts), axis, leaves_of(parts)});
-  return model.arena.make<ir::Tensor>(t);
-}
-
-// A transpose of a transpose is what was there before.
-const ir::Tensor* lazy_transpose(const Call& call, const ir::Tensor& t) {
-  if (t.storage == ir::Storage::kLazy && t.lazy->parts.size() == 1 &&
-      t.lazy->parts[0].transpose) {
-    return t.lazy->parts[0].tensor;
-  }
-  const ir::LazyPart part{&t, true};
-  return lazy(call, {t.dims[1], t.dims[0]}, {&part, 1}, 0);
-}
-
 std::optional<Bytes> read(const Call& call, const ir::Tensor& t,
                           std::vector<std::byte>& scratch) {
   if (ir::bit_width(t.dtype) < 8) return std::nullopt;
@@ -114,7 +80,7 @@ Folded transpose(const Call& call) {
       t->dims, rank == 2 ? std::min(call.limit, kMostEager) : call.limit);
   if (!count) {
     return rank == 2 && ir::bit_width(t->dtype) >= 8 && count_of(t->dims)
-               ? one(lazy_transpose(call, *t))
+               ? one(lazy_transpose(call.model(), *t))
                : std::nullopt;
   }
   std::vector<std::byte> scratch;
@@ -240,8 +206,7 @@ Folded concat(const Call& call) {
     for (const ir::Tensor* t : call.inputs) {
       if (t->element_count() > 0) parts.push_back({t, false});
     }
-    if (leaves_of(parts) > kMaxLeaves) return std::nullopt;
-    return one(lazy(call, *dims, parts, static_cast<std::int64_t>(axis)));
+    return one(lazy_concat(call.model(), *dims, parts, axis));
   }
   const auto width = static_cast<std::int64_t>(ir::bit_width(type) / 8);
   const auto out = call.model().arena.array<std::byte>(

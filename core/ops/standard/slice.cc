@@ -1,6 +1,9 @@
 // Ops that cut: Slice and Split.
+#include <algorithm>
+
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
+#include "core/ops/rules/lazy_tensors.h"
 #include "core/ops/rules/picking.h"
 #include "core/ops/rules/slice_math.h"
 #include "core/ops/rules/type_helpers.h"
@@ -120,6 +123,22 @@ MaybeElements slice(const NodeView& v, std::size_t) {
   return picked(*data, box_places(shape, first, stride, dims));
 }
 
+// The box of these sizes that begins at `first`; a large one is cut where it is
+// read.
+const ir::Tensor* box(const Call& call, const ir::Tensor* t, const Ints& first,
+                      const Ints& dims) {
+  const auto few = count_of(dims, std::min(call.limit, kMostEager));
+  if (few && (*few == 0 || t->storage != ir::Storage::kLazy)) {
+    const Ints steps(dims.size(), 1);
+    return pick(call, t, dims, box_places(t->dims, first, steps, dims));
+  }
+  if (ir::bit_width(t->dtype) < 8 || !count_of(dims)) return nullptr;
+  for (std::size_t axis = 0; t != nullptr && axis < dims.size(); ++axis) {
+    t = lazy_slice(call.model(), *t, axis, first[axis], dims[axis]);
+  }
+  return t;
+}
+
 Folded slice(const Call& call) {
   const ir::Tensor* t = call.input(0);
   if (t == nullptr || !count_of(t->dims)) return std::nullopt;
@@ -149,8 +168,11 @@ Folded slice(const Call& call) {
     stride[*place] = r->count > 1 ? step : 1;
     dims[*place] = r->count;
   }
-  if (!count_of(dims, call.limit)) return std::nullopt;
-  return one(pick(call, t, dims, box_places(t->dims, first, stride, dims)));
+  const bool even =
+      std::ranges::all_of(stride, [](std::int64_t step) { return step == 1; });
+  return one(
+      even ? box(call, t, first, dims)
+           : pick(call, t, dims, box_places(t->dims, first, stride, dims)));
 }
 
 // --- Split -------------------------------------------------------------------
@@ -231,7 +253,7 @@ std::optional<Ints> split_sizes(const Call& call, std::int64_t size) {
 
 Folded split(const Call& call) {
   const ir::Tensor* t = call.input(0);
-  if (t == nullptr || !count_of(t->dims, call.limit)) return std::nullopt;
+  if (t == nullptr || !count_of(t->dims)) return std::nullopt;
   const auto axis =
       ir::place_of_axis(call.node.attribute_int("axis"), t->dims.size());
   if (!axis) return std::nullopt;
@@ -241,14 +263,13 @@ Folded split(const Call& call) {
   }
   std::vector<const ir::Tensor*> out;
   Ints first(t->dims.size(), 0);
-  const Ints steps(t->dims.size(), 1);
   std::int64_t left = t->dims[*axis];
   for (std::int64_t size : *sizes) {
     if (size < 0 || size > left) return std::nullopt;
     left -= size;
     Ints dims(t->dims.begin(), t->dims.end());
     dims[*axis] = size;
-    out.push_back(pick(call, t, dims, box_places(t->dims, first, steps, dims)));
+    out.push_back(box(call, t, first, dims));
     if (out.back() == nullptr) return std::nullopt;
     first[*axis] += size;
   }
@@ -257,11 +278,12 @@ Folded split(const Call& call) {
 
 constexpr OpRow kRows[] = {
     {.type = "Slice",
-     .roles = {.picks = true},
+     .roles = {.folds_whole = true, .picks = true},
      .types = {slice, 2 | 4 | 8 | 16},
      .elements = {slice, 31},
      .kernel = slice},
     {.type = "Split",
+     .roles = {.folds_whole = true},
      .types = {split, 2},
      .elements = {split, 3},
      .kernel = split},

@@ -125,7 +125,8 @@ std::string folded_name(const ir::Graph& graph, const NodeSpec& spec) {
   return stem;
 }
 
-// Replaces the latest node by constants, if all its inputs are constants.
+// Replaces the latest node by constants, if all its inputs are constants. What
+// an initializer held before keeps its name.
 bool fold(EditState& state, const NodeSpec& spec, NodeId node) {
   std::vector<const Tensor*> tensors;
   for (ValueId v : state.graph.outputs(node)) {
@@ -133,8 +134,10 @@ bool fold(EditState& state, const NodeSpec& spec, NodeId node) {
     if (tensors.back() == nullptr) return false;
   }
   const std::string stem = folded_name(state.graph, spec);
-  for (ValueId v : state.graph.outputs(node)) {
-    state.add_stem(v, stem);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const ValueId held = state.workspace->find_initializer(*tensors[i]);
+    state.add_stem(state.graph.output(node, static_cast<std::uint32_t>(i)),
+                   held ? std::string(state.graph.name(held)) : stem);
   }
   // Restores the reader counts of the inputs.
   for (ValueId v : spec.inputs) state.lose_reader(v);

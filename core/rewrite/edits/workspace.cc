@@ -60,6 +60,19 @@ void Workspace::add_constant(const ir::Tensor& tensor, ir::ValueId value) {
   if (!key.empty()) constants_[std::move(key)] = value;
 }
 
+ir::ValueId Workspace::find_initializer(const ir::Tensor& tensor) {
+  if (!std::exchange(initializers_known_, true)) {
+    for (std::size_t i = 0; i < graph_.value_count(); ++i) {
+      const ir::Value& value = graph_.value(ir::ValueId(i));
+      if (value.kind == ir::ValueKind::kInitializer && !value.removed) {
+        initializers_.try_emplace(value.tensor, ir::ValueId(i));
+      }
+    }
+  }
+  const auto it = initializers_.find(&tensor);
+  return it == initializers_.end() ? ir::ValueId() : it->second;
+}
+
 ir::ValueId Workspace::find_transposed(ir::ValueId of) const {
   const auto it = transposed_.find(of);
   if (it == transposed_.end() || !stands(it->second) || !stands(of)) return {};

@@ -41,6 +41,8 @@ Fingerprint print_of(const ir::Tensor& tensor, const ir::Model& model) {
   for (const ir::LazyPart& part : tensor.lazy->parts) {
     out = mixed(out, std::hash<const void*>()(part.tensor));
     out = mixed(out, part.transpose ? 1 : 0);
+    out = mixed(out, static_cast<Fingerprint>(part.begin));
+    out = mixed(out, static_cast<Fingerprint>(part.count));
   }
   return out;
 }

@@ -1,0 +1,37 @@
+// Tensors that are put together where they are read: transposed, joined and cut
+// without a copy, however large. Internal to core/ops.
+#ifndef RULEENGINE_CORE_OPS_RULES_LAZY_TENSORS_H_
+#define RULEENGINE_CORE_OPS_RULES_LAZY_TENSORS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/ir/model.h"
+
+namespace ruleengine::ops {
+
+// Up to this many elements, a copy is cheaper.
+constexpr std::int64_t kMostEager = 1 << 16;
+
+// The parts joined along `axis`, with these dims; nullptr where there are too
+// many to be read in sensible time. The parts must fit.
+const ir::Tensor* lazy_concat(ir::Model& model,
+                              std::span<const std::int64_t> dims,
+                              std::span<const ir::LazyPart> parts,
+                              std::size_t axis);
+
+// Of a tensor of rank 2. A transpose of a transpose is what was there before.
+const ir::Tensor* lazy_transpose(ir::Model& model, const ir::Tensor& t);
+
+// Indices [begin, begin + count) along `axis`, which must be there. Of what was
+// joined, only the parts that it reads remain: a part as a whole is the tensor
+// that was joined. nullptr as above.
+const ir::Tensor* lazy_slice(ir::Model& model, const ir::Tensor& t,
+                             std::size_t axis, std::int64_t begin,
+                             std::int64_t count);
+
+}  // namespace ruleengine::ops
+
+#endif  // RULEENGINE_CORE_OPS_RULES_LAZY_TENSORS_H_
