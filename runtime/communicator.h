@@ -38,35 +38,44 @@ class Communicator {
   virtual int size() const = 0;
 
   // The operations. `x` is of the same type on all ranks of the group, which
-  // the rank is one of. They throw Failure: a group that is none, tensors that
-  // do not fit, another rank that failed or does not come.
+  // the rank is one of. They throw Failure: an invalid group, other members
+  // that call something else, have ended, failed, or wait for this rank
+  // elsewhere; and what run.threads->check throws while they wait.
   Tensor all_reduce(Group group, const Tensor& x, RunState& run);
   Tensor reduce_scatter(Group group, const Tensor& x, std::size_t axis,
                         RunState& run);
   Tensor all_gather(Group group, const Tensor& x, std::size_t axis,
                     RunState& run);
 
-  // What was sent since the last reset.
+  // What was sent so far.
   const Sent& sent() const { return sent_; }
-  void reset_sent() { sent_.clear(); }
 
  protected:
-  // Sends out[i] to member i, and fills in[i] with what that member sent. They
-  // are of equal sizes; the rank's own entries are left alone. `what` names the
-  // operation; members that call another one are refused.
-  virtual void exchange(Group group, std::string_view what,
+  // What a rank calls, with the type of its tensor: the same on all members.
+  // It says what every member sends.
+  struct Call {
+    std::string text;
+    SentBytes& sent;
+    RunState& run;
+  };
+
+  // Sends out[i] to member i, and fills in[i] with what that member sent; the
+  // rank's own entries are left alone.
+  virtual void exchange(Group group, const Call& call,
                         std::span<const Bytes> out,
                         std::span<const std::span<std::byte>> in) = 0;
 
  private:
   std::size_t place_in(Group group) const;
+  Call begin(std::string_view op, const Tensor& x, std::size_t axis,
+             RunState& run);
   // This rank's piece of the sum of all tensors, whose elements are cut into
   // pieces as `ends` says.
-  Tensor sum_of_piece(Group group, std::string_view what, const Tensor& x,
-                      std::span<const std::int64_t> ends, RunState& run);
+  Tensor sum_of_piece(Group group, const Call& call, const Tensor& x,
+                      std::span<const std::int64_t> ends);
   // The pieces of all members, one after the other.
-  Tensor joined(Group group, std::string_view what, const Tensor& piece,
-                std::span<const std::int64_t> ends, RunState& run);
+  Tensor joined(Group group, const Call& call, const Tensor& piece,
+                std::span<const std::int64_t> ends);
 
   Sent sent_;
 };

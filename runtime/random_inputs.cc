@@ -390,27 +390,43 @@ Result<Executor::Named> random_inputs(const ir::Model& model,
   }
 }
 
-Result<Executor::Named> inputs_to_run(Executor& executor,
-                                      const ir::Model& model,
-                                      InputOptions options,
-                                      const std::shared_ptr<Memory>& memory) {
+Status try_inputs(InputOptions options,
+                  const std::function<Status(const InputOptions&)>& trial) {
   std::optional<Diagnostic> first;
   for (const Sizes sizes : kSizesToTry) {
     for (const Integers integers : kIntegersToTry) {
       options.sizes = sizes;
       options.integers = integers;
-      auto inputs = random_inputs(model, options, memory);
-      if (!inputs) return inputs;
-      const auto ran = executor.run(*inputs);
-      if (ran) return inputs;
-      if (ran.error().kind == ErrorKind::kLimit) return ran.error();
-      if (!first) first = ran.error();
+      Status status = trial(options);
+      if (status || status.error().kind == ErrorKind::kLimit ||
+          status.error().kind == ErrorKind::kUsage) {
+        return status;
+      }
+      if (!first) first = status.error();
     }
   }
   first->hint =
       "no random inputs that were tried fit; give sizes with --dims, or "
       "arrays with --inputs";
   return *std::move(first);
+}
+
+Result<Executor::Named> inputs_to_run(Executor& executor,
+                                      const ir::Model& model,
+                                      const InputOptions& options,
+                                      const std::shared_ptr<Memory>& memory) {
+  Executor::Named found;
+  const auto status =
+      try_inputs(options, [&](const InputOptions& how) -> Status {
+        auto inputs = random_inputs(model, how, memory);
+        if (!inputs) return inputs.error();
+        const auto ran = executor.run(*inputs);
+        if (!ran) return ran.error();
+        found = *std::move(inputs);
+        return {};
+      });
+  if (!status) return status.error();
+  return found;
 }
 
 }  // namespace ruleengine::runtime

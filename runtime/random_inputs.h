@@ -6,6 +6,7 @@
 #define RULEENGINE_RUNTIME_RANDOM_INPUTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -60,11 +61,15 @@ inline constexpr Sizes kSizesToTry[] = {
 inline constexpr Integers kIntegersToTry[] = {Integers::kWide, Integers::kSmall,
                                               Integers::kBits, Integers::kOnes};
 
-// The first of them that the model runs with, whatever `options` says of sizes
-// and integers. Fails, with what the first run said, if there are none.
+// Calls `trial` with each pair of them in `options`, until it succeeds or says
+// kLimit or kUsage. Fails with what the first call said, if none succeeds.
+Status try_inputs(InputOptions options,
+                  const std::function<Status(const InputOptions&)>& trial);
+
+// The first of them that the model runs with, or the failure of try_inputs.
 Result<Executor::Named> inputs_to_run(Executor& executor,
                                       const ir::Model& model,
-                                      InputOptions options,
+                                      const InputOptions& options,
                                       const std::shared_ptr<Memory>& memory);
 
 }  // namespace ruleengine::runtime

@@ -16,6 +16,7 @@
 #include "runtime/adapt.h"
 #include "runtime/executor.h"
 #include "runtime/npz.h"
+#include "runtime/random_inputs.h"
 #include "runtime/rank_threads.h"
 
 namespace ruleengine::cli {
@@ -69,53 +70,64 @@ std::string of_rank(std::string path, int rank) {
   return path;
 }
 
-// What one rank computed and sent; or the only one.
+// What one rank, or the only one, runs, and what came of it.
 struct Done {
   std::unique_ptr<ir::Model> model;  // the outputs may refer to its weights
+  NamedValues inputs;
   NamedValues outputs;
   ranks::Traffic predicted;
   runtime::Sent sent;
 };
 
-Status run_model(const std::string& path, const Options& options,
-                 runtime::RankPlace* place, Done& done) {
+Result<Done> load(const std::string& path, const Options& options, int rank) {
   auto model = load_model(path, options);
   if (!model) return model.error();
-  Options own = options;
-  if (place != nullptr) {
-    own.inputs = of_rank(options.inputs, place->communicator.rank());
-    const auto facts = engine::facts_of((*model)->graph);
-    done.predicted = ranks::traffic((*model)->graph, *facts);
+  Done done{.model = *std::move(model)};
+  if (rank >= 0) {
+    const auto facts = engine::facts_of(done.model->graph);
+    done.predicted = ranks::traffic(done.model->graph, *facts);
   }
-  auto inputs = read_inputs(**model, own);
+  Options own = options;
+  own.inputs = of_rank(options.inputs, std::max(rank, 0));
+  auto inputs = read_inputs(*done.model, own);
   if (!inputs) return inputs.error();
-  if (auto status = make_runnable(**model); !status) return status;
+  done.inputs = *std::move(inputs);
+  if (auto status = make_runnable(*done.model); !status) return status.error();
+  return done;
+}
+
+// Where the inputs are drawn, `place` is null or `draw` says how.
+Status run_model(Done& done, const Options& options, runtime::RankPlace* place,
+                 const runtime::InputOptions* draw) {
   Profile profile;
   runtime::ExecutorOptions how = executor_options(options);
   if (!options.profile.empty()) how.trace = profile.trace();
   if (place != nullptr) {
     how.threads = std::max(1, options.threads);
     how.communicator = &place->communicator;
-    how.is_cancelled = place->beat;
+    how.is_cancelled = place->is_cancelled;
   }
-  auto executor = runtime::Executor::create(**model, std::move(how));
+  auto executor = runtime::Executor::create(*done.model, std::move(how));
   if (!executor) return executor.error();
   if (options.random) {
-    inputs = draw_inputs(**executor, **model, options);
+    auto inputs = draw == nullptr
+                      ? draw_inputs(**executor, *done.model, options)
+                      : runtime::random_inputs(
+                            *done.model, *draw,
+                            runtime::Memory::create(options.exec_memory << 20));
     if (!inputs) return inputs.error();
+    done.inputs = *std::move(inputs);
   }
   profile.clear();
-  if (place != nullptr) place->communicator.reset_sent();
-  auto outputs = (*executor)->run(*inputs);
+  auto outputs = (*executor)->run(done.inputs);
   if (!outputs) {
     Diagnostic error = outputs.error();
-    if (error.where.empty()) error.where = path;
+    if (error.where.empty()) error.where = done.model->path;
     return error;
   }
   done.outputs = *std::move(outputs);
   if (place != nullptr) done.sent = place->communicator.sent();
-  if (auto status = check_end(**model, options); !status) return status;
-  done.model = *std::move(model);
+  if (auto status = check_end(*done.model, options); !status) return status;
   return write_profile(
       of_rank(options.profile,
               place == nullptr ? 0 : place->communicator.rank()),
@@ -174,22 +186,39 @@ void print_traffic(const std::vector<Done>& all) {
   if (rows.size() > 1) put("\n" + table(rows));
 }
 
-// A model each, or one for all.
+Status run_ranks(std::vector<Done>& all, const Options& options,
+                 const runtime::InputOptions* draw) {
+  return runtime::run_ranks(
+      static_cast<int>(all.size()), [&](runtime::RankPlace& place) {
+        const auto rank = static_cast<std::size_t>(place.communicator.rank());
+        return run_model(all[rank], options, &place, draw);
+      });
+}
+
+// A model each, or one for all. Inputs are drawn alike on all ranks, until all
+// can run on them.
 Result<std::vector<Done>> run_all(const std::vector<std::string>& models,
                                   const Options& options) {
   const int count =
       options.ranks > 0 ? options.ranks : static_cast<int>(models.size());
-  std::vector<Done> all(static_cast<std::size_t>(count));
-  if (count == 1 && options.ranks == 0) {
-    auto status = run_model(models[0], options, nullptr, all[0]);
+  const bool is_alone = count == 1 && options.ranks == 0;
+  std::vector<Done> all;
+  for (int rank = 0; rank < count; ++rank) {
+    const auto i = models.size() == 1 ? 0 : static_cast<std::size_t>(rank);
+    auto done = load(models[i], options, is_alone ? -1 : rank);
+    if (!done) return done.error();
+    all.push_back(*std::move(done));
+  }
+  if (is_alone || !options.random) {
+    const auto status = is_alone ? run_model(all[0], options, nullptr, nullptr)
+                                 : run_ranks(all, options, nullptr);
     if (!status) return status.error();
     return all;
   }
-  const auto status = runtime::run_ranks(count, [&](runtime::RankPlace& place) {
-    const auto rank = static_cast<std::size_t>(place.communicator.rank());
-    const std::string& path = models.size() == 1 ? models[0] : models[rank];
-    return run_model(path, options, &place, all[rank]);
-  });
+  const auto how = input_options(options);
+  if (!how) return how.error();
+  const auto status = runtime::try_inputs(
+      *how, [&](const auto& draw) { return run_ranks(all, options, &draw); });
   if (!status) return status.error();
   return all;
 }

@@ -167,13 +167,19 @@ Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options) {
   return out;
 }
 
+Result<runtime::InputOptions> input_options(const Options& options) {
+  auto dims = parse_dims(options);
+  if (!dims) return dims.error();
+  return runtime::InputOptions{.seed = options.seed, .dims = *std::move(dims)};
+}
+
 Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,
                                          const ir::Model& model,
                                          const Options& options) {
-  auto dims = parse_dims(options);
-  if (!dims) return dims.error();
+  const auto how = input_options(options);
+  if (!how) return how.error();
   return runtime::inputs_to_run(
-      executor, model, {.seed = options.seed, .dims = *std::move(dims)},
+      executor, model, *how,
       runtime::Memory::create(options.exec_memory << 20));
 }
 
@@ -187,8 +193,7 @@ runtime::ExecutorOptions executor_options(const Options& options) {
 
 void add_inputs(CLI::App* verb, Options& o) {
   verb->add_option("--inputs", o.inputs, "an .npz file with an array an input");
-  verb->add_option("--dims", o.dims,
-                   "sizes of named dimensions: batch=2,seq=7")
+  verb->add_option("--dims", o.dims, "sizes of named dimensions: batch=2,seq=7")
       ->delimiter(',');
   verb->add_option("--seed", o.seed, "of random inputs and random ops; 0");
   verb->add_option("--threads", o.threads, "one for each core")

@@ -13,6 +13,7 @@
 #include "core/ir/model.h"
 #include "runtime/executor.h"
 #include "runtime/npz.h"
+#include "runtime/random_inputs.h"
 
 namespace ruleengine::cli {
 
@@ -41,6 +42,9 @@ Result<runtime::NamedValues> read_inputs(const ir::Model& model,
 
 // NAME=SIZE of --dims.
 Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options);
+
+// --seed and --dims.
+Result<runtime::InputOptions> input_options(const Options& options);
 
 // Random inputs with which the model runs, by --seed and --dims.
 Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,

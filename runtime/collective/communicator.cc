@@ -92,12 +92,6 @@ std::int64_t begin_of(std::span<const std::int64_t> ends, std::size_t i) {
   return i == 0 ? 0 : ends[i - 1];
 }
 
-void need_bytes(const Tensor& x) {
-  if (x.is_string() || is_packed(x.dtype())) {
-    fail("ranks cannot exchange " + x.text());
-  }
-}
-
 // [outer, axis, inner] with the axis cut into `n` parts, as [n, outer, part,
 // inner]; or back.
 void turn(const Tensor& from, Tensor& to, Shape dims, std::size_t axis,
@@ -139,10 +133,22 @@ std::size_t Communicator::place_in(Group group) const {
   return static_cast<std::size_t>(it - group.begin());
 }
 
-Tensor Communicator::sum_of_piece(Group group, std::string_view what,
+Communicator::Call Communicator::begin(std::string_view op, const Tensor& x,
+                                       std::size_t axis, RunState& run) {
+  if (x.is_string() || is_packed(x.dtype())) {
+    fail("ranks cannot exchange " + x.text());
+  }
+  SentBytes& sent = sent_[std::string(op)];
+  ++sent.count;
+  return {.text = std::string(op) + " of " + x.text() +
+                  (x.rank() == 0 ? "" : " along axis " + std::to_string(axis)),
+          .sent = sent,
+          .run = run};
+}
+
+Tensor Communicator::sum_of_piece(Group group, const Call& call,
                                   const Tensor& x,
-                                  std::span<const std::int64_t> ends,
-                                  RunState& run) {
+                                  std::span<const std::int64_t> ends) {
   const std::size_t own = place_in(group), n = group.size();
   const std::int64_t size = ends[own] - begin_of(ends, own);
   const auto at = [&](std::int64_t i) { return bytes_of(x.dtype(), i); };
@@ -152,75 +158,70 @@ Tensor Communicator::sum_of_piece(Group group, std::string_view what,
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t begin = at(begin_of(ends, i));
     out[i] = x.bytes().subspan(begin, at(ends[i]) - begin);
-    all.push_back(allocate(run, x.dtype(), {&size, 1}));
+    all.push_back(allocate(call.run, x.dtype(), {&size, 1}));
     in[i] = {all[i].mutable_data<std::byte>(), at(size)};
-    if (i != own) sent_.find(what)->second.bytes += out[i].size();
+    if (i != own) call.sent.bytes += out[i].size();
   }
   std::ranges::copy(out[own], in[own].begin());
-  exchange(group, what, out, in);
-  return sum_of(all, run);
+  exchange(group, call, out, in);
+  return sum_of(all, call.run);
 }
 
-Tensor Communicator::joined(Group group, std::string_view what,
-                            const Tensor& piece,
-                            std::span<const std::int64_t> ends, RunState& run) {
+Tensor Communicator::joined(Group group, const Call& call, const Tensor& piece,
+                            std::span<const std::int64_t> ends) {
   const std::size_t own = place_in(group), n = group.size();
-  Tensor all = allocate(run, piece.dtype(), {&ends.back(), 1});
+  Tensor all = allocate(call.run, piece.dtype(), {&ends.back(), 1});
   const auto at = [&](std::int64_t i) { return bytes_of(piece.dtype(), i); };
   std::vector<Bytes> out(n, piece.bytes());
   std::vector<std::span<std::byte>> in(n);
   for (std::size_t i = 0; i < n; ++i) {
     const std::size_t begin = at(begin_of(ends, i));
     in[i] = {all.mutable_data<std::byte>() + begin, at(ends[i]) - begin};
-    if (i != own) sent_.find(what)->second.bytes += piece.byte_size();
+    if (i != own) call.sent.bytes += piece.byte_size();
   }
   std::ranges::copy(piece.bytes(), in[own].begin());
-  exchange(group, what, out, in);
+  exchange(group, call, out, in);
   return all;
 }
 
 Tensor Communicator::all_reduce(Group group, const Tensor& x, RunState& run) {
-  constexpr std::string_view kWhat = "all_reduce";
-  need_bytes(x);
-  ++sent_[std::string(kWhat)].count;
+  place_in(group);
+  const Call call = begin("all_reduce", x, 0, run);
   const auto ends = even_ends(x.count(), group.size());
-  const Tensor own = sum_of_piece(group, kWhat, x, ends, run);
-  return joined(group, kWhat, own, ends, run).reshaped(x.dims());
+  const Tensor own = sum_of_piece(group, call, x, ends);
+  return joined(group, call, own, ends).reshaped(x.dims());
 }
 
 Tensor Communicator::reduce_scatter(Group group, const Tensor& x,
                                     std::size_t axis, RunState& run) {
-  constexpr std::string_view kWhat = "reduce_scatter";
-  need_bytes(x);
   place_in(group);
   const auto n = static_cast<std::int64_t>(group.size());
   if (x.dim(axis) % n != 0) {
     fail("the ranks do not divide the axis that is scattered",
          "a multiple of " + std::to_string(n), std::to_string(x.dim(axis)));
   }
-  ++sent_[std::string(kWhat)].count;
+  const Call call = begin("reduce_scatter", x, axis, run);
   Tensor cut = allocate(run, x.dtype(), x.dims());
   turn(x, cut, x.dims(), axis, group.size(), false);
   Dims dims;
   for (const std::int64_t d : x.dims()) dims.push_back(d);
   dims[axis] /= n;
   const auto ends = even_ends(x.count(), group.size());
-  return sum_of_piece(group, kWhat, cut, ends, run)
+  return sum_of_piece(group, call, cut, ends)
       .reshaped({dims.data(), dims.size()});
 }
 
 Tensor Communicator::all_gather(Group group, const Tensor& x, std::size_t axis,
                                 RunState& run) {
-  constexpr std::string_view kWhat = "all_gather";
-  need_bytes(x);
-  ++sent_[std::string(kWhat)].count;
+  place_in(group);
+  const Call call = begin("all_gather", x, axis, run);
   const auto n = static_cast<std::int64_t>(group.size());
   Dims dims;
   for (const std::int64_t d : x.dims()) dims.push_back(d);
   dims[axis] *= n;
   const Shape shape(dims.data(), dims.size());
   const auto ends = even_ends(x.count() * n, group.size());
-  const Tensor all = joined(group, kWhat, x, ends, run);
+  const Tensor all = joined(group, call, x, ends);
   Tensor out = allocate(run, x.dtype(), shape);
   turn(all, out, shape, axis, group.size(), true);
   return out;

@@ -2,65 +2,168 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "runtime/failure.h"
+#include "runtime/kernel.h"
 
 namespace ruleengine::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// How often a rank that waits looks at its deadline.
 constexpr std::chrono::milliseconds kLook{20};
 
-struct Rank {
-  std::atomic<Clock::rep> last_beat{0};
-  bool has_ended = false;
-  std::optional<Diagnostic> error;
-};
+std::size_t at(std::int64_t rank) { return static_cast<std::size_t>(rank); }
+
+std::string name_of(std::int64_t rank) {
+  return "rank " + std::to_string(rank);
+}
 
 // The meeting of one group: all members come, read what the others brought, and
 // leave; then the next one begins.
 struct Meeting {
   struct Offer {
-    std::string what;
+    bool is_here = false;
+    std::string call;
     std::vector<Communicator::Bytes> out;
   };
+
+  explicit Meeting(const std::vector<std::int64_t>& g)
+      : group(g), offers(g.size()) {}
+
+  bool is_full() const { return came == group.size(); }
+  // The first member that has not come yet and fits `is_wanted`; or -1.
+  template <typename F>
+  std::int64_t missing(F is_wanted) const {
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      if (!offers[i].is_here && is_wanted(group[i])) return group[i];
+    }
+    return -1;
+  }
+  std::string text() const {
+    std::string members;
+    for (const std::int64_t each : group) {
+      members += (members.empty() ? "" : ",") + std::to_string(each);
+    }
+    return "the group [" + members + "]";
+  }
+
+  std::vector<std::int64_t> group;
   std::vector<Offer> offers;
-  std::vector<bool> here;
   std::size_t came = 0, left = 0;
   std::uint64_t number = 0;
 };
 
-struct Room {
-  Room(int count, std::chrono::milliseconds p)
-      : ranks(static_cast<std::size_t>(count)), patience(p) {
-    for (Rank& each : ranks) each.last_beat = now();
+struct Rank {
+  // Where it waits for members that have not come.
+  const Meeting* waits = nullptr;
+  bool has_ended = false;
+  // Why it cannot go on: it fails with this as soon as it looks.
+  std::optional<Diagnostic> verdict;
+};
+
+// What the ranks share. All is guarded by `mutex`, but `is_over`.
+class Room {
+ public:
+  explicit Room(int count) : ranks(at(count)) {}
+
+  Meeting& meeting(Communicator::Group group) {
+    const std::vector<std::int64_t> key(group.begin(), group.end());
+    return meetings_.try_emplace(key, key).first->second;
   }
 
-  static Clock::rep now() { return Clock::now().time_since_epoch().count(); }
+  // Whether those for whom `rank` waits can still come.
+  void judge_waiting(std::int64_t rank) {
+    if (is_over) return;
+    const Meeting& meeting = *ranks[at(rank)].waits;
+    const std::int64_t ended =
+        meeting.missing([&](std::int64_t r) { return ranks[at(r)].has_ended; });
+    if (ended >= 0) {
+      judge({rank}, name_of(ended) + " ended before the op");
+      return;
+    }
+    std::vector<std::int64_t> way = {rank};
+    std::vector<bool> seen(ranks.size());
+    if (find_circle(way, seen)) judge_circle(way);
+  }
 
-  // Throws if the rank `on` will not come any more.
-  void check(std::int64_t on) const {
-    if (is_over) fail("another rank failed");
-    const Rank& other = ranks[static_cast<std::size_t>(on)];
-    const std::string name = "rank " + std::to_string(on);
-    if (other.has_ended) fail(name + " ended before the op");
-    const Clock::duration since(now() - other.last_beat);
-    if (since > patience) {
-      fail(name + " does not answer",
-           "progress within " + std::to_string(patience.count()) + " ms");
+  void end(std::int64_t rank) {
+    ranks[at(rank)].has_ended = true;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (ranks[i].waits != nullptr && !ranks[i].verdict) {
+        judge_waiting(static_cast<std::int64_t>(i));
+      }
+    }
+    changed.notify_all();
+  }
+
+  // Of a full meeting: all members must call the same.
+  void compare(const Meeting& meeting) {
+    for (std::size_t i = 1; i < meeting.group.size(); ++i) {
+      const Meeting::Offer &first = meeting.offers[0],
+                           &other = meeting.offers[i];
+      if (first.call == other.call) continue;
+      judge(meeting.group,
+            "ranks called different ops, or with different sizes",
+            first.call + " on " + name_of(meeting.group[0]),
+            other.call + " on " + name_of(meeting.group[i]));
+      return;
     }
   }
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::map<std::vector<std::int64_t>, Meeting> meetings;
   std::vector<Rank> ranks;
-  std::chrono::milliseconds patience;
   std::atomic<bool> is_over = false;
+
+ private:
+  // Whether the last of `way` waits for one that waits for one ... that waits
+  // for the first of it; `way` is then the circle.
+  bool find_circle(std::vector<std::int64_t>& way, std::vector<bool>& seen) {
+    const Meeting* meeting = ranks[at(way.back())].waits;
+    if (meeting == nullptr) return false;
+    const auto leads_back = [&](std::int64_t next) {
+      if (next == way[0]) return true;
+      if (seen[at(next)]) return false;
+      seen[at(next)] = true;
+      way.push_back(next);
+      if (find_circle(way, seen)) return true;
+      way.pop_back();
+      return false;
+    };
+    return meeting->missing(leads_back) >= 0;
+  }
+
+  void judge_circle(const std::vector<std::int64_t>& way) {
+    std::string found;
+    const auto lowest = std::ranges::min_element(way) - way.begin();
+    for (std::size_t i = 0; i < way.size(); ++i) {
+      const std::size_t place = (at(lowest) + i) % way.size();
+      const std::int64_t next = way[(place + 1) % way.size()];
+      found += (i == 0 ? "" : ", ") + name_of(way[place]) + " for " +
+               name_of(next) + " in " + ranks[at(way[place])].waits->text();
+    }
+    judge(way, "ranks wait for each other", {}, std::move(found));
+  }
+
+  void judge(const std::vector<std::int64_t>& whom, const std::string& what,
+             const std::string& expected = {}, const std::string& found = {}) {
+    for (const std::int64_t each : whom) {
+      ranks[at(each)].verdict = Diagnostic{.kind = ErrorKind::kModel,
+                                           .what = what,
+                                           .expected = expected,
+                                           .found = found};
+    }
+    changed.notify_all();
+  }
+
+  std::map<std::vector<std::int64_t>, Meeting> meetings_;
 };
 
 class Seat final : public Communicator {
@@ -70,113 +173,110 @@ class Seat final : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(room_.ranks.size()); }
 
-  bool beat() {
-    room_.ranks[static_cast<std::size_t>(rank_)].last_beat = Room::now();
-    return room_.is_over;
+  bool is_cancelled() {
+    if (room_.is_over) was_ended_ = true;
+    return was_ended_;
   }
+  // Whether it ended because another rank had failed.
+  bool was_ended() const { return was_ended_; }
 
  protected:
-  void exchange(Group group, std::string_view what, std::span<const Bytes> out,
+  void exchange(Group group, const Call& call, std::span<const Bytes> out,
                 std::span<const std::span<std::byte>> in) override {
-    const auto own = static_cast<std::size_t>(std::ranges::find(group, rank_) -
-                                              group.begin());
+    const auto own = at(std::ranges::find(group, rank_) - group.begin());
     std::unique_lock lock(room_.mutex);
-    Meeting& meeting =
-        room_.meetings[std::vector<std::int64_t>(group.begin(), group.end())];
-    meeting.offers.resize(group.size());
-    meeting.here.resize(group.size());
+    try {
+      meet(lock, room_.meeting(group), own, call, out, in);
+    } catch (...) {
+      // What it brought dies with it: under the same lock, nobody reads on.
+      room_.is_over = true;
+      room_.changed.notify_all();
+      throw;
+    }
+  }
+
+ private:
+  void meet(std::unique_lock<std::mutex>& lock, Meeting& meeting,
+            std::size_t own, const Call& call, std::span<const Bytes> out,
+            std::span<const std::span<std::byte>> in) {
     // Others may still be leaving the last meeting.
-    wait(lock, group, meeting, [&] { return meeting.left == 0; });
+    wait(lock, call, [&] { return meeting.left == 0; });
     const std::uint64_t number = meeting.number;
-    meeting.offers[own] = {std::string(what), {out.begin(), out.end()}};
-    meeting.here[own] = true;
+    meeting.offers[own] = {true, call.text, {out.begin(), out.end()}};
     ++meeting.came;
-    room_.changed.notify_all();
-    wait(lock, group, meeting, [&] { return meeting.came == group.size(); });
-    read(meeting, own, what, in);
-    if (++meeting.left == group.size()) {
+    Rank& self = room_.ranks[at(rank_)];
+    if (meeting.is_full()) {
+      room_.compare(meeting);
+      room_.changed.notify_all();
+    } else {
+      self.waits = &meeting;
+      room_.judge_waiting(rank_);
+    }
+    wait(lock, call, [&] { return meeting.is_full(); });
+    self.waits = nullptr;
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      if (i == own) continue;
+      std::ranges::copy(meeting.offers[i].out[own], in[i].begin());
+    }
+    if (++meeting.left == meeting.group.size()) {
       meeting.came = meeting.left = 0;
-      meeting.here.assign(group.size(), false);
+      meeting.offers.assign(meeting.group.size(), {});
       ++meeting.number;
       room_.changed.notify_all();
     }
     // The others read what this rank owns.
-    wait(lock, group, meeting, [&] { return meeting.number != number; });
-  }
-
- private:
-  // Copies under the lock: simple, and ranks are as many as there are cores at
-  // most.
-  void read(const Meeting& meeting, std::size_t own, std::string_view what,
-            std::span<const std::span<std::byte>> in) {
-    for (std::size_t i = 0; i < in.size(); ++i) {
-      if (i == own) continue;
-      const Meeting::Offer& offer = meeting.offers[i];
-      const Bytes from = offer.out[own];
-      if (offer.what != what || from.size() != in[i].size()) {
-        fail("ranks called different ops, or with different sizes",
-             std::string(what) + " of " + std::to_string(in[i].size()) +
-                 " bytes",
-             offer.what + " of " + std::to_string(from.size()) + " bytes");
-      }
-      std::ranges::copy(from, in[i].begin());
-    }
+    wait(lock, call, [&] { return meeting.number != number; });
   }
 
   template <typename F>
-  void wait(std::unique_lock<std::mutex>& lock, Group group,
-            const Meeting& meeting, F is_done) {
-    while (!is_done()) {
-      beat();
-      for (std::size_t i = 0; i < group.size(); ++i) {
-        if (group[i] != rank_ && !meeting.here[i]) room_.check(group[i]);
-      }
-      if (room_.is_over) fail("another rank failed");
+  void wait(std::unique_lock<std::mutex>& lock, const Call& call, F is_done) {
+    const Rank& self = room_.ranks[at(rank_)];
+    while (true) {
+      if (self.verdict) throw Failure{*self.verdict};
+      if (is_cancelled()) fail("another rank failed");
+      if (is_done()) return;
+      if (call.run.threads->check) call.run.threads->check();
       room_.changed.wait_for(lock, kLook);
     }
-    beat();
   }
 
   Room& room_;
   int rank_;
+  std::atomic<bool> was_ended_ = false;
 };
-
-Status run_one(Room& room, int rank,
-               const std::function<Status(RankPlace&)>& run) {
-  Seat seat(room, rank);
-  RankPlace place{seat, [&] { return seat.beat(); }};
-  try {
-    return run(place);
-  } catch (const Failure& failure) {
-    return failure.error;
-  }
-}
 
 }  // namespace
 
-Status run_ranks(int count, const std::function<Status(RankPlace&)>& run,
-                 std::chrono::milliseconds patience) {
-  Room room(count, patience);
-  std::optional<Diagnostic> first;
+Status run_ranks(int count, const std::function<Status(RankPlace&)>& run) {
+  Room room(count);
+  std::vector<std::optional<Diagnostic>> errors(at(count));
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < count; ++i) {
       threads.emplace_back([&, i] {
-        Status status = run_one(room, i, run);
-        const std::lock_guard lock(room.mutex);
-        room.ranks[static_cast<std::size_t>(i)].has_ended = true;
-        if (!status && !first) {
-          first = status.error();
-          const std::string name = "rank " + std::to_string(i);
-          first->where =
-              first->where.empty() ? name : name + ", " + first->where;
-          room.is_over = true;
+        Seat seat(room, i);
+        RankPlace place{seat, [&] { return seat.is_cancelled(); }};
+        Status status;
+        try {
+          status = run(place);
+        } catch (const Failure& failure) {
+          status = failure.error;
         }
-        room.changed.notify_all();
+        const std::lock_guard lock(room.mutex);
+        if (!status && !seat.was_ended()) errors[at(i)] = status.error();
+        if (!status) room.is_over = true;
+        room.end(i);
       });
     }
   }
-  return first ? Status(*first) : Status();
+  for (int i = 0; i < count; ++i) {
+    std::optional<Diagnostic>& error = errors[at(i)];
+    if (!error) continue;
+    error->where =
+        name_of(i) + (error->where.empty() ? "" : ", " + error->where);
+    return *std::move(error);
+  }
+  return {};
 }
 
 }  // namespace ruleengine::runtime

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <thread>
 
+#include "core/base/deadline.h"
 #include "runtime/communicator.h"
 #include "runtime/failure.h"
 #include "runtime/kernel.h"
@@ -73,8 +74,6 @@ TEST_CASE("sums, shares and gathers, and what is sent for them") {
       CHECK(near(c.sent().at("all_reduce").bytes, 2 * bytes * (m - 1) / m));
       CHECK(near(c.sent().at("reduce_scatter").bytes, bytes * (m - 1) / m));
       CHECK(near(c.sent().at("all_gather").bytes, bytes * (m - 1) / m));
-      c.reset_sent();
-      CHECK(c.sent().empty());
       return {};
     });
     CHECK(status);
@@ -138,61 +137,156 @@ TEST_CASE("a rank that fails ends the others, and its error is the run's") {
   CHECK(std::chrono::steady_clock::now() - begin < 2s);
 }
 
-TEST_CASE("a rank that stalls, leaves, or calls another op") {
-  const auto error = [](auto of_rank_1, std::chrono::milliseconds patience) {
-    const auto status = run_ranks(
-        2,
-        [&](RankPlace& place) -> Status {
-          Own own;
-          if (place.communicator.rank() == 1) {
-            of_rank_1(place, own);
-          } else {
-            place.communicator.all_reduce(all_of(2), own.floats({4}, 0, 1),
-                                          own.state);
-          }
-          return {};
-        },
-        patience);
-    REQUIRE(!status);
-    return status.error().what;
-  };
-  CHECK(error([](RankPlace&, Own&) { std::this_thread::sleep_for(1500ms); },
-              500ms) == "rank 1 does not answer");
-  CHECK(error([](RankPlace&, Own&) {}, 4s) == "rank 1 ended before the op");
-  CHECK(error(
-            [](RankPlace& place, Own& own) {
-              place.communicator.all_gather(all_of(2), own.floats({4}, 0, 1), 0,
-                                            own.state);
-            },
-            4s) == "ranks called different ops, or with different sizes");
-  CHECK(error(
-            [](RankPlace& place, Own& own) {
-              place.communicator.all_reduce(all_of(2), own.floats({6}, 0, 1),
-                                            own.state);
-            },
-            4s) == "ranks called different ops, or with different sizes");
+// The error of a run of `count` ranks.
+template <typename F>
+Diagnostic error_of(int count, F run) {
+  const auto status = run_ranks(count, [&](RankPlace& place) -> Status {
+    Own own;
+    run(place.communicator, own);
+    return {};
+  });
+  REQUIRE(!status);
+  return status.error();
 }
 
-TEST_CASE("a rank that works for long is waited for") {
-  const auto status = run_ranks(
-      2,
-      [](RankPlace& place) -> Status {
-        Own own;
-        if (place.communicator.rank() == 1) {
-          for (int i = 0; i < 60; ++i) {
-            std::this_thread::sleep_for(20ms);
-            place.beat();
-          }
-        }
-        place.communicator.all_reduce(all_of(2), own.floats({4}, 0, 1),
-                                      own.state);
-        return {};
-      },
-      400ms);
+// Sums over a group, with a tensor of so many elements.
+void sum(Communicator& c, Own& own, std::vector<std::int64_t> group,
+         std::int64_t count = 4) {
+  c.all_reduce(group, own.floats({count}, 0, 1), own.state);
+}
+
+TEST_CASE("a rank that has ended is not waited for") {
+  for (int i = 0; i < 20; ++i) {
+    const Diagnostic error = error_of(3, [&](Communicator& c, Own& own) {
+      if (c.rank() == 1) return;
+      if (i % 2 == c.rank() / 2) std::this_thread::sleep_for(2ms);
+      sum(c, own, {0, 1, 2});
+    });
+    REQUIRE(error.what == "rank 1 ended before the op");
+  }
+}
+
+TEST_CASE("all members call the same") {
+  const auto differ = [](auto of_rank_1) {
+    const Diagnostic error = error_of(3, [&](Communicator& c, Own& own) {
+      if (c.rank() == 1) {
+        of_rank_1(c, own);
+      } else {
+        c.all_gather(all_of(3), own.floats({2, 3}, 0, 1), 0, own.state);
+      }
+    });
+    CHECK(error.what == "ranks called different ops, or with different sizes");
+    CHECK(error.where == "rank 0");
+    CHECK(error.expected == "all_gather of float[2,3] along axis 0 on rank 0");
+    return error.found;
+  };
+  const auto gather = [](std::vector<std::int64_t> dims, std::size_t axis) {
+    return [=](Communicator& c, Own& own) {
+      c.all_gather(all_of(3), own.floats(dims, 0, 1), axis, own.state);
+    };
+  };
+  for (int i = 0; i < 10; ++i) {
+    CHECK(differ(gather({2, 3}, 1)) ==
+          "all_gather of float[2,3] along axis 1 on rank 1");
+    // The same bytes, but other sizes.
+    CHECK(differ(gather({3, 2}, 0)) ==
+          "all_gather of float[3,2] along axis 0 on rank 1");
+    CHECK(differ([](Communicator& c, Own& own) {
+            sum(c, own, all_of(3), 6);
+          }) == "all_reduce of float[6] along axis 0 on rank 1");
+  }
+}
+
+TEST_CASE("ranks that wait for each other are named") {
+  for (int i = 0; i < 20; ++i) {
+    const Diagnostic two = error_of(2, [&](Communicator& c, Own& own) {
+      if (c.rank() == i % 2) std::this_thread::sleep_for(1ms);
+      const bool first = c.rank() == 0;
+      sum(c, own, first ? all_of(2) : std::vector<std::int64_t>{1, 0});
+    });
+    REQUIRE(two.what == "ranks wait for each other");
+    REQUIRE(two.where == "rank 0");
+    REQUIRE(two.found ==
+            "rank 0 for rank 1 in the group [0,1], rank 1 for rank 0 in the "
+            "group [1,0]");
+    // In a circle of three, while a fourth works on and a fifth waits.
+    const Diagnostic three = error_of(5, [&](Communicator& c, Own& own) {
+      const std::int64_t r = c.rank();
+      if (r == i % 3) std::this_thread::sleep_for(1ms);
+      if (r == 3) std::this_thread::sleep_for(30ms);
+      if (r >= 3) {
+        sum(c, own, {3, 4});
+      } else {
+        const std::int64_t next = (r + 1) % 3;
+        sum(c, own, {std::min(r, next), std::max(r, next)});
+      }
+    });
+    REQUIRE(three.what == "ranks wait for each other");
+    REQUIRE(three.where == "rank 0");
+    REQUIRE(three.found ==
+            "rank 0 for rank 1 in the group [0,1], rank 1 for rank 2 in the "
+            "group [1,2], rank 2 for rank 0 in the group [0,2]");
+  }
+}
+
+TEST_CASE("groups in another order that do not wait for each other") {
+  const auto status = run_ranks(3, [](RankPlace& place) -> Status {
+    Own own;
+    Communicator& c = place.communicator;
+    for (int i = 0; i < 50; ++i) {
+      if (c.rank() != 2) sum(c, own, {0, 1});
+      if (c.rank() != 0) sum(c, own, {2, 1});
+      if (c.rank() != 1) sum(c, own, {0, 2});
+      sum(c, own, {2, 0, 1}, 3 + i);
+    }
+    return {};
+  });
   CHECK(status);
 }
 
-TEST_CASE("groups that are none, and axes that are not divided") {
+TEST_CASE("a rank that works for long is waited for, up to the deadline") {
+  const auto late = [](RankPlace& place, double seconds) -> Status {
+    Own own;
+    const Deadline deadline(seconds);
+    own.threads.check = [&] {
+      if (deadline.is_over()) throw Failure{deadline.passed()};
+    };
+    if (place.communicator.rank() == 1) std::this_thread::sleep_for(600ms);
+    sum(place.communicator, own, {0, 1});
+    return {};
+  };
+  CHECK(run_ranks(2, [&](RankPlace& p) { return late(p, 60); }));
+  const auto status = run_ranks(2, [&](RankPlace& p) { return late(p, 0.1); });
+  REQUIRE(!status);
+  CHECK(status.error().kind == ErrorKind::kLimit);
+}
+
+// What a failing rank brought must not be read once it is gone: under the
+// address sanitizer this is seen.
+TEST_CASE("ranks that fail while others read") {
+  for (int i = 0; i < 30; ++i) {
+    const auto status = run_ranks(4, [&](RankPlace& place) -> Status {
+      Communicator& c = place.communicator;
+      try {
+        Own own;
+        const auto others = c.rank() < 2
+                                ? std::vector<std::int64_t>{0, 1, 2}
+                                : std::vector<std::int64_t>{0, 1, 2, 3};
+        if (c.rank() == i % 4) std::this_thread::sleep_for(1ms);
+        if (c.rank() == 3) return Diagnostic{.what = "no"};
+        sum(c, own, others, 100'000);
+      } catch (const Failure&) {
+        // Somebody who tries again finds the run over.
+        Own own;
+        sum(c, own, {0, 1, 2}, 100'000);
+      }
+      return {};
+    });
+    REQUIRE(!status);
+  }
+}
+
+TEST_CASE("invalid groups, and axes that are not divided") {
   const auto error = [](std::vector<std::int64_t> group, std::int64_t rows) {
     const auto status = run_ranks(2, [&](RankPlace& place) -> Status {
       Own own;
