@@ -30,6 +30,19 @@ g (float[4] x) => (float[4] y)
   y = tensor_cast.all_reduce <rank = 1, rank_group = [0,1]> (z)
 }"""
 
+# Rank 0 sums in one order of the group, rank 1 in another.
+OTHER_ORDER = STALLS.replace("rank = 0, rank_group = [0,1]",
+                             "rank = 1, rank_group = [1,0]")
+ALONE = """<ir_version: 10, opset_import: ["" : 21]>
+g (float[4] x) => (float[4] y) { y = Neg(x) }"""
+# Whole numbers index two rows: only some of those that are drawn do.
+ROWS = """<ir_version: 10, opset_import: ["" : 21, "tensor_cast" : 1]>
+g (int64[4] i, float[4] x) => (float[4,2] y) <float[2,2] table = {1,2,3,4}> {
+  k = Mul(i, i)
+  rows = Gather(table, k)
+  y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (rows)
+}"""
+
 
 class ExecRanks(program.ProgramTest):
     def models(self, ranks, quantize=False):
@@ -117,6 +130,32 @@ class ExecRanks(program.ProgramTest):
         self.assertNotEqual(done.code, 0)
         self.assertIn("rank 1", done.err)
         self.assertEqual(list(self.folder.glob("o*.npz")), [])
+
+    def test_ranks_that_cannot_meet(self):
+        for name, text in (("a", STALLS), ("other", OTHER_ORDER),
+                           ("alone", ALONE)):
+            self.write(f"{name}.onnxtxt", text)
+        np.savez(self.folder / "x.npz", x=np.ones(4, np.float32))
+        for how in (["--random"], ["--inputs", "x.npz"]):
+            for models, said in (
+                    (["a", "other"], "ranks wait for each other"),
+                    (["other", "a"], "ranks wait for each other"),
+                    (["a", "alone"], "rank 1 ended before the op"),
+                    (["alone", "other"], "rank 0 ended before the op")):
+                with self.subTest(models, how=how):
+                    done = program.run(
+                        "exec", *(f"{each}.onnxtxt" for each in models), *how,
+                        cwd=self.folder)
+                    self.assertEqual(done.code, 3, done.err)
+                    self.assertIn(said, done.err)
+
+    def test_inputs_are_drawn_until_all_ranks_can_run(self):
+        self.write("m.onnxtxt", ROWS)
+        self.run_ok("exec", "m.onnxtxt", "--ranks", 2, "--random", "--outputs",
+                    "o{rank}.npz")
+        for rank in range(2):
+            y = np.load(self.folder / f"o{rank}.npz")["y"]
+            self.assertTrue(np.isin(y[:, 0], [2, 6]).all(), y)
 
     def test_what_does_not_fit(self):
         self.write("a.onnxtxt", STALLS)
