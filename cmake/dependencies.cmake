@@ -1,6 +1,6 @@
 # What comes from outside, each behind one target of ours:
 # ruleengine_onnx, ruleengine_luajit, ruleengine_cli, ruleengine_json,
-# ruleengine_zip;
+# ruleengine_zip, ruleengine_regex, ruleengine_unicode;
 # doctest, benchmark.
 # Archives where Debian ships them and RULEENGINE_STATIC asks for them.
 
@@ -47,6 +47,9 @@ add_library(ruleengine_json INTERFACE)
 target_link_libraries(ruleengine_json INTERFACE nlohmann_json::nlohmann_json)
 
 ruleengine_archive(ruleengine_zip minizip z)
+# Regular expressions in linear time; letter case beyond ASCII.
+ruleengine_archive(ruleengine_regex re2 Threads::Threads)
+ruleengine_archive(ruleengine_unicode unistring)
 
 find_package(doctest REQUIRED)
 find_package(benchmark QUIET)

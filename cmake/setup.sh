@@ -20,7 +20,7 @@ python=/usr/bin/python3
 packages="g++ cmake ninja-build ccache pkg-config python3-venv
   libluajit-5.1-dev libprotobuf-dev protobuf-compiler libprotozero-dev
   libfmt-dev doctest-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev
-  zlib1g-dev libminizip-dev graphviz"
+  zlib1g-dev libminizip-dev libre2-dev libunistring-dev graphviz"
 
 . "$root/cmake/progress.sh"
 

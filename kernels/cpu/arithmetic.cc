@@ -108,7 +108,12 @@ struct Power {
   template <typename A, typename B>
   A operator()(A x, B y) const {
     if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
-      if (y < 0) return x == 1 ? A(1) : A(0);
+      if (y < 0) {
+        if constexpr (std::is_signed_v<A>) {
+          if (x == -1) return y % 2 == 0 ? A(1) : A(-1);
+        }
+        return x == 1 ? A(1) : A(0);
+      }
       A power = 1;
       for (auto n = static_cast<std::uint64_t>(y); n != 0; n >>= 1) {
         if (n & 1) power = Mul()(power, x);

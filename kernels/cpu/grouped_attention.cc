@@ -32,9 +32,10 @@ enum Input {
 struct Grouped {
   std::int64_t heads, kv_heads, size, batch, rows;
   std::int64_t past_rows = 0, keys = 0;
-  Tensor q, k, v;  // [batch, rows, heads * size]
-  Ints lengths;    // keys of each with the new ones
-  Ints past;       // those before the new ones
+  bool is_first = false;  // a first prompt: all rows are new
+  Tensor q, k, v;         // [batch, rows, heads * size]
+  Ints lengths;           // keys of each with the new ones
+  Ints past;              // those before the new ones
 };
 
 Tensor columns(KernelContext& c, const Tensor& x, std::int64_t begin,
@@ -114,10 +115,10 @@ void read_lengths(KernelContext& c, Grouped& g) {
   }
   g.keys = std::max(g.past_rows, total);
   // All rows are new where they are as many as the longest.
-  const bool is_first = total == g.rows;
+  g.is_first = total == g.rows;
   for (const std::int64_t n : last) {
     const std::int64_t length = n < total ? n + 1 : total + 1;
-    const std::int64_t past = is_first ? 0 : length - g.rows;
+    const std::int64_t past = g.is_first ? 0 : length - g.rows;
     if (length < 0 || length > total || past < 0 || past > g.past_rows) {
       fail("a length does not fit the cache", "up to " + std::to_string(total),
            std::to_string(length));
@@ -177,6 +178,10 @@ Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
     if (static_cast<std::int64_t>(r.positions.size()) != g.batch * g.rows) {
       fail("the positions are not one for each token", x.text(),
            c.input(kPositions).text());
+    }
+    // Of a first prompt, the schema takes the first position and counts on.
+    for (std::int64_t i = 0; g.is_first && i < g.batch * g.rows; ++i) {
+      r.positions[static_cast<std::size_t>(i)] = r.positions[0] + i % g.rows;
     }
   } else {
     for (std::int64_t i = 0; i < g.batch * g.rows; ++i) {

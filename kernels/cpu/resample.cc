@@ -16,6 +16,9 @@ double bounded(double at) {
   return std::isnan(at) ? 0 : std::clamp(at, -kMost, kMost);
 }
 
+// Of one axis, 1 GiB of weights.
+constexpr std::int64_t kMostTaps = std::int64_t{1} << 26;
+
 double crop_source(const ResizeAxis& axis, double at) {
   const double last = static_cast<double>(axis.in - 1);
   const double length = axis.scale * static_cast<double>(axis.in);
@@ -82,7 +85,9 @@ bool is_outside(const ResizeRule& rule, const ResizeAxis& axis, double source) {
 std::vector<std::int64_t> nearest_places(const ResizeRule& rule,
                                          const ResizeAxis& axis) {
   std::vector<std::int64_t> places(index_of(axis.out));
-  const std::string& mode = rule.nearest;
+  const std::string mode = !rule.nearest.empty() ? rule.nearest
+                           : axis.scale < 1      ? "ceil"
+                                                 : "floor";
   const bool prefers_floor = mode == "round_prefer_floor";
   if (!prefers_floor && mode != "round_prefer_ceil" && mode != "floor" &&
       mode != "ceil") {
@@ -112,8 +117,10 @@ ResizeWeights resize_weights(const ResizeRule& rule, const ResizeAxis& axis) {
       static_cast<std::int64_t>(bounded(std::ceil(radius / scale))) - 1;
   ResizeWeights out;
   out.taps = 2 * before + 2;
-  if (before > axis.in + 2) fail("a scale is too small for its axis");
-  const std::int64_t count = axis.out * out.taps;
+  std::int64_t count = 0;
+  if (__builtin_mul_overflow(axis.out, out.taps, &count) || count > kMostTaps) {
+    fail("a scale is too small for its axis");
+  }
   out.places.resize(index_of(count));
   out.weights.resize(index_of(count));
   for (std::int64_t i = 0; i < axis.out; ++i) {

@@ -1,7 +1,10 @@
-// Ops of strings. Letters outside ASCII keep their case.
+// Ops of strings, which are UTF-8.
+#include <re2/re2.h>
+#include <unicase.h>
+
 #include <algorithm>
-#include <cctype>
-#include <regex>
+#include <cstdlib>
+#include <memory>
 #include <unordered_set>
 
 #include "kernels/cpu/elementwise.h"
@@ -13,11 +16,6 @@ namespace {
 
 using runtime::Adapt;
 using runtime::Kernel;
-
-// Longer texts and patterns could overflow the stack of std::regex, which
-// recurses for each character.
-constexpr std::size_t kMostRegexText = 4096;
-constexpr std::size_t kMostPattern = 512;
 
 const Tensor& strings(KernelContext& c, std::size_t i) {
   const Tensor& x = c.input(i);
@@ -44,12 +42,20 @@ void concat(KernelContext& c) {
 
 enum class Case { kKeep, kLower, kUpper };
 
-std::string in_case(std::string text, Case to) {
-  for (char& ch : text) {
-    if (to == Case::kLower && ch >= 'A' && ch <= 'Z') ch += 'a' - 'A';
-    if (to == Case::kUpper && ch >= 'a' && ch <= 'z') ch -= 'a' - 'A';
-  }
-  return text;
+// By Unicode's full mapping, which may lengthen the text. `language` has its
+// own rules for some letters; "" for none.
+std::string in_case(const std::string& text, Case to,
+                    const std::string& language) {
+  if (to == Case::kKeep || text.empty()) return text;
+  auto* const map = to == Case::kLower ? u8_tolower : u8_toupper;
+  std::size_t size = 0;
+  const std::unique_ptr<std::uint8_t, decltype(&std::free)> mapped(
+      map(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
+          language.empty() ? nullptr : language.c_str(), nullptr, nullptr,
+          &size),
+      std::free);
+  if (mapped == nullptr) fail("a text is not UTF-8", {}, printable(text));
+  return {reinterpret_cast<const char*>(mapped.get()), size};
 }
 
 void normalizer(KernelContext& c) {
@@ -67,14 +73,20 @@ void normalizer(KernelContext& c) {
                   : action == "UPPER" ? Case::kUpper
                                       : Case::kKeep;
   const bool by_case = c.attribute_flag("is_case_sensitive");
+  // "tr" of "tr_TR.UTF-8".
+  const std::string locale(c.attribute_string("locale"));
+  const std::string language = locale.substr(0, locale.find_first_of("_-."));
+  const auto key = [&](const std::string& word) {
+    return by_case ? word : in_case(word, Case::kLower, language);
+  };
   std::unordered_set<std::string> stopped;
-  for (std::string& word : c.attribute_strings("stopwords")) {
-    stopped.insert(by_case ? word : in_case(word, Case::kLower));
+  for (const std::string& word : c.attribute_strings("stopwords")) {
+    stopped.insert(key(word));
   }
   std::vector<std::string> kept;
   for (const std::string& word : x.strings()) {
-    if (!stopped.contains(by_case ? word : in_case(word, Case::kLower))) {
-      kept.push_back(in_case(word, to));
+    if (!stopped.contains(key(word))) {
+      kept.push_back(in_case(word, to, language));
     }
   }
   if (kept.empty()) kept.emplace_back();
@@ -159,32 +171,20 @@ void split(KernelContext& c) {
 void regex_full_match(KernelContext& c) {
   const Tensor x = strings(c, 0);
   const std::string pattern(c.attribute_string("pattern"));
-  if (pattern.size() > kMostPattern) {
-    fail("the pattern is too long for this kernel",
-         "up to " + std::to_string(kMostPattern) + " bytes",
-         std::to_string(pattern.size()));
-  }
-  std::optional<std::regex> regex;
-  try {
-    regex.emplace(pattern, std::regex::ECMAScript);
-  } catch (const std::regex_error& e) {
-    fail("the pattern is not a regular expression that is understood", {},
-         pattern);
+  RE2::Options options;
+  options.set_log_errors(false);
+  const RE2 regex(pattern, options);
+  if (!regex.ok()) {
+    fail("the pattern is not a regular expression in the syntax of RE2", {},
+         printable(pattern) + ", " + regex.error());
   }
   Tensor& out = c.output(0, DataType::kBool, x.dims());
   bool* to = out.mutable_data<bool>();
-  for (const std::string& text : x.strings()) {
-    if (text.size() > kMostRegexText) {
-      fail("a text is too long for this kernel",
-           "up to " + std::to_string(kMostRegexText) + " bytes",
-           std::to_string(text.size()));
+  c.threads().for_each(x.count(), 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      to[i] = RE2::FullMatch(x.strings()[static_cast<std::size_t>(i)], regex);
     }
-    try {
-      *to++ = std::regex_match(text, *regex);
-    } catch (const std::regex_error& e) {
-      fail("the pattern takes too long on a text", {}, pattern);
-    }
-  }
+  });
 }
 
 constexpr Kernel kRows[] = {

@@ -8,22 +8,51 @@
 namespace ruleengine::kernels {
 namespace {
 
-// The shape that max pooling with these attributes had as its input.
-Dims unpooled_dims(KernelContext& c, const Tensor& x) {
-  if (x.rank() < 3) fail("the input has no axes for windows", {}, x.text());
-  c.need_attribute("kernel_shape");
-  const std::size_t rank = x.rank() - 2;
-  const Ints kernel = window_ints(c, "kernel_shape", rank, 1, 1);
-  const Ints strides = window_ints(c, "strides", rank, 1, 1);
-  const Ints pads = window_ints(c, "pads", 2 * rank, 0, 0);
-  Dims dims(x.dims());
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (x.dim(i + 2) > std::int64_t{1} << 31) fail("an axis is too long");
-    dims[i + 2] =
-        (x.dim(i + 2) - 1) * strides[i] - pads[i] - pads[rank + i] + kernel[i];
+// Windows of max pooling with the node's attributes.
+struct Pool {
+  Ints kernel, strides, pads;
+
+  Pool(KernelContext& c, std::size_t rank)
+      : kernel(window_ints(c, "kernel_shape", rank, 1, 1)),
+        strides(window_ints(c, "strides", rank, 1, 1)),
+        pads(window_ints(c, "pads", 2 * rank, 0, 0)) {}
+
+  // The shape that gives x.
+  Dims unpooled(const Tensor& x) const {
+    Dims dims(x.dims());
+    const std::size_t rank = kernel.size();
+    for (std::size_t i = 0; i < rank; ++i) {
+      if (x.dim(i + 2) > std::int64_t{1} << 31) fail("an axis is too long");
+      dims[i + 2] = (x.dim(i + 2) - 1) * strides[i] - pads[i] - pads[rank + i] +
+                    kernel[i];
+    }
+    return dims;
   }
-  return dims;
-}
+
+  // Whether every element of x lies in its own window, if `places` are in the
+  // shape `to`.
+  bool fits(const Tensor& x, const Ints& places, Shape to) const {
+    const Shape from = x.dims();
+    for (std::size_t n = 0; n < places.size(); ++n) {
+      std::int64_t place = places[n], element = static_cast<std::int64_t>(n);
+      for (std::size_t i = from.size(); i-- > 0;) {
+        if (to[i] <= 0 || place < 0) return false;
+        const std::int64_t in = place % to[i], out = element % from[i];
+        place /= to[i];
+        element /= from[i];
+        if (i < 2 ? in != out : !covers(i - 2, out, in)) return false;
+      }
+      if (place != 0) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool covers(std::size_t axis, std::int64_t out, std::int64_t in) const {
+    const std::int64_t begin = out * strides[axis] - pads[axis];
+    return in >= begin && in < begin + kernel[axis];
+  }
+};
 
 // A place in one shape as a place in another of the same rank.
 std::int64_t moved(std::int64_t place, Shape from, Shape to) {
@@ -80,10 +109,11 @@ void max_unpool(KernelContext& c) {
   if (!std::ranges::equal(x.dims(), indices.dims())) {
     fail("the indices have another shape", x.text(), indices.text());
   }
+  if (x.rank() < 3) fail("the input has no axes for windows", {}, x.text());
+  c.need_attribute("kernel_shape");
+  const Pool pool(c, x.rank() - 2);
   const Ints places = c.ints(1);
-  const Dims inferred = unpooled_dims(c, x);
-  const Shape from(inferred.data(), inferred.size());
-  const std::int64_t count = runtime::count_of(from);
+  const Dims inferred = pool.unpooled(x);
   Dims dims = inferred;
   if (c.has_input(2)) {
     const Ints said = c.ints(2);
@@ -95,6 +125,12 @@ void max_unpool(KernelContext& c) {
   }
   const Shape to(dims.data(), dims.size());
   Tensor& y = c.output(0, x.dtype(), to);
+  // Indices are places in the tensor that was pooled. The standard's text takes
+  // them in the shape inferred from x; MaxPool's own are in the output's shape
+  // where pooling dropped a rest.
+  const bool is_given = pool.fits(x, places, to);
+  const Shape from = is_given ? to : Shape(inferred.data(), inferred.size());
+  const std::int64_t count = runtime::count_of(from);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* out = y.mutable_data<T>();
     std::fill_n(out, y.count(), T(0));

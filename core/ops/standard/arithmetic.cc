@@ -127,7 +127,10 @@ Folded mod(const Call& c) {
 
 // Whole powers of whole numbers; the exponent may have another type.
 Whole power(std::int64_t base, std::int64_t exponent) {
-  if (exponent < 0) return std::nullopt;
+  if (exponent < 0) {
+    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    return base == 1 ? 1 : 0;
+  }
   std::uint64_t out = 1, square = static_cast<std::uint64_t>(base);
   for (auto e = static_cast<std::uint64_t>(exponent); e > 0; e >>= 1) {
     if ((e & 1) != 0) out *= square;
