@@ -226,8 +226,7 @@ Result<Executor::Named> Executor::run(const Named& inputs) {
     return failure.error;
   } catch (const std::bad_alloc&) {
     return Diagnostic{.kind = ErrorKind::kLimit,
-                      .what = "the machine has too little memory for the run",
-                      .limit = Limit::kMemory};
+                      .what = "the machine has too little memory for the run"};
   }
 }
 

@@ -147,12 +147,7 @@ void KernelContext::set_output(std::size_t i, Value value) {
 Tensor KernelContext::allocate(DataType dtype, Shape dims) const {
   const std::int64_t count = count_of(dims);
   if (dtype == DataType::kString) {
-    if (static_cast<std::size_t>(count) > run_.memory->limit() / 32) {
-      fail_limit(Limit::kMemory, "a tensor of strings is too large", {},
-                 text_of(dtype, dims));
-    }
-    return {dims, std::make_shared<std::vector<std::string>>(
-                      static_cast<std::size_t>(count))};
+    return {dims, run_.memory->strings(static_cast<std::size_t>(count))};
   }
   if (ir::bit_width(dtype) == 0) fail("the element type is not known");
   Tensor out(dtype, dims, run_.memory->allocate(bytes_of(dtype, count)));
@@ -182,8 +177,8 @@ std::vector<Value> KernelContext::run_block(std::string_view attribute,
 
 Tensor to_tensor(const ir::Tensor& tensor, const ir::Model& model) {
   if (tensor.dtype == DataType::kString) {
-    auto strings = std::make_shared<std::vector<std::string>>(
-        tensor.strings.begin(), tensor.strings.end());
+    auto strings =
+        std::make_shared<Strings>(tensor.strings.begin(), tensor.strings.end());
     return {tensor.dims, std::move(strings)};
   }
   auto scratch = std::make_shared<std::vector<std::byte>>();

@@ -1,7 +1,10 @@
 #include "runtime/memory.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <new>
 
 #include "runtime/failure.h"
@@ -26,14 +29,34 @@ Memory::~Memory() {
   for (const auto& [size, data] : free_) std::free(data);
 }
 
-std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
+std::size_t Memory::of_machine() {
+  static const std::size_t bytes = [] {
+    const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
+    std::size_t most = pages * page;
+    // What the control group of a container may take; "max" for all.
+    std::ifstream file("/sys/fs/cgroup/memory.max");
+    std::size_t group = 0;
+    if (file >> group) most = std::min(most, group);
+    return most;
+  }();
+  return bytes;
+}
+
+void Memory::count(std::size_t bytes) {
   if (bytes > limit_ || live_ > limit_ - bytes) {
-    fail_limit(Limit::kMemory, "the tensors of the run need too much memory",
+    fail_limit(Limit::kTensors, "the tensors of the run need too much memory",
                std::to_string(limit_) + " bytes at most",
                std::to_string(live_) + " in use and " + std::to_string(bytes) +
                    " more");
   }
+  live_ += bytes;
+  peak_ = std::max(peak_, live_);
+}
+
+std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  count(bytes);
   std::size_t size = rounded(bytes);
   std::byte* data = nullptr;
   // A free block that wastes at most an eighth.
@@ -45,15 +68,40 @@ std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
   } else {
     trim(size);
     data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
-    if (data == nullptr) throw std::bad_alloc();
+    if (data == nullptr) {
+      live_ -= bytes;
+      throw std::bad_alloc();
+    }
     held_ += size;
   }
-  live_ += bytes;
   used_ += size;
-  peak_ = std::max(peak_, live_);
   return {data, [self = shared_from_this(), bytes, size](std::byte* block) {
             self->give_back(block, bytes, size);
           }};
+}
+
+std::shared_ptr<Strings> Memory::strings(std::size_t count) {
+  auto strings = std::make_unique<Strings>(count, &heap_);
+  return {strings.release(),
+          [self = shared_from_this()](Strings* all) { delete all; }};
+}
+
+void* Memory::Heap::do_allocate(std::size_t bytes, std::size_t alignment) {
+  const std::lock_guard lock(memory_.mutex_);
+  memory_.count(bytes);
+  try {
+    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+  } catch (...) {
+    memory_.live_ -= bytes;
+    throw;
+  }
+}
+
+void Memory::Heap::do_deallocate(void* data, std::size_t bytes,
+                                 std::size_t alignment) {
+  std::pmr::new_delete_resource()->deallocate(data, bytes, alignment);
+  const std::lock_guard lock(memory_.mutex_);
+  memory_.live_ -= bytes;
 }
 
 void Memory::give_back(std::byte* data, std::size_t asked, std::size_t size) {

@@ -9,7 +9,10 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
+
+#include "runtime/tensor.h"
 
 namespace ruleengine::runtime {
 
@@ -20,6 +23,8 @@ class Memory : public std::enable_shared_from_this<Memory> {
 
   // `limit`: bytes that may be in use at once.
   static std::shared_ptr<Memory> create(std::size_t limit = kUnlimited);
+  // The bytes that this machine, or the container that it is, has.
+  static std::size_t of_machine();
   ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
@@ -27,6 +32,10 @@ class Memory : public std::enable_shared_from_this<Memory> {
   // A block of at least `bytes`, not initialized; throws Failure (kLimit)
   // beyond the limit.
   std::shared_ptr<std::byte> allocate(std::size_t bytes);
+
+  // So many empty strings. Their bytes are counted whenever they change; beyond
+  // the limit that throws Failure too.
+  std::shared_ptr<Strings> strings(std::size_t count);
 
   std::size_t live() const;  // bytes that were asked for and are in use
   std::size_t peak() const;  // the most that `live` was
@@ -36,13 +45,30 @@ class Memory : public std::enable_shared_from_this<Memory> {
 
  private:
   struct Block;
+  // What strings allocate from.
+  class Heap final : public std::pmr::memory_resource {
+   public:
+    explicit Heap(Memory& memory) : memory_(memory) {}
+
+   private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+    void do_deallocate(void* data, std::size_t bytes,
+                       std::size_t alignment) override;
+    bool do_is_equal(const memory_resource& other) const noexcept override {
+      return this == &other;
+    }
+    Memory& memory_;
+  };
+
   explicit Memory(std::size_t limit) : limit_(limit) {}
+  void count(std::size_t bytes);  // with the mutex held
   void give_back(std::byte* data, std::size_t asked, std::size_t size);
   void trim(std::size_t wanted);
 
   const std::size_t limit_;
   mutable std::mutex mutex_;
   std::multimap<std::size_t, std::byte*> free_;  // by size
+  Heap heap_{*this};
   std::size_t live_ = 0, peak_ = 0, held_ = 0, used_ = 0;
 };
 

@@ -38,12 +38,30 @@ TEST_CASE("a request beyond the limit fails, and later ones may fit") {
     FAIL("no failure");
   } catch (const Failure& failure) {
     CHECK(failure.error.kind == ErrorKind::kLimit);
-    CHECK(failure.error.limit == Limit::kMemory);
+    CHECK(failure.error.limit == Limit::kTensors);
     CHECK(failure.error.found == "600 in use and 500 more");
   }
   CHECK_THROWS_AS(memory->allocate(~std::size_t{0}), Failure);
   a.reset();
   CHECK(memory->allocate(1000) != nullptr);
+}
+
+TEST_CASE("strings are counted as they grow") {
+  const auto memory = Memory::create(10'000);
+  auto strings = memory->strings(10);
+  const std::size_t empty = memory->live();
+  CHECK(empty == 10 * sizeof(String));
+  (*strings)[3] = std::string(1000, 'x');
+  CHECK(memory->live() > empty + 1000);
+  CHECK_THROWS_AS((*strings)[4] = std::string(20'000, 'x'), Failure);
+  const auto copy = memory->strings(1);
+  (*copy)[0] = (*strings)[3];
+  CHECK(memory->live() > empty + 2000);
+  (*strings)[3] = String();
+  (*strings)[3].shrink_to_fit();
+  strings.reset();
+  CHECK(memory->live() < 1200);
+  CHECK_THROWS_AS(memory->strings(1'000), Failure);
 }
 
 TEST_CASE("a block outlives the one who asked for the memory") {

@@ -61,7 +61,7 @@ Dims shape_of(std::string_view header) {
     std::int64_t size = 0;
     const auto [next, error] =
         std::from_chars(rest.data(), rest.data() + rest.size(), size);
-    if (error != std::errc()) break;
+    if (error != std::errc() || size < 0) break;
     out.push_back(size);
     rest.remove_prefix(static_cast<std::size_t>(next - rest.data()));
     while (rest.starts_with(',') || rest.starts_with(' ') ||
@@ -73,7 +73,7 @@ Dims shape_of(std::string_view header) {
   return out;
 }
 
-void append_utf8(std::string& out, std::uint32_t c) {
+void append_utf8(String& out, std::uint32_t c) {
   const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
   if (c < 0x80) return put(c);
   if (c < 0x800) {
@@ -115,14 +115,14 @@ std::vector<std::uint32_t> code_points(std::string_view text) {
 }
 
 Tensor read_strings(std::string_view bytes, Shape dims, std::size_t length,
-                    bool is_unicode) {
+                    bool is_unicode, Memory& memory) {
   const auto count = static_cast<std::size_t>(count_of(dims));
   const std::size_t width = length * (is_unicode ? 4 : 1);
   if (width != 0 && bytes.size() / width < count) no_array("it is cut short");
-  auto strings = std::make_shared<std::vector<std::string>>(count);
+  auto strings = memory.strings(count);
   for (std::size_t i = 0; i < count; ++i) {
     const std::string_view from = bytes.substr(i * width, width);
-    std::string& to = (*strings)[i];
+    String& to = (*strings)[i];
     if (!is_unicode) {
       to = from.substr(0, from.find_last_not_of('\0') + 1);
       continue;
@@ -157,14 +157,17 @@ void copy_columns(const char* from, std::byte* to, Shape dims,
   }
 }
 
-Tensor strings_of(std::string_view code, std::string_view data, Shape dims) {
+Tensor strings_of(std::string_view code, std::string_view data, Shape dims,
+                  Memory& memory) {
   std::size_t length = 0;
   const auto [end, error] =
       std::from_chars(code.data() + 2, code.data() + code.size(), length);
-  if (error != std::errc() || length > data.size()) {
+  const bool is_empty = count_of(dims) == 0;
+  if (error != std::errc() || (length > data.size() && !is_empty)) {
     no_array("its element type is damaged");
   }
-  return read_strings(data, dims, length, code[1] == 'U');
+  return read_strings(data, dims, is_empty ? 0 : length, code[1] == 'U',
+                      memory);
 }
 
 std::string header_of(const std::string& code, Shape dims) {
@@ -184,12 +187,20 @@ std::string header_of(const std::string& code, Shape dims) {
   return out + text;
 }
 
+constexpr std::size_t kMostStringBytes = std::size_t{1} << 32;
+
 std::string strings_npy(const Tensor& t) {
   std::vector<std::vector<std::uint32_t>> all;
   std::size_t longest = 1;
-  for (const std::string& each : t.strings()) {
+  for (const String& each : t.strings()) {
     all.push_back(code_points(each));
     longest = std::max(longest, all.back().size());
+  }
+  if (all.size() > kMostStringBytes / 4 / longest) {
+    fail("an array of NumPy holds the strings at the length of the longest",
+         std::to_string(kMostStringBytes) + " bytes at most",
+         std::to_string(all.size()) + " of " + std::to_string(longest) +
+             " characters");
   }
   std::string out = header_of("<U" + std::to_string(longest), t.dims());
   for (auto& each : all) {
@@ -201,7 +212,7 @@ std::string strings_npy(const Tensor& t) {
 
 }  // namespace
 
-Tensor read_npy(std::string_view bytes) {
+Tensor read_npy(std::string_view bytes, Memory& memory) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 12) {
     no_array("it is not in NumPy's format");
   }
@@ -223,7 +234,7 @@ Tensor read_npy(std::string_view bytes) {
   const Shape shape(dims.data(), dims.size());
   if (code.starts_with("<U") || code.starts_with("|S")) {
     if (columns && dims.size() > 1) no_array("strings lie column by column");
-    return strings_of(code, data, shape);
+    return strings_of(code, data, shape, memory);
   }
   const auto known = std::ranges::find(kCodes, code, &Code::code);
   if (known == std::end(kCodes)) {
@@ -231,7 +242,7 @@ Tensor read_npy(std::string_view bytes) {
   }
   const std::size_t wanted = bytes_of(known->type, count_of(shape));
   if (data.size() < wanted) no_array("it is cut short");
-  auto block = Memory::create()->allocate(wanted);
+  auto block = memory.allocate(wanted);
   if (columns && dims.size() > 1) {
     copy_columns(data.data(), block.get(), shape, bytes_of(known->type, 1));
   } else {

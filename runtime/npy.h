@@ -6,12 +6,14 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/memory.h"
 #include "runtime/tensor.h"
 
 namespace ruleengine::runtime {
 
-// Throws Failure where the bytes are no array, or one of objects.
-Tensor read_npy(std::string_view bytes);
+// Throws Failure where the bytes are no array, or one of objects; kLimit where
+// `memory` cannot hold it.
+Tensor read_npy(std::string_view bytes, Memory& memory);
 std::string npy_of(const Tensor& t);
 
 }  // namespace ruleengine::runtime

@@ -23,7 +23,7 @@ std::string array(std::string_view header, std::string_view data) {
 
 std::string error_of(std::string_view bytes) {
   try {
-    read_npy(bytes);
+    read_npy(bytes, *Memory::create());
     return "";
   } catch (const Failure& failure) {
     return failure.error.what;
@@ -35,7 +35,7 @@ TEST_CASE("an array is read as it was written") {
   const Tensor t = floats(dims, {1, 2, 3, 4, 5, -6});
   const std::string bytes = npy_of(t);
   CHECK(bytes.size() == 128 + 24);
-  const Tensor again = read_npy(bytes);
+  const Tensor again = read_npy(bytes, *Memory::create());
   CHECK(again.text() == "float[2,3]");
   CHECK(std::ranges::equal(again.values<float>(), t.values<float>()));
   CHECK(npy_of(again) == bytes);
@@ -43,16 +43,50 @@ TEST_CASE("an array is read as it was written") {
 
 TEST_CASE("strings are read as they were written") {
   const std::int64_t dims[] = {3};
-  auto strings = std::make_shared<std::vector<std::string>>(
-      std::vector<std::string>{"", "caf\xc3\xa9", "\xf0\x9f\x8c\x8d"});
-  const Tensor again = read_npy(npy_of(Tensor(dims, strings)));
+  auto strings =
+      std::make_shared<Strings>(Strings{"", "caf\xc3\xa9", "\xf0\x9f\x8c\x8d"});
+  const Tensor again =
+      read_npy(npy_of(Tensor(dims, strings)), *Memory::create());
   CHECK(again.strings() == *strings);
+}
+
+TEST_CASE("strings of no length, and no strings") {
+  const auto header = [](std::string_view code, std::string_view shape) {
+    return "{'descr': '" + std::string(code) +
+           "', 'fortran_order': False, 'shape': " + std::string(shape) + ", }";
+  };
+  const Tensor none =
+      read_npy(array(header("<U5", "(0, 3)"), ""), *Memory::create());
+  CHECK(none.text() == "string[0,3]");
+  CHECK(read_npy(npy_of(none), *Memory::create()).text() == "string[0,3]");
+  const auto many = array(header("<U0", "(100000000,)"), "");
+  const auto memory = Memory::create(1 << 20);
+  try {
+    read_npy(many, *memory);
+    FAIL("no failure");
+  } catch (const Failure& failure) {
+    CHECK(failure.error.kind == ErrorKind::kLimit);
+  }
+  CHECK(memory->live() == 0);
+}
+
+TEST_CASE("strings that NumPy would hold at too much length") {
+  const std::int64_t dims[] = {100'000};
+  auto strings = std::make_shared<Strings>(100'000);
+  (*strings)[7] = std::string(1 << 20, 'a');
+  try {
+    npy_of(Tensor(dims, strings));
+    FAIL("no failure");
+  } catch (const Failure& failure) {
+    CHECK(failure.error.found == "100000 of 1048576 characters");
+  }
 }
 
 TEST_CASE("elements that lie column by column") {
   const Tensor t = read_npy(
       array("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }",
-            "\x01\x04\x02\x05\x03\x06"));
+            "\x01\x04\x02\x05\x03\x06"),
+      *Memory::create());
   CHECK(t.text() == "uint8[2,3]");
   const std::uint8_t expected[] = {1, 2, 3, 4, 5, 6};
   CHECK(std::ranges::equal(t.values<std::uint8_t>(), expected));
@@ -69,7 +103,9 @@ TEST_CASE("what is no array is refused") {
   CHECK(of("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }") ==
         "the array cannot be read: element type |O");
   CHECK(of("{'descr': '<f4', 'fortran_order': False, 'shape': (-2,), }") ==
-        "a size is negative");
+        "the array cannot be read: its shape is damaged");
+  CHECK(of("{'descr': '<f4', 'fortran_order': False, 'shape': (0, -2), }") ==
+        "the array cannot be read: its shape is damaged");
   CHECK(of("{'descr': '<f4', 'fortran_order': False, 'shape': (2,x), }") ==
         "the array cannot be read: its shape is damaged");
   CHECK(of("{'descr': '<f4'}") ==

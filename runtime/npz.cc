@@ -94,21 +94,23 @@ Result<std::pair<std::string, std::string>> read_member(
     return Diagnostic{.kind = ErrorKind::kLimit,
                       .what = "the archive is too large",
                       .where = path,
-                      .limit = Limit::kMemory};
+                      .limit = Limit::kTensors};
   }
-  std::string bytes(info.uncompressed_size, '\0');
   if (unzOpenCurrentFile(zip) != UNZ_OK) {
     return of_file("the archive is damaged", path);
   }
-  std::size_t at = 0;
-  while (at < bytes.size()) {
-    const auto piece = static_cast<unsigned>(
-        std::min<std::size_t>(bytes.size() - at, std::size_t{1} << 30));
-    const int got = unzReadCurrentFile(zip, bytes.data() + at, piece);
+  // The directory may lie about the size: no more is taken than comes.
+  std::string bytes;
+  std::vector<char> piece(
+      std::min<std::size_t>(info.uncompressed_size, std::size_t{1} << 24));
+  while (bytes.size() < info.uncompressed_size) {
+    const int got = unzReadCurrentFile(zip, piece.data(),
+                                       static_cast<unsigned>(piece.size()));
     if (got <= 0) break;
-    at += static_cast<std::size_t>(got);
+    bytes.append(piece.data(), static_cast<std::size_t>(got));
   }
-  const bool good = unzCloseCurrentFile(zip) == UNZ_OK && at == bytes.size();
+  const bool good = unzCloseCurrentFile(zip) == UNZ_OK &&
+                    bytes.size() == info.uncompressed_size;
   if (!good) return of_file("the archive is damaged", path);
   return std::pair(std::move(name), std::move(bytes));
 }
@@ -159,17 +161,19 @@ Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
                                                     &unzClose);
   if (!zip) return of_file("the archive cannot be read", path);
   NamedValues out;
+  const auto memory = Memory::create(limit);
   for (int at = unzGoToFirstFile(zip.get()); at == UNZ_OK;
        at = unzGoToNextFile(zip.get())) {
-    auto member = read_member(zip.get(), limit, path);
+    auto member = read_member(zip.get(), limit - memory->live(), path);
     if (!member) return member.error();
     auto& [name, bytes] = *member;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    limit -= bytes.size();
     try {
-      out.emplace_back(name, Value(read_npy(bytes)));
+      out.emplace_back(name, Value(read_npy(bytes, *memory)));
     } catch (Failure& failure) {
-      failure.error.kind = ErrorKind::kUsage;
+      if (failure.error.kind != ErrorKind::kLimit) {
+        failure.error.kind = ErrorKind::kUsage;
+      }
       failure.error.where = path + ": '" + printable(name) + "'";
       return failure.error;
     }

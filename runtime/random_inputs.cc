@@ -358,11 +358,11 @@ class Drawing {
   }
 
   Value strings(Shape shape) {
-    auto all = std::make_shared<std::vector<std::string>>();
+    auto all = std::make_shared<Strings>();
     const std::int64_t count = count_of(shape);
     if (count > 1 << 20) fail("too many random strings are asked for");
     for (std::int64_t i = 0; i < count; ++i) {
-      all->push_back(std::string(1, static_cast<char>('a' + random_() % 4)));
+      all->push_back(String(1, static_cast<char>('a' + random_() % 4)));
     }
     return Tensor(shape, std::move(all));
   }

@@ -22,15 +22,20 @@ std::string shape_text(Shape dims) {
 
 std::int64_t count_of(Shape dims) {
   std::int64_t count = 1;
-  bool too_large = false;
+  bool is_empty = false, too_large = false;
   for (const std::int64_t d : dims) {
     if (d < 0) fail("a size is negative", {}, shape_text(dims));
-    if (d == 0) return 0;
-    too_large = too_large || d > kMost / count;
-    if (!too_large) count *= d;
+    if (d == 0) {
+      is_empty = true;
+    } else if (d > kMost / count) {
+      too_large = true;
+    } else {
+      count *= d;
+    }
   }
+  if (is_empty) return 0;
   if (too_large) {
-    fail_limit(Limit::kMemory, "a tensor is larger than any memory",
+    fail_limit(Limit::kNone, "a tensor is larger than any memory",
                std::to_string(kMost) + " elements at most", shape_text(dims));
   }
   return count;
@@ -53,7 +58,7 @@ Tensor::Tensor(DataType dtype, Shape dims,
       count_(count_of(dims)),
       data_(std::move(data)) {}
 
-Tensor::Tensor(Shape dims, std::shared_ptr<std::vector<std::string>> strings)
+Tensor::Tensor(Shape dims, std::shared_ptr<Strings> strings)
     : dtype_(DataType::kString),
       dims_(dims),
       count_(count_of(dims)),

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,12 +33,16 @@ std::size_t bytes_of(DataType dtype, std::int64_t count);
 // "float[2,3]".
 std::string text_of(DataType dtype, Shape dims);
 
+// The elements of a tensor of strings. A run counts their bytes, in a Memory.
+using String = std::pmr::string;
+using Strings = std::pmr::vector<String>;
+
 class Tensor {
  public:
   Tensor() = default;
   // `data` has bytes_of(dtype, count_of(dims)) bytes.
   Tensor(DataType dtype, Shape dims, std::shared_ptr<const std::byte> data);
-  Tensor(Shape dims, std::shared_ptr<std::vector<std::string>> strings);
+  Tensor(Shape dims, std::shared_ptr<Strings> strings);
 
   DataType dtype() const { return dtype_; }
   Shape dims() const { return {dims_.data(), dims_.size()}; }
@@ -65,8 +70,8 @@ class Tensor {
   T* mutable_data() {
     return reinterpret_cast<T*>(const_cast<std::byte*>(data_.get()));
   }
-  const std::vector<std::string>& strings() const { return *strings_; }
-  std::vector<std::string>& mutable_strings() { return *strings_; }
+  const Strings& strings() const { return *strings_; }
+  Strings& mutable_strings() { return *strings_; }
 
   // The same bytes in another shape of as many elements.
   Tensor reshaped(Shape dims) const;
@@ -82,7 +87,7 @@ class Tensor {
   Dims dims_;
   std::int64_t count_ = 0;
   std::shared_ptr<const std::byte> data_;
-  std::shared_ptr<std::vector<std::string>> strings_;
+  std::shared_ptr<Strings> strings_;
 };
 
 class Value {

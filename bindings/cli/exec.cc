@@ -114,7 +114,7 @@ Status run_model(Done& done, const Options& options, runtime::RankPlace* place,
                       ? draw_inputs(**executor, *done.model, options)
                       : runtime::random_inputs(
                             *done.model, *draw,
-                            runtime::Memory::create(options.exec_memory << 20));
+                            runtime::Memory::create(tensor_limit(options)));
     if (!inputs) return inputs.error();
     done.inputs = *std::move(inputs);
   }

@@ -135,10 +135,15 @@ Status Runnable::prepare() {
   return make_runnable(*copy_);
 }
 
+std::size_t tensor_limit(const Options& options) {
+  return options.limit_tensors != 0 ? options.limit_tensors << 20
+                                    : runtime::Memory::of_machine() / 4 * 3;
+}
+
 Result<runtime::NamedValues> read_inputs(const ir::Model& model,
                                          const Options& options) {
   if (options.inputs.empty()) return runtime::NamedValues();
-  auto read = runtime::read_npz(options.inputs, options.exec_memory << 20);
+  auto read = runtime::read_npz(options.inputs, tensor_limit(options));
   if (!read) return read.error();
   runtime::Threads one(1);
   runtime::RunState run{.memory = runtime::Memory::create(), .threads = &one};
@@ -178,15 +183,14 @@ Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,
                                          const Options& options) {
   const auto how = input_options(options);
   if (!how) return how.error();
-  return runtime::inputs_to_run(
-      executor, model, *how,
-      runtime::Memory::create(options.exec_memory << 20));
+  return runtime::inputs_to_run(executor, model, *how,
+                                runtime::Memory::create(tensor_limit(options)));
 }
 
 runtime::ExecutorOptions executor_options(const Options& options) {
   return {.find_kernel = kernels::find_cpu_kernel,
           .threads = options.threads,
-          .limit_memory = options.exec_memory << 20,
+          .limit_memory = tensor_limit(options),
           .seed = options.seed,
           .deadline = deadline_of(options)};
 }
@@ -198,8 +202,8 @@ void add_inputs(CLI::App* verb, Options& o) {
   verb->add_option("--seed", o.seed, "of random inputs and random ops; 0");
   verb->add_option("--threads", o.threads, "one for each core")
       ->check(whole(1, 4096));
-  verb->add_option("--limit-tensors", o.exec_memory,
-                   "MiB of tensors at once; 65,536")
+  verb->add_option("--limit-tensors", o.limit_tensors,
+                   "MiB of tensors at once; three quarters of the machine's")
       ->check(whole(1, std::uint64_t{1} << 40));
 }
 
@@ -222,7 +226,7 @@ Result<engine::Judge::Finding> KernelJudge::compare(const ir::Model& before,
   runtime::JudgeOptions how{
       .find_kernel = kernels::find_cpu_kernel,
       .threads = threads_,
-      .limit_memory = options_.exec_memory << 20,
+      .limit_memory = tensor_limit(options_),
       .deadline = deadline_of(options_),
       .inputs = {.seed = options_.seed, .dims = *std::move(dims)},
       .extremes = !assumes};

@@ -40,6 +40,9 @@ class Runnable {
 Result<runtime::NamedValues> read_inputs(const ir::Model& model,
                                          const Options& options);
 
+// Bytes of --limit-tensors.
+std::size_t tensor_limit(const Options& options);
+
 // NAME=SIZE of --dims.
 Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options);
 

@@ -32,29 +32,29 @@ struct Options {
   int jobs = 1;
   bool quiet = false;
   bool verbose = false;
-  bool json = false;                  // match, test and others
-  std::string node;                   // explain
-  std::vector<std::string> first;     // rules to run before
-  double min = 0;                     // coverage: percent
-  bool weights = false;               // print
-  std::vector<std::string> rules;     // draw: rules whose matches are coloured
-  std::uint64_t boxes = 160;          // draw: the most boxes in one picture
-  std::string inputs;                 // exec
-  bool random = false;                // exec
-  int ranks = 0;                      // exec; 0: one for each model
-  std::vector<std::string> dims;      // exec: NAME=SIZE
-  std::uint64_t seed = 0;             // exec
-  int threads = 0;                    // exec; 0: one for each core
-  std::uint64_t exec_memory = 65536;  // exec: MiB of tensors at once
-  std::string profile;                // exec and bench: a file
-  std::string against;                // bench: a model
-  std::size_t rounds = 0;             // bench; 0: as many as time allows
-  bool if_faster = false;             // run
-  bool bench = false;                 // run
-  bool every_target = false;          // tune, if the target is auto
-  std::string runtime;                // what measures; "" is "ours"
-  double tune_seconds = 0;  // 0: the default
-  std::string record, replay;  // files of measurements
+  bool json = false;                // match, test and others
+  std::string node;                 // explain
+  std::vector<std::string> first;   // rules to run before
+  double min = 0;                   // coverage: percent
+  bool weights = false;             // print
+  std::vector<std::string> rules;   // draw: rules whose matches are coloured
+  std::uint64_t boxes = 160;        // draw: the most boxes in one picture
+  std::string inputs;               // exec
+  bool random = false;              // exec
+  int ranks = 0;                    // exec; 0: one for each model
+  std::vector<std::string> dims;    // exec: NAME=SIZE
+  std::uint64_t seed = 0;           // exec
+  int threads = 0;                  // exec; 0: one for each core
+  std::uint64_t limit_tensors = 0;  // MiB; 0: by the machine
+  std::string profile;              // exec and bench: a file
+  std::string against;              // bench: a model
+  std::size_t rounds = 0;           // bench; 0: as many as time allows
+  bool if_faster = false;           // run
+  bool bench = false;               // run
+  bool every_target = false;        // tune, if the target is auto
+  std::string runtime;              // what measures; "" is "ours"
+  double tune_seconds = 0;          // 0: the default
+  std::string record, replay;       // files of measurements
   // --limit-time counts from here, for all models together.
   std::chrono::steady_clock::time_point started =
       std::chrono::steady_clock::now();

@@ -67,6 +67,7 @@ Diagnostic with_option(Diagnostic error) {
   static constexpr std::pair<Limit, const char*> kOptions[] = {
       {Limit::kTime, "--limit-time"},
       {Limit::kMemory, "--limit-memory"},
+      {Limit::kTensors, "--limit-tensors"},
       {Limit::kRewrites, "--limit-rewrites"},
       {Limit::kCallback, "--limit-callback"},
       {Limit::kLoad, "--limit-load"}};

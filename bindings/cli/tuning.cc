@@ -198,7 +198,7 @@ Result<std::unique_ptr<Bench>> Bench::create(const ir::Model& model,
           .answer_seconds = std::max(kAnswerSeconds, 2 * seconds_of(options)),
           .deadline = deadline_of(options),
           .threads = options.threads,
-          .limit_memory = options.exec_memory << 20},
+          .limit_memory = tensor_limit(options)},
       *bench->scratch_);
   return bench;
 }

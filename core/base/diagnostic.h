@@ -21,7 +21,15 @@ enum class ErrorKind {
 };
 
 // Which limit was reached. The code that set the limit adds how to raise it.
-enum class Limit { kNone, kTime, kMemory, kRewrites, kCallback, kLoad };
+enum class Limit {
+  kNone,
+  kTime,
+  kMemory,
+  kTensors,
+  kRewrites,
+  kCallback,
+  kLoad
+};
 
 struct Diagnostic {
   ErrorKind kind = ErrorKind::kModel;

@@ -19,10 +19,10 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin);
 }
 
-[[noreturn]] void fail_text(const std::string& text, DataType to) {
+[[noreturn]] void fail_text(std::string_view text, DataType to) {
   constexpr std::size_t kShown = 40;
   fail("a string is no number of the type", std::string(ir::data_type_name(to)),
-       "'" + text.substr(0, kShown) + "'");
+       "'" + std::string(text.substr(0, kShown)) + "'");
 }
 
 template <typename T>
@@ -59,7 +59,7 @@ T beyond_range(std::string_view text) {
 }
 
 template <typename T>
-T number_of(const std::string& text, DataType to) {
+T number_of(std::string_view text, DataType to) {
   const std::string_view body = trimmed(text);
   if constexpr (std::is_same_v<T, bool>) {
     return !text.empty();  // as in Python
@@ -148,7 +148,7 @@ Tensor parse_strings(const KernelContext& c, const Tensor& x, DataType to) {
   Tensor out = c.allocate(to, x.dims());
   dispatch(NumbersAndBool(), to, [&]<typename T>() {
     T* result = out.mutable_data<T>();
-    for (const std::string& each : x.strings()) {
+    for (const String& each : x.strings()) {
       *result++ = number_of<T>(each, to);
     }
   });
@@ -157,7 +157,7 @@ Tensor parse_strings(const KernelContext& c, const Tensor& x, DataType to) {
 
 Tensor print_numbers(const KernelContext& c, const Tensor& x) {
   Tensor out = c.allocate(DataType::kString, x.dims());
-  std::vector<std::string>& texts = out.mutable_strings();
+  runtime::Strings& texts = out.mutable_strings();
   if (ir::is_narrow_float(x.dtype())) {
     const Tensor bytes =
         runtime::is_packed(x.dtype()) ? runtime::unpacked(x, c.run()) : x;

@@ -17,7 +17,7 @@ void compare_strings(KernelContext& c, const Tensor& a, const Tensor& b,
   const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
                                   broadcast_strides(b.dims(), out.dims())});
   if (out.count() == 0) return;
-  const std::string *x = a.strings().data(), *y = b.strings().data();
+  const String *x = a.strings().data(), *y = b.strings().data();
   bool* to = out.mutable_data<bool>();
   c.threads().for_each(
       rows.count(), std::max<std::int64_t>(1, kGrain / rows.length()),

@@ -16,6 +16,7 @@ using runtime::fail;
 using runtime::Ints;
 using runtime::KernelContext;
 using runtime::Shape;
+using runtime::String;
 using runtime::Tensor;
 using runtime::Value;
 
@@ -79,12 +80,12 @@ void dispatch(Types<T...>, DataType dtype, F&& f) {
 }
 
 // Calls f.operator()<T>() with an integer type of the width of an element, for
-// kernels that only move elements; std::string for strings, a complex type for
+// kernels that only move elements; String for strings, a complex type for
 // 16 bytes. Types below a byte must be unpacked (runtime::Adapt::kUnpack).
 template <typename F>
 void dispatch_width(DataType dtype, F&& f) {
   if (dtype == DataType::kString) {
-    return f.template operator()<std::string>();
+    return f.template operator()<String>();
   }
   switch (ir::bit_width(dtype)) {
     case 8:
@@ -106,7 +107,7 @@ void dispatch_width(DataType dtype, F&& f) {
 // The elements, strings as well.
 template <typename T>
 const T* elements(const Tensor& t) {
-  if constexpr (std::is_same_v<T, std::string>) {
+  if constexpr (std::is_same_v<T, String>) {
     return t.strings().data();
   } else {
     return t.data<T>();
@@ -114,7 +115,7 @@ const T* elements(const Tensor& t) {
 }
 template <typename T>
 T* mutable_elements(Tensor& t) {
-  if constexpr (std::is_same_v<T, std::string>) {
+  if constexpr (std::is_same_v<T, String>) {
     return t.mutable_strings().data();
   } else {
     return t.mutable_data<T>();

@@ -84,8 +84,8 @@ Ints input_tokens(KernelContext& c, const Pool& pool) {
     return c.ints(0);
   }
   Ints tokens;
-  for (const std::string& word : x.strings()) {
-    const auto it = pool.numbers.find(word);
+  for (const String& word : x.strings()) {
+    const auto it = pool.numbers.find(std::string(word));
     tokens.push_back(it == pool.numbers.end() ? -1 : it->second);
   }
   return tokens;

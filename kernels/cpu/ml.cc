@@ -90,9 +90,9 @@ T fallback(KernelContext& c, DataType type) {
     }
     return elements<T>(*t)[0];
   }
-  if constexpr (std::is_same_v<T, std::string>) {
+  if constexpr (std::is_same_v<T, String>) {
     return c.has_attribute("default_string")
-               ? std::string(c.attribute_string("default_string"))
+               ? String(c.attribute_string("default_string"))
                : "_Unused";
   } else if constexpr (std::is_floating_point_v<T>) {
     return c.has_attribute("default_float")
@@ -130,7 +130,7 @@ struct KeyEqual {
 // Calls f for the type of a label.
 template <typename F>
 void dispatch_label(DataType type, F f) {
-  if (type == DataType::kString) return f.template operator()<std::string>();
+  if (type == DataType::kString) return f.template operator()<String>();
   dispatch(Types<float, double, std::int16_t, std::int32_t, std::int64_t>(),
            type, f);
 }
@@ -313,7 +313,7 @@ void one_hot_encoder(KernelContext& c) {
   };
   if (x.is_string()) {
     for (std::int64_t i = 0; i < x.count(); ++i) {
-      mark(i, words, x.strings()[static_cast<std::size_t>(i)]);
+      mark(i, words, std::string(x.strings()[static_cast<std::size_t>(i)]));
     }
     return;
   }

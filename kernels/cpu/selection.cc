@@ -138,7 +138,7 @@ void non_zero_of(KernelContext& c, const Tensor& x) {
 
 void non_zero(KernelContext& c) {
   const Tensor& x = c.input(0);
-  if (x.is_string()) return non_zero_of<std::string>(c, x);
+  if (x.is_string()) return non_zero_of<String>(c, x);
   dispatch(
       Types<float, double, std::int8_t, std::int16_t, std::int32_t,
             std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <unordered_set>
 
@@ -16,6 +17,8 @@ namespace {
 
 using runtime::Adapt;
 using runtime::Kernel;
+
+std::size_t index_of(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 const Tensor& strings(KernelContext& c, std::size_t i) {
   const Tensor& x = c.input(i);
@@ -30,12 +33,15 @@ void concat(KernelContext& c) {
   if (out.count() == 0) return;
   const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
                                   broadcast_strides(b.dims(), out.dims())});
-  std::string* to = mutable_elements<std::string>(out);
+  String* to = mutable_elements<String>(out);
   rows.for_each(0, rows.count(), [&](std::int64_t at, const auto& from) {
-    const std::string* p = elements<std::string>(a) + from[0];
-    const std::string* q = elements<std::string>(b) + from[1];
+    const String* p = elements<String>(a) + from[0];
+    const String* q = elements<String>(b) + from[1];
     for (std::int64_t i = 0; i < rows.length(); ++i) {
-      to[at + i] = p[i * rows.inner(0)] + q[i * rows.inner(1)];
+      const String& first = p[i * rows.inner(0)];
+      const String& second = q[i * rows.inner(1)];
+      to[at + i].reserve(first.size() + second.size());
+      to[at + i].append(first).append(second);
     }
   });
 }
@@ -44,9 +50,9 @@ enum class Case { kKeep, kLower, kUpper };
 
 // By Unicode's full mapping, which may lengthen the text. `language` has its
 // own rules for some letters; "" for none.
-std::string in_case(const std::string& text, Case to,
+std::string in_case(std::string_view text, Case to,
                     const std::string& language) {
-  if (to == Case::kKeep || text.empty()) return text;
+  if (to == Case::kKeep || text.empty()) return std::string(text);
   auto* const map = to == Case::kLower ? u8_tolower : u8_toupper;
   std::size_t size = 0;
   const std::unique_ptr<std::uint8_t, decltype(&std::free)> mapped(
@@ -76,66 +82,56 @@ void normalizer(KernelContext& c) {
   // "tr" of "tr_TR.UTF-8".
   const std::string locale(c.attribute_string("locale"));
   const std::string language = locale.substr(0, locale.find_first_of("_-."));
-  const auto key = [&](const std::string& word) {
-    return by_case ? word : in_case(word, Case::kLower, language);
+  const auto key = [&](std::string_view word) {
+    return in_case(word, by_case ? Case::kKeep : Case::kLower, language);
   };
   std::unordered_set<std::string> stopped;
   for (const std::string& word : c.attribute_strings("stopwords")) {
     stopped.insert(key(word));
   }
-  std::vector<std::string> kept;
-  for (const std::string& word : x.strings()) {
-    if (!stopped.contains(key(word))) {
-      kept.push_back(in_case(word, to, language));
-    }
+  std::vector<const String*> kept;
+  for (const String& word : x.strings()) {
+    if (!stopped.contains(key(word))) kept.push_back(&word);
   }
-  if (kept.empty()) kept.emplace_back();
   Dims dims(x.dims());
-  dims.back() = static_cast<std::int64_t>(kept.size());
+  dims.back() = std::max<std::int64_t>(1, std::ssize(kept));
   Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
-  out.mutable_strings() = std::move(kept);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    out.mutable_strings()[i] = in_case(*kept[i], to, language);
+  }
 }
 
 bool is_space(char ch) {
   return ch == ' ' || (ch >= '\t' && ch <= '\r') || (ch >= 0x1c && ch <= 0x1f);
 }
 
+// Each calls `take` with the parts of a text, at most `most` and a rest.
+using Take = std::function<void(std::string_view)>;
+
 // At runs of spaces; those at either end belong to no part.
-std::vector<std::string> split_at_spaces(const std::string& text,
-                                         std::size_t most) {
-  std::vector<std::string> parts;
-  std::size_t at = 0;
-  const auto skip = [&] {
-    while (at < text.size() && is_space(text[at])) ++at;
-  };
-  for (skip(); at < text.size(); skip()) {
-    if (parts.size() == most) {
-      std::size_t end = text.size();
-      while (end > at && is_space(text[end - 1])) --end;
-      parts.push_back(text.substr(at, end - at));
-      break;
-    }
-    const std::size_t begin = at;
-    while (at < text.size() && !is_space(text[at])) ++at;
-    parts.push_back(text.substr(begin, at - begin));
+void split_at_spaces(std::string_view text, std::size_t most,
+                     const Take& take) {
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  while (true) {
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    if (text.empty()) return;
+    const auto end = std::ranges::find_if(text, is_space) - text.begin();
+    const std::size_t size = most-- == 0 ? text.size() : index_of(end);
+    take(text.substr(0, size));
+    text.remove_prefix(size);
   }
-  return parts;
 }
 
-std::vector<std::string> split_at(const std::string& text,
-                                  const std::string& delimiter,
-                                  std::size_t most) {
-  if (delimiter.empty()) return split_at_spaces(text, most);
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (parts.size() < most) {
-    const std::size_t end = text.find(delimiter, begin);
-    if (end == std::string::npos) break;
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + delimiter.size();
+void split_at(std::string_view text, const std::string& delimiter,
+              std::size_t most, const Take& take) {
+  if (delimiter.empty()) return split_at_spaces(text, most, take);
+  for (; most > 0; --most) {
+    const std::size_t end = text.find(delimiter);
+    if (end == std::string_view::npos) break;
+    take(text.substr(0, end));
+    text.remove_prefix(end + delimiter.size());
   }
-  parts.push_back(text.substr(begin));
-  return parts;
+  take(text);
 }
 
 void split(KernelContext& c) {
@@ -143,29 +139,28 @@ void split(KernelContext& c) {
   const std::string delimiter(c.attribute_string("delimiter"));
   const std::int64_t said =
       c.has_attribute("maxsplit") ? c.attribute_int("maxsplit") : -1;
-  const std::size_t most =
-      said < 0 ? std::string::npos - 1 : static_cast<std::size_t>(said);
-  std::vector<std::vector<std::string>> all;
-  std::size_t longest = 0;
-  for (const std::string& text : x.strings()) {
-    all.push_back(split_at(text, delimiter, most));
-    longest = std::max(longest, all.back().size());
+  const std::size_t most = said < 0 ? std::string::npos : index_of(said);
+  Ints counts;
+  std::int64_t longest = 0;
+  for (const String& text : x.strings()) {
+    std::int64_t count = 0;
+    split_at(text, delimiter, most, [&](std::string_view) { ++count; });
+    counts.push_back(count);
+    longest = std::max(longest, count);
   }
   Dims dims(x.dims());
-  dims.push_back(static_cast<std::int64_t>(longest));
+  dims.push_back(longest);
   Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
-  auto& to = out.mutable_strings();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (std::size_t k = 0; k < all[i].size(); ++k) {
-      to[i * longest + k] = std::move(all[i][k]);
-    }
+  String* row = out.mutable_strings().data();
+  for (const String& text : x.strings()) {
+    String* to = row;
+    split_at(text, delimiter, most,
+             [&](std::string_view part) { *to++ = part; });
+    row += longest;
   }
   if (!c.wants(1)) return;
-  auto* counts =
-      c.output(1, DataType::kInt64, x.dims()).mutable_data<std::int64_t>();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    counts[i] = static_cast<std::int64_t>(all[i].size());
-  }
+  Tensor& sizes = c.output(1, DataType::kInt64, x.dims());
+  std::ranges::copy(counts, sizes.mutable_data<std::int64_t>());
 }
 
 void regex_full_match(KernelContext& c) {
@@ -182,7 +177,9 @@ void regex_full_match(KernelContext& c) {
   bool* to = out.mutable_data<bool>();
   c.threads().for_each(x.count(), 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
-      to[i] = RE2::FullMatch(x.strings()[static_cast<std::size_t>(i)], regex);
+      const String& text = x.strings()[index_of(i)];
+      const re2::StringPiece piece(text.data(), text.size());
+      to[i] = RE2::FullMatch(piece, regex);
     }
   });
 }

@@ -118,7 +118,7 @@ void unique(KernelContext& c) {
       flat ? 0 : axis_of(c.attribute_int("axis"), x.rank());
   const Tensor rows = flat ? x.reshaped({&count, 1})
                            : transposed(c, x, axis_first(axis, x.rank()));
-  if (x.is_string()) return unique_of<std::string>(c, rows, axis);
+  if (x.is_string()) return unique_of<String>(c, rows, axis);
   dispatch(
       Types<float, double, std::int8_t, std::int16_t, std::int32_t,
             std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
