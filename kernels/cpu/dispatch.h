@@ -107,6 +107,7 @@ void dispatch_width(DataType dtype, F&& f) {
 // The elements, strings as well.
 template <typename T>
 const T* elements(const Tensor& t) {
+  static_assert(!std::is_same_v<T, std::string>);  // String
   if constexpr (std::is_same_v<T, String>) {
     return t.strings().data();
   } else {
@@ -115,6 +116,7 @@ const T* elements(const Tensor& t) {
 }
 template <typename T>
 T* mutable_elements(Tensor& t) {
+  static_assert(!std::is_same_v<T, std::string>);
   if constexpr (std::is_same_v<T, String>) {
     return t.mutable_strings().data();
   } else {

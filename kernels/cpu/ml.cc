@@ -61,7 +61,8 @@ Tensor list(KernelContext& c, std::string_view name) {
   const auto made = [&](DataType type, const auto& values) {
     const auto count = static_cast<std::int64_t>(values.size());
     Tensor out = c.allocate(type, {&count, 1});
-    using T = std::ranges::range_value_t<decltype(values)>;
+    using V = std::ranges::range_value_t<decltype(values)>;
+    using T = std::conditional_t<std::is_arithmetic_v<V>, V, String>;
     std::ranges::copy(values, mutable_elements<T>(out));
     return out;
   };
