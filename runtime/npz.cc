@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <system_error>
 
@@ -78,6 +79,16 @@ zlib_filefunc64_def in_memory(MemoryFile& file) {
   out.zclose_file = [](void*, void*) { return 0; };
   out.zerror_file = [](void*, void*) { return 0; };
   return out;
+}
+
+// minizip takes an archive without members for a damaged one: it is the end of
+// a directory, and nothing else (APPNOTE 4.3.16).
+bool has_no_members(const std::string& path) {
+  constexpr std::size_t kEnd = 22;
+  std::string bytes(kEnd + 1, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  return file.gcount() == kEnd && bytes.starts_with("PK\5\6");
 }
 
 // Name and content of the current member.
@@ -157,6 +168,7 @@ Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
         error ? "the archive cannot be read" : "the archive is no regular file",
         path);
   }
+  if (has_no_members(path)) return NamedValues();
   const std::unique_ptr<void, int (*)(unzFile)> zip(unzOpen64(path.c_str()),
                                                     &unzClose);
   if (!zip) return of_file("the archive cannot be read", path);

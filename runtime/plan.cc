@@ -78,15 +78,21 @@ Result<std::unique_ptr<Plans>> Plans::make(const ir::Model& model,
 }
 
 Result<const Plan*> Plans::plan(const ir::Graph& graph) {
-  for (const auto& [known, plan] : plans_) {
-    if (known == &graph) return plan.get();
+  const auto known = plans_.find(&graph);
+  if (known != plans_.end()) return known->second.get();
+  if (depth_ > kMostCalls) {
+    return Diagnostic{.kind = ErrorKind::kModel,
+                      .what = "functions of the model call each other too deep",
+                      .expected = std::to_string(kMostCalls) + " calls at most",
+                      .hint = "a function must not call itself"};
   }
   auto made = std::make_unique<Plan>();
   made->graph = &graph;
+  ++depth_;
   if (auto status = add_steps(*made); !status) return status.error();
+  --depth_;
   read_constants(*made);
-  plans_.emplace_back(&graph, std::move(made));
-  return plans_.back().second.get();
+  return plans_.emplace(&graph, std::move(made)).first->second.get();
 }
 
 Status Plans::add_steps(Plan& plan) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/result.h"
@@ -37,6 +38,10 @@ struct Plan {
   std::vector<std::int32_t> constant_of;  // by ValueId
 };
 
+// How deep functions may call each other: a run needs some KiB of stack for
+// each call.
+inline constexpr std::size_t kMostCalls = 500;
+
 // The plans of a model: of its main graph and of the functions that are called.
 class Plans {
  public:
@@ -59,7 +64,9 @@ class Plans {
   const ir::Model& model_;
   FindKernel find_kernel_;
   std::map<std::string, std::size_t> missing_;  // op: how often
-  std::vector<std::pair<const ir::Graph*, std::unique_ptr<Plan>>> plans_;
+  // Only looked up.
+  std::unordered_map<const ir::Graph*, std::unique_ptr<Plan>> plans_;
+  std::size_t depth_ = 0;  // of the graph that is being planned
   const Plan* main_ = nullptr;
   std::size_t cache_count_ = 0;
 };
