@@ -208,6 +208,9 @@ void set_scale(KernelContext& c, Attending& a) {
 void run(KernelContext& c, Attending& a, std::int64_t past) {
   set_scale(c, a);
   a.is_causal = c.attribute_flag("unidirectional");
+  // ONNX Runtime masks all rows but the last, which sees all keys where there
+  // are as many as queries.
+  a.last_sees_all = true;
   a.offsets = {past};
   const std::int64_t dims[] = {a.batch, a.queries, a.heads * a.v_size};
   attend(c, a, c.output(0, DataType::kFloat, dims));
