@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/cpu/lanes.h"
+#include "kernels/cpu/vectors.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -191,8 +192,8 @@ void attend_128(const Tile& t) { attend<Lanes<4>>(t); }
 
 void (*best_attend())(const Tile&) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("x86-64-v4")) return attend_512;
-  if (__builtin_cpu_supports("x86-64-v3")) return attend_256;
+  if (vector_bits() >= 512) return attend_512;
+  if (vector_bits() >= 256) return attend_256;
 #endif
   return attend_128;
 }

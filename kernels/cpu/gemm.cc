@@ -9,6 +9,7 @@
 #include <new>
 
 #include "kernels/cpu/gemm_loops.h"
+#include "kernels/cpu/vectors.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -73,13 +74,8 @@ T* scratch_b(std::int64_t count) {
 template <typename T>
 GemmLoops<T> pick_loops() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma")) {
-    return gemm_loops_64<T>();
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return gemm_loops_32<T>();
-  }
+  if (vector_bits() >= 512) return gemm_loops_64<T>();
+  if (vector_bits() >= 256) return gemm_loops_32<T>();
 #endif
   return gemm_loops_16<T>();
 }

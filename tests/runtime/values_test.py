@@ -27,6 +27,12 @@ class Values(program.ProgramTest):
         super().setUp()
         self.random = np.random.default_rng(7)
 
+    def check_vectors(self, cases):
+        """With the vectors of other machines too."""
+        for bits in ("512", "256", "128"):
+            with self.subTest(vector_bits=bits):
+                cases.check(self, env={"RULEENGINE_VECTOR_BITS": bits})
+
     def normal(self, *shape, dtype="f4"):
         return self.random.standard_normal(shape).astype(dtype)
 
@@ -64,7 +70,7 @@ class Values(program.ProgramTest):
         v = self.normal(4)
         cases.add("MatMul", [v, b], [v @ b], "a vector", tolerance=1e-5)
         cases.add("MatMul", [a, v], [a @ v], "by a vector", tolerance=1e-5)
-        cases.check(self)
+        self.check_vectors(cases)
 
     def test_reductions(self):
         cases = Cases(21)
@@ -150,7 +156,7 @@ class Values(program.ProgramTest):
                 cases.add("Attention", [q, k, v], [wanted],
                           f"{queries} queries {keys} keys", is_causal=causal,
                           tolerance=1e-5)
-        cases.check(self)
+        self.check_vectors(cases)
 
     def test_unidirectional_attention_of_onnx_runtime(self):
         cases = Cases(21)
