@@ -37,8 +37,8 @@ class Values(program.ProgramTest):
         return self.random.standard_normal(shape).astype(dtype)
 
     def whole(self, *shape, dtype="i8"):
-        info = np.iinfo(dtype)
-        return self.random.integers(max(info.min, -9), 10, shape).astype(dtype)
+        least = 0 if dtype[0] == "u" else -9
+        return self.random.integers(least, 10, shape).astype(dtype)
 
     def test_products(self):
         cases = Cases(21)
@@ -232,6 +232,172 @@ class Values(program.ProgramTest):
         x = bits.view("f4")
         (narrow,) = cases.add("Cast", [x], [None], to=16)
         cases.add("Cast", [narrow], [even], to=1)
+        cases.check(self)
+
+    def test_grouped_attention_in_a_window(self):
+        cases = Cases(21)
+        rows, heads, kv, size = 9, 4, 2, 8
+        for window in (-1, 1, 3, 8, 9):
+            q = self.normal(1, rows, heads * size)
+            k, v = (self.normal(1, rows, kv * size) for _ in range(2))
+            split = [t[0].reshape(rows, -1, size).transpose(1, 0, 2).astype("f8")
+                     for t in (q, k, v)]
+            k_all, v_all = (np.repeat(t, heads // kv, 0) for t in split[1:])
+            scores = split[0] @ k_all.transpose(0, 2, 1) / math.sqrt(size)
+            behind = np.arange(rows)[:, None] - np.arange(rows)
+            seen = (behind >= 0) & ((window < 0) | (behind < window))
+            y = softmax(np.where(seen, scores, -np.inf)) @ v_all
+            cases.add("GroupQueryAttention",
+                      [q, k, v, None, None, np.array([rows - 1], "i4"),
+                       np.array(rows, "i4")],
+                      [y.transpose(1, 0, 2).reshape(1, rows, -1).astype("f4"),
+                       split[1][None].astype("f4"), split[2][None].astype("f4")],
+                      f"window {window}", "com.microsoft", num_heads=heads,
+                      kv_num_heads=kv, local_window_size=window, tolerance=1e-5)
+        cases.check(self)
+
+    def test_positions_of_a_first_prompt(self):
+        # The schema takes the first one and counts on.
+        size, rows = 4, 3
+        q, k, v = (self.normal(1, rows, size) for _ in range(3))
+        angle = np.outer(np.arange(16), [1, 0.1])
+        cos, sin = np.cos(angle).astype("f4"), np.sin(angle).astype("f4")
+
+        def turned(x, first):
+            c, s = (t[first:first + rows].astype("f8") for t in (cos, sin))
+            a, b = x[0, :, :2], x[0, :, 2:]
+            return np.concatenate([a * c - b * s, b * c + a * s], 1)
+
+        keys = turned(k, 5)
+        scores = turned(q, 5) @ keys.T / 2
+        hidden = np.arange(rows) > np.arange(rows)[:, None]
+        y = softmax(np.where(hidden, -np.inf, scores)) @ v[0]
+        cases = Cases(21)
+        cases.add("GroupQueryAttention",
+                  [q, k, v, None, None, np.array([rows - 1], "i4"),
+                   np.array(rows, "i4"), cos, sin, np.array([[5, 0, 9]])],
+                  [y[None].astype("f4"), keys[None, None].astype("f4"),
+                   v[None]], domain="com.microsoft", num_heads=1,
+                  kv_num_heads=1, do_rotary=1, tolerance=1e-5)
+        cases.check(self)
+
+    def test_slices_and_scatters(self):
+        cases = Cases(21)
+        for size in (1, 2, 3, 8, 17):
+            for dtype in ("f4", "i1", "u2", "i8"):
+                x = self.whole(2, size, dtype=dtype)
+                for start, stop, step in ((None, None, -1), (None, None, -2),
+                                          (-1, 0, -1), (1, None, 2), (0, -1, 3),
+                                          (-99, 99, 1), (99, -99, -3)):
+                    low = -(1 << 40) if step < 0 else 1 << 40
+                    cases.add(
+                        "Slice",
+                        [x, [(1 << 40 if step < 0 else 0) if start is None
+                             else start], [low if stop is None else stop], [1],
+                         [step]],
+                        [x[:, start:stop:step]],
+                        f"{size} {dtype} {start}:{stop}:{step}",
+                        constant=[1, 2, 3, 4])
+        x = self.normal(3, 4)
+        index = np.array([[2, 0, 1, 1], [0, 2, 2, 0], [1, 1, 0, 2]])
+        put = x.copy()
+        np.put_along_axis(put, index, x, 0)
+        # The updates are the data themselves.
+        (same,) = cases.add("Identity", [x], [x])
+        cases.add("ScatterElements", [same, index, same], [put], "over itself",
+                  axis=0)
+        summed = x.copy()
+        for (i, j), row in np.ndenumerate(index):
+            summed[row, j] += x[i, j]
+        cases.add("ScatterElements", [same, index, same], [summed], "its sum",
+                  axis=0, reduction="add")
+        rows = x.copy()
+        rows[[2, 0]] = x[[0, 1]]
+        cases.add("ScatterND", [x, np.array([[2], [0]]), x[[0, 1]]], [rows])
+        cases.add("GatherElements", [x, index], [np.take_along_axis(x, index, 0)],
+                  axis=0)
+        for perm in itertools.permutations(range(4)):
+            y = self.normal(2, 3, 5, 17)
+            cases.add("Transpose", [y], [y.transpose(perm)], perm=perm)
+        for size in EDGES:
+            y = self.whole(3, size, dtype="f4")
+            k = (size + 1) // 2
+            order = np.argsort(-y, 1, kind="stable")[:, :k]
+            cases.add("TopK", [y, [k]],
+                      [np.take_along_axis(y, order, 1), order], f"{size}",
+                      constant=[1])
+        cases.check(self)
+
+    def test_windows(self):
+        cases = Cases(22)
+        view = np.lib.stride_tricks.sliding_window_view
+        for dtype, size, kernel, stride in itertools.product(
+                ("i1", "u1", "f4"), (5, 8, 17), (1, 2, 3), (1, 2)):
+            x = (self.normal if dtype == "f4" else self.whole)(
+                2, 3, size, size + 2, dtype=dtype)
+            name = f"{dtype} {size} {kernel} {stride}"
+            windows = view(x, (kernel, kernel), (2, 3))[:, :, ::stride, ::stride]
+            cases.add("MaxPool", [x], [windows.max((-1, -2))], name,
+                      kernel_shape=[kernel] * 2, strides=[stride] * 2)
+            if dtype != "f4":
+                continue
+            cases.add("AveragePool", [x],
+                      [windows.astype("f8").mean((-1, -2)).astype("f4")], name,
+                      kernel_shape=[kernel] * 2, strides=[stride] * 2)
+            for group, pad in ((1, 0), (3, 1)):
+                w, b = self.normal(6, 3 // group, kernel, kernel), self.normal(6)
+                padded = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+                around = view(padded, (kernel, kernel), (2, 3))[
+                    :, :, ::stride, ::stride].astype("f8")
+                parts = [np.einsum("nchwij,ocij->nohw", part, of) for part, of in
+                         zip(np.split(around, group, 1), np.split(w, group, 0))]
+                y = np.concatenate(parts, 1) + b[:, None, None]
+                cases.add("Conv", [x, w, b], [y.astype("f4")], name, group=group,
+                          pads=[pad] * 4, strides=[stride] * 2, tolerance=1e-5)
+        x = self.normal(1, 1, 5, 5)
+        best, places = cases.add(
+            "MaxPool", [x], [None, None], kernel_shape=[2, 2], strides=[2, 2])
+        back = np.zeros(25, "f4")
+        for i, j in itertools.product((0, 2), (0, 2)):
+            window = x[0, 0, i:i + 2, j:j + 2]
+            a, b = np.unravel_index(window.argmax(), (2, 2))
+            back[5 * (i + a) + j + b] = window.max()
+        cases.add("MaxUnpool", [best, places, [1, 1, 5, 5]],
+                  [back.reshape(1, 1, 5, 5)], constant=[2], kernel_shape=[2, 2],
+                  strides=[2, 2])
+        cases.check(self)
+
+    def test_resizing(self):
+        cases = Cases(10, 5)
+        x = np.array([[[[1, 2, 3, 4], [5, 6, 7, 8]]]], "f4")
+        cases.add("Resize", [x, np.array([1, 1, 0.6, 0.6], "f4")],
+                  [np.array([[[[1, 3]]]], "f4")], constant=[1], computed=False)
+        cases.add("Resize", [x, np.array([1, 1, 1, 1.5], "f4")],
+                  [x[..., [0, 0, 1, 2, 2, 3]]], constant=[1], computed=False)
+        cases.check(self)
+        # To one element: all of them, by their weights.
+        cases = Cases(18, 8)
+        row = np.array([[[[0.3, -1.2, 2.5, 0.7]]]], "f4")
+        for mode, y in (("linear", 0.565625), ("cubic", 0.57254636)):
+            cases.add("Resize", [row, None, None, [1, 1, 1, 1]],
+                      [np.array([[[[y]]]], "f4")], constant=[3], mode=mode,
+                      antialias=1)
+        cases.check(self)
+
+    def test_texts(self):
+        cases = Cases(20)
+        words = np.array(["The", "quick", "\u00e4rger", "stra\u00dfe", "\u01c6"])
+        cases.add("StringNormalizer", [words],
+                  [["QUICK", "\u00c4RGER", "STRASSE", "\u01c4"]],
+                  case_change_action="UPPER", stopwords=["the"], computed=False)
+        cases.add("StringNormalizer", [np.array(["\u00c4B"])], [["\u00e4b"]],
+                  case_change_action="LOWER", computed=False)
+        slow = np.array(["a" * 4000 + "b", "a" * 5000])
+        cases.add("RegexFullMatch", [slow], [np.array([False, True])],
+                  pattern="(a|aa)*(a|a)*", computed=False)
+        split = np.array([["Hello", "World", ""], ["a", "b", "c d"]])
+        cases.add("StringSplit", [np.array(["  Hello World ", "a b c d"])],
+                  [split, np.array([2, 3])], maxsplit=2, computed=False)
         cases.check(self)
 
     def test_powers_of_whole_numbers(self):
