@@ -1,0 +1,118 @@
+"""`ruleengine exec`: arrays that lie or are empty, and limits that hold."""
+
+import io
+import unittest
+import zipfile
+
+import numpy as np
+from support import program
+
+NEG = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[N] x) => (float[N] y) { y = Neg(x) }"""
+SAME = """<ir_version: 8, opset_import: ["" : 17]>
+g (string[N] s) => (string[N] y) { y = Identity(s) }"""
+SIZE = """<ir_version: 8, opset_import: ["" : 17]>
+g (string[N] s) => (int64 n) { n = Size(s) }"""
+NO_INPUT = """<ir_version: 8, opset_import: ["" : 17]>
+g () => (float[2] y) { y = Constant <value = float[2] {1,2}> () }"""
+
+
+def header(descr, shape):
+    """The start of a .npy file."""
+    out = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        out, {"descr": descr, "fortran_order": False, "shape": shape})
+    return out.getvalue()
+
+
+def calls(depth):
+    """A model of functions that call each other."""
+    functions = "".join(
+        f"""
+<domain: "f", opset_import: ["" : 17, "f" : 1]>
+f{i} (x) => (y) {{ y = {f"f.f{i + 1}" if i < depth - 1 else "Neg"}(x) }}"""
+        for i in range(depth))
+    return ("""<ir_version: 9, opset_import: ["" : 17, "f" : 1]>
+g (float[3] x) => (float[3] y) { y = f.f0(x) }""" + functions)
+
+
+class Exec(program.ProgramTest):
+    def archive(self, **members):
+        """Bytes for each name, stored as they are."""
+        with zipfile.ZipFile(self.folder / "in.npz", "w") as zip_file:
+            for name, content in members.items():
+                zip_file.writestr(f"{name}.npy", content)
+
+    def test_what_it_writes_it_reads(self):
+        self.write("m.onnxtxt", SAME)
+        for words in ([], [""], ["", "a", "\u00e4\u20ac"]):
+            with self.subTest(words):
+                np.savez(self.folder / "in.npz", s=np.array(words, "U"))
+                for source in ("in.npz", "again.npz"):
+                    self.run_ok("exec", "m.onnxtxt", "--inputs", source,
+                                "--outputs", "out.npz")
+                    with np.load(self.folder / "out.npz") as out:
+                        self.assertEqual(out["y"].tolist(), words)
+                        np.savez(self.folder / "again.npz", s=out["y"])
+
+    def test_an_archive_without_arrays(self):
+        self.write("m.onnxtxt", NO_INPUT)
+        self.archive()
+        self.run_ok("exec", "m.onnxtxt", "--inputs", "in.npz")
+        self.write("x.onnxtxt", NEG)
+        self.run_bad(3, "exec", "x.onnxtxt", "--inputs", "in.npz",
+                     says="input 'x' is missing")
+
+    def test_arrays_that_lie(self):
+        self.write("m.onnxtxt", NEG)
+        self.write("s.onnxtxt", SIZE)
+        self.archive(x=header("<f4", (0, -5)))
+        self.run_bad(2, "exec", "m.onnxtxt", "--inputs", "in.npz",
+                     says="its shape is damaged")
+        self.archive(s=header("<U0", (10 ** 8,)))
+        self.run_bad(5, "exec", "s.onnxtxt", "--inputs", "in.npz",
+                     "--limit-tensors", 10, says="--limit-tensors raises it")
+        # The directory of the archive says that the member has 3 GB.
+        self.archive(x=header("<f4", (3,)) + bytes(12))
+        content = bytearray((self.folder / "in.npz").read_bytes())
+        entry = content.rindex(b"PK\x01\x02")
+        content[entry + 24:entry + 28] = (3 << 30).to_bytes(4, "little")
+        self.write("in.npz", bytes(content))
+        self.run_bad(2, "exec", "m.onnxtxt", "--inputs", "in.npz",
+                     says="the archive is damaged")
+
+    def test_strings_are_memory(self):
+        lines = "".join(f"s{i + 1} = StringConcat(s{i}, s{i})\n"
+                        for i in range(28))
+        self.write("m.onnxtxt", """<ir_version: 9, opset_import: ["" : 20]>
+            g (string[1] s0) => (int64 n) {""" + lines + "n = Size(s28) }")
+        np.savez(self.folder / "in.npz", s0=np.array(["ab"]))
+        done = self.run_bad(5, "exec", "m.onnxtxt", "--inputs", "in.npz",
+                            "--limit-tensors", 10,
+                            says="--limit-tensors raises it")
+        self.assertNotIn("--limit-memory", done.err)
+
+    def test_texts_that_are_long_together(self):
+        words = np.array(["a"] * 20_000)
+        self.write("wide.onnxtxt", """<ir_version: 9, opset_import: ["" : 20]>
+            g (string[N] s, string[1] t) => (string[M] y) {
+              y = Concat <axis = 0> (s, t)
+            }""")
+        np.savez(self.folder / "in.npz", s=words, t=np.array(["b" * 100_000]))
+        self.run_bad(3, "exec", "wide.onnxtxt", "--inputs", "in.npz",
+                     "--outputs", "out.npz", says="length of the longest")
+
+    def test_functions_that_call_each_other(self):
+        np.savez(self.folder / "in.npz", x=np.array([1, 2, 3], "f4"))
+        self.write("m.onnxtxt", calls(400))
+        self.run_ok("exec", "m.onnxtxt", "--inputs", "in.npz", "--outputs",
+                    "out.npz")
+        with np.load(self.folder / "out.npz") as out:
+            self.assertEqual(out["y"].tolist(), [-1, -2, -3])
+        self.write("m.onnxtxt", calls(3000))
+        self.run_bad(3, "exec", "m.onnxtxt", "--inputs", "in.npz",
+                     says="call each other too deep")
+
+
+if __name__ == "__main__":
+    unittest.main()
