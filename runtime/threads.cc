@@ -32,7 +32,7 @@ void Threads::for_each(std::int64_t total, std::int64_t grain, const Piece& f) {
   if (total <= 0) return;
   if (inside || workers_.empty() || total <= grain) {
     for (std::int64_t at = 0; at < total; at += grain) {
-      if (check) check();
+      look();
       f(at, std::min(at + grain, total));
     }
     return;
@@ -61,7 +61,7 @@ void Threads::take_pieces() {
     const std::int64_t at = next_.fetch_add(grain_);
     if (at >= total_) return;
     try {
-      if (check) check();
+      look();
       (*piece_)(at, std::min(at + grain_, total_));
     } catch (...) {
       const std::lock_guard lock(mutex_);

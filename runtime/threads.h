@@ -31,8 +31,12 @@ class Threads {
   using Piece = std::function<void(std::int64_t begin, std::int64_t end)>;
   void for_each(std::int64_t total, std::int64_t grain, const Piece& f);
 
-  // Asked before each piece; what it throws ends the loop.
+  // Asked before each piece; what it throws ends the loop. Kernels with long
+  // pieces ask within them too.
   std::function<void()> check;
+  void look() const {
+    if (check) check();
+  }
 
  private:
   void work();
@@ -50,6 +54,20 @@ class Threads {
   std::atomic<std::int64_t> next_ = 0;
   std::exception_ptr error_;
   std::int64_t error_at_ = 0;
+};
+
+// For long loops with little work a turn: looks now and then.
+class Ticker {
+ public:
+  explicit Ticker(const Threads& threads) : threads_(threads) {}
+  void operator()() {
+    if (++count_ % kTurns == 0) threads_.look();
+  }
+
+ private:
+  static constexpr std::uint32_t kTurns = 4096;
+  const Threads& threads_;
+  std::uint32_t count_ = 0;
 };
 
 }  // namespace ruleengine::runtime

@@ -75,7 +75,7 @@ void loop(KernelContext& c) {
   std::vector<Stack> stacks(body.stacked);
   for (std::int64_t round = 0; round < rounds && truth(go); ++round) {
     // A body without nodes never asks.
-    if (c.threads().check) c.threads().check();
+    c.threads().look();
     std::vector<Value> inputs;
     inputs.emplace_back(scalar(c, round));
     inputs.push_back(std::move(go));

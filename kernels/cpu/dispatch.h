@@ -18,6 +18,7 @@ using runtime::KernelContext;
 using runtime::Shape;
 using runtime::String;
 using runtime::Tensor;
+using runtime::Ticker;
 using runtime::Value;
 
 template <typename T>

@@ -97,9 +97,10 @@ View arranged(KernelContext& c, const View& v, const Labels& order) {
   using Sum = std::conditional_t<
       std::is_floating_point_v<T>, double,
       std::conditional_t<std::is_same_v<T, bool>, bool, std::uint64_t>>;
-  const auto total = [&](const T* from) {
+  const auto total = [&](const T* from, Ticker& tick) {
     Sum all = 0;
     sum.for_each(0, sum.count(), [&](std::int64_t, const auto& place) {
+      tick();
       for (std::int64_t i = 0; i < sum.length(); ++i) {
         all += static_cast<Sum>(from[place[0] + i * sum.inner(0)]);
       }
@@ -111,11 +112,12 @@ View arranged(KernelContext& c, const View& v, const Labels& order) {
       (1 << 14) / (to.length() * sum.length() * sum.count() + 1) + 1;
   c.threads().for_each(
       to.count(), grain, [&](std::int64_t begin, std::int64_t end) {
+        Ticker tick(c.threads());
         to.for_each(begin, end, [&](std::int64_t at, const auto& place) {
           const T* from = v.tensor.data<T>() + place[0];
           for (std::int64_t i = 0; i < to.length(); ++i) {
             const T* x = from + i * to.inner(0);
-            y[at + i] = gone.empty() ? *x : total(x);
+            y[at + i] = gone.empty() ? *x : total(x, tick);
           }
         });
       });

@@ -20,7 +20,9 @@ Complex times(const Complex& a, const Complex& b) {
 
 }  // namespace
 
-Fourier::Fourier(std::int64_t length) : length_(length) {
+Fourier::Fourier(std::int64_t length, const runtime::Threads& threads)
+    : threads_(threads), length_(length) {
+  runtime::Ticker tick(threads);
   const auto count = static_cast<std::size_t>(length);
   std::int64_t rest = length;
   for (const std::int64_t factor : {4, 2, 3, 5}) {
@@ -32,17 +34,19 @@ Fourier::Fourier(std::int64_t length) : length_(length) {
   if (rest <= 1) {
     roots_.resize(count);
     for (std::int64_t j = 0; j < length; ++j) {
+      tick();
       roots_[static_cast<std::size_t>(j)] = root(j, length);
     }
     return;
   }
   std::int64_t size = 1;
   while (size < 2 * length - 1) size *= 2;
-  inner_ = std::make_unique<Fourier>(size);
+  inner_ = std::make_unique<Fourier>(size, threads);
   chirp_.resize(count);
   std::vector<Complex> inverse(static_cast<std::size_t>(size));
   std::int64_t square = 0;  // j * j modulo 2 * length
   for (std::size_t j = 0; j < count; ++j) {
+    tick();
     chirp_[j] = root(square, 2 * length);
     inverse[j] = std::conj(chirp_[j]);
     if (j > 0) inverse[inverse.size() - j] = inverse[j];
@@ -74,6 +78,8 @@ void Fourier::split(const Complex* in, Complex* out, std::int64_t length,
     *out = *in;
     return;
   }
+  constexpr std::int64_t kLong = 1 << 12;
+  if (length >= kLong) threads_.look();
   const std::int64_t parts = factors_[factor], each = length / parts;
   for (std::int64_t p = 0; p < parts; ++p) {
     split(in + p * step, out + p * each, each, step * parts, factor + 1);

@@ -9,6 +9,8 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/threads.h"
+
 namespace ruleengine::kernels {
 
 using Complex = std::complex<double>;
@@ -17,7 +19,8 @@ using Complex = std::complex<double>;
 // scratch.
 class Fourier {
  public:
-  explicit Fourier(std::int64_t length);
+  // `threads` is asked in long loops, and must outlive the plan.
+  Fourier(std::int64_t length, const runtime::Threads& threads);
 
   std::int64_t length() const { return length_; }
   // out[k] = sum of in[j] * exp(-2 pi i j k / length); `out` is not `in`.
@@ -30,6 +33,7 @@ class Fourier {
              std::int64_t step, std::size_t factor) const;
   void bluestein(const Complex* in, Complex* out) const;
 
+  const runtime::Threads& threads_;
   std::int64_t length_;
   std::vector<std::int64_t> factors_;
   std::vector<Complex> roots_;  // exp(-2 pi i j / length)

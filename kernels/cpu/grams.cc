@@ -93,10 +93,12 @@ Ints input_tokens(KernelContext& c, const Pool& pool) {
 
 // Counts the n-grams of a row whose tokens are `step` apart.
 void count(const Pool& pool, std::span<const std::int64_t> row,
-           std::size_t step, bool with_single, std::vector<float>& counts) {
+           std::size_t step, bool with_single, std::vector<float>& counts,
+           Ticker& tick) {
   for (std::size_t begin = 0; begin < row.size(); ++begin) {
     std::int64_t place = 0;
     for (std::size_t at = begin; at < row.size(); at += step) {
+      tick();
       const auto it = pool.next.find({place, row[at]});
       if (it == pool.next.end()) break;
       place = it->second;
@@ -140,12 +142,14 @@ void tf_idf_vectorizer(KernelContext& c) {
       rows == 0 ? 0 : tokens.size() / static_cast<std::size_t>(rows);
   const auto skips = std::clamp<std::int64_t>(
       c.attribute_int("max_skip_count"), 0, static_cast<std::int64_t>(length));
+  Ticker tick(c.threads());
   for (std::int64_t r = 0; r < rows; ++r) {
     std::vector<float> counts(pool.indexes.size(), 0.0f);
     const std::span row(tokens.data() + static_cast<std::size_t>(r) * length,
                         length);
     for (std::int64_t skip = 0; skip <= skips; ++skip) {
-      count(pool, row, static_cast<std::size_t>(skip) + 1, skip == 0, counts);
+      count(pool, row, static_cast<std::size_t>(skip) + 1, skip == 0, counts,
+            tick);
     }
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] == 0) continue;

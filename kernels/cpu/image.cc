@@ -54,11 +54,12 @@ struct BinSamples {
 template <typename T>
 double pool_bin(const T* in, std::int64_t width, const Sample* ys,
                 std::int64_t rows, const Sample* xs, std::int64_t columns,
-                bool is_max) {
+                bool is_max, Ticker& tick) {
   double out = 0;
   bool is_first = true;
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t k = 0; k < columns; ++k) {
+      tick();
       const Sample &y = ys[i], &x = xs[k];
       double value[4] = {};
       if (y.low >= 0 && x.low >= 0) {
@@ -110,7 +111,7 @@ RoiRule roi_rule(KernelContext& c) {
 // All channels of one region.
 template <typename T>
 void align_region(const RoiRule& rule, const Tensor& x, const T* roi,
-                  std::int64_t batch, T* out) {
+                  std::int64_t batch, T* out, Ticker tick) {
   const std::int64_t channels = x.dim(1), height = x.dim(2), width = x.dim(3);
   const double shift = rule.half_pixel ? 0.5 : 0;
   double at[4];
@@ -130,7 +131,7 @@ void align_region(const RoiRule& rule, const Tensor& x, const T* roi,
       for (std::int64_t w = 0; w < rule.width; ++w) {
         *out++ = static_cast<T>(pool_bin(in, width, ys.all.data() + h * ys.grid,
                                          ys.grid, xs.all.data() + w * xs.grid,
-                                         xs.grid, rule.is_max));
+                                         xs.grid, rule.is_max, tick));
       }
     }
   }
@@ -197,9 +198,9 @@ void roi_align(KernelContext& c) {
   if (x.count() == 0) fail("the image is empty", {}, x.text());
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     c.threads().for_each(count, 1, [&](std::int64_t i, std::int64_t) {
-      align_region(rule, x, rois.data<T>() + i * 4,
-                   batches[static_cast<std::size_t>(i)],
-                   y.mutable_data<T>() + y.count() / count * i);
+      align_region(
+          rule, x, rois.data<T>() + i * 4, batches[static_cast<std::size_t>(i)],
+          y.mutable_data<T>() + y.count() / count * i, Ticker(c.threads()));
     });
   });
 }

@@ -108,6 +108,7 @@ void run_heads(KernelContext& c, const Linear& a) {
         const std::int64_t b = i / a.kv_heads, h = i % a.kv_heads;
         float* s = a.state + i * a.k_size * a.v_size;
         for (std::int64_t t = 0; t < a.steps; ++t) {
+          c.threads().look();
           a.update(b, h, t, s, space.mutable_data<float>());
           for (std::int64_t g = 0; g < group; ++g) {
             a.read(b, h * group + g, t, s);

@@ -86,7 +86,9 @@ void scatter_elements(KernelContext& c) {
   }
   const ElementPlaces places(c, c.input(0), where, c.attribute_int("axis"));
   with_reduction(c, [&](auto* to, const auto* from, auto write) {
+    Ticker tick(c.threads());
     places.for_each(0, places.count(), [&](std::int64_t i, std::int64_t place) {
+      tick();
       write(to[place], from[i]);
     });
   });
@@ -106,7 +108,9 @@ void scatter_nd(KernelContext& c) {
   }
   const std::int64_t inner = c.input(2).count() == 0 ? 0 : places.inner();
   with_reduction(c, [&](auto* to, const auto* from, auto write) {
+    Ticker tick(c.threads());
     for (std::int64_t i = 0; i < places.count(); ++i) {
+      tick();
       auto* slice = to + places[i];
       const auto* update = from + i * inner;
       for (std::int64_t k = 0; k < inner; ++k) write(slice[k], update[k]);

@@ -47,10 +47,11 @@ struct TopKSizes {
 template <typename T>
 void top_k_lines(const T* in, T* values, std::int64_t* indices,
                  const TopKSizes& s, bool largest, std::int64_t begin,
-                 std::int64_t end) {
+                 std::int64_t end, Ticker tick) {
   std::vector<Ranked<T>> line(static_cast<std::size_t>(s.size));
-  // Of equal ones the lower index is first.
-  const auto before = [largest](const Ranked<T>& a, const Ranked<T>& b) {
+  // Ties go to the lower index.
+  const auto before = [&](const Ranked<T>& a, const Ranked<T>& b) {
+    tick();
     if (is_less(a.value, b.value)) return !largest;
     if (is_less(b.value, a.value)) return largest;
     return a.index < b.index;
@@ -95,7 +96,7 @@ void top_k(KernelContext& c) {
         [&](std::int64_t begin, std::int64_t end) {
           top_k_lines(x.data<T>(), values ? values->mutable_data<T>() : nullptr,
                       indices ? indices->mutable_data<std::int64_t>() : nullptr,
-                      sizes, largest, begin, end);
+                      sizes, largest, begin, end, Ticker(c.threads()));
         });
   });
 }

@@ -34,7 +34,7 @@ struct DftJob {
 
 template <typename T>
 void transform(KernelContext& c, const DftJob& job, const T* in, T* out) {
-  const Fourier plan(job.length);
+  const Fourier plan(job.length, c.threads());
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
     std::vector<Complex> signal(index_of(job.length)), result(signal.size());
     for (std::int64_t i = begin; i < end; ++i) {
@@ -139,7 +139,7 @@ void stft(KernelContext& c) {
   Tensor& y = c.output(0, x.dtype(), Dims{batch, frames, bins, 2});
   if (y.count() == 0) return;
   need_room(c, length);
-  const Fourier plan(length);
+  const Fourier plan(length, c.threads());
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     const auto piece = [&](std::int64_t begin, std::int64_t end) {
       std::vector<Complex> signal(index_of(length)), result(signal.size());

@@ -34,10 +34,12 @@ void concat(KernelContext& c) {
   const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
                                   broadcast_strides(b.dims(), out.dims())});
   String* to = mutable_elements<String>(out);
+  Ticker tick(c.threads());
   rows.for_each(0, rows.count(), [&](std::int64_t at, const auto& from) {
     const String* p = elements<String>(a) + from[0];
     const String* q = elements<String>(b) + from[1];
     for (std::int64_t i = 0; i < rows.length(); ++i) {
+      tick();
       const String& first = p[i * rows.inner(0)];
       const String& second = q[i * rows.inner(1)];
       to[at + i].reserve(first.size() + second.size());
@@ -90,13 +92,16 @@ void normalizer(KernelContext& c) {
     stopped.insert(key(word));
   }
   std::vector<const String*> kept;
+  Ticker tick(c.threads());
   for (const String& word : x.strings()) {
+    tick();
     if (!stopped.contains(key(word))) kept.push_back(&word);
   }
   Dims dims(x.dims());
   dims.back() = std::max<std::int64_t>(1, std::ssize(kept));
   Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
   for (std::size_t i = 0; i < kept.size(); ++i) {
+    tick();
     out.mutable_strings()[i] = in_case(*kept[i], to, language);
   }
 }
@@ -140,11 +145,15 @@ void split(KernelContext& c) {
   const std::int64_t said =
       c.has_attribute("maxsplit") ? c.attribute_int("maxsplit") : -1;
   const std::size_t most = said < 0 ? std::string::npos : index_of(said);
+  Ticker tick(c.threads());
   Ints counts;
   std::int64_t longest = 0;
   for (const String& text : x.strings()) {
     std::int64_t count = 0;
-    split_at(text, delimiter, most, [&](std::string_view) { ++count; });
+    split_at(text, delimiter, most, [&](std::string_view) {
+      tick();
+      ++count;
+    });
     counts.push_back(count);
     longest = std::max(longest, count);
   }
@@ -154,8 +163,10 @@ void split(KernelContext& c) {
   String* row = out.mutable_strings().data();
   for (const String& text : x.strings()) {
     String* to = row;
-    split_at(text, delimiter, most,
-             [&](std::string_view part) { *to++ = part; });
+    split_at(text, delimiter, most, [&](std::string_view part) {
+      tick();
+      *to++ = part;
+    });
     row += longest;
   }
   if (!c.wants(1)) return;

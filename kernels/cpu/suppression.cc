@@ -54,10 +54,12 @@ Options options_of(const KernelContext& c) {
 }
 
 // The boxes of one class that stay, best first.
-Ints kept(const float* boxes, const float* scores, std::int64_t count,
-          const Options& options) {
+Ints kept(const KernelContext& c, const float* boxes, const float* scores,
+          std::int64_t count, const Options& options) {
+  Ticker tick(c.threads());
   Ints order;
   for (std::int64_t i = 0; i < count; ++i) {
+    tick();
     // A NaN is no score.
     if (options.has_score ? scores[i] > options.score
                           : scores[i] == scores[i]) {
@@ -65,6 +67,7 @@ Ints kept(const float* boxes, const float* scores, std::int64_t count,
     }
   }
   std::ranges::sort(order, [&](std::int64_t a, std::int64_t b) {
+    tick();
     return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
   });
   Ints out;
@@ -73,6 +76,7 @@ Ints kept(const float* boxes, const float* scores, std::int64_t count,
     if (std::ssize(out) >= options.most) break;
     const Box box = box_of(boxes + 4 * i, options.is_center);
     const bool hidden = std::ranges::any_of(taken, [&](const Box& other) {
+      tick();
       return overlaps(other, box, options.overlap);
     });
     if (hidden) continue;
@@ -101,7 +105,7 @@ void non_max_suppression(KernelContext& c) {
   c.threads().for_each(all, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       found[static_cast<std::size_t>(i)] =
-          kept(boxes.data<float>() + i / classes * count * 4,
+          kept(c, boxes.data<float>() + i / classes * count * 4,
                scores.data<float>() + i * count, count, options);
     }
   });

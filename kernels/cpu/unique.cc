@@ -17,12 +17,14 @@ struct Groups {
 
 // In ascending order, or in that of their first rows.
 template <typename T>
-Groups groups_of(const T* rows, std::int64_t count, std::int64_t width,
-                 bool sorted) {
+Groups groups_of(const KernelContext& c, const T* rows, std::int64_t count,
+                 std::int64_t width, bool sorted) {
+  Ticker tick(c.threads());
   const auto compare = [&](std::int64_t a, std::int64_t b) {
     const T* p = rows + a * width;
     const T* q = rows + b * width;
     for (std::int64_t i = 0; i < width; ++i) {
+      tick();
       if (is_less(p[i], q[i])) return -1;
       if (is_less(q[i], p[i])) return 1;
     }
@@ -93,7 +95,7 @@ void unique_of(KernelContext& c, const Tensor& rows, std::size_t axis) {
   const std::int64_t width = rows.count() == 0 ? 0 : rows.count() / count;
   c.allocate(DataType::kInt64, {&count, 1});  // so many indices fit
   const Groups groups =
-      groups_of(elements<T>(rows), count, width, c.attribute_flag("sorted"));
+      groups_of(c, elements<T>(rows), count, width, c.attribute_flag("sorted"));
   Dims dims(rows.dims());
   dims[0] = std::ssize(groups.first);
   Tensor out = c.allocate(rows.dtype(), {dims.data(), dims.size()});

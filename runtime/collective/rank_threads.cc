@@ -235,7 +235,7 @@ class Seat final : public Communicator {
       if (self.verdict) throw Failure{*self.verdict};
       if (is_cancelled()) fail("another rank failed");
       if (is_done()) return;
-      if (call.run.threads->check) call.run.threads->check();
+      call.run.threads->look();
       room_.changed.wait_for(lock, kLook);
     }
   }
