@@ -128,6 +128,7 @@ Folded mod(const Call& c) {
 // Whole powers of whole numbers; the exponent may have another type.
 Whole power(std::int64_t base, std::int64_t exponent) {
   if (exponent < 0) {
+    if (base == 0) return std::nullopt;
     if (base == -1) return exponent % 2 == 0 ? 1 : -1;
     return base == 1 ? 1 : 0;
   }
