@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,8 +52,8 @@ class Communicator {
   const Sent& sent() const { return sent_; }
 
  protected:
-  // What a rank calls, with the type of its tensor: the same on all members.
-  // It says what every member sends.
+  // What a rank calls. The text has the op, the type of its tensor and the
+  // axis, and is the same on all members.
   struct Call {
     std::string text;
     SentBytes& sent;
@@ -67,8 +68,8 @@ class Communicator {
 
  private:
   std::size_t place_in(Group group) const;
-  Call begin(std::string_view op, const Tensor& x, std::size_t axis,
-             RunState& run);
+  Call begin(std::string_view op, const Tensor& x,
+             std::optional<std::size_t> axis, RunState& run);
   // This rank's piece of the sum of all tensors, whose elements are cut into
   // pieces as `ends` says.
   Tensor sum_of_piece(Group group, const Call& call, const Tensor& x,

@@ -55,7 +55,7 @@ void Memory::count(std::size_t bytes) {
 }
 
 std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   count(bytes);
   std::size_t size = rounded(bytes);
   std::byte* data = nullptr;
@@ -75,6 +75,8 @@ std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
     held_ += size;
   }
   used_ += size;
+  most_used_ = std::max(most_used_, used_);
+  lock.unlock();  // where the pointer cannot be made, it gives back at once
   return {data, [self = shared_from_this(), bytes, size](std::byte* block) {
             self->give_back(block, bytes, size);
           }};
@@ -114,7 +116,7 @@ void Memory::give_back(std::byte* data, std::size_t asked, std::size_t size) {
 // Free blocks go before the system is asked for more than the peak needs, so
 // that what is held stays near what is used.
 void Memory::trim(std::size_t wanted) {
-  while (!free_.empty() && held_ + wanted > peak_ + peak_ / 32) {
+  while (!free_.empty() && held_ + wanted > most_used_ + most_used_ / 32) {
     const auto largest = std::prev(free_.end());
     held_ -= largest->first;
     std::free(largest->second);
@@ -137,6 +139,7 @@ std::size_t Memory::held() const {
 void Memory::reset_peak() {
   const std::lock_guard lock(mutex_);
   peak_ = live_;
+  most_used_ = used_;
 }
 
 }  // namespace ruleengine::runtime

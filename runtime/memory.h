@@ -39,7 +39,7 @@ class Memory : public std::enable_shared_from_this<Memory> {
 
   std::size_t live() const;  // bytes that were asked for and are in use
   std::size_t peak() const;  // the most that `live` was
-  std::size_t held() const;  // bytes taken from the system, now
+  std::size_t held() const;  // bytes of blocks, used or free
   std::size_t limit() const { return limit_; }
   void reset_peak();
 
@@ -69,7 +69,8 @@ class Memory : public std::enable_shared_from_this<Memory> {
   mutable std::mutex mutex_;
   std::multimap<std::size_t, std::byte*> free_;  // by size
   Heap heap_{*this};
-  std::size_t live_ = 0, peak_ = 0, held_ = 0, used_ = 0;
+  std::size_t live_ = 0, peak_ = 0, held_ = 0;
+  std::size_t used_ = 0, most_used_ = 0;  // of blocks, now and at most
 };
 
 }  // namespace ruleengine::runtime

@@ -114,6 +114,8 @@ std::vector<std::uint32_t> code_points(std::string_view text) {
   return out;
 }
 
+constexpr std::uint32_t kLastCharacter = 0x10ffff;
+
 Tensor read_strings(std::string_view bytes, Shape dims, std::size_t length,
                     bool is_unicode, Memory& memory) {
   const auto count = static_cast<std::size_t>(count_of(dims));
@@ -127,10 +129,15 @@ Tensor read_strings(std::string_view bytes, Shape dims, std::size_t length,
       to = from.substr(0, from.find_last_not_of('\0') + 1);
       continue;
     }
+    std::size_t end = 0;  // zeros after the last character are padding
     for (std::size_t k = 0; k < length; ++k) {
       std::uint32_t c;
       std::memcpy(&c, from.data() + 4 * k, 4);
-      if (c != 0) append_utf8(to, c);
+      if (c > kLastCharacter) no_array("a character is no Unicode");
+      if (c == 0) continue;
+      to.append(k - end, '\0');
+      append_utf8(to, c);
+      end = k + 1;
     }
   }
   return {dims, std::move(strings)};
@@ -190,22 +197,24 @@ std::string header_of(const std::string& code, Shape dims) {
 constexpr std::size_t kMostStringBytes = std::size_t{1} << 32;
 
 std::string strings_npy(const Tensor& t) {
-  std::vector<std::vector<std::uint32_t>> all;
   std::size_t longest = 1;
   for (const String& each : t.strings()) {
-    all.push_back(code_points(each));
-    longest = std::max(longest, all.back().size());
+    longest = std::max(longest, code_points(each).size());
   }
-  if (all.size() > kMostStringBytes / 4 / longest) {
-    fail("an array of NumPy holds the strings at the length of the longest",
-         std::to_string(kMostStringBytes) + " bytes at most",
-         std::to_string(all.size()) + " of " + std::to_string(longest) +
-             " characters");
+  const std::size_t count = t.strings().size();
+  if (count > kMostStringBytes / 4 / longest) {
+    fail_limit(Limit::kNone,
+               "an array of NumPy holds strings at the length of the longest",
+               std::to_string(kMostStringBytes) + " bytes at most",
+               std::to_string(count) + " of " + std::to_string(longest) +
+                   " characters");
   }
   std::string out = header_of("<U" + std::to_string(longest), t.dims());
-  for (auto& each : all) {
-    each.resize(longest, 0);
-    out.append(reinterpret_cast<const char*>(each.data()), longest * 4);
+  out.reserve(out.size() + 4 * count * longest);
+  for (const String& each : t.strings()) {
+    auto characters = code_points(each);
+    characters.resize(longest, 0);
+    out.append(reinterpret_cast<const char*>(characters.data()), longest * 4);
   }
   return out;
 }

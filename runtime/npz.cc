@@ -81,14 +81,16 @@ zlib_filefunc64_def in_memory(MemoryFile& file) {
   return out;
 }
 
-// minizip takes an archive without members for a damaged one: it is the end of
-// a directory, and nothing else (APPNOTE 4.3.16).
+// minizip takes an archive without members for a damaged one. Such an archive
+// is the end record of a directory and nothing else (APPNOTE 4.3.16).
 bool has_no_members(const std::string& path) {
   constexpr std::size_t kEnd = 22;
   std::string bytes(kEnd + 1, '\0');
   std::ifstream file(path, std::ios::binary);
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  return file.gcount() == kEnd && bytes.starts_with("PK\5\6");
+  // All after the signature is 0: disks, members, sizes, the comment.
+  return file.gcount() == kEnd && bytes.starts_with("PK\5\6") &&
+         bytes.find_first_not_of('\0', 4) == std::string::npos;
 }
 
 // Name and content of the current member.

@@ -61,6 +61,13 @@ class Lifetimes {
   std::vector<ValueId> kept_;
 };
 
+Diagnostic too_deep() {
+  return {.kind = ErrorKind::kModel,
+          .what = "functions of the model call each other too deep",
+          .expected = std::to_string(kMostCalls) + " calls at most",
+          .hint = "a function must not call itself"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Plans>> Plans::make(const ir::Model& model,
@@ -80,17 +87,14 @@ Result<std::unique_ptr<Plans>> Plans::make(const ir::Model& model,
 Result<const Plan*> Plans::plan(const ir::Graph& graph) {
   const auto known = plans_.find(&graph);
   if (known != plans_.end()) return known->second.get();
-  if (depth_ > kMostCalls) {
-    return Diagnostic{.kind = ErrorKind::kModel,
-                      .what = "functions of the model call each other too deep",
-                      .expected = std::to_string(kMostCalls) + " calls at most",
-                      .hint = "a function must not call itself"};
-  }
+  // Planning goes as deep as the calls do.
+  if (depth_ > kMostCalls) return too_deep();
   auto made = std::make_unique<Plan>();
   made->graph = &graph;
   ++depth_;
-  if (auto status = add_steps(*made); !status) return status.error();
+  const Status status = add_steps(*made);
   --depth_;
+  if (!status) return status.error();
   read_constants(*made);
   return plans_.emplace(&graph, std::move(made)).first->second.get();
 }
@@ -128,6 +132,8 @@ Status Plans::add_step(Plan& plan, NodeId node) {
     const auto body = this->plan(function->body);
     if (!body) return body.error();
     step.function = *body;
+    plan.height = std::max(plan.height, (*body)->height + 1);
+    if (plan.height > kMostCalls) return too_deep();
     step.kernel = nullptr;
   } else if (step.kernel == nullptr) {
     ++missing_[op.text()];

@@ -119,6 +119,11 @@ class Drawing {
       : model_(model), options_(options), threads_(1), uses_(model.graph) {
     run_.memory = memory;
     run_.threads = &threads_;
+    threads_.check = [this] {
+      if (options_.deadline.is_over()) {
+        throw Failure{options_.deadline.passed("while inputs are drawn")};
+      }
+    };
   }
 
   Executor::Named draw() {
@@ -297,6 +302,7 @@ class Drawing {
     if (options_.floats == Floats::kLarge) scale = 100;
     if (options_.floats == Floats::kTiny) scale = 1e-40;
     for (std::int64_t i = 0; i < out.count(); ++i) {
+      tick_();
       out.mutable_data<T>()[i] = static_cast<T>(normal() * scale);
     }
     return out;
@@ -307,6 +313,7 @@ class Drawing {
   Tensor bytes(DataType type, Shape shape) {
     Tensor out = allocate(type, shape);
     for (std::int64_t i = 0; i < out.count(); ++i) {
+      tick_();
       out.mutable_data<T>()[i] = static_cast<T>(random_());
     }
     return out;
@@ -330,6 +337,7 @@ class Drawing {
       low = count = 1;
     }
     for (std::int64_t i = 0; i < out.count(); ++i) {
+      tick_();
       const auto r = random_() % static_cast<std::uint64_t>(count);
       to[i] = static_cast<T>(low + static_cast<std::int64_t>(r));
     }
@@ -349,6 +357,7 @@ class Drawing {
           1 + static_cast<std::int64_t>(random_() %
                                         static_cast<std::uint64_t>(length));
       const bool hidden = options_.floats == Floats::kHidden && row % 2 == 0;
+      tick_(length);
       for (std::int64_t i = 0; i < length; ++i) {
         const bool one = padded ? i < shown : random_() % 4 != 0;
         to[row * length + i] = static_cast<T>(one && !hidden);
@@ -358,11 +367,10 @@ class Drawing {
   }
 
   Value strings(Shape shape) {
-    auto all = std::make_shared<Strings>();
-    const std::int64_t count = count_of(shape);
-    if (count > 1 << 20) fail("too many random strings are asked for");
-    for (std::int64_t i = 0; i < count; ++i) {
-      all->push_back(String(1, static_cast<char>('a' + random_() % 4)));
+    auto all = run_.memory->strings(static_cast<std::size_t>(count_of(shape)));
+    for (String& each : *all) {
+      tick_();
+      each = static_cast<char>('a' + random_() % 4);
     }
     return Tensor(shape, std::move(all));
   }
@@ -370,6 +378,7 @@ class Drawing {
   const ir::Model& model_;
   const InputOptions& options_;
   Threads threads_;
+  Ticker tick_{threads_};
   RunState run_;
   Uses uses_;
   std::mt19937_64 random_;
@@ -405,9 +414,11 @@ Status try_inputs(InputOptions options,
       if (!first) first = status.error();
     }
   }
-  first->hint =
-      "no random inputs that were tried fit; give sizes with --dims, or "
-      "arrays with --inputs";
+  if (first->hint.empty()) {
+    first->hint =
+        "no random inputs that were tried fit; give sizes with --dims, or "
+        "arrays with --inputs";
+  }
   return *std::move(first);
 }
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/ir/model.h"
 #include "runtime/executor.h"
@@ -46,6 +47,7 @@ struct InputOptions {
   Sizes sizes = Sizes::kDistinct;
   Integers integers = Integers::kWide;
   Floats floats = Floats::kNormal;
+  Deadline deadline;
 };
 
 // One value for each input without a default, by name. Fails where an input is
@@ -61,8 +63,8 @@ inline constexpr Sizes kSizesToTry[] = {
 inline constexpr Integers kIntegersToTry[] = {Integers::kWide, Integers::kSmall,
                                               Integers::kBits, Integers::kOnes};
 
-// Calls `trial` with each pair of them in `options`, until it succeeds or says
-// kLimit or kUsage. Fails with what the first call said, if none succeeds.
+// Calls `trial` with each pair of sizes and whole numbers, in `options`, until
+// it succeeds or fails as kLimit or kUsage. Else fails as the first call did.
 Status try_inputs(InputOptions options,
                   const std::function<Status(const InputOptions&)>& trial);
 

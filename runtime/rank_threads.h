@@ -20,7 +20,8 @@ struct RankPlace {
 };
 
 // Calls `run` for each rank on a thread of its own. The error is that of a rank
-// that failed by itself, with its number; of several, that of the lowest.
+// that failed by itself, with its number: of those that had not heard of each
+// other, the lowest.
 Status run_ranks(int count, const std::function<Status(RankPlace&)>& run);
 
 }  // namespace ruleengine::runtime

@@ -56,18 +56,22 @@ class Threads {
   std::int64_t error_at_ = 0;
 };
 
-// For long loops with little work a turn: looks now and then.
+// For long loops: looks now and then. `work` of a turn: steps of some
+// nanoseconds each.
 class Ticker {
  public:
   explicit Ticker(const Threads& threads) : threads_(threads) {}
-  void operator()() {
-    if (++count_ % kTurns == 0) threads_.look();
+  void operator()(std::int64_t work = 1) {
+    left_ -= work;
+    if (left_ > 0) return;
+    left_ = kWork;
+    threads_.look();
   }
 
  private:
-  static constexpr std::uint32_t kTurns = 4096;
+  static constexpr std::int64_t kWork = 4096;
   const Threads& threads_;
-  std::uint32_t count_ = 0;
+  std::int64_t left_ = kWork;
 };
 
 }  // namespace ruleengine::runtime

@@ -175,7 +175,9 @@ Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options) {
 Result<runtime::InputOptions> input_options(const Options& options) {
   auto dims = parse_dims(options);
   if (!dims) return dims.error();
-  return runtime::InputOptions{.seed = options.seed, .dims = *std::move(dims)};
+  return runtime::InputOptions{.seed = options.seed,
+                               .dims = *std::move(dims),
+                               .deadline = deadline_of(options)};
 }
 
 Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,

@@ -52,11 +52,18 @@ struct LazyPart {
   bool is_cut() const { return count >= 0; }
 };
 struct Lazy {
+  // Whether it is one tensor as a whole, turned round or not.
+  bool is_turned() const { return is_single() && parts[0].transpose; }
+  bool is_view() const { return is_single() && !parts[0].transpose; }
+
   std::span<const LazyPart> parts;
   std::int64_t axis = 0;
   // The number of stored tensors in the expression, counting repetitions: the
   // cost of reading it. Code that makes lazy tensors keeps it bounded.
   std::int64_t leaves = 1;
+
+ private:
+  bool is_single() const { return parts.size() == 1 && !parts[0].is_cut(); }
 };
 
 struct Tensor {

@@ -50,8 +50,7 @@ Status check_parts(const Tensor& tensor) {
         axis >= std::max<std::size_t>(rank, 1)) {
       return misfit(tensor, p);
     }
-    if (lazy.parts.size() == 1 && !part.transpose && !part.is_cut()) {
-      // a view, of any rank
+    if (lazy.is_view()) {  // of any rank
       return std::ranges::equal(p.dims, tensor.dims) ? Status()
                                                      : misfit(tensor, p);
     }

@@ -1,6 +1,7 @@
 // The ops in which ranks send each other data. A group of one rank needs no
 // other; a larger one needs a run of several ranks.
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/shapes.h"
@@ -13,28 +14,38 @@ using runtime::Communicator;
 using runtime::Kernel;
 
 // A model may be the program of rank 0 and run on every rank: then neighbours
-// stand for all such neighbours, and [0, 1] is [2, 3] to rank 2.
+// that begin at a multiple of their number stand for all such neighbours, and
+// [0, 1] is [2, 3] to rank 2.
 void move_to(std::int64_t rank, Ints& group) {
   const auto size = static_cast<std::int64_t>(group.size());
   if (std::ranges::find(group, rank) != group.end()) return;
   for (std::int64_t i = 0; i < size; ++i) {
-    if (group[static_cast<std::size_t>(i)] != group[0] + i) return;
+    const std::int64_t first = group[0];
+    if (first % size != 0 || group[static_cast<std::size_t>(i)] != first + i) {
+      return;
+    }
   }
   for (std::int64_t i = 0; i < size; ++i) {
     group[static_cast<std::size_t>(i)] = rank / size * size + i;
   }
 }
 
-// The group of the node; empty where the rank is alone.
+// The group of the node, all ranks where it says none; empty where the rank is
+// alone.
 Ints group_of(const KernelContext& c) {
+  const Communicator* communicator = c.run().communicator;
   Ints group = c.attribute_ints("rank_group");
-  if (group.empty()) group = {0};
-  if (group.size() > 1 && c.run().communicator == nullptr) {
+  if (communicator == nullptr) {
+    if (group.size() <= 1) return {};
     fail("the op needs " + std::to_string(group.size()) + " ranks",
          "a run of several ranks (exec --ranks)", "one");
   }
-  if (group.size() <= 1) return {};
-  move_to(c.run().communicator->rank(), group);
+  if (group.empty()) {
+    group.resize(static_cast<std::size_t>(communicator->size()));
+    std::iota(group.begin(), group.end(), 0);
+  }
+  if (group.size() > 1) move_to(communicator->rank(), group);
+  if (group.size() == 1 && group[0] == communicator->rank()) return {};
   return group;
 }
 

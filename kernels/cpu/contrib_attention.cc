@@ -208,8 +208,7 @@ void set_scale(KernelContext& c, Attending& a) {
 void run(KernelContext& c, Attending& a, std::int64_t past) {
   set_scale(c, a);
   a.is_causal = c.attribute_flag("unidirectional");
-  // ONNX Runtime masks all rows but the last, which sees all keys where there
-  // are as many as queries.
+  // The loop of ONNX Runtime that hides later keys stops before the last row.
   a.last_sees_all = true;
   a.offsets = {past};
   const std::int64_t dims[] = {a.batch, a.queries, a.heads * a.v_size};

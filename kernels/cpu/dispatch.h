@@ -105,6 +105,10 @@ void dispatch_width(DataType dtype, F&& f) {
   }
 }
 
+inline std::size_t index_of(std::int64_t i) {
+  return static_cast<std::size_t>(i);
+}
+
 // The elements, strings as well.
 template <typename T>
 const T* elements(const Tensor& t) {

@@ -100,7 +100,7 @@ View arranged(KernelContext& c, const View& v, const Labels& order) {
   const auto total = [&](const T* from, Ticker& tick) {
     Sum all = 0;
     sum.for_each(0, sum.count(), [&](std::int64_t, const auto& place) {
-      tick();
+      tick(sum.length());
       for (std::int64_t i = 0; i < sum.length(); ++i) {
         all += static_cast<Sum>(from[place[0] + i * sum.inner(0)]);
       }

@@ -180,8 +180,10 @@ Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
            c.input(kPositions).text());
     }
     // Of a first prompt, the schema takes the first position and counts on.
-    for (std::int64_t i = 0; g.is_first && i < g.batch * g.rows; ++i) {
-      r.positions[static_cast<std::size_t>(i)] = r.positions[0] + i % g.rows;
+    if (g.is_first) {
+      for (std::size_t i = 1; i < r.positions.size(); ++i) {
+        r.positions[i] = r.positions[0] + static_cast<std::int64_t>(i) % g.rows;
+      }
     }
   } else {
     for (std::int64_t i = 0; i < g.batch * g.rows; ++i) {

@@ -161,7 +161,7 @@ void label_encoder(KernelContext& c) {
   dispatch_label(x.dtype(), [&]<typename K>() {
     std::unordered_map<K, std::int64_t, KeyHash<K>, KeyEqual<K>> place;
     for (std::int64_t i = 0; i < keys.count(); ++i) {
-      place[elements<K>(keys)[i]] = i;
+      place.try_emplace(elements<K>(keys)[i], i);  // the first of equal keys
     }
     dispatch_label(values.dtype(), [&]<typename V>() {
       const V otherwise = fallback<V>(c, values.dtype());

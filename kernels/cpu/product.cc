@@ -149,7 +149,7 @@ void gemm_op(KernelContext& c) {
 }
 
 // By elimination with the largest pivot of a column; `m` is n x n.
-double determinant(double* m, std::int64_t n) {
+double determinant(double* m, std::int64_t n, Ticker& tick) {
   double result = 1;
   for (std::int64_t i = 0; i < n; ++i) {
     std::int64_t pivot = i;
@@ -164,6 +164,7 @@ double determinant(double* m, std::int64_t n) {
     const double* top = m + i * n;
     result *= top[i];
     for (std::int64_t r = i + 1; r < n; ++r) {
+      tick(n - i);
       double* row = m + r * n;
       const double by = row[i] / top[i];
       if (by == 0) continue;
@@ -188,10 +189,11 @@ void det(KernelContext& c) {
         out.count(), grain, [&](std::int64_t begin, std::int64_t end) {
           Tensor copy = c.allocate(DataType::kDouble, Dims{n, n});
           double* m = copy.mutable_data<double>();
+          Ticker tick(c.threads());
           for (std::int64_t i = begin; i < end; ++i) {
             const T* from = x.data<T>() + i * n * n;
             std::copy(from, from + n * n, m);
-            to[i] = static_cast<T>(determinant(m, n));
+            to[i] = static_cast<T>(determinant(m, n, tick));
           }
         });
   });

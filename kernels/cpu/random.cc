@@ -152,12 +152,14 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
   const Philox from(c.seed());
   const std::int64_t classes = x.dim(1), samples = out.dim(1);
   std::vector<double> sums(static_cast<std::size_t>(classes));
+  Ticker tick(c.threads());
   for (std::int64_t b = 0; b < x.dim(0); ++b) {
     const T* row = x.data<T>() + b * classes;
     const auto most =
         static_cast<double>(*std::max_element(row, row + classes));
     double sum = 0;
     for (std::int64_t k = 0; k < classes; ++k) {
+      tick();
       sum += std::exp(static_cast<double>(row[k]) - most);
       sums[static_cast<std::size_t>(k)] = sum;
     }
@@ -165,6 +167,7 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
       fail("the probabilities of a row are not numbers");
     }
     for (std::int64_t s = 0; s < samples; ++s) {
+      tick(8);
       const std::int64_t i = b * samples + s;
       const double at = sum * from.uniform(static_cast<std::uint64_t>(i));
       const auto found = std::ranges::upper_bound(sums, at) - sums.begin();

@@ -8,15 +8,13 @@
 namespace ruleengine::kernels {
 namespace {
 
-std::size_t index_of(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // So that a place fits in a whole number.
 double bounded(double at) {
   constexpr double kMost = 1e15;
   return std::isnan(at) ? 0 : std::clamp(at, -kMost, kMost);
 }
 
-// Of one axis, 1 GiB of weights.
+// For one element.
 constexpr std::int64_t kMostTaps = std::int64_t{1} << 26;
 
 double crop_source(const ResizeAxis& axis, double at) {
@@ -110,22 +108,22 @@ std::vector<std::int64_t> nearest_places(const ResizeRule& rule,
   return places;
 }
 
-ResizeWeights resize_weights(const ResizeRule& rule, const ResizeAxis& axis) {
+ResizeWeights resize_weights(const KernelContext& c, const ResizeRule& rule,
+                             const ResizeAxis& axis) {
   const double scale = rule.antialias ? std::min(axis.scale, 1.0) : 1.0;
   const double radius = rule.mode == ResizeMode::kLinear ? 1 : 2;
   const auto before =
       static_cast<std::int64_t>(bounded(std::ceil(radius / scale))) - 1;
   ResizeWeights out;
   out.taps = 2 * before + 2;
-  std::int64_t count = 0;
-  if (__builtin_mul_overflow(axis.out, out.taps, &count) || count > kMostTaps) {
-    fail("a scale is too small for its axis");
-  }
-  out.places.resize(index_of(count));
-  out.weights.resize(index_of(count));
+  if (out.taps > kMostTaps) fail("a scale is too small for its axis");
+  const Dims dims{axis.out, out.taps};
+  out.places = c.allocate(DataType::kInt64, {dims.data(), dims.size()});
+  out.weights = c.allocate(DataType::kDouble, {dims.data(), dims.size()});
+  std::fill_n(out.weights.mutable_data<double>(), out.weights.count(), 0.0);
   for (std::int64_t i = 0; i < axis.out; ++i) {
-    std::int64_t* places = out.places.data() + i * out.taps;
-    double* weights = out.weights.data() + i * out.taps;
+    auto* places = out.places.mutable_data<std::int64_t>() + i * out.taps;
+    double* weights = out.weights.mutable_data<double>() + i * out.taps;
     const double source = source_of(rule, axis, i);
     if (is_outside(rule, axis, source)) {
       std::fill_n(places, out.taps, std::int64_t{-1});

@@ -47,10 +47,11 @@ std::vector<std::int64_t> nearest_places(const ResizeRule& rule,
 // outside of a crop.
 struct ResizeWeights {
   std::int64_t taps = 0;
-  std::vector<std::int64_t> places;
-  std::vector<double> weights;
+  Tensor places;   // int64[out, taps]
+  Tensor weights;  // double[out, taps]
 };
-ResizeWeights resize_weights(const ResizeRule& rule, const ResizeAxis& axis);
+ResizeWeights resize_weights(const KernelContext& c, const ResizeRule& rule,
+                             const ResizeAxis& axis);
 
 }  // namespace ruleengine::kernels
 

@@ -154,8 +154,9 @@ template <typename From, typename Mid>
 void resample_axis(KernelContext& c, const From* in, std::int64_t outer,
                    const ResizeAxis& axis, std::int64_t inner,
                    const ResizeRule& rule, Mid* out) {
-  const ResizeWeights table = resize_weights(rule, axis);
-  const std::vector<Mid> weights(table.weights.begin(), table.weights.end());
+  const ResizeWeights table = resize_weights(c, rule, axis);
+  const auto exact = table.weights.values<double>();
+  const std::vector<Mid> weights(exact.begin(), exact.end());
   const std::int64_t taps = table.taps;
   const std::int64_t work = taps * inner + 1;
   c.threads().for_each(
@@ -163,7 +164,7 @@ void resample_axis(KernelContext& c, const From* in, std::int64_t outer,
       [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           const std::int64_t* places =
-              table.places.data() + i % axis.out * taps;
+              table.places.data<std::int64_t>() + i % axis.out * taps;
           const Mid* w = weights.data() + i % axis.out * taps;
           const From* from = in + i / axis.out * axis.in * inner;
           Mid* to = out + i * inner;

@@ -110,7 +110,7 @@ void scatter_nd(KernelContext& c) {
   with_reduction(c, [&](auto* to, const auto* from, auto write) {
     Ticker tick(c.threads());
     for (std::int64_t i = 0; i < places.count(); ++i) {
-      tick();
+      tick(inner);
       auto* slice = to + places[i];
       const auto* update = from + i * inner;
       for (std::int64_t k = 0; k < inner; ++k) write(slice[k], update[k]);

@@ -14,8 +14,6 @@ namespace {
 using runtime::Adapt;
 using runtime::Kernel;
 
-std::size_t index_of(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 // Room for one transform, so that a length that no memory holds fails here.
 void need_room(KernelContext& c, std::int64_t length) {
   if (length < 1) {

@@ -3,8 +3,8 @@
 #include <unicase.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
-#include <functional>
 #include <memory>
 #include <unordered_set>
 
@@ -17,8 +17,6 @@ namespace {
 
 using runtime::Adapt;
 using runtime::Kernel;
-
-std::size_t index_of(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 const Tensor& strings(KernelContext& c, std::size_t i) {
   const Tensor& x = c.input(i);
@@ -62,7 +60,10 @@ std::string in_case(std::string_view text, Case to,
           language.empty() ? nullptr : language.c_str(), nullptr, nullptr,
           &size),
       std::free);
-  if (mapped == nullptr) fail("a text is not UTF-8", {}, printable(text));
+  if (mapped == nullptr) {
+    if (errno != EILSEQ) throw std::bad_alloc();
+    fail("a text is not UTF-8", {}, printable(text));
+  }
   return {reinterpret_cast<const char*>(mapped.get()), size};
 }
 
@@ -110,10 +111,9 @@ bool is_space(char ch) {
   return ch == ' ' || (ch >= '\t' && ch <= '\r') || (ch >= 0x1c && ch <= 0x1f);
 }
 
-// Each calls `take` with the parts of a text, at most `most` and a rest.
-using Take = std::function<void(std::string_view)>;
-
-// At runs of spaces; those at either end belong to no part.
+// Calls `take` with each part of a text that is split at runs of spaces: at
+// most `most`, and the rest. Spaces at either end belong to no part.
+template <typename Take>
 void split_at_spaces(std::string_view text, std::size_t most,
                      const Take& take) {
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
@@ -127,6 +127,7 @@ void split_at_spaces(std::string_view text, std::size_t most,
   }
 }
 
+template <typename Take>
 void split_at(std::string_view text, const std::string& delimiter,
               std::size_t most, const Take& take) {
   if (delimiter.empty()) return split_at_spaces(text, most, take);

@@ -125,9 +125,9 @@ void max_unpool(KernelContext& c) {
   }
   const Shape to(dims.data(), dims.size());
   Tensor& y = c.output(0, x.dtype(), to);
-  // Indices are places in the tensor that was pooled. The standard's text takes
-  // them in the shape inferred from x; MaxPool's own are in the output's shape
-  // where pooling dropped a rest.
+  // Indices are places in the tensor that was pooled. Those of MaxPool are in
+  // the output's shape; the standard's examples have them in the shape inferred
+  // from x, where pooling dropped no rest (decision 0024).
   const bool is_given = pool.fits(x, places, to);
   const Shape from = is_given ? to : Shape(inferred.data(), inferred.size());
   const std::int64_t count = runtime::count_of(from);

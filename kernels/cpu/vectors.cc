@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 
 namespace ruleengine::kernels {
 namespace {
@@ -19,8 +20,9 @@ int widest() {
 int vector_bits() {
   static const int bits = [] {
     const char* asked = std::getenv("RULEENGINE_VECTOR_BITS");
-    const int most = asked == nullptr ? 0 : std::atoi(asked);
-    return most <= 0 ? widest() : std::min(most, widest());
+    const std::string_view most = asked == nullptr ? "" : asked;
+    if (most == "128") return 128;
+    return most == "256" ? std::min(256, widest()) : widest();
   }();
   return bits;
 }

@@ -5,8 +5,9 @@
 
 namespace ruleengine::kernels {
 
-// 512 (x86-64-v4), 256 (x86-64-v3) or 128 bits. RULEENGINE_VECTOR_BITS of the
-// environment asks for narrower ones, so that one machine tests all versions.
+// 512 (x86-64-v4), 256 (x86-64-v3) or 128 bits. For tests of all versions on
+// one machine, RULEENGINE_VECTOR_BITS=256 or =128 in the environment asks for
+// narrower ones; other values are ignored.
 int vector_bits();
 
 }  // namespace ruleengine::kernels

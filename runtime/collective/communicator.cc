@@ -56,6 +56,12 @@ void add_any(Tensor& sum, const Tensor& x) {
   }
 }
 
+void need_sum(const Tensor& x) {
+  if (!ir::is_float(x.dtype()) && !ir::is_integer(x.dtype())) {
+    fail("ranks cannot add up " + x.text());
+  }
+}
+
 // In float for narrow floats, rounded once.
 Tensor sum_of(const std::vector<Tensor>& all, RunState& run) {
   const DataType type = all[0].dtype();
@@ -134,14 +140,15 @@ std::size_t Communicator::place_in(Group group) const {
 }
 
 Communicator::Call Communicator::begin(std::string_view op, const Tensor& x,
-                                       std::size_t axis, RunState& run) {
+                                       std::optional<std::size_t> axis,
+                                       RunState& run) {
   if (x.is_string() || is_packed(x.dtype())) {
     fail("ranks cannot exchange " + x.text());
   }
   SentBytes& sent = sent_[std::string(op)];
   ++sent.count;
   return {.text = std::string(op) + " of " + x.text() +
-                  (x.rank() == 0 ? "" : " along axis " + std::to_string(axis)),
+                  (axis ? " along axis " + std::to_string(*axis) : ""),
           .sent = sent,
           .run = run};
 }
@@ -186,7 +193,8 @@ Tensor Communicator::joined(Group group, const Call& call, const Tensor& piece,
 
 Tensor Communicator::all_reduce(Group group, const Tensor& x, RunState& run) {
   place_in(group);
-  const Call call = begin("all_reduce", x, 0, run);
+  need_sum(x);
+  const Call call = begin("all_reduce", x, std::nullopt, run);
   const auto ends = even_ends(x.count(), group.size());
   const Tensor own = sum_of_piece(group, call, x, ends);
   return joined(group, call, own, ends).reshaped(x.dims());
@@ -195,6 +203,7 @@ Tensor Communicator::all_reduce(Group group, const Tensor& x, RunState& run) {
 Tensor Communicator::reduce_scatter(Group group, const Tensor& x,
                                     std::size_t axis, RunState& run) {
   place_in(group);
+  need_sum(x);
   const auto n = static_cast<std::int64_t>(group.size());
   if (x.dim(axis) % n != 0) {
     fail("the ranks do not divide the axis that is scattered",

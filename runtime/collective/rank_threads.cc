@@ -4,9 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <map>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -18,6 +21,9 @@ namespace {
 
 // How often a rank that waits looks at its deadline.
 constexpr std::chrono::milliseconds kLook{20};
+
+constexpr const char* kSameOps =
+    "all members of a group call the same ops in the same order";
 
 std::size_t at(std::int64_t rank) { return static_cast<std::size_t>(rank); }
 
@@ -38,14 +44,6 @@ struct Meeting {
       : group(g), offers(g.size()) {}
 
   bool is_full() const { return came == group.size(); }
-  // The first member that has not come yet and fits `is_wanted`; or -1.
-  template <typename F>
-  std::int64_t missing(F is_wanted) const {
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      if (!offers[i].is_here && is_wanted(group[i])) return group[i];
-    }
-    return -1;
-  }
   std::string text() const {
     std::string members;
     for (const std::int64_t each : group) {
@@ -82,15 +80,15 @@ class Room {
   void judge_waiting(std::int64_t rank) {
     if (is_over) return;
     const Meeting& meeting = *ranks[at(rank)].waits;
-    const std::int64_t ended =
-        meeting.missing([&](std::int64_t r) { return ranks[at(r)].has_ended; });
-    if (ended >= 0) {
-      judge({rank}, name_of(ended) + " ended before the op");
+    for (std::size_t i = 0; i < meeting.group.size(); ++i) {
+      const std::int64_t other = meeting.group[i];
+      if (meeting.offers[i].is_here || !ranks[at(other)].has_ended) continue;
+      judge({rank}, name_of(other) + " ended before the op");
       return;
     }
-    std::vector<std::int64_t> way = {rank};
+    std::vector<std::int64_t> path = {rank};
     std::vector<bool> seen(ranks.size());
-    if (find_circle(way, seen)) judge_circle(way);
+    if (closes_cycle(path, seen)) judge_cycle(path);
   }
 
   void end(std::int64_t rank) {
@@ -123,33 +121,33 @@ class Room {
   std::atomic<bool> is_over = false;
 
  private:
-  // Whether the last of `way` waits for one that waits for one ... that waits
-  // for the first of it; `way` is then the circle.
-  bool find_circle(std::vector<std::int64_t>& way, std::vector<bool>& seen) {
-    const Meeting* meeting = ranks[at(way.back())].waits;
+  // Follows who waits for whom from the end of `path`, depth first. True once
+  // somebody waits for its first rank: `path` is then the cycle.
+  bool closes_cycle(std::vector<std::int64_t>& path, std::vector<bool>& seen) {
+    const Meeting* meeting = ranks[at(path.back())].waits;
     if (meeting == nullptr) return false;
-    const auto leads_back = [&](std::int64_t next) {
-      if (next == way[0]) return true;
-      if (seen[at(next)]) return false;
+    for (std::size_t i = 0; i < meeting->group.size(); ++i) {
+      const std::int64_t next = meeting->group[i];
+      if (meeting->offers[i].is_here) continue;
+      if (next == path[0]) return true;
+      if (seen[at(next)]) continue;
       seen[at(next)] = true;
-      way.push_back(next);
-      if (find_circle(way, seen)) return true;
-      way.pop_back();
-      return false;
-    };
-    return meeting->missing(leads_back) >= 0;
+      path.push_back(next);
+      if (closes_cycle(path, seen)) return true;
+      path.pop_back();
+    }
+    return false;
   }
 
-  void judge_circle(const std::vector<std::int64_t>& way) {
+  void judge_cycle(std::vector<std::int64_t> path) {
+    std::ranges::rotate(path, std::ranges::min_element(path));
     std::string found;
-    const auto lowest = std::ranges::min_element(way) - way.begin();
-    for (std::size_t i = 0; i < way.size(); ++i) {
-      const std::size_t place = (at(lowest) + i) % way.size();
-      const std::int64_t next = way[(place + 1) % way.size()];
-      found += (i == 0 ? "" : ", ") + name_of(way[place]) + " for " +
-               name_of(next) + " in " + ranks[at(way[place])].waits->text();
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      found += (i == 0 ? "" : ", ") + name_of(path[i]) + " for " +
+               name_of(path[(i + 1) % path.size()]) + " in " +
+               ranks[at(path[i])].waits->text();
     }
-    judge(way, "ranks wait for each other", {}, std::move(found));
+    judge(path, "ranks wait for each other", {}, found);
   }
 
   void judge(const std::vector<std::int64_t>& whom, const std::string& what,
@@ -158,7 +156,8 @@ class Room {
       ranks[at(each)].verdict = Diagnostic{.kind = ErrorKind::kModel,
                                            .what = what,
                                            .expected = expected,
-                                           .found = found};
+                                           .found = found,
+                                           .hint = kSameOps};
     }
     changed.notify_all();
   }
@@ -173,11 +172,12 @@ class Seat final : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(room_.ranks.size()); }
 
+  // Whether another rank has failed.
   bool is_cancelled() {
-    if (room_.is_over) was_ended_ = true;
+    if (room_.is_over && !has_failed_) was_ended_ = true;
     return was_ended_;
   }
-  // Whether it ended because another rank had failed.
+  // Whether it was told so; then its error is not its own.
   bool was_ended() const { return was_ended_; }
 
  protected:
@@ -189,6 +189,7 @@ class Seat final : public Communicator {
       meet(lock, room_.meeting(group), own, call, out, in);
     } catch (...) {
       // What it brought dies with it: under the same lock, nobody reads on.
+      has_failed_ = true;
       room_.is_over = true;
       room_.changed.notify_all();
       throw;
@@ -214,6 +215,7 @@ class Seat final : public Communicator {
     }
     wait(lock, call, [&] { return meeting.is_full(); });
     self.waits = nullptr;
+    // Copied under the lock: simple, and ranks are as many as cores at most.
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (i == own) continue;
       std::ranges::copy(meeting.offers[i].out[own], in[i].begin());
@@ -242,31 +244,52 @@ class Seat final : public Communicator {
 
   Room& room_;
   int rank_;
-  std::atomic<bool> was_ended_ = false;
+  std::atomic<bool> was_ended_ = false, has_failed_ = false;
 };
+
+// What the code of a rank throws is its error.
+Status run_one(Seat& seat, const std::function<Status(RankPlace&)>& run) {
+  RankPlace place{seat, [&] { return seat.is_cancelled(); }};
+  try {
+    return run(place);
+  } catch (const Failure& failure) {
+    return failure.error;
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{.kind = ErrorKind::kLimit,
+                      .what = "the machine has too little memory for the run"};
+  } catch (const std::exception& error) {
+    return Diagnostic{.kind = ErrorKind::kInternal, .what = error.what()};
+  }
+}
 
 }  // namespace
 
 Status run_ranks(int count, const std::function<Status(RankPlace&)>& run) {
   Room room(count);
   std::vector<std::optional<Diagnostic>> errors(at(count));
+  const auto end = [&](int rank, const Status& status, bool is_own) {
+    const std::lock_guard lock(room.mutex);
+    if (!status && is_own) errors[at(rank)] = status.error();
+    if (!status) room.is_over = true;
+    room.end(rank);
+  };
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < count; ++i) {
-      threads.emplace_back([&, i] {
-        Seat seat(room, i);
-        RankPlace place{seat, [&] { return seat.is_cancelled(); }};
-        Status status;
-        try {
-          status = run(place);
-        } catch (const Failure& failure) {
-          status = failure.error;
-        }
-        const std::lock_guard lock(room.mutex);
-        if (!status && !seat.was_ended()) errors[at(i)] = status.error();
-        if (!status) room.is_over = true;
-        room.end(i);
-      });
+      try {
+        threads.emplace_back([&, i] {
+          Seat seat(room, i);
+          const Status status = run_one(seat, run);
+          end(i, status, !seat.was_ended());
+        });
+      } catch (const std::system_error& error) {
+        end(i,
+            Diagnostic{.kind = ErrorKind::kLimit,
+                       .what = "no thread can be started for the rank",
+                       .found = error.what()},
+            true);
+        break;
+      }
     }
   }
   for (int i = 0; i < count; ++i) {

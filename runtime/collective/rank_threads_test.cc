@@ -193,7 +193,7 @@ TEST_CASE("all members call the same") {
           "all_gather of float[3,2] along axis 0 on rank 1");
     CHECK(differ([](Communicator& c, Own& own) {
             sum(c, own, all_of(3), 6);
-          }) == "all_reduce of float[6] along axis 0 on rank 1");
+          }) == "all_reduce of float[6] on rank 1");
   }
 }
 

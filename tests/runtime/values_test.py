@@ -28,10 +28,10 @@ class Values(program.ProgramTest):
         self.random = np.random.default_rng(7)
 
     def check_vectors(self, cases):
-        """With the vectors of other machines too."""
-        for bits in ("512", "256", "128"):
+        """Also with narrower vectors, as far as this machine has wider ones."""
+        for bits in (None, "256", "128"):
             with self.subTest(vector_bits=bits):
-                cases.check(self, env={"RULEENGINE_VECTOR_BITS": bits})
+                cases.check(self, env=bits and {"RULEENGINE_VECTOR_BITS": bits})
 
     def normal(self, *shape, dtype="f4"):
         return self.random.standard_normal(shape).astype(dtype)

@@ -36,8 +36,7 @@ void encode_type(Rope& rope, const ir::Type& type, const ir::DimTable& dims) {
 // reshape.
 const ir::Tensor& data_of(const ir::Tensor& tensor) {
   const ir::Tensor* at = &tensor;
-  while (at->storage == ir::Storage::kLazy && at->lazy->parts.size() == 1 &&
-         !at->lazy->parts[0].transpose && !at->lazy->parts[0].is_cut()) {
+  while (at->storage == ir::Storage::kLazy && at->lazy->is_view()) {
     at = at->lazy->parts[0].tensor;
   }
   return *at;

@@ -62,8 +62,7 @@ const ir::Tensor* lazy_concat(ir::Model& model,
 }
 
 const ir::Tensor* lazy_transpose(ir::Model& model, const ir::Tensor& t) {
-  if (t.storage == ir::Storage::kLazy && t.lazy->parts.size() == 1 &&
-      t.lazy->parts[0].transpose && !t.lazy->parts[0].is_cut()) {
+  if (t.storage == ir::Storage::kLazy && t.lazy->is_turned()) {
     return t.lazy->parts[0].tensor;
   }
   const ir::LazyPart part{&t, true};

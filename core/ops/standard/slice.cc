@@ -123,11 +123,11 @@ MaybeElements slice(const NodeView& v, std::size_t) {
   return picked(*data, box_places(shape, first, stride, dims));
 }
 
-// The box of these sizes that begins at `first`; a large one is cut where it is
-// read.
-const ir::Tensor* box(const Call& call, const ir::Tensor* t, const Ints& first,
-                      const Ints& dims) {
-  const auto few = count_of(dims, std::min(call.limit, kMostEager));
+// The block of these sizes that begins at `first`: copied if it has up to
+// `most` elements, else cut where it is read.
+const ir::Tensor* cut(const Call& call, const ir::Tensor* t, const Ints& first,
+                      const Ints& dims, std::int64_t most) {
+  const auto few = count_of(dims, std::min(call.limit, most));
   if (few && (*few == 0 || t->storage != ir::Storage::kLazy)) {
     const Ints steps(dims.size(), 1);
     return pick(call, t, dims, box_places(t->dims, first, steps, dims));
@@ -168,11 +168,11 @@ Folded slice(const Call& call) {
     stride[*place] = r->count > 1 ? step : 1;
     dims[*place] = r->count;
   }
-  const bool even =
+  const bool is_block =
       std::ranges::all_of(stride, [](std::int64_t step) { return step == 1; });
-  return one(
-      even ? box(call, t, first, dims)
-           : pick(call, t, dims, box_places(t->dims, first, stride, dims)));
+  if (is_block) return one(cut(call, t, first, dims, kMostEager));
+  if (!count_of(dims, call.limit)) return std::nullopt;
+  return one(pick(call, t, dims, box_places(t->dims, first, stride, dims)));
 }
 
 // --- Split -------------------------------------------------------------------
@@ -262,6 +262,8 @@ Folded split(const Call& call) {
     return std::nullopt;
   }
   std::vector<const ir::Tensor*> out;
+  // The parts of a large tensor are not copied, however many there are.
+  const std::int64_t most = count_of(t->dims, call.limit) ? kMostEager : 0;
   Ints first(t->dims.size(), 0);
   std::int64_t left = t->dims[*axis];
   for (std::int64_t size : *sizes) {
@@ -269,7 +271,7 @@ Folded split(const Call& call) {
     left -= size;
     Ints dims(t->dims.begin(), t->dims.end());
     dims[*axis] = size;
-    out.push_back(box(call, t, first, dims));
+    out.push_back(cut(call, t, first, dims, most));
     if (out.back() == nullptr) return std::nullopt;
     first[*axis] += size;
   }

@@ -26,7 +26,8 @@ std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external) {
   return key;
 }
 
-Workspace::Workspace(ir::Graph& graph) : graph_(graph) {}
+Workspace::Workspace(ir::Graph& graph)
+    : graph_(graph), values_before_(graph.value_count()) {}
 
 std::int64_t Workspace::opset(std::string_view domain) const {
   return graph_.opset(domain);
@@ -62,9 +63,9 @@ void Workspace::add_constant(const ir::Tensor& tensor, ir::ValueId value) {
 
 ir::ValueId Workspace::find_initializer(const ir::Tensor& tensor) {
   if (!std::exchange(initializers_known_, true)) {
-    for (std::size_t i = 0; i < graph_.value_count(); ++i) {
+    for (std::size_t i = 0; i < values_before_; ++i) {
       const ir::Value& value = graph_.value(ir::ValueId(i));
-      if (value.kind == ir::ValueKind::kInitializer && !value.removed) {
+      if (value.kind == ir::ValueKind::kInitializer) {
         initializers_.try_emplace(value.tensor, ir::ValueId(i));
       }
     }
@@ -80,8 +81,7 @@ ir::ValueId Workspace::find_transposed(ir::ValueId of) const {
   const ir::Tensor* to = graph_.direct_constant(it->second);
   const auto is_transpose = [](const ir::Tensor* t, const ir::Tensor* source) {
     return t != nullptr && t->storage == ir::Storage::kLazy &&
-           t->lazy->parts.size() == 1 && t->lazy->parts[0].transpose &&
-           t->lazy->parts[0].tensor == source;
+           t->lazy->is_turned() && t->lazy->parts[0].tensor == source;
   };
   if (!is_transpose(to, from) && !is_transpose(from, to)) return {};
   return it->second;

@@ -40,8 +40,8 @@ class Workspace {
   // The constant that was made for an equal tensor, invalid if there is none.
   ir::ValueId find_constant(const ir::Tensor& tensor) const;
   void add_constant(const ir::Tensor& tensor, ir::ValueId value);
-  // The initializer that had this very tensor before the first edit; it may have
-  // been dropped since. Invalid if there is none.
+  // The initializer that had this very tensor when this Workspace was made; it
+  // may have been dropped since. Invalid if there is none.
   ir::ValueId find_initializer(const ir::Tensor& tensor);
   ir::ValueId find_transposed(ir::ValueId of) const;
   void add_transposed(ir::ValueId of, ir::ValueId value);
@@ -65,6 +65,7 @@ class Workspace {
   std::string no_bodies_;
   std::unordered_map<std::string, ir::ValueId> constants_;
   std::unordered_map<ir::ValueId, ir::ValueId> transposed_;
+  std::size_t values_before_;  // when this was made
   bool initializers_known_ = false;
   std::unordered_map<const ir::Tensor*, ir::ValueId> initializers_;
   bool outputs_known_ = false;
