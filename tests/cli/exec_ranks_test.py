@@ -149,6 +149,28 @@ class ExecRanks(program.ProgramTest):
                     self.assertEqual(done.code, 3, done.err)
                     self.assertIn(said, done.err)
 
+    def test_groups(self):
+        for rank in range(3):
+            np.savez(self.folder / f"x{rank}.npz",
+                     x=np.full(4, 10 ** rank, np.float32))
+        for group, ranks, wanted in (
+                ("", 3, [111] * 3),                         # all ranks
+                (", rank_group = []", 3, [111] * 3),
+                (", rank_group = [0,1,2]", 3, [111] * 3)):
+            self.write("m.onnxtxt", STALLS.replace(", rank_group = [0,1]", group))
+            with self.subTest(group):
+                self.run_ok("exec", "m.onnxtxt", "--ranks", ranks, "--inputs",
+                            "x{rank}.npz", "--outputs", "y{rank}.npz")
+                for rank in range(ranks):
+                    y = np.load(self.folder / f"y{rank}.npz")["y"]
+                    np.testing.assert_array_equal(y, [wanted[rank]] * 4)
+        # Neighbours stand for all such only where they begin at their multiple.
+        for group in ("[1,2]", "[1]"):
+            self.write("m.onnxtxt", STALLS.replace("[0,1]", group))
+            with self.subTest(group):
+                self.run_bad(3, "exec", "m.onnxtxt", "--ranks", 3, "--inputs",
+                             "x{rank}.npz", says="rank 0 is not in the group")
+
     def test_inputs_are_drawn_until_all_ranks_can_run(self):
         self.write("m.onnxtxt", ROWS)
         self.run_ok("exec", "m.onnxtxt", "--ranks", 2, "--random", "--outputs",

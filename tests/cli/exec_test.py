@@ -45,7 +45,7 @@ class Exec(program.ProgramTest):
 
     def test_what_it_writes_it_reads(self):
         self.write("m.onnxtxt", SAME)
-        for words in ([], [""], ["", "a", "\u00e4\u20ac"]):
+        for words in ([], [""], ["", "a", "\u00e4\u20ac"], ["x\0y", "\0a"]):
             with self.subTest(words):
                 np.savez(self.folder / "in.npz", s=np.array(words, "U"))
                 for source in ("in.npz", "again.npz"):
@@ -81,6 +81,12 @@ class Exec(program.ProgramTest):
         self.run_bad(2, "exec", "m.onnxtxt", "--inputs", "in.npz",
                      says="the archive is damaged")
 
+    def test_drawing_looks_at_the_deadline(self):
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17]>
+            g (float[300000000] x) => (float[300000000] y) { y = Neg(x) }""")
+        self.run_bad(5, "exec", "m.onnxtxt", "--random", "--limit-time", 0.3,
+                     "--limit-tensors", 4000, says="while inputs are drawn")
+
     def test_strings_are_memory(self):
         lines = "".join(f"s{i + 1} = StringConcat(s{i}, s{i})\n"
                         for i in range(28))
@@ -109,6 +115,13 @@ class Exec(program.ProgramTest):
                     "out.npz")
         with np.load(self.folder / "out.npz") as out:
             self.assertEqual(out["y"].tolist(), [-1, -2, -3])
+        # No call that the model itself makes is too deep: the first 400 call
+        # the others, which were called before.
+        chains = calls(800).replace(
+            "{ y = f.f0(x) }", "{ z = f.f400(x) y = f.f0(z) }", 1)
+        self.write("m.onnxtxt", chains)
+        self.run_bad(3, "exec", "m.onnxtxt", "--inputs", "in.npz",
+                     says="call each other too deep")
         self.write("m.onnxtxt", calls(3000))
         self.run_bad(3, "exec", "m.onnxtxt", "--inputs", "in.npz",
                      says="call each other too deep")
