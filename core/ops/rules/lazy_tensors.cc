@@ -46,6 +46,13 @@ std::vector<ir::LazyPart> kept(std::span<const ir::LazyPart> parts,
 
 }  // namespace
 
+std::int64_t most_eager(const ir::Tensor& t) {
+  constexpr std::int64_t kMost = 1 << 16, kMostOfFile = 1 << 10;
+  const bool is_at_hand =
+      t.storage != ir::Storage::kExternal && t.storage != ir::Storage::kLazy;
+  return is_at_hand ? kMost : kMostOfFile;
+}
+
 const ir::Tensor* lazy_concat(ir::Model& model,
                               std::span<const std::int64_t> dims,
                               std::span<const ir::LazyPart> parts,

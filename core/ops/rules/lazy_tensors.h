@@ -12,8 +12,9 @@
 
 namespace ruleengine::ops {
 
-// Up to this many elements, a copy is cheaper.
-constexpr std::int64_t kMostEager = 1 << 16;
+// How many elements are copied at once, since that is cheaper: few of a tensor
+// whose data lie in another file, so that files are left alone.
+std::int64_t most_eager(const ir::Tensor& t);
 
 // The parts joined along `axis`, with these dims; nullptr where there are too
 // many to be read in sensible time. The parts must fit.

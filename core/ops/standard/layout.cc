@@ -77,7 +77,7 @@ Folded transpose(const Call& call) {
   }
   if (std::ranges::is_sorted(perm)) return one(call.input(0));
   const auto count = count_of(
-      t->dims, rank == 2 ? std::min(call.limit, kMostEager) : call.limit);
+      t->dims, rank == 2 ? std::min(call.limit, most_eager(*t)) : call.limit);
   if (!count) {
     return rank == 2 && ir::bit_width(t->dtype) >= 8 && count_of(t->dims)
                ? one(lazy_transpose(call.model(), *t))
@@ -200,7 +200,9 @@ Folded concat(const Call& call) {
   if (call.inputs.size() == 1) return one(call.input(0));
   const ir::DataType type = call.inputs[0]->dtype;
   if (ir::bit_width(type) < 8) return std::nullopt;
-  const auto count = count_of(*dims, std::min(call.limit, kMostEager));
+  std::int64_t most = call.limit;
+  for (const ir::Tensor* t : call.inputs) most = std::min(most, most_eager(*t));
+  const auto count = count_of(*dims, most);
   if (!count) {
     std::vector<ir::LazyPart> parts;
     for (const ir::Tensor* t : call.inputs) {

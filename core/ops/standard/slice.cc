@@ -170,7 +170,7 @@ Folded slice(const Call& call) {
   }
   const bool is_block =
       std::ranges::all_of(stride, [](std::int64_t step) { return step == 1; });
-  if (is_block) return one(cut(call, t, first, dims, kMostEager));
+  if (is_block) return one(cut(call, t, first, dims, most_eager(*t)));
   if (!count_of(dims, call.limit)) return std::nullopt;
   return one(pick(call, t, dims, box_places(t->dims, first, stride, dims)));
 }
@@ -263,7 +263,7 @@ Folded split(const Call& call) {
   }
   std::vector<const ir::Tensor*> out;
   // The parts of a large tensor are not copied, however many there are.
-  const std::int64_t most = count_of(t->dims, call.limit) ? kMostEager : 0;
+  const std::int64_t most = count_of(t->dims, call.limit) ? most_eager(*t) : 0;
   Ints first(t->dims.size(), 0);
   std::int64_t left = t->dims[*axis];
   for (std::int64_t size : *sizes) {

@@ -24,7 +24,18 @@ def row(last):
     return "{" + "0.0," * 63 + f"{last}.0}}"
 
 
+# Of a weight that is a view of what was joined: too large to be copied.
+SEVENTY_FIVE_ROWS = "float[75,600] {} = {{" + ",".join(["1"] * 45_000) + "}}"
+
 OF = {
+    "targets/product_parts.lua": [
+        near("parts of equal width, and one number for all as bias", "the weight cannot be cut without a copy",
+             ("[2,R,2] x", "[2,R,300] x"), ("[2,R,2] y", "[2,R,150] y"),
+             ("float[2,4] w = {1,2,3,4,5,6,7,8}", f"{SEVENTY_FIVE_ROWS.format('u')}, {SEVENTY_FIVE_ROWS.format('v')}, int64[2] s2 = {{300,300}}"),
+             ("p = MatMul(x, w)", "j = Concat <axis = 0> (u, v)\n          w = Reshape(j, s2)\n          p = MatMul(x, w)")),
+        near("two products with a bias, and rows of a named number", None,
+             ("(float[R,2] x)", "(float[R,2] x, float[3] b)"), (", float[3] b = {1,2,3}", "")),
+    ],
     "targets/packed_heads.lua": [
         near("the last one of two, gathered", "the size of the heads is unknown",
              ("[2,5,32] x", "[2,5,E] x"), ("{2,5,2,2,8}", "{2,5,2,2,-1}"), ("[2,2,5,8] y", "[2,2,5,D] y")),
