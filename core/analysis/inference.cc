@@ -73,6 +73,17 @@ bool Inference::has_contradictions() {
 
 bool Inference::has_stale_sizes() { return solver_->has_stale_sizes(); }
 
+std::optional<ir::Facts::Doubt> Inference::doubt(
+    std::span<const ir::ValueId> values) {
+  const ir::NodeId node = solver_->doubted_above(values);
+  if (!node) return std::nullopt;
+  return Doubt{node, "no size that is computed for a Reshape is 0"};
+}
+
+bool Inference::has_doubts() { return solver_->has_doubts(); }
+
+void Inference::settle_doubts() { solver_->settle_doubts(); }
+
 std::vector<std::string> Inference::take_warnings() {
   return std::exchange(solver_->warnings, {});
 }

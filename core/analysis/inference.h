@@ -62,6 +62,9 @@ class Inference final : public ir::Facts {
   std::optional<std::string> contradiction(ir::ValueId value) override;
   bool has_contradictions() override;
   bool has_stale_sizes() override;
+  std::optional<Doubt> doubt(std::span<const ir::ValueId> values) override;
+  bool has_doubts() override;
+  void settle_doubts() override;
   std::vector<std::string> take_warnings() override;
 
  private:

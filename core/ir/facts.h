@@ -70,6 +70,20 @@ class Facts {
   // Whether some inner size is declared as a number but varies with the inputs.
   virtual bool has_stale_sizes() { return false; }
 
+  // A node whose type is wrong for some sizes of 0 that the model runs on, and
+  // what must hold for it to be right.
+  struct Doubt {
+    NodeId node;
+    std::string_view unless;
+  };
+  // One that some of `values` depend on.
+  virtual std::optional<Doubt> doubt(std::span<const ValueId>) {
+    return std::nullopt;
+  }
+  virtual bool has_doubts() { return false; }
+  // Finds out about doubts. To call before the first edit.
+  virtual void settle_doubts() {}
+
   // Warnings for the user since the last call, such as contradictions between
   // declared and inferred types; each is given once.
   virtual std::vector<std::string> take_warnings() = 0;

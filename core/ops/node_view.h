@@ -135,6 +135,11 @@ class NodeView {
   }
   std::string_view refusal() const { return refusal_; }
 
+  // The type that a rule gives is wrong where a size that is computed is 0,
+  // unless the model cannot run then.
+  void doubt() const { doubted_ = true; }
+  bool is_doubted() const { return doubted_; }
+
  private:
   const ir::FormalAttribute* formal(std::string_view attribute) const;
 
@@ -145,6 +150,7 @@ class NodeView {
   Known& known_;
   const CallAttributes* call_;
   mutable std::string_view refusal_;
+  mutable bool doubted_ = false;
 };
 
 }  // namespace ruleengine::ops

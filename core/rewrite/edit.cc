@@ -104,7 +104,9 @@ void EditState::undo() {
 Edit::Edit(ir::Graph& graph, ir::Facts& facts, Provenance provenance,
            Workspace* workspace)
     : journal_(std::make_unique<Journal>(graph, facts, std::move(provenance),
-                                         workspace)) {}
+                                         workspace)) {
+  facts.settle_doubts();
+}
 
 Edit::Edit(Edit&& other) noexcept = default;
 
@@ -183,6 +185,10 @@ std::span<const Assumption> Edit::assumptions() const {
 std::span<const ir::NodeId> Edit::touched() const { return journal_->touched; }
 std::span<const ir::NodeId> Edit::added() const { return journal_->added; }
 std::span<const ir::NodeId> Edit::removed() const { return journal_->removed; }
+
+Rejection rests_on(const Assumption& assumption) {
+  return {"it rests on an assumption: " + assumption.text, assumption.value};
+}
 
 void add_assumption(std::vector<Assumption>& all, Assumption one) {
   if (std::ranges::find(all, one.text, &Assumption::text) == all.end()) {

@@ -45,6 +45,8 @@ struct Assumption {
 // Adds an assumption, unless one with the same text is there.
 void add_assumption(std::vector<Assumption>& all, Assumption one);
 
+Rejection rests_on(const Assumption& assumption);
+
 // The origin of new nodes; written into the metadata of the saved model as
 // ruleengine.rule ("attention/compose_...") and ruleengine.from.
 struct Provenance {
@@ -55,6 +57,7 @@ struct Provenance {
   std::span<const ir::NodeId> context;
   std::vector<std::pair<std::string, std::string>> meta;  // the rule's own
   bool assumes = false;  // whether the match rests on an assumption
+  bool exact = false;    // whether the edit may not rest on one
 };
 
 // The most outputs of a new node: rule code gets them all at once, on Lua's

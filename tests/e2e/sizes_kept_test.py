@@ -21,7 +21,7 @@ SIZES = """return rule {
 
 def session(model):
     options = ort.SessionOptions()
-    options.log_severity_level = 3
+    options.log_severity_level = 4
     options.graph_optimization_level = (
         ort.GraphOptimizationLevel.ORT_DISABLE_ALL)
     return ort.InferenceSession(model, options,
@@ -285,6 +285,76 @@ class Zero(Sizes):
           }"""
         self.agree(graph, [{"x": ones(0, 4, 2), "m": ones(0, 1, 1),
                             "z": ones(0, 4, 1)}], CANONICAL)
+
+
+class Doubted(Sizes):
+    """A size that is computed for a Reshape and is 0 copies another one. Where
+    the model runs on that, a rewrite assumes that it is not so."""
+
+    HEADS = """g (float[B,S,8] x) => (float[%s] z)
+        <int64[1] heads = {2}, int64[1] size = {4}, int64[1] eight = {8},
+         int64[1] zero = {0}, int64[1] one = {1}> {
+          w = Shape(x)
+          b = Gather<axis = 0>(w, zero)  s = Gather<axis = 0>(w, one)
+          apart = Concat<axis = 0>(b, s, heads, size)
+          h = Reshape(x, apart)
+          t = Transpose<perm = [0,2,1,3]>(h)
+          many = Mul(b, heads)
+          flat = Concat<axis = 0>(many, s, size)
+          q = Reshape(t, flat)
+          k = Transpose<perm = [0,2,1]>(q)
+          scores = MatMul(q, k)
+          p = Softmax<axis = -1>(scores)
+          y = MatMul(p, q)
+          """
+    ALONE = HEADS % "N,S,4" + "z = Neg(y) }"
+    JOINED = HEADS % "B,S,8" + """
+          back = Concat<axis = 0>(b, heads, s, size)
+          u = Reshape(y, back)
+          v = Transpose<perm = [0,2,1,3]>(u)
+          all = Concat<axis = 0>(b, s, eight)
+          o = Reshape(v, all)
+          z = Add(o, x) }"""
+
+    def run_on(self, graph, *options):
+        """(the results, what is assumed), on every pair of small sizes that
+        the model runs on."""
+        source = self.write("m.onnx", onnx.parser.parse_model(
+            HEAD % 17 + graph).SerializeToString())
+        self.run_ok("run", *program.packs(), source, "-o", "out.onnx",
+                    "--report", "r.json", "--target", "standard", *options)
+        report = json.loads((self.folder / "r.json").read_text())
+        before, after = (session(str(self.folder / name))
+                         for name in ("m.onnx", "out.onnx"))
+        for batch in 0, 1, 2:
+            for length in 0, 1, 3:
+                feed = {"x": np.random.default_rng(1).standard_normal(
+                    (batch, length, 8)).astype(np.float32)}
+                try:
+                    want, = before.run(None, feed)
+                except Exception:  # onnxruntime's own kinds
+                    self.assertEqual(length, 0)
+                    continue
+                got, = after.run(None, feed)
+                same = (batch, length) != (0, 0) or not report["assumptions"]
+                if same:
+                    self.assertEqual(got.shape, want.shape, (batch, length))
+                    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
+        return (sum(rule["rewrites"] for rule in report["rules"]),
+                {each["text"] for each in report["assumptions"]})
+
+    def test_heads_in_the_batch(self):
+        fired, assumed = self.run_on(self.ALONE)
+        self.assertGreater(fired, 0)
+        self.assertEqual(assumed,
+                         {"no size that is computed for a Reshape is 0"})
+        _, assumed = self.run_on(self.ALONE, "--exact")
+        self.assertEqual(assumed, set())
+
+    def test_where_the_model_cannot_run(self):
+        fired, assumed = self.run_on(self.JOINED)
+        self.assertGreater(fired, 0)
+        self.assertEqual(assumed, set())
 
 
 class UnknownRank(Sizes):

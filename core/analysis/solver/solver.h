@@ -37,6 +37,7 @@ struct CallContext : ops::CallAttributes {
   std::vector<const ir::Tensor*> constants;
   const ir::OpsetImports* opsets = nullptr;
   int depth = 0;
+  bool believes = true;  // what the file declares
 };
 
 class Solver final : public ops::Known {
@@ -49,6 +50,13 @@ class Solver final : public ops::Known {
   void invalidate(ir::NodeId node);
   std::optional<std::string> refusal(ir::NodeId node);
   bool has_stale_sizes();
+
+  // solver_doubts.cc: nodes whose type is wrong where a size that is computed
+  // is 0, if the model may run then. To settle before the first edit.
+  void settle_doubts();
+  bool has_doubts() const { return !doubted_.empty(); }
+  // One that some of `values` depend on; an invalid node if there is none.
+  ir::NodeId doubted_above(std::span<const ir::ValueId> values) const;
 
   // The answers so far, for rules.
   const Memo& known(ir::ValueId value) const;
@@ -173,6 +181,8 @@ class Solver final : public ops::Known {
   std::map<std::set<ir::Dim>, ir::Dim> broadcast_unknowns_;
   std::map<ir::Dim, std::set<ir::Dim>> broadcasts_;
   std::unordered_set<std::uint32_t> warned_;
+  std::set<ir::NodeId> doubted_;  // by rules for types, unless the model fails
+  bool settled_doubts_ = false;
   std::vector<ir::Dim> anchors_;
   bool stale_ = false;  // whether a number in the file is wrong
   bool looked_for_stale_ = false;

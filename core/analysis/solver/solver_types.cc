@@ -34,7 +34,10 @@ std::span<const Inferred> Solver::infer(NodeId node) {
   out.assign(view.output_count(), {});
   if (out.empty() || view.blocked()) return out;
   const ops::TypeRule* rule = rules_of(graph_.node(node).op).type;
-  if (rule != nullptr && rule->infer(view, out)) return out;
+  if (rule != nullptr && rule->infer(view, out)) {
+    if (view.is_doubted() && !settled_doubts_) doubted_.insert(node);
+    return out;
+  }
   out.assign(out.size(), {});
   // With complete declarations there is no need to build the registry.
   if (declared_in_full(node)) return out;
@@ -229,7 +232,8 @@ Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred, bool& clash) {
 }
 
 const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
-  const ir::Type* declared = graph_.value(value).declared;
+  const bool believes = call_ == nullptr || call_->believes;
+  const ir::Type* declared = believes ? graph_.value(value).declared : nullptr;
   if (inferred.whole != nullptr) {
     return declared != nullptr ? declared : inferred.whole;
   }

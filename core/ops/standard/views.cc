@@ -50,9 +50,9 @@ bool takes_along(ir::DimTable& dims, Dim size, Dim of) {
 
 // Whether an axis has the size that was asked for where that may be 0, which
 // copies the axis of the input: that is 0 as well, or then there are no
-// elements to fill any other size with. (A -1, or another 0, would be filled
-// all the same, and the empty result have another shape; exporters flatten
-// heads so, and what they write does not run on a size of 0.)
+// elements to fill any other size with. In the second case a 0 beside another
+// size that is 0 still copies, and the empty result has another shape:
+// exporters flatten heads so, and what they write rarely runs on sizes of 0.
 bool means_itself(const NodeView& v, Dim size, std::size_t axis) {
   if (size.known() || size == kUnknown) return true;
   ir::DimTable& dims = v.dims();
@@ -61,7 +61,9 @@ bool means_itself(const NodeView& v, Dim size, std::size_t axis) {
   if (axis < v.rank(0) && takes_along(dims, size, v.shape(0)[axis])) {
     return true;
   }
-  return takes_along(dims, size, element_count(dims, v.shape(0)));
+  if (!takes_along(dims, size, element_count(dims, v.shape(0)))) return false;
+  v.doubt();
+  return true;
 }
 
 std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
@@ -69,7 +71,9 @@ std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
   std::vector<Dim> target(wanted.begin(), wanted.end());
   for (std::size_t i = 0; i < target.size() && !allow_zero; ++i) {
     if (target[i] == Dim(0)) {
-      target[i] = v.ranked(0) && i < v.rank(0) ? v.shape(0)[i] : kUnknown;
+      const bool copies = v.ranked(0) && i < v.rank(0);
+      if (v.ranked(0) && !copies) v.refuse("a 0 stands for no axis");
+      target[i] = copies ? v.shape(0)[i] : kUnknown;
     } else if (!means_itself(v, target[i], i)) {
       target[i] = kUnknown;
     }
@@ -106,7 +110,9 @@ bool reshape(const NodeView& v, Outputs out) {
   }
   if (const auto wanted = v.elements(1)) {
     out[0].set_dims(reshaped(v, *wanted));
-    if (v.ranked(0) && all_known(out[0].dims)) {
+    const auto& dims = out[0].dims;
+    const bool is_followed = std::ranges::find(dims, kUnknown) == dims.end();
+    if (v.ranked(0) && is_followed) {
       need_equal(v, element_count(v.dims(), v.shape(0)),
                  element_count(v.dims(), out[0].dims),
                  "the elements are more or fewer than before");

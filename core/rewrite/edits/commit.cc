@@ -78,6 +78,7 @@ class Checker {
       fresh.push_back(removed ? nullptr : state_.facts.type(r.new_value));
       if (auto rejection = check_type(r, fresh.back())) return rejection;
     }
+    if (auto rejection = check_doubts()) return rejection;
     for (std::size_t i = 0; i < fresh.size(); ++i) {
       pass_on_type(state_.replacements[i], fresh[i]);
     }
@@ -102,9 +103,42 @@ class Checker {
   // be relied on.
   std::optional<Rejection> check_contradictions() const {
     if (!state_.facts.has_contradictions()) return std::nullopt;
+    std::optional<Rejection> rejection;
+    visit_touched([&](ir::ValueId value) {
+      const auto why = state_.facts.contradiction(value);
+      if (!why) return false;
+      rejection = Rejection{
+          "the types that the model declares contradict each other", *why};
+      return true;
+    });
+    return rejection;
+  }
+
+  // An edit that relies on a type that may be wrong for sizes of 0 assumes that
+  // there are none.
+  std::optional<Rejection> check_doubts() {
+    if (!state_.facts.has_doubts()) return std::nullopt;
+    std::vector<ir::ValueId> touched;
+    visit_touched([&](ir::ValueId value) {
+      touched.push_back(value);
+      return false;
+    });
+    const auto doubt = state_.facts.doubt(touched);
+    if (!doubt) return std::nullopt;
+    Assumption assumption{std::string(doubt->unless),
+                          graph_.describe(doubt->node)};
+    if (state_.provenance.exact) return rests_on(assumption);
+    add_assumption(state_.assumptions, std::move(assumption));
+    return std::nullopt;
+  }
+
+  // Visits the values around matched, moved, new and removed nodes and those
+  // that were replaced, until `visit` returns true.
+  template <class Visit>
+  void visit_touched(const Visit& visit) const {
+    const auto stops = [&](ir::ValueId value) { return value && visit(value); };
     for (const ReplacedValue& r : state_.replacements) {
-      if (auto rejection = check_value(r.old_value)) return rejection;
-      if (auto rejection = check_value(r.new_value)) return rejection;
+      if (stops(r.old_value) || stops(r.new_value)) return;
     }
     const std::span<const ir::NodeId> all[] = {
         state_.provenance.from, state_.provenance.context, state_.moved,
@@ -112,22 +146,13 @@ class Checker {
     for (const auto nodes : all) {
       for (ir::NodeId n : nodes) {
         for (const ir::Operand& o : graph_.inputs(n)) {
-          if (auto rejection = check_value(o.value)) return rejection;
+          if (stops(o.value)) return;
         }
         for (ir::ValueId v : graph_.outputs(n)) {
-          if (auto rejection = check_value(v)) return rejection;
+          if (stops(v)) return;
         }
       }
     }
-    return std::nullopt;
-  }
-
-  std::optional<Rejection> check_value(ir::ValueId value) const {
-    if (!value) return std::nullopt;
-    const auto why = state_.facts.contradiction(value);
-    if (!why) return std::nullopt;
-    return Rejection{"the types that the model declares contradict each other",
-                     *why};
   }
 
   // New nodes must be accepted by runtimes.

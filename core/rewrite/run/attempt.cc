@@ -115,7 +115,8 @@ Attempt::Attempt(RunState& state, GraphRun& run, std::uint32_t rule,
              .meta = rule_.meta(),
              .assumes = std::ranges::any_of(
                  candidates,
-                 [](const Candidate* c) { return !c->assumptions().empty(); })},
+                 [](const Candidate* c) { return !c->assumptions().empty(); }),
+             .exact = state.options.exact},
             &run.workspace) {
   edit_.set_block(run.graph.node(matches[0]->root).block);
   edit_.set_rank(rank_of(run.graph, matches));

@@ -68,7 +68,9 @@ class Sweep::Passing final : public Transactions {
     const Rule& rule = *sweep_.state_.rules[rule_];
     edit_.reset();  // undoes what was not kept
     edit_.emplace(sweep_.graph_, *sweep_.run_.facts,
-                  Provenance{.rule = rule.qualified(), .meta = rule.meta()},
+                  Provenance{.rule = rule.qualified(),
+                             .meta = rule.meta(),
+                             .exact = sweep_.state_.options.exact},
                   &sweep_.run_.workspace);
   }
 

@@ -162,7 +162,7 @@ std::optional<Rejection> RunState::forbidden(std::uint32_t rule,
 std::optional<Rejection> RunState::too_much(
     std::span<const Assumption> all) const {
   if (!options.exact || all.empty()) return std::nullopt;
-  return Rejection{"it rests on an assumption: " + all[0].text, all[0].value};
+  return rests_on(all[0]);
 }
 
 namespace {
