@@ -196,7 +196,8 @@ namespace {
 
 // Gauss and Jordan with the largest pivot of a column, in double.
 template <typename T>
-void invert(const T* in, T* out, std::int64_t n, double* m) {
+void invert(const T* in, T* out, std::int64_t n, double* m,
+            runtime::Ticker tick) {
   const std::int64_t width = 2 * n;
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -218,6 +219,7 @@ void invert(const T* in, T* out, std::int64_t n, double* m) {
     }
     for (std::int64_t j = k; j < width; ++j) m[k * width + j] /= value;
     for (std::int64_t i = 0; i < n; ++i) {
+      tick(width - k);
       const double by = m[i * width + k];
       if (i == k || by == 0) continue;
       for (std::int64_t j = k; j < width; ++j) {
@@ -248,7 +250,7 @@ void inverse(KernelContext& c) {
         x.count() / (n * n), 1, [&](std::int64_t i, std::int64_t) {
           Tensor scratch = c.allocate(DataType::kDouble, space);
           invert(x.data<T>() + i * n * n, y.mutable_data<T>() + i * n * n, n,
-                 scratch.mutable_data<double>());
+                 scratch.mutable_data<double>(), runtime::Ticker(c.threads()));
         });
   });
 }

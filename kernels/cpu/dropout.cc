@@ -54,9 +54,9 @@ void write_mask(KernelContext& c, DataType dtype, const Tensor* kept) {
   dispatch(List(), dtype, [&]<typename T>() {
     Tensor& mask = c.output(1, dtype, c.input(0).dims());
     T* out = mask.mutable_data<T>();
-    for (std::int64_t i = 0; i < mask.count(); ++i) {
+    for_each_element(c, mask.count(), [&](std::int64_t i) {
       out[i] = static_cast<T>(kept == nullptr || kept->data<bool>()[i]);
-    }
+    });
   });
 }
 
@@ -80,7 +80,9 @@ void dropout(KernelContext& c) {
     const T* in = x.data<T>();
     T* out = y.mutable_data<T>();
     Tensor kept = c.allocate(DataType::kBool, x.dims());
+    runtime::Ticker tick(c.threads());
     for (std::int64_t i = 0; i < x.count(); ++i) {
+      tick();
       const bool keeps = draw() >= plan.ratio;
       kept.mutable_data<bool>()[i] = keeps;
       out[i] = keeps ? in[i] * scale : T(0);

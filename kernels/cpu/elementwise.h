@@ -11,6 +11,15 @@ namespace ruleengine::kernels {
 // Elements that one piece of a loop takes at least.
 inline constexpr std::int64_t kGrain = 1 << 14;
 
+// Calls f(i) for each i below `count`, on all threads.
+template <typename F>
+void for_each_element(const KernelContext& c, std::int64_t count, F f) {
+  c.threads().for_each(count, kGrain,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         for (std::int64_t i = begin; i < end; ++i) f(i);
+                       });
+}
+
 // Output 0 = f(input 0), element by element.
 template <typename From, typename To, typename F>
 void map_unary(KernelContext& c, F f) {
@@ -19,12 +28,7 @@ void map_unary(KernelContext& c, F f) {
   const std::int64_t count = x.count();
   Tensor& y = c.output_in_place(0, 0, kTypeOf<To>, x.dims());
   To* out = y.mutable_data<To>();
-  c.threads().for_each(count, kGrain,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i) {
-                           out[i] = f(in[i]);
-                         }
-                       });
+  for_each_element(c, count, [&](std::int64_t i) { out[i] = f(in[i]); });
 }
 
 // `out` = f(a, b), each broadcast to the shape of `out`.

@@ -36,7 +36,9 @@ void array_feature_extractor(KernelContext& c) {
   const std::int64_t rows = x.count() == 0 ? 0 : x.count() / size;
   dispatch_width(x.dtype(), [&]<typename T>() {
     T* to = mutable_elements<T>(y);
+    runtime::Ticker tick(c.threads());
     for (std::int64_t r = 0; r < rows; ++r) {
+      tick(std::ssize(at));
       const T* row = elements<T>(x) + r * size;
       for (const std::int64_t i : at) *to++ = row[i];
     }
@@ -166,7 +168,9 @@ void label_encoder(KernelContext& c) {
     dispatch_label(values.dtype(), [&]<typename V>() {
       const V otherwise = fallback<V>(c, values.dtype());
       V* to = mutable_elements<V>(y);
+      runtime::Ticker tick(c.threads());
       for (std::int64_t i = 0; i < x.count(); ++i) {
+        tick(8);
         const auto it = place.find(elements<K>(x)[i]);
         to[i] = it == place.end() ? otherwise : elements<V>(values)[it->second];
       }
@@ -205,11 +209,11 @@ void scaler(KernelContext& c) {
   need_features(scale, features, "scale");
   float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
   dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
-    for (std::int64_t i = 0; i < x.count(); ++i) {
+    for_each_element(c, x.count(), [&](std::int64_t i) {
       const std::int64_t f = i % features;
       to[i] = (static_cast<float>(x.data<T>()[i]) - of_feature(offset, f)) *
               of_feature(scale, f);
-    }
+    });
   });
 }
 
@@ -224,7 +228,9 @@ void normalizer(KernelContext& c) {
   float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
   const std::int64_t rows = x.count() == 0 ? 0 : x.count() / features;
   dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    runtime::Ticker tick(c.threads());
     for (std::int64_t r = 0; r < rows; ++r) {
+      tick(features);
       const T* row = x.data<T>() + r * features;
       double size = norm == "MAX" ? static_cast<double>(row[0]) : 0;
       for (std::int64_t i = 0; i < features; ++i) {
@@ -253,7 +259,7 @@ void impute(KernelContext& c, const Tensor& x, const std::vector<T>& values,
          "1 or " + std::to_string(features), std::to_string(values.size()));
   }
   T* to = c.output(0, x.dtype(), x.dims()).template mutable_data<T>();
-  for (std::int64_t i = 0; i < x.count(); ++i) {
+  for_each_element(c, x.count(), [&](std::int64_t i) {
     const T v = x.data<T>()[i];
     bool is_gap = v == gap;
     if constexpr (std::is_floating_point_v<T>) {
@@ -261,7 +267,7 @@ void impute(KernelContext& c, const Tensor& x, const std::vector<T>& values,
     }
     const std::int64_t f = values.size() == 1 ? 0 : i % features;
     to[i] = is_gap ? values[static_cast<std::size_t>(f)] : v;
-  }
+  });
 }
 
 void imputer(KernelContext& c) {
@@ -304,7 +310,9 @@ void one_hot_encoder(KernelContext& c) {
   float* to = y.mutable_data<float>();
   std::fill_n(to, y.count(), 0.0f);
   const bool may_miss = !c.has_attribute("zeros") || c.attribute_flag("zeros");
+  runtime::Ticker tick(c.threads());
   const auto mark = [&](std::int64_t i, const auto& map, const auto& key) {
+    tick(8);
     const auto it = map.find(key);
     if (it != map.end()) {
       to[i * width + it->second] = 1;
@@ -357,10 +365,10 @@ void feature_vectorizer(KernelContext& c) {
     const Tensor x = c.input(i);
     if (x.count() == 0) continue;
     dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
-      for (std::int64_t k = 0; k < x.count(); ++k) {
+      for_each_element(c, x.count(), [&](std::int64_t k) {
         to[k / widths[i] * width + begin + k % widths[i]] =
             static_cast<float>(x.data<T>()[k]);
-      }
+      });
     });
     begin += widths[i];
   }
@@ -400,10 +408,12 @@ Tensor linear_scores(KernelContext& c, const Tensor& x, std::int64_t targets) {
   return out;
 }
 
-void transform_rows(PostTransform how, float* at, std::int64_t rows,
-                    std::int64_t n) {
+void transform_rows(const KernelContext& c, PostTransform how, float* at,
+                    std::int64_t rows, std::int64_t n) {
   std::vector<double> row(static_cast<std::size_t>(n));
+  runtime::Ticker tick(c.threads());
   for (std::int64_t r = 0; r < rows; ++r, at += n) {
+    tick(n);
     std::copy_n(at, n, row.begin());
     transform_row(how, row.data(), n);
     std::ranges::transform(row, at,
@@ -415,7 +425,7 @@ void linear_regressor(KernelContext& c) {
   const std::int64_t targets =
       c.has_attribute("targets") ? c.attribute_int("targets") : 1;
   Tensor y = linear_scores(c, c.input(0), targets);
-  transform_rows(post_transform(c.attribute_string("post_transform")),
+  transform_rows(c, post_transform(c.attribute_string("post_transform")),
                  y.mutable_data<float>(), y.dim(0), targets);
   c.set_output(0, std::move(y));
 }

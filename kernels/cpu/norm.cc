@@ -257,9 +257,11 @@ void mean_variance_normalization(KernelContext& c) {
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* to = out.mutable_data<T>();
     const auto one = [&](std::int64_t at) {
+      runtime::Ticker tick(c.threads());
       const auto over = [&](auto f) {
         double sum = 0;
         gone.for_each(0, gone.count(), [&](std::int64_t, const auto& place) {
+          tick(n);
           const T* row = x.data<T>() + at + place[0];
           sum += sum_of(n, [&](std::int64_t i) {
             return f(static_cast<double>(row[i * step]));

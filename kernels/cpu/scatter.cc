@@ -169,7 +169,9 @@ void tensor_scatter(KernelContext& c) {
   dispatch_width(update.dtype(), [&]<typename T>() {
     const T* from = elements<T>(update);
     T* to = mutable_elements<T>(output_copy(c));
+    Ticker tick(c.threads());
     for (std::int64_t row = 0; row < sizes.batch * sizes.rows; ++row) {
+      tick(sizes.update * sizes.inner);
       const std::int64_t at =
           begins[static_cast<std::size_t>(row / sizes.rows)];
       const std::int64_t head = std::min(sizes.update, sizes.length - at);

@@ -169,15 +169,17 @@ void give_doubles(KernelContext& c, const std::vector<double>& values,
   DataType type = c.attribute_type("output_datatype");
   if (type == DataType::kUndefined) type = DataType::kFloat;
   Tensor& y = c.output(0, type, dims);
+  const auto fill = [&](auto* to, auto f) {
+    for_each_element(c, y.count(),
+                     [&](std::int64_t i) { to[i] = f(values[index_of(i)]); });
+  };
   if (ir::is_narrow_float(type) && ir::bit_width(type) == 16) {
-    std::ranges::transform(
-        values, y.mutable_data<std::uint16_t>(), [type](double v) {
-          return static_cast<std::uint16_t>(ir::narrow(type, v));
-        });
-    return;
+    return fill(y.mutable_data<std::uint16_t>(), [type](double v) {
+      return static_cast<std::uint16_t>(ir::narrow(type, v));
+    });
   }
   dispatch(Numbers(), type, [&]<typename T>() {
-    std::ranges::transform(values, y.mutable_data<T>(), [](double v) {
+    fill(y.mutable_data<T>(), [](double v) {
       if constexpr (std::is_integral_v<T>) {
         if (std::isnan(v)) return T(0);
         // Windows are at least about -1e-17 and at most 1.
@@ -198,7 +200,9 @@ void window(KernelContext& c, F f) {
   const bool periodic = c.attribute_flag("periodic");
   const auto span = static_cast<double>(periodic ? size : size - 1);
   std::vector<double> values(index_of(size));
+  runtime::Ticker tick(c.threads());
   for (std::int64_t n = 0; n < size; ++n) {
+    tick(16);
     const double at = 2 * std::numbers::pi * static_cast<double>(n);
     values[index_of(n)] = span == 0 ? 1 : f(at / span);
   }
@@ -263,11 +267,13 @@ void mel_weight_matrix(KernelContext& c) {
   const auto at = [&](std::int64_t row, std::size_t band) -> double& {
     return weights[index_of(row * bands) + band];
   };
+  runtime::Ticker tick(c.threads());
   for (std::size_t band = 0; band < index_of(bands); ++band) {
     const std::int64_t begin = points[band], peak = points[band + 1],
                        end = points[band + 2];
     const auto rise = static_cast<double>(peak - begin);
     const auto slope = static_cast<double>(end - peak);
+    tick(end - begin + 1);
     for (std::int64_t j = begin; j <= peak; ++j) {
       at(j, band) = rise == 0 ? 1 : static_cast<double>(j - begin) / rise;
     }

@@ -49,12 +49,8 @@ void for_weights(KernelContext& c, std::size_t groups, std::size_t outputs,
 template <typename F>
 void for_elements(KernelContext& c, const Update& u, F f) {
   dispatch(Floats(), u.in[0].dtype(), [&]<typename T>() {
-    c.threads().for_each(u.in[0].count(), kGrain,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             f.template operator()<T>(i);
-                           }
-                         });
+    for_each_element(c, u.in[0].count(),
+                     [&](std::int64_t i) { f.template operator()<T>(i); });
   });
 }
 
