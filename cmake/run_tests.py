@@ -1,7 +1,8 @@
 """Builds and runs the tests that ./test was asked for, and counts them.
 
 Three kinds: doctest programs (the release build, then again under the address
-and undefined-behaviour sanitizers with every edit checked), the examples of the
+and undefined-behaviour sanitizers with every edit checked, and what runs
+threads under the thread sanitizer), the examples of the
 rules (`ruleengine test`), and tests/**/*_test.py. Whatever ends without a
 summary, or with a bad exit code that its summary does not explain, counts as
 failed. Python tests are told where things are: RULEENGINE and RULEENGINE_ASAN
@@ -19,7 +20,9 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = {"release": ROOT / "build", "asan": ROOT / "build-asan"}
+FOLDERS = {"release": ROOT / "build", "asan": ROOT / "build-asan",
+           "tsan": ROOT / "build-tsan"}
+THREADED = {"runtime_test"}
 TIMEOUT = 1200
 
 
@@ -113,6 +116,8 @@ def cpp_tests(preset):
         env = {"ASAN_OPTIONS": "detect_stack_use_after_return=1",
                "UBSAN_OPTIONS": "print_stacktrace=1"}
     names = (FOLDERS[preset] / "tests.txt").read_text().split()
+    if preset == "tsan":
+        names = [name for name in names if name in THREADED]
     return [Test(name if preset == "release" else f"{name} ({preset})",
                  [str(FOLDERS[preset] / name)], doctest_count, env)
             for name in names]
@@ -156,7 +161,7 @@ def chosen(tests, filters):
 
 def collect(options):
     """The tests asked for, built; None when something did not build."""
-    presets = ["release"] if options.quick else ["release", "asan"]
+    presets = ["release"] if options.quick else list(FOLDERS)
     scripts = chosen(rule_tests() + python_tests(), options.filter)
     programs = []
     for preset in presets:
@@ -164,7 +169,7 @@ def collect(options):
             return None
         own = chosen(cpp_tests(preset), options.filter)
         targets = [pathlib.Path(test.command[0]).name for test in own]
-        if scripts:
+        if scripts and preset != "tsan":
             targets.append("ruleengine")
         if targets and not setup("build", preset, *targets):
             return None
