@@ -52,6 +52,21 @@ TEST_CASE("integers are equal, or within the slack") {
   CHECK(distances(a, b) == Slack{1.0});
 }
 
+TEST_CASE("sequences agree item by item") {
+  const auto sequence = [](const std::vector<Executor::Named>& items) {
+    Value::List list;
+    for (const auto& each : items) list.push_back(each[0].second);
+    return Executor::Named{{"y", Value::sequence(std::move(list))}};
+  };
+  const auto a = floats({1, 2}), b = floats({1, 3});
+  CHECK_FALSE(compare(sequence({a, b}), sequence({a, b})).mismatch);
+  CHECK_FALSE(compare(sequence({}), sequence({})).mismatch);
+  CHECK(compare(sequence({a, b}), sequence({a, a})).mismatch);
+  CHECK(compare(sequence({b, a}), sequence({a, a})).mismatch);
+  CHECK(compare(sequence({a, b}), sequence({a})).mismatch);
+  CHECK(compare(sequence({a}), a).mismatch);
+}
+
 TEST_CASE("types, shapes and numbers of outputs") {
   const auto f = floats({1, 2});
   CHECK(compare(f, named<std::int64_t>(DataType::kInt64, {1, 2}))

@@ -46,8 +46,6 @@ Result<Culprit> find_culprit(Judge& judge, const ir::Model& model,
     }
   }
   if (first_wrong == 0) return out;
-  auto before = make(first_wrong - 1);
-  if (!before) return before.error();
   const rewrite::DriverReport& report = wrong.report.rewrites;
   out.number = first_wrong;
   for (const rewrite::RuleReport& each : report.rules) {
@@ -56,8 +54,6 @@ Result<Culprit> find_culprit(Judge& judge, const ir::Model& model,
     out.file = each.file;
   }
   out.node = report.last_node;
-  out.before = std::move(before->model);
-  out.after = std::move(wrong.model);
   return out;
 }
 

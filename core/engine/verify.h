@@ -43,7 +43,6 @@ using MakePrefix = std::function<Result<Prefix>(std::uint64_t rewrites)>;
 struct Culprit {
   std::uint64_t number = 0, of = 0;  // it is the number-th of so many
   std::string rule, file, node;
-  std::unique_ptr<ir::Model> before, after;  // the models around it
   Judge::Finding finding;
 };
 

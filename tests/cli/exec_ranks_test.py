@@ -171,6 +171,25 @@ class ExecRanks(program.ProgramTest):
                 self.run_bad(3, "exec", "m.onnxtxt", "--ranks", 3, "--inputs",
                              "x{rank}.npz", says="rank 0 is not in the group")
 
+    def test_sums_are_taken_in_the_order_of_the_ranks(self):
+        for rank, value in enumerate((1e8, 1, -1e8, 3)):
+            np.savez(self.folder / f"x{rank}.npz",
+                     x=np.full(4, value, np.float32))
+        wanted = np.float32(1e8) + np.float32(1) - np.float32(1e8) + 3  # 3
+        for op in "all_reduce", "reduce_scatter <dim = 0":
+            name, rest = (op.split(" <") + [""])[:2]
+            attributes = ", ".join(filter(None, [rest, "rank = 0"]))
+            self.write("m.onnxtxt", STALLS.replace(
+                "all_reduce <rank = 0, rank_group = [0,1]>",
+                f"{name} <{attributes}>").replace(
+                    "float[4] y", "float[M] y"))
+            with self.subTest(name):
+                self.run_ok("exec", "m.onnxtxt", "--ranks", 4, "--inputs",
+                            "x{rank}.npz", "--outputs", "y{rank}.npz")
+                for rank in range(4):
+                    y = np.load(self.folder / f"y{rank}.npz")["y"]
+                    np.testing.assert_array_equal(y, wanted)
+
     def test_inputs_are_drawn_until_all_ranks_can_run(self):
         self.write("m.onnxtxt", ROWS)
         self.run_ok("exec", "m.onnxtxt", "--ranks", 2, "--random", "--outputs",

@@ -48,6 +48,25 @@ class Verify(runs.RunTest):
         self.assertIn("output 'y'", done.err)
         self.assertEqual(program.state(self.folder), before)
 
+    def test_the_one_of_three(self):
+        right = {"first": ("op.Relu(op.Relu(x))", "op.Relu(m.x)"),
+                 "second": ("op.Neg(op.Neg(x))", "m.x"),
+                 "third": ("op.Abs(op.Abs(x))", "op.Abs(m.x)")}
+        self.write("m.onnx", make.onnx_bytes(
+            """g (float[N,4] x, float[N,4] z, float[N,4] w)
+               => (float[N,4] u, float[N,4] v, float[N,4] y) {
+              a = Relu(x) u = Relu(a)
+              b = Neg(z) v = Neg(b)
+              c = Abs(w) y = Abs(c) }"""))
+        for wrong, output in ("first", "u"), ("second", "v"), ("third", "y"):
+            for name, (match, rewrite) in right.items():
+                self.write(name + ".lua", make.rule(
+                    match, "op.Sin(m.x)" if name == wrong else rewrite))
+            with self.subTest(wrong):
+                self.run_bad(6, "run", *(name + ".lua" for name in right),
+                             "m.onnx", "-o", "out.onnx", "--verify",
+                             says=f"rule '{wrong}' at node '{output}', rewrite")
+
     def test_on_given_inputs(self):
         # 1.5 * 3 = 1.5 + 3
         np.savez(self.folder / "in.npz", x=np.full((2, 4), 1.5, np.float32))

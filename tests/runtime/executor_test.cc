@@ -91,18 +91,58 @@ TEST_CASE("a value that is two outputs, or an input, or a constant") {
   }
 }
 
+Tensor flag(bool value) {
+  auto block = std::make_shared<bool>(value);
+  return {DataType::kBool,
+          {},
+          std::shared_ptr<const std::byte>(
+              block, reinterpret_cast<const std::byte*>(block.get()))};
+}
+
+TEST_CASE("values live until the innermost subgraph has read them") {
+  // Two deep; `b` is computed where `a` would lie if it were dead.
+  Runner deep(
+      "(float[1] x, bool c) => (float[1] z) { a = Add(x, x)"
+      " z = If (c) <then_branch = t () => (float[1] p) {"
+      "   b = Neg(x)"
+      "   d = If (c) <then_branch = t2 () => (float[1] q) { q = Sub(a, b) },"
+      "               else_branch = e2 () => (float[1] r) { r = Neg(b) }>"
+      "   f = Neg(d) p = Add(f, a) },"
+      " else_branch = e () => (float[1] s) { s = Neg(x) }> }");
+  CHECK(deep.run({{"x", vector({2})}, {"c", flag(true)}}) == Floats{-2});
+  // Read last by the inner one, as an input and as an output of it.
+  Runner last(
+      "(float[1] x, bool c) => (float[1] z) { a = Add(x, x) b = Mul(a, x)"
+      " z = If (c) <then_branch = t () => (float[1] p) {"
+      "   p = If (c) <then_branch = t2 () => (float[1] q) {"
+      "                 k = Neg(x) l = Neg(k) q = Mul(a, l) },"
+      "               else_branch = e2 () => (float[1] r) { r = Neg(b) }> },"
+      " else_branch = e () => (float[1] b) {}> }");
+  CHECK(last.run({{"x", vector({3})}, {"c", flag(true)}}) == Floats{18});
+  CHECK(last.run({{"x", vector({3})}, {"c", flag(false)}}) == Floats{18});
+  // In each round of a loop.
+  Runner loop(
+      "(float[1] x, bool c, int64 n) => (float[1] z) { a = Add(x, x)"
+      " z = Loop (n, c, x) <body = l (int64 i, bool go, float[1] v)"
+      "     => (bool on, float[1] w) {"
+      "   on = Identity(go) u = Neg(v)"
+      "   w = If (go) <then_branch = t () => (float[1] p) { p = Sub(a, u) },"
+      "                else_branch = e () => (float[1] a) {}> }> }");
+  auto three = std::make_shared<std::int64_t>(3);
+  const Tensor rounds(
+      DataType::kInt64, {},
+      std::shared_ptr<const std::byte>(
+          three, reinterpret_cast<const std::byte*>(three.get())));
+  CHECK(loop.run({{"x", vector({1})}, {"c", flag(true)}, {"n", rounds}}) ==
+        Floats{7});
+}
+
 TEST_CASE("subgraphs read values from outside, however often they run") {
   Runner r(
       "(float[1] x, bool c) => (float[1] z) { a = Add(x, x)"
       " b = If (c) <then_branch = t () => (float[1] p) { p = Add(a, x) },"
       " else_branch = e () => (float[1] q) { q = Sub(x, a) }>"
       " z = Mul(b, a) }");
-  const auto flag = [](bool value) {
-    auto block = std::make_shared<bool>(value);
-    return Tensor(DataType::kBool, {},
-                  std::shared_ptr<const std::byte>(
-                      block, reinterpret_cast<const std::byte*>(block.get())));
-  };
   CHECK(r.run({{"x", vector({2})}, {"c", flag(true)}}) == Floats{24});
   CHECK(r.run({{"x", vector({2})}, {"c", flag(false)}}) == Floats{-8});
 }
