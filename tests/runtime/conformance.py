@@ -231,8 +231,17 @@ def run_case(program, folder, case, rewrite=()):
         return "no end after 120 s"
     if done.returncode:
         return done.stderr.strip() or f"exit code {done.returncode}"
-    with np.load(result, allow_pickle=False) as saved:
-        got = {key: saved[key] for key in saved.files}
+    return judge(case, load(result))
+
+
+def load(path):
+    with np.load(path, allow_pickle=False) as saved:
+        return {key: saved[key] for key in saved.files}
+
+
+def judge(case, got):
+    """None, or how what a case gave differs from what it should."""
+    _, model, _, outputs, rtol, atol = case
     want = expected(model, outputs)
     if set(want) != set(got):
         return f"outputs {sorted(got)}, expected {sorted(want)}"
@@ -241,6 +250,75 @@ def run_case(program, folder, case, rewrite=()):
         if why:
             return f"{key}: {why}"
     return None
+
+
+# --- Many cases in one model --------------------------------------------------
+
+BATCH = 64
+
+
+def batches(all_cases):
+    """Lists of cases that fit into one model: of the same opsets, without
+    functions."""
+    open_ones = {}
+    for case in all_cases:
+        model = case[1]
+        key = (model.ir_version, tuple(sorted(
+            (o.domain, o.version) for o in model.opset_import)))
+        if model.functions:
+            yield [case]
+            continue
+        batch = open_ones.setdefault(key, [])
+        batch.append(case)
+        if len(batch) == BATCH:
+            yield open_ones.pop(key)
+    yield from open_ones.values()
+
+
+def joined(batch):
+    """One model with the nodes of all cases, the names of each behind cN."""
+    out = onnx.ModelProto()
+    out.CopyFrom(batch[0][1])
+    out.ClearField("graph")
+    out.graph.name = "batch"
+    for i, case in enumerate(batch):
+        held = Holder(case[1], case[2]).model
+        graph = onnx.compose.add_prefix(held, f"c{i}:").graph
+        for value in (*graph.input, *graph.output):
+            for dim in value.type.tensor_type.shape.dim:
+                if dim.dim_param:
+                    dim.dim_param = f"c{i}{dim.dim_param}"
+        for field in "node", "input", "output", "initializer":
+            getattr(out.graph, field).extend(getattr(graph, field))
+        out.graph.sparse_initializer.extend(graph.sparse_initializer)
+    return out
+
+
+def run_batch(program, folder, batch):
+    """{name: None, or why the case fails}. One by one where not all can run
+    together."""
+    if len(batch) > 1:
+        source, result = folder / "batch.onnx", folder / "batch.npz"
+        try:
+            source.write_bytes(joined(batch).SerializeToString())
+            done = subprocess.run(
+                [program, "exec", source, "--outputs", result],
+                capture_output=True, check=False, timeout=120)
+            ran = done.returncode == 0
+        except (ValueError, TypeError, subprocess.TimeoutExpired):
+            ran = False
+        if ran:
+            got = [{} for _ in batch]
+            for key, array in load(result).items():
+                case, name = key[1:].split(":", 1)
+                got[int(case)][name] = array
+            return {case[0]: judge(case, own)
+                    for case, own in zip(batch, got)}
+        if len(batch) > 2:
+            half = len(batch) // 2
+            return {**run_batch(program, folder, batch[:half]),
+                    **run_batch(program, folder, batch[half:])}
+    return {case[0]: run_case(program, folder, case) for case in batch}
 
 
 def cases(kinds):
