@@ -134,15 +134,7 @@ class OpsetTest(runs.RunTest):
         graph = """g (float[2,3,8] x) => (float[2,3,8] y, float[2,3,8] z)
           <float[8] w = {1,2,3,4,5,6,7,8}, float[8] b = {8,7,6,5,4,3,2,1},
            float two = {2.0}, float tiny = {0.00001}> {
-            m = ReduceMean <axes = [-1]> (x)
-            c = Sub(x, m)
-            s = Pow(c, two)
-            v = ReduceMean <axes = [-1]> (s)
-            a = Add(v, tiny)
-            r = Sqrt(a)
-            n = Div(c, r)
-            p = Mul(n, w)
-            y = Add(p, b)
+            """ + make.LAYER_NORM + """
             s2 = Mul(x, x)
             v2 = ReduceMean <axes = [-1]> (s2)
             a2 = Add(v2, tiny)

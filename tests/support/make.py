@@ -5,6 +5,18 @@ import onnx.parser
 
 HEADER = '<ir_version: 8, opset_import: ["": 17]>\n'
 
+# The norm of a layer by hand: y of x, w and b, with `two` and `tiny`.
+LAYER_NORM = """m = ReduceMean <axes = [-1]> (x)
+    c = Sub(x, m)
+    s = Pow(c, two)
+    v = ReduceMean <axes = [-1]> (s)
+    a = Add(v, tiny)
+    r = Sqrt(a)
+    n = Div(c, r)
+    p = Mul(n, w)
+    y = Add(p, b)
+"""
+
 
 def model(text, header=HEADER):
     """The model of an ONNX text, which may leave the header out."""
