@@ -236,20 +236,20 @@ int bench(const Options& options) {
 
 void add_bench(Line& line) {
   Options& o = line.options;
-  CLI::App* bench = add_verb(
-      line, cli::bench, "bench", "measure how long models run on the CPU",
-      "ruleengine bench rewritten.onnx --against model.onnx");
-  add_paths(bench, o, "the model");
+  VerbLine bench =
+      line.add(cli::bench, "bench", "measure how long models run on the CPU",
+               "ruleengine bench rewritten.onnx --against model.onnx");
+  bench.paths("the model");
   add_inputs(bench, o);
-  bench->add_option("--against", o.against,
-                    "a model to run in turn with it, on the same inputs");
+  bench.option("--against", o.against,
+               "a model to run in turn with it, on the same inputs");
   bench
-      ->add_option("--rounds", o.rounds,
-                   "runs of each model; as many as 5 seconds allow")
-      ->check(whole(6, 1'000'000));
-  bench->add_option("--profile", o.profile,
-                    "a file for the last run as a Chrome trace");
-  bench->add_flag("--json", o.json, "print JSON");
+      .option("--rounds", o.rounds,
+              "runs of each model; as many as 5 seconds allow")
+      .whole(6, 1'000'000);
+  bench.option("--profile", o.profile,
+               "a file for the last run as a Chrome trace");
+  bench.flag("--json", o.json, "print JSON");
 }
 
 }  // namespace ruleengine::cli

@@ -46,15 +46,15 @@ int build(const Options& options) {
 
 void add_build(Line& line) {
   Options& o = line.options;
-  CLI::App* build = add_verb(
-      line, cli::build, "build",
+  VerbLine build = line.add(
+      cli::build, "build",
       "make a model from Lua that `code` printed; weights are the model's",
       "ruleengine build model.lua model.onnx -o again.onnx");
-  add_paths(build, o, "the Lua file, and the model that it was printed from");
-  build->add_option("-o", o.output, "the result")->required();
-  build->add_option("--limit-load", o.limit_load, "seconds for the file; 2")
-      ->check(seconds());
-  add_memory_option(build, o);
+  build.paths("the Lua file, and the model that it was printed from");
+  build.option("-o", o.output, "the result").required();
+  build.option("--limit-load", o.limit_load, "seconds for the file; 2")
+      .seconds();
+  build.memory();
 }
 
 }  // namespace ruleengine::cli

@@ -33,14 +33,13 @@ int code(const Options& options) {
 }  // namespace
 
 void add_code(Line& line) {
-  Options& o = line.options;
-  CLI::App* code = add_verb(line, cli::code, "code",
-                            "the graph of a model as Lua, one statement a node",
-                            "ruleengine code model.onnx > model.lua");
-  add_paths(code, o, "models");
-  add_first(code, o);
-  add_rule_options(code, o);
-  add_exact(code, o);
+  VerbLine code = line.add(cli::code, "code",
+                           "the graph of a model as Lua, one statement a node",
+                           "ruleengine code model.onnx > model.lua");
+  code.paths("models");
+  code.first();
+  code.rules();
+  code.exact();
 }
 
 }  // namespace ruleengine::cli

@@ -117,16 +117,16 @@ int collectives(const Options& options) {
 
 void add_collectives(Line& line) {
   Options& o = line.options;
-  CLI::App* collectives = add_verb(
-      line, cli::collectives, "collectives",
+  VerbLine collectives = line.add(
+      cli::collectives, "collectives",
       "what the ranks of a model send to each other, before and after rules",
       "ruleengine collectives rank0.onnx");
-  add_paths(collectives, o,
-            "models, and rules instead of the packs linear, quantization and "
-            "sequence_parallel");
-  collectives->add_flag("--json", o.json, "as JSON");
-  add_rule_options(collectives, o);
-  add_exact(collectives, o);
+  collectives.paths(
+      "models, and rules instead of the packs linear, quantization and "
+      "sequence_parallel");
+  collectives.flag("--json", o.json, "as JSON");
+  collectives.rules();
+  collectives.exact();
 }
 
 }  // namespace ruleengine::cli

@@ -83,18 +83,17 @@ int coverage(const Options& options) {
 
 void add_coverage(Line& line) {
   Options& o = line.options;
-  CLI::App* coverage = add_verb(
-      line, cli::coverage, "coverage",
+  VerbLine coverage = line.add(
+      cli::coverage, "coverage",
       "count the attention blocks that rules compose, and say what stops them",
       "ruleengine coverage model.onnx --min 100");
-  add_paths(coverage, o, "models, and rules to use instead of those that ship");
+  coverage.paths("models, and rules to use instead of those that ship");
   coverage
-      ->add_option("--min", o.min,
-                   "exit code 1 when a model has less, in percent")
-      ->check(number(0.0, 100.0));
-  coverage->add_flag("--json", o.json, "as JSON");
-  add_rule_options(coverage, o);
-  add_exact(coverage, o);
+      .option("--min", o.min, "exit code 1 when a model has less, in percent")
+      .number(0.0, 100.0);
+  coverage.flag("--json", o.json, "as JSON");
+  coverage.rules();
+  coverage.exact();
 }
 
 }  // namespace ruleengine::cli

@@ -282,24 +282,24 @@ int draw(const Options& options) {
 
 void add_draw(Line& line) {
   Options& o = line.options;
-  CLI::App* draw = add_verb(
-      line, cli::draw, "draw",
+  VerbLine draw = line.add(
+      cli::draw, "draw",
       "a model as a picture, with the matches of rules in colour",
       "ruleengine draw model.onnx -o model.html --rule rules/attention.lua");
-  draw->add_option("paths", o.paths,
-                   "a model, and rules whose matches are coloured");
-  draw->add_option("-o", o.output,
-                   "FILE.svg, FILE.html (a page to explore) or FILE.dot; "
-                   "the first two need Graphviz")
-      ->required();
-  draw->add_option("--rule", o.rules, "more rules");
-  add_first(draw, o);
-  draw->add_option(
+  draw.option("paths", o.paths,
+              "a model, and rules whose matches are coloured");
+  draw.option("-o", o.output,
+              "FILE.svg, FILE.html (a page to explore) or FILE.dot; "
+              "the first two need Graphviz")
+      .required();
+  draw.option("--rule", o.rules, "more rules");
+  draw.first();
+  draw.option(
           "--boxes", o.boxes,
           "the most boxes in one picture, beyond which groups stay closed; 160")
-      ->check(whole(4, 100'000));
-  add_rule_options(draw, o);
-  add_exact(draw, o);
+      .whole(4, 100'000);
+  draw.rules();
+  draw.exact();
 }
 
 }  // namespace ruleengine::cli

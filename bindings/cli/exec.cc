@@ -276,20 +276,19 @@ int exec(const Options& options) {
 
 void add_exec(Line& line) {
   Options& o = line.options;
-  CLI::App* exec =
-      add_verb(line, cli::exec, "exec", "run a model on the CPU",
+  VerbLine exec =
+      line.add(cli::exec, "exec", "run a model on the CPU",
                "ruleengine exec model.onnx --inputs in.npz --outputs out.npz");
-  add_paths(exec, o, "the model, or one for each rank");
+  exec.paths("the model, or one for each rank");
   add_inputs(exec, o);
-  exec->add_flag("--random", o.random, "draw the inputs");
-  exec->add_option("--outputs", o.output,
-                   "an .npz file for the outputs; without it a table of them");
-  exec->add_option("--ranks", o.ranks,
-                   "run on so many ranks, as threads; {rank} in the names of "
-                   "--inputs and --outputs is the number of the rank")
-      ->check(whole(1, 1024));
-  exec->add_option("--profile", o.profile,
-                   "a file for the run as a Chrome trace");
+  exec.flag("--random", o.random, "draw the inputs");
+  exec.option("--outputs", o.output,
+              "an .npz file for the outputs; without it a table of them");
+  exec.option("--ranks", o.ranks,
+              "run on so many ranks, as threads; {rank} in the names of "
+              "--inputs and --outputs is the number of the rank")
+      .whole(1, 1024);
+  exec.option("--profile", o.profile, "a file for the run as a Chrome trace");
 }
 
 }  // namespace ruleengine::cli

@@ -105,19 +105,19 @@ int explain(const Options& given) {
 
 void add_explain(Line& line) {
   Options& o = line.options;
-  CLI::App* explain = add_verb(
-      line, cli::explain, "explain",
+  VerbLine explain = line.add(
+      cli::explain, "explain",
       "say how far a rule gets in a model, and what stops it",
       "ruleengine explain my_rule.lua model.onnx --first rules/canonical.lua");
   explain
-      ->add_option("RULE MODEL [NODE]", o.paths,
-                   "a rule, a model, and a node by its name or that of "
-                   "one of its outputs")
-      ->required()
-      ->expected(2, 3);
-  add_first(explain, o);
-  add_rule_options(explain, o);
-  add_exact(explain, o);
+      .option("RULE MODEL [NODE]", o.paths,
+              "a rule, a model, and a node by its name or that of "
+              "one of its outputs")
+      .required()
+      .words(2, 3);
+  explain.first();
+  explain.rules();
+  explain.exact();
 }
 
 }  // namespace ruleengine::cli

@@ -197,16 +197,15 @@ runtime::ExecutorOptions executor_options(const Options& options) {
           .deadline = deadline_of(options)};
 }
 
-void add_inputs(CLI::App* verb, Options& o) {
-  verb->add_option("--inputs", o.inputs, "an .npz file with an array an input");
-  verb->add_option("--dims", o.dims, "sizes of named dimensions: batch=2,seq=7")
-      ->delimiter(',');
-  verb->add_option("--seed", o.seed, "of random inputs and random ops; 0");
-  verb->add_option("--threads", o.threads, "one for each core")
-      ->check(whole(1, 4096));
-  verb->add_option("--limit-tensors", o.limit_tensors,
-                   "MiB of tensors at once; three quarters of the machine's")
-      ->check(whole(1, std::uint64_t{1} << 40));
+void add_inputs(VerbLine& verb, Options& o) {
+  verb.option("--inputs", o.inputs, "an .npz file with an array an input");
+  verb.option("--dims", o.dims, "sizes of named dimensions: batch=2,seq=7")
+      .separated_by(',');
+  verb.option("--seed", o.seed, "of random inputs and random ops; 0");
+  verb.option("--threads", o.threads, "one for each core").whole(1, 4096);
+  verb.option("--limit-tensors", o.limit_tensors,
+              "MiB of tensors at once; three quarters of the machine's")
+      .whole(1, std::uint64_t{1} << 40);
 }
 
 KernelJudge::KernelJudge(const Options& options, int threads)

@@ -59,7 +59,7 @@ Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,
 runtime::ExecutorOptions executor_options(const Options& options);
 
 // --inputs, --dims, --seed and --threads of verbs that run models.
-void add_inputs(CLI::App* verb, Options& options);
+void add_inputs(VerbLine& verb, Options& options);
 
 // Runs models with the kernels of the CPU: on --inputs, or on random ones.
 class KernelJudge final : public engine::Judge {

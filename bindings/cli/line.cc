@@ -1,13 +1,18 @@
 #include "bindings/cli/line.h"
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <charconv>
-#include <string>
 #include <system_error>
 #include <type_traits>
+#include <utility>
 
+#include "bindings/cli/terminal.h"
 #include "core/base/diagnostic.h"
+#include "core/base/suggest.h"
+#include "core/base/version.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -30,64 +35,196 @@ CLI::Validator from_to(T least, T most) {
   return {check, fmt::format("[{} to {}]", least, most)};
 }
 
+// Long forms of options that exist only in the short form.
+constexpr std::pair<std::string_view, std::string_view> kShort[] = {
+    {"--out", "-o"},
+    {"--output", "-o"},
+    {"--quiet", "-q"},
+    {"--verbose", "-v"}};
+
+// "did you mean '-o'?", or "".
+std::string option_meant(const CLI::App& verb, std::string_view word) {
+  word = word.substr(0, word.find('='));
+  for (const auto& [spelled_out, name] : kShort) {
+    if (word == spelled_out && verb.get_option_no_throw(std::string(name))) {
+      return did_you_mean({&name, 1});
+    }
+  }
+  if (!word.starts_with("--")) return "";
+  std::vector<std::string> known;
+  for (const CLI::Option* option : verb.get_options()) {
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  const std::string_view meant = nearest(word, names);
+  return meant.empty() ? "" : did_you_mean({&meant, 1});
+}
+
+Diagnostic no_verb(const CLI::App& app, const std::vector<std::string>& words) {
+  Diagnostic out{.kind = ErrorKind::kUsage,
+                 .what = "no verb given",
+                 .hint = "ruleengine --help"};
+  const auto word = std::ranges::find_if(
+      words, [](const std::string& each) { return !each.starts_with('-'); });
+  if (word == words.end()) return out;
+  std::vector<std::string> verbs;
+  for (const CLI::App* each : app.get_subcommands({})) {
+    verbs.push_back(each->get_name());
+  }
+  out.what = "no verb '" + *word + "'";
+  out.hint = suggestion(*word, verbs);
+  return out;
+}
+
+// The error of the parser, in the terms of the verb that was called.
+Diagnostic misuse(const CLI::App& app, const CLI::ParseError& error,
+                  const std::vector<std::string>& words) {
+  const auto verbs = app.get_subcommands();
+  if (verbs.empty()) return no_verb(app, words);
+  const CLI::App& verb = *verbs.front();
+  const std::string name = "ruleengine " + verb.get_name();
+  Diagnostic out{.kind = ErrorKind::kUsage,
+                 .what = error.what(),
+                 .hint = name + " --help"};
+  const auto is_option = [](const std::string& word) {
+    return word.starts_with('-');
+  };
+  if (const auto before = app.remaining(); !before.empty()) {
+    out.what = "the verb comes first, then its options";
+    out.found = before.front();
+    return out;
+  }
+  const auto surplus = verb.remaining();
+  const auto option = std::ranges::find_if(surplus, is_option);
+  if (option == surplus.end()) return out;
+  out.what = fmt::format("{} has no option '{}'", verb.get_name(), *option);
+  const std::string meant = option_meant(verb, *option);
+  if (!meant.empty()) out.hint = meant + " (" + out.hint + ")";
+  return out;
+}
+
 }  // namespace
 
-CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
-  return from_to(least, most);
+Setting& Setting::required() {
+  option_->required();
+  return *this;
 }
-CLI::Validator number(double least, double most) {
-  return from_to(least, most);
+Setting& Setting::whole(std::uint64_t least, std::uint64_t most) {
+  option_->check(from_to(least, most));
+  return *this;
 }
-CLI::Validator seconds() { return from_to(1e-9, 1e9); }
+Setting& Setting::number(double least, double most) {
+  option_->check(from_to(least, most));
+  return *this;
+}
+Setting& Setting::seconds() { return number(1e-9, 1e9); }
+Setting& Setting::words(int least, int most) {
+  option_->expected(least, most);
+  return *this;
+}
+Setting& Setting::otherwise(const std::string& value) {
+  option_->expected(0, 1)->default_str(value);
+  return *this;
+}
+Setting& Setting::separated_by(char delimiter) {
+  option_->delimiter(delimiter);
+  return *this;
+}
+Setting& Setting::each(const std::string& name) {
+  option_->type_name(name)->allow_extra_args(false);
+  return *this;
+}
 
-CLI::App* add_verb(Line& line, Verb run, const char* name, const char* what,
+void VerbLine::flag(const std::string& name, bool& to,
+                    const std::string& what) {
+  app_->add_flag(name, to, what);
+}
+Setting VerbLine::option(const std::string& name, std::string& to,
+                         const std::string& what) {
+  return Setting(app_->add_option(name, to, what));
+}
+Setting VerbLine::option(const std::string& name, std::vector<std::string>& to,
+                         const std::string& what) {
+  return Setting(app_->add_option(name, to, what));
+}
+Setting VerbLine::option(const std::string& name, int& to,
+                         const std::string& what) {
+  return Setting(app_->add_option(name, to, what));
+}
+Setting VerbLine::option(const std::string& name, std::int64_t& to,
+                         const std::string& what) {
+  return Setting(app_->add_option(name, to, what));
+}
+Setting VerbLine::option(const std::string& name, std::uint64_t& to,
+                         const std::string& what) {
+  return Setting(app_->add_option(name, to, what));
+}
+Setting VerbLine::option(const std::string& name, double& to,
+                         const std::string& what) {
+  return Setting(app_->add_option(name, to, what));
+}
+
+void VerbLine::paths(const std::string& what) {
+  option("paths", options_.paths, what).required();
+}
+void VerbLine::memory() {
+  option("--limit-memory", options_.limit_memory,
+         "MiB of memory for rule code, and for what it adds to a model; 1024")
+      .whole(1, std::uint64_t{1} << 20);
+}
+void VerbLine::rules() {
+  option("--set", options_.sets, "set an option of a rule; repeatable")
+      .each("RULE.OPTION=VALUE");
+  option("--limit-callback", options_.limit_callback,
+         "seconds for one callback of a rule; 5")
+      .seconds();
+  option("--limit-load", options_.limit_load,
+         "seconds for loading one rule file; 2")
+      .seconds();
+  memory();
+}
+void VerbLine::exact() {
+  flag("--exact", options_.exact,
+       "leave out rewrites that rest on an assumption");
+}
+void VerbLine::first() {
+  option("--first", options_.first,
+         "rules to run over the model first, in memory; takes all paths "
+         "up to the next option, so give it last");
+}
+
+Line::Line()
+    : app_(std::make_unique<CLI::App>(
+          "Rewrites ONNX models with rules written in Lua.", "ruleengine")) {
+  app_->set_version_flag("--version", fmt::format("ruleengine {}", kVersion));
+  app_->require_subcommand(1);
+  app_->footer("`ruleengine VERB --help` says more, with an example.");
+}
+Line::~Line() = default;
+
+VerbLine Line::add(Verb run, const std::string& name, const std::string& what,
                    const char* example) {
-  CLI::App* verb = line.app.add_subcommand(name, what);
-  verb->callback([&line, run, example] {
-    line.verb = run;
-    line.options.example = example;
+  CLI::App* const app = app_->add_subcommand(name, what);
+  app->callback([this, run, example] {
+    verb = run;
+    options.example = example;
   });
-  verb->footer(fmt::format("Example:\n  {}", example));
-  verb->add_option("--limit-time", line.options.limit_time,
-                   "seconds for the whole command; 3600 for each model")
-      ->check(seconds());
-  return verb;
+  app->footer(fmt::format("Example:\n  {}", example));
+  VerbLine out(app, options);
+  out.option("--limit-time", options.limit_time,
+             "seconds for the whole command; 3600 for each model")
+      .seconds();
+  return out;
 }
 
-void add_memory_option(CLI::App* verb, Options& o) {
-  verb->add_option("--limit-memory", o.limit_memory,
-                   "MiB of memory for rule code, and for what it adds to a "
-                   "model; 1024")
-      ->check(whole(1, std::uint64_t{1} << 20));
-}
-
-void add_paths(CLI::App* verb, Options& o, const char* what) {
-  verb->add_option("paths", o.paths, what)->required();
-}
-
-void add_rule_options(CLI::App* verb, Options& o) {
-  verb->add_option("--set", o.sets, "set an option of a rule; repeatable")
-      ->type_name("RULE.OPTION=VALUE")
-      ->allow_extra_args(false);
-  verb->add_option("--limit-callback", o.limit_callback,
-                   "seconds for one callback of a rule; 5")
-      ->check(seconds());
-  verb->add_option("--limit-load", o.limit_load,
-                   "seconds for loading one rule file; 2")
-      ->check(seconds());
-  add_memory_option(verb, o);
-}
-
-void add_exact(CLI::App* verb, Options& o) {
-  verb->add_flag("--exact", o.exact,
-                 "leave out rewrites that rest on an assumption");
-}
-
-void add_first(CLI::App* verb, Options& o) {
-  verb->add_option(
-      "--first", o.first,
-      "rules to run over the model first, in memory; takes all paths "
-      "up to the next option, so give it last");
+std::optional<int> Line::parse(int argc, char** argv) {
+  try {
+    app_->parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app_->exit(error);
+    return fail(misuse(*app_, error, {argv + std::min(1, argc), argv + argc}));
+  }
+  return std::nullopt;
 }
 
 }  // namespace ruleengine::cli

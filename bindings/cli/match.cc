@@ -76,14 +76,14 @@ int match(const Options& options) {
 
 void add_match(Line& line) {
   Options& o = line.options;
-  CLI::App* match = add_verb(line, cli::match, "match",
-                             "show where each rule would fire; write nothing",
-                             "ruleengine match rules/attention.lua model.onnx");
-  add_paths(match, o, "rules and models");
-  add_first(match, o);
-  match->add_flag("--json", o.json, "as JSON");
-  add_rule_options(match, o);
-  add_exact(match, o);
+  VerbLine match = line.add(cli::match, "match",
+                            "show where each rule would fire; write nothing",
+                            "ruleengine match rules/attention.lua model.onnx");
+  match.paths("rules and models");
+  match.first();
+  match.flag("--json", o.json, "as JSON");
+  match.rules();
+  match.exact();
 }
 
 }  // namespace ruleengine::cli

@@ -32,10 +32,10 @@ int print(const Options& options) {
 
 void add_print(Line& line) {
   Options& o = line.options;
-  CLI::App* print = add_verb(line, cli::print, "print", "a model as ONNX text",
-                             "ruleengine print model.onnx");
-  add_paths(print, o, "models");
-  print->add_flag("--weights", o.weights, "large constants in full");
+  VerbLine print = line.add(cli::print, "print", "a model as ONNX text",
+                            "ruleengine print model.onnx");
+  print.paths("models");
+  print.flag("--weights", o.weights, "large constants in full");
 }
 
 }  // namespace ruleengine::cli

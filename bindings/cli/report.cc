@@ -317,15 +317,15 @@ int report(const Options& options) {
 
 void add_report(Line& line) {
   Options& o = line.options;
-  CLI::App* report =
-      add_verb(line, cli::report, "report",
+  VerbLine report =
+      line.add(cli::report, "report",
                "a model as a table of nodes, then its weights and ops",
                "ruleengine report model.onnx --first rules/canonical.lua");
-  add_paths(report, o, "models");
-  add_first(report, o);
-  report->add_flag("--json", o.json, "as JSON");
-  add_rule_options(report, o);
-  add_exact(report, o);
+  report.paths("models");
+  report.first();
+  report.flag("--json", o.json, "as JSON");
+  report.rules();
+  report.exact();
 }
 
 }  // namespace ruleengine::cli

@@ -404,41 +404,39 @@ int run(const Options& options) {
 
 void add_run(Line& line) {
   Options& o = line.options;
-  CLI::App* run = add_verb(line, cli::run, "run", "rewrite models with rules",
-                           "ruleengine run rules/*.lua model.onnx -o out.onnx");
-  add_paths(run, o, "rules (*.lua, folders) and models (*.onnx, *.onnxtxt)");
-  run->add_option("-o", o.output,
-                  "the result; NAME.rewritten.onnx beside the model, or a "
-                  "folder when there are several models");
-  run->add_option("--target", o.target, engine::target_names());
-  run->add_flag("--keep-ir-version", o.keep_ir_version,
-                "no metadata and no overloads: older runtimes read the result");
-  run->add_option("--opset", o.opset,
-                  "raise the opset of the result to this; not with portable")
-      ->check(whole(1, 1'000'000));
-  run->add_option("--report", o.report, "write a report as JSON");
-  run->add_option("--verify", o.verify, "compare model and result by running")
-      ->expected(0, 1)
-      ->default_str("model");
+  VerbLine run = line.add(cli::run, "run", "rewrite models with rules",
+                          "ruleengine run rules/*.lua model.onnx -o out.onnx");
+  run.paths("rules (*.lua, folders) and models (*.onnx, *.onnxtxt)");
+  run.option("-o", o.output,
+             "the result; NAME.rewritten.onnx beside the model, or a "
+             "folder when there are several models");
+  run.option("--target", o.target, engine::target_names());
+  run.flag("--keep-ir-version", o.keep_ir_version,
+           "no metadata and no overloads: older runtimes read the result");
+  run.option("--opset", o.opset,
+             "raise the opset of the result to this; not with portable")
+      .whole(1, 1'000'000);
+  run.option("--report", o.report, "write a report as JSON");
+  run.option("--verify", o.verify, "compare model and result by running")
+      .otherwise("model");
   add_inputs(run, o);
-  run->add_flag("--share-data", o.share_data,
-                "refer to the model's external data instead of copying it");
-  run->add_flag("--dry-run", o.dry_run, "do everything but write the result");
-  run->add_flag("--require-match", o.require_match,
-                "exit code 1 when no rule rewrote anything in a model");
-  run->add_flag("--if-faster", o.if_faster,
-                "keep only rewrites that measure faster; else the model");
-  run->add_flag("--bench", o.bench, "measure the model and the result");
+  run.flag("--share-data", o.share_data,
+           "refer to the model's external data instead of copying it");
+  run.flag("--dry-run", o.dry_run, "do everything but write the result");
+  run.flag("--require-match", o.require_match,
+           "exit code 1 when no rule rewrote anything in a model");
+  run.flag("--if-faster", o.if_faster,
+           "keep only rewrites that measure faster; else the model");
+  run.flag("--bench", o.bench, "measure the model and the result");
   add_tuning(run, o);
-  run->add_option("--limit-rewrites", o.limit_rewrites, "1000000")
-      ->check(whole(0, std::uint64_t{1} << 62));
-  add_rule_options(run, o);
-  add_exact(run, o);
-  run->add_option("--jobs", o.jobs, "models to rewrite in parallel; 1")
-      ->check(whole(1, 256));
-  run->add_flag("-q", o.quiet, "only warnings and errors");
-  run->add_flag("-v", o.verbose,
-                "a row for every rule, a line for every rejection");
+  run.option("--limit-rewrites", o.limit_rewrites, "1000000")
+      .whole(0, std::uint64_t{1} << 62);
+  run.rules();
+  run.exact();
+  run.option("--jobs", o.jobs, "models to rewrite in parallel; 1")
+      .whole(1, 256);
+  run.flag("-q", o.quiet, "only warnings and errors");
+  run.flag("-v", o.verbose, "a row for every rule, a line for every rejection");
 }
 
 namespace {
@@ -453,26 +451,25 @@ int tune_verb(const Options& given) {
 
 void add_tune(Line& line) {
   Options& o = line.options;
-  CLI::App* tune = add_verb(line, tune_verb, "tune",
-                            "keep the rewrites that a runtime gains from",
-                            "ruleengine tune model.onnx --runtime onnxruntime");
-  add_paths(tune, o,
-            "models (*.onnx, *.onnxtxt), and rules; all rules that come with "
-            "the program");
-  tune->add_option("-o", o.output,
-                   "the result; NAME.rewritten.onnx beside the model");
-  tune->add_option("--target", o.target, "one target instead of all");
-  tune->add_option("--report", o.report, "write a report as JSON");
-  tune->add_option("--verify", o.verify, "compare model and result by running")
-      ->expected(0, 1)
-      ->default_str("model");
+  VerbLine tune =
+      line.add(tune_verb, "tune", "keep the rewrites that a runtime gains from",
+               "ruleengine tune model.onnx --runtime onnxruntime");
+  tune.paths(
+      "models (*.onnx, *.onnxtxt), and rules; all rules that come with "
+      "the program");
+  tune.option("-o", o.output,
+              "the result; NAME.rewritten.onnx beside the model");
+  tune.option("--target", o.target, "one target instead of all");
+  tune.option("--report", o.report, "write a report as JSON");
+  tune.option("--verify", o.verify, "compare model and result by running")
+      .otherwise("model");
   add_inputs(tune, o);
   add_tuning(tune, o);
-  tune->add_flag("--dry-run", o.dry_run, "do everything but write the result");
-  add_rule_options(tune, o);
-  add_exact(tune, o);
-  tune->add_flag("-q", o.quiet, "only warnings and errors");
-  tune->add_flag("-v", o.verbose, "also the parts of rules, and rejections");
+  tune.flag("--dry-run", o.dry_run, "do everything but write the result");
+  tune.rules();
+  tune.exact();
+  tune.flag("-q", o.quiet, "only warnings and errors");
+  tune.flag("-v", o.verbose, "also the parts of rules, and rejections");
 }
 
 }  // namespace ruleengine::cli

@@ -154,13 +154,12 @@ int test(const Options& options) {
 
 void add_test(Line& line) {
   Options& o = line.options;
-  CLI::App* test =
-      add_verb(line, cli::test, "test", "run the examples of rules",
-               "ruleengine test rules/attention.lua");
-  add_paths(test, o, "rules");
-  test->add_flag("--json", o.json, "as JSON");
-  test->add_flag("-q", o.quiet, "only what is not ok");
-  add_rule_options(test, o);
+  VerbLine test = line.add(cli::test, "test", "run the examples of rules",
+                           "ruleengine test rules/attention.lua");
+  test.paths("rules");
+  test.flag("--json", o.json, "as JSON");
+  test.flag("-q", o.quiet, "only what is not ok");
+  test.rules();
 }
 
 }  // namespace ruleengine::cli

@@ -50,7 +50,7 @@ std::string text_of(const engine::Comparison& measured, double noise,
                     const std::string& runtime);
 
 // --runtime, --time, --record and --replay.
-void add_tuning(CLI::App* verb, Options& options);
+void add_tuning(VerbLine& verb, Options& options);
 
 }  // namespace ruleengine::cli
 

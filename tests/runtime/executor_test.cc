@@ -110,16 +110,17 @@ TEST_CASE("values live until the innermost subgraph has read them") {
       "   f = Neg(d) p = Add(f, a) },"
       " else_branch = e () => (float[1] s) { s = Neg(x) }> }");
   CHECK(deep.run({{"x", vector({2})}, {"c", flag(true)}}) == Floats{-2});
-  // Read last by the inner one, as an input and as an output of it.
+  // Read last by the inner one; or by none, and an output of one.
   Runner last(
       "(float[1] x, bool c) => (float[1] z) { a = Add(x, x) b = Mul(a, x)"
+      " g = Sub(b, x)"
       " z = If (c) <then_branch = t () => (float[1] p) {"
       "   p = If (c) <then_branch = t2 () => (float[1] q) {"
       "                 k = Neg(x) l = Neg(k) q = Mul(a, l) },"
       "               else_branch = e2 () => (float[1] r) { r = Neg(b) }> },"
-      " else_branch = e () => (float[1] b) {}> }");
+      " else_branch = e () => (float[1] g) {}> }");
   CHECK(last.run({{"x", vector({3})}, {"c", flag(true)}}) == Floats{18});
-  CHECK(last.run({{"x", vector({3})}, {"c", flag(false)}}) == Floats{18});
+  CHECK(last.run({{"x", vector({3})}, {"c", flag(false)}}) == Floats{15});
   // In each round of a loop.
   Runner loop(
       "(float[1] x, bool c, int64 n) => (float[1] z) { a = Add(x, x)"
