@@ -80,8 +80,6 @@ std::optional<ir::Facts::Doubt> Inference::doubt(
   return Doubt{node, "no size that is computed for a Reshape is 0"};
 }
 
-bool Inference::has_doubts() { return solver_->has_doubts(); }
-
 void Inference::settle_doubts() { solver_->settle_doubts(); }
 
 std::vector<std::string> Inference::take_warnings() {

@@ -34,6 +34,8 @@ struct InferenceOptions {
   // Uses the ONNX library for ops without a rule of ours. Building its registry
   // takes 30 ms, at the first such op.
   bool use_schemas = true;
+  // Uses the types that the file declares for values between nodes.
+  bool believe = true;
   // Uses our own rules for types; off only to compare both.
   bool use_rules = true;
   // Used after the small built-in one; must outlive the Inference.
@@ -63,7 +65,6 @@ class Inference final : public ir::Facts {
   bool has_contradictions() override;
   bool has_stale_sizes() override;
   std::optional<Doubt> doubt(std::span<const ir::ValueId> values) override;
-  bool has_doubts() override;
   void settle_doubts() override;
   std::vector<std::string> take_warnings() override;
 

@@ -80,7 +80,6 @@ class Facts {
   virtual std::optional<Doubt> doubt(std::span<const ValueId>) {
     return std::nullopt;
   }
-  virtual bool has_doubts() { return false; }
   // Finds out about doubts. To call before the first edit.
   virtual void settle_doubts() {}
 

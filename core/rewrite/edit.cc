@@ -186,10 +186,6 @@ std::span<const ir::NodeId> Edit::touched() const { return journal_->touched; }
 std::span<const ir::NodeId> Edit::added() const { return journal_->added; }
 std::span<const ir::NodeId> Edit::removed() const { return journal_->removed; }
 
-Rejection rests_on(const Assumption& assumption) {
-  return {"it rests on an assumption: " + assumption.text, assumption.value};
-}
-
 void add_assumption(std::vector<Assumption>& all, Assumption one) {
   if (std::ranges::find(all, one.text, &Assumption::text) == all.end()) {
     all.push_back(std::move(one));

@@ -45,8 +45,6 @@ struct Assumption {
 // Adds an assumption, unless one with the same text is there.
 void add_assumption(std::vector<Assumption>& all, Assumption one);
 
-Rejection rests_on(const Assumption& assumption);
-
 // The origin of new nodes; written into the metadata of the saved model as
 // ruleengine.rule ("attention/compose_...") and ruleengine.from.
 struct Provenance {
@@ -57,7 +55,6 @@ struct Provenance {
   std::span<const ir::NodeId> context;
   std::vector<std::pair<std::string, std::string>> meta;  // the rule's own
   bool assumes = false;  // whether the match rests on an assumption
-  bool exact = false;    // whether the edit may not rest on one
 };
 
 // The most outputs of a new node: rule code gets them all at once, on Lua's
@@ -157,6 +154,10 @@ class Edit {
   // Notes that the edit is right only if this holds.
   void assume(Assumption assumption);
   std::span<const Assumption> assumptions() const;
+  // What must hold for the types that the edit was matched and is checked with
+  // (ir::Facts::doubt). To ask before it is committed, and to assume
+  // afterwards: what a rule assumes itself frees it from proofs of shapes.
+  std::optional<Assumption> doubt() const;
 
   // Removes nodes whose outputs nothing reads any more, starting from `roots`,
   // from nodes of this edit, and from nodes that lost a reader, then their

@@ -56,6 +56,7 @@ bool visit_body(Solver& solver, const NodeView& view, ir::Function& function,
   Solver body(function.body, solver.options(), &call);
   body.share_budget(solver);
   visit(body);
+  if (body.has_doubts()) view.doubt();
   solver.take_budget(body);
   return true;
 }

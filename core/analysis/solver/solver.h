@@ -37,7 +37,6 @@ struct CallContext : ops::CallAttributes {
   std::vector<const ir::Tensor*> constants;
   const ir::OpsetImports* opsets = nullptr;
   int depth = 0;
-  bool believes = true;  // what the file declares
 };
 
 class Solver final : public ops::Known {
@@ -51,8 +50,8 @@ class Solver final : public ops::Known {
   std::optional<std::string> refusal(ir::NodeId node);
   bool has_stale_sizes();
 
-  // solver_doubts.cc: nodes whose type is wrong where a size that is computed
-  // is 0, if the model may run then. To settle before the first edit.
+  // Decides before the first edit which types are in doubt (solver_doubts.cc);
+  // types that are computed later are held against what it found.
   void settle_doubts();
   bool has_doubts() const { return !doubted_.empty(); }
   // One that some of `values` depend on; an invalid node if there is none.
@@ -166,6 +165,14 @@ class Solver final : public ops::Known {
   };
   const OpRules& rules_of(ir::OpId op);
 
+  template <class F>
+  void visit_above(std::span<const ir::ValueId> values, const F& f) const;
+  std::optional<std::set<ir::Dim>> names_in_doubt(ir::NodeId node);
+  bool may_copy(ir::NodeId node, const std::map<ir::Dim, ir::Dim>& by);
+  bool fails(const std::map<ir::Dim, ir::Dim>& by);
+  bool is_wrong_somewhere(ir::NodeId node);
+  void note_doubt(ir::NodeId node, bool is_doubted);
+
   ir::Graph& graph_;
   InferenceOptions options_;
   const CallContext* call_;
@@ -181,8 +188,14 @@ class Solver final : public ops::Known {
   std::map<std::set<ir::Dim>, ir::Dim> broadcast_unknowns_;
   std::map<ir::Dim, std::set<ir::Dim>> broadcasts_;
   std::unordered_set<std::uint32_t> warned_;
-  std::set<ir::NodeId> doubted_;  // by rules for types, unless the model fails
+  // Nodes whose type may be wrong where sizes are 0; once settled, only those
+  // that no failure of the model excludes.
+  std::set<ir::NodeId> doubted_;
   bool settled_doubts_ = false;
+  // By what names are replaced with: whether the model cannot run then.
+  std::map<std::map<ir::Dim, ir::Dim>, bool> fails_;
+  std::set<ir::Dim> names_in_doubt_;  // of all nodes, when it was settled
+  std::map<ir::Dim, ir::Dim> beside_one_;  // name: an unknown size, less one
   std::vector<ir::Dim> anchors_;
   bool stale_ = false;  // whether a number in the file is wrong
   bool looked_for_stale_ = false;

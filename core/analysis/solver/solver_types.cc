@@ -35,14 +35,17 @@ std::span<const Inferred> Solver::infer(NodeId node) {
   if (out.empty() || view.blocked()) return out;
   const ops::TypeRule* rule = rules_of(graph_.node(node).op).type;
   if (rule != nullptr && rule->infer(view, out)) {
-    if (view.is_doubted() && !settled_doubts_) doubted_.insert(node);
+    note_doubt(node, view.is_doubted());
     return out;
   }
   out.assign(out.size(), {});
+  if (!view.op().domain.empty() && infer_function(*this, view, out)) {
+    note_doubt(node, view.is_doubted());
+    return out;
+  }
   // With complete declarations there is no need to build the registry.
-  if (declared_in_full(node)) return out;
-  if (view.op().domain.empty() || !infer_function(*this, view, out)) {
-    if (options_.use_schemas) infer_by_schema(view, out);
+  if (options_.use_schemas && !declared_in_full(node)) {
+    infer_by_schema(view, out);
   }
   return out;
 }
@@ -232,8 +235,8 @@ Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred, bool& clash) {
 }
 
 const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
-  const bool believes = call_ == nullptr || call_->believes;
-  const ir::Type* declared = believes ? graph_.value(value).declared : nullptr;
+  const ir::Type* declared =
+      options_.believe ? graph_.value(value).declared : nullptr;
   if (inferred.whole != nullptr) {
     return declared != nullptr ? declared : inferred.whole;
   }

@@ -52,7 +52,9 @@ TEST_CASE_FIXTURE(Fixture, "shapes and axes") {
   CHECK(why("Flatten", {x}, {i("axis", 3)}) != "");
   CHECK(why("Reshape", {x, ints({3, 2, 0})}) == "a 0 stands for no axis");
   CHECK(why("Reshape", {s, ints({0, 4})}) == "");
-  CHECK(why("Reshape", {input({"0", "3"}), ints({0, 1, 0})}) != "");
+  CHECK(why("Reshape", {input({"0", "3"}), ints({0, -1})}) ==
+        "a -1 stands beside a size of 0");
+  CHECK(why("Reshape", {input({"S", "3"}), ints({0, -1})}) == "");
 }
 
 TEST_CASE_FIXTURE(Fixture, "the rank of angles") {

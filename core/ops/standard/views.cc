@@ -48,22 +48,27 @@ bool takes_along(ir::DimTable& dims, Dim size, Dim of) {
          });
 }
 
-// Whether an axis has the size that was asked for where that may be 0, which
-// copies the axis of the input: that is 0 as well, or then there are no
-// elements to fill any other size with. In the second case a 0 beside another
-// size that is 0 still copies, and the empty result has another shape:
-// exporters flatten heads so, and what they write rarely runs on sizes of 0.
-bool means_itself(const NodeView& v, Dim size, std::size_t axis) {
-  if (size.known() || size == kUnknown) return true;
+// How far an axis has the size that was asked for, if that may be 0, which
+// copies the axis of the input.
+enum class Itself : std::uint8_t {
+  kAlways,  // then the axis of the input is 0 as well
+  // Then there are no elements to fill any other size with. A second size of 0
+  // undoes that: [B,4,S,8] as (B,S,32) is [0,4,32] for B = S = 0.
+  kWithOneZero,
+  kUnknown,
+};
+
+Itself means_itself(const NodeView& v, Dim size, std::size_t axis) {
+  if (size.known() || size == kUnknown) return Itself::kAlways;
   ir::DimTable& dims = v.dims();
-  if (is_positive(dims, size)) return true;
-  if (!v.ranked(0)) return false;
-  if (axis < v.rank(0) && takes_along(dims, size, v.shape(0)[axis])) {
-    return true;
-  }
-  if (!takes_along(dims, size, element_count(dims, v.shape(0)))) return false;
-  v.doubt();
-  return true;
+  if (is_positive(dims, size)) return Itself::kAlways;
+  if (!v.ranked(0)) return Itself::kUnknown;
+  // Behind the last axis there is none to copy: the model cannot run.
+  if (axis >= v.rank(0)) return Itself::kAlways;
+  if (takes_along(dims, size, v.shape(0)[axis])) return Itself::kAlways;
+  return takes_along(dims, size, element_count(dims, v.shape(0)))
+             ? Itself::kWithOneZero
+             : Itself::kUnknown;
 }
 
 std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
@@ -74,14 +79,19 @@ std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
       const bool copies = v.ranked(0) && i < v.rank(0);
       if (v.ranked(0) && !copies) v.refuse("a 0 stands for no axis");
       target[i] = copies ? v.shape(0)[i] : kUnknown;
-    } else if (!means_itself(v, target[i], i)) {
-      target[i] = kUnknown;
+      continue;
     }
+    const Itself itself = means_itself(v, target[i], i);
+    if (itself == Itself::kUnknown) target[i] = kUnknown;
+    if (itself == Itself::kWithOneZero) v.doubt();
   }
   if (const auto at = open_axis(target)) {
     Dim others(1);
     for (std::size_t i = 0; i < target.size(); ++i) {
       if (i != *at) others = v.dims().mul(others, target[i]);
+    }
+    if (target[*at] == Dim(-1) && others == Dim(0)) {
+      v.refuse("a -1 stands beside a size of 0");
     }
     // Where one of the others is 0, any size is right for an unknown one.
     const bool follows = target[*at] == Dim(-1) ||

@@ -59,6 +59,29 @@ bool says_less(const ir::DimTable& dims, const Type* fresh, const Type& old) {
   return false;
 }
 
+// Visits the values around matched, moved, new and removed nodes and those that
+// were replaced, until `visit` returns true.
+template <class Visit>
+void visit_touched(const EditState& state, const Visit& visit) {
+  const auto stops = [&](ir::ValueId value) { return value && visit(value); };
+  for (const ReplacedValue& r : state.replacements) {
+    if (stops(r.old_value) || stops(r.new_value)) return;
+  }
+  const std::span<const ir::NodeId> all[] = {
+      state.provenance.from, state.provenance.context, state.moved, state.added,
+      state.removed};
+  for (const auto nodes : all) {
+    for (ir::NodeId n : nodes) {
+      for (const ir::Operand& o : state.graph.inputs(n)) {
+        if (stops(o.value)) return;
+      }
+      for (ir::ValueId v : state.graph.outputs(n)) {
+        if (stops(v)) return;
+      }
+    }
+  }
+}
+
 class Checker {
  public:
   explicit Checker(EditState& state)
@@ -78,7 +101,6 @@ class Checker {
       fresh.push_back(removed ? nullptr : state_.facts.type(r.new_value));
       if (auto rejection = check_type(r, fresh.back())) return rejection;
     }
-    if (auto rejection = check_doubts()) return rejection;
     for (std::size_t i = 0; i < fresh.size(); ++i) {
       pass_on_type(state_.replacements[i], fresh[i]);
     }
@@ -104,7 +126,7 @@ class Checker {
   std::optional<Rejection> check_contradictions() const {
     if (!state_.facts.has_contradictions()) return std::nullopt;
     std::optional<Rejection> rejection;
-    visit_touched([&](ir::ValueId value) {
+    visit_touched(state_, [&](ir::ValueId value) {
       const auto why = state_.facts.contradiction(value);
       if (!why) return false;
       rejection = Rejection{
@@ -112,47 +134,6 @@ class Checker {
       return true;
     });
     return rejection;
-  }
-
-  // An edit that relies on a type that may be wrong for sizes of 0 assumes that
-  // there are none.
-  std::optional<Rejection> check_doubts() {
-    if (!state_.facts.has_doubts()) return std::nullopt;
-    std::vector<ir::ValueId> touched;
-    visit_touched([&](ir::ValueId value) {
-      touched.push_back(value);
-      return false;
-    });
-    const auto doubt = state_.facts.doubt(touched);
-    if (!doubt) return std::nullopt;
-    Assumption assumption{std::string(doubt->unless),
-                          graph_.describe(doubt->node)};
-    if (state_.provenance.exact) return rests_on(assumption);
-    add_assumption(state_.assumptions, std::move(assumption));
-    return std::nullopt;
-  }
-
-  // Visits the values around matched, moved, new and removed nodes and those
-  // that were replaced, until `visit` returns true.
-  template <class Visit>
-  void visit_touched(const Visit& visit) const {
-    const auto stops = [&](ir::ValueId value) { return value && visit(value); };
-    for (const ReplacedValue& r : state_.replacements) {
-      if (stops(r.old_value) || stops(r.new_value)) return;
-    }
-    const std::span<const ir::NodeId> all[] = {
-        state_.provenance.from, state_.provenance.context, state_.moved,
-        state_.added, state_.removed};
-    for (const auto nodes : all) {
-      for (ir::NodeId n : nodes) {
-        for (const ir::Operand& o : graph_.inputs(n)) {
-          if (stops(o.value)) return;
-        }
-        for (ir::ValueId v : graph_.outputs(n)) {
-          if (stops(v)) return;
-        }
-      }
-    }
   }
 
   // New nodes must be accepted by runtimes.
@@ -344,6 +325,23 @@ void list_touched(EditState& state) {
 }
 
 }  // namespace
+
+std::optional<Assumption> Edit::doubt() const {
+  const EditState& s = *journal_;
+  if (s.done) return std::nullopt;
+  // Doubts about new nodes are known once these have types.
+  for (ir::NodeId n : s.added) {
+    if (!s.graph.node(n).removed) s.facts.type(s.graph.output(n, 0));
+  }
+  SmallVector<ir::ValueId, 64> touched;
+  visit_touched(s, [&](ir::ValueId value) {
+    touched.push_back(value);
+    return false;
+  });
+  const auto found = s.facts.doubt(touched);
+  if (!found) return std::nullopt;
+  return Assumption{std::string(found->unless), s.graph.describe(found->node)};
+}
 
 std::optional<Rejection> Edit::commit() {
   EditState& s = *journal_;

@@ -115,8 +115,7 @@ Attempt::Attempt(RunState& state, GraphRun& run, std::uint32_t rule,
              .meta = rule_.meta(),
              .assumes = std::ranges::any_of(
                  candidates,
-                 [](const Candidate* c) { return !c->assumptions().empty(); }),
-             .exact = state.options.exact},
+                 [](const Candidate* c) { return !c->assumptions().empty(); })},
             &run.workspace) {
   edit_.set_block(run.graph.node(matches[0]->root).block);
   edit_.set_rank(rank_of(run.graph, matches));
@@ -138,7 +137,7 @@ Status Attempt::run(Ending ending) {
   if (ending == Ending::kShow) find_dead();
   rejection_ = loses_integers(run_.graph, integers_, {});
   if (rejection_) return {};
-  rejection_ = ending == Ending::kKeep ? edit_.commit() : edit_.rehearse();
+  rejection_ = state_.end(edit_, ending == Ending::kKeep);
   return {};
 }
 

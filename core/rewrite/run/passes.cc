@@ -41,7 +41,7 @@ class Sweep::Passing final : public Transactions {
     }
     if (!rejection) {
       edit_->remove_dead({});
-      rejection = edit_->commit();
+      rejection = sweep_.state_.end(*edit_, true);
     }
     Status status;
     if (rejection) {
@@ -68,9 +68,7 @@ class Sweep::Passing final : public Transactions {
     const Rule& rule = *sweep_.state_.rules[rule_];
     edit_.reset();  // undoes what was not kept
     edit_.emplace(sweep_.graph_, *sweep_.run_.facts,
-                  Provenance{.rule = rule.qualified(),
-                             .meta = rule.meta(),
-                             .exact = sweep_.state_.options.exact},
+                  Provenance{.rule = rule.qualified(), .meta = rule.meta()},
                   &sweep_.run_.workspace);
   }
 

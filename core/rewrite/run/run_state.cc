@@ -162,7 +162,17 @@ std::optional<Rejection> RunState::forbidden(std::uint32_t rule,
 std::optional<Rejection> RunState::too_much(
     std::span<const Assumption> all) const {
   if (!options.exact || all.empty()) return std::nullopt;
-  return rests_on(all[0]);
+  return Rejection{"it rests on an assumption: " + all[0].text, all[0].value};
+}
+
+std::optional<Rejection> RunState::end(Edit& edit, bool keeps) const {
+  auto doubt = edit.doubt();
+  if (doubt) {
+    if (auto rejection = too_much({&*doubt, 1})) return rejection;
+  }
+  auto rejection = keeps ? edit.commit() : edit.rehearse();
+  if (!rejection && doubt) edit.assume(*std::move(doubt));
+  return rejection;
 }
 
 namespace {
