@@ -1,8 +1,8 @@
 """Builds and runs the tests that ./test was asked for, and counts them.
 
 Three kinds: doctest programs (the release build, then again under the address
-and undefined-behaviour sanitizers with every edit checked, and what runs
-threads under the thread sanitizer), the examples of the
+and undefined-behaviour sanitizers with every edit checked, and the threads and
+ranks of the runtime under the thread sanitizer), the examples of the
 rules (`ruleengine test`), and tests/**/*_test.py. Whatever ends without a
 summary, or with a bad exit code that its summary does not explain, counts as
 failed. Python tests are told where things are: RULEENGINE and RULEENGINE_ASAN
@@ -167,6 +167,9 @@ def collect(options):
     scripts = chosen(rule_tests() + python_tests(options.quick), options.filter)
     programs = []
     for preset in presets:
+        if preset == "tsan" and not any(test.name in THREADED
+                                        for test in programs):
+            continue
         if not setup("configure", preset):
             return None
         own = chosen(cpp_tests(preset), options.filter)

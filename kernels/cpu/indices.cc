@@ -1,5 +1,7 @@
 #include "kernels/cpu/indices.h"
 
+#include "kernels/cpu/elementwise.h"
+
 namespace ruleengine::kernels {
 namespace {
 
@@ -78,7 +80,7 @@ SlicePlaces::SlicePlaces(const KernelContext& c, const Tensor& data,
   const std::int64_t per_batch = count / batches;
   const Dims strides =
       data.count() > 0 ? strides_of(data.dims()) : Dims(data.rank(), 0);
-  for (std::int64_t i = 0; i < count; ++i) {
+  for_each_element(c, count, [&](std::int64_t i) {
     std::int64_t place = i / per_batch * batch_step;
     for (std::size_t k = 0; k < depth; ++k) {
       const std::size_t axis = batch_dims + k;
@@ -87,7 +89,7 @@ SlicePlaces::SlicePlaces(const KernelContext& c, const Tensor& data,
                strides[axis];
     }
     places_[static_cast<std::size_t>(i)] = place;
-  }
+  });
 }
 
 }  // namespace ruleengine::kernels

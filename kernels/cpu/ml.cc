@@ -342,8 +342,8 @@ void one_hot_encoder(KernelContext& c) {
 }
 
 void feature_vectorizer(KernelContext& c) {
-  std::int64_t rows = -1, width = 0;
-  std::vector<std::int64_t> widths;
+  std::int64_t rows = -1;
+  Ints widths, kept;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     const Tensor& x = c.input(i);
     if (x.rank() != 1 && x.rank() != 2) {
@@ -356,21 +356,37 @@ void feature_vectorizer(KernelContext& c) {
     }
     rows = count;
     widths.push_back(last_axis(x));
-    width += x.count() == 0 ? 0 : widths.back();
+    kept.push_back(x.count() == 0 ? 0 : widths.back());
   }
+  // Inputs are cut to these widths, or filled with zeros.
+  if (c.has_attribute("inputdimensions")) {
+    kept = c.attribute_ints("inputdimensions");
+    const bool fits = kept.size() == widths.size() &&
+                      std::ranges::all_of(kept, [](std::int64_t n) {
+                        return n >= 0 && n < std::int64_t{1} << 40;
+                      });
+    if (!fits) {
+      fail("attribute 'inputdimensions' does not fit the inputs",
+           std::to_string(widths.size()) + " sizes",
+           std::to_string(kept.size()));
+    }
+  }
+  std::int64_t width = 0;
+  for (const std::int64_t n : kept) width += n;
   const std::int64_t dims[] = {std::max<std::int64_t>(rows, 0), width};
   float* to = c.output(0, DataType::kFloat, dims).mutable_data<float>();
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     const Tensor x = c.input(i);
-    if (x.count() == 0) continue;
+    const std::int64_t own = kept[i], all = widths[i];
     dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
-      for_each_element(c, x.count(), [&](std::int64_t k) {
-        to[k / widths[i] * width + begin + k % widths[i]] =
-            static_cast<float>(x.data<T>()[k]);
+      for_each_element(c, rows * own, [&](std::int64_t k) {
+        const std::int64_t row = k / own, at = k % own;
+        to[row * width + begin + at] =
+            at < all ? static_cast<float>(x.data<T>()[row * all + at]) : 0;
       });
     });
-    begin += widths[i];
+    begin += own;
   }
 }
 

@@ -47,17 +47,20 @@ std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
 }
 
 // Which element of the axis comes to each place; -1: the constant.
-Ints sources_of(std::int64_t size, const AxisPads& pads, Mode mode) {
+Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
+                Mode mode) {
   // What negative pads leave is what is reflected or repeated.
   const std::int64_t low = std::max<std::int64_t>(0, -pads.before);
   const std::int64_t high = size - std::max<std::int64_t>(0, -pads.after);
   const std::int64_t count = high - low;
   const std::int64_t total = padded_size(size, pads);
   Ints out(static_cast<std::size_t>(total));
+  runtime::Ticker tick(c.threads());
   const auto wrapped = [](std::int64_t i, std::int64_t period) {
     return (i % period + period) % period;
   };
   for (std::int64_t i = 0; i < total; ++i) {
+    tick();
     std::int64_t from = i - pads.before;
     if (from < low || from >= high) {
       if (mode == Mode::kConstant) {
@@ -85,11 +88,13 @@ Ints sources_of(std::int64_t size, const AxisPads& pads, Mode mode) {
 // last one moves blocks of `inner` elements.
 struct Padding {
   std::vector<Ints> sources;  // empty for an axis that stays as it is
+  std::vector<Tensor> rooms;  // what they take, so that it is counted
   Dims sizes, steps;          // of the axes of the input
   std::int64_t inner = 1;
 };
 
-Padding padding_of(Shape dims, const Pads& pads, Mode mode) {
+Padding padding_of(const KernelContext& c, Shape dims, const Pads& pads,
+                   Mode mode) {
   Padding out;
   std::size_t rank = dims.size();
   while (rank > 0 && pads[rank - 1].before == 0 && pads[rank - 1].after == 0) {
@@ -99,7 +104,11 @@ Padding padding_of(Shape dims, const Pads& pads, Mode mode) {
   Dims sizes;
   const auto add = [&](std::int64_t size, const AxisPads& each) {
     const bool stays = each.before == 0 && each.after == 0;
-    out.sources.push_back(stays ? Ints() : sources_of(size, each, mode));
+    if (!stays) {
+      out.rooms.push_back(
+          c.allocate(DataType::kInt64, Dims{padded_size(size, each)}));
+    }
+    out.sources.push_back(stays ? Ints() : sources_of(c, size, each, mode));
     sizes.push_back(size);
   };
   for (std::size_t i = 0; i < rank; ++i) {
@@ -123,20 +132,23 @@ Padding padding_of(Shape dims, const Pads& pads, Mode mode) {
 // One row along the last padded axis.
 template <typename T>
 void fill_row(const Ints& sources, std::int64_t inner, const T* from, T* to,
-              const T& constant) {
+              const T& constant, runtime::Ticker& tick) {
   const auto count = sources.size();
+  // Of one run, so that long ones end in time.
+  const auto most = static_cast<std::size_t>(kGrain / std::min(inner, kGrain));
   for (std::size_t i = 0; i < count;) {
     std::size_t end = i + 1;
     const std::int64_t source = from == nullptr ? -1 : sources[i];
     const std::int64_t step = source < 0 ? 0 : 1;
     while (
-        end < count &&
+        end < count && end - i < most &&
         (from == nullptr ||
          sources[end] ==
              (source < 0 ? -1 : source + static_cast<std::int64_t>(end - i)))) {
       ++end;
     }
     const std::int64_t many = static_cast<std::int64_t>(end - i) * inner;
+    tick(many);
     T* at = to + static_cast<std::int64_t>(i) * inner;
     if (step == 0) {
       std::fill_n(at, many, constant);
@@ -163,6 +175,7 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
       rows, std::max<std::int64_t>(1, kGrain / row),
       [&](std::int64_t begin, std::int64_t end) {
         Walk walk(axes, begin);
+        runtime::Ticker tick(c.threads());
         for (std::int64_t i = begin; i < end; ++i, walk.next()) {
           std::int64_t place = 0;
           bool inside = true;
@@ -176,7 +189,7 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
           }
           fill_row(padding.sources[last], padding.inner,
                    inside ? from + place * padding.inner : nullptr,
-                   to + i * row, constant);
+                   to + i * row, constant, tick);
         }
       });
 }
@@ -195,10 +208,10 @@ void pad_with(KernelContext& c, const Pads& pads, Mode mode,
     const T value = constant == nullptr ? T() : *elements<T>(*constant);
     T* to = mutable_elements<T>(out);
     if (x.count() == 0 && mode == Mode::kConstant) {
-      std::fill_n(to, out.count(), value);
+      for_each_element(c, out.count(), [&](std::int64_t i) { to[i] = value; });
       return;
     }
-    fill_all(c, padding_of(x.dims(), pads, mode), elements<T>(x), to, value);
+    fill_all(c, padding_of(c, x.dims(), pads, mode), elements<T>(x), to, value);
   });
 }
 

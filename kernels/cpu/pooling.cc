@@ -65,12 +65,13 @@ void find_taps(const Plane& plane, std::int64_t row, RowTaps& taps) {
 // Calls f(output, place in the input) for all windows of a row and their taps
 // in one row of the input. The order of taps is that of the kernel.
 template <typename F>
-void for_row(const Window& w, std::int64_t base, F f) {
+void for_row(const Window& w, std::int64_t base, runtime::Ticker tick, F f) {
   if (w.kernel > 2 * w.out) {
     for (std::int64_t o = 0; o < w.out; ++o) {
       const Range taps = taps_inside(w, o);
       const std::int64_t start = base + w.start(o);
       for (std::int64_t k = taps.begin; k < taps.end; ++k) {
+        tick();
         f(o, start + k * w.dilation);
       }
     }
@@ -155,9 +156,10 @@ void max_rows(KernelContext& c, const Plane& plane, const T* in, T* out,
              T* to = out + p * plane.out + row * w.out;
              std::fill_n(to, w.out, least<T>());
              for (const std::int64_t base : taps.places) {
-               for_row(w, base, [&](std::int64_t o, std::int64_t i) {
-                 to[o] = from[i] > to[o] ? from[i] : to[o];
-               });
+               for_row(w, base, runtime::Ticker(c.threads()),
+                       [&](std::int64_t o, std::int64_t i) {
+                         to[o] = from[i] > to[o] ? from[i] : to[o];
+                       });
              }
            });
 }
@@ -176,12 +178,13 @@ void max_rows_with_places(KernelContext& c, const Plane& plane, const T* in,
              std::fill_n(to, w.out, least<T>());
              std::fill_n(place, w.out, std::int64_t{-1});
              for (const std::int64_t base : taps.places) {
-               for_row(w, base, [&](std::int64_t o, std::int64_t i) {
-                 if (from[i] > to[o] || place[o] < 0) {
-                   to[o] = from[i];
-                   place[o] = i;
-                 }
-               });
+               for_row(w, base, runtime::Ticker(c.threads()),
+                       [&](std::int64_t o, std::int64_t i) {
+                         if (from[i] > to[o] || place[o] < 0) {
+                           to[o] = from[i];
+                           place[o] = i;
+                         }
+                       });
              }
              for (std::int64_t o = 0; o < w.out; ++o) {
                if (place[o] < 0) continue;  // only padding
@@ -233,9 +236,10 @@ void sum_pool(KernelContext& c, Step step, Finish finish) {
                std::vector<double> sums(static_cast<std::size_t>(w.out));
                double* sum = sums.data();
                for (const std::int64_t base : taps.places) {
-                 for_row(w, base, [&](std::int64_t o, std::int64_t i) {
-                   sum[o] += step(static_cast<double>(from[i]));
-                 });
+                 for_row(w, base, runtime::Ticker(c.threads()),
+                         [&](std::int64_t o, std::int64_t i) {
+                           sum[o] += step(static_cast<double>(from[i]));
+                         });
                }
                const auto rows = static_cast<std::int64_t>(taps.places.size());
                for (std::int64_t o = 0; o < w.out; ++o) {

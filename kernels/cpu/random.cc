@@ -139,9 +139,9 @@ void bernoulli(KernelContext& c) {
     }
     Tensor& out = c.output(0, type, p.dims());
     dispatch(NumbersAndBool(), type, [&]<typename To>() {
-      for (std::int64_t i = 0; i < p.count(); ++i) {
+      for_each_element(c, p.count(), [&](std::int64_t i) {
         out.mutable_data<To>()[i] = static_cast<To>(is_drawn(i));
-      }
+      });
     });
   });
 }
@@ -151,6 +151,7 @@ template <typename T, typename To>
 void sample(KernelContext& c, const Tensor& x, Tensor& out) {
   const Philox from(c.seed());
   const std::int64_t classes = x.dim(1), samples = out.dim(1);
+  const Tensor room = c.allocate(DataType::kDouble, Dims{classes});
   std::vector<double> sums(static_cast<std::size_t>(classes));
   Ticker tick(c.threads());
   for (std::int64_t b = 0; b < x.dim(0); ++b) {

@@ -80,9 +80,11 @@ bool is_outside(const ResizeRule& rule, const ResizeAxis& axis, double source) {
          !(source >= 0 && source <= static_cast<double>(axis.in - 1));
 }
 
-std::vector<std::int64_t> nearest_places(const ResizeRule& rule,
-                                         const ResizeAxis& axis) {
-  std::vector<std::int64_t> places(index_of(axis.out));
+Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
+                      const ResizeAxis& axis) {
+  Tensor out = c.allocate(DataType::kInt64, Dims{axis.out});
+  auto* places = out.mutable_data<std::int64_t>();
+  runtime::Ticker tick(c.threads());
   const std::string mode = !rule.nearest.empty() ? rule.nearest
                            : axis.scale < 1      ? "ceil"
                                                  : "floor";
@@ -93,19 +95,20 @@ std::vector<std::int64_t> nearest_places(const ResizeRule& rule,
          "round_prefer_floor, round_prefer_ceil, floor or ceil", mode);
   }
   for (std::int64_t i = 0; i < axis.out; ++i) {
+    tick(4);
     const double source = source_of(rule, axis, i);
     if (is_outside(rule, axis, source)) {
-      places[index_of(i)] = -1;
+      places[i] = -1;
       continue;
     }
     const double low = std::floor(source), part = source - low;
     bool up = part > 0 && mode != "floor";
     if (prefers_floor) up = part > 0.5;
     if (mode == "round_prefer_ceil") up = part >= 0.5;
-    places[index_of(i)] = std::clamp<std::int64_t>(
+    places[i] = std::clamp<std::int64_t>(
         static_cast<std::int64_t>(bounded(low)) + (up ? 1 : 0), 0, axis.in - 1);
   }
-  return places;
+  return out;
 }
 
 ResizeWeights resize_weights(const KernelContext& c, const ResizeRule& rule,

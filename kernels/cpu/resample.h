@@ -39,9 +39,10 @@ double source_of(const ResizeRule& rule, const ResizeAxis& axis,
                  std::int64_t at);
 bool is_outside(const ResizeRule& rule, const ResizeAxis& axis, double source);
 
-// For each element of the result the one it copies; -1 outside of a crop.
-std::vector<std::int64_t> nearest_places(const ResizeRule& rule,
-                                         const ResizeAxis& axis);
+// int64: for each element of the result the one it copies; -1 outside of a
+// crop.
+Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
+                      const ResizeAxis& axis);
 
 // For each element of the result `taps` places and weights; the places are -1
 // outside of a crop.

@@ -115,9 +115,11 @@ void set_crop(KernelContext& c, const std::vector<std::size_t>& named,
 template <typename T>
 void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
              const Axes& axes, T outside, Tensor& y) {
-  std::vector<std::vector<std::int64_t>> places;
+  std::vector<Tensor> tables;
+  std::vector<const std::int64_t*> places;
   for (const ResizeAxis& axis : axes) {
-    places.push_back(nearest_places(rule, axis));
+    tables.push_back(nearest_places(c, rule, axis));
+    places.push_back(tables.back().data<std::int64_t>());
   }
   const T* in = elements<T>(x);
   T* out = mutable_elements<T>(y);
@@ -128,6 +130,7 @@ void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   const std::size_t last = axes.size() - 1;
   const std::int64_t length = axes[last].out;
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
+    runtime::Ticker tick(c.threads());
     for (std::int64_t row = begin; row < end; ++row) {
       std::int64_t rest = row, base = 0, stride = axes[last].in;
       bool is_inside = true;
@@ -139,8 +142,9 @@ void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
         stride *= axes[i].in;
       }
       T* to = out + row * length;
-      const std::int64_t* from = places[last].data();
+      const std::int64_t* from = places[last];
       for (std::int64_t i = 0; i < length; ++i) {
+        tick();
         to[i] = is_inside && from[i] >= 0 ? in[base + from[i]] : outside;
       }
     }

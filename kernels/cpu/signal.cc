@@ -162,30 +162,30 @@ void stft(KernelContext& c) {
   });
 }
 
-// Output 0 with values that are computed in double, as the type of attribute
-// output_datatype; whole numbers are cut off.
-void give_doubles(KernelContext& c, const std::vector<double>& values,
-                  Shape dims) {
+// Output 0 = at(i) for each element, as the type of attribute output_datatype;
+// whole numbers are cut off, after a rounding to float as the standard has it.
+template <typename F>
+void give_doubles(KernelContext& c, Shape dims, F at) {
   DataType type = c.attribute_type("output_datatype");
   if (type == DataType::kUndefined) type = DataType::kFloat;
   Tensor& y = c.output(0, type, dims);
-  const auto fill = [&](auto* to, auto f) {
-    for_each_element(c, y.count(),
-                     [&](std::int64_t i) { to[i] = f(values[index_of(i)]); });
-  };
   if (ir::is_narrow_float(type) && ir::bit_width(type) == 16) {
-    return fill(y.mutable_data<std::uint16_t>(), [type](double v) {
-      return static_cast<std::uint16_t>(ir::narrow(type, v));
+    auto* to = y.mutable_data<std::uint16_t>();
+    return for_each_element(c, y.count(), [&](std::int64_t i) {
+      to[i] = static_cast<std::uint16_t>(ir::narrow(type, at(i)));
     });
   }
   dispatch(Numbers(), type, [&]<typename T>() {
-    fill(y.mutable_data<T>(), [](double v) {
+    T* to = y.mutable_data<T>();
+    for_each_element(c, y.count(), [&](std::int64_t i) {
+      const double v = at(i);
       if constexpr (std::is_integral_v<T>) {
-        if (std::isnan(v)) return T(0);
         // Windows are at least about -1e-17 and at most 1.
-        return static_cast<T>(std::clamp(std::trunc(v), 0.0, 1.0));
+        const float cut = std::trunc(static_cast<float>(v));
+        to[i] =
+            std::isnan(v) ? T(0) : static_cast<T>(std::clamp(cut, 0.0f, 1.0f));
       } else {
-        return static_cast<T>(v);
+        to[i] = static_cast<T>(v);
       }
     });
   });
@@ -196,17 +196,12 @@ template <typename F>
 void window(KernelContext& c, F f) {
   const std::int64_t size = c.scalar_int(0);
   if (size < 0) fail("the size is negative", {}, std::to_string(size));
-  c.allocate(DataType::kDouble, Dims{size});  // fails where it is too large
   const bool periodic = c.attribute_flag("periodic");
   const auto span = static_cast<double>(periodic ? size : size - 1);
-  std::vector<double> values(index_of(size));
-  runtime::Ticker tick(c.threads());
-  for (std::int64_t n = 0; n < size; ++n) {
-    tick(16);
+  give_doubles(c, Dims{size}, [&](std::int64_t n) {
     const double at = 2 * std::numbers::pi * static_cast<double>(n);
-    values[index_of(n)] = span == 0 ? 1 : f(at / span);
-  }
-  give_doubles(c, values, Dims{size});
+    return span == 0 ? 1 : f(at / span);
+  });
 }
 
 void blackman_window(KernelContext& c) {
@@ -249,6 +244,15 @@ Ints mel_points(std::int64_t bands, std::int64_t length, double rate,
   return points;
 }
 
+// Rises from 0 at `begin` to 1 at `peak`, and falls to 0 at `end`.
+double triangle(std::int64_t at, std::int64_t begin, std::int64_t peak,
+                std::int64_t end) {
+  if (at == peak) return 1;
+  const std::int64_t foot = at < peak ? begin : end;
+  if (at < peak ? at < foot : at > foot) return 0;
+  return static_cast<double>(at - foot) / static_cast<double>(peak - foot);
+}
+
 void mel_weight_matrix(KernelContext& c) {
   const std::int64_t bands = c.scalar_int(0), length = c.scalar_int(1);
   const std::int64_t rate = c.scalar_int(2);
@@ -256,32 +260,12 @@ void mel_weight_matrix(KernelContext& c) {
   if (bands < 0 || length < 1 || rate < 1 || !(low >= 0) || !(high >= low)) {
     fail("the number of bands, a length, the rate or an edge is out of range");
   }
-  const std::int64_t rows = length / 2 + 1;
-  const Dims dims{rows, bands};
-  const Shape shape(dims.data(), dims.size());
-  // Fails where it is too large.
-  c.allocate(DataType::kDouble, shape);
-  std::vector<double> weights(index_of(rows * bands));
   const Ints points =
       mel_points(bands, length, static_cast<double>(rate), low, high);
-  const auto at = [&](std::int64_t row, std::size_t band) -> double& {
-    return weights[index_of(row * bands) + band];
-  };
-  runtime::Ticker tick(c.threads());
-  for (std::size_t band = 0; band < index_of(bands); ++band) {
-    const std::int64_t begin = points[band], peak = points[band + 1],
-                       end = points[band + 2];
-    const auto rise = static_cast<double>(peak - begin);
-    const auto slope = static_cast<double>(end - peak);
-    tick(end - begin + 1);
-    for (std::int64_t j = begin; j <= peak; ++j) {
-      at(j, band) = rise == 0 ? 1 : static_cast<double>(j - begin) / rise;
-    }
-    for (std::int64_t j = peak; j < end; ++j) {
-      at(j, band) = static_cast<double>(end - j) / slope;
-    }
-  }
-  give_doubles(c, weights, shape);
+  give_doubles(c, Dims{length / 2 + 1, bands}, [&](std::int64_t i) {
+    const std::int64_t* band = points.data() + i % bands;
+    return triangle(i / bands, band[0], band[1], band[2]);
+  });
 }
 
 constexpr Kernel kRows[] = {

@@ -152,6 +152,7 @@ void copy_axes(const KernelContext& c, Axes axes, const T* from, T* to) {
 template <typename T>
 Ints whole_of(const Tensor& t) {
   Ints out;
+  out.reserve(t.values<T>().size());
   for (const T v : t.values<T>()) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!(std::abs(v) < T(9e18))) {
@@ -263,7 +264,12 @@ Tensor& output_copy(KernelContext& c) {
   Tensor& out = is_free ? c.output_in_place(0, 0, x.dtype(), x.dims())
                         : c.output(0, x.dtype(), x.dims());
   if (out.data<std::byte>() != before) {
-    std::copy_n(before, out.byte_size(), out.mutable_data<std::byte>());
+    std::byte* to = out.mutable_data<std::byte>();
+    constexpr std::int64_t kBytes = 1 << 18;  // of one piece
+    c.threads().for_each(static_cast<std::int64_t>(out.byte_size()), kBytes,
+                         [&](std::int64_t begin, std::int64_t end) {
+                           std::copy(before + begin, before + end, to + begin);
+                         });
   }
   return out;
 }

@@ -186,6 +186,7 @@ void predict(const Ensemble& e, const T* row, std::int64_t how,
 
 // The inverse of the error function (Giles 2010), refined by Newton's method.
 double inverse_erf(double x) {
+  if (std::abs(x) == 1) return x * std::numeric_limits<double>::infinity();
   const double w = -std::log((1 - x) * (1 + x));
   double p;
   if (w < 5) {

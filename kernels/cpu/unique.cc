@@ -93,7 +93,8 @@ template <typename T>
 void unique_of(KernelContext& c, const Tensor& rows, std::size_t axis) {
   const std::int64_t count = rows.dim(0);
   const std::int64_t width = rows.count() == 0 ? 0 : rows.count() / count;
-  c.allocate(DataType::kInt64, {&count, 1});  // so many indices fit
+  // For the order, the groups and the counts.
+  const Tensor room = c.allocate(DataType::kInt64, Dims{4, count});
   const Groups groups =
       groups_of(c, elements<T>(rows), count, width, c.attribute_flag("sorted"));
   Dims dims(rows.dims());

@@ -9,6 +9,7 @@ with the expected ones by the suite's own tolerances.
 
 import argparse
 import functools
+import os
 import pathlib
 import subprocess
 import sys
@@ -18,6 +19,9 @@ import warnings
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
+from support.program import SANITIZED, SANITIZERS  # noqa: E402
 
 NARROW = {onnx.TensorProto.BFLOAT16, onnx.TensorProto.FLOAT8E4M3FN,
           onnx.TensorProto.FLOAT8E4M3FNUZ, onnx.TensorProto.FLOAT8E5M2,
@@ -206,16 +210,35 @@ def compare(want, got, rtol, atol):
     return f"differs by {worst}"
 
 
+class Crash(Exception):
+    """The program died, or a sanitizer stopped it."""
+
+
+def execute(program, source, result):
+    """None, or why `exec` fails."""
+    result.unlink(missing_ok=True)
+    try:
+        done = subprocess.run(
+            [program, "exec", source, "--outputs", result],
+            env={**os.environ, **SANITIZERS}, capture_output=True, text=True,
+            check=False, timeout=120)
+    except subprocess.TimeoutExpired:
+        return "no end after 120 s"
+    if done.returncode < 0 or done.returncode == SANITIZED:
+        raise Crash(f"exit code {done.returncode}: {done.stderr}")
+    if done.returncode:
+        return done.stderr.strip() or f"exit code {done.returncode}"
+    return None
+
+
 def run_case(program, folder, case, rewrite=()):
     """None, or why the case fails."""
-    name, model, inputs, outputs, rtol, atol = case
     try:
-        held = Holder(model, inputs).model
+        held = Holder(case[1], case[2]).model
     except (ValueError, TypeError) as error:
         return f"the case cannot be written: {error}"
     source, result = folder / "case.onnx", folder / "out.npz"
     source.write_bytes(held.SerializeToString())
-    result.unlink(missing_ok=True)
     if rewrite:
         done = subprocess.run([program, "run", *rewrite, source, "-o",
                                folder / "rewritten.onnx", "-q"],
@@ -223,15 +246,7 @@ def run_case(program, folder, case, rewrite=()):
         if done.returncode:
             return "run: " + done.stderr.strip()
         source = folder / "rewritten.onnx"
-    try:
-        done = subprocess.run([program, "exec", source, "--outputs", result],
-                              capture_output=True, text=True, check=False,
-                              timeout=120)
-    except subprocess.TimeoutExpired:
-        return "no end after 120 s"
-    if done.returncode:
-        return done.stderr.strip() or f"exit code {done.returncode}"
-    return judge(case, load(result))
+    return execute(program, source, result) or judge(case, load(result))
 
 
 def load(path):
@@ -295,30 +310,24 @@ def joined(batch):
 
 
 def run_batch(program, folder, batch):
-    """{name: None, or why the case fails}. One by one where not all can run
-    together."""
-    if len(batch) > 1:
-        source, result = folder / "batch.onnx", folder / "batch.npz"
-        try:
-            source.write_bytes(joined(batch).SerializeToString())
-            done = subprocess.run(
-                [program, "exec", source, "--outputs", result],
-                capture_output=True, check=False, timeout=120)
-            ran = done.returncode == 0
-        except (ValueError, TypeError, subprocess.TimeoutExpired):
-            ran = False
-        if ran:
-            got = [{} for _ in batch]
-            for key, array in load(result).items():
-                case, name = key[1:].split(":", 1)
-                got[int(case)][name] = array
-            return {case[0]: judge(case, own)
-                    for case, own in zip(batch, got)}
-        if len(batch) > 2:
-            half = len(batch) // 2
-            return {**run_batch(program, folder, batch[:half]),
-                    **run_batch(program, folder, batch[half:])}
-    return {case[0]: run_case(program, folder, case) for case in batch}
+    """{name: None, or why the case fails}. Where not all can run together, each
+    runs alone to find the one that cannot; if there is none, that is a
+    failure of all."""
+    if len(batch) == 1:
+        return {batch[0][0]: run_case(program, folder, batch[0])}
+    source, result = folder / "batch.onnx", folder / "batch.npz"
+    source.write_bytes(joined(batch).SerializeToString())
+    why = execute(program, source, result)
+    if why is None:
+        got = [{} for _ in batch]
+        for key, array in load(result).items():
+            case, name = key[1:].split(":", 1)
+            got[int(case)][name] = array
+        return {case[0]: judge(case, own) for case, own in zip(batch, got)}
+    alone = {case[0]: run_case(program, folder, case) for case in batch}
+    if any(alone.values()):
+        return alone
+    return {name: f"fails beside others: {why}" for name in alone}
 
 
 def cases(kinds):

@@ -6,6 +6,7 @@ import math
 import unittest
 
 import numpy as np
+from onnx import helper
 from support import program
 from support.cases import Cases
 
@@ -398,6 +399,30 @@ class Values(program.ProgramTest):
         split = np.array([["Hello", "World", ""], ["a", "b", "c d"]])
         cases.add("StringSplit", [np.array(["  Hello World ", "a b c d"])],
                   [split, np.array([2, 3])], maxsplit=2, computed=False)
+        cases.check(self)
+
+    def test_windows_of_signals_as_whole_numbers(self):
+        cases = Cases(21)
+        for dtype in INTEGERS:
+            kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+            cases.add("BlackmanWindow", [3], [np.array([0, 1, 0], dtype)],
+                      dtype, periodic=0, output_datatype=kind)
+        cases.check(self)
+
+    def test_features(self):
+        x, z = self.whole(4, 3, dtype="f4"), self.whole(4, 2, dtype="f4")
+        cases = Cases(21)
+        for widths in None, [3, 2], [2, 5], [0, 1]:
+            parts = [np.pad(each, ((0, 0), (0, 9)))[:, :n] for each, n in
+                     zip((x, z), widths or (3, 2))]
+            cases.add("FeatureVectorizer", [x, z], [np.concatenate(parts, 1)],
+                      domain="ai.onnx.ml",
+                      **({"inputdimensions": widths} if widths else {}))
+        cases.add("LinearRegressor",
+                  [np.array([[0], [0.5], [1]], "f4")],
+                  [np.array([[-np.inf], [0], [np.inf]], "f4")],
+                  domain="ai.onnx.ml", coefficients=[1.0],
+                  post_transform="PROBIT", tolerance=1e-6)
         cases.check(self)
 
     def test_powers_of_whole_numbers(self):

@@ -16,8 +16,9 @@ SHARED = ROOT.parent / "shared"
 PROGRAM = os.environ.get("RULEENGINE", str(ROOT / "build" / "ruleengine"))
 ASAN = os.environ.get("RULEENGINE_ASAN", str(ROOT / "build-asan/ruleengine"))
 # A sanitizer's report must not look like one of the program's exit codes.
-SANITIZERS = {"ASAN_OPTIONS": "exitcode=99:detect_leaks=1",
-              "UBSAN_OPTIONS": "halt_on_error=1:exitcode=99"}
+SANITIZED = 99
+SANITIZERS = {"ASAN_OPTIONS": f"exitcode={SANITIZED}:detect_leaks=1",
+              "UBSAN_OPTIONS": f"halt_on_error=1:exitcode={SANITIZED}"}
 # Sanitizers take many times the time and the address space.
 SLOWNESS = 10
 

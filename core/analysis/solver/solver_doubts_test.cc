@@ -79,6 +79,10 @@ TEST_CASE("models that cannot run where it matters") {
                        "back = Concat <axis = 0> (b, four, eight, s)"
                        "out = Reshape(y, back)")
                   .about("out"));
+  // Runtimes leave out what has no elements.
+  CHECK(Doubting("y = Reshape(x, rows) out = Concat <axis = 2> (y, z)",
+                 ", float[B,S,3] z")
+            .about("out"));
   // The failure is one of a node that no result needs.
   CHECK(Doubting("out = Reshape(x, rows) y = Add(out, z)", ", float[B,S,32] z")
             .about("out"));
@@ -95,6 +99,15 @@ TEST_CASE("sizes that are 0 though no name is") {
       "ends = Constant <value = int64[2] {0,2}> ()"
       "step = Constant <value = int64[2] {2,2}> ()";
   CHECK(Doubting(half, ", float[N,4,T,8] n").about("out"));
+}
+
+TEST_CASE("a -1 beside a size of 0") {
+  // With allowzero runtimes may compute it from the other sizes.
+  const std::string by = "k = Concat <axis = 0> (b4, rest) ";
+  const std::string rest = "rest = Constant <value = int64[1] {-1}> ()";
+  CHECK(Doubting(by + "out = Reshape <allowzero = 1> (x, k)" + rest)
+            .about("out"));
+  CHECK_FALSE(Doubting(by + "out = Reshape(x, k)" + rest).about("out"));
 }
 
 TEST_CASE("more names than are tried") {

@@ -74,6 +74,12 @@ Itself means_itself(const NodeView& v, Dim size, std::size_t axis) {
 std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
   const bool allow_zero = v.attribute_int("allowzero") != 0;
   std::vector<Dim> target(wanted.begin(), wanted.end());
+  if (allow_zero && std::ranges::find(wanted, Dim(-1)) != wanted.end() &&
+      std::ranges::any_of(wanted, [&](Dim d) {
+        return !d.known() && d != kUnknown && !is_positive(v.dims(), d);
+      })) {
+    v.doubt();
+  }
   for (std::size_t i = 0; i < target.size() && !allow_zero; ++i) {
     if (target[i] == Dim(0)) {
       const bool copies = v.ranked(0) && i < v.rank(0);
@@ -90,7 +96,7 @@ std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
     for (std::size_t i = 0; i < target.size(); ++i) {
       if (i != *at) others = v.dims().mul(others, target[i]);
     }
-    if (target[*at] == Dim(-1) && others == Dim(0)) {
+    if (!allow_zero && target[*at] == Dim(-1) && others == Dim(0)) {
       v.refuse("a -1 stands beside a size of 0");
     }
     // Where one of the others is 0, any size is right for an unknown one.
