@@ -47,7 +47,7 @@ void for_weights(KernelContext& c, std::size_t groups, std::size_t outputs,
 
 // Calls f.operator()<T>(i) for all elements of a weight.
 template <typename F>
-void for_elements(KernelContext& c, const Update& u, F f) {
+void for_each_weight(KernelContext& c, const Update& u, F f) {
   dispatch(Floats(), u.in[0].dtype(), [&]<typename T>() {
     for_each_element(c, u.in[0].count(),
                      [&](std::int64_t i) { f.template operator()<T>(i); });
@@ -71,7 +71,7 @@ void adagrad(KernelContext& c) {
   const double norm = c.attribute_float("norm_coefficient");
   const double epsilon = c.attribute_float("epsilon");
   for_weights(c, 3, 2, [&](const Update& u) {
-    for_elements(c, u, [&]<typename T>(std::int64_t i) {
+    for_each_weight(c, u, [&]<typename T>(std::int64_t i) {
       const double x = get<T>(u, 0, i), g = norm * x + get<T>(u, 1, i);
       const double sum = get<T>(u, 2, i) + g * g;
       set<T>(u, 0, i, x - rate * g / (std::sqrt(sum) + epsilon));
@@ -93,7 +93,7 @@ void adam(KernelContext& c) {
   if (t > 0)
     rate *= std::sqrt(1 - std::pow(beta, t)) / (1 - std::pow(alpha, t));
   for_weights(c, 4, 3, [&](const Update& u) {
-    for_elements(c, u, [&]<typename T>(std::int64_t i) {
+    for_each_weight(c, u, [&]<typename T>(std::int64_t i) {
       const double x = get<T>(u, 0, i), g = norm * x + get<T>(u, 1, i);
       const double v = alpha * get<T>(u, 2, i) + (1 - alpha) * g;
       const double h = beta * get<T>(u, 3, i) + (1 - beta) * g * g;
@@ -117,7 +117,7 @@ void momentum(KernelContext& c) {
   const double rate = c.scalar_float(0);
   const double beta = c.scalar_int(1) > 0 ? c.attribute_float("beta") : 1;
   for_weights(c, 3, 2, [&](const Update& u) {
-    for_elements(c, u, [&]<typename T>(std::int64_t i) {
+    for_each_weight(c, u, [&]<typename T>(std::int64_t i) {
       const double x = get<T>(u, 0, i), g = norm * x + get<T>(u, 1, i);
       const double v = alpha * get<T>(u, 2, i) + beta * g;
       set<T>(u, 0, i, x - rate * (nesterov ? g + alpha * v : v));

@@ -176,9 +176,8 @@ class ExecRanks(program.ProgramTest):
             np.savez(self.folder / f"x{rank}.npz",
                      x=np.full(4, value, np.float32))
         wanted = np.float32(1e8) + np.float32(1) - np.float32(1e8) + 3  # 3
-        for op in "all_reduce", "reduce_scatter <dim = 0":
-            name, rest = (op.split(" <") + [""])[:2]
-            attributes = ", ".join(filter(None, [rest, "rank = 0"]))
+        for name, attributes in (("all_reduce", "rank = 0"),
+                                 ("reduce_scatter", "dim = 0, rank = 0")):
             self.write("m.onnxtxt", STALLS.replace(
                 "all_reduce <rank = 0, rank_group = [0,1]>",
                 f"{name} <{attributes}>").replace(

@@ -341,6 +341,10 @@ class Doubted(Sizes):
                          {"no size that is computed for a Reshape is 0"})
         _, assumed = self.run_on(self.ALONE, "--exact")
         self.assertEqual(assumed, set())
+        rejected = json.loads((self.folder / "r.json").read_text())["rules"]
+        self.assertIn("it rests on an assumption: no size that is computed for "
+                      "a Reshape is 0", {each["reason"] for rule in rejected
+                                         for each in rule["rejected"]})
 
     def test_where_the_model_cannot_run(self):
         fired, assumed = self.run_on(self.JOINED)

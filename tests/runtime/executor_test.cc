@@ -91,13 +91,15 @@ TEST_CASE("a value that is two outputs, or an input, or a constant") {
   }
 }
 
-Tensor flag(bool value) {
-  auto block = std::make_shared<bool>(value);
-  return {DataType::kBool,
+template <typename T>
+Tensor scalar(DataType type, T value) {
+  auto block = std::make_shared<T>(value);
+  return {type,
           {},
           std::shared_ptr<const std::byte>(
               block, reinterpret_cast<const std::byte*>(block.get()))};
 }
+Tensor flag(bool value) { return scalar(DataType::kBool, value); }
 
 TEST_CASE("values live until the innermost subgraph has read them") {
   // Two deep; `b` is computed where `a` would lie if it were dead.
@@ -129,11 +131,7 @@ TEST_CASE("values live until the innermost subgraph has read them") {
       "   on = Identity(go) u = Neg(v)"
       "   w = If (go) <then_branch = t () => (float[1] p) { p = Sub(a, u) },"
       "                else_branch = e () => (float[1] a) {}> }> }");
-  auto three = std::make_shared<std::int64_t>(3);
-  const Tensor rounds(
-      DataType::kInt64, {},
-      std::shared_ptr<const std::byte>(
-          three, reinterpret_cast<const std::byte*>(three.get())));
+  const Tensor rounds = scalar(DataType::kInt64, std::int64_t{3});
   CHECK(loop.run({{"x", vector({1})}, {"c", flag(true)}, {"n", rounds}}) ==
         Floats{7});
 }
