@@ -37,8 +37,8 @@ class Facts {
   // fold by computing (stored tensors are never too large).
   virtual const Tensor* constant(ValueId value) = 0;
 
-  // Whether two sizes are the same: equal expressions, or one declared and the
-  // other inferred for the same axis of some value.
+  // Whether two sizes are the same: equal expressions, or both declared or
+  // inferred for the same axis of some value.
   virtual bool is_same_size(Dim a, Dim b) { return a == b; }
 
   // Elements of a small integer tensor as dimensions, symbolic ones included:

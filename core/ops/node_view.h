@@ -36,6 +36,8 @@ class Known {
   virtual const ir::Tensor* constant(ir::ValueId value) const = 0;
   // The unknown that a broadcast of these two gives: the same for all.
   virtual ir::Dim pair_unknown(ir::Dim a, ir::Dim b) = 0;
+  // Two expressions of one size.
+  virtual void equate(ir::Dim, ir::Dim) {}
 
  protected:
   ~Known() = default;

@@ -75,6 +75,9 @@ class Solver final : public ops::Known {
   // The unknown size of the broadcast of these two sizes; the same one each
   // time.
   ir::Dim pair_unknown(ir::Dim a, ir::Dim b) override;
+  void equate(ir::Dim a, ir::Dim b) override {
+    same_sizes.insert(std::minmax(a, b));
+  }
 
   // The elements of the tensor as Dims (at most kMaxElements), or none.
   MaybeElements elements_of(const ir::Tensor& tensor) const;
@@ -91,7 +94,7 @@ class Solver final : public ops::Known {
   std::vector<std::string> warnings;
   // By value: "'x' is declared as ... but inferred as ...".
   std::unordered_map<std::uint32_t, std::string> contradictions;
-  // Sizes of which one was declared and the other inferred for the same axis.
+  // Sizes of which both were declared or inferred for the same axis.
   std::set<std::pair<ir::Dim, ir::Dim>> same_sizes;
 
  private:
@@ -194,7 +197,7 @@ class Solver final : public ops::Known {
   bool settled_doubts_ = false;
   // By what names are replaced with: whether the model cannot run then.
   std::map<std::map<ir::Dim, ir::Dim>, bool> fails_;
-  std::set<ir::Dim> names_in_doubt_;  // of all nodes, when it was settled
+  std::set<ir::Dim> names_in_doubt_;       // of all nodes, when it was settled
   std::map<ir::Dim, ir::Dim> beside_one_;  // name: an unknown size, less one
   std::vector<ir::Dim> anchors_;
   bool stale_ = false;  // whether a number in the file is wrong

@@ -4,8 +4,7 @@
 // [0,4,32]. Most models cannot run there, since that axis meets one that it
 // does not fit. So each set of named sizes that are 0 together is tried, as far
 // as it makes a Reshape copy: the graph is inferred with these sizes until some
-// node cannot run. What no failure excludes stays in doubt. So does a -1 beside
-// a computed size with allowzero, which a runtime may compute from the rest.
+// node cannot run. What no failure excludes stays in doubt.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -144,14 +143,10 @@ bool Solver::may_copy(NodeId node, const std::map<Dim, Dim>& by) {
   ir::DimTable& dims = model().dims;
   const auto wanted = *v.elements(1);
   const auto shape = v.shape(0);
-  const bool copies = v.attribute_int("allowzero") == 0;
-  const std::size_t most =
-      copies ? std::min(wanted.size(), shape.size()) : wanted.size();
-  for (std::size_t i = 0; i < most; ++i) {
+  for (std::size_t i = 0; i < std::min(wanted.size(), shape.size()); ++i) {
     if (wanted[i].known() || wanted[i] == kUnknown) continue;
     const auto size = replaced(dims, by, wanted[i]);
     if (size && is_positive(dims, *size)) continue;
-    if (!copies) return true;
     if (dims.exact_div(shape[i], wanted[i])) continue;
     if (size == Dim(0) && replaced(dims, by, shape[i]) == Dim(0)) continue;
     return true;

@@ -101,15 +101,6 @@ TEST_CASE("sizes that are 0 though no name is") {
   CHECK(Doubting(half, ", float[N,4,T,8] n").about("out"));
 }
 
-TEST_CASE("a -1 beside a size of 0") {
-  // With allowzero runtimes may compute it from the other sizes.
-  const std::string by = "k = Concat <axis = 0> (b4, rest) ";
-  const std::string rest = "rest = Constant <value = int64[1] {-1}> ()";
-  CHECK(Doubting(by + "out = Reshape <allowzero = 1> (x, k)" + rest)
-            .about("out"));
-  CHECK_FALSE(Doubting(by + "out = Reshape(x, k)" + rest).about("out"));
-}
-
 TEST_CASE("more names than are tried") {
   CHECK(Doubting("w6 = Shape(z) p = Gather <axis = 0> (w6, order)"
                  "k = Concat <axis = 0> (p, eight) y = Reshape(z, k)"

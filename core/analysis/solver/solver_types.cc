@@ -226,7 +226,7 @@ Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred, bool& clash) {
     stale_ = true;
     return inferred;
   }
-  same_sizes.insert(std::minmax(declared, inferred));
+  equate(declared, inferred);
   if (declared.known()) return declared;
   if (inferred.known() || dims.is_fresh(declared)) return inferred;
   if (dims.is_fresh(inferred)) return declared;

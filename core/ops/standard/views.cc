@@ -51,7 +51,9 @@ bool takes_along(ir::DimTable& dims, Dim size, Dim of) {
 // How far an axis has the size that was asked for, if that may be 0, which
 // copies the axis of the input.
 enum class Itself : std::uint8_t {
-  kAlways,  // then the axis of the input is 0 as well
+  // Then the axis of the input is 0 as well; or there is none, and the model
+  // cannot run.
+  kAlways,
   // Then there are no elements to fill any other size with. A second size of 0
   // undoes that: [B,4,S,8] as (B,S,32) is [0,4,32] for B = S = 0.
   kWithOneZero,
@@ -63,7 +65,6 @@ Itself means_itself(const NodeView& v, Dim size, std::size_t axis) {
   ir::DimTable& dims = v.dims();
   if (is_positive(dims, size)) return Itself::kAlways;
   if (!v.ranked(0)) return Itself::kUnknown;
-  // Behind the last axis there is none to copy: the model cannot run.
   if (axis >= v.rank(0)) return Itself::kAlways;
   if (takes_along(dims, size, v.shape(0)[axis])) return Itself::kAlways;
   return takes_along(dims, size, element_count(dims, v.shape(0)))
@@ -71,15 +72,27 @@ Itself means_itself(const NodeView& v, Dim size, std::size_t axis) {
              : Itself::kUnknown;
 }
 
+// A size that was asked for is also what the elements leave beside the others.
+void equate_rest(const NodeView& v, std::span<const Dim> target) {
+  if (!v.ranked(0) || std::ranges::find(target, kUnknown) != target.end()) {
+    return;
+  }
+  ir::DimTable& dims = v.dims();
+  const Dim count = element_count(dims, v.shape(0));
+  for (std::size_t i = v.rank(0); i < target.size(); ++i) {
+    Dim others(1);
+    for (std::size_t k = 0; k < target.size(); ++k) {
+      if (k != i) others = dims.mul(others, target[k]);
+    }
+    if (target[i].known() || !is_positive(dims, others)) continue;
+    const auto rest = dims.exact_div(count, others);
+    if (rest && *rest != target[i]) v.known().equate(target[i], *rest);
+  }
+}
+
 std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
   const bool allow_zero = v.attribute_int("allowzero") != 0;
   std::vector<Dim> target(wanted.begin(), wanted.end());
-  if (allow_zero && std::ranges::find(wanted, Dim(-1)) != wanted.end() &&
-      std::ranges::any_of(wanted, [&](Dim d) {
-        return !d.known() && d != kUnknown && !is_positive(v.dims(), d);
-      })) {
-    v.doubt();
-  }
   for (std::size_t i = 0; i < target.size() && !allow_zero; ++i) {
     if (target[i] == Dim(0)) {
       const bool copies = v.ranked(0) && i < v.rank(0);
@@ -111,6 +124,7 @@ std::vector<Dim> reshaped(const NodeView& v, std::span<const Dim> wanted) {
   for (Dim& d : target) {
     if (d.known() && d.size() < 0) d = kUnknown;
   }
+  equate_rest(v, target);
   return target;
 }
 
