@@ -2,7 +2,8 @@
 
 namespace ruleengine::kernels {
 
-Columns::Columns(Windows windows) : windows_(std::move(windows)) {
+Columns::Columns(Windows windows, const runtime::Threads& threads)
+    : windows_(std::move(windows)), threads_(threads) {
   if (windows_.empty()) windows_.push_back({.in = 1, .out = 1});
   for (const Window& w : windows_) {
     taps_ *= w.kernel;

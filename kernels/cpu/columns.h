@@ -15,7 +15,7 @@ class Columns {
  public:
   // The sizes of the image and the number of windows must be those of tensors,
   // and the taps those of weights, so that their products fit.
-  explicit Columns(Windows windows);
+  Columns(Windows windows, const runtime::Threads& threads);
 
   std::int64_t taps() const { return taps_; }    // of a window
   std::int64_t count() const { return count_; }  // windows
@@ -82,6 +82,7 @@ class Columns {
   template <typename F>
   void visit(std::int64_t begin, std::int64_t end, F f) const {
     const Window& w = windows_.back();
+    Ticker tick(threads_);
     const auto all = segments(begin, end);
     std::vector<std::int64_t> places(all.size());
     for (std::int64_t outer = 0; outer < taps_ / w.kernel; ++outer) {
@@ -106,6 +107,7 @@ class Columns {
             run.last = last - s.begin;
             run.place = places[i] + w.start(first) + k * w.dilation;
           }
+          tick(run.size);
           f(run);
         }
       }
@@ -113,6 +115,7 @@ class Columns {
   }
 
   Windows windows_;
+  const runtime::Threads& threads_;
   std::int64_t taps_ = 1, count_ = 1, image_ = 1;
 };
 

@@ -196,8 +196,7 @@ namespace {
 
 // Gauss and Jordan with the largest pivot of a column, in double.
 template <typename T>
-void invert(const T* in, T* out, std::int64_t n, double* m,
-            runtime::Ticker tick) {
+void invert(const T* in, T* out, std::int64_t n, double* m, Ticker tick) {
   const std::int64_t width = 2 * n;
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -250,7 +249,7 @@ void inverse(KernelContext& c) {
         x.count() / (n * n), 1, [&](std::int64_t i, std::int64_t) {
           Tensor scratch = c.allocate(DataType::kDouble, space);
           invert(x.data<T>() + i * n * n, y.mutable_data<T>() + i * n * n, n,
-                 scratch.mutable_data<double>(), runtime::Ticker(c.threads()));
+                 scratch.mutable_data<double>(), Ticker(c.threads()));
         });
   });
 }

@@ -54,7 +54,7 @@ template <typename T>
 void transpose_columns(KernelContext& c, const Tensor& x, const Tensor& weights,
                        const Tensor* bias, const Channels& channels,
                        const Windows& windows, Tensor& y) {
-  const Columns columns(windows);
+  const Columns columns(windows, c.threads());
   const auto [groups, in, out] = channels;
   const std::int64_t taps = columns.taps();
   // As many channels of the output together as make a block of many rows.
@@ -154,7 +154,7 @@ void col2im(KernelContext& c) {
   for (const Window& w : windows) dims.push_back(w.in);
   Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
   if (y.count() == 0) return;
-  const Columns columns(windows);
+  const Columns columns(windows, c.threads());
   using All =
       Types<float, double, bool, std::int8_t, std::int16_t, std::int32_t,
             std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,

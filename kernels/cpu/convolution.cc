@@ -19,9 +19,10 @@ struct Direct {
   const Windows& windows;
 
   // Adds along axis `axis` and those behind it.
-  void add(std::size_t axis, const T* in, const T* weights, T* out) const {
+  void add(std::size_t axis, const T* in, const T* weights, T* out,
+           Ticker& tick) const {
     const Window& w = windows[axis];
-    if (axis + 1 == windows.size()) return add_row(w, in, weights, out);
+    if (axis + 1 == windows.size()) return add_row(w, in, weights, out, tick);
     std::int64_t in_step = 1, out_step = 1, weight_step = 1;
     for (std::size_t i = axis + 1; i < windows.size(); ++i) {
       in_step *= windows[i].in;
@@ -32,14 +33,16 @@ struct Direct {
       const Range taps = taps_inside(w, o);
       for (std::int64_t k = taps.begin; k < taps.end; ++k) {
         add(axis + 1, in + (w.start(o) + k * w.dilation) * in_step,
-            weights + k * weight_step, out + o * out_step);
+            weights + k * weight_step, out + o * out_step, tick);
       }
     }
   }
 
-  static void add_row(const Window& w, const T* in, const T* weights, T* out) {
+  static void add_row(const Window& w, const T* in, const T* weights, T* out,
+                      Ticker& tick) {
     for (std::int64_t k = 0; k < w.kernel; ++k) {
       const Range range = windows_with(w, k);
+      tick(range.size());
       const std::int64_t shift = k * w.dilation - w.before;
       const T weight = weights[k];
       if (w.stride == 1) {
@@ -65,13 +68,14 @@ struct Job {
 
 template <typename T>
 void conv_depthwise(KernelContext& c, const Job& job, Tensor& y) {
-  const Columns sizes(job.windows);
+  const Columns sizes(job.windows, c.threads());
   const Direct<T> direct{job.windows};
   const std::int64_t out = job.channels.groups * job.channels.out;
   c.threads().for_each(
       job.x.dim(0) * out,
       std::max<std::int64_t>(1, kGrain / (sizes.count() * sizes.taps() + 1)),
       [&](std::int64_t begin, std::int64_t end) {
+        Ticker tick(c.threads());
         for (std::int64_t i = begin; i < end; ++i) {
           const std::int64_t channel = i % out;
           const std::int64_t from =
@@ -79,7 +83,7 @@ void conv_depthwise(KernelContext& c, const Job& job, Tensor& y) {
           T* to = y.mutable_data<T>() + i * sizes.count();
           fill_bias(job.bias, channel, 1, sizes.count(), to);
           direct.add(0, job.x.data<T>() + from * sizes.image(),
-                     job.weights.data<T>() + channel * sizes.taps(), to);
+                     job.weights.data<T>() + channel * sizes.taps(), to, tick);
         }
       });
 }
@@ -92,7 +96,7 @@ bool is_pointwise(const Windows& windows) {
 
 template <typename T>
 void conv_columns(KernelContext& c, const Job& job, Tensor& y) {
-  const Columns columns(job.windows);
+  const Columns columns(job.windows, c.threads());
   const auto [groups, in, out] = job.channels;
   const std::int64_t rows = in * columns.taps();
   const bool as_it_is = is_pointwise(job.windows);

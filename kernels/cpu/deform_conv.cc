@@ -122,7 +122,7 @@ void need_shape(const Tensor& t, const Tensor& x, std::int64_t rows,
 template <typename T>
 void deform(KernelContext& c, const DeformJob& job, const Tensor& weights,
             const Tensor* bias, const Channels& channels, Tensor& y) {
-  const Columns sizes(job.windows);
+  const Columns sizes(job.windows, c.threads());
   const auto [groups, in, out] = channels;
   const std::int64_t rows = in * sizes.taps(), count = sizes.count();
   const std::int64_t tile = sizes.tile(rows * groups);

@@ -80,7 +80,7 @@ void dropout(KernelContext& c) {
     const T* in = x.data<T>();
     T* out = y.mutable_data<T>();
     Tensor kept = c.allocate(DataType::kBool, x.dims());
-    runtime::Ticker tick(c.threads());
+    Ticker tick(c.threads());
     for (std::int64_t i = 0; i < x.count(); ++i) {
       tick();
       const bool keeps = draw() >= plan.ratio;

@@ -20,6 +20,15 @@ void for_each_element(const KernelContext& c, std::int64_t count, F f) {
                        });
 }
 
+// Sets `count` elements, on all threads.
+template <typename T>
+void fill(const KernelContext& c, T* to, std::int64_t count, const T& value) {
+  c.threads().for_each(count, kGrain,
+                       [&](std::int64_t begin, std::int64_t end) {
+                         std::fill(to + begin, to + end, value);
+                       });
+}
+
 // Output 0 = f(input 0), element by element.
 template <typename From, typename To, typename F>
 void map_unary(KernelContext& c, F f) {

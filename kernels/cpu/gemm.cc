@@ -125,7 +125,9 @@ struct Product {
 template <typename T>
 void scale(const Product<T>& p) {
   if (p.beta == 1) return;
+  runtime::Ticker tick(p.threads);
   for (std::int64_t i = 0; i < p.m; ++i) {
+    tick(p.n);
     T* row = p.c + i * p.ldc;
     for (std::int64_t j = 0; j < p.n; ++j) {
       row[j] = p.beta == 0 ? T(0) : row[j] * p.beta;
@@ -236,8 +238,10 @@ void add_few_rows(const Product<T>& p, const T* rows, std::int64_t p0,
 template <typename T>
 void few_rows_piece(const Product<T>& p, std::int64_t begin, std::int64_t end) {
   T* rows = scratch_a<T>(kFewRows * kFewTerms);
+  runtime::Ticker tick(p.threads);
   for (std::int64_t p0 = 0; p0 < p.k; p0 += kFewTerms) {
     const std::int64_t depth = std::min(kFewTerms, p.k - p0);
+    tick(depth * (end - begin));
     for (std::int64_t i = 0; i < p.m; ++i) {
       for (std::int64_t t = 0; t < depth; ++t) {
         rows[i * depth + t] = p.alpha * *p.a.at(i, p0 + t);

@@ -1,6 +1,8 @@
 // TfIdfVectorizer: how often each n-gram of a pool stands in the input.
 #include "kernels/cpu/grams.h"
 
+#include "kernels/cpu/elementwise.h"
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -137,7 +139,7 @@ void tf_idf_vectorizer(KernelContext& c) {
   Tensor& out = c.output(0, DataType::kFloat,
                          is_matrix ? Shape(dims) : Shape(dims + 1, 1));
   float* to = out.mutable_data<float>();
-  std::fill_n(to, out.count(), 0.0f);
+  fill(c, to, out.count(), 0.0f);
   const std::size_t length =
       rows == 0 ? 0 : tokens.size() / static_cast<std::size_t>(rows);
   const auto skips = std::clamp<std::int64_t>(

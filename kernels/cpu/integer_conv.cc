@@ -21,7 +21,7 @@ struct IntegerConv {
 
   void compute(KernelContext& c, Tensor& sums) const {
     if (sums.count() == 0) return;
-    const Columns columns(windows);
+    const Columns columns(windows, c.threads());
     const auto [groups, in, out] = channels;
     const std::int64_t rows = in * columns.taps();
     const std::int64_t tile = columns.tile(rows);

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/attending.h"
 #include "kernels/cpu/attention_kinds.h"
+#include "kernels/cpu/elementwise.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
@@ -160,7 +161,7 @@ void linear_attention(KernelContext& c) {
     }
     std::copy_n(past.data<float>(), past.count(), a.state);
   } else {
-    std::fill_n(a.state, state.count(), 0.0f);
+    fill(c, a.state, state.count(), 0.0f);
   }
   run_heads(c, a);
   if (!c.wants(1)) return;

@@ -46,7 +46,7 @@ void losses(const KernelContext& c, const CutShape& s, const T* log_prob,
   const bool ignores = c.has_attribute("ignore_index");
   const std::int64_t ignored = c.attribute_int("ignore_index");
   const T* weights = c.has_input(2) ? c.input(2).data<T>() : nullptr;
-  runtime::Ticker tick(c.threads());
+  Ticker tick(c.threads());
   for (std::size_t i = 0; i < labels.size(); ++i) {
     tick();
     const std::int64_t label = labels[i];

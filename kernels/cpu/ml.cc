@@ -36,7 +36,7 @@ void array_feature_extractor(KernelContext& c) {
   const std::int64_t rows = x.count() == 0 ? 0 : x.count() / size;
   dispatch_width(x.dtype(), [&]<typename T>() {
     T* to = mutable_elements<T>(y);
-    runtime::Ticker tick(c.threads());
+    Ticker tick(c.threads());
     for (std::int64_t r = 0; r < rows; ++r) {
       tick(std::ssize(at));
       const T* row = elements<T>(x) + r * size;
@@ -168,7 +168,7 @@ void label_encoder(KernelContext& c) {
     dispatch_label(values.dtype(), [&]<typename V>() {
       const V otherwise = fallback<V>(c, values.dtype());
       V* to = mutable_elements<V>(y);
-      runtime::Ticker tick(c.threads());
+      Ticker tick(c.threads());
       for (std::int64_t i = 0; i < x.count(); ++i) {
         tick(8);
         const auto it = place.find(elements<K>(x)[i]);
@@ -228,7 +228,7 @@ void normalizer(KernelContext& c) {
   float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
   const std::int64_t rows = x.count() == 0 ? 0 : x.count() / features;
   dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
-    runtime::Ticker tick(c.threads());
+    Ticker tick(c.threads());
     for (std::int64_t r = 0; r < rows; ++r) {
       tick(features);
       const T* row = x.data<T>() + r * features;
@@ -308,9 +308,9 @@ void one_hot_encoder(KernelContext& c) {
   dims.push_back(width);
   Tensor& y = c.output(0, DataType::kFloat, {dims.data(), dims.size()});
   float* to = y.mutable_data<float>();
-  std::fill_n(to, y.count(), 0.0f);
+  fill(c, to, y.count(), 0.0f);
   const bool may_miss = !c.has_attribute("zeros") || c.attribute_flag("zeros");
-  runtime::Ticker tick(c.threads());
+  Ticker tick(c.threads());
   const auto mark = [&](std::int64_t i, const auto& map, const auto& key) {
     tick(8);
     const auto it = map.find(key);
@@ -412,7 +412,7 @@ Tensor linear_scores(KernelContext& c, const Tensor& x, std::int64_t targets) {
   const std::int64_t dims[] = {rows, targets};
   Tensor out = c.allocate(DataType::kFloat, dims);
   float* to = out.mutable_data<float>();
-  std::fill_n(to, out.count(), 0.0f);
+  fill(c, to, out.count(), 0.0f);
   if (out.count() != 0 && features != 0) {
     gemm(c.threads(), false, true, rows, targets, features, 1.0f,
          in.data<float>(), features, weights.data(), features, 0.0f, to,
@@ -427,7 +427,7 @@ Tensor linear_scores(KernelContext& c, const Tensor& x, std::int64_t targets) {
 void transform_rows(const KernelContext& c, PostTransform how, float* at,
                     std::int64_t rows, std::int64_t n) {
   std::vector<double> row(static_cast<std::size_t>(n));
-  runtime::Ticker tick(c.threads());
+  Ticker tick(c.threads());
   for (std::int64_t r = 0; r < rows; ++r, at += n) {
     tick(n);
     std::copy_n(at, n, row.begin());

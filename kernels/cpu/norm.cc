@@ -257,7 +257,7 @@ void mean_variance_normalization(KernelContext& c) {
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* to = out.mutable_data<T>();
     const auto one = [&](std::int64_t at) {
-      runtime::Ticker tick(c.threads());
+      Ticker tick(c.threads());
       const auto over = [&](auto f) {
         double sum = 0;
         gone.for_each(0, gone.count(), [&](std::int64_t, const auto& place) {

@@ -55,7 +55,7 @@ Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
   const std::int64_t count = high - low;
   const std::int64_t total = padded_size(size, pads);
   Ints out(static_cast<std::size_t>(total));
-  runtime::Ticker tick(c.threads());
+  Ticker tick(c.threads());
   const auto wrapped = [](std::int64_t i, std::int64_t period) {
     return (i % period + period) % period;
   };
@@ -132,7 +132,7 @@ Padding padding_of(const KernelContext& c, Shape dims, const Pads& pads,
 // One row along the last padded axis.
 template <typename T>
 void fill_row(const Ints& sources, std::int64_t inner, const T* from, T* to,
-              const T& constant, runtime::Ticker& tick) {
+              const T& constant, Ticker& tick) {
   const auto count = sources.size();
   // Of one run, so that long ones end in time.
   const auto most = static_cast<std::size_t>(kGrain / std::min(inner, kGrain));
@@ -175,7 +175,7 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
       rows, std::max<std::int64_t>(1, kGrain / row),
       [&](std::int64_t begin, std::int64_t end) {
         Walk walk(axes, begin);
-        runtime::Ticker tick(c.threads());
+        Ticker tick(c.threads());
         for (std::int64_t i = begin; i < end; ++i, walk.next()) {
           std::int64_t place = 0;
           bool inside = true;
@@ -208,7 +208,7 @@ void pad_with(KernelContext& c, const Pads& pads, Mode mode,
     const T value = constant == nullptr ? T() : *elements<T>(*constant);
     T* to = mutable_elements<T>(out);
     if (x.count() == 0 && mode == Mode::kConstant) {
-      for_each_element(c, out.count(), [&](std::int64_t i) { to[i] = value; });
+      fill(c, to, out.count(), value);
       return;
     }
     fill_all(c, padding_of(c, x.dims(), pads, mode), elements<T>(x), to, value);

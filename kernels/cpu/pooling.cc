@@ -65,7 +65,7 @@ void find_taps(const Plane& plane, std::int64_t row, RowTaps& taps) {
 // Calls f(output, place in the input) for all windows of a row and their taps
 // in one row of the input. The order of taps is that of the kernel.
 template <typename F>
-void for_row(const Window& w, std::int64_t base, runtime::Ticker tick, F f) {
+void for_row(const Window& w, std::int64_t base, Ticker& tick, F f) {
   if (w.kernel > 2 * w.out) {
     for (std::int64_t o = 0; o < w.out; ++o) {
       const Range taps = taps_inside(w, o);
@@ -80,6 +80,7 @@ void for_row(const Window& w, std::int64_t base, runtime::Ticker tick, F f) {
   for (std::int64_t k = 0; k < w.kernel; ++k) {
     const Range range = windows_with(w, k);
     const std::int64_t shift = base + k * w.dilation - w.before;
+    tick(range.size());
     if (w.stride == 1) {
       for (std::int64_t o = range.begin; o < range.end; ++o) f(o, shift + o);
     } else {
@@ -155,11 +156,11 @@ void max_rows(KernelContext& c, const Plane& plane, const T* in, T* out,
              const T* from = in + p * plane.in;
              T* to = out + p * plane.out + row * w.out;
              std::fill_n(to, w.out, least<T>());
+             Ticker tick(c.threads());
              for (const std::int64_t base : taps.places) {
-               for_row(w, base, runtime::Ticker(c.threads()),
-                       [&](std::int64_t o, std::int64_t i) {
-                         to[o] = from[i] > to[o] ? from[i] : to[o];
-                       });
+               for_row(w, base, tick, [&](std::int64_t o, std::int64_t i) {
+                 to[o] = from[i] > to[o] ? from[i] : to[o];
+               });
              }
            });
 }
@@ -177,14 +178,14 @@ void max_rows_with_places(KernelContext& c, const Plane& plane, const T* in,
              std::int64_t* place = places + at;
              std::fill_n(to, w.out, least<T>());
              std::fill_n(place, w.out, std::int64_t{-1});
+             Ticker tick(c.threads());
              for (const std::int64_t base : taps.places) {
-               for_row(w, base, runtime::Ticker(c.threads()),
-                       [&](std::int64_t o, std::int64_t i) {
-                         if (from[i] > to[o] || place[o] < 0) {
-                           to[o] = from[i];
-                           place[o] = i;
-                         }
-                       });
+               for_row(w, base, tick, [&](std::int64_t o, std::int64_t i) {
+                 if (from[i] > to[o] || place[o] < 0) {
+                   to[o] = from[i];
+                   place[o] = i;
+                 }
+               });
              }
              for (std::int64_t o = 0; o < w.out; ++o) {
                if (place[o] < 0) continue;  // only padding
@@ -235,11 +236,11 @@ void sum_pool(KernelContext& c, Step step, Finish finish) {
                T* to = out + p * plane.out + row * w.out;
                std::vector<double> sums(static_cast<std::size_t>(w.out));
                double* sum = sums.data();
+               Ticker tick(c.threads());
                for (const std::int64_t base : taps.places) {
-                 for_row(w, base, runtime::Ticker(c.threads()),
-                         [&](std::int64_t o, std::int64_t i) {
-                           sum[o] += step(static_cast<double>(from[i]));
-                         });
+                 for_row(w, base, tick, [&](std::int64_t o, std::int64_t i) {
+                   sum[o] += step(static_cast<double>(from[i]));
+                 });
                }
                const auto rows = static_cast<std::int64_t>(taps.places.size());
                for (std::int64_t o = 0; o < w.out; ++o) {

@@ -31,7 +31,7 @@ struct Results {
     if (c.wants(0)) {
       Tensor& y = c.output(0, kTypeOf<T>, {full.data(), full.size()});
       all = y.template mutable_data<T>();
-      std::fill_n(all, y.count(), T(0));  // behind the end of a sequence
+      fill(c, all, y.count(), T(0));  // behind the end of a sequence
     }
     if (c.wants(1)) {
       state = c.output(1, kTypeOf<T>, shape).template mutable_data<T>();

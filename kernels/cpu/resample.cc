@@ -84,7 +84,7 @@ Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
                       const ResizeAxis& axis) {
   Tensor out = c.allocate(DataType::kInt64, Dims{axis.out});
   auto* places = out.mutable_data<std::int64_t>();
-  runtime::Ticker tick(c.threads());
+  Ticker tick(c.threads());
   const std::string mode = !rule.nearest.empty() ? rule.nearest
                            : axis.scale < 1      ? "ceil"
                                                  : "floor";

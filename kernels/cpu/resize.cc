@@ -130,7 +130,7 @@ void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   const std::size_t last = axes.size() - 1;
   const std::int64_t length = axes[last].out;
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
-    runtime::Ticker tick(c.threads());
+    Ticker tick(c.threads());
     for (std::int64_t row = begin; row < end; ++row) {
       std::int64_t rest = row, base = 0, stride = axes[last].in;
       bool is_inside = true;

@@ -195,7 +195,7 @@ Ints chosen_of(const KernelContext& c, std::int64_t size) {
          "bool[" + std::to_string(size) + "] or shorter", condition.text());
   }
   Ints chosen;
-  runtime::Ticker tick(c.threads());
+  Ticker tick(c.threads());
   for (std::int64_t i = 0; i < condition.count(); ++i) {
     tick();
     if (condition.data<bool>()[i]) chosen.push_back(i);
@@ -218,7 +218,7 @@ void compress(KernelContext& c) {
   dispatch_width(x.dtype(), [&]<typename T>() {
     const T* from = elements<T>(x);
     T* to = mutable_elements<T>(out);
-    runtime::Ticker tick(c.threads());
+    Ticker tick(c.threads());
     for (std::int64_t i = 0; i < out.count() / (inner * dims[axis]); ++i) {
       for (const std::int64_t at : chosen) {
         tick(inner);

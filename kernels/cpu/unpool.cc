@@ -31,8 +31,7 @@ struct Pool {
 
   // Whether every element of x lies in its own window, if `places` are in the
   // shape `to`.
-  bool fits(const Tensor& x, const Ints& places, Shape to,
-            runtime::Ticker tick) const {
+  bool fits(const Tensor& x, const Ints& places, Shape to, Ticker tick) const {
     const Shape from = x.dims();
     for (std::size_t n = 0; n < places.size(); ++n) {
       tick(8);
@@ -130,13 +129,13 @@ void max_unpool(KernelContext& c) {
   // Indices are places in the tensor that was pooled. Those of MaxPool are in
   // the output's shape; the standard's examples have them in the shape inferred
   // from x, where pooling dropped no rest (decision 0024).
-  const bool is_given = pool.fits(x, places, to, runtime::Ticker(c.threads()));
+  const bool is_given = pool.fits(x, places, to, Ticker(c.threads()));
   const Shape from = is_given ? to : Shape(inferred.data(), inferred.size());
   const std::int64_t count = runtime::count_of(from);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* out = y.mutable_data<T>();
-    std::fill_n(out, y.count(), T(0));
-    runtime::Ticker tick(c.threads());
+    fill(c, out, y.count(), T(0));
+    Ticker tick(c.threads());
     for (std::size_t i = 0; i < places.size(); ++i) {
       tick(8);
       if (places[i] < 0 || places[i] >= count) {

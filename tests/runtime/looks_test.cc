@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -50,7 +51,8 @@ struct Looks {
   double all = 0, longest = 0;
 };
 
-Looks looks_of(const ir::Model& model) {
+// The run ends when it has looked `most` times, with this error.
+Looks looks_of(const ir::Model& model, int most, std::string& error) {
   Looks out;
   double begin = 0, last = 0;
   ExecutorOptions options;
@@ -61,7 +63,7 @@ Looks looks_of(const ir::Model& model) {
     if (out.count++ == 0) begin = last = now;
     out.longest = std::max(out.longest, now - last);
     last = now;
-    return false;
+    return out.count > most;
   };
   auto executor = Executor::create(model, std::move(options));
   REQUIRE_MESSAGE(executor.ok(), (executor ? "" : executor.error().text()));
@@ -69,7 +71,7 @@ Looks looks_of(const ir::Model& model) {
       random_inputs(model, {.integers = Integers::kBits}, Memory::create());
   REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
   const auto results = (*executor)->run(*inputs);
-  REQUIRE_MESSAGE(results.ok(), (results ? "" : results.error().text()));
+  error = results ? "" : results.error().what;
   const double end = cpu_seconds();
   out.longest = std::max(out.longest, end - last);
   out.all = end - begin;
@@ -77,7 +79,7 @@ Looks looks_of(const ir::Model& model) {
 }
 
 TEST_CASE("each kernel looks whether the run has ended") {
-  constexpr int kLeast = 2;         // beside those before nodes
+  constexpr int kLeast = 2;  // beside those before nodes
   // Seconds; else half of the kernel's time.
 #ifdef __SANITIZE_ADDRESS__
   constexpr double kShort = 0.02;
@@ -94,9 +96,15 @@ TEST_CASE("each kernel looks whether the run has ended") {
     CAPTURE(each.op);
     CHECK(left.erase(each.op) == 1);
     const auto model = model_of(each);
-    const Looks found = looks_of(*model);
-    CHECK(found.count >= kLeast + (each.before.empty() ? 1 : 2));
+    const int before = each.before.empty() ? 1 : 2;
+    std::string error;
+    const Looks found =
+        looks_of(*model, std::numeric_limits<int>::max(), error);
+    CHECK(error == "");
+    CHECK(found.count >= before + kLeast);
     CHECK(found.longest <= std::max(kShort, found.all / 2));
+    CHECK(looks_of(*model, before + 1, error).count == before + 2);
+    CHECK(error == "the run was ended");
   }
   for (const auto& ops : {kNoWork, kBodies, kRanks}) {
     for (const std::string& op : ops) CHECK_MESSAGE(left.erase(op) == 1, op);
