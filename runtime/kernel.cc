@@ -144,10 +144,22 @@ void KernelContext::set_output(std::size_t i, Value value) {
   if (i < outputs_.size()) outputs_[i] = std::move(value);
 }
 
+// In steps, since making many takes long.
+std::shared_ptr<Strings> KernelContext::empty_strings(std::size_t count) const {
+  constexpr std::size_t kStep = 1 << 16;
+  auto out = run_.memory->strings(0);
+  out->reserve(count);
+  while (out->size() < count) {
+    threads().look();
+    out->resize(std::min(count, out->size() + kStep));
+  }
+  return out;
+}
+
 Tensor KernelContext::allocate(DataType dtype, Shape dims) const {
   const std::int64_t count = count_of(dims);
   if (dtype == DataType::kString) {
-    return {dims, run_.memory->strings(static_cast<std::size_t>(count))};
+    return {dims, empty_strings(static_cast<std::size_t>(count))};
   }
   if (ir::bit_width(dtype) == 0) fail("the element type is not known");
   Tensor out(dtype, dims, run_.memory->allocate(bytes_of(dtype, count)));

@@ -154,6 +154,8 @@ class KernelContext {
   std::span<Value> outputs() const { return outputs_; }
 
  private:
+  std::shared_ptr<Strings> empty_strings(std::size_t count) const;
+
   const ops::NodeView& node_;
   std::span<Value*const> given_, inputs_;
   std::span<Value> outputs_;

@@ -1,11 +1,11 @@
 // TfIdfVectorizer: how often each n-gram of a pool stands in the input.
 #include "kernels/cpu/grams.h"
 
-#include "kernels/cpu/elementwise.h"
-
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+
+#include "kernels/cpu/elementwise.h"
 
 namespace ruleengine::kernels {
 namespace {
