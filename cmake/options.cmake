@@ -23,11 +23,12 @@ target_include_directories(ruleengine_options INTERFACE
   ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
 # Off: -Wrestrict and -Wmaybe-uninitialized cry wolf in g++ 12 (its bugs 105651
 # and 105562), -Wmissing-field-initializers objects to designated initializers,
-# which exist to leave fields out.
+# which exist to leave fields out. -Wsubobject-linkage takes the sources that a
+# unity build includes for headers.
 target_compile_options(ruleengine_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
   -Woverloaded-virtual -Wno-missing-field-initializers -Wno-restrict
-  -Wno-maybe-uninitialized -ffunction-sections -fdata-sections)
+  -Wno-maybe-uninitialized -Wno-subobject-linkage -ffunction-sections -fdata-sections)
 target_link_options(ruleengine_options INTERFACE -Wl,--gc-sections)
 
 if(RULEENGINE_CHECK_EDITS)

@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::int64_t kGrain = 1 << 14;
 
-Tensor allocate(RunState& run, DataType dtype, Shape dims) {
-  Tensor out(dtype, dims,
-             run.memory->allocate(bytes_of(dtype, count_of(dims))));
-  out.mark_own();
-  return out;
-}
-
 float float_of_half(std::uint16_t bits) {
   return static_cast<float>(std::bit_cast<_Float16>(bits));
 }
@@ -91,6 +84,7 @@ std::string_view parameter(const ir::FormalValue* formal) {
 }  // namespace
 
 Tensor widened(const Tensor& t, RunState& run) {
+  if (!ir::is_narrow_float(t.dtype())) return t;
   switch (t.dtype()) {
     case DataType::kFloat16:
       return mapped<std::uint16_t, float>(t, DataType::kFloat, run,

@@ -156,15 +156,19 @@ std::shared_ptr<Strings> KernelContext::empty_strings(std::size_t count) const {
   return out;
 }
 
-Tensor KernelContext::allocate(DataType dtype, Shape dims) const {
-  const std::int64_t count = count_of(dims);
-  if (dtype == DataType::kString) {
-    return {dims, empty_strings(static_cast<std::size_t>(count))};
-  }
-  if (ir::bit_width(dtype) == 0) fail("the element type is not known");
-  Tensor out(dtype, dims, run_.memory->allocate(bytes_of(dtype, count)));
+Tensor allocate(RunState& run, DataType dtype, Shape dims) {
+  Tensor out(dtype, dims,
+             run.memory->allocate(bytes_of(dtype, count_of(dims))));
   out.mark_own();
   return out;
+}
+
+Tensor KernelContext::allocate(DataType dtype, Shape dims) const {
+  if (dtype == DataType::kString) {
+    return {dims, empty_strings(static_cast<std::size_t>(count_of(dims)))};
+  }
+  if (ir::bit_width(dtype) == 0) fail("the element type is not known");
+  return runtime::allocate(run_, dtype, dims);
 }
 
 std::uint64_t KernelContext::seed() const {

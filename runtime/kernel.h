@@ -35,6 +35,9 @@ struct RunState {
   Communicator* communicator = nullptr;  // of a run with other ranks
 };
 
+// A tensor of fixed-size elements in the memory of the run, not initialized.
+Tensor allocate(RunState& run, DataType dtype, Shape dims);
+
 // What a kernel keeps for its node between runs, such as repacked weights.
 struct KernelCache {
   virtual ~KernelCache() = default;

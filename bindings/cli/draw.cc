@@ -30,7 +30,7 @@ constexpr std::size_t kMostViews = 300;  // of a page
 constexpr std::size_t kMostBoxes = 12'000;
 constexpr std::size_t kTextBytes = 300;  // of a name on a page
 constexpr std::size_t kMostListed = 60;  // inputs, attributes, rejections
-constexpr double kSeconds = 120;         // for Graphviz
+constexpr double kLayoutSeconds = 120;   // for Graphviz
 
 std::string count(std::size_t number, const char* what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
@@ -159,7 +159,7 @@ class Page {
 };
 
 double seconds_to_draw(const Options& options) {
-  return std::min(kSeconds, deadline_of(options).seconds_left());
+  return std::min(kLayoutSeconds, deadline_of(options).seconds_left());
 }
 
 Result<std::string> page(const Scene& scene,

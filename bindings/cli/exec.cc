@@ -25,7 +25,7 @@ namespace {
 using runtime::NamedValues;
 using runtime::Value;
 
-std::string summary(const Value& value) {
+std::string range_text(const Value& value) {
   if (!value.is_tensor()) return "";
   const runtime::Tensor& t = value.tensor();
   runtime::Threads one(1);
@@ -161,7 +161,7 @@ void print_outputs(const std::vector<Done>& all) {
   if (several) rows[0].insert(rows[0].begin(), "rank");
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (const auto& [name, value] : all[i].outputs) {
-      rows.push_back({name, value.text(), summary(value)});
+      rows.push_back({name, value.text(), range_text(value)});
       if (several) rows.back().insert(rows.back().begin(), std::to_string(i));
     }
   }
@@ -225,30 +225,26 @@ Result<std::vector<Done>> run_all(const std::vector<std::string>& models,
 
 Status check_exec(const std::vector<std::string>& models,
                   const Options& options) {
-  const auto usage = [&](std::string what, std::string hint) {
-    return Diagnostic{.kind = ErrorKind::kUsage,
-                      .what = std::move(what),
-                      .hint = std::move(hint)};
-  };
   if (options.random && !options.inputs.empty()) {
-    return usage("--random and --inputs exclude each other", options.example);
+    return usage("--random and --inputs exclude each other", "",
+                 options.example);
   }
   const auto count = static_cast<int>(models.size());
   if (options.ranks > 0 && count != 1 && count != options.ranks) {
     return usage("there are " + std::to_string(count) + " models for " +
                      std::to_string(options.ranks) + " ranks",
-                 "one model for all ranks, or one for each");
+                 "", "one model for all ranks, or one for each");
   }
   const bool several = options.ranks > 1 || count > 1;
   const auto is_shared = [&](const std::string& path) {
     return several && !path.empty() && path.find(kRank) == std::string::npos;
   };
   if (is_shared(options.output)) {
-    return usage("each rank has outputs of its own",
+    return usage("each rank has outputs of its own", "",
                  "--outputs 'out{rank}.npz'");
   }
   if (is_shared(options.profile)) {
-    return usage("each rank has a profile of its own",
+    return usage("each rank has a profile of its own", "",
                  "--profile 'trace{rank}.json'");
   }
   return {};

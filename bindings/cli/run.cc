@@ -32,11 +32,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Diagnostic usage(std::string what, std::string found, std::string hint) {
-  return {ErrorKind::kUsage, std::move(what), "", "",
-          std::move(found),  std::move(hint)};
-}
-
 // Rejects options that are wrong by themselves or beside others.
 Status check_options(const Options& options) {
   for (double limit :

@@ -14,11 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Diagnostic usage(std::string what, std::string found, std::string hint) {
-  return {ErrorKind::kUsage, std::move(what), "", "",
-          std::move(found),  std::move(hint)};
-}
-
 // With several models, no result may replace external data of any model. The
 // models are loaded for that only if a file with the name of a result exists.
 Status check_data(const Paths& paths, const Options& options) {

@@ -16,10 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Diagnostic usage(std::string what, std::string hint) {
-  return {ErrorKind::kUsage, std::move(what), "", "", "", std::move(hint)};
-}
-
 Diagnostic unreadable(const std::string& path, std::string why) {
   return {ErrorKind::kModel,
           "the model cannot be read",
@@ -59,10 +55,9 @@ Result<lua::SetOption> parse_set(const std::string& text) {
   const auto dot = text.find('.');
   const auto equals = text.find('=', dot == std::string::npos ? 0 : dot);
   if (dot == std::string::npos || equals == std::string::npos) {
-    Diagnostic d = usage("--set is malformed",
+    Diagnostic d = usage("--set is malformed", text,
                          "for instance --set merge_linear.loose_scales=true");
     d.expected = "RULE.OPTION=VALUE";
-    d.found = text;
     return d;
   }
   return lua::SetOption{text.substr(0, dot),
@@ -87,16 +82,20 @@ bool is_folder_of_models(const std::string& path) {
 Diagnostic no_model(const std::vector<std::string>& rules,
                     const std::string& example) {
   const auto folder = std::ranges::find_if(rules, is_folder_of_models);
-  if (folder == rules.end()) return usage("no model given", example);
+  if (folder == rules.end()) return usage("no model given", "", example);
   Diagnostic d =
-      usage("no model given",
+      usage("no model given", *folder + ", a folder",
             "name the models: " + (fs::path(*folder) / "*.onnx").string());
   d.expected = "models (*.onnx, *.onnxtxt); a folder stands for its *.lua";
-  d.found = *folder + ", a folder";
   return d;
 }
 
 }  // namespace
+
+Diagnostic usage(std::string what, std::string found, std::string hint) {
+  return {ErrorKind::kUsage, std::move(what), "", "",
+          std::move(found),  std::move(hint)};
+}
 
 Result<std::string> read_text_file(const std::string& path) {
   std::error_code error;
@@ -128,14 +127,14 @@ Result<Paths> sort_paths(const Options& options, Wants wants) {
     } else if (is_model(path)) {
       out.models.push_back(path);
     } else {
-      Diagnostic d = usage("this is neither a rule nor a model", "");
+      Diagnostic d = usage("this is neither a rule nor a model");
       d.where = path;
       d.expected = "a rule (*.lua, a folder) or a model (*.onnx, *.onnxtxt)";
       return d;
     }
   }
   if ((wants == Wants::kRules || wants == Wants::kBoth) && out.rules.empty()) {
-    return usage("no rules given", options.example);
+    return usage("no rules given", "", options.example);
   }
   if (wants != Wants::kRules && out.models.empty()) {
     return no_model(out.rules, options.example);

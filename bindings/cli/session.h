@@ -19,6 +19,10 @@
 
 namespace ruleengine::cli {
 
+// A fault of how the program was called.
+Diagnostic usage(std::string what, std::string found = {},
+                 std::string hint = {});
+
 struct Paths {
   std::vector<std::string> rules, models;
 };

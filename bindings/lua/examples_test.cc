@@ -20,7 +20,7 @@ std::vector<ExampleResult> run(const std::string& file,
 }
 
 // Relu(Relu(x)) => Relu(x), unless it is called "keep"; with these examples.
-std::string rule(std::string_view examples) {
+std::string rule_with(std::string_view examples) {
   return "return rule {match = function(op, x) "
          "return op.Relu(op.Relu(x)):as 'outer' end,\n"
          "options = {keep = 'keep'},\n"
@@ -34,7 +34,7 @@ std::string rule(std::string_view examples) {
 
 ExampleResult one(std::string_view example, engine::Judge* judge = nullptr) {
   const RuleFolder folder;
-  const auto results = run(folder.write("r.lua", rule(example)), judge);
+  const auto results = run(folder.write("r.lua", rule_with(example)), judge);
   REQUIRE(results.size() == 1);
   return results[0];
 }
@@ -152,7 +152,7 @@ TEST_CASE("execution decides when there is an executor") {
 TEST_CASE("an example that is not a graph is an error of the rule file") {
   const RuleFolder folder;
   const std::string file =
-      folder.write("r.lua", rule("{'t', '(float x) => ', 'y = Neg(x)'}"));
+      folder.write("r.lua", rule_with("{'t', '(float x) => ', 'y = Neg(x)'}"));
   auto set = RuleSet::load({file}, {}, {});
   REQUIRE(set.ok());
   const auto runs = run_examples(**set, nullptr);
@@ -167,7 +167,7 @@ TEST_CASE(
   const auto results = run(folder.write(
       "r.lua",
       "local function whole(t) return t end\n"
-      "return rule(whole{match = function(op, x) return op.Relu(x) end,\n"
+      "return rule_with(whole{match = function(op, x) return op.Relu(x) end,\n"
       "rewrite = function(op, m) return op.Neg(m.x) end,\n"
       "examples = {{" ONCE ", 'y = Relu(x)'}}})"));
   REQUIRE(results.size() == 1);
@@ -177,7 +177,7 @@ TEST_CASE(
 TEST_CASE("an error in the graph after is reported there") {
   const RuleFolder folder;
   const std::string file =
-      folder.write("r.lua", rule("{" TWICE ", 'y = Sofmax(x)'}"));
+      folder.write("r.lua", rule_with("{" TWICE ", 'y = Sofmax(x)'}"));
   auto set = RuleSet::load({file}, {}, {});
   REQUIRE(set.ok());
   auto runs = run_examples(**set, nullptr);
@@ -188,7 +188,7 @@ TEST_CASE("an error in the graph after is reported there") {
                "<ir_version: 8, opset_import: [\"\" : 21]> g (float[2] x) => "
                "(float[2] y) { a = Neg(x) y = Neg(a) }");
   folder.write("r.lua",
-               rule("{'t', file = 'before.onnxtxt', 'y = Sofmax(x)'}"));
+               rule_with("{'t', file = 'before.onnxtxt', 'y = Sofmax(x)'}"));
   set = RuleSet::load({file}, {}, {});
   REQUIRE(set.ok());
   runs = run_examples(**set, nullptr);

@@ -11,6 +11,7 @@
 
 #include "core/ir/model.h"
 #include "core/ir/order.h"
+#include "core/ops/dialect.h"
 #include "core/ops/op_row.h"
 
 namespace ruleengine::analysis {
@@ -24,7 +25,7 @@ using ir::ValueId;
 constexpr int kFar = 24;
 
 constexpr std::string_view kStandard;
-constexpr std::string_view kMicrosoft = "com.microsoft";
+using ir::dialect::kMicrosoft;
 
 struct Name {
   std::string_view domain, type;
@@ -99,7 +100,7 @@ constexpr Name kAfter[] = {{kStandard, "Add"},
                            {kMicrosoft, "QuantizeLinear"}};
 // Ops that read the probabilities and do not count as another reader: guards,
 // sizes, and the sum for the normalization.
-constexpr Name kAsks[] = {
+constexpr Name kAskingOps[] = {
     {kStandard, "IsNaN"}, {kStandard, "ReduceSum"}, {kStandard, "Shape"}};
 
 // A product of two matrices and the slots of its factors.
@@ -245,7 +246,7 @@ class Finder {
         const ir::Op& op = graph_.op(node);
         if (is_one_of(op, kAfter)) {
           front.push_back(graph_.output(node));
-        } else if (!is_one_of(op, kAsks) && !site.reader) {
+        } else if (!is_one_of(op, kAskingOps) && !site.reader) {
           site.reader = node;
         }
       }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/ir/model.h"
+#include "core/ops/dialect.h"
 #include "core/ops/op_row.h"
 
 namespace ruleengine::analysis {
@@ -13,10 +14,10 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-constexpr std::string_view kMicrosoft = "com.microsoft";
+using ir::dialect::kMicrosoft;
 
 // The most views or readers that are followed, which bounds the work.
-constexpr int kFar = 64;
+constexpr int kFarQuantizer = 64;
 
 template <class List>
 bool is_one_of(const ir::Op& op, const List& list) {
@@ -24,7 +25,7 @@ bool is_one_of(const ir::Op& op, const List& list) {
 }
 
 // Products of two factors, or of an input and a kernel.
-constexpr auto kProducts = std::to_array<std::string_view>(
+constexpr auto kQuantizedProducts = std::to_array<std::string_view>(
     {"Conv", "ConvTranspose", "Gemm", "MatMul"});
 // Other ops that ONNX Runtime computes on integers.
 constexpr auto kOthers =
@@ -42,7 +43,7 @@ constexpr auto kOthers =
                                      "Transpose",   "Unsqueeze",
                                      "Where",       "GlobalAveragePool"});
 // Ops across which runtimes move DequantizeLinear and QuantizeLinear.
-constexpr auto kViews = std::to_array<std::string_view>(
+constexpr auto kQuantizedViews = std::to_array<std::string_view>(
     {"Dropout", "Flatten", "Identity", "Reshape", "Slice", "Squeeze",
      "Transpose", "Unsqueeze"});
 // Ops that runtimes merge into the range of QuantizeLinear.
@@ -59,12 +60,12 @@ class Looker {
 
   // The DequantizeLinear that v comes from, through views.
   NodeId dequantizer(ValueId v) const {
-    for (int far = 0; far < kFar; ++far) {
+    for (int far = 0; far < kFarQuantizer; ++far) {
       const NodeId node = graph_.producer(v);
       if (!node) break;
       const ir::Op& op = graph_.op(node);
       if (is(op, "DequantizeLinear")) return node;
-      if (!is_one_of(op, kViews)) break;
+      if (!is_one_of(op, kQuantizedViews)) break;
       v = graph_.input(node, 0);
     }
     return {};
@@ -103,7 +104,7 @@ class Looker {
   }
 
   bool is_read_by_quantizers(NodeId node) {
-    left_ = kFar;
+    left_ = kFarQuantizer;
     for (ValueId v : graph_.outputs(node)) {
       if (v && !goes_to_quantizers(v)) return false;
     }
@@ -125,7 +126,8 @@ class Looker {
       const NodeId reader = graph_.operand(u).user;
       const ir::Op& op = graph_.op(reader);
       if (is(op, "QuantizeLinear")) continue;
-      if (!is_one_of(op, kViews) && !is_one_of(op, kBounds)) return false;
+      if (!is_one_of(op, kQuantizedViews) && !is_one_of(op, kBounds))
+        return false;
       if (!goes_to_quantizers(graph_.output(reader))) return false;
     }
     return true;
@@ -147,7 +149,7 @@ bool may_be_quantized(const ir::Model& model) {
 
 bool is_quantized(const ir::Graph& graph, ir::Facts& facts, NodeId node) {
   const ir::Op& op = graph.op(node);
-  const bool is_product = is_one_of(op, kProducts);
+  const bool is_product = is_one_of(op, kQuantizedProducts);
   if (!is_product && !is_one_of(op, kOthers)) return false;
   Looker looker(graph, facts);
   if (is_product &&

@@ -13,7 +13,7 @@ namespace {
 using ir::DataType;
 using ir::ValueId;
 
-struct Fixture : Builder {
+struct SmallEvaluatorFixture : Builder {
   Inference facts{g};
   std::string of(ValueId v) { return constant(facts, v); }
   template <typename T>
@@ -23,7 +23,7 @@ struct Fixture : Builder {
   }
 };
 
-TEST_CASE_FIXTURE(Fixture, "movement") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture, "movement") {
   const ValueId x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(of(add("Transpose", {x})) == "float[3][2]: 1 4 2 5 3 6");
   CHECK(of(add("Reshape", {x, ints({3, -1})})) == "float[3][2]: 1 2 3 4 5 6");
@@ -49,7 +49,7 @@ TEST_CASE_FIXTURE(Fixture, "movement") {
   CHECK(of(add("Flatten", {x}, {i("axis", 0)})) == "float[1][6]: 1 2 3 4 5 6");
 }
 
-TEST_CASE_FIXTURE(Fixture, "arithmetic") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture, "arithmetic") {
   const ValueId x = floats({2}, {1, -7}), y = floats({}, {2});
   CHECK(of(add("Div", {x, y})) == "float[2]: 0.5 -3.5");
   CHECK(of(add("Mod", {x, y}, {i("fmod", 1)})) == "float[2]: 1 -1");
@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(Fixture, "arithmetic") {
         "bool[2]: 1 0");
 }
 
-TEST_CASE_FIXTURE(Fixture, "narrow types round and wrap") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture, "narrow types round and wrap") {
   const auto half = [&](ValueId v) { return add("Cast", {v}, {i("to", 10)}); };
   const ValueId third =
       add("Div", {half(floats({}, {1})), half(floats({}, {3}))});
@@ -87,7 +87,7 @@ TEST_CASE_FIXTURE(Fixture, "narrow types round and wrap") {
         "bool[2]: 0 1");
 }
 
-TEST_CASE_FIXTURE(Fixture, "what has no result is refused") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture, "what has no result is refused") {
   const ValueId low = ints({INT64_MIN}), zero = ints({0}), minus = ints({-1});
   const ValueId x = ints({1, 2, 3});
   CHECK(of(add("Div", {x, zero})) == "none");
@@ -110,7 +110,8 @@ TEST_CASE_FIXTURE(Fixture, "what has no result is refused") {
   CHECK(of(add("Add", {x, ints({1, 2})})) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "sizes that nobody can allocate are refused") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture,
+                  "sizes that nobody can allocate are refused") {
   const ValueId huge = ints({std::int64_t{1} << 40, 1 << 20, 1 << 20});
   const ValueId one = floats({}, {1});
   const std::size_t before = model.arena.bytes();
@@ -134,7 +135,7 @@ TEST_CASE_FIXTURE(Fixture, "sizes that nobody can allocate are refused") {
   CHECK(model.arena.bytes() < before + (1 << 20));
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(SmallEvaluatorFixture,
                   "many large constants out of nothing end somewhere") {
   int folded = 0;
   for (int n = 0; n < 2000; ++n) {
@@ -146,7 +147,8 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(of(add("Add", {ints({1}), ints({2})})) == "int64[1]: 3");
 }
 
-TEST_CASE_FIXTURE(Fixture, "large constants fold without being read") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture,
+                  "large constants fold without being read") {
   // 4 MiB that are not there: reading them would fail.
   ir::Tensor t;
   t.dtype = DataType::kFloat;
@@ -191,7 +193,8 @@ TEST_CASE_FIXTURE(Fixture, "large constants fold without being read") {
   CHECK_FALSE(facts.is_constant(add("MatMul", {w, w})));
 }
 
-TEST_CASE_FIXTURE(Fixture, "large constants are cut where they are read") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture,
+                  "large constants are cut where they are read") {
   // Each element is its place: 300 * row + column.
   std::vector<float> values(300 * 300);
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -241,7 +244,7 @@ TEST_CASE_FIXTURE(Fixture, "large constants are cut where they are read") {
   CHECK(of(box(wide, 7, 8, 299, 301)) == "float[1][2]: 2399 7");
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is called constant folds") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture, "what is called constant folds") {
   const auto filled = [&](std::int64_t rows, std::int64_t columns) {
     ir::Tensor t;
     t.dtype = DataType::kFloat;
@@ -273,7 +276,7 @@ TEST_CASE_FIXTURE(Fixture, "what is called constant folds") {
   CHECK(facts.take_warnings().size() == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "every form of Constant") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture, "every form of Constant") {
   ir::Attribute f;
   f.name = "value_floats";
   f.kind = ir::AttributeKind::kFloats;
@@ -307,7 +310,7 @@ struct Everything final : Evaluator {
   }
 };
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(SmallEvaluatorFixture,
                   "another evaluator folds what the small one cannot") {
   Everything everything;
   everything.model = &model;

@@ -23,6 +23,10 @@ void append_part(std::string& out, std::string_view label,
 
 }  // namespace
 
+std::string quoted_name(std::string_view name, std::size_t limit) {
+  return "'" + printable(name, limit) + "'";
+}
+
 std::string printable(std::string_view text, std::size_t limit) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {

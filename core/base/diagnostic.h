@@ -54,6 +54,8 @@ struct Diagnostic {
 // `text` with control characters and bytes that are not UTF-8 written as \xNN,
 // cut after about `limit` bytes with "...".
 std::string printable(std::string_view text, std::size_t limit = 200);
+// The same between single quotes: a name in a message.
+std::string quoted_name(std::string_view name, std::size_t limit = 200);
 
 // `text` itself, cut between two characters after at most `limit` bytes, with
 // "...". For names in messages and reports: a file may have names of any

@@ -14,8 +14,8 @@
 namespace ruleengine::draw {
 namespace {
 
-constexpr std::size_t kDeepest = 16;    // scopes inside of scopes
-constexpr std::size_t kNameBytes = 60;  // of a group
+constexpr std::size_t kDeepest = 16;         // scopes inside of scopes
+constexpr std::size_t kGroupNameBytes = 60;  // of a group
 constexpr std::size_t kSmall =
     2;  // scopes with up to so many nodes are dissolved
 
@@ -82,7 +82,7 @@ class Builder {
     const auto [at, fresh] = known_.emplace(key, GroupId());
     if (fresh) {
       at->second =
-          make(Group::Kind::kScope, printable(name, kNameBytes), parent);
+          make(Group::Kind::kScope, printable(name, kGroupNameBytes), parent);
     }
     return at->second;
   }

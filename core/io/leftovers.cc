@@ -56,7 +56,7 @@ std::vector<std::string> temporaries_in(const std::string& folder) {
   fs::directory_iterator each(folder, error);
   for (; !error && each != fs::directory_iterator(); each.increment(error)) {
     std::string name = each->path().filename().string();
-    if (name.starts_with(kTemporary)) out.push_back(std::move(name));
+    if (name.starts_with(kTemporaryPrefix)) out.push_back(std::move(name));
   }
   return out;
 }

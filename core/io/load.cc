@@ -22,7 +22,7 @@ Diagnostic fault(const std::string& path, std::string what,
           std::move(expected), std::move(found), std::move(hint)};
 }
 
-std::string folder_of(const std::string& path) {
+std::string folder_to_open(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
@@ -90,7 +90,7 @@ Result<std::unique_ptr<ir::Model>> load(const std::string& path,
                                         const LoadOptions& options) {
   auto source = open_source(path);
   if (!source) return source.error();
-  const std::string folder = folder_of(path);
+  const std::string folder = folder_to_open(path);
   return read(path, std::move(*source), &folder, options);
 }
 

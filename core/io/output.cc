@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::size_t kBuffer = 256 * 1024;
 constexpr std::size_t kReadBuffer = 512 << 10;
-constexpr std::uint64_t kPage = 4096;
 // Below this size, a search for holes costs more than it saves.
 constexpr std::uint64_t kHoleSearch = 1024 * 1024;
 

@@ -22,6 +22,9 @@
 
 namespace ruleengine::io {
 
+// The size of a page, to which large data is aligned.
+inline constexpr std::uint64_t kPage = 4096;
+
 // What exists at a path.
 struct Existing {
   FileId id;

@@ -34,16 +34,16 @@ namespace {
 constexpr std::array kSignals = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE};
 
 using Entry = Doomed::Entry;
-constexpr std::size_t kKinds = 4;
+constexpr std::size_t kDoomedKinds = 4;
 
 // The tables that the handler reads without a lock, one for each kind. Files
 // that do not fit are left to the next run.
-constexpr std::size_t kSlots = 4096;
+constexpr std::size_t kDoomedSlots = 4096;
 struct Table {
-  std::array<std::atomic<Entry*>, kSlots> slots;
+  std::array<std::atomic<Entry*>, kDoomedSlots> slots;
   std::atomic<std::size_t> used{0};
 };
-std::array<Table, kKinds> tables;
+std::array<Table, kDoomedKinds> tables;
 static_assert(std::atomic<Entry*>::is_always_lock_free);
 
 Table& table_of(Entry::Kind kind) {
@@ -190,7 +190,7 @@ void clean_up_on_signals() {
 Doomed::Doomed(Entry entry) {
   auto owned = std::make_unique<Entry>(std::move(entry));
   Table& table = table_of(owned->kind);
-  for (std::size_t i = 0; i < kSlots; ++i) {
+  for (std::size_t i = 0; i < kDoomedSlots; ++i) {
     Entry* free = nullptr;
     if (!table.slots[i].compare_exchange_strong(free, owned.get())) continue;
     slot_ = &table.slots[i];

@@ -125,13 +125,13 @@ class Parser {
       auto out = expression();
       return out && take(")") ? out : std::nullopt;
     }
-    if (text_[at_] == '`') return quoted();
+    if (text_[at_] == '`') return quoted_name();
     if (starts_identifier(text_[at_])) return name();
     const auto value = integer();
     return value ? std::optional(Dim(*value)) : std::nullopt;
   }
 
-  std::optional<Dim> quoted() {
+  std::optional<Dim> quoted_name() {
     const std::size_t end = text_.find('`', at_ + 1);
     if (end == std::string_view::npos) return std::nullopt;
     const std::string_view name = text_.substr(at_ + 1, end - at_ - 1);

@@ -3,14 +3,6 @@
 #include <functional>
 
 namespace ruleengine::ir {
-namespace {
-
-std::string_view normalized(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
-}
-
-}  // namespace
-
 std::string Op::text() const {
   std::string out;
   if (!domain.empty()) out.append(domain).append("::");

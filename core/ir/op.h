@@ -15,6 +15,11 @@ namespace ruleengine::ir {
 
 using OpId = Id<struct OpTag>;
 
+// "" for "ai.onnx", both of which name the standard domain.
+inline std::string_view normalized(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
+
 struct Op {
   std::string_view domain;
   std::string_view type;
@@ -23,7 +28,9 @@ struct Op {
   bool is(std::string_view d, std::string_view t) const {
     return type == t && domain == d;
   }
-  bool standard(std::string_view t) const { return domain.empty() && type == t; }
+  bool standard(std::string_view t) const {
+    return domain.empty() && type == t;
+  }
   // "Add", "com.microsoft::Gelu".
   std::string text() const;
 

@@ -1,5 +1,7 @@
 #include "core/ir/opsets.h"
 
+#include "core/ir/op.h"
+
 #include <utility>
 
 namespace ruleengine::ir {
@@ -7,10 +9,6 @@ namespace {
 
 // Lists up to this length, nearly all, are searched linearly.
 constexpr std::size_t kShort = 8;
-
-std::string_view normalized(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
-}
 
 }  // namespace
 

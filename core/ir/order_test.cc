@@ -10,7 +10,7 @@ namespace ruleengine::ir {
 namespace {
 
 // Nodes with one output each, named like the node.
-struct World {
+struct OrderWorld {
   Model model;
   Graph& g = model.graph;
 
@@ -39,7 +39,7 @@ struct World {
 };
 
 TEST_CASE("nodes keep their order where it is good") {
-  World w;
+  OrderWorld w;
   const ValueId x = w.value("x"), a = w.value("a"), b = w.value("b"),
                 c = w.value("c"), d = w.value("d");
   w.node("d", {b, c}, d);
@@ -52,21 +52,21 @@ TEST_CASE("nodes keep their order where it is good") {
 }
 
 TEST_CASE("a cycle is named, its nodes alone") {
-  World w;
+  OrderWorld w;
   const ValueId x = w.value("x"), a = w.value("a"), b = w.value("b"),
                 c = w.value("c");
   w.node("a", {x}, a);
   w.node("b", {a, c}, b);
   w.node("c", {b}, c);
   CHECK(w.order() == "a cycle of 2 nodes: Op node 'b' <- Op node 'c'");
-  World own;
+  OrderWorld own;
   const ValueId y = own.value("y");
   own.node("y", {y}, y);
   CHECK(own.order() == "a cycle of 1 node: Op node 'y'");
 }
 
 TEST_CASE("what a body reads from outside comes before its node") {
-  World w;
+  OrderWorld w;
   const ValueId x = w.value("x"), a = w.value("a"), b = w.value("b"),
                 loop = w.value("loop");
   const BlockId body = w.g.add_block(NodeId(0u), Graph::main_block(), "body");
@@ -85,7 +85,7 @@ TEST_CASE("what a body reads from outside comes before its node") {
 }
 
 TEST_CASE("a long chain takes no deep stack") {
-  World w;
+  OrderWorld w;
   ValueId below = w.value("x");
   std::vector<ValueId> values = {below};
   constexpr int kLength = 200000;

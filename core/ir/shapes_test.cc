@@ -7,12 +7,12 @@ namespace {
 
 using Shape = std::vector<Dim>;
 
-struct Fixture {
+struct ShapesFixture {
   DimTable t;
   Dim B = t.symbol("B"), S = t.symbol("S"), P = t.symbol("P");
 };
 
-TEST_CASE_FIXTURE(Fixture, "broadcasting") {
+TEST_CASE_FIXTURE(ShapesFixture, "broadcasting") {
   CHECK(broadcast(t, Shape{B, Dim(1), S}, Shape{Dim(4), S}) ==
         Shape{B, Dim(4), S});
   CHECK(broadcast(t, Shape{}, Shape{B}) == Shape{B});
@@ -26,7 +26,7 @@ TEST_CASE_FIXTURE(Fixture, "broadcasting") {
         t.sub(S, Dim(1)));
 }
 
-TEST_CASE_FIXTURE(Fixture, "shapes that fit into others") {
+TEST_CASE_FIXTURE(ShapesFixture, "shapes that fit into others") {
   CHECK(fits(Shape{Dim(1), S}, Shape{B, Dim(4), S}));
   CHECK(fits(Shape{}, Shape{B}));
   CHECK_FALSE(fits(Shape{B}, Shape{Dim(1)}));
@@ -34,7 +34,7 @@ TEST_CASE_FIXTURE(Fixture, "shapes that fit into others") {
   CHECK_FALSE(fits(Shape{S}, Shape{B}));
 }
 
-TEST_CASE_FIXTURE(Fixture, "counts, axes, texts") {
+TEST_CASE_FIXTURE(ShapesFixture, "counts, axes, texts") {
   CHECK(element_count(t, Shape{B, Dim(2), S}) == t.mul(Dim(2), t.mul(B, S)));
   CHECK(known_count(Shape{Dim(2), Dim(3)}) == 6);
   CHECK_FALSE(known_count(Shape{Dim(2), B}));
@@ -53,7 +53,7 @@ TEST_CASE_FIXTURE(Fixture, "counts, axes, texts") {
   CHECK(type_text(t, type) == "float[B,S + 1]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "types are the same in every part") {
+TEST_CASE_FIXTURE(ShapesFixture, "types are the same in every part") {
   const std::byte one[] = {std::byte{1}}, two[] = {std::byte{2}};
   const Shape dims{B, Dim(2)}, longer{B, Dim(2), S};
   Type tensor{.elem = DataType::kFloat, .has_shape = true};

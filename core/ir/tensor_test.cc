@@ -14,7 +14,7 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
-struct World {
+struct TensorWorld {
   Arena arena;
 
   template <typename T>
@@ -65,7 +65,7 @@ std::string numbers(const Tensor& t) {
 }
 
 TEST_CASE("sizes, and none that overflows") {
-  World w;
+  TensorWorld w;
   Tensor t{.dtype = DataType::kInt4, .dims = w.arena.array<std::int64_t>(1)};
   CHECK(t.element_count() == 0);
   const Dims five = {5}, big = {1LL << 40, 1LL << 40}, zero = {1LL << 62, 8, 0};
@@ -83,7 +83,7 @@ TEST_CASE("sizes, and none that overflows") {
 }
 
 TEST_CASE("packed integers are decoded, and bounded") {
-  World w;
+  TensorWorld w;
   Tensor t{.dtype = DataType::kInt32, .storage = Storage::kTyped};
   const Dims three = {3}, two = {2}, huge = {1LL << 50};
   t.dims = three;
@@ -107,7 +107,7 @@ TEST_CASE("packed integers are decoded, and bounded") {
 }
 
 TEST_CASE("floats lie as they are in both storages") {
-  World w;
+  TensorWorld w;
   Tensor t = *w.floats({2, 2}, 1);
   std::vector<std::byte> scratch;
   CHECK(raw_bytes(t, nullptr, scratch)->data() == t.bytes.data());
@@ -118,7 +118,7 @@ TEST_CASE("floats lie as they are in both storages") {
 }
 
 TEST_CASE("numbers of every kind of element") {
-  World w;
+  TensorWorld w;
   CHECK(numbers(*w.raw<std::int8_t>(DataType::kInt8, {2}, {-1, 5})) == "-1 5");
   CHECK(numbers(*w.raw<std::uint8_t>(DataType::kBool, {2}, {2, 0})) == "1 0");
   CHECK(numbers(*w.raw<std::uint16_t>(DataType::kFloat16, {2},
@@ -138,7 +138,7 @@ TEST_CASE("numbers of every kind of element") {
 }
 
 TEST_CASE("integers are exact or none") {
-  World w;
+  TensorWorld w;
   const auto ints = [](const Tensor* t) { return to_ints(*t, nullptr, 10); };
   CHECK(ints(w.floats({2}))->at(1) == 1);
   CHECK_FALSE(ints(w.raw<float>(DataType::kFloat, {1}, {0.5f})));
@@ -150,7 +150,7 @@ TEST_CASE("integers are exact or none") {
 }
 
 TEST_CASE("lazy: joined along either axis, transposed or not, nested") {
-  World w;
+  TensorWorld w;
   const Tensor* a = w.floats({2, 3});      // 0 1 2 / 3 4 5
   const Tensor* b = w.floats({2, 3}, 10);  // 10 11 12 / 13 14 15
   const Tensor* c = w.floats({3, 2}, 20);  // 20 21 / 22 23 / 24 25
@@ -179,7 +179,7 @@ TEST_CASE("lazy: joined along either axis, transposed or not, nested") {
 }
 
 TEST_CASE("lazy: parts that are cut along the axis") {
-  World w;
+  TensorWorld w;
   const Tensor* a = w.floats({2, 3});      // 0 1 2 / 3 4 5
   const Tensor* b = w.floats({2, 3}, 10);  // 10 11 12 / 13 14 15
   CHECK(numbers(*w.joined({2, 2}, 1, {{a, false, 1, 2}})) == "1 2 4 5");
@@ -197,7 +197,7 @@ TEST_CASE("lazy: parts that are cut along the axis") {
 }
 
 TEST_CASE("lazy: elements smaller than a byte meet within one") {
-  World w;
+  TensorWorld w;
   const Tensor* a = w.raw<std::uint8_t>(DataType::kUint4, {3}, {0x21, 0x03});
   const Tensor* b = w.raw<std::uint8_t>(DataType::kUint4, {2}, {0x54});
   const Tensor* ab = w.joined({5}, 0, {{a}, {b}});
@@ -207,7 +207,7 @@ TEST_CASE("lazy: elements smaller than a byte meet within one") {
 }
 
 TEST_CASE("lazy: parts that do not fit are refused, whatever their depth") {
-  World w;
+  TensorWorld w;
   const Tensor* a = w.floats({2, 3});
   CHECK(numbers(*w.joined({2, 3}, 0, {{a}, {a}})) == "none");
   CHECK(numbers(*w.joined({2, 6}, 0, {{a}, {a}})) == "none");
@@ -226,7 +226,7 @@ TEST_CASE("lazy: parts that do not fit are refused, whatever their depth") {
 }
 
 TEST_CASE("streaming comes in pieces, and a failing sink stops it") {
-  World w;
+  TensorWorld w;
   const Tensor* a = w.floats({700, 600});
   const Tensor* both = w.joined({600, 1400}, 1, {{a, true}, {a, true}});
   std::vector<std::byte> all;
@@ -270,7 +270,7 @@ struct OneFile : ExternalData {
 };
 
 TEST_CASE("external data is read when asked for, and only then") {
-  World w;
+  TensorWorld w;
   OneFile file;
   const Dims two = {2};
   Tensor t{.dtype = DataType::kFloat,
@@ -288,7 +288,7 @@ TEST_CASE("external data is read when asked for, and only then") {
 }
 
 TEST_CASE("equal bits") {
-  World w;
+  TensorWorld w;
   const Tensor* a = w.floats({2, 3});
   CHECK(equal_bits(*a, *w.floats({2, 3}), nullptr));
   CHECK_FALSE(equal_bits(*a, *w.floats({3, 2}), nullptr));

@@ -56,10 +56,6 @@ constexpr std::array<std::uint16_t, kSlots> make_slots() {
 }
 constexpr auto kTable = make_slots();
 
-constexpr std::string_view normalized(std::string_view domain) {
-  return domain == "ai.onnx" ? std::string_view() : domain;
-}
-
 // Whose ops come from the library's schemas.
 bool is_standard(std::string_view domain) {
   return std::ranges::find(kStandardDomains, domain, &DomainFacts::name) !=

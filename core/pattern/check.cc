@@ -12,10 +12,6 @@ Problem problem_at(int line, Diagnostic diagnostic) {
 
 namespace {
 
-std::string node_text(const NodePattern& node) {
-  return node.domain.empty() ? node.type : node.domain + "::" + node.type;
-}
-
 Problem check_size(const Pattern& pattern) {
   if (pattern.results().empty()) {
     return problem_at(0, rule_error("`match` returns nothing"));
@@ -44,7 +40,7 @@ Problem check_reached(const Pattern& pattern, const Analysis& analysis) {
     if (analysis.nodes[i].depth != kUnreached) continue;
     const NodePattern& node = pattern.nodes()[i];
     Diagnostic problem =
-        rule_error("this " + node_text(node) + " is not part of the pattern");
+        rule_error("this " + node.op_text() + " is not part of the pattern");
     problem.hint =
         "no result of `match` reaches it; `context(...)` alone on a "
         "line makes it a condition";

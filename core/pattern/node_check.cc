@@ -16,12 +16,8 @@ using ir::FormalAttribute;
 using ir::OpFacts;
 using Kind = AttributePattern::Kind;
 
-std::string op_text(const NodePattern& node) {
-  return node.domain.empty() ? node.type : node.domain + "::" + node.type;
-}
-
 Status unknown_op(const NodePattern& node) {
-  Diagnostic problem = rule_error("no op '" + op_text(node) + "'");
+  Diagnostic problem = rule_error("no op '" + node.op_text() + "'");
   std::vector<std::string_view> like = ir::similar_ops(node.domain, node.type);
   if (node.domain.empty() && like.empty()) {
     std::vector<std::string_view> classes;
@@ -132,7 +128,7 @@ Status check_attribute(const NodePattern& node, AttributePattern& attribute,
                        const OpFacts& facts) {
   const FormalAttribute* formal = facts.attribute(attribute.name);
   if (formal == nullptr) {
-    Diagnostic problem = rule_error(op_text(node) + " has no attribute '" +
+    Diagnostic problem = rule_error(node.op_text() + " has no attribute '" +
                                     attribute.name + "'");
     problem.hint = ir::attribute_hint(facts, attribute.name);
     return problem;
@@ -140,7 +136,7 @@ Status check_attribute(const NodePattern& node, AttributePattern& attribute,
   adapt(attribute, formal->kind);
   if (fits(attribute.kind, formal->kind)) return {};
   Diagnostic problem =
-      rule_error("attribute '" + attribute.name + "' of " + op_text(node) +
+      rule_error("attribute '" + attribute.name + "' of " + node.op_text() +
                  " must be " + std::string(kind_name(formal->kind)));
   problem.expected = kind_name(formal->kind);
   problem.found = kind_name(attribute.kind);
@@ -158,7 +154,7 @@ Status check_required(const NodePattern& node, const OpFacts& facts) {
     }
     const std::string name(formal.name);
     Diagnostic problem =
-        rule_error("this " + op_text(node) + " can never match: attribute '" +
+        rule_error("this " + node.op_text() + " can never match: attribute '" +
                    name + "' is required");
     problem.hint = "write `" + name + " = any`, or `attrs = any`";
     return problem;
@@ -175,7 +171,7 @@ Status check_counts(const Pattern& pattern, const NodePattern& node,
   const bool open = rest || node.open_inputs;
   if (written > facts.max_inputs || (!open && written < facts.min_inputs)) {
     Diagnostic problem =
-        rule_error("wrong number of inputs of " + op_text(node));
+        rule_error("wrong number of inputs of " + node.op_text());
     problem.expected = std::to_string(facts.min_inputs);
     if (facts.max_inputs == INT_MAX) {
       problem.expected += " or more";
@@ -190,7 +186,7 @@ Status check_counts(const Pattern& pattern, const NodePattern& node,
     return problem;
   }
   if (static_cast<std::int64_t>(node.output_count) > facts.max_outputs) {
-    Diagnostic problem = rule_error("too many outputs of " + op_text(node));
+    Diagnostic problem = rule_error("too many outputs of " + node.op_text());
     problem.expected = "at most " + std::to_string(facts.max_outputs);
     problem.found = std::to_string(node.output_count);
     return problem;
@@ -201,7 +197,7 @@ Status check_counts(const Pattern& pattern, const NodePattern& node,
 Status check_places(const Pattern& pattern, const NodePattern& node) {
   for (std::size_t i = 0; i + 1 < node.inputs.size(); ++i) {
     if (pattern[node.inputs[i]].kind == TermKind::kRest) {
-      return rule_error("`rest` is not the last input of " + op_text(node));
+      return rule_error("`rest` is not the last input of " + node.op_text());
     }
   }
   for (const auto& permutation : node.permutations) {
@@ -210,7 +206,7 @@ Status check_places(const Pattern& pattern, const NodePattern& node) {
     const bool twice = std::ranges::adjacent_find(sorted) != sorted.end();
     if (twice || permutation.size() > node.inputs.size() ||
         (!sorted.empty() && sorted.back() >= 64)) {
-      Diagnostic problem = rule_error("a permutation of " + op_text(node) +
+      Diagnostic problem = rule_error("a permutation of " + node.op_text() +
                                       " does not fit its inputs");
       problem.expected = "a different input slot for each written input";
       return problem;
@@ -219,7 +215,7 @@ Status check_places(const Pattern& pattern, const NodePattern& node) {
   for (std::size_t i = 1; i < node.attributes.size(); ++i) {
     if (node.attributes[i].name == node.attributes[i - 1].name) {
       return rule_error("attribute '" + node.attributes[i].name + "' of " +
-                        op_text(node) + " is given twice");
+                        node.op_text() + " is given twice");
     }
   }
   return {};

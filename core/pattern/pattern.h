@@ -29,6 +29,7 @@
 #include "core/base/id.h"
 #include "core/base/result.h"
 #include "core/ir/data_type.h"
+#include "core/ir/op.h"
 #include "core/ops/op_family.h"
 
 namespace ruleengine::pattern {
@@ -122,6 +123,8 @@ struct AttributePattern {
 
 struct NodePattern {
   std::string domain, type;
+  // "Add", "com.microsoft::Gelu".
+  std::string op_text() const { return ir::Op{domain, type, {}}.text(); }
   // Set by Builder where `type` is the name of a class of ops: any of them.
   // Their attributes are open, and those of them that commute match both ways.
   const ir::OpClass* op_class = nullptr;

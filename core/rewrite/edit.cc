@@ -198,7 +198,7 @@ std::string describe(const ir::Graph& graph, ir::Facts& facts,
   std::string out;
   const ir::NodeId producer = graph.producer(value);
   if (!graph.name(value).empty()) {
-    out = "'" + printable(graph.name(value)) + "'";
+    out = quoted_name(graph.name(value));
   } else if (producer) {
     out = "the result of a new " + graph.op(producer).text();
   } else {

@@ -17,7 +17,7 @@ using ir::Dim;
 using ir::ValueId;
 
 // An axis of a graph input.
-struct Place {
+struct SizePlace {
   ValueId input;
   std::int64_t axis = 0;
 };
@@ -37,7 +37,7 @@ class Sizes {
   Result<Edit::Built> vector(std::span<const Dim> dims);
 
  private:
-  std::optional<Place> find(Dim dim);
+  std::optional<SizePlace> find(Dim dim);
   std::vector<Piece> cut(std::span<const Dim> dims);
   // The value; none after `failed_` was set to the rejection or error.
   std::optional<ValueId> piece(const Piece& piece);
@@ -59,14 +59,14 @@ class Sizes {
   Result<Edit::Built> failed_ = Edit::Built(Rejection{});
 };
 
-std::optional<Place> Sizes::find(Dim dim) {
+std::optional<SizePlace> Sizes::find(Dim dim) {
   const ir::Graph& graph = edit_.graph();
   for (ValueId input : graph.block(ir::Graph::main_block()).inputs) {
     const ir::Type* type = edit_.facts().type(input);
     if (type == nullptr || !type->has_shape) continue;
     for (std::size_t axis = 0; axis < type->rank(); ++axis) {
       if (type->dims[axis] == dim) {
-        return Place{input, static_cast<std::int64_t>(axis)};
+        return SizePlace{input, static_cast<std::int64_t>(axis)};
       }
     }
   }

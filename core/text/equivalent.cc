@@ -18,10 +18,6 @@ using ir::ValueId;
 
 using Difference = std::optional<std::string>;
 
-std::string quoted(std::string_view name) {
-  return "'" + printable(name, 60) + "'";
-}
-
 std::string counted(std::size_t n, const std::string& op) {
   return (n == 0 ? "no" : std::to_string(n)) + " " + op;
 }
@@ -83,13 +79,14 @@ Difference Comparison::interface(const std::string& what,
     const std::string_view x = a_.graph->name(expected[i]);
     const std::string_view y = b_.graph->name(found[i]);
     const std::string place = what + " " + std::to_string(i);
-    if (x != y) return differ("name of " + place, quoted(x), quoted(y));
+    if (x != y)
+      return differ("name of " + place, quoted_name(x, 60), quoted_name(y, 60));
     const std::string t =
         type_text(*a_.model, a_.graph->value(expected[i]).declared);
     const std::string u =
         type_text(*b_.model, b_.graph->value(found[i]).declared);
     if (t != u && t != "?" && u != "?") {
-      return differ("type of " + what + " " + quoted(x), t, u);
+      return differ("type of " + what + " " + quoted_name(x, 60), t, u);
     }
   }
   return std::nullopt;
@@ -187,7 +184,7 @@ std::string Comparison::describe(const Side& side, ValueId value) const {
     return tensor_text(*t, side.model->external.get(), {});
   }
   const NodeId producer = graph.producer(value);
-  const std::string name = quoted(graph.name(value));
+  const std::string name = quoted_name(graph.name(value), 60);
   if (!producer) return name;
   return "output " + std::to_string(graph.value(value).output_index) + " of " +
          printable(graph.op(producer).text()) + " (" + name + ")";
@@ -197,8 +194,8 @@ Difference Comparison::outputs() {
   for (std::size_t i = 0; i < main(a_).outputs.size(); ++i) {
     const ValueId x = main(a_).outputs[i], y = main(b_).outputs[i];
     if (numbering_.value(a_, x) == numbering_.value(b_, y)) continue;
-    return differ("output " + quoted(a_.graph->name(x)), describe(a_, x),
-                  describe(b_, y));
+    return differ("output " + quoted_name(a_.graph->name(x), 60),
+                  describe(a_, x), describe(b_, y));
   }
   return std::nullopt;
 }

@@ -69,16 +69,16 @@ f <alpha, beta = 1.0, list: ints = []> (x, float[3] y) => (z) <
 }
 )";
 
-std::unique_ptr<ir::Model> parse(std::string_view text) {
+std::unique_ptr<ir::Model> read_text(std::string_view text) {
   auto model = parse_model(text);
   if (!model) FAIL(model.error().text());
   return std::move(*model);
 }
 
 TEST_CASE("what is printed reads back, and prints the same") {
-  const auto model = parse(kEverything);
+  const auto model = read_text(kEverything);
   const std::string first = print(*model, {.weights = true});
-  const auto again = parse(first);
+  const auto again = read_text(first);
   CHECK(print(*again, {.weights = true}) == first);
   CHECK(difference(*model, *again).value_or("") == "");
   // Nothing was lost when the text became a graph.
@@ -110,7 +110,7 @@ TEST_CASE("what is printed reads back, and prints the same") {
 }
 
 TEST_CASE("nodes come in topological order") {
-  const auto model = parse("(float x) => (y) { y = Relu(a) a = Neg(x) }");
+  const auto model = read_text("(float x) => (y) { y = Relu(a) a = Neg(x) }");
   const std::string text = print(*model);
   CHECK(text.find("a = Neg(x)") < text.find("y = Relu(a)"));
   // A graph with a cycle is printed too.
@@ -121,7 +121,7 @@ TEST_CASE("nodes come in topological order") {
 }
 
 TEST_CASE("large tensors are abbreviated, unless asked for") {
-  const auto model = parse(
+  const auto model = read_text(
       "(float x) => (y) <float[20] w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,"
       "16,17,18,19,20}> { y = Add(x, w) }");
   CHECK(print(*model).find("float[20] w = {...}") != std::string::npos);
@@ -132,13 +132,14 @@ TEST_CASE("large tensors are abbreviated, unless asked for") {
 }
 
 TEST_CASE("removed nodes and values are not printed") {
-  const auto model = parse("(float x) => (y) { y = Relu(x) dead = Neg(x) }");
+  const auto model =
+      read_text("(float x) => (y) { y = Relu(x) dead = Neg(x) }");
   model->graph.remove_node(NodeId(1u));
   CHECK(print(*model).find("dead") == std::string::npos);
 }
 
 TEST_CASE("attributes on one line") {
-  const auto model = parse(R"((bool c, float x) => (y) {
+  const auto model = read_text(R"((bool c, float x) => (y) {
     y = If(c) <then_branch = g () => (r) { r = Relu(x) },
                f = 2.0, e: floats = [], v = float[17] {1,2,3,4,5,6,7,8,9,10,11,
                12,13,14,15,16,17}> })");
@@ -150,12 +151,12 @@ TEST_CASE("attributes on one line") {
 }
 
 TEST_CASE("what has no words stands in a comment") {
-  const auto model = parse("(float x) => (y) { y = Op <a = 1> (x) }");
+  const auto model = read_text("(float x) => (y) { y = Op <a = 1> (x) }");
   std::array<ir::Attribute, 2> list = {
       ir::Attribute{.name = "sparse\n}", .kind = AttributeKind::kSparseTensor},
       ir::Attribute{.name = "a", .kind = AttributeKind::kInt, .i = 1}};
   model->graph.mutable_node(NodeId(0u)).attributes = list;
-  const auto again = parse(print(*model));
+  const auto again = read_text(print(*model));
   CHECK(again->graph.node(NodeId(0u)).attributes.size() == 1);
   const auto whole = print_whole(*model);
   REQUIRE_FALSE(whole);

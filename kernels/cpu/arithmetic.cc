@@ -249,7 +249,7 @@ void bit_shift(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kArithmeticKernels[] = {
     {"", "Add", add, Adapt::kWiden}, {"", "BitShift", bit_shift},
     {"", "BitwiseAnd", bitwise_and}, {"", "BitwiseOr", bitwise_or},
     {"", "BitwiseXor", bitwise_xor}, {"", "Div", div, Adapt::kWiden},
@@ -261,6 +261,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows arithmetic_kernels() { return kRows; }
+KernelRows arithmetic_kernels() { return kArithmeticKernels; }
 
 }  // namespace ruleengine::kernels

@@ -117,7 +117,7 @@ void attention(KernelContext& c) {
   if (c.wants(kPresentValue)) c.set_output(kPresentValue, values.all);
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kAttentionKernels[] = {
     {"", "Attention", attention, Adapt::kWiden},
     {"", "LinearAttention", linear_attention, Adapt::kWiden},
     {"ai.onnx.preview", "FlexAttention", flex_attention},
@@ -125,6 +125,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows attention_kernels() { return kRows; }
+KernelRows attention_kernels() { return kAttentionKernels; }
 
 }  // namespace ruleengine::kernels

@@ -9,7 +9,7 @@ namespace ruleengine::kernels {
 namespace {
 
 // [batch, channels, elements]: without axis 1 there is one channel.
-CutShape channels_of(const Tensor& x) {
+CutShape channel_shape(const Tensor& x) {
   if (x.rank() == 0) fail("the input has no axis");
   if (x.rank() == 1) return {x.dim(0), 1, 1};
   return cut_at(x.dims(), 1);
@@ -133,7 +133,7 @@ void batch_normalization(KernelContext& c) {
   Tensor& out = c.output(0, x.dtype(), x.dims());
   // Where nothing is computed, products of sizes may be beyond any number.
   const bool is_empty = x.count() == 0;
-  CutShape s = is_empty ? CutShape{0, c.input(1).count(), 1} : channels_of(x);
+  CutShape s = is_empty ? CutShape{0, c.input(1).count(), 1} : channel_shape(x);
   if (c.opset() < 9 && !c.attribute_flag("spatial") && !is_empty) {
     s = {s.outer, s.size * s.inner, 1};
   }
@@ -160,7 +160,7 @@ void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (x.count() == 0) return;
-  const CutShape s = channels_of(x);
+  const CutShape s = channel_shape(x);
   if (groups <= 0 || s.size % groups != 0) {
     fail("the channels cannot be cut into so many groups", x.text(),
          std::to_string(groups) + " groups");

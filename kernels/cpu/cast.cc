@@ -172,7 +172,7 @@ Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
 namespace {
 
 // Before opset 19 and 24 the attributes were not there.
-CastMode mode_of(const KernelContext& c) {
+CastMode cast_mode_of(const KernelContext& c) {
   CastMode mode;
   if (c.opset() >= 19) mode.saturate = c.attribute_flag("saturate");
   const std::string_view rounding = c.attribute_string("round_mode");
@@ -196,11 +196,12 @@ DataType target_of(const KernelContext& c) {
 }
 
 void cast(KernelContext& c) {
-  c.set_output(0, cast_tensor(c, c.input(0), target_of(c), mode_of(c)));
+  c.set_output(0, cast_tensor(c, c.input(0), target_of(c), cast_mode_of(c)));
 }
 
 void cast_like(KernelContext& c) {
-  c.set_output(0, cast_tensor(c, c.input(0), c.input(1).dtype(), mode_of(c)));
+  c.set_output(0,
+               cast_tensor(c, c.input(0), c.input(1).dtype(), cast_mode_of(c)));
 }
 
 void bit_cast(KernelContext& c) {
@@ -218,7 +219,7 @@ void bit_cast(KernelContext& c) {
   c.set_output(0, x.as(to));
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kCastKernels[] = {
     {"", "BitCast", bit_cast},
     {"", "Cast", cast},
     {"", "CastLike", cast_like},
@@ -226,6 +227,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows cast_kernels() { return kRows; }
+KernelRows cast_kernels() { return kCastKernels; }
 
 }  // namespace ruleengine::kernels

@@ -8,7 +8,7 @@ namespace ruleengine::kernels {
 namespace {
 
 template <typename T>
-struct Range {
+struct Bounds {
   T low, high;
 };
 
@@ -25,9 +25,9 @@ T bound(KernelContext& c, std::size_t i, T other) {
 }
 
 template <typename T>
-Range<T> range(KernelContext& c) {
+Bounds<T> range(KernelContext& c) {
   using Limits = std::numeric_limits<T>;
-  Range<T> all = {Limits::lowest(), Limits::max()};
+  Bounds<T> all = {Limits::lowest(), Limits::max()};
   if constexpr (Limits::has_infinity)
     all = {-Limits::infinity(), Limits::infinity()};
   if (c.opset() >= 11) return {bound(c, 1, all.low), bound(c, 2, all.high)};
@@ -46,7 +46,7 @@ Range<T> range(KernelContext& c) {
 // Where the bounds cross, the upper one wins; NaN stays.
 void clip(KernelContext& c) {
   dispatch(Numbers(), c.input(0).dtype(), [&]<typename T>() {
-    const Range<T> r = range<T>(c);
+    const Bounds<T> r = range<T>(c);
     map_unary<T, T>(c, [r](T v) {
       const T raised = v < r.low ? r.low : v;
       return raised > r.high ? r.high : raised;

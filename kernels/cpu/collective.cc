@@ -99,7 +99,7 @@ void all_gather(KernelContext& c) {
                                       group, x, axis, c.run()));
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kCollectiveKernels[] = {
     {"tensor_cast", "all_gather", all_gather},
     {"tensor_cast", "all_reduce", all_reduce},
     {"tensor_cast", "reduce_scatter", reduce_scatter},
@@ -107,6 +107,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows collective_kernels() { return kRows; }
+KernelRows collective_kernels() { return kCollectiveKernels; }
 
 }  // namespace ruleengine::kernels

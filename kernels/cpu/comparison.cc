@@ -123,7 +123,7 @@ void where(KernelContext& c) {
   dispatch_width(x.dtype(), [&]<typename T>() { choose<T>(c, rows, out); });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kComparisonKernels[] = {
     {"", "And", logical_and},
     {"", "Equal", equal, Adapt::kWiden},
     {"", "Greater", greater, Adapt::kWiden},
@@ -138,6 +138,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows comparison_kernels() { return kRows; }
+KernelRows comparison_kernels() { return kComparisonKernels; }
 
 }  // namespace ruleengine::kernels

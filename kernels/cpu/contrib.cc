@@ -74,31 +74,33 @@ void dynamic_quantize(KernelContext& c) {
   standard(c, "DynamicQuantizeLinear");
 }
 
-constexpr std::string_view kDomain = "com.microsoft";
+constexpr std::string_view kContribDomain = "com.microsoft";
 
-constexpr Kernel kRows[] = {
-    {kDomain, "Attention", contrib_attention, Adapt::kWiden},
-    {kDomain, "BiasGelu", gelu, Adapt::kWiden},
-    {kDomain, "DequantizeLinear", dequantize},
-    {kDomain, "DynamicQuantizeLinear", dynamic_quantize},
-    {kDomain, "FastGelu", fast_gelu, Adapt::kWiden},
-    {kDomain, "FusedMatMul", fused_matmul, Adapt::kWiden},
-    {kDomain, "Gelu", gelu, Adapt::kWiden},
-    {kDomain, "GroupQueryAttention", group_query_attention, Adapt::kWiden},
-    {kDomain, "Inverse", inverse, Adapt::kWiden},
-    {kDomain, "MatMulNBits", matmul_nbits, Adapt::kWiden},
-    {kDomain, "MultiHeadAttention", multi_head_attention, Adapt::kWiden},
-    {kDomain, "QuantizeLinear", quantize},
-    {kDomain, "QuickGelu", quick_gelu, Adapt::kWiden},
-    {kDomain, "SimplifiedLayerNormalization", simplified_layer_norm,
+constexpr Kernel kContribKernels[] = {
+    {kContribDomain, "Attention", contrib_attention, Adapt::kWiden},
+    {kContribDomain, "BiasGelu", gelu, Adapt::kWiden},
+    {kContribDomain, "DequantizeLinear", dequantize},
+    {kContribDomain, "DynamicQuantizeLinear", dynamic_quantize},
+    {kContribDomain, "FastGelu", fast_gelu, Adapt::kWiden},
+    {kContribDomain, "FusedMatMul", fused_matmul, Adapt::kWiden},
+    {kContribDomain, "Gelu", gelu, Adapt::kWiden},
+    {kContribDomain, "GroupQueryAttention", group_query_attention,
      Adapt::kWiden},
-    {kDomain, "SkipLayerNormalization", skip_layer_norm, Adapt::kWiden},
-    {kDomain, "SkipSimplifiedLayerNormalization", skip_rms_norm, Adapt::kWiden},
+    {kContribDomain, "Inverse", inverse, Adapt::kWiden},
+    {kContribDomain, "MatMulNBits", matmul_nbits, Adapt::kWiden},
+    {kContribDomain, "MultiHeadAttention", multi_head_attention, Adapt::kWiden},
+    {kContribDomain, "QuantizeLinear", quantize},
+    {kContribDomain, "QuickGelu", quick_gelu, Adapt::kWiden},
+    {kContribDomain, "SimplifiedLayerNormalization", simplified_layer_norm,
+     Adapt::kWiden},
+    {kContribDomain, "SkipLayerNormalization", skip_layer_norm, Adapt::kWiden},
+    {kContribDomain, "SkipSimplifiedLayerNormalization", skip_rms_norm,
+     Adapt::kWiden},
     {"", "SimplifiedLayerNormalization", simplified_layer_norm, Adapt::kWiden},
 };
 
 }  // namespace
 
-KernelRows contrib_kernels() { return kRows; }
+KernelRows contrib_kernels() { return kContribKernels; }
 
 }  // namespace ruleengine::kernels

@@ -102,7 +102,7 @@ Tensor part_of(KernelContext& c, const Tensor& x, std::int64_t part) {
   return out;
 }
 
-const Tensor& float_input(KernelContext& c, std::size_t i) {
+const Tensor& need_float(KernelContext& c, std::size_t i) {
   const Tensor& x = c.input(i);
   if (x.dtype() != DataType::kFloat) {
     fail("the kernel does not compute " + x.text());
@@ -116,7 +116,7 @@ struct Projected {
 };
 
 Projected read_projected(KernelContext& c, std::int64_t heads) {
-  Projected p{.q = float_input(c, 0), .k = {}, .v = {}};
+  Projected p{.q = need_float(c, 0), .k = {}, .v = {}};
   const auto need_parts = [&](const Tensor& x, std::int64_t parts) {
     if (x.rank() != 5 || x.dim(2) != heads || x.dim(3) != parts) {
       fail("packed inputs have another shape",
@@ -129,14 +129,14 @@ Projected read_projected(KernelContext& c, std::int64_t heads) {
     need_parts(all, 3);
     return {part_of(c, all, 0), part_of(c, all, 1), part_of(c, all, 2)};
   }
-  p.k = float_input(c, 1);
+  p.k = need_float(c, 1);
   if (!c.has_input(2)) {
     const Tensor all = p.k;
     need_parts(all, 2);
     p.k = part_of(c, all, 0);
     p.v = part_of(c, all, 1);
   } else {
-    p.v = float_input(c, 2);
+    p.v = need_float(c, 2);
   }
   if (p.q.rank() != 3 || p.k.rank() != p.v.rank() ||
       (p.k.rank() != 3 && p.k.rank() != 4)) {
@@ -246,7 +246,7 @@ namespace {
 
 // [batch, rows, hidden sizes of q, k and v] of an input and its weights.
 Projected project(KernelContext& c, std::int64_t heads) {
-  const Tensor x = float_input(c, 0), w = float_input(c, 1);
+  const Tensor x = need_float(c, 0), w = need_float(c, 1);
   if (x.rank() != 3 || w.rank() != 2 || w.dim(0) != x.dim(2)) {
     fail("the weights do not fit the input", x.text(), w.text());
   }
@@ -276,7 +276,7 @@ Projected project(KernelContext& c, std::int64_t heads) {
   }
   const float* bias = nullptr;
   if (c.has_input(2)) {
-    const Tensor& b = float_input(c, 2);
+    const Tensor& b = need_float(c, 2);
     if (b.count() != all) {
       fail("the bias has another shape", std::to_string(all), b.text());
     }
@@ -311,7 +311,7 @@ void contrib_attention(KernelContext& c) {
   set_queries(a, p.q, heads);
   Tensor past_k, past_v;
   if (c.has_input(4)) {
-    const Tensor& past = float_input(c, 4);
+    const Tensor& past = need_float(c, 4);
     if (past.rank() != 5 || past.dim(0) != 2) {
       fail("the past has another shape", "[2, batch, heads, rows, size]",
            past.text());

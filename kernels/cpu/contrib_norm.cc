@@ -8,7 +8,7 @@
 namespace ruleengine::kernels {
 namespace {
 
-struct Norm {
+struct SkipNorm {
   std::int64_t size = 0;  // of a row
   double epsilon = 0;
   bool centered = false;
@@ -71,7 +71,7 @@ float* statistic(KernelContext& c, std::size_t i, const Tensor& x,
       .mutable_data<float>();
 }
 
-void skip_norm(KernelContext& c, Norm norm, std::size_t bias_input) {
+void skip_norm(KernelContext& c, SkipNorm norm, std::size_t bias_input) {
   const Tensor x = float_rows(c), skip = c.input(1);
   norm.size = x.dim(x.rank() - 1);
   norm.epsilon = epsilon(c, 1e-12);
@@ -119,8 +119,8 @@ void simplified_layer_norm(KernelContext& c) {
   const Tensor x = float_rows(c);
   const std::size_t axis =
       axis_of(c.has_attribute("axis") ? c.attribute_int("axis") : -1, x.rank());
-  Norm norm{.size = product(x.dims(), axis, x.rank()),
-            .epsilon = epsilon(c, 1e-5)};
+  SkipNorm norm{.size = product(x.dims(), axis, x.rank()),
+                .epsilon = epsilon(c, 1e-5)};
   norm.scale = row_input(c, 1, norm.size);
   Tensor& y = c.output(0, DataType::kFloat, x.dims());
   float* deviations = statistic(c, 1, x, axis);

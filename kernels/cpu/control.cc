@@ -27,13 +27,6 @@ void if_else(KernelContext& c) {
   }
 }
 
-template <typename T>
-Tensor scalar(const KernelContext& c, T value) {
-  Tensor out = c.allocate(kTypeOf<T>, {});
-  *out.mutable_data<T>() = value;
-  return out;
-}
-
 // The subgraph of a Loop, and how its outputs are shared out.
 struct LoopBody {
   const ir::Block& block;
@@ -101,7 +94,7 @@ void loop(KernelContext& c) {
   }
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kControlKernels[] = {
     {"", "If", if_else},
     {"", "Loop", loop},
     {"", "Scan", scan},
@@ -109,6 +102,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows control_kernels() { return kRows; }
+KernelRows control_kernels() { return kControlKernels; }
 
 }  // namespace ruleengine::kernels

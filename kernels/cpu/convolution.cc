@@ -145,7 +145,7 @@ void conv(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kConvolutionKernels[] = {
     {"", "CausalConvWithState", causal_conv_with_state, Adapt::kWiden},
     {"", "Col2Im", col2im, Adapt::kWiden},
     {"", "Conv", conv, Adapt::kWiden},
@@ -191,6 +191,6 @@ const Tensor* bias_of(KernelContext& c, std::size_t i, const Tensor& x,
   return &bias;
 }
 
-KernelRows convolution_kernels() { return kRows; }
+KernelRows convolution_kernels() { return kConvolutionKernels; }
 
 }  // namespace ruleengine::kernels

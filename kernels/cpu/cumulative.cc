@@ -70,13 +70,13 @@ struct Times {
   }
 };
 
-struct Direction {
+struct ScanDirection {
   bool exclusive, reverse;
 };
 
 template <typename F, typename T>
 void cumulate_columns(const T* x, const CutShape& s, std::int64_t columns,
-                      Direction d, T* y) {
+                      ScanDirection d, T* y) {
   using Sum =
       std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
   Sum sums[kColumns];
@@ -95,7 +95,8 @@ template <typename F>
 void cumulate(KernelContext& c) {
   const Tensor x = c.input(0);
   const std::size_t axis = axis_of(c.scalar_int(1), x.rank());
-  const Direction d{c.attribute_flag("exclusive"), c.attribute_flag("reverse")};
+  const ScanDirection d{c.attribute_flag("exclusive"),
+                        c.attribute_flag("reverse")};
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), axis);

@@ -129,6 +129,13 @@ T* mutable_elements(Tensor& t) {
   }
 }
 
+template <typename T>
+Tensor scalar(const KernelContext& c, T value) {
+  Tensor out = c.allocate(kTypeOf<T>, {});
+  *out.mutable_data<T>() = value;
+  return out;
+}
+
 }  // namespace ruleengine::kernels
 
 #endif  // RULEENGINE_KERNELS_CPU_DISPATCH_H_

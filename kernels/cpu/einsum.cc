@@ -14,7 +14,7 @@ namespace {
 using Labels = std::vector<Label>;
 
 // An operand with each label once.
-struct View {
+struct Labelled {
   Tensor tensor;
   Labels labels;
   Dims dims, strides;  // of each label
@@ -30,8 +30,8 @@ struct View {
 
 Shape shape_of(const Dims& dims) { return {dims.data(), dims.size()}; }
 
-View whole(Tensor tensor, Labels labels) {
-  View v{std::move(tensor), std::move(labels), {}, {}};
+Labelled whole(Tensor tensor, Labels labels) {
+  Labelled v{std::move(tensor), std::move(labels), {}, {}};
   v.dims = Dims(v.tensor.dims());
   v.strides = strides_of(v.tensor.dims());
   return v;
@@ -39,8 +39,8 @@ View whole(Tensor tensor, Labels labels) {
 
 // A label that is repeated takes the diagonal; one that is stretched is left
 // out.
-View view_of(const Tensor& x, const Labels& labels, const Equation& e) {
-  View v{x, {}, {}, {}};
+Labelled view_of(const Tensor& x, const Labels& labels, const Equation& e) {
+  Labelled v{x, {}, {}, {}};
   const Dims strides = strides_of(x.dims());
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const std::int64_t size = e.sizes.at(labels[i]);
@@ -60,7 +60,7 @@ View view_of(const Tensor& x, const Labels& labels, const Equation& e) {
 struct Axes {
   Dims dims, strides;
 };
-Axes axes_of(const View& v, const Labels& labels) {
+Axes axes_with(const Labelled& v, const Labels& labels) {
   Axes out;
   for (const Label label : labels) {
     out.dims.push_back(v.dims[v.at(label)]);
@@ -75,7 +75,7 @@ bool is_in(const Labels& labels, Label label) {
 
 // The labels of `v` for which `f` holds.
 template <typename F>
-Labels pick(const View& v, F f) {
+Labels pick(const Labelled& v, F f) {
   Labels out;
   std::ranges::copy_if(v.labels, std::back_inserter(out), f);
   return out;
@@ -83,15 +83,15 @@ Labels pick(const View& v, F f) {
 
 // A contiguous view with the labels in this order; summed over all others.
 template <typename T>
-View arranged(KernelContext& c, const View& v, const Labels& order) {
-  const Axes kept = axes_of(v, order);
+Labelled arranged(KernelContext& c, const Labelled& v, const Labels& order) {
+  const Axes kept = axes_with(v, order);
   const Labels gone = pick(v, [&](Label l) { return !is_in(order, l); });
   const Shape dims = shape_of(kept.dims);
   if (gone.empty() && std::ranges::equal(kept.strides, strides_of(dims))) {
     return whole(v.tensor.reshaped(dims), order);
   }
   Tensor out = c.allocate(v.tensor.dtype(), dims);
-  const Axes summed = axes_of(v, gone);
+  const Axes summed = axes_with(v, gone);
   const Rows<1> to(dims, {kept.strides});
   const Rows<1> sum(shape_of(summed.dims), {summed.strides});
   using Sum = std::conditional_t<
@@ -124,7 +124,7 @@ View arranged(KernelContext& c, const View& v, const Labels& order) {
   return whole(std::move(out), order);
 }
 
-Labels joined(Labels a, const Labels& b) {
+Labels joined_labels(Labels a, const Labels& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
@@ -132,30 +132,31 @@ Labels joined(Labels a, const Labels& b) {
 // A view as a batch of matrices; where it already lies so, transposed or not,
 // it is not copied.
 template <typename T>
-Matrix<T> as_matrices(KernelContext& c, View& v, const Labels& batch,
+Matrix<T> as_matrices(KernelContext& c, Labelled& v, const Labels& batch,
                       const Labels& rows, const Labels& columns) {
   const auto count = [&](const Labels& labels) {
-    return product(shape_of(axes_of(v, labels).dims));
+    return product(shape_of(axes_with(v, labels).dims));
   };
   const std::int64_t height = count(rows), width = count(columns);
-  const Labels transposed = joined(joined(batch, columns), rows);
-  const Axes axes = axes_of(v, transposed);
+  const Labels transposed = joined_labels(joined_labels(batch, columns), rows);
+  const Axes axes = axes_with(v, transposed);
   if (std::ranges::equal(axes.strides, strides_of(shape_of(axes.dims)))) {
     return {v.tensor.data<T>(), height, true};
   }
-  v = arranged<T>(c, v, joined(joined(batch, rows), columns));
+  v = arranged<T>(c, v, joined_labels(joined_labels(batch, rows), columns));
   return {v.tensor.data<T>(), width};
 }
 
 // The product of two operands, summed over what nobody needs after.
 template <typename T>
-View contracted(KernelContext& c, View a, View b, const Labels& needed) {
-  const auto in = [](const View& v) {
+Labelled contracted(KernelContext& c, Labelled a, Labelled b,
+                    const Labels& needed) {
+  const auto in = [](const Labelled& v) {
     return [&](Label l) { return v.has(l); };
   };
   const auto is_needed = [&](Label l) { return is_in(needed, l); };
   // What only one of them has and nobody needs is summed before.
-  const auto useful = [&](const View& v, const View& other) {
+  const auto useful = [&](const Labelled& v, const Labelled& other) {
     return pick(v, [&](Label l) { return is_needed(l) || other.has(l); });
   };
   const Labels of_a = useful(a, b), of_b = useful(b, a);
@@ -168,8 +169,8 @@ View contracted(KernelContext& c, View a, View b, const Labels& needed) {
   const Labels rows = pick(a, [&](Label l) { return !b.has(l); });
   const Labels columns = pick(b, [&](Label l) { return !a.has(l); });
 
-  const Axes batch_axes = axes_of(a, batch), row_axes = axes_of(a, rows),
-             column_axes = axes_of(b, columns), sum_axes = axes_of(a, sum);
+  const Axes batch_axes = axes_with(a, batch), row_axes = axes_with(a, rows),
+             column_axes = axes_with(b, columns), sum_axes = axes_with(a, sum);
   const std::int64_t m = product(shape_of(row_axes.dims));
   const std::int64_t n = product(shape_of(column_axes.dims));
   const std::int64_t k = product(shape_of(sum_axes.dims));
@@ -183,11 +184,12 @@ View contracted(KernelContext& c, View a, View b, const Labels& needed) {
   const BatchShape shape{m, n, k,
                          Rows<2>({&count, 1}, {Dims{m * k}, Dims{k * n}})};
   multiply_batch<T>(c.threads(), shape, left, right, out.mutable_data<T>());
-  return whole(std::move(out), joined(joined(batch, rows), columns));
+  return whole(std::move(out),
+               joined_labels(joined_labels(batch, rows), columns));
 }
 
 // Labels that the result or another operand than i and j has.
-Labels needed_after(const std::vector<View>& views, const Equation& e,
+Labels needed_after(const std::vector<Labelled>& views, const Equation& e,
                     std::size_t i, std::size_t j) {
   std::set<Label> all(e.result.begin(), e.result.end());
   for (std::size_t v = 0; v < views.size(); ++v) {
@@ -198,7 +200,7 @@ Labels needed_after(const std::vector<View>& views, const Equation& e,
 }
 
 // Elements of the product of two operands, roughly.
-double result_size(const View& a, const View& b, const Labels& needed) {
+double result_size(const Labelled& a, const Labelled& b, const Labels& needed) {
   double size = 1;
   for (std::size_t i = 0; i < a.labels.size(); ++i) {
     if (is_in(needed, a.labels[i])) size *= double(a.dims[i]);
@@ -213,8 +215,8 @@ double result_size(const View& a, const View& b, const Labels& needed) {
 // Beyond so many operands, the first two are next.
 constexpr std::size_t kMostChosen = 16;
 
-std::pair<std::size_t, std::size_t> next_pair(const std::vector<View>& views,
-                                              const Equation& e) {
+std::pair<std::size_t, std::size_t> next_pair(
+    const std::vector<Labelled>& views, const Equation& e) {
   std::pair<std::size_t, std::size_t> best{0, 1};
   if (views.size() > kMostChosen) return best;
   double least = -1;
@@ -232,11 +234,12 @@ std::pair<std::size_t, std::size_t> next_pair(const std::vector<View>& views,
 }
 
 template <typename T>
-Tensor evaluate(KernelContext& c, std::vector<View> views, const Equation& e) {
+Tensor evaluate(KernelContext& c, std::vector<Labelled> views,
+                const Equation& e) {
   while (views.size() > 1) {
     const auto [i, j] = next_pair(views, e);
     const Labels needed = needed_after(views, e, i, j);
-    View product = contracted<T>(c, views[i], views[j], needed);
+    Labelled product = contracted<T>(c, views[i], views[j], needed);
     views.erase(views.begin() + static_cast<std::ptrdiff_t>(j));
     views[i] = std::move(product);
   }
@@ -266,7 +269,7 @@ void einsum(KernelContext& c) {
     std::fill_n(out.mutable_data<std::byte>(), out.byte_size(), std::byte{0});
     return;
   }
-  std::vector<View> views;
+  std::vector<Labelled> views;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     views.push_back(view_of(c.input(i), e.operands[i], e));
   }

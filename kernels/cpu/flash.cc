@@ -17,7 +17,7 @@ constexpr float kHidden = -std::numeric_limits<float>::infinity();
 constexpr std::int64_t kQueryTile = 64;
 constexpr std::int64_t kKeyTile = 64;
 // With fewer rows it does not pay to transpose keys.
-constexpr std::int64_t kFewRows = 4;
+constexpr std::int64_t kFewQueries = 4;
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
   return (n + to - 1) / to * to;
@@ -74,7 +74,7 @@ template <typename L>
 [[gnu::always_inline]] inline void score(const Tile& t, const float* keys,
                                          std::int64_t n) {
   const Attending& a = t.a;
-  if (t.rows() <= kFewRows) {
+  if (t.rows() <= kFewQueries) {
     for (std::int64_t j = 0; j < n; ++j) {
       for (std::int64_t r = 0; r < t.rows(); ++r) {
         t.scores[r * kKeyTile + j] =

@@ -101,13 +101,7 @@ void gather(KernelContext& c, const Attending& a, const Tensor& weights,
   });
 }
 
-Tensor wide(KernelContext& c, const Tensor& t) {
-  const bool is_wide =
-      t.dtype() == DataType::kFloat || t.dtype() == DataType::kDouble;
-  return is_wide ? t : runtime::widened(t, c.run());
-}
-
-Attending read_inputs(KernelContext& c) {
+Attending read_flex_inputs(KernelContext& c) {
   const Tensor &q = c.input(0), &k = c.input(1), &v = c.input(2);
   if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4 || k.dim(0) != q.dim(0) ||
       v.dim(0) != q.dim(0) || k.dim(1) != v.dim(1) || k.dim(2) != v.dim(2) ||
@@ -116,9 +110,9 @@ Attending read_inputs(KernelContext& c) {
          q.text() + ", " + k.text() + ", " + v.text());
   }
   Attending a;
-  set_queries(a, wide(c, q), 0);
-  a.k = wide(c, k);
-  a.v = wide(c, v);
+  set_queries(a, runtime::widened(q, c.run()), 0);
+  a.k = runtime::widened(k, c.run());
+  a.v = runtime::widened(v, c.run());
   a.kv_heads = k.dim(1);
   a.keys = k.dim(2);
   a.v_size = v.dim(3);
@@ -136,7 +130,7 @@ Attending read_inputs(KernelContext& c) {
 
 void flex_attention(KernelContext& c) {
   const DataType given = c.input(0).dtype();
-  Attending a = read_inputs(c);
+  Attending a = read_flex_inputs(c);
   const std::int64_t dims[] = {a.batch, a.heads, a.queries, a.v_size};
   const bool is_plain =
       !c.has_attribute("score_mod") && !c.has_attribute("prob_mod");

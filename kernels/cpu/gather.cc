@@ -94,7 +94,7 @@ void gather_nd(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kGatherKernels[] = {
     {"", "Gather", gather, Adapt::kUnpack},
     {"", "GatherElements", gather_elements, Adapt::kUnpack},
     {"", "GatherND", gather_nd, Adapt::kUnpack},
@@ -102,6 +102,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows gather_kernels() { return kRows; }
+KernelRows gather_kernels() { return kGatherKernels; }
 
 }  // namespace ruleengine::kernels

@@ -27,7 +27,7 @@ constexpr std::int64_t kFewTerms = 2048;
 constexpr std::int64_t kPieceWork = 1 << 17;
 
 template <typename T>
-struct Operand {
+struct MatrixOperand {
   bool transposed;
   const T* data;
   std::int64_t stride;
@@ -111,10 +111,10 @@ void pack(const T* from, std::int64_t along, std::int64_t across,
 
 // One product; what its blocks have in common.
 template <typename T>
-struct Product {
+struct MatrixProduct {
   Threads& threads;
   const GemmLoops<T>& loop;
-  Operand<T> a, b;
+  MatrixOperand<T> a, b;
   std::int64_t m, n, k;
   T alpha, beta;
   T* c;
@@ -123,7 +123,7 @@ struct Product {
 
 // Where the result has no terms, or is only scaled.
 template <typename T>
-void scale(const Product<T>& p) {
+void scale(const MatrixProduct<T>& p) {
   if (p.beta == 1) return;
   runtime::Ticker tick(p.threads);
   for (std::int64_t i = 0; i < p.m; ++i) {
@@ -137,9 +137,9 @@ void scale(const Product<T>& p) {
 
 // A block of rows of the result, times the packed columns [j0, j0 + columns).
 template <typename T>
-void multiply_block(const Product<T>& p, const T* packed_b, std::int64_t i0,
-                    std::int64_t rows, std::int64_t j0, std::int64_t columns,
-                    std::int64_t p0, std::int64_t depth) {
+void multiply_block(const MatrixProduct<T>& p, const T* packed_b,
+                    std::int64_t i0, std::int64_t rows, std::int64_t j0,
+                    std::int64_t columns, std::int64_t p0, std::int64_t depth) {
   const std::int64_t height = p.loop.rows, width = p.loop.columns;
   T* packed_a = scratch_a<T>((kBlockRows + height) * kTerms);
   const std::int64_t along = p.a.transposed ? p.a.stride : 1;
@@ -160,7 +160,7 @@ void multiply_block(const Product<T>& p, const T* packed_b, std::int64_t i0,
 }
 
 template <typename T>
-void blocked(const Product<T>& p) {
+void blocked(const MatrixProduct<T>& p) {
   const std::int64_t width = p.loop.columns;
   const std::int64_t along = p.b.transposed ? 1 : p.b.stride;
   const std::int64_t across = p.b.transposed ? p.b.stride : 1;
@@ -207,7 +207,7 @@ void blocked(const Product<T>& p) {
 // has these terms of the first operand, scaled by alpha, `b` those of the
 // second.
 template <typename T>
-void add_few_rows(const Product<T>& p, const T* rows, std::int64_t p0,
+void add_few_rows(const MatrixProduct<T>& p, const T* rows, std::int64_t p0,
                   std::int64_t depth, std::int64_t begin, std::int64_t end) {
   if (p.b.transposed) {
     for (std::int64_t j = begin; j < end; ++j) {
@@ -236,7 +236,8 @@ void add_few_rows(const Product<T>& p, const T* rows, std::int64_t p0,
 }
 
 template <typename T>
-void few_rows_piece(const Product<T>& p, std::int64_t begin, std::int64_t end) {
+void few_rows_piece(const MatrixProduct<T>& p, std::int64_t begin,
+                    std::int64_t end) {
   T* rows = scratch_a<T>(kFewRows * kFewTerms);
   runtime::Ticker tick(p.threads);
   for (std::int64_t p0 = 0; p0 < p.k; p0 += kFewTerms) {
@@ -252,7 +253,7 @@ void few_rows_piece(const Product<T>& p, std::int64_t begin, std::int64_t end) {
 }
 
 template <typename T>
-void few_rows(const Product<T>& p) {
+void few_rows(const MatrixProduct<T>& p) {
   scale(p);
   // A multiple of a cache line.
   const std::int64_t grain =
@@ -266,7 +267,7 @@ void few_rows(const Product<T>& p) {
 }
 
 template <typename T>
-void multiply(Product<T> p) {
+void multiply_blocks(MatrixProduct<T> p) {
   if (p.m <= 0 || p.n <= 0) return;
   if (p.k <= 0 || p.alpha == 0) return scale(p);
   // A column is a row of the transposed product.
@@ -287,34 +288,34 @@ void gemm(Threads& threads, bool transpose_a, bool transpose_b, std::int64_t m,
           std::int64_t n, std::int64_t k, float alpha, const float* a,
           std::int64_t lda, const float* b, std::int64_t ldb, float beta,
           float* c, std::int64_t ldc) {
-  multiply<float>({threads,
-                   loops<float>(),
-                   {transpose_a, a, lda},
-                   {transpose_b, b, ldb},
-                   m,
-                   n,
-                   k,
-                   alpha,
-                   beta,
-                   c,
-                   ldc});
+  multiply_blocks<float>({threads,
+                          loops<float>(),
+                          {transpose_a, a, lda},
+                          {transpose_b, b, ldb},
+                          m,
+                          n,
+                          k,
+                          alpha,
+                          beta,
+                          c,
+                          ldc});
 }
 
 void gemm(Threads& threads, bool transpose_a, bool transpose_b, std::int64_t m,
           std::int64_t n, std::int64_t k, double alpha, const double* a,
           std::int64_t lda, const double* b, std::int64_t ldb, double beta,
           double* c, std::int64_t ldc) {
-  multiply<double>({threads,
-                    loops<double>(),
-                    {transpose_a, a, lda},
-                    {transpose_b, b, ldb},
-                    m,
-                    n,
-                    k,
-                    alpha,
-                    beta,
-                    c,
-                    ldc});
+  multiply_blocks<double>({threads,
+                           loops<double>(),
+                           {transpose_a, a, lda},
+                           {transpose_b, b, ldb},
+                           m,
+                           n,
+                           k,
+                           alpha,
+                           beta,
+                           c,
+                           ldc});
 }
 
 }  // namespace ruleengine::kernels

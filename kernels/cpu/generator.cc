@@ -39,13 +39,6 @@ Tensor number_list(const KernelContext& c, const Values& values) {
   return out;
 }
 
-template <typename T>
-Tensor scalar(const KernelContext& c, T value) {
-  Tensor out = c.allocate(kTypeOf<T>, {});
-  *out.mutable_data<T>() = value;
-  return out;
-}
-
 Tensor string_list(const KernelContext& c, std::vector<std::string> values,
                    Shape dims) {
   Tensor out = c.allocate(DataType::kString, dims);
@@ -92,7 +85,7 @@ Tensor constant_value(KernelContext& c) {
 void constant(KernelContext& c) { c.set_output(0, constant_value(c)); }
 
 template <typename T>
-void fill(const KernelContext& c, Tensor& out, const T& value) {
+void fill_tensor(const KernelContext& c, Tensor& out, const T& value) {
   T* to = mutable_elements<T>(out);
   c.threads().for_each(out.count(), kGrain,
                        [&](std::int64_t begin, std::int64_t end) {
@@ -104,7 +97,7 @@ void constant_of_shape(KernelContext& c) {
   const Ints dims = c.ints(0);
   const auto given = c.attribute_tensor("value");
   if (!given) {
-    return fill<float>(c, c.output(0, DataType::kFloat, dims), 0);
+    return fill_tensor<float>(c, c.output(0, DataType::kFloat, dims), 0);
   }
   if (given->count() != 1) {
     fail("attribute 'value' has another size", "one element", given->text());
@@ -113,8 +106,9 @@ void constant_of_shape(KernelContext& c) {
   const Tensor value =
       runtime::is_packed(dtype) ? runtime::unpacked(*given, c.run()) : *given;
   Tensor& out = c.output(0, value.dtype(), dims);
-  dispatch_width(value.dtype(),
-                 [&]<typename T>() { fill<T>(c, out, *elements<T>(value)); });
+  dispatch_width(value.dtype(), [&]<typename T>() {
+    fill_tensor<T>(c, out, *elements<T>(value));
+  });
   if (runtime::is_packed(dtype)) {
     c.set_output(0, runtime::packed(out, dtype, c.run()));
   }
@@ -195,7 +189,7 @@ void eye_like(KernelContext& c) {
   Tensor& out = c.output(0, dtype, x.dims());
   dispatch_width(dtype, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
-      fill<T>(c, out, T(0));
+      fill_tensor<T>(c, out, T(0));
       if (k <= -height || k >= width) return;
       T* to = out.template mutable_data<T>();
       for (std::int64_t i = std::max<std::int64_t>(0, -k);
@@ -206,7 +200,7 @@ void eye_like(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kGeneratorKernels[] = {
     {"", "Constant", constant},
     {"", "ConstantOfShape", constant_of_shape},
     {"", "EyeLike", eye_like},
@@ -215,6 +209,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows generator_kernels() { return kRows; }
+KernelRows generator_kernels() { return kGeneratorKernels; }
 
 }  // namespace ruleengine::kernels

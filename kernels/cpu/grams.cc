@@ -12,7 +12,7 @@ namespace {
 
 // N-grams as a tree: from a place, a token leads to the next one. Tokens are
 // numbers; strings are numbered by the pool.
-struct Pool {
+struct GramPool {
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> next;
   std::vector<std::int64_t> gram = {-1};  // of each place, or -1
   std::unordered_map<std::string, std::int64_t> numbers;
@@ -33,7 +33,7 @@ struct Pool {
   }
 };
 
-Ints pool_tokens(KernelContext& c, Pool& pool) {
+Ints pool_tokens(KernelContext& c, GramPool& pool) {
   if (!c.has_attribute("pool_strings")) return c.attribute_ints("pool_int64s");
   Ints tokens;
   for (const std::string& word : c.attribute_strings("pool_strings")) {
@@ -43,8 +43,8 @@ Ints pool_tokens(KernelContext& c, Pool& pool) {
   return tokens;
 }
 
-Pool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
-  Pool pool;
+GramPool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
+  GramPool pool;
   const Ints tokens = pool_tokens(c, pool);
   const Ints starts = c.attribute_ints("ngram_counts");
   pool.indexes = c.attribute_ints("ngram_indexes");
@@ -77,7 +77,7 @@ Pool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
 }
 
 // -1 for a string that is not in the pool.
-Ints input_tokens(KernelContext& c, const Pool& pool) {
+Ints input_tokens(KernelContext& c, const GramPool& pool) {
   const Tensor& x = c.input(0);
   if (!x.is_string()) {
     if (!pool.numbers.empty()) {
@@ -94,7 +94,7 @@ Ints input_tokens(KernelContext& c, const Pool& pool) {
 }
 
 // Counts the n-grams of a row whose tokens are `step` apart.
-void count(const Pool& pool, std::span<const std::int64_t> row,
+void count(const GramPool& pool, std::span<const std::int64_t> row,
            std::size_t step, bool with_single, std::vector<float>& counts,
            Ticker& tick) {
   for (std::size_t begin = 0; begin < row.size(); ++begin) {
@@ -124,7 +124,7 @@ void tf_idf_vectorizer(KernelContext& c) {
   }
   const std::int64_t least = c.attribute_int("min_gram_length");
   const std::int64_t most = c.attribute_int("max_gram_length");
-  const Pool pool = read_pool(c, least, most);
+  const GramPool pool = read_pool(c, least, most);
   const Ints tokens = input_tokens(c, pool);
   std::int64_t width = 0;
   for (const std::int64_t index : pool.indexes) {

@@ -10,23 +10,25 @@
 namespace ruleengine::kernels {
 namespace {
 
-enum Input {
-  kQuery,
-  kKey,
-  kValue,
-  kPastKey,
-  kPastValue,
-  kLast,
-  kTotal,
-  kCos,
-  kSin,
-  kPositions,
-  kBias,
-  kSink,
-  kKeyScale,
-  kValueScale,
-  kQueryNorm,
-  kKeyNorm
+struct GroupedSlot {
+  enum Input {
+    kQuery,
+    kKey,
+    kValue,
+    kPastKey,
+    kPastValue,
+    kLast,
+    kTotal,
+    kCos,
+    kSin,
+    kPositions,
+    kBias,
+    kSink,
+    kKeyScale,
+    kValueScale,
+    kQueryNorm,
+    kKeyNorm
+  };
 };
 
 struct Grouped {
@@ -50,10 +52,10 @@ Tensor columns(KernelContext& c, const Tensor& x, std::int64_t begin,
   return out;
 }
 
-Grouped read_inputs(KernelContext& c) {
+Grouped read_grouped(KernelContext& c) {
   Grouped g{.heads = c.attribute_int("num_heads"),
             .kv_heads = c.attribute_int("kv_num_heads")};
-  g.q = c.input(kQuery);
+  g.q = c.input(GroupedSlot::kQuery);
   if (g.q.rank() != 3 || g.q.dtype() != DataType::kFloat) {
     fail("the query has another rank or type", "float[batch, rows, hidden]",
          g.q.text());
@@ -66,7 +68,7 @@ Grouped read_inputs(KernelContext& c) {
     fail("the heads do not come in groups", std::to_string(g.kv_heads),
          std::to_string(g.heads));
   }
-  if (!c.has_input(kKey)) {
+  if (!c.has_input(GroupedSlot::kKey)) {
     const Tensor all = g.q;
     g.size = head_size(all.dim(2), g.heads + 2 * g.kv_heads);
     g.q = columns(c, all, 0, g.heads * g.size);
@@ -75,8 +77,8 @@ Grouped read_inputs(KernelContext& c) {
     return g;
   }
   g.size = head_size(g.q.dim(2), g.heads);
-  g.k = c.input(kKey);
-  g.v = c.input(kValue);
+  g.k = c.input(GroupedSlot::kKey);
+  g.v = c.input(GroupedSlot::kValue);
   const std::int64_t dims[] = {g.batch, g.rows, g.kv_heads * g.size};
   for (const Tensor* t : {&g.k, &g.v}) {
     if (t->dtype() != DataType::kFloat ||
@@ -89,24 +91,25 @@ Grouped read_inputs(KernelContext& c) {
 }
 
 void read_lengths(KernelContext& c, Grouped& g) {
-  const std::int64_t total = c.scalar_int(kTotal);
-  const Ints last = c.ints(kLast);
+  const std::int64_t total = c.scalar_int(GroupedSlot::kTotal);
+  const Ints last = c.ints(GroupedSlot::kLast);
   if (static_cast<std::int64_t>(last.size()) != g.batch) {
     fail("the lengths are not one for each of the batch",
          std::to_string(g.batch), std::to_string(last.size()));
   }
-  for (const std::size_t i : {kPastKey, kPastValue}) {
+  for (const std::size_t i : {GroupedSlot::kPastKey, GroupedSlot::kPastValue}) {
     if (!c.has_input(i)) continue;
     const Tensor& t = c.input(i);
     if (t.rank() != 4 || t.dtype() != DataType::kFloat || t.dim(0) != g.batch ||
         t.dim(1) != g.kv_heads || t.dim(3) != g.size ||
-        (i == kPastValue && t.dim(2) != g.past_rows)) {
+        (i == GroupedSlot::kPastValue && t.dim(2) != g.past_rows)) {
       fail("the past has another shape", "[batch, heads, rows, size]",
            t.text());
     }
     g.past_rows = t.dim(2);
   }
-  if (c.has_input(kPastKey) != c.has_input(kPastValue)) {
+  if (c.has_input(GroupedSlot::kPastKey) !=
+      c.has_input(GroupedSlot::kPastValue)) {
     fail("only one of past keys and past values is given");
   }
   if (total < g.rows) {
@@ -161,8 +164,8 @@ void add_rows(const Grouped& g, const Tensor& rows, Tensor& cache) {
 Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
                std::int64_t heads) {
   Rotation r{.batch = g.batch, .heads = heads, .rows = g.rows, .size = g.size};
-  r.cosines = c.input(kCos);
-  r.sines = c.input(kSin);
+  r.cosines = c.input(GroupedSlot::kCos);
+  r.sines = c.input(GroupedSlot::kSin);
   if (r.cosines.rank() != 2) {
     fail("the cosines have another rank", "2", r.cosines.text());
   }
@@ -173,11 +176,11 @@ Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
   r.turned = 2 * r.cosines.dim(1);
   r.at = r.out_at = merged_strides(heads, g.rows, g.size);
   r.interleaved = c.attribute_flag("rotary_interleaved");
-  if (c.has_input(kPositions)) {
-    r.positions = c.ints(kPositions);
+  if (c.has_input(GroupedSlot::kPositions)) {
+    r.positions = c.ints(GroupedSlot::kPositions);
     if (static_cast<std::int64_t>(r.positions.size()) != g.batch * g.rows) {
       fail("the positions are not one for each token", x.text(),
-           c.input(kPositions).text());
+           c.input(GroupedSlot::kPositions).text());
     }
     // Of a first prompt, the schema takes the first position and counts on.
     if (g.is_first) {
@@ -198,8 +201,8 @@ Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
 }
 
 void set_sinks(KernelContext& c, Attending& a) {
-  if (c.has_input(kSink)) {
-    const Tensor& sink = c.input(kSink);
+  if (c.has_input(GroupedSlot::kSink)) {
+    const Tensor& sink = c.input(GroupedSlot::kSink);
     if (sink.dtype() != DataType::kFloat || sink.count() != a.heads) {
       fail("the sinks are not one for each head", std::to_string(a.heads),
            sink.text());
@@ -212,7 +215,8 @@ void set_sinks(KernelContext& c, Attending& a) {
 }
 
 void check_supported(KernelContext& c) {
-  for (const std::size_t i : {kKeyScale, kValueScale, kQueryNorm, kKeyNorm}) {
+  for (const std::size_t i : {GroupedSlot::kKeyScale, GroupedSlot::kValueScale,
+                              GroupedSlot::kQueryNorm, GroupedSlot::kKeyNorm}) {
     if (c.has_input(i)) {
       fail("the kernel does not take input " + std::to_string(i));
     }
@@ -224,13 +228,14 @@ void check_supported(KernelContext& c) {
 
 void group_query_attention(KernelContext& c) {
   check_supported(c);
-  Grouped g = read_inputs(c);
+  Grouped g = read_grouped(c);
   read_lengths(c, g);
   if (c.attribute_flag("do_rotary") && g.q.count() != 0) {
     g.q = rotated(c, g, g.q, g.heads);
     g.k = rotated(c, g, g.k, g.kv_heads);
   }
-  Tensor keys = cache_of(c, g, kPastKey), values = cache_of(c, g, kPastValue);
+  Tensor keys = cache_of(c, g, GroupedSlot::kPastKey),
+         values = cache_of(c, g, GroupedSlot::kPastValue);
   add_rows(g, g.k, keys);
   add_rows(g, g.v, values);
   Attending a;
@@ -253,7 +258,8 @@ void group_query_attention(KernelContext& c) {
   a.scale = scale != 0 ? static_cast<double>(scale)
                        : 1 / std::sqrt(static_cast<double>(g.size));
   a.softcap = static_cast<double>(c.attribute_float("softcap"));
-  if (c.has_input(kBias)) a.mask = mask_of(c, a, c.input(kBias));
+  if (c.has_input(GroupedSlot::kBias))
+    a.mask = mask_of(c, a, c.input(GroupedSlot::kBias));
   set_sinks(c, a);
   attend(c, a, c.output(0, DataType::kFloat, g.q.dims()));
   if (c.wants(1)) c.set_output(1, std::move(keys));

@@ -164,7 +164,7 @@ void transform(const T* theta, std::int64_t rank, const double* place, T* out) {
   }
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kImageKernels[] = {
     {"", "AffineGrid", affine_grid, Adapt::kWiden},
     {"", "GridSample", grid_sample, Adapt::kWiden},
     {"", "Resize", resize, Adapt::kWiden},
@@ -244,6 +244,6 @@ void affine_grid(KernelContext& c) {
   });
 }
 
-KernelRows image_kernels() { return kRows; }
+KernelRows image_kernels() { return kImageKernels; }
 
 }  // namespace ruleengine::kernels

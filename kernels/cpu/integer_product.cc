@@ -14,7 +14,7 @@ namespace {
 // 256 * 255 * 255 < 2^24.
 constexpr std::int64_t kExactTerms = 256;
 
-struct Product {
+struct IntegerProduct {
   Tensor a, b;  // as float, of rank 2 and more
   Dims batch, out;
   std::int64_t m = 0, n = 0, k = 0;
@@ -27,8 +27,8 @@ Tensor as_matrix(const Tensor& t, bool is_row) {
   return is_row ? t.reshaped(Dims{1, n}) : t.reshaped(Dims{n, 1});
 }
 
-Product product_of(const Tensor& a, const Tensor& b) {
-  Product p{.a = as_matrix(a, true), .b = as_matrix(b, false)};
+IntegerProduct product_of(const Tensor& a, const Tensor& b) {
+  IntegerProduct p{.a = as_matrix(a, true), .b = as_matrix(b, false)};
   const std::size_t ra = p.a.rank(), rb = p.b.rank();
   p.m = p.a.dim(ra - 2);
   p.k = p.a.dim(ra - 1);
@@ -45,7 +45,7 @@ Product product_of(const Tensor& a, const Tensor& b) {
 
 // Calls f(matrix of a, matrix of b, place in the result) for all of the batch.
 template <typename F>
-void for_each_product(const KernelContext& c, const Product& p, F f) {
+void for_each_product(const KernelContext& c, const IntegerProduct& p, F f) {
   const Shape batch(p.batch.data(), p.batch.size());
   const auto strides = [&](const Tensor& t, std::int64_t size) {
     Dims out = broadcast_strides(t.dims().first(t.rank() - 2), batch);
@@ -68,7 +68,8 @@ void for_each_product(const KernelContext& c, const Product& p, F f) {
 }
 
 // The shape of the result is product_of's; all matrices are contiguous.
-void multiply(const KernelContext& c, const Product& p, Tensor& sums) {
+void multiply_integers(const KernelContext& c, const IntegerProduct& p,
+                       Tensor& sums) {
   if (sums.count() == 0) return;
   std::int32_t* to = sums.mutable_data<std::int32_t>();
   for_each_product(c, p, [&](const float* a, const float* b, std::int64_t at) {
@@ -77,8 +78,8 @@ void multiply(const KernelContext& c, const Product& p, Tensor& sums) {
 }
 
 // Of float8: sums are float.
-void multiply_float8(KernelContext& c, const Product& p, const Tensor& factor,
-                     const Tensor& zero, DataType to) {
+void multiply_float8(KernelContext& c, const IntegerProduct& p,
+                     const Tensor& factor, const Tensor& zero, DataType to) {
   const Shape dims(p.out.data(), p.out.size());
   Tensor sums = c.allocate(DataType::kFloat, dims);
   if (sums.count() > 0) {
@@ -130,14 +131,14 @@ void integer_gemm(const KernelContext& c, std::int64_t m, std::int64_t n,
 }
 
 void mat_mul_integer(KernelContext& c) {
-  const Product p =
+  const IntegerProduct p =
       product_of(shifted_input(c, 0, 2, 1), shifted_input(c, 1, 3, 0));
   Tensor& y = c.output(0, DataType::kInt32, {p.out.data(), p.out.size()});
-  multiply(c, p, y);
+  multiply_integers(c, p, y);
 }
 
 void qlinear_mat_mul(KernelContext& c) {
-  const Product p =
+  const IntegerProduct p =
       product_of(shifted_input(c, 0, 2, 1), shifted_input(c, 3, 5, 0));
   const Tensor factor =
       scale_factor(c, spread(float_input(c, 1), 1),
@@ -152,7 +153,7 @@ void qlinear_mat_mul(KernelContext& c) {
     return multiply_float8(c, p, factor, zero, to);
   }
   Tensor sums = c.allocate(DataType::kInt32, out);
-  multiply(c, p, sums);
+  multiply_integers(c, p, sums);
   requantize(c, sums, factor, zero, to);
 }
 

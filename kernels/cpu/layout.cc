@@ -283,7 +283,7 @@ void reverse_sequence(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kLayoutKernels[] = {
     {"", "Concat", concat, Adapt::kUnpack},
     {"", "DepthToSpace", depth_to_space, Adapt::kUnpack},
     {"", "Expand", expand, Adapt::kUnpack},
@@ -298,6 +298,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows layout_kernels() { return kRows; }
+KernelRows layout_kernels() { return kLayoutKernels; }
 
 }  // namespace ruleengine::kernels

@@ -11,7 +11,9 @@
 namespace ruleengine::kernels {
 namespace {
 
-enum Input { kQuery, kKey, kValue, kPast, kDecay, kBeta };
+struct LinearSlot {
+  enum Input { kQuery, kKey, kValue, kPast, kDecay, kBeta };
+};
 
 struct Linear {
   std::int64_t batch, steps, heads, kv_heads, k_size, v_size;
@@ -87,18 +89,19 @@ void read_gates(KernelContext& c, Linear& a) {
          "linear, gated, delta or gated_delta", std::string(rule));
   }
   const bool gated = rule.starts_with("gated"), delta = rule.ends_with("delta");
-  if (gated != c.has_input(kDecay)) {
+  if (gated != c.has_input(LinearSlot::kDecay)) {
     fail("the decay does not fit the update rule", {}, std::string(rule));
   }
-  if (delta != c.has_input(kBeta)) {
+  if (delta != c.has_input(LinearSlot::kBeta)) {
     fail("beta does not fit the update rule", {}, std::string(rule));
   }
   if (gated) {
     std::int64_t n = 0;
-    a.decay = gate(c, kDecay, a, a.kv_heads, a.kv_heads * a.k_size, n);
+    a.decay =
+        gate(c, LinearSlot::kDecay, a, a.kv_heads, a.kv_heads * a.k_size, n);
     a.decays = n == a.kv_heads ? 1 : a.k_size;
   }
-  if (delta) a.beta = gate(c, kBeta, a, a.kv_heads, 1, a.betas);
+  if (delta) a.beta = gate(c, LinearSlot::kBeta, a, a.kv_heads, 1, a.betas);
 }
 
 void run_heads(KernelContext& c, const Linear& a) {
@@ -121,7 +124,8 @@ void run_heads(KernelContext& c, const Linear& a) {
 }  // namespace
 
 void linear_attention(KernelContext& c) {
-  const Tensor q = c.input(kQuery), k = c.input(kKey), v = c.input(kValue);
+  const Tensor q = c.input(LinearSlot::kQuery), k = c.input(LinearSlot::kKey),
+               v = c.input(LinearSlot::kValue);
   if (q.rank() != 3 || k.rank() != 3 || v.rank() != 3 || k.dim(0) != q.dim(0) ||
       v.dim(0) != q.dim(0) || k.dim(1) != q.dim(1) || v.dim(1) != q.dim(1)) {
     fail("queries, keys and values do not fit", "[batch, steps, hidden]",
@@ -153,8 +157,8 @@ void linear_attention(KernelContext& c) {
   a.out = c.output(0, DataType::kFloat, dims).mutable_data<float>();
   Tensor state = c.allocate(DataType::kFloat, states);
   a.state = state.mutable_data<float>();
-  if (c.has_input(kPast)) {
-    const Tensor& past = c.input(kPast);
+  if (c.has_input(LinearSlot::kPast)) {
+    const Tensor& past = c.input(LinearSlot::kPast);
     if (past.dtype() != DataType::kFloat ||
         !std::ranges::equal(past.dims(), Shape(states))) {
       fail("the past state has another shape", state.text(), past.text());
@@ -166,8 +170,8 @@ void linear_attention(KernelContext& c) {
   run_heads(c, a);
   if (!c.wants(1)) return;
   // Without a past state no input gives the state's type: it is that of q.
-  const DataType given = c.given_type(kQuery);
-  if (!c.has_input(kPast) && given != DataType::kFloat) {
+  const DataType given = c.given_type(LinearSlot::kQuery);
+  if (!c.has_input(LinearSlot::kPast) && given != DataType::kFloat) {
     state = runtime::narrowed(state, given, c.run());
   }
   c.set_output(1, std::move(state));

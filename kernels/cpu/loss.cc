@@ -132,13 +132,13 @@ void cross_entropy_loss(KernelContext& c) {
   if (c.wants(1)) c.set_output(1, std::move(log_prob));
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kLossKernels[] = {
     {"", "NegativeLogLikelihoodLoss", nll_loss, Adapt::kWiden},
     {"", "SoftmaxCrossEntropyLoss", cross_entropy_loss, Adapt::kWiden},
 };
 
 }  // namespace
 
-KernelRows loss_kernels() { return kRows; }
+KernelRows loss_kernels() { return kLossKernels; }
 
 }  // namespace ruleengine::kernels

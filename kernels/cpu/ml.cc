@@ -16,7 +16,7 @@ namespace {
 using runtime::Adapt;
 using runtime::Kernel;
 
-constexpr std::string_view kDomain = "ai.onnx.ml";
+constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
 void array_feature_extractor(KernelContext& c) {
   const Tensor x = c.input(0);
@@ -446,21 +446,21 @@ void linear_regressor(KernelContext& c) {
   c.set_output(0, std::move(y));
 }
 
-constexpr Kernel kRows[] = {
-    {kDomain, "ArrayFeatureExtractor", array_feature_extractor},
-    {kDomain, "Binarizer", binarizer},
-    {kDomain, "FeatureVectorizer", feature_vectorizer},
-    {kDomain, "Imputer", imputer},
-    {kDomain, "LabelEncoder", label_encoder},
-    {kDomain, "LinearRegressor", linear_regressor},
-    {kDomain, "Normalizer", normalizer},
-    {kDomain, "OneHotEncoder", one_hot_encoder},
-    {kDomain, "Scaler", scaler},
-    {kDomain, "TreeEnsemble", tree_ensemble, Adapt::kWiden},
+constexpr Kernel kMlKernels[] = {
+    {kMlDomain, "ArrayFeatureExtractor", array_feature_extractor},
+    {kMlDomain, "Binarizer", binarizer},
+    {kMlDomain, "FeatureVectorizer", feature_vectorizer},
+    {kMlDomain, "Imputer", imputer},
+    {kMlDomain, "LabelEncoder", label_encoder},
+    {kMlDomain, "LinearRegressor", linear_regressor},
+    {kMlDomain, "Normalizer", normalizer},
+    {kMlDomain, "OneHotEncoder", one_hot_encoder},
+    {kMlDomain, "Scaler", scaler},
+    {kMlDomain, "TreeEnsemble", tree_ensemble, Adapt::kWiden},
 };
 
 }  // namespace
 
-KernelRows ml_kernels() { return kRows; }
+KernelRows ml_kernels() { return kMlKernels; }
 
 }  // namespace ruleengine::kernels

@@ -294,7 +294,7 @@ void mean_variance_normalization(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kNormKernels[] = {
     {"", "BatchNormalization", batch_normalization, Adapt::kWiden},
     {"", "GroupNormalization", group_normalization, Adapt::kWiden},
     {"", "InstanceNormalization", instance_normalization, Adapt::kWiden},
@@ -308,6 +308,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows norm_kernels() { return kRows; }
+KernelRows norm_kernels() { return kNormKernels; }
 
 }  // namespace ruleengine::kernels

@@ -13,7 +13,7 @@ namespace {
 using runtime::Adapt;
 using runtime::Kernel;
 
-enum class Mode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
+enum class PadMode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
 
 // How many elements come before and behind an axis; negative ones go away.
 struct AxisPads {
@@ -21,12 +21,12 @@ struct AxisPads {
 };
 using Pads = std::vector<AxisPads>;
 
-Mode mode_of(const KernelContext& c) {
+PadMode pad_mode_of(const KernelContext& c) {
   const std::string_view mode = c.attribute_string("mode");
-  if (mode.empty() || mode == "constant") return Mode::kConstant;
-  if (mode == "reflect") return Mode::kReflect;
-  if (mode == "edge") return Mode::kEdge;
-  if (mode == "wrap") return Mode::kWrap;
+  if (mode.empty() || mode == "constant") return PadMode::kConstant;
+  if (mode == "reflect") return PadMode::kReflect;
+  if (mode == "edge") return PadMode::kEdge;
+  if (mode == "wrap") return PadMode::kWrap;
   fail("attribute 'mode' is unknown", "constant, reflect, edge or wrap",
        std::string(mode));
 }
@@ -48,7 +48,7 @@ std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
 
 // Which element of the axis comes to each place; -1: the constant.
 Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
-                Mode mode) {
+                PadMode mode) {
   // What negative pads leave is what is reflected or repeated.
   const std::int64_t low = std::max<std::int64_t>(0, -pads.before);
   const std::int64_t high = size - std::max<std::int64_t>(0, -pads.after);
@@ -63,14 +63,14 @@ Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
     tick();
     std::int64_t from = i - pads.before;
     if (from < low || from >= high) {
-      if (mode == Mode::kConstant) {
+      if (mode == PadMode::kConstant) {
         from = -1;
       } else if (count <= 0) {
         fail("an axis without elements cannot be padded in this mode",
              "mode constant");
-      } else if (mode == Mode::kEdge) {
+      } else if (mode == PadMode::kEdge) {
         from = std::clamp(from, low, high - 1);
-      } else if (mode == Mode::kWrap) {
+      } else if (mode == PadMode::kWrap) {
         from = low + wrapped(from - low, count);
       } else if (count == 1) {
         from = low;
@@ -94,7 +94,7 @@ struct Padding {
 };
 
 Padding padding_of(const KernelContext& c, Shape dims, const Pads& pads,
-                   Mode mode) {
+                   PadMode mode) {
   Padding out;
   std::size_t rank = dims.size();
   while (rank > 0 && pads[rank - 1].before == 0 && pads[rank - 1].after == 0) {
@@ -195,7 +195,7 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
 }
 
 // Output 0: input 0 with pads. `constant`: one element of its type, or none.
-void pad_with(KernelContext& c, const Pads& pads, Mode mode,
+void pad_with(KernelContext& c, const Pads& pads, PadMode mode,
               const Tensor* constant) {
   const Tensor& x = c.input(0);
   Dims dims;
@@ -207,7 +207,7 @@ void pad_with(KernelContext& c, const Pads& pads, Mode mode,
   dispatch_width(x.dtype(), [&]<typename T>() {
     const T value = constant == nullptr ? T() : *elements<T>(*constant);
     T* to = mutable_elements<T>(out);
-    if (x.count() == 0 && mode == Mode::kConstant) {
+    if (x.count() == 0 && mode == PadMode::kConstant) {
       fill(c, to, out.count(), value);
       return;
     }
@@ -261,7 +261,7 @@ Pads pads_of(const KernelContext& c) {
 }
 
 void pad(KernelContext& c) {
-  const Mode mode = mode_of(c);
+  const PadMode mode = pad_mode_of(c);
   const Pads pads = pads_of(c);
   if (c.has_attribute("value")) {
     const Tensor value = constant_of_attribute(c);
@@ -299,16 +299,16 @@ void center_crop_pad(KernelContext& c) {
     const std::int64_t more = wanted[i] - x.dim(axis);
     pads[axis] = {more / 2, more - more / 2};
   }
-  pad_with(c, pads, Mode::kConstant, nullptr);
+  pad_with(c, pads, PadMode::kConstant, nullptr);
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kPadKernels[] = {
     {"", "CenterCropPad", center_crop_pad, Adapt::kUnpack},
     {"", "Pad", pad, Adapt::kUnpack},
 };
 
 }  // namespace
 
-KernelRows pad_kernels() { return kRows; }
+KernelRows pad_kernels() { return kPadKernels; }
 
 }  // namespace ruleengine::kernels

@@ -9,10 +9,10 @@
 namespace ruleengine::kernels {
 namespace {
 
-constexpr double kHidden = -std::numeric_limits<double>::infinity();
+constexpr double kHiddenScore = -std::numeric_limits<double>::infinity();
 
 // What attribute `qk_matmul_output_mode` asks for.
-enum Mode : std::int64_t { kRaw, kCapped, kBiased, kWeights };
+enum ScoreStage : std::int64_t { kRaw, kCapped, kBiased, kWeights };
 
 template <typename T>
 struct Row {
@@ -44,12 +44,12 @@ struct Row {
 
   double bias(std::int64_t j) const {
     if (!a.mask.is_there()) return 0;
-    if (j >= a.mask.keys) return kHidden;
+    if (j >= a.mask.keys) return kHiddenScore;
     const auto& s = a.mask.strides;
     const std::int64_t at =
         batch * s[0] + head * s[1] + query * s[2] + j * s[3];
     if (a.mask.values.dtype() == DataType::kBool) {
-      return a.mask.values.data<std::uint8_t>()[at] != 0 ? 0 : kHidden;
+      return a.mask.values.data<std::uint8_t>()[at] != 0 ? 0 : kHiddenScore;
     }
     return static_cast<double>(a.mask.values.data<T>()[at]);
   }
@@ -57,9 +57,10 @@ struct Row {
   void add_bias() const {
     const KeyRange seen = a.seen(batch, query);
     for (std::int64_t j = 0; j < a.keys; ++j) {
-      const double by = j >= seen.begin && j < seen.end ? bias(j) : kHidden;
+      const double by =
+          j >= seen.begin && j < seen.end ? bias(j) : kHiddenScore;
       // Also where the score is NaN or infinite.
-      scores[j] = by == kHidden ? kHidden : scores[j] + by;
+      scores[j] = by == kHiddenScore ? kHiddenScore : scores[j] + by;
     }
   }
 
@@ -67,12 +68,12 @@ struct Row {
     const bool sinks = !a.sinks.empty();
     double most =
         sinks ? static_cast<double>(a.sinks[static_cast<std::size_t>(head)])
-              : kHidden;
+              : kHiddenScore;
     const double sink = most;
     for (std::int64_t j = 0; j < a.keys; ++j) most = std::max(most, scores[j]);
     double sum = sinks ? std::exp(sink - most) : 0;
     for (std::int64_t j = 0; j < a.keys; ++j) {
-      scores[j] = scores[j] == kHidden ? 0 : std::exp(scores[j] - most);
+      scores[j] = scores[j] == kHiddenScore ? 0 : std::exp(scores[j] - most);
       sum += scores[j];
     }
     if (sum == 0) sum = 1;

@@ -360,7 +360,7 @@ void global_lp_pool(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kPoolingKernels[] = {
     {"", "AveragePool", average_pool, Adapt::kWiden},
     {"", "GlobalAveragePool", global_average_pool, Adapt::kWiden},
     {"", "GlobalLpPool", global_lp_pool, Adapt::kWiden},
@@ -373,6 +373,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows pooling_kernels() { return kRows; }
+KernelRows pooling_kernels() { return kPoolingKernels; }
 
 }  // namespace ruleengine::kernels

@@ -199,7 +199,7 @@ void det(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kProductKernels[] = {
     {"", "Det", det, Adapt::kWiden},
     {"", "Einsum", einsum, Adapt::kWiden},
     {"", "Gemm", gemm_op, Adapt::kWiden},
@@ -208,6 +208,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows product_kernels() { return kRows; }
+KernelRows product_kernels() { return kProductKernels; }
 
 }  // namespace ruleengine::kernels

@@ -16,7 +16,7 @@ namespace {
 using runtime::Kernel;
 
 using Bytes = Types<std::int8_t, std::uint8_t>;
-using Quantized =
+using QuantizedTypes =
     Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>;
 
 // The type that a quantized one is computed in, and its range.
@@ -47,12 +47,6 @@ IntegerRange integer_range(DataType type) {
       fail("the kernel does not quantize to " +
            std::string(ir::data_type_name(type)));
   }
-}
-
-Tensor scalar(const KernelContext& c, float value) {
-  Tensor out = c.allocate(DataType::kFloat, {});
-  *out.mutable_data<float>() = value;
-  return out;
 }
 
 // The zero points as float, as many as there are scales.
@@ -155,7 +149,7 @@ void quantize(KernelContext& c, const Quantization& q, DataType to) {
   const IntegerRange range = integer_range(to);
   const bool packs = runtime::is_packed(to);
   Tensor y = packs ? c.allocate(range.stored, dims) : c.output(0, to, dims);
-  dispatch(Quantized(), range.stored, [&]<typename To>() {
+  dispatch(QuantizedTypes(), range.stored, [&]<typename To>() {
     const T low = range.low, high = range.high;
     quantize_each<T, To>(c, q, y, [=](T v, float zero) {
       return static_cast<To>(saturated<T>(v, zero, low, high));
@@ -245,7 +239,7 @@ void dynamic_quantize_linear(KernelContext& c) {
   quantize<float>(c, q, DataType::kUint8);
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kQuantizationKernels[] = {
     {"", "ConvInteger", conv_integer},
     {"", "DequantizeLinear", dequantize_linear},
     {"", "DynamicQuantizeLinear", dynamic_quantize_linear},
@@ -257,7 +251,7 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows quantization_kernels() { return kRows; }
+KernelRows quantization_kernels() { return kQuantizationKernels; }
 
 Tensor float_input(const KernelContext& c, std::size_t i) {
   if (!c.has_input(i)) return scalar(c, 0);

@@ -119,13 +119,9 @@ void random_uniform_like(KernelContext& c) {
   uniform(c, type_like(c), c.input(0).dims());
 }
 
-Tensor wide(KernelContext& c, const Tensor& t) {
-  return ir::is_narrow_float(t.dtype()) ? runtime::widened(t, c.run()) : t;
-}
-
 void bernoulli(KernelContext& c) {
   const DataType type = type_like(c);
-  const Tensor p = wide(c, c.input(0));
+  const Tensor p = runtime::widened(c.input(0), c.run());
   const Philox from(c.seed());
   dispatch(Floats(), p.dtype(), [&]<typename T>() {
     const T* at = p.data<T>();
@@ -179,7 +175,7 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
 }
 
 void multinomial(KernelContext& c) {
-  const Tensor x = wide(c, c.input(0));
+  const Tensor x = runtime::widened(c.input(0), c.run());
   const std::int64_t samples = c.attribute_int("sample_size");
   if (x.rank() != 2) fail("the input has another rank", "2", x.text());
   if (x.dim(1) == 0) fail("there are no classes", {}, x.text());
@@ -192,7 +188,7 @@ void multinomial(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kRandomKernels[] = {
     {"", "Bernoulli", bernoulli},
     {"", "Multinomial", multinomial},
     {"", "RandomNormal", random_normal},
@@ -203,6 +199,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows random_kernels() { return kRows; }
+KernelRows random_kernels() { return kRandomKernels; }
 
 }  // namespace ruleengine::kernels

@@ -298,7 +298,7 @@ void lstm(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kRecurrentKernels[] = {
     {"", "GRU", gru, Adapt::kWiden},
     {"", "LSTM", lstm, Adapt::kWiden},
     {"", "RNN", rnn, Adapt::kWiden},
@@ -306,6 +306,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows recurrent_kernels() { return kRows; }
+KernelRows recurrent_kernels() { return kRecurrentKernels; }
 
 }  // namespace ruleengine::kernels

@@ -129,7 +129,7 @@ std::vector<std::size_t> axes_to_reduce(KernelContext& c, std::size_t rank) {
 }
 
 template <template <typename> typename R, typename List = Numbers>
-void reduce(KernelContext& c) {
+void reduction(KernelContext& c) {
   const Tensor x = c.input(0);
   const ReducedShape shape = reduced_shape(
       x.dims(), axes_to_reduce(c, x.rank()), c.attribute_flag("keepdims"));
@@ -138,25 +138,25 @@ void reduce(KernelContext& c) {
            [&]<typename T>() { reduce_to<R<T>, T>(c, x, shape, out); });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kReductionKernels[] = {
     {"", "ArgMax", arg_max, Adapt::kWiden},
     {"", "ArgMin", arg_min, Adapt::kWiden},
     {"", "CumProd", cum_prod, Adapt::kWiden},
     {"", "CumSum", cum_sum, Adapt::kWiden},
-    {"", "ReduceL1", reduce<AbsoluteSum>, Adapt::kWiden},
-    {"", "ReduceL2", reduce<Norm>, Adapt::kWiden},
-    {"", "ReduceLogSum", reduce<LogSum>, Adapt::kWiden},
-    {"", "ReduceLogSumExp", reduce<LogSumExp>, Adapt::kWiden},
-    {"", "ReduceMax", reduce<Largest, NumbersAndBool>, Adapt::kWiden},
-    {"", "ReduceMean", reduce<Mean>, Adapt::kWiden},
-    {"", "ReduceMin", reduce<Smallest, NumbersAndBool>, Adapt::kWiden},
-    {"", "ReduceProd", reduce<Product>, Adapt::kWiden},
-    {"", "ReduceSum", reduce<PlainSum>, Adapt::kWiden},
-    {"", "ReduceSumSquare", reduce<SquareSum>, Adapt::kWiden},
+    {"", "ReduceL1", reduction<AbsoluteSum>, Adapt::kWiden},
+    {"", "ReduceL2", reduction<Norm>, Adapt::kWiden},
+    {"", "ReduceLogSum", reduction<LogSum>, Adapt::kWiden},
+    {"", "ReduceLogSumExp", reduction<LogSumExp>, Adapt::kWiden},
+    {"", "ReduceMax", reduction<Largest, NumbersAndBool>, Adapt::kWiden},
+    {"", "ReduceMean", reduction<Mean>, Adapt::kWiden},
+    {"", "ReduceMin", reduction<Smallest, NumbersAndBool>, Adapt::kWiden},
+    {"", "ReduceProd", reduction<Product>, Adapt::kWiden},
+    {"", "ReduceSum", reduction<PlainSum>, Adapt::kWiden},
+    {"", "ReduceSumSquare", reduction<SquareSum>, Adapt::kWiden},
 };
 
 }  // namespace
 
-KernelRows reduction_kernels() { return kRows; }
+KernelRows reduction_kernels() { return kReductionKernels; }
 
 }  // namespace ruleengine::kernels

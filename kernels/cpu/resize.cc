@@ -42,10 +42,10 @@ void set_size(ResizeAxis& axis, std::int64_t size) {
                    : static_cast<double>(size) / static_cast<double>(axis.in);
 }
 
-using Axes = std::vector<ResizeAxis>;
+using ResizeAxes = std::vector<ResizeAxis>;
 
-Axes axes_from(const Tensor& x) {
-  Axes axes;
+ResizeAxes axes_from(const Tensor& x) {
+  ResizeAxes axes;
   for (const std::int64_t size : x.dims()) {
     axes.push_back({.in = size, .out = size});
   }
@@ -75,7 +75,7 @@ void need_length(std::string_view name, std::size_t expected,
 }
 
 void set_sizes(KernelContext& c, const std::vector<std::size_t>& named,
-               Axes& axes) {
+               ResizeAxes& axes) {
   const Ints sizes = c.ints(3);
   need_length("sizes", named.size(), sizes.size());
   for (std::size_t i = 0; i < named.size(); ++i) {
@@ -100,7 +100,7 @@ void set_sizes(KernelContext& c, const std::vector<std::size_t>& named,
 }
 
 void set_crop(KernelContext& c, const std::vector<std::size_t>& named,
-              Axes& axes) {
+              ResizeAxes& axes) {
   if (!c.has_input(1) || c.input(1).count() == 0) {
     fail("input 'roi' is missing, which tf_crop_and_resize needs");
   }
@@ -114,7 +114,7 @@ void set_crop(KernelContext& c, const std::vector<std::size_t>& named,
 
 template <typename T>
 void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
-             const Axes& axes, T outside, Tensor& y) {
+             const ResizeAxes& axes, T outside, Tensor& y) {
   std::vector<Tensor> tables;
   std::vector<const std::int64_t*> places;
   for (const ResizeAxis& axis : axes) {
@@ -191,7 +191,7 @@ void resample_axis(KernelContext& c, const From* in, std::int64_t outer,
 // Axis after axis, in double for whole numbers.
 template <typename T>
 void interpolate(KernelContext& c, const Tensor& x, const ResizeRule& rule,
-                 const Axes& axes, Tensor& y) {
+                 const ResizeAxes& axes, Tensor& y) {
   using Mid = std::conditional_t<std::is_same_v<T, float>, float, double>;
   Tensor now;
   Dims dims(x.dims());
@@ -228,7 +228,7 @@ void interpolate(KernelContext& c, const Tensor& x, const ResizeRule& rule,
 }
 
 void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
-         const Axes& axes) {
+         const ResizeAxes& axes) {
   Dims dims;
   for (const ResizeAxis& axis : axes) dims.push_back(axis.out);
   Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
@@ -247,7 +247,7 @@ void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   }
 }
 
-ResizeMode mode_of(KernelContext& c) {
+ResizeMode resize_mode_of(KernelContext& c) {
   const std::string mode(c.attribute_string("mode"));
   if (mode == "nearest") return ResizeMode::kNearest;
   if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
@@ -259,10 +259,10 @@ ResizeMode mode_of(KernelContext& c) {
 void resize_by_input(KernelContext& c, std::size_t i) {
   const Tensor x = c.input(0);
   const auto scales = doubles_of(c.input(i), "scales");
-  Axes axes = axes_from(x);
+  ResizeAxes axes = axes_from(x);
   need_length("scales", axes.size(), scales.size());
   for (std::size_t k = 0; k < axes.size(); ++k) set_scale(axes[k], scales[k]);
-  run(c, x, {.mode = mode_of(c)}, axes);
+  run(c, x, {.mode = resize_mode_of(c)}, axes);
 }
 
 }  // namespace
@@ -270,7 +270,7 @@ void resize_by_input(KernelContext& c, std::size_t i) {
 void resize(KernelContext& c) {
   if (c.opset() < 11) return resize_by_input(c, 1);
   const Tensor x = c.input(0);
-  ResizeRule rule{.mode = mode_of(c),
+  ResizeRule rule{.mode = resize_mode_of(c),
                   .nearest = std::string(c.attribute_string("nearest_mode")),
                   .coordinates = std::string(
                       c.attribute_string("coordinate_transformation_mode")),
@@ -281,7 +281,7 @@ void resize(KernelContext& c) {
   if (rule.antialias && rule.mode == ResizeMode::kNearest) {
     fail("attribute 'antialias' is not for the mode nearest");
   }
-  Axes axes = axes_from(x);
+  ResizeAxes axes = axes_from(x);
   const auto named = named_axes(c, x.rank());
   const bool has_sizes = c.has_input(3) && c.input(3).count() > 0;
   const bool has_scales = c.has_input(2) && c.input(2).count() > 0;
@@ -308,13 +308,13 @@ void upsample(KernelContext& c) {
     scales = {1, 1, c.attribute_float("height_scale"),
               c.attribute_float("width_scale")};
   }
-  Axes axes = axes_from(x);
+  ResizeAxes axes = axes_from(x);
   need_length("scales", axes.size(), scales.size());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (!std::isfinite(scales[i])) fail("a scale is not a number");
     set_scale(axes[i], scales[i]);
   }
-  run(c, x, {.mode = mode_of(c)}, axes);
+  run(c, x, {.mode = resize_mode_of(c)}, axes);
 }
 
 }  // namespace ruleengine::kernels

@@ -115,13 +115,13 @@ void contrib(KernelContext& c) {
   finish(c, r, x);
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kRotaryKernels[] = {
     {"", "RotaryEmbedding", standard, Adapt::kWiden},
     {"com.microsoft", "RotaryEmbedding", contrib, Adapt::kWiden},
 };
 
 }  // namespace
 
-KernelRows rotary_kernels() { return kRows; }
+KernelRows rotary_kernels() { return kRotaryKernels; }
 
 }  // namespace ruleengine::kernels

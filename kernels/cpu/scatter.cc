@@ -184,7 +184,7 @@ void tensor_scatter(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kScatterKernels[] = {
     {"", "Scatter", scatter_elements, Adapt::kUnpack},
     {"", "ScatterElements", scatter_elements, Adapt::kUnpack},
     {"", "ScatterND", scatter_nd, Adapt::kUnpack},
@@ -193,6 +193,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows scatter_kernels() { return kRows; }
+KernelRows scatter_kernels() { return kScatterKernels; }
 
 }  // namespace ruleengine::kernels

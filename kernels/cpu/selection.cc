@@ -229,7 +229,7 @@ void compress(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kSelectionKernels[] = {
     {"", "Compress", compress, Adapt::kUnpack},
     {"", "NonMaxSuppression", non_max_suppression},
     {"", "NonZero", non_zero, Adapt::kWiden},
@@ -240,6 +240,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows selection_kernels() { return kRows; }
+KernelRows selection_kernels() { return kSelectionKernels; }
 
 }  // namespace ruleengine::kernels

@@ -203,7 +203,7 @@ void optional_has_element(KernelContext& c) {
   *c.output(0, DataType::kBool, {}).mutable_data<bool>() = has;
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kSequenceKernels[] = {
     {"", "ConcatFromSequence", concat_from_sequence},
     {"", "Optional", optional},
     {"", "OptionalGetElement", optional_get_element},
@@ -220,6 +220,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows sequence_kernels() { return kRows; }
+KernelRows sequence_kernels() { return kSequenceKernels; }
 
 }  // namespace ruleengine::kernels

@@ -268,7 +268,7 @@ void mel_weight_matrix(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kSignalKernels[] = {
     {"", "BlackmanWindow", blackman_window},
     {"", "DFT", dft, Adapt::kWiden},
     {"", "HammingWindow", hamming_window},
@@ -279,6 +279,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows signal_kernels() { return kRows; }
+KernelRows signal_kernels() { return kSignalKernels; }
 
 }  // namespace ruleengine::kernels

@@ -8,20 +8,20 @@
 namespace ruleengine::kernels {
 namespace {
 
-struct Range {
+struct SliceRange {
   std::int64_t begin = 0, step = 1, count = 0;
 };
 
 // What Slice takes of an axis of `size`.
-Range range_of(std::int64_t size, std::int64_t start, std::int64_t end,
-               std::int64_t step) {
+SliceRange range_of(std::int64_t size, std::int64_t start, std::int64_t end,
+                    std::int64_t step) {
   if (step == 0) fail("a step is 0");
   if (size == 0) return {};
   // So that it can be negated.
   step = std::max(step, -std::numeric_limits<std::int64_t>::max());
   if (start < 0) start += size;
   if (end < 0) end += size;
-  Range out{.step = step};
+  SliceRange out{.step = step};
   if (step > 0) {
     out.begin = std::clamp<std::int64_t>(start, 0, size);
     const std::int64_t stop = std::clamp<std::int64_t>(end, 0, size);
@@ -36,7 +36,7 @@ Range range_of(std::int64_t size, std::int64_t start, std::int64_t end,
   return out;
 }
 
-std::vector<Range> ranges_of(const KernelContext& c) {
+std::vector<SliceRange> ranges_of(const KernelContext& c) {
   const Tensor& x = c.input(0);
   const Ints starts = c.ints_of("starts", 1).value_or(Ints());
   const Ints ends = c.ints_of("ends", 2).value_or(Ints());
@@ -50,7 +50,7 @@ std::vector<Range> ranges_of(const KernelContext& c) {
       steps.size() != starts.size()) {
     fail("'starts', 'ends', 'axes' and 'steps' have different sizes");
   }
-  std::vector<Range> out;
+  std::vector<SliceRange> out;
   for (const std::int64_t size : x.dims()) out.push_back({.count = size});
   std::vector<bool> named(x.rank());
   for (std::size_t i = 0; i < starts.size(); ++i) {
@@ -66,7 +66,7 @@ std::vector<Range> ranges_of(const KernelContext& c) {
 
 void slice(KernelContext& c) {
   const Tensor& x = c.input(0);
-  const std::vector<Range> ranges = ranges_of(c);
+  const std::vector<SliceRange> ranges = ranges_of(c);
   Dims dims;
   bool is_whole = true;
   for (std::size_t i = 0; i < ranges.size(); ++i) {

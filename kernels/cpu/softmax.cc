@@ -88,7 +88,7 @@ void hardmax(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kSoftmaxKernels[] = {
     {"", "Hardmax", hardmax, Adapt::kWiden},
     {"", "LogSoftmax", log_softmax, Adapt::kWiden},
     {"", "Softmax", softmax, Adapt::kWiden},
@@ -96,6 +96,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows softmax_kernels() { return kRows; }
+KernelRows softmax_kernels() { return kSoftmaxKernels; }
 
 }  // namespace ruleengine::kernels

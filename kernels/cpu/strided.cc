@@ -12,18 +12,18 @@
 namespace ruleengine::kernels {
 namespace {
 
-using Axes = std::vector<StridedAxis>;
+using StridedAxes = std::vector<StridedAxis>;
 
-// Axes that matter, the one with the longest steps in the result first, and
-// joined where one continues the other on both sides.
-Axes joined_axes(Shape dims, const Dims& from, const Dims& to) {
-  Axes axes;
+// StridedAxes that matter, the one with the longest steps in the result first,
+// and joined where one continues the other on both sides.
+StridedAxes joined_axes(Shape dims, const Dims& from, const Dims& to) {
+  StridedAxes axes;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] != 1) axes.push_back({dims[i], from[i], to[i]});
   }
   std::ranges::stable_sort(axes, std::ranges::greater(),
                            [](const StridedAxis& a) { return std::abs(a.to); });
-  Axes out;
+  StridedAxes out;
   for (const StridedAxis& axis : axes) {
     if (!out.empty() && out.back().from == axis.from * axis.size &&
         out.back().to == axis.to * axis.size) {
@@ -90,7 +90,7 @@ struct Cut {
   std::int64_t row_step = 1, column_step = 1;
 };
 
-Cut cut_for(Axes& axes) {
+Cut cut_for(StridedAxes& axes) {
   Cut out;
   out.columns = axes.back();
   axes.pop_back();
@@ -115,7 +115,7 @@ Cut cut_for(Axes& axes) {
 }
 
 template <typename T>
-void copy_axes(const KernelContext& c, Axes axes, const T* from, T* to) {
+void copy_axes(const KernelContext& c, StridedAxes axes, const T* from, T* to) {
   const Cut cut = cut_for(axes);
   const auto pieces = [](const StridedAxis& axis, std::int64_t step) {
     return StridedAxis{(axis.size + step - 1) / step, axis.from * step,
@@ -174,7 +174,8 @@ void copy_block(const KernelContext& c, Shape dims, const Tensor& from,
                 const Places& from_places, Tensor& to,
                 const Places& to_places) {
   if (std::ranges::find(dims, 0) != dims.end()) return;
-  const Axes axes = joined_axes(dims, from_places.strides, to_places.strides);
+  const StridedAxes axes =
+      joined_axes(dims, from_places.strides, to_places.strides);
   dispatch_width(from.dtype(), [&]<typename T>() {
     copy_axes(c, axes, elements<T>(from) + from_places.at,
               mutable_elements<T>(to) + to_places.at);

@@ -24,7 +24,7 @@ const Tensor& strings(KernelContext& c, std::size_t i) {
   return x;
 }
 
-void concat(KernelContext& c) {
+void string_concat(KernelContext& c) {
   const Tensor a = strings(c, 0), b = strings(c, 1);
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
@@ -67,7 +67,7 @@ std::string in_case(std::string_view text, Case to,
   return {reinterpret_cast<const char*>(mapped.get()), size};
 }
 
-void normalizer(KernelContext& c) {
+void string_normalizer(KernelContext& c) {
   const Tensor x = strings(c, 0);
   if (x.rank() != 1 && !(x.rank() == 2 && x.dim(0) == 1)) {
     fail("the input has another shape", "[C] or [1,C]", x.text());
@@ -140,7 +140,7 @@ void split_at(std::string_view text, const std::string& delimiter,
   take(text);
 }
 
-void split(KernelContext& c) {
+void string_split(KernelContext& c) {
   const Tensor x = strings(c, 0);
   const std::string delimiter(c.attribute_string("delimiter"));
   const std::int64_t said =
@@ -196,14 +196,16 @@ void regex_full_match(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
-    {"", "RegexFullMatch", regex_full_match},   {"", "StringConcat", concat},
-    {"", "StringNormalizer", normalizer},       {"", "StringSplit", split},
+constexpr Kernel kStringKernels[] = {
+    {"", "RegexFullMatch", regex_full_match},
+    {"", "StringConcat", string_concat},
+    {"", "StringNormalizer", string_normalizer},
+    {"", "StringSplit", string_split},
     {"", "TfIdfVectorizer", tf_idf_vectorizer},
 };
 
 }  // namespace
 
-KernelRows string_kernels() { return kRows; }
+KernelRows string_kernels() { return kStringKernels; }
 
 }  // namespace ruleengine::kernels

@@ -126,15 +126,15 @@ void momentum(KernelContext& c) {
   });
 }
 
-constexpr std::string_view kDomain = "ai.onnx.preview.training";
-constexpr Kernel kRows[] = {
-    {kDomain, "Adagrad", adagrad},
-    {kDomain, "Adam", adam},
-    {kDomain, "Momentum", momentum},
+constexpr std::string_view kTrainingDomain = "ai.onnx.preview.training";
+constexpr Kernel kTrainingKernels[] = {
+    {kTrainingDomain, "Adagrad", adagrad},
+    {kTrainingDomain, "Adam", adam},
+    {kTrainingDomain, "Momentum", momentum},
 };
 
 }  // namespace
 
-KernelRows training_kernels() { return kRows; }
+KernelRows training_kernels() { return kTrainingKernels; }
 
 }  // namespace ruleengine::kernels

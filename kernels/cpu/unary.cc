@@ -135,7 +135,7 @@ void is_inf(KernelContext& c) {
   });
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kUnaryKernels[] = {
     {"", "Abs", abs, Adapt::kWiden},
     {"", "Acos", acos, Adapt::kWiden},
     {"", "Acosh", acosh, Adapt::kWiden},
@@ -185,6 +185,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows unary_kernels() { return kRows; }
+KernelRows unary_kernels() { return kUnaryKernels; }
 
 }  // namespace ruleengine::kernels

@@ -9,10 +9,10 @@ namespace ruleengine::kernels {
 namespace {
 
 // Windows of max pooling with the node's attributes.
-struct Pool {
+struct Unpool {
   Ints kernel, strides, pads;
 
-  Pool(KernelContext& c, std::size_t rank)
+  Unpool(KernelContext& c, std::size_t rank)
       : kernel(window_ints(c, "kernel_shape", rank, 1, 1)),
         strides(window_ints(c, "strides", rank, 1, 1)),
         pads(window_ints(c, "pads", 2 * rank, 0, 0)) {}
@@ -112,7 +112,7 @@ void max_unpool(KernelContext& c) {
   }
   if (x.rank() < 3) fail("the input has no axes for windows", {}, x.text());
   c.need_attribute("kernel_shape");
-  const Pool pool(c, x.rank() - 2);
+  const Unpool pool(c, x.rank() - 2);
   const Ints places = c.ints(1);
   const Dims inferred = pool.unpooled(x);
   Dims dims = inferred;

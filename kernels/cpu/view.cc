@@ -127,7 +127,7 @@ void size(KernelContext& c) {
   c.set_output(0, int64_tensor(c, {}, {c.input(0).count()}));
 }
 
-constexpr Kernel kRows[] = {
+constexpr Kernel kViewKernels[] = {
     {"", "Flatten", flatten},     {"", "Identity", identity},
     {"", "Reshape", reshape},     {"", "Shape", shape},
     {"", "Size", size},           {"", "Squeeze", squeeze},
@@ -136,6 +136,6 @@ constexpr Kernel kRows[] = {
 
 }  // namespace
 
-KernelRows view_kernels() { return kRows; }
+KernelRows view_kernels() { return kViewKernels; }
 
 }  // namespace ruleengine::kernels

@@ -11,13 +11,6 @@
 namespace ruleengine::runtime {
 namespace {
 
-Tensor allocate(RunState& run, DataType dtype, Shape dims) {
-  Tensor out(dtype, dims,
-             run.memory->allocate(bytes_of(dtype, count_of(dims))));
-  out.mark_own();
-  return out;
-}
-
 template <typename T>
 void add(Tensor& sum, const Tensor& x) {
   T* to = sum.mutable_data<T>();

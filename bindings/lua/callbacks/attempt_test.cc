@@ -10,7 +10,7 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::string_view kModel =
+constexpr std::string_view kAttemptModel =
     "(float[2,3] x) => (float[2,3] y) "
     "{ a = Neg(x) b = Neg(a) c = Relu(b) y = Neg(c) }";
 
@@ -20,7 +20,7 @@ RuleRunner of_each(std::string_view body, std::string_view before = "") {
                         " for i, n in ipairs(graph:nodes 'Neg') do "
                         "attempt(n, function() " +
                         std::string(body) + " end) end end",
-                    kModel);
+                    kAttemptModel);
 }
 
 constexpr std::string_view kAbs =
@@ -87,13 +87,14 @@ TEST_CASE("mistakes") {
   CHECK(of_each("", "op.Abs(graph.inputs[1])").pass().what() ==
         "the pass built or assumed something before an `attempt`");
   RuleRunner nothing(
-      "pass = function(graph) attempt(graph:nodes 'Relu'[1]) end", kModel);
+      "pass = function(graph) attempt(graph:nodes 'Relu'[1]) end",
+      kAttemptModel);
   CHECK(nothing.pass().what() == "argument 2 of `attempt` is not a function");
   RuleRunner elsewhere(
       "match = function(op, x) return op.Relu(x) end,\n"
       "rewrite = function(op, m) attempt(m.x.producer, function() end) "
       "return op.Abs(m.x) end",
-      kModel);
+      kAttemptModel);
   CHECK(elsewhere.attempt().what() == "`attempt` works only in `pass`");
 }
 

@@ -17,7 +17,7 @@ constexpr std::string_view kThree =
     "{ a = MatMul(x, u) b = MatMul(x, v) c = MatMul(x, w) }";
 
 // RULES.md's own rule.
-constexpr std::string_view kMerge = R"(
+constexpr std::string_view kGroupMerge = R"(
   doc = [[ x w1, x w2, ...   =>   Split(x [w1 w2 ...]) ]],
   match    = function(op, x, w) w:const "K N"; return op.MatMul(x, w) end,
   together = function(m) return m.x, m.w.dtype end,
@@ -27,7 +27,7 @@ constexpr std::string_view kMerge = R"(
   end)";
 
 TEST_CASE("products that share a source become one") {
-  RuleRunner runner(kMerge, kThree);
+  RuleRunner runner(kGroupMerge, kThree);
   const Attempted out = runner.attempt();
   CHECK(out.what() == "");
   CHECK(out.reason() == "");
@@ -111,7 +111,8 @@ TEST_CASE("keys") {
   CHECK(equal[0] == equal[1]);
   // Lengths are written, so that texts cannot run into each other.
   CHECK(keys("'a', 'b'")[0] != keys("'a;s1:b'")[0]);
-  CHECK(three("", "function() end").what().find("cannot be a key") != std::string::npos);
+  CHECK(three("", "function() end").what().find("cannot be a key") !=
+        std::string::npos);
 }
 
 TEST_CASE("a constant and its transpose are two keys") {

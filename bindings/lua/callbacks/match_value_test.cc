@@ -10,11 +10,11 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::string_view kModel =
+constexpr std::string_view kMatchValueModel =
     "(float[2,3] x, float[2,3] z) => (float[2,3] y) "
     "{ a = Add(x, z) y = Relu(a) }";
 
-std::string rule(std::string_view where, std::string_view rewrite) {
+std::string match_rule(std::string_view where, std::string_view rewrite) {
   return "match = function(op, x, z, s) "
          "  local sum = either(op.Mul(x, s):as 'mul', op.Add(x, z):as 'SUM') "
          "  return op.Relu(sum) end,"
@@ -26,43 +26,43 @@ std::string rule(std::string_view where, std::string_view rewrite) {
          std::string(rewrite) + " end";
 }
 
-Attempted attempt(std::string_view where,
-                  std::string_view rewrite = "return op.Neg(m.x)") {
-  RuleRunner runner(rule(where, rewrite), kModel);
+Attempted attempt_match(std::string_view where,
+                        std::string_view rewrite = "return op.Neg(m.x)") {
+  RuleRunner runner(match_rule(where, rewrite), kMatchValueModel);
   return runner.attempt();
 }
 
-void holds(std::string_view where,
-           std::string_view rewrite = "return op.Neg(m.x)") {
+void match_holds(std::string_view where,
+                 std::string_view rewrite = "return op.Neg(m.x)") {
   CAPTURE(where);
-  const Attempted out = attempt(where, rewrite);
+  const Attempted out = attempt_match(where, rewrite);
   CHECK(out.what() == "");
   CHECK(out.reason() == "");
   CHECK(out.fired);
 }
 
 TEST_CASE("what the match found, and nil where a branch was not taken") {
-  holds("assert(m.x.name == 'x' and m.SUM.op == 'Add')");
-  holds("assert(m.mul == nil and m.s == nil)");
+  match_holds("assert(m.x.name == 'x' and m.SUM.op == 'Add')");
+  match_holds("assert(m.mul == nil and m.s == nil)");
 }
 
 TEST_CASE("a name that nothing has is an error, with the nearest one") {
-  const Attempted out = attempt("local name = 'SUMM' return m[name]");
+  const Attempted out = attempt_match("local name = 'SUMM' return m[name]");
   CHECK(out.what() ==
         "m.SUMM is neither a variable of `match` nor set by `where`");
   CHECK(out.error->hint.find("'SUM'") != std::string::npos);
 }
 
 TEST_CASE("what where computes reaches rewrite") {
-  holds("m.factor = 3 m.list = {1, 2} m.v = m.SUM.inputs[2] m.none = nil",
-        "assert(m.factor == 3 and m.list[2] == 2 and m.none == nil) "
-        "assert(m.v == m.z) return op.Neg(m.v)");
+  match_holds("m.factor = 3 m.list = {1, 2} m.v = m.SUM.inputs[2] m.none = nil",
+              "assert(m.factor == 3 and m.list[2] == 2 and m.none == nil) "
+              "assert(m.v == m.z) return op.Neg(m.v)");
   // Set on another path only: nil.
-  holds("if m.mul then m.extra = 1 end",
-        "assert(m.extra == nil) return op.Neg(m.x)");
-  CHECK(attempt("local n = 'x' m[n] = 1").what() ==
+  match_holds("if m.mul then m.extra = 1 end",
+              "assert(m.extra == nil) return op.Neg(m.x)");
+  CHECK(attempt_match("local n = 'x' m[n] = 1").what() ==
         "m.x is what the match found; it cannot be assigned");
-  CHECK(attempt("m[1] = 1").what() == "m is assigned by names only");
+  CHECK(attempt_match("m[1] = 1").what() == "m is assigned by names only");
 }
 
 // Sums, products and choices upon x, as records of each step.
@@ -96,7 +96,7 @@ TEST_CASE("the steps of many: a record of each, nil where a branch was not") {
     CHECK(out.reason() == "");
     CHECK(out.fired);
   };
-  holds(
+  match_holds(
       "local one, two, three = unpack(m.steps) "
       "assert(#m.steps == 3 and one.choice.op == 'Where') "
       "assert(one.mask.name == 'b' and one.fill:scalar() == 2) "
@@ -106,7 +106,7 @@ TEST_CASE("the steps of many: a record of each, nil where a branch was not") {
       "assert(three.S == 2 and two.S == nil) m.first = one",
       "assert(m.first.mask == m.steps[1].mask and #m.mask == 2) "
       "return op.Neg(m.x)");
-  holds(
+  match_holds(
       "local two = {} for key in pairs(m.steps[2]) do two[key] = true end "
       "assert(two.c and not two.mask and not two.fill)",
       "return op.Neg(m.x)");
@@ -129,45 +129,49 @@ TEST_CASE("what a step does not have is an error, with what was meant") {
 }
 
 TEST_CASE("options") {
-  holds("assert(m.options.gain == 2 and m.options.name == 'n')");
-  CHECK(attempt("local n = 'gian' return m.options[n]").what() ==
+  match_holds("assert(m.options.gain == 2 and m.options.name == 'n')");
+  CHECK(attempt_match("local n = 'gian' return m.options[n]").what() ==
         "the rule has no option 'gian'");
-  CHECK(attempt("m.options.gain = 3").what() == "options cannot be assigned");
-  RuleRunner runner(rule("assert(m.options.gain == 5)", "return op.Neg(m.x)"),
-                    kModel, {{"r", "gain", "5"}});
+  CHECK(attempt_match("m.options.gain = 3").what() ==
+        "options cannot be assigned");
+  RuleRunner runner(
+      match_rule("assert(m.options.gain == 5)", "return op.Neg(m.x)"),
+      kMatchValueModel, {{"r", "gain", "5"}});
   CHECK(runner.attempt().fired);
 }
 
 TEST_CASE("need gives its value, or ends the match with reason and culprit") {
-  holds("assert(need(7, 'r') == 7 and need('a', 'r', m.x) == 'a')");
-  const Attempted out = attempt("need(false, 'not this one', m.x) error 'on'");
+  match_holds("assert(need(7, 'r') == 7 and need('a', 'r', m.x) == 'a')");
+  const Attempted out =
+      attempt_match("need(false, 'not this one', m.x) error 'on'");
   CHECK(out.what() == "");
   CHECK(out.reason() == "not this one");
   CHECK(out.rejection->value == "'x' float[2,3]");
-  CHECK(attempt("need(nil, 'r', m.SUM)").rejection->value ==
+  CHECK(attempt_match("need(nil, 'r', m.SUM)").rejection->value ==
         "Add node of output 'a'");
-  CHECK(attempt("need(nil, 'r', 'text')").rejection->value == "text");
-  CHECK(attempt("", "need(false, 'in rewrite') return op.Neg(m.x)").reason() ==
-        "in rewrite");
+  CHECK(attempt_match("need(nil, 'r', 'text')").rejection->value == "text");
+  CHECK(attempt_match("", "need(false, 'in rewrite') return op.Neg(m.x)")
+            .reason() == "in rewrite");
 }
 
 TEST_CASE("need cannot be swallowed") {
   const Attempted out =
-      attempt("pcall(need, false, 'quiet') m.x1 = 1 error 'went on'");
+      attempt_match("pcall(need, false, 'quiet') m.x1 = 1 error 'went on'");
   CHECK(out.what() == "");
   CHECK(out.reason() == "quiet");
-  CHECK(attempt("local co = coroutine.wrap(function() need(false, 'co') end) "
-                "pcall(co) error 'went on'")
+  CHECK(attempt_match(
+            "local co = coroutine.wrap(function() need(false, 'co') end) "
+            "pcall(co) error 'went on'")
             .reason() == "co");
 }
 
 TEST_CASE("need without a reason is a mistake") {
-  CHECK(attempt("need(false)").what() == "`need` wants a reason");
-  CHECK(attempt("need(false, 3)").what() == "`need` wants a reason");
+  CHECK(attempt_match("need(false)").what() == "`need` wants a reason");
+  CHECK(attempt_match("need(false, 3)").what() == "`need` wants a reason");
 }
 
 TEST_CASE("refuse warns, goes on, and the match drops when where ends") {
-  const Attempted out = attempt(
+  const Attempted out = attempt_match(
       "refuse(true, 'first', m.SUM) refuse(false, 'never', m.SUM) "
       "refuse(true, 'second', m.x) refuse(true, 'third')");
   CHECK(out.what() == "");
@@ -181,9 +185,9 @@ TEST_CASE("refuse warns, goes on, and the match drops when where ends") {
 }
 
 TEST_CASE("refuse of a value speaks of the match, not of what stands above") {
-  RuleRunner runner(rule("refuse(true, 'first', m.x) "
-                         "refuse(true, 'second', m.SUM.outputs[1])",
-                         "return op.Neg(m.x)"),
+  RuleRunner runner(match_rule("refuse(true, 'first', m.x) "
+                               "refuse(true, 'second', m.SUM.outputs[1])",
+                               "return op.Neg(m.x)"),
                     "(float[2,3] x, float[2,3] z) => (float[2,3] y) "
                     "{ e = Exp(x) a = Add(e, z) y = Relu(a) }");
   const Attempted out = runner.attempt();
@@ -194,25 +198,25 @@ TEST_CASE("refuse of a value speaks of the match, not of what stands above") {
 }
 
 TEST_CASE("refuse belongs into where") {
-  CHECK(attempt("", "refuse(true, 'late') return op.Neg(m.x)").what() ==
+  CHECK(attempt_match("", "refuse(true, 'late') return op.Neg(m.x)").what() ==
         "`refuse` works only in `where`");
 }
 
 TEST_CASE("refuse is not allowed by the name of an option") {
-  const Attempted out = attempt("refuse(true, 'r', m.SUM, 'wide')");
+  const Attempted out = attempt_match("refuse(true, 'r', m.SUM, 'wide')");
   CHECK(out.what() == "argument 4 of `refuse` is not true or false");
   REQUIRE(out.error);
   CHECK(out.error->expected == "m.options.wide");
 }
 
 TEST_CASE("warnings stay when need ends the match afterwards") {
-  const Attempted out = attempt("refuse(true, 'w') need(false, 'n')");
+  const Attempted out = attempt_match("refuse(true, 'w') need(false, 'n')");
   CHECK(out.reason() == "n");
   CHECK(out.warnings.size() == 1);
 }
 
 TEST_CASE("errors name file, line and node") {
-  const Attempted out = attempt("error('broken')");
+  const Attempted out = attempt_match("error('broken')");
   CHECK(out.what().find("broken") != std::string::npos);
   CHECK(out.error->kind == ErrorKind::kRule);
   CHECK(out.error->where.find("r.lua:1, at Relu node of output 'y'") !=
@@ -227,7 +231,7 @@ TEST_CASE("handles die with their callback") {
       "(float[2] x) => (float[2] y) { y = Relu(x) }");
   CHECK(runner.attempt().fired);
   // m itself is one per callback.
-  const Attempted out = attempt("m.self = m", "return op.Neg(m.self.x)");
+  const Attempted out = attempt_match("m.self = m", "return op.Neg(m.self.x)");
   CHECK(out.what() == "a match was kept from an earlier callback");
 }
 
@@ -261,8 +265,8 @@ TEST_CASE("an upvalue that a callback changes is refused") {
 TEST_CASE("limits hold in callbacks") {
   SandboxLimits limits;
   limits.callback_seconds = 0.2;
-  RuleRunner runner(rule("pcall(function() while true do end end)", ""), kModel,
-                    {}, limits);
+  RuleRunner runner(match_rule("pcall(function() while true do end end)", ""),
+                    kMatchValueModel, {}, limits);
   const Attempted out = runner.attempt();
   REQUIRE(out.error);
   CHECK(out.error->kind == ErrorKind::kLimit);

@@ -12,10 +12,6 @@ using pattern::NodePattern;
 using pattern::TermId;
 using pattern::TermKind;
 
-std::string op_text(const NodePattern& node) {
-  return node.domain.empty() ? node.type : node.domain + "::" + node.type;
-}
-
 class Check {
  public:
   Check(const Replacement& replacement, const pattern::Pattern& pattern)
@@ -142,8 +138,8 @@ class Check {
     }
     Diagnostic error = wrong("'" + made_.draft[tag].name +
                              "' has a different op in the replacement");
-    if (last != nullptr) error.expected = op_text(*last);
-    error.found = op_text(node);
+    if (last != nullptr) error.expected = last->op_text();
+    error.found = node.op_text();
     error.hint =
         "a node with the same name is kept; give a new node another name";
     report(node.line, std::move(error));
@@ -154,13 +150,13 @@ class Check {
       return each.kind == pattern::AttributePattern::Kind::kAny;
     });
     if (node.op_class != nullptr) {
-      Diagnostic error = wrong("a new node cannot be " + op_text(node));
+      Diagnostic error = wrong("a new node cannot be " + node.op_text());
       error.hint = ir::class_hint(node.domain, node.type);
       return report(node.line, std::move(error));
     }
     if (!any && !node.open_attributes && !node.open_inputs) return;
     Diagnostic error =
-        wrong("a new " + op_text(node) + " cannot contain `any`");
+        wrong("a new " + node.op_text() + " cannot contain `any`");
     error.hint = hint(TermKind::kAny);
     report(node.line, std::move(error));
   }

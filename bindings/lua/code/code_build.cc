@@ -88,8 +88,8 @@ class CodeBuilder {
       Diagnostic error =
           wrong(fmt::format("output {} has another name in the model", i + 1),
                 record_.values[block.outputs[i]].line,
-                "'" + printable(graph_.name(*value)) + "'");
-      error.expected = "'" + printable(graph_.name(outputs[i])) + "'";
+                quoted_name(graph_.name(*value)));
+      error.expected = quoted_name(graph_.name(outputs[i]));
       error.hint = "`names` maps a value to its name in the model";
       return error;
     }
@@ -147,7 +147,7 @@ class CodeBuilder {
     const ValueId old = find(main, value.name);
     if (old && !graph_.value(old).removed) {
       return wrong("a new weight has the name of a value of the model",
-                   value.line, "'" + printable(value.name, 60) + "'");
+                   value.line, quoted_name(value.name, 60));
     }
     made_[id] = graph_.add_value(model_.names.intern(value.name), main,
                                  ir::ValueKind::kInitializer);
@@ -176,7 +176,7 @@ class CodeBuilder {
     ir::Value& old = graph_.mutable_value(at->second);
     if (!old.removed) {
       return wrong("two values have one name", value.line,
-                   "'" + printable(value.name, 60) + "'");
+                   quoted_name(value.name, 60));
     }
     old.removed = false;
     old.producer = NodeId();

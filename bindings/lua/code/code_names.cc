@@ -10,7 +10,6 @@ namespace ruleengine::lua {
 using code::fail;
 using code::found_at;
 using code::line_of;
-using code::text_at;
 
 namespace {
 

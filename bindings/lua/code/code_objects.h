@@ -16,12 +16,6 @@ namespace ruleengine::lua::code {
 
 inline constexpr const char* kTensorMetatable = "ruleengine.code.tensor";
 
-inline std::string_view text_at(lua_State* state, int index) {
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return {text, size};
-}
-
 inline std::string found_at(lua_State* state, int index) {
   return lua_isnoneornil(state, index)
              ? "nil"

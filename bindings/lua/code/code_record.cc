@@ -26,14 +26,13 @@ using code::found_at;
 using code::kTensorMetatable;
 using code::line_of;
 using code::push_object;
-using code::text_at;
 using code::to;
 
 namespace {
 
 constexpr const char* kValueMetatable = "ruleengine.code.value";
-constexpr const char* kOpMetatable = "ruleengine.code.op";
-constexpr std::size_t kMostInputs = 100'000;
+constexpr const char* kRecordedOpMetatable = "ruleengine.code.op";
+constexpr std::size_t kMostRecordedInputs = 100'000;
 constexpr std::size_t kMostBlocks = 10'000;
 constexpr std::size_t kMostNesting = 50;
 
@@ -108,7 +107,7 @@ class CodeRecorder {
   void prepare(lua_State* state) {
     metatable(state, kValueMetatable, nullptr, nullptr);
     metatable(state, kTensorMetatable, nullptr, nullptr);
-    metatable(state, kOpMetatable, &call<&CodeRecorder::op_index>,
+    metatable(state, kRecordedOpMetatable, &call<&CodeRecorder::op_index>,
               &call<&CodeRecorder::op_call>);
     lua_newtable(state);
     set(state, "input", &call<&CodeRecorder::input>);
@@ -117,7 +116,7 @@ class CodeRecorder {
     set(state, "names", &call<&CodeRecorder::names>);
     set(state, "part", &call<&CodeRecorder::part>);
     set(state, "tensor", &call<&CodeRecorder::tensor>);
-    push_object(state, OpObject{}, kOpMetatable);
+    push_object(state, OpObject{}, kRecordedOpMetatable);
     lua_setfield(state, -2, "op");
     push_word(state, "none", none_);
     push_word(state, "stored", stored_);
@@ -152,7 +151,7 @@ class CodeRecorder {
     const std::string name(lua_type(state, 2) == LUA_TSTRING ? text_at(state, 2)
                                                              : "");
     if (released_.contains(name)) {
-      return fail(state, "'" + printable(name, 60) + "' was released", {}, {},
+      return fail(state, quoted_name(name, 60) + " was released", {}, {},
                   "it is set to nil at its last use");
     }
     lua_rawgeti(state, LUA_REGISTRYINDEX, inner_);
@@ -183,7 +182,7 @@ class CodeRecorder {
       released_.insert(name);
     }
     if (!release && (there || released_.contains(name))) {
-      return fail(state, "'" + printable(name, 60) + "' is assigned twice",
+      return fail(state, quoted_name(name, 60) + " is assigned twice",
                   "one value for each variable");
     }
     lua_pushvalue(state, 2);
@@ -281,7 +280,7 @@ class CodeRecorder {
   // --- op ---
 
   int op_index(lua_State* state) {
-    const auto* op = to<OpObject>(state, 1, kOpMetatable);
+    const auto* op = to<OpObject>(state, 1, kRecordedOpMetatable);
     const std::string_view name =
         lua_type(state, 2) == LUA_TSTRING ? text_at(state, 2) : "";
     if (op == nullptr || name.empty()) {
@@ -298,12 +297,12 @@ class CodeRecorder {
     }
     std::memcpy(next.domain, domain.data(), domain.size());
     std::memcpy(next.type, name.data(), name.size());
-    push_object(state, next, kOpMetatable);
+    push_object(state, next, kRecordedOpMetatable);
     return 1;
   }
 
   int op_call(lua_State* state) {
-    const auto* op = to<OpObject>(state, 1, kOpMetatable);
+    const auto* op = to<OpObject>(state, 1, kRecordedOpMetatable);
     if (op == nullptr || op->type[0] == '\0') {
       return fail(state, "a call of an op is written as op.Add(a, b)");
     }
@@ -360,7 +359,7 @@ class CodeRecorder {
   int read_node(lua_State* state, CodeNode& node) {
     const std::size_t inputs = lua_objlen(state, 2);
     budget_.take(state, inputs * 16);
-    if (inputs > kMostInputs) fail(state, "a node has too many inputs");
+    if (inputs > kMostRecordedInputs) fail(state, "a node has too many inputs");
     for (std::size_t i = 1; i <= inputs; ++i) {
       lua_rawgeti(state, 2, static_cast<int>(i));
       node.inputs.push_back(check_input(state, lua_gettop(state)));

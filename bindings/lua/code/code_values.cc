@@ -14,7 +14,6 @@ namespace ruleengine::lua {
 
 using code::fail;
 using code::kTensorMetatable;
-using code::text_at;
 using code::to;
 
 namespace {

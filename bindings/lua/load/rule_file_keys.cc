@@ -123,7 +123,7 @@ std::string read_name(const Keys& keys, const RuleTable& table) {
 }
 
 // The name of the rule's folder, for instance "attention".
-std::string folder_of(const std::filesystem::path& real) {
+std::string rule_folder(const std::filesystem::path& real) {
   const std::string folder = real.parent_path().filename().string();
   return is_rule_name(folder) ? folder : "rules";
 }
@@ -279,7 +279,7 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   RuleInLoad load{.rule = std::make_unique<LoadedRule>(), .real = table.real};
   LoadedRule& rule = *load.rule;
   rule.name = read_name(keys, table);
-  rule.qualified = folder_of(table.real) + "/" + rule.name;
+  rule.qualified = rule_folder(table.real) + "/" + rule.name;
   rule.file = table.file;
   rule.line = table.line;
   rule.doc = keys.string("doc").value_or("");
@@ -351,7 +351,7 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
       error.expected =
           "the path of a rule below the pack's folder, as "
           "\"attention/my_rule\"";
-      error.found = path.empty() ? "" : "'" + printable(path, 100) + "'";
+      error.found = path.empty() ? "" : quoted_name(path, 100);
       fail_at(state, table, line, std::move(error));
     }
     pack.entries.push_back({path, line});

@@ -105,7 +105,7 @@ int Loader::lib(lua_State* state) {
   }
   if (!is_lua_name(name)) {
     return Sandbox::fail(
-        state, "'" + printable(name, 60) + "' is not a valid name of a lib");
+        state, quoted_name(name, 60) + " is not a valid name of a lib");
   }
   Request& request = *request_;
   const FoundLib found = find_lib(

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxRules = 20'000;
 
-Diagnostic wrong(std::string what, std::string where) {
+Diagnostic wrong_at(std::string what, std::string where) {
   return {.kind = ErrorKind::kRule,
           .what = std::move(what),
           .where = std::move(where)};
@@ -32,7 +32,7 @@ Result<fs::path> real_path(const std::string& path) {
   std::error_code error;
   fs::path real = fs::canonical(path, error);
   if (!error) return real;
-  Diagnostic missing = wrong("the rule file cannot be read", path);
+  Diagnostic missing = wrong_at("the rule file cannot be read", path);
   missing.found = error.message();
   return missing;
 }
@@ -48,7 +48,7 @@ Result<std::optional<std::string>> Loader::read_file(const fs::path& path,
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
     if (errno == ENOENT || errno == ENOTDIR) return Text();
-    Diagnostic error = wrong("the file cannot be read", path.string());
+    Diagnostic error = wrong_at("the file cannot be read", path.string());
     error.found = std::generic_category().message(errno);
     return error;
   }
@@ -58,18 +58,18 @@ Result<std::optional<std::string>> Loader::read_file(const fs::path& path,
   } closer{file};
   struct stat info {};
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    return wrong("this is not a regular file", path.string());
+    return wrong_at("this is not a regular file", path.string());
   }
   std::string text;
   char buffer[65536];
   while (true) {
     const ssize_t size = ::read(file, buffer, sizeof buffer);
     if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return wrong("the file cannot be read", path.string());
+    if (size < 0) return wrong_at("the file cannot be read", path.string());
     if (size == 0) return Text(std::move(text));
     text.append(buffer, static_cast<std::size_t>(size));
     if (text.size() > limit) {
-      Diagnostic error = wrong("the file is too large", path.string());
+      Diagnostic error = wrong_at("the file is too large", path.string());
       error.expected = fmt::format("at most {} bytes", limit);
       return error;
     }
@@ -92,7 +92,7 @@ Status Loader::add_folder(const std::string& path) {
     }
   }
   if (error) {
-    Diagnostic missing = wrong("the folder cannot be read", path);
+    Diagnostic missing = wrong_at("the folder cannot be read", path);
     missing.found = error.message();
     return missing;
   }
@@ -144,7 +144,7 @@ Status Loader::add_file(const std::string& path,
     if (is_rule) {
       set_member(index, member);
     } else if (member) {
-      return wrong("a pack names a pack; it may only name rules", place());
+      return wrong_at("a pack names a pack; it may only name rules", place());
     }
     return {};
   }
@@ -156,7 +156,7 @@ Status Loader::add_file(const std::string& path,
   Result<std::optional<std::string>> text = read_file(*real, kMaxSource);
   if (!text || !*text) {
     Diagnostic error =
-        text ? wrong("the rule file cannot be read", path) : text.error();
+        text ? wrong_at("the rule file cannot be read", path) : text.error();
     error.where = path;
     return error;
   }
@@ -166,7 +166,7 @@ Status Loader::add_file(const std::string& path,
   }
   const bool is_rule = rules_.size() > rules;
   if (!is_rule && member) {
-    return wrong("a pack names a pack; it may only name rules", place());
+    return wrong_at("a pack names a pack; it may only name rules", place());
   }
   known_[*real] = {is_rule, is_rule ? rules : packs_.size() - 1};
   if (is_rule) set_member(rules, member);
@@ -185,9 +185,9 @@ Status Loader::add_members() {
   }
   for (const RuleInLoad& each : rules_) {
     if (each.changes_meaning_line == 0 || each.packs.empty()) continue;
-    Diagnostic error =
-        wrong("a rule with `changes_meaning` cannot be in a pack",
-              fmt::format("{}:{}", each.rule->file, each.changes_meaning_line));
+    Diagnostic error = wrong_at(
+        "a rule with `changes_meaning` cannot be in a pack",
+        fmt::format("{}:{}", each.rule->file, each.changes_meaning_line));
     error.found = "it is in " + packs_[each.packs[0].pack].file;
     return error;
   }

@@ -56,7 +56,7 @@ class SourceReader {
     } else if (c == '[' && (peek(1) == '[' || peek(1) == '=')) {
       if (!long_string(true)) symbol();
     } else if (c == '"' || c == '\'') {
-      quoted(c);
+      quoted_name(c);
     } else if (is_letter(c)) {
       const std::size_t begin = at_;
       while (is_letter(peek()) || is_digit(peek())) ++at_;
@@ -88,7 +88,7 @@ class SourceReader {
     return true;
   }
 
-  void quoted(char quote) {
+  void quoted_name(char quote) {
     const std::size_t begin = ++at_;
     const int line = line_;
     while (at_ < text_.size() && text_[at_] != quote) {

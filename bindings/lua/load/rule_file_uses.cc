@@ -139,12 +139,12 @@ bool SourceScan::is_bound(std::size_t i, bool in_brackets) const {
 // The names that are bound again somewhere in the function, in any scope.
 std::set<std::string_view> SourceScan::names_bound_in(
     const Function& function) const {
-  struct Body {
+  struct OpenBody {
     std::size_t end;
     int brackets = 0;
   };
   std::set<std::string_view> names;
-  std::vector<Body> bodies = {{function.end}};
+  std::vector<OpenBody> bodies = {{function.end}};
   for (std::size_t i = function.begin; i < function.end; ++i) {
     while (i >= bodies.back().end) bodies.pop_back();
     const Function* inner = function_at(i);

@@ -24,11 +24,6 @@ namespace {
 // number of names.
 constexpr int kMaxUnknownOps = 1000;
 
-std::string op_text(std::string_view domain, std::string_view type) {
-  if (domain.empty()) return std::string(type);
-  return std::string(domain) + "::" + std::string(type);
-}
-
 // Pushes the outputs of what was built. `like` is the node of the model whose
 // inputs and attributes were kept (invalid: none); an error in them is not the
 // rule's fault and rejects the match.
@@ -56,7 +51,7 @@ class Build {
       : rt_(rt),
         state_(state),
         facts_(ir::newest_op(domain, type)),
-        op_(op_text(domain, type)),
+        op_(ir::Op{domain, type, {}}.text()),
         inputs_(rt, state, facts_, op_) {
     spec_.domain = domain;
     spec_.type = type;
@@ -237,8 +232,9 @@ int domain_assign(Runtime& rt, lua_State*) {
 
 int no_such_op(Runtime& rt, std::string_view domain, std::string_view type) {
   const std::string_view hint = ir::class_hint(domain, type);
-  return fail(rt, "no op '" + op_text(domain, printable(type, 60)) + "'", {},
-              {},
+  return fail(rt,
+              "no op '" + ir::Op{domain, printable(type, 60), {}}.text() + "'",
+              {}, {},
               hint.empty() ? did_you_mean(ir::similar_ops(domain, type))
                            : std::string(hint));
 }

@@ -12,7 +12,7 @@ namespace ruleengine::lua {
 namespace {
 
 // y = Relu(x) with other inputs at hand, rewritten by `body`.
-std::string rule(std::string_view body) {
+std::string building_rule(std::string_view body) {
   return "match = function(op, x) return op.Relu(x):as 'relu' end,\n"
          "rewrite = function(op, m) local g = m.graph local w = g.inputs[2]\n" +
          std::string(body) + " end";
@@ -25,7 +25,7 @@ struct Case {
 
 void becomes(const Case& c, std::string_view before) {
   CAPTURE(c.body);
-  RuleRunner runner(rule(c.body), before);
+  RuleRunner runner(building_rule(c.body), before);
   const Attempted out = runner.attempt();
   CHECK(out.what() == "");
   CHECK(out.reason() == "");
@@ -38,8 +38,8 @@ void becomes(const Case& c, std::string_view before) {
   CHECK(difference.value_or("") == "");
 }
 
-Attempted attempt(std::string_view body, std::string_view before) {
-  RuleRunner runner(rule(body), before);
+Attempted attempt_build(std::string_view body, std::string_view before) {
+  RuleRunner runner(building_rule(body), before);
   return runner.attempt();
 }
 
@@ -47,7 +47,7 @@ constexpr std::string_view kFloat =
     "(float[2,6] x, float[2,6] w) => (float[2,6] y) { y = Relu(x) }";
 constexpr std::string_view kHalf =
     "(float16[2,6] x, float16[2,6] w) => (float16[2,6] y) { y = Relu(x) }";
-constexpr std::string_view kSymbolic =
+constexpr std::string_view kBuildSymbolic =
     "(float[B,6] x, float[B,6] w) => (float[B,6] y) { y = Relu(x) }";
 
 TEST_CASE("calls and tables") {
@@ -102,7 +102,7 @@ TEST_CASE("numbers become constants of the type the op wants") {
            "y = Gather <axis = 0> (x, i)"},
           "(float[2,6] x, float[2,6] w) => (float[2,6] y) "
           "<int64[2] i = {1, 0}> { y = Relu(x) }");
-  CHECK(attempt("return op.mine.f(3)", kFloat).reason() ==
+  CHECK(attempt_build("return op.mine.f(3)", kFloat).reason() ==
         "the type is unknown for the number that is input 1 of mine::f");
 }
 
@@ -124,21 +124,24 @@ TEST_CASE("a number takes the type of the input that shares its letter") {
 }
 
 TEST_CASE("lists of symbolic dimensions are computed, single ones reject") {
-  RuleRunner runner(rule("return op.Expand(m.x, {m.x:dim(0), 6})"), kSymbolic);
+  RuleRunner runner(building_rule("return op.Expand(m.x, {m.x:dim(0), 6})"),
+                    kBuildSymbolic);
   const Attempted out = runner.attempt();
   CHECK(out.what() == "");
   CHECK(out.fired);
   CHECK(runner.ops() == "Shape Slice Concat Expand");
-  CHECK(attempt("return op.mine.f{m.x, n = m.x:dim(0)}", kSymbolic).reason() ==
-        "n needs dimension B, which is not a known number");
-  CHECK(attempt("return op.Mul(m.x, m.x:dim(0))", kSymbolic).reason() ==
+  CHECK(attempt_build("return op.mine.f{m.x, n = m.x:dim(0)}", kBuildSymbolic)
+            .reason() == "n needs dimension B, which is not a known number");
+  CHECK(attempt_build("return op.Mul(m.x, m.x:dim(0))", kBuildSymbolic)
+            .reason() ==
         "input 'B' of Mul needs dimension B, which is not a known number");
 }
 
 TEST_CASE("a Reshape is told sizes so that a 0 among them means what it says") {
-  RuleRunner stays(rule("local r = op.Reshape(m.x, {m.x:dim(0), 2, 3}) "
-                        "return op.Reshape(r, m.x.shape)"),
-                   kSymbolic);
+  RuleRunner stays(
+      building_rule("local r = op.Reshape(m.x, {m.x:dim(0), 2, 3}) "
+                    "return op.Reshape(r, m.x.shape)"),
+      kBuildSymbolic);
   CHECK(stays.attempt().what() == "");
   CHECK(stays.ops() == "Reshape Reshape");  // copied, nothing is computed
 }
@@ -246,7 +249,7 @@ TEST_CASE("a number that its type cannot hold rejects the match") {
   for (const auto& each : kCases) {
     CAPTURE(each.body);
     const Attempted out =
-        attempt("return " + std::string(each.body), relu_of(each.type));
+        attempt_build("return " + std::string(each.body), relu_of(each.type));
     CHECK(out.what() == "");
     CHECK(out.reason() == "a number does not fit the required type");
     REQUIRE(out.rejection);
@@ -254,48 +257,51 @@ TEST_CASE("a number that its type cannot hold rejects the match") {
   }
   for (const char* fits : {"0.1", "65504", "1/0", "0/0", "-0.0", "6e-8"}) {
     CAPTURE(fits);
-    CHECK(attempt("return op.Add(m.x, " + std::string(fits) + ")",
-                  relu_of("float16"))
+    CHECK(attempt_build("return op.Add(m.x, " + std::string(fits) + ")",
+                        relu_of("float16"))
               .reason() == "");
   }
-  CHECK(attempt("return op.Add(m.x, 2^63)", relu_of("uint64")).reason() == "");
+  CHECK(attempt_build("return op.Add(m.x, 2^63)", relu_of("uint64")).reason() ==
+        "");
 }
 
 TEST_CASE("mistakes of builders name what there is") {
   const Attempted op_name =
-      attempt("local o = op return o.Addd(m.x, w)", kFloat);
+      attempt_build("local o = op return o.Addd(m.x, w)", kFloat);
   CHECK(op_name.what() == "no op 'Addd'");
   CHECK(op_name.error->hint.find("Add") != std::string::npos);
   const Attempted known =
-      attempt("local o = op return o.ruleengine.Linar(m.x)", kFloat);
+      attempt_build("local o = op return o.ruleengine.Linar(m.x)", kFloat);
   CHECK(known.what() == "no op 'ruleengine::Linar'");
   CHECK(known.error->hint == "did you mean 'Linear'?");
   const Attempted dotted =
-      attempt("local o = op return o.a.b.Swish(m.x)", kFloat);
+      attempt_build("local o = op return o.a.b.Swish(m.x)", kFloat);
   CHECK(dotted.error->hint ==
         "a domain with a dot is written op[\"com.example\"].Swish");
   const Attempted attribute =
-      attempt("local o = op return o.LeakyRelu{m.x, alhpa = 1}", kFloat);
+      attempt_build("local o = op return o.LeakyRelu{m.x, alhpa = 1}", kFloat);
   CHECK(attribute.what() == "LeakyRelu has no attribute 'alhpa'");
   CHECK(attribute.error->hint == "did you mean 'alpha'?");
-  CHECK(attempt("local o = op return o.Transpose{m.x, perm = 'x'}", kFloat)
-            .what() == "attribute 'perm' must be a list of whole numbers");
-  CHECK(attempt("return op.Softmax{m.x, axis = 0.5}", kFloat).what() ==
+  CHECK(
+      attempt_build("local o = op return o.Transpose{m.x, perm = 'x'}", kFloat)
+          .what() == "attribute 'perm' must be a list of whole numbers");
+  CHECK(attempt_build("return op.Softmax{m.x, axis = 0.5}", kFloat).what() ==
         "attribute 'axis' must be a whole number");
-  CHECK(attempt("return op.Add(m.x, 'x')", kFloat).what() ==
+  CHECK(attempt_build("return op.Add(m.x, 'x')", kFloat).what() ==
         "Add gets something that cannot be an input");
-  CHECK(attempt("return op.Add(m.x, m.relu)", kFloat).what() ==
+  CHECK(attempt_build("return op.Add(m.x, m.relu)", kFloat).what() ==
         "Add gets a node as an input");
-  CHECK(attempt("return op.Add(m.x)", kFloat).what() ==
+  CHECK(attempt_build("return op.Add(m.x)", kFloat).what() ==
         "input 'B' of Add is required");
-  CHECK(attempt("op.Add = 1", kFloat).what() == "`op` cannot be assigned to");
-  CHECK(attempt("return op.Add{m.x, w, outputs = 0}", kFloat).error);
-  CHECK(attempt("return op.Add(m.x, w, w)", kFloat).error);
+  CHECK(attempt_build("op.Add = 1", kFloat).what() ==
+        "`op` cannot be assigned to");
+  CHECK(attempt_build("return op.Add{m.x, w, outputs = 0}", kFloat).error);
+  CHECK(attempt_build("return op.Add(m.x, w, w)", kFloat).error);
 }
 
 TEST_CASE("as many outputs as no node has are no mistake of the rule") {
   const auto split = [](const std::string& outputs) {
-    return attempt(
+    return attempt_build(
         "return (op.Split{m.x, axis = 1, outputs = " + outputs + "})", kFloat);
   };
   CHECK(split("4097").reason() == "a node has 4096 outputs at most");
@@ -337,13 +343,13 @@ TEST_CASE("an existing value, numbers and lists as results") {
 }
 
 TEST_CASE("the wrong number of results, and results that are none") {
-  const Attempted none = attempt("", kFloat);
+  const Attempted none = attempt_build("", kFloat);
   CHECK(none.what() == "`rewrite` returns the wrong number of results");
   CHECK(none.error->found == "0");
   CHECK(none.error->where.find("Relu node") != std::string::npos);
-  CHECK(attempt("return m.x, m.x", kFloat).what() ==
+  CHECK(attempt_build("return m.x, m.x", kFloat).what() ==
         "`rewrite` returns the wrong number of results");
-  CHECK(attempt("return 'x'", kFloat).what() ==
+  CHECK(attempt_build("return 'x'", kFloat).what() ==
         "result 1 of `rewrite` is not a value");
 }
 
@@ -408,9 +414,10 @@ TEST_CASE("a result for an output that is left out goes nowhere") {
 }
 
 TEST_CASE("a constant may have more numbers than Lua's stack has places") {
-  RuleRunner runner(rule("local t = {} for i = 1, 70000 do t[i] = i end "
-                         "return op.mine.f(m.x, t)"),
-                    kFloat);
+  RuleRunner runner(
+      building_rule("local t = {} for i = 1, 70000 do t[i] = i end "
+                    "return op.mine.f(m.x, t)"),
+      kFloat);
   const Attempted out = runner.attempt();
   CHECK(out.what() == "");
   CHECK(out.fired);
@@ -419,7 +426,7 @@ TEST_CASE("a constant may have more numbers than Lua's stack has places") {
 }
 
 TEST_CASE("giving back what stands there changes nothing") {
-  CHECK(attempt("return m.relu.outputs[1]", kFloat).reason() ==
+  CHECK(attempt_build("return m.relu.outputs[1]", kFloat).reason() ==
         "the rewrite changes nothing");
 }
 
@@ -454,9 +461,9 @@ TEST_CASE("nor does building again what is of an unknown domain") {
 }
 
 TEST_CASE("another shape or type is rejected when the edit is kept") {
-  CHECK(attempt("return op.Transpose(m.x)", kFloat).rejection);
-  CHECK(attempt("return op.Cast{m.x, to = 'float16'}", kFloat).rejection);
-  CHECK(attempt("return op.Cast{m.x, to = 'fp16'}", kFloat).error->hint ==
+  CHECK(attempt_build("return op.Transpose(m.x)", kFloat).rejection);
+  CHECK(attempt_build("return op.Cast{m.x, to = 'float16'}", kFloat).rejection);
+  CHECK(attempt_build("return op.Cast{m.x, to = 'fp16'}", kFloat).error->hint ==
         "did you mean 'float16'?");
 }
 

@@ -292,7 +292,7 @@ std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind) {
       string_keys(state, lua_upvalueindex(2));
   fail(rt,
        std::string(handle_name(kind)) + " has no field " +
-           (name ? "'" + printable(*name, 60) + "'" : kind_of(state, 2)),
+           (name ? quoted_name(*name, 60) : kind_of(state, 2)),
        {}, {}, name ? suggestion(*name, names) : std::string());
   return std::nullopt;
 }

@@ -16,7 +16,7 @@
 namespace ruleengine::lua {
 namespace {
 
-const Handle* self(Runtime& rt, lua_State* state) {
+const Handle* self_node(Runtime& rt, lua_State* state) {
   return check_self(rt, state, HandleKind::kNode);
 }
 
@@ -85,7 +85,7 @@ int inputs_index(Runtime& rt, lua_State* state) {
   const ir::OpFacts* facts = newest(rt, node->node());
   if (facts == nullptr) {
     return fail(rt, "the inputs of an unknown op have no names", "an index",
-                "'" + printable(*name, 60) + "'");
+                quoted_name(*name, 60));
   }
   for (std::size_t i = 0; i < facts->inputs.size(); ++i) {
     if (facts->inputs[i].name != *name) continue;
@@ -171,7 +171,7 @@ int attributes_index(Runtime& rt, lua_State* state) {
 
 // n:replace_input(old, new): replaces every input that is `old`.
 int replace_input(Runtime& rt, lua_State* state) {
-  const Handle* node = self(rt, state);
+  const Handle* node = self_node(rt, state);
   if (node == nullptr) return kFailed;
   const Handle* from =
       check_handle(rt, state, 2, HandleKind::kValue, "the old input");
@@ -202,46 +202,46 @@ int replace_input(Runtime& rt, lua_State* state) {
 }
 
 enum NodeField {
-  kOp,
-  kDomain,
-  kName,
-  kInputs,
-  kOutputs,
-  kAttrs,
-  kAttributeNames,
-  kMeta
+  kNodeOp,
+  kNodeDomain,
+  kNodeName,
+  kNodeInputs,
+  kNodeOutputs,
+  kNodeAttrs,
+  kNodeAttributeNames,
+  kNodeMeta
 };
 
 int node_index(Runtime& rt, lua_State* state) {
   const std::optional<int> field = find_field(rt, state, HandleKind::kNode);
   if (!field) return kFailed;
   if (*field == kMethod) return 1;
-  const Handle* node = self(rt, state);
+  const Handle* node = self_node(rt, state);
   if (node == nullptr) return kFailed;
   const ir::Graph& graph = *rt.session.graph;
   switch (*field) {
-    case kOp:
+    case kNodeOp:
       push(state, graph.op(node->node()).type);
       break;
-    case kDomain:
+    case kNodeDomain:
       push(state, graph.op(node->node()).domain);
       break;
-    case kName:
+    case kNodeName:
       push(state, graph.node(node->node()).name);
       break;
-    case kInputs:
+    case kNodeInputs:
       push_inputs(rt, state, node->node());
       break;
-    case kOutputs:
+    case kNodeOutputs:
       push_values(rt, state, graph.outputs(node->node()));
       break;
-    case kMeta:
+    case kNodeMeta:
       push_metadata(state, graph.node(node->node()).metadata);
       break;
-    case kAttributeNames:
+    case kNodeAttributeNames:
       push_attribute_names(rt, state, node->node());
       break;
-    case kAttrs:
+    case kNodeAttrs:
       push_handle(rt, state, {.kind = HandleKind::kAttributes, .id = node->id});
       break;
   }
@@ -258,7 +258,7 @@ int node_equal(Runtime& rt, lua_State* state) {
 }
 
 int node_tostring(Runtime& rt, lua_State* state) {
-  const Handle* node = self(rt, state);
+  const Handle* node = self_node(rt, state);
   if (node == nullptr) return kFailed;
   rt.scratch.text = rt.session.graph->describe(node->node());
   push(state, rt.scratch.text);
@@ -266,14 +266,14 @@ int node_tostring(Runtime& rt, lua_State* state) {
 }
 
 constexpr Field kNodeFields[] = {
-    {"op", kOp},
-    {"domain", kDomain},
-    {"name", kName},
-    {"inputs", kInputs},
-    {"outputs", kOutputs},
-    {"attrs", kAttrs},
-    {"attribute_names", kAttributeNames},
-    {"meta", kMeta},
+    {"op", kNodeOp},
+    {"domain", kNodeDomain},
+    {"name", kNodeName},
+    {"inputs", kNodeInputs},
+    {"outputs", kNodeOutputs},
+    {"attrs", kNodeAttrs},
+    {"attribute_names", kNodeAttributeNames},
+    {"meta", kNodeMeta},
     {"with", kMethod, entry<build_with>},
     {"inline", kMethod, entry<build_inline>},
     {"replace_input", kMethod, entry<replace_input>},
@@ -312,7 +312,7 @@ bool read_wanted(Runtime& rt, lua_State* state, Wanted& out) {
     const auto value = string_at(state, -1);
     lua_pop(state, 1);  // the table holds it
     if (!value || (key != "op" && key != "domain")) {
-      return refuse("'" + printable(key, 60) + "'");
+      return refuse(quoted_name(key, 60));
     }
     (key == "op" ? out.op : out.domain) = *value;
   }

@@ -10,7 +10,7 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::string_view kModel =
+constexpr std::string_view kNodeApiModel =
     "(float[2,3] x) => (float[2,3] y) <float[3] s = {1,1,1}> "
     "{ a = Relu(x) n = LayerNormalization <epsilon = 0.5> (a, s) "
     "[last] y = Softmax(n) }";
@@ -22,11 +22,11 @@ Attempted where(std::string_view body) {
       "where = function(m) local n, g = m.norm, m.graph " +
           std::string(body) +
           " end,\nrewrite = function(op, m) return m.norm:with(m.x) end",
-      kModel);
+      kNodeApiModel);
   return runner.attempt();
 }
 
-void holds(std::string_view body) {
+void node_holds(std::string_view body) {
   CAPTURE(body);
   const Attempted out = where(body);
   CHECK(out.what() == "");
@@ -34,14 +34,14 @@ void holds(std::string_view body) {
 }
 
 TEST_CASE("nodes: op, names, inputs, outputs, attributes") {
-  holds("assert(n.op == 'LayerNormalization' and n.domain == '')");
-  holds("assert(#n.inputs == 2 and n.inputs[2] == m.s)");
-  holds("assert(n.inputs.Scale == m.s and n.inputs.B == nil)");
-  holds("assert(n.inputs.X.producer == m.relu)");
-  holds("assert(n.attrs.epsilon == 0.5 and n.attrs.axis == -1)");
-  holds("assert(n.outputs[1].users[1].op == 'Softmax')");
-  holds("assert(n.outputs[1].users[1].name == 'last' and n.name == '')");
-  holds("assert(n == n.outputs[1].producer and n ~= m.relu)");
+  node_holds("assert(n.op == 'LayerNormalization' and n.domain == '')");
+  node_holds("assert(#n.inputs == 2 and n.inputs[2] == m.s)");
+  node_holds("assert(n.inputs.Scale == m.s and n.inputs.B == nil)");
+  node_holds("assert(n.inputs.X.producer == m.relu)");
+  node_holds("assert(n.attrs.epsilon == 0.5 and n.attrs.axis == -1)");
+  node_holds("assert(n.outputs[1].users[1].op == 'Softmax')");
+  node_holds("assert(n.outputs[1].users[1].name == 'last' and n.name == '')");
+  node_holds("assert(n == n.outputs[1].producer and n ~= m.relu)");
   CHECK(where("return n.inputs.Scael").what() ==
         "LayerNormalization has no input 'Scael'");
   CHECK(where("local e = n.inputs.epsilon").error->hint ==
@@ -80,10 +80,10 @@ TEST_CASE("a node with subgraphs is not built again") {
 }
 
 TEST_CASE("the graph: nodes, inputs, outputs") {
-  holds("assert(#g:nodes() == 3 and #g:nodes 'Relu' == 1)");
-  holds("assert(g:nodes{op = 'Softmax', domain = ''}[1].name == 'last')");
-  holds("assert(#g:nodes{domain = 'ai.onnx'} == 3 and #g:nodes 'X' == 0)");
-  holds("assert(g.inputs[1] == m.x and g.outputs[1].name == 'y')");
+  node_holds("assert(#g:nodes() == 3 and #g:nodes 'Relu' == 1)");
+  node_holds("assert(g:nodes{op = 'Softmax', domain = ''}[1].name == 'last')");
+  node_holds("assert(#g:nodes{domain = 'ai.onnx'} == 3 and #g:nodes 'X' == 0)");
+  node_holds("assert(g.inputs[1] == m.x and g.outputs[1].name == 'y')");
   CHECK(where("g:nodes{opp = 'x'}").what() ==
         ":nodes takes `op` and `domain`, both strings");
 }

@@ -8,7 +8,7 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::string_view kModel =
+constexpr std::string_view kRankApiModel =
     "(float[1,4,8] x) => (float[1,2,8] y, float[1,4,8] z) { "
     "p = tensor_cast.reduce_scatter <dim = 1, rank = 0, rank_group = [0,1]> "
     "(x) "
@@ -24,7 +24,7 @@ TEST_CASE("v.layout says how a value lies on the ranks") {
       "  assert(l.placement == 'sharded' and l.axis == 1 and l.ranks[2] == 1)\n"
       "end,\n"
       "rewrite = function(op, m) return m.n:with(m.x) end",
-      kModel);
+      kRankApiModel);
   CHECK(runner.attempt().what() == "");
 }
 
@@ -40,7 +40,7 @@ TEST_CASE("graph:residual_chains finds them") {
       "  assert(chain.axes[chain.nodes[2].outputs[1]] == 1)\n"
       "  assert(#chain.entries == 0)\n"
       "end",
-      kModel);
+      kRankApiModel);
   CHECK(runner.pass().what() == "");
 }
 
@@ -50,7 +50,7 @@ Attempted asked(const std::string& body) {
       "pass = function(graph)\n"
       "  local norm = graph:nodes{op = 'rms_norm'}[1]\n  " +
           body + "\nend",
-      kModel);
+      kRankApiModel);
   return runner.pass();
 }
 

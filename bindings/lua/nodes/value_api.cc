@@ -22,7 +22,7 @@ constexpr std::int64_t kMaxElements = 4096;
 // The most elements that :among looks at: a causal mask of length 2,048.
 constexpr std::int64_t kMaxLookedAt = 1 << 22;
 
-const Handle* self(Runtime& rt, lua_State* state) {
+const Handle* self_value(Runtime& rt, lua_State* state) {
   return check_self(rt, state, HandleKind::kValue);
 }
 
@@ -38,7 +38,7 @@ const ir::Tensor* constant_of(Runtime& rt, const Handle& value) {
 
 // v:rank(), v:rank(4)
 int rank(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   const std::optional<Dims> dims = dims_of(rt, *value);
   if (!lua_isnoneornil(state, 2)) {
@@ -61,7 +61,7 @@ int rank(Runtime& rt, lua_State* state) {
 
 // v:dim(-1): a number, a dimension, or nil; v:dim(-1, "D"): whether it is D.
 int dim(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   if (lua_type(state, 2) != LUA_TNUMBER) {
     return fail(rt, ":dim wants the number of an axis", "-1",
@@ -101,7 +101,7 @@ void push_dtype(Runtime& rt, lua_State* state, const Handle& value) {
 
 // v:type "float16", v:type("float16", "bfloat16"), v:type()
 int type(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   const int top = lua_gettop(state);
   if (top == 1) return push_dtype(rt, state, *value), 1;
@@ -125,7 +125,7 @@ int type(Runtime& rt, lua_State* state) {
 
 // v:const(), v:const "K N"
 int is_constant(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   if (!rt.session.facts->is_constant(value->value())) {
     lua_pushboolean(state, 0);
@@ -140,7 +140,7 @@ int is_constant(Runtime& rt, lua_State* state) {
 
 // mask:fits "B H S T"
 int fits(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   return answer_shape(rt, state, *value, 2, ShapeTest::kFits);
 }
@@ -191,7 +191,7 @@ bool read_elements(Runtime& rt, const Handle& value, std::int64_t limit) {
 
 // v:scalar(): the number of a one-element constant, else nil.
 int scalar(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   if (read_elements(rt, *value, 1) && rt.scratch.numbers.size() == 1) {
     lua_pushnumber(state, rt.scratch.numbers[0]);
@@ -203,7 +203,7 @@ int scalar(Runtime& rt, lua_State* state) {
 
 // v:constant(): a number (rank 0), a list of all elements, or nil.
 int constant(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   if (!read_elements(rt, *value, kMaxElements)) return lua_pushnil(state), 1;
   const std::vector<double>& numbers = rt.scratch.numbers;
@@ -221,7 +221,7 @@ int constant(Runtime& rt, lua_State* state) {
 
 // v:among(0, 1): whether it is a constant of only these numbers.
 int among(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   std::vector<double> wanted;
   for (int i = 2; i <= lua_gettop(state); ++i) {
@@ -244,7 +244,7 @@ int among(Runtime& rt, lua_State* state) {
 // where they are computed at run time (from Shape): numbers and dimensions; nil
 // where one of them is not known.
 int dims(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   const auto known = rt.session.facts->dims_of(value->value());
   if (!known || value->transposed) return lua_pushnil(state), 1;
@@ -259,7 +259,7 @@ int dims(Runtime& rt, lua_State* state) {
 // --- Edits ------------------------------------------------------------------
 
 int replace_with(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   const Handle* other =
       check_handle(rt, state, 2, HandleKind::kValue, "the new value");
@@ -282,15 +282,15 @@ int replace_with(Runtime& rt, lua_State* state) {
 // --- Fields -----------------------------------------------------------------
 
 enum ValueField {
-  kShape,
-  kDtype,
-  kProducer,
-  kUsers,
-  kName,
-  kIsOutput,
-  kLayout,
-  kTokenAxis,
-  kT
+  kValueShape,
+  kValueDtype,
+  kValueProducer,
+  kValueUsers,
+  kValueName,
+  kValueIsOutput,
+  kValueLayout,
+  kValueTokenAxis,
+  kValueT
 };
 
 // v.token_axis: nil for fewer than two axes.
@@ -334,37 +334,37 @@ int value_index(Runtime& rt, lua_State* state) {
   const std::optional<int> field = find_field(rt, state, HandleKind::kValue);
   if (!field) return kFailed;
   if (*field == kMethod) return 1;
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   const ir::Graph& graph = *rt.session.graph;
   switch (*field) {
-    case kShape:
+    case kValueShape:
       push_shape(rt, state, *value);
       break;
-    case kDtype:
+    case kValueDtype:
       push_dtype(rt, state, *value);
       break;
-    case kProducer:
+    case kValueProducer:
       push_node(rt, state, graph.producer(value->value()));
       break;
-    case kUsers:
+    case kValueUsers:
       push_users(rt, state, value->value());
       break;
-    case kName:
+    case kValueName:
       push(state, graph.name(value->value()));
       break;
-    case kIsOutput:
+    case kValueIsOutput:
       lua_pushboolean(
           state,
           static_cast<int>(graph.value(value->value()).block_output_count > 0));
       break;
-    case kLayout:
+    case kValueLayout:
       push_layout(rt, state, value->value());
       break;
-    case kTokenAxis:
+    case kValueTokenAxis:
       push_token_axis(rt, state, *value);
       break;
-    case kT:
+    case kValueT:
       return push_transposed(rt, state, *value);
   }
   return 1;
@@ -381,7 +381,7 @@ int value_equal(Runtime& rt, lua_State* state) {
 }
 
 int value_tostring(Runtime& rt, lua_State* state) {
-  const Handle* value = self(rt, state);
+  const Handle* value = self_value(rt, state);
   if (value == nullptr) return kFailed;
   rt.scratch.text =
       rewrite::describe(*rt.session.graph, *rt.session.facts, value->value());
@@ -412,15 +412,15 @@ void make_list_metatable(Runtime& rt, lua_State* state, int& reference,
 }
 
 constexpr Field kFields[] = {
-    {"shape", kShape},
-    {"dtype", kDtype},
-    {"producer", kProducer},
-    {"users", kUsers},
-    {"name", kName},
-    {"is_output", kIsOutput},
-    {"layout", kLayout},
-    {"token_axis", kTokenAxis},
-    {"T", kT},
+    {"shape", kValueShape},
+    {"dtype", kValueDtype},
+    {"producer", kValueProducer},
+    {"users", kValueUsers},
+    {"name", kValueName},
+    {"is_output", kValueIsOutput},
+    {"layout", kValueLayout},
+    {"token_axis", kValueTokenAxis},
+    {"T", kValueT},
     {"rank", kMethod, entry<rank>},
     {"dim", kMethod, entry<dim>},
     {"type", kMethod, entry<type>},

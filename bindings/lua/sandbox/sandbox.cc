@@ -368,4 +368,10 @@ std::string Sandbox::word_hint(std::string_view word, std::string near) const {
   return impl_->word_hint ? impl_->word_hint(word, std::move(near)) : near;
 }
 
+std::string_view text_at(lua_State* state, int index) {
+  std::size_t size = 0;
+  const char* text = lua_tolstring(state, index, &size);
+  return {text, size};
+}
+
 }  // namespace ruleengine::lua

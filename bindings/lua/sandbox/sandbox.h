@@ -34,6 +34,9 @@ struct SandboxLimits {
   Deadline deadline;  // of the whole run
 };
 
+// The characters of the string at `index`; valid while it is on the stack.
+std::string_view text_at(lua_State* state, int index);
+
 class Sandbox {
  public:
   static Result<std::unique_ptr<Sandbox>> create(const SandboxLimits& limits);

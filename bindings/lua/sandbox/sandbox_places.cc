@@ -14,7 +14,7 @@ std::string chunk_place(const lua_Debug& activation, int line) {
 }
 
 // The folder of a "file:line".
-std::string folder_of(std::string_view place) {
+std::string place_folder(std::string_view place) {
   const auto slash = place.rfind('/');
   return std::string(slash == place.npos ? "" : place.substr(0, slash));
 }
@@ -94,7 +94,7 @@ std::string Sandbox::caller(lua_State* state) {
     lua_getinfo(state, "Sl", &activation);
     if (activation.currentline <= 0) continue;
     const std::string at = chunk_place(activation, activation.currentline);
-    const std::string folder = folder_of(impl.file_place(at));
+    const std::string folder = place_folder(impl.file_place(at));
     if (place.empty()) {
       own = folder;
       place = at;
@@ -133,12 +133,12 @@ int Sandbox::blame(lua_State* state, std::string_view place) {
   for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
     lua_getinfo(state, "Sl", &activation);
     if (activation.currentline <= 0) continue;
-    own = folder_of(impl.file_place(chunk_place(activation, 0)));
+    own = place_folder(impl.file_place(chunk_place(activation, 0)));
     break;
   }
   const bool text = impl.pending && lua_type(state, -1) == LUA_TSTRING &&
                     impl.pending_text == lua_tostring(state, -1);
-  if (!text || !own || folder_of(impl.pending->where) != *own) {
+  if (!text || !own || place_folder(impl.pending->where) != *own) {
     return lua_error(state);
   }
   Diagnostic error = *std::exchange(impl.pending, {});

@@ -40,8 +40,8 @@ int rep(lua_State* state) {
 }
 
 // Functions of LuaJIT that go through their argument once.
-constexpr const char* kBuiltIn[] = {"byte",  "char",    "len", "lower",
-                                    "upper", "reverse", "sub"};
+constexpr const char* kStringFunctions[] = {"byte",  "char",    "len", "lower",
+                                            "upper", "reverse", "sub"};
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void install_strings(lua_State* state) {
   lua_call(state, 1, 0);
   lua_newtable(state);
   lua_getglobal(state, "string");
-  for (const char* name : kBuiltIn) {
+  for (const char* name : kStringFunctions) {
     lua_getfield(state, -1, name);
     lua_setfield(state, -3, name);
   }

@@ -14,7 +14,7 @@ int absolute(lua_State* state, int index) {
   return relative ? lua_gettop(state) + index + 1 : index;
 }
 
-std::string text_at(lua_State* state, int index) {
+std::string charged_text_at(lua_State* state, int index) {
   std::size_t size = 0;
   const char* text = lua_tolstring(state, index, &size);
   Sandbox::charge(state, 64 + size);
@@ -36,7 +36,7 @@ TableKeys table_keys(lua_State* state, int index) {
     if (type == LUA_TNUMBER) {
       keys.numbers.push_back(lua_tonumber(state, -1));
     } else if (type == LUA_TSTRING) {
-      keys.names.push_back(text_at(state, -1));
+      keys.names.push_back(charged_text_at(state, -1));
     } else {
       other = std::min(other, type);
     }

@@ -13,7 +13,8 @@ namespace ruleengine::lua {
 namespace {
 
 constexpr int kTimes = 25;
-constexpr const char* kModel = "(float[2] x) => (float[2] y) { y = Relu(x) }";
+constexpr const char* kTableKeysModel =
+    "(float[2] x) => (float[2] y) { y = Relu(x) }";
 
 void check_one_refusal(const std::string& rule, std::string_view part) {
   CAPTURE(rule);
@@ -33,7 +34,7 @@ void check_one_error(const std::string& body, std::string_view part) {
         "match = function(op, x) return op.Relu(x) end,\n"
         "rewrite = function(op, m) return " +
             body + " end",
-        kModel);
+        kTableKeysModel);
     said.insert(runner.attempt().what());
   }
   REQUIRE(said.size() == 1);

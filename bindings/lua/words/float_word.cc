@@ -60,12 +60,12 @@ int float_word(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-int no_arithmetic(Runtime& rt, lua_State*) {
+int no_float_arithmetic(Runtime& rt, lua_State*) {
   return fail(rt, "arithmetic on a result of `float`", "numbers", "a float",
               "`float` comes last: float(2 * n)");
 }
 
-int no_field(Runtime& rt, lua_State*) {
+int no_float_field(Runtime& rt, lua_State*) {
   return fail(rt, "a float has no fields", {}, {},
               "`float` is for attributes; keep the number in another variable");
 }
@@ -86,8 +86,8 @@ int equal(Runtime& rt, lua_State* state) {
 
 void make_float_metatable(Runtime& rt, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kFloat;
-  make_metatable(rt, state, kKind, entry<no_field>, nullptr, 0);
-  set_arithmetic(rt, state, kKind, entry<no_arithmetic>);
+  make_metatable(rt, state, kKind, entry<no_float_field>, nullptr, 0);
+  set_arithmetic(rt, state, kKind, entry<no_float_arithmetic>);
   set_metamethod(rt, state, kKind, "__eq", entry<equal>);
   set_metamethod(rt, state, kKind, "__tostring", entry<to_text>);
 }

@@ -11,7 +11,7 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::string_view kModel =
+constexpr std::string_view kFloatWordModel =
     "(float[2] x) => (float[2] y) <float c = {2.0}> "
     "{ a = Mul(x, c) y = mine.f <k = 2.0, n = 3, l = [1.0, 2.0]> (a) }";
 constexpr std::string_view kMatch =
@@ -20,7 +20,7 @@ constexpr std::string_view kMatch =
 
 // `rule` ends with what makes one node of x.
 void becomes(const std::string& rule, std::string_view after,
-             std::string_view before = kModel) {
+             std::string_view before = kFloatWordModel) {
   CAPTURE(rule);
   RuleRunner runner(rule, before);
   const Attempted out = runner.attempt();
@@ -43,7 +43,7 @@ std::string replace(const std::string& result) {
 }
 
 std::string mistake(const std::string& body) {
-  RuleRunner runner(rewrite(body), kModel);
+  RuleRunner runner(rewrite(body), kFloatWordModel);
   const Attempted out = runner.attempt();
   REQUIRE(out.error.has_value());
   return out.error->text();

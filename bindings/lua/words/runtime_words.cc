@@ -148,7 +148,7 @@ int refuse(Runtime& rt, lua_State* state) {
   }
   if (const auto name = string_at(state, 4)) {
     return fail(rt, "argument 4 of `refuse` is not true or false",
-                "m.options." + printable(*name), "'" + printable(*name) + "'");
+                "m.options." + printable(*name), quoted_name(*name));
   }
   const std::string label = rewrite::node_label(*rt.session.graph, node);
   const std::string_view tag = tag_of(rt, node);

@@ -60,9 +60,8 @@ std::optional<Text> parse(Runtime& rt, std::string_view text) {
     }
     const std::optional<Word> read = read_word(word);
     if (!read) {
-      fail(rt, "'" + printable(word, 60) + "' is not a dimension of a shape",
-           "letters, numbers, '_', and '...' in front",
-           "'" + printable(text, 100) + "'");
+      fail(rt, quoted_name(word, 60) + " is not a dimension of a shape",
+           "letters, numbers, '_', and '...' in front", quoted_name(text, 100));
       return std::nullopt;
     }
     out.words.push_back(*read);

@@ -17,7 +17,7 @@ namespace {
 using pattern::AttributePattern;
 using pattern::NodePattern;
 
-constexpr std::size_t kMostElements = 4096;  // of a list attribute
+constexpr std::size_t kMostListElements = 4096;  // of a list attribute
 
 int bad_attribute(lua_State* state, const std::string& name, int index) {
   Diagnostic error =
@@ -66,7 +66,7 @@ void set_text(lua_State* state, WordsSession& session, const NodePattern& node,
 void set_list(lua_State* state, WordsSession& session,
               AttributePattern& attribute, int index) {
   const std::size_t size = lua_objlen(state, index);
-  if (size > kMostElements) bad_attribute(state, attribute.name, index);
+  if (size > kMostListElements) bad_attribute(state, attribute.name, index);
   spend(state, session, size * 32);
   const Runtime& rt = Runtime::of(state);
   bool whole = !is_floats(rt, state, index);
@@ -100,12 +100,6 @@ void set_list(lua_State* state, WordsSession& session,
 }
 
 }  // namespace
-
-std::string_view text_at(lua_State* state, int index) {
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return {text, size};
-}
 
 ir::DataType check_element_type(lua_State* state, std::string_view name) {
   const ir::DataType type = element_type(name);

@@ -55,8 +55,7 @@ Fact::DimPattern check_dim(lua_State* state, WordsSession& session,
     return dim;
   }
   if (!is_lua_name(word)) {
-    Diagnostic error =
-        wrong("'" + printable(word, 60) + "' is not a dimension");
+    Diagnostic error = wrong(quoted_name(word, 60) + " is not a dimension");
     error.expected =
         "a letter, a number, _ for any dimension, ... in front for any "
         "leading dimensions";
@@ -304,16 +303,16 @@ int text(lua_State* state) {
   return 1;
 }
 
-constexpr luaL_Reg kMeta[] = {{"__newindex", newindex},
-                              {"__call", call},
-                              {"__tostring", text},
-                              {nullptr, nullptr}};
+constexpr luaL_Reg kHandleMethods[] = {{"__newindex", newindex},
+                                       {"__call", call},
+                                       {"__tostring", text},
+                                       {nullptr, nullptr}};
 
 }  // namespace
 
 void install_handles(lua_State* state, Words& words) {
   luaL_newmetatable(state, kTermMetatable);
-  set_words(state, words, kMeta);
+  set_words(state, words, kHandleMethods);
   refuse_operators(state, words, "a pattern");
   lua_pushlightuserdata(state, &words);
   lua_newtable(state);

@@ -22,10 +22,6 @@ using pattern::TermId;
 constexpr int kMostInputs = 250;
 constexpr int kMostOutputs = 250;
 
-std::string op_text(const NodePattern& node) {
-  return node.domain.empty() ? node.type : node.domain + "::" + node.type;
-}
-
 // --- the words inside of a node's table ---
 
 void check_open(lua_State* state, const char* word, int index, bool& open) {
@@ -161,7 +157,7 @@ int op_call(lua_State* state) {
     read_table(state, session, node, 2);
   } else {
     if (given > kMostInputs) {
-      return Sandbox::fail(state, op_text(node) + " with too many inputs");
+      return Sandbox::fail(state, node.op_text() + " with too many inputs");
     }
     for (int i = 2; i <= given + 1; ++i) {
       node.inputs.push_back(check_input(state, session, i, "an input"));
@@ -210,16 +206,16 @@ int op_newindex(lua_State* state) {
   return Sandbox::fail(state, "ops cannot be changed");
 }
 
-constexpr luaL_Reg kOp[] = {{"__call", op_call},
-                            {"__index", op_index},
-                            {"__newindex", op_newindex},
-                            {nullptr, nullptr}};
+constexpr luaL_Reg kOpMethods[] = {{"__call", op_call},
+                                   {"__index", op_index},
+                                   {"__newindex", op_newindex},
+                                   {nullptr, nullptr}};
 
 }  // namespace
 
 void install_op(lua_State* state, Words& words) {
   luaL_newmetatable(state, kOpMetatable);
-  set_words(state, words, kOp);
+  set_words(state, words, kOpMethods);
   refuse_operators(state, words, "an op");
   lua_pop(state, 1);
 }

@@ -216,8 +216,8 @@ pattern::TermId check_input(lua_State* state, WordsSession& session, int index,
 pattern::VariableId named(lua_State* state, WordsSession& session,
                           std::string_view name) {
   if (!is_lua_name(name) || is_reserved_name(name)) {
-    Diagnostic error = wrong("'" + printable(name, 60) +
-                             "' cannot name anything in a pattern");
+    Diagnostic error =
+        wrong(quoted_name(name, 60) + " cannot name anything in a pattern");
     error.expected = "a name that can follow `m.`";
     if (is_lua_keyword(name)) error.found = "a keyword of Lua";
     Sandbox::fail(state, std::move(error));

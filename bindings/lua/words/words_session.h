@@ -124,8 +124,6 @@ pattern::VariableId named(lua_State* state, WordsSession& session,
 
 // "a number", "a pattern": for `found`.
 std::string kind_at(lua_State* state, int index);
-// The characters of the string at `index`; valid while it is on the stack.
-std::string_view text_at(lua_State* state, int index);
 
 // The attribute `name` of `node` as the value at `index` describes it.
 pattern::AttributePattern check_attribute(lua_State* state,

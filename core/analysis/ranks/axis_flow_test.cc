@@ -13,7 +13,7 @@ namespace {
 
 using ir::ValueId;
 
-struct Fixture : Builder {
+struct AxisFlowFixture : Builder {
   Inference facts{g};
 
   // "1,1 -> 0": the axis of each input and output, - where it is the same all
@@ -46,7 +46,7 @@ struct Fixture : Builder {
   }
 };
 
-TEST_CASE_FIXTURE(Fixture, "elements line up from the right") {
+TEST_CASE_FIXTURE(AxisFlowFixture, "elements line up from the right") {
   const ValueId x = input({"2", "4", "8"}), w = input({"8"});
   CHECK(flow("Add", {x, x}) == "1,1 -> 1");
   CHECK(flow("Mul", {x, w}) == "1,- -> 1");
@@ -59,7 +59,8 @@ TEST_CASE_FIXTURE(Fixture, "elements line up from the right") {
   CHECK(flow("MatMul", {x, input({"8", "8"})}) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "norms and reductions leave the other axes alone") {
+TEST_CASE_FIXTURE(AxisFlowFixture,
+                  "norms and reductions leave the other axes alone") {
   const ValueId x = input({"2", "4", "8"}), w = input({"8"});
   CHECK(flow("LayerNormalization", {x, w}) == "1,- -> 1");
   CHECK(flow("LayerNormalization", {x, input({"4", "8"})}, {i("axis", 1)}) ==
@@ -73,7 +74,7 @@ TEST_CASE_FIXTURE(Fixture, "norms and reductions leave the other axes alone") {
   CHECK(flow("ReduceMean", {x, ints({-1})}, {i("keepdims", 0)}) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "views and transposes") {
+TEST_CASE_FIXTURE(AxisFlowFixture, "views and transposes") {
   const ValueId x = input({"1", "4", "8"}), b = input({"B", "4", "8"});
   CHECK(flow("Reshape", {x, ints({4, 8})}) == "1,- -> 0");
   CHECK(flow("Reshape", {x, ints({1, 4, 2, 4})}) == "1,- -> 1");
@@ -88,7 +89,8 @@ TEST_CASE_FIXTURE(Fixture, "views and transposes") {
   CHECK(flow("Concat", {x, x}, {i("axis", 1)}) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "quantizers of rows, of columns, of everything") {
+TEST_CASE_FIXTURE(AxisFlowFixture,
+                  "quantizers of rows, of columns, of everything") {
   const ValueId x = input({"2", "4", "8"});
   const auto rows = "tensor_cast::dynamic_quantize_symmetric";
   CHECK(flow(rows, {x}, {}, 1, 2) == "1 -> 1,1");

@@ -14,7 +14,7 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-struct Fixture : Builder {
+struct CommunicationFixture : Builder {
   NodeId collective(std::string_view op, ValueId x,
                     std::vector<ir::Attribute> attributes) {
     attributes.push_back(i("rank", 0));
@@ -36,7 +36,7 @@ struct Fixture : Builder {
   }
 };
 
-TEST_CASE_FIXTURE(Fixture, "collectives are ops of the dialect") {
+TEST_CASE_FIXTURE(CommunicationFixture, "collectives are ops of the dialect") {
   const ValueId x = input({"2"});
   for (const char* op : {"all_reduce", "reduce_scatter", "all_gather"}) {
     CHECK(is_collective(g.op(collective(op, x, {}))));
@@ -54,7 +54,7 @@ TEST_CASE_FIXTURE(Fixture, "collectives are ops of the dialect") {
         "op");
 }
 
-TEST_CASE_FIXTURE(Fixture, "what one rank of a ring sends") {
+TEST_CASE_FIXTURE(CommunicationFixture, "what one rank of a ring sends") {
   const ValueId x = input({"8", "3"});  // 96 bytes
   const ValueId halves = input({"5"}, ir::DataType::kFloat16);
   const auto ranks = [&] { return is("rank_group", {0, 1, 2, 3}); };
@@ -72,7 +72,7 @@ TEST_CASE_FIXTURE(Fixture, "what one rank of a ring sends") {
   CHECK(found.at("all_gather").bytes == 3 * 96);
 }
 
-TEST_CASE_FIXTURE(Fixture, "how much is sent may be unknown") {
+TEST_CASE_FIXTURE(CommunicationFixture, "how much is sent may be unknown") {
   reduce(input({"B", "3"}));
   Sent all = sent()["all_reduce"];
   CHECK(all.nodes == 1);
@@ -100,7 +100,8 @@ TEST_CASE_FIXTURE(Fixture, "how much is sent may be unknown") {
   CHECK(all.bytes == 2 * 0.75 * 16);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the number of iterations of a loop is unknown") {
+TEST_CASE_FIXTURE(CommunicationFixture,
+                  "the number of iterations of a loop is unknown") {
   const ValueId x = input({"4"});
   const ir::BlockId branch = body("If");
   move(reduce(x), branch);
@@ -119,7 +120,8 @@ TEST_CASE_FIXTURE(Fixture, "the number of iterations of a loop is unknown") {
 }
 
 // f calls g twice, each of g sums once: and so on, 2^60 times.
-TEST_CASE_FIXTURE(Fixture, "calls of functions count theirs, up to a limit") {
+TEST_CASE_FIXTURE(CommunicationFixture,
+                  "calls of functions count theirs, up to a limit") {
   const ValueId x = input({"4"});
   model.import_opset("my", 1);
   const auto define = [&](std::string name, ir::OpId op, int times) {

@@ -27,7 +27,7 @@ Layout assumed(Layout layout) {
   return layout;
 }
 
-struct Fixture : Builder {
+struct LayoutFixture : Builder {
   Inference facts{g};
 
   // The result of a node whose operands lie so; nullptr: nothing is known.
@@ -85,7 +85,8 @@ TEST_CASE("what is the same on all ranks of a group") {
   CHECK_FALSE(is_replicated(nullptr, kTwo));
 }
 
-TEST_CASE_FIXTURE(Fixture, "collectives make layouts, whatever they read") {
+TEST_CASE_FIXTURE(LayoutFixture,
+                  "collectives make layouts, whatever they read") {
   for (const Layout* from : {&kWhole, &kTerm, &kRows, &kElsewhere,
                              static_cast<const Layout*>(nullptr)}) {
     CHECK(of(collective("all_reduce"), {from}) == kWhole);
@@ -95,7 +96,7 @@ TEST_CASE_FIXTURE(Fixture, "collectives make layouts, whatever they read") {
   CHECK_FALSE(of(collective("all_reduce", {i("op", 2)}), {&kTerm}));
 }
 
-TEST_CASE_FIXTURE(Fixture, "what collectives send lies as they want it") {
+TEST_CASE_FIXTURE(LayoutFixture, "what collectives send lies as they want it") {
   const auto sent = [&](ValueId v) {
     const NodeId node = g.producer(v);
     return sent_layout(g, node, facts.type(g.input(node, 0)));
@@ -106,7 +107,7 @@ TEST_CASE_FIXTURE(Fixture, "what collectives send lies as they want it") {
   CHECK_FALSE(sent(collective("all_gather", {i("op", 2)})));
 }
 
-TEST_CASE_FIXTURE(Fixture, "sums and scalings of terms are terms") {
+TEST_CASE_FIXTURE(LayoutFixture, "sums and scalings of terms are terms") {
   for (const char* op : {"Add", "Sub", "Sum"}) {
     CHECK(binary(op, &kTerm, &kTerm) == kTerm);
     CHECK_FALSE(binary(op, &kTerm, &kWhole));
@@ -130,14 +131,14 @@ TEST_CASE_FIXTURE(Fixture, "sums and scalings of terms are terms") {
   CHECK(unary("Cast", &kTerm, {i("to", 10)}) == kTerm);
 }
 
-TEST_CASE_FIXTURE(Fixture, "other functions of terms are anything") {
+TEST_CASE_FIXTURE(LayoutFixture, "other functions of terms are anything") {
   CHECK_FALSE(unary("Relu", &kTerm));
   CHECK_FALSE(unary("Softmax", &kTerm));
   CHECK_FALSE(unary("tensor_cast::rms_norm", &kTerm));
   CHECK_FALSE(unary("Cast", &kTerm, {i("to", 7)}));  // rounds
 }
 
-TEST_CASE_FIXTURE(Fixture, "the sum of a share is a term") {
+TEST_CASE_FIXTURE(LayoutFixture, "the sum of a share is a term") {
   const ValueId most = add("ReduceMax", {x(), ints({0})});
   CHECK(of(most, {&kColumns, nullptr}) == kColumns);
   CHECK_FALSE(of(most, {&kRows, nullptr}));
@@ -146,7 +147,7 @@ TEST_CASE_FIXTURE(Fixture, "the sum of a share is a term") {
   CHECK(of(total, {&kColumns, nullptr}) == kColumns);
 }
 
-TEST_CASE_FIXTURE(Fixture, "the same for the same, of one group") {
+TEST_CASE_FIXTURE(LayoutFixture, "the same for the same, of one group") {
   CHECK(unary("Relu", &kWhole) == kWhole);
   CHECK(binary("Add", &kWhole, &kAssumed) == assumed(kWhole));
   CHECK_FALSE(binary("Add", &kWhole, &kElsewhere));
@@ -156,7 +157,8 @@ TEST_CASE_FIXTURE(Fixture, "the same for the same, of one group") {
   CHECK_FALSE(unary("Hardmax", &kRows));
 }
 
-TEST_CASE_FIXTURE(Fixture, "shares of one group stay shares, token by token") {
+TEST_CASE_FIXTURE(LayoutFixture,
+                  "shares of one group stay shares, token by token") {
   CHECK(unary("Relu", &kRows) == kRows);
   CHECK(unary("Transpose", &kRows) == kColumns);
   CHECK(binary("Add", &kRows, &kRows) == kRows);

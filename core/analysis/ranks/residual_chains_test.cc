@@ -14,7 +14,7 @@ namespace {
 
 using ir::ValueId;
 
-struct Fixture : Builder {
+struct ResidualChainsFixture : Builder {
   Inference facts{g};
   std::vector<std::int64_t> ranks = {0, 1};
   std::optional<std::int64_t> rank = 1;
@@ -39,7 +39,7 @@ struct Fixture : Builder {
   using Texts = std::vector<std::string>;
 };
 
-TEST_CASE_FIXTURE(Fixture, "two layers are one chain") {
+TEST_CASE_FIXTURE(ResidualChainsFixture, "two layers are one chain") {
   const ValueId r = sum(partial());
   const ValueId x = norm(r);
   const ValueId r2 = add("Add", {sum(add("Hardmax", {x})), r});
@@ -52,7 +52,7 @@ TEST_CASE_FIXTURE(Fixture, "two layers are one chain") {
   CHECK(chains[0].shares[0].axis == 1);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what breaks a chain") {
+TEST_CASE_FIXTURE(ResidualChainsFixture, "what breaks a chain") {
   const ValueId r = sum(partial());
   SUBCASE("another reader") {
     output(norm(r));
@@ -95,14 +95,15 @@ TEST_CASE_FIXTURE(Fixture, "what breaks a chain") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "how many tokens there are breaks no chain") {
+TEST_CASE_FIXTURE(ResidualChainsFixture,
+                  "how many tokens there are breaks no chain") {
   for (const char* tokens : {"3", "T"}) {
     output(norm(sum(input({"1", tokens, "8"}))));
   }
   CHECK(found() == Texts{"", ""});
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(ResidualChainsFixture,
                   "a model that does not say its rank takes no slices") {
   rank.reset();
   output(norm(add("Add", {sum(partial()), input({"1", "4", "8"})})));
@@ -113,7 +114,7 @@ TEST_CASE_FIXTURE(Fixture,
               ""});
 }
 
-TEST_CASE_FIXTURE(Fixture, "an entry joins no chains") {
+TEST_CASE_FIXTURE(ResidualChainsFixture, "an entry joins no chains") {
   const ValueId table = input({"1", "4", "8"});
   const auto layer = [&](ValueId x) { return add("Add", {x, table}); };
   const ValueId one = layer(sum(partial()));
@@ -135,7 +136,7 @@ TEST_CASE_FIXTURE(Fixture, "an entry joins no chains") {
   CHECK(chains[2].broken == "");
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(ResidualChainsFixture,
                   "a value that nothing on the chain reads is no entry") {
   const ValueId y = norm(sum(partial()));
   output(add("Mul", {add("Mul", {y, input({"1", "4", "8"})}),
@@ -147,7 +148,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(chains[0].nodes.size() == 3);
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(ResidualChainsFixture,
                   "a view whose sizes nobody knows is not on a chain") {
   const ValueId y = norm(sum(input({"1", "4", "8"})));
   const auto view = [&](std::vector<std::string> dims) {
@@ -165,7 +166,7 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(std::ranges::find(chains[0].nodes, two) == chains[0].nodes.end());
 }
 
-TEST_CASE_FIXTURE(Fixture, "CastLike reads no more than a type") {
+TEST_CASE_FIXTURE(ResidualChainsFixture, "CastLike reads no more than a type") {
   const ValueId r = sum(partial());
   SUBCASE("of a share") {
     const ValueId r2 = sum(partial());
@@ -206,7 +207,8 @@ struct Counting : ir::Facts {
   std::size_t asked = 0;
 };
 
-TEST_CASE_FIXTURE(Fixture, "a node of many operands is asked once") {
+TEST_CASE_FIXTURE(ResidualChainsFixture,
+                  "a node of many operands is asked once") {
   constexpr std::size_t kMany = 500;  // once more each would be 250,000
   std::vector<ValueId> parts;
   const ValueId y = norm(sum(partial()));
@@ -233,7 +235,8 @@ TEST_CASE_FIXTURE(Fixture, "a node of many operands is asked once") {
   CHECK(counting.asked < 40 * kMany);
 }
 
-TEST_CASE_FIXTURE(Fixture, "behind a norm a chain may end anywhere") {
+TEST_CASE_FIXTURE(ResidualChainsFixture,
+                  "behind a norm a chain may end anywhere") {
   const ValueId y = norm(sum(partial()));
   // Another factor for each token: the product works on whole tensors.
   output(add("Mul", {y, input({"1", "4", "1"})}));
@@ -243,7 +246,7 @@ TEST_CASE_FIXTURE(Fixture, "behind a norm a chain may end anywhere") {
   CHECK(chains[0].nodes.size() == 2);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a norm that gives its sum, too") {
+TEST_CASE_FIXTURE(ResidualChainsFixture, "a norm that gives its sum, too") {
   const ir::NodeId both = node("tensor_cast::add_rms_norm2",
                                {sum(partial()), sum(partial())}, {}, 2);
   const ValueId y = g.output(both, 0), r = g.output(both, 1);
@@ -260,7 +263,8 @@ TEST_CASE_FIXTURE(Fixture, "a norm that gives its sum, too") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is more to gather is made of what is less") {
+TEST_CASE_FIXTURE(ResidualChainsFixture,
+                  "what is more to gather is made of what is less") {
   const auto nodes = [&](std::int64_t to) {
     output(add("Cast", {norm(sum(partial()))}, {i("to", to)}));
     return residual_chains(g, facts).back().nodes.size();
@@ -269,7 +273,7 @@ TEST_CASE_FIXTURE(Fixture, "what is more to gather is made of what is less") {
   CHECK(nodes(10) == 3);  // to float16, as a share
 }
 
-TEST_CASE_FIXTURE(Fixture,
+TEST_CASE_FIXTURE(ResidualChainsFixture,
                   "what meets whole values behind a norm is no break") {
   const ValueId y = norm(sum(partial()));
   std::vector<ValueId> whole;
@@ -280,7 +284,8 @@ TEST_CASE_FIXTURE(Fixture,
   CHECK(found() == Texts{""});
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is another on each rank sets no chain") {
+TEST_CASE_FIXTURE(ResidualChainsFixture,
+                  "what is another on each rank sets no chain") {
   const auto collective = [&](const char* op, ValueId x) {
     return add(std::string("tensor_cast::") + op, {x},
                {i("dim", 0), i("rank", 1), is("rank_group", ranks)});
@@ -305,13 +310,15 @@ TEST_CASE_FIXTURE(Fixture, "what is another on each rank sets no chain") {
   CHECK_FALSE(chains[3].sliceable);
 }
 
-TEST_CASE_FIXTURE(Fixture, "a collective that says more than is known") {
+TEST_CASE_FIXTURE(ResidualChainsFixture,
+                  "a collective that says more than is known") {
   output(norm(add("tensor_cast::all_reduce", {partial()},
                   {i("rank", 1), is("rank_group", ranks), i("op", 2)})));
   CHECK(found() == Texts{"its attribute 'op' is unknown"});
 }
 
-TEST_CASE_FIXTURE(Fixture, "a residual may be an output of the model") {
+TEST_CASE_FIXTURE(ResidualChainsFixture,
+                  "a residual may be an output of the model") {
   const ValueId r = add("Add", {sum(partial()), sum(partial())});
   output(r);
   output(norm(r));

@@ -34,7 +34,7 @@ std::string lies(ir::Facts& facts, ValueId v) {
   return out;
 }
 
-struct Fixture : Builder {
+struct SolverLayoutsFixture : Builder {
   Inference facts{g};
 
   ValueId collective(std::string_view op, ValueId x, std::int64_t dim = 1,
@@ -50,7 +50,8 @@ struct Fixture : Builder {
   }
 };
 
-TEST_CASE_FIXTURE(Fixture, "a function whose body communicates says nothing") {
+TEST_CASE_FIXTURE(SolverLayoutsFixture,
+                  "a function whose body communicates says nothing") {
   for (const char* inner : {"tensor_cast::reduce_scatter", "Relu"}) {
     auto function = std::make_unique<ir::Function>(model);
     function->domain = "own";
@@ -77,7 +78,7 @@ TEST_CASE_FIXTURE(Fixture, "a function whose body communicates says nothing") {
   CHECK(lies(add("own::Sends", {same})) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "shares stay shares, token by token") {
+TEST_CASE_FIXTURE(SolverLayoutsFixture, "shares stay shares, token by token") {
   const ValueId x = input({"1", "4", "8"}), w = floats({1}, {2});
   const ValueId part = collective("reduce_scatter", x);
   CHECK(proven(part) == "sharded 1");
@@ -98,7 +99,8 @@ TEST_CASE_FIXTURE(Fixture, "shares stay shares, token by token") {
   CHECK(proven(add("Mul", {four, norm})) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "the same on all ranks, until a rank has its own") {
+TEST_CASE_FIXTURE(SolverLayoutsFixture,
+                  "the same on all ranks, until a rank has its own") {
   const ValueId x = input({"1", "4", "8"});
   const ValueId whole = collective("all_gather", x);
   CHECK(proven(whole) == "replicated");
@@ -113,7 +115,8 @@ TEST_CASE_FIXTURE(Fixture, "the same on all ranks, until a rank has its own") {
   CHECK(proven(add("MatMul", {whole, whole})) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "who reads a value proves nothing of how it lies") {
+TEST_CASE_FIXTURE(SolverLayoutsFixture,
+                  "who reads a value proves nothing of how it lies") {
   const ValueId x = input({"4", "8"});
   const ValueId term = add("Identity", {x});
   collective("all_reduce", term);
@@ -124,7 +127,8 @@ TEST_CASE_FIXTURE(Fixture, "who reads a value proves nothing of how it lies") {
   CHECK(proven(whole) == "replicated");
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is assumed, collectives may contradict") {
+TEST_CASE_FIXTURE(SolverLayoutsFixture,
+                  "what is assumed, collectives may contradict") {
   const ValueId x = input({"4", "8"}), w = floats({1}, {2});
   CHECK(lies(x) == "assumed replicated everywhere");
   CHECK(lies(w) == "assumed replicated everywhere");
@@ -150,7 +154,8 @@ TEST_CASE_FIXTURE(Fixture, "what is assumed, collectives may contradict") {
   CHECK(lies(z) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a value that no collective sends any more") {
+TEST_CASE_FIXTURE(SolverLayoutsFixture,
+                  "a value that no collective sends any more") {
   const ValueId x = input({"4", "8"}), other = input({"4", "8"});
   const ir::NodeId sum = g.producer(collective("all_reduce", x));
   const ValueId y = add("Relu", {x}), z = add("Relu", {other});
@@ -167,7 +172,8 @@ TEST_CASE_FIXTURE(Fixture, "a value that no collective sends any more") {
   CHECK(lies(z) == "assumed replicated everywhere");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a group of one rank, or of none, says nothing") {
+TEST_CASE_FIXTURE(SolverLayoutsFixture,
+                  "a group of one rank, or of none, says nothing") {
   const ValueId x = input({"1", "4", "8"});
   for (const char* op : {"all_reduce", "all_gather", "reduce_scatter"}) {
     CHECK(proven(collective(op, x, 1, {0})) == "none");

@@ -291,8 +291,8 @@ void Solver::contradict(ValueId value, const ir::Type& declared,
   inferred.elem = found.elem;
   inferred.has_shape = found.ranked;
   inferred.dims = axes;
-  const std::string text = "'" + printable(graph_.name(value)) +
-                           "' is declared as " + type_text(dims, declared) +
+  const std::string text = quoted_name(graph_.name(value)) +
+                           " is declared as " + type_text(dims, declared) +
                            " but inferred as " + type_text(dims, inferred);
   contradictions[value.index()] = text;
   if (!warned_.insert(value.index()).second) return;

@@ -13,7 +13,7 @@ using ir::ValueId;
 using Values = std::vector<ValueId>;
 using Attributes = std::vector<ir::Attribute>;
 
-struct Fixture : Builder {
+struct RefusalFixture : Builder {
   Inference facts{g};
   std::string why(std::string_view op, Values inputs, Attributes with = {}) {
     const ir::NodeId made = node(op, std::move(inputs), std::move(with), 1);
@@ -21,7 +21,7 @@ struct Fixture : Builder {
   }
 };
 
-TEST_CASE_FIXTURE(Fixture, "element types") {
+TEST_CASE_FIXTURE(RefusalFixture, "element types") {
   const ValueId x = input({"2", "3"});
   const ValueId n = input({"2", "3"}, DataType::kInt64);
   const ValueId b = input({"2", "3"}, DataType::kBool);
@@ -33,7 +33,7 @@ TEST_CASE_FIXTURE(Fixture, "element types") {
   CHECK(why("Softmax", {n}) == "input 1 cannot be int64");
 }
 
-TEST_CASE_FIXTURE(Fixture, "shapes and axes") {
+TEST_CASE_FIXTURE(RefusalFixture, "shapes and axes") {
   const ValueId x = input({"2", "3"}), y = input({"4", "5"});
   const ValueId s = input({"B", "S"}), t = input({"T", "3"});
   CHECK(why("Add", {x, y}) == "the shapes do not broadcast");
@@ -57,7 +57,7 @@ TEST_CASE_FIXTURE(Fixture, "shapes and axes") {
   CHECK(why("Reshape", {input({"S", "3"}), ints({0, -1})}) == "");
 }
 
-TEST_CASE_FIXTURE(Fixture, "the rank of angles") {
+TEST_CASE_FIXTURE(RefusalFixture, "the rank of angles") {
   const ValueId x = input({"2", "4", "6", "8"});
   const ValueId rows = input({"6", "4"}), batch = input({"2", "6", "4"});
   const ValueId places = input({"2", "6"}, DataType::kInt64);
@@ -71,14 +71,14 @@ TEST_CASE_FIXTURE(Fixture, "the rank of angles") {
         "the sines have another rank");
 }
 
-TEST_CASE_FIXTURE(Fixture, "what only the library knows") {
+TEST_CASE_FIXTURE(RefusalFixture, "what only the library knows") {
   const ValueId x = input({"2", "3"});
   CHECK(why("DepthToSpace", {x}, {i("blocksize", 2)}) != "");
   CHECK(why("DepthToSpace", {input({"1", "4", "2", "2"})},
             {i("blocksize", 2)}) == "");
 }
 
-TEST_CASE_FIXTURE(Fixture, "attention") {
+TEST_CASE_FIXTURE(RefusalFixture, "attention") {
   const std::string op = "ruleengine::ScaledDotProductAttention";
   const ValueId q = input({"B", "8", "S", "16"});
   const ValueId k = input({"B", "2", "T", "16"});

@@ -10,13 +10,13 @@ namespace {
 using ir::DataType;
 using ir::ValueId;
 
-struct Fixture : Builder {
+struct RulesFixture : Builder {
   Inference facts{g};
   std::string of(ValueId v) { return text(facts, v); }
   std::string at(ValueId v) { return elements(facts, v); }
 };
 
-TEST_CASE_FIXTURE(Fixture, "elementwise") {
+TEST_CASE_FIXTURE(RulesFixture, "elementwise") {
   const ValueId x = input({"B", "1", "S"}), y = input({"4", "S"}),
                 z = input({"T"});
   CHECK(of(add("Add", {x, y})) == "float[B,4,S]");
@@ -36,7 +36,7 @@ TEST_CASE_FIXTURE(Fixture, "elementwise") {
   CHECK(of(g.output(drop, 1)) == "bool[B,1,S]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "products and convolutions") {
+TEST_CASE_FIXTURE(RulesFixture, "products and convolutions") {
   const ValueId x = input({"B", "H", "S", "64"}), w = input({"64", "32"});
   CHECK(of(add("MatMul", {x, w})) == "float[B,H,S,32]");
   CHECK(of(add("MatMul", {x, input({"64"})})) == "float[B,H,S]");
@@ -53,7 +53,7 @@ TEST_CASE_FIXTURE(Fixture, "products and convolutions") {
       "float[B,8,5,5]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "attention and pools") {
+TEST_CASE_FIXTURE(RulesFixture, "attention and pools") {
   Builder b(23);
   Inference f(b.g);
   const ValueId q = b.input({"B", "8", "S", "16"}),
@@ -90,7 +90,7 @@ TEST_CASE_FIXTURE(Fixture, "attention and pools") {
 
 // Each line as ONNX Runtime runs it, unknown where it departs from the
 // standard.
-TEST_CASE_FIXTURE(Fixture, "windows at the edge of the image") {
+TEST_CASE_FIXTURE(RulesFixture, "windows at the edge of the image") {
   struct Row {
     std::string size;
     std::int64_t kernel, stride, pad, ceil;
@@ -122,7 +122,7 @@ TEST_CASE_FIXTURE(Fixture, "windows at the edge of the image") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "windows padded by a word") {
+TEST_CASE_FIXTURE(RulesFixture, "windows padded by a word") {
   const auto auto_pad = [](std::string_view word) {
     ir::Attribute a;
     a.name = "auto_pad";
@@ -153,7 +153,7 @@ TEST_CASE_FIXTURE(Fixture, "windows padded by a word") {
   CHECK(back(1).find("15") == std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Fixture, "an answer of the library that ends early") {
+TEST_CASE_FIXTURE(RulesFixture, "an answer of the library that ends early") {
   const ValueId x = input({"B", "2", "7", "7"}),
                 w = input({"2", "3", "3", "3"});
   const ir::Type* small =
@@ -164,7 +164,7 @@ TEST_CASE_FIXTURE(Fixture, "an answer of the library that ends early") {
         "float[B,3,12,9]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "reshapes") {
+TEST_CASE_FIXTURE(RulesFixture, "reshapes") {
   const ValueId x = input({"B", "S", "64"});
   CHECK(of(add("Reshape", {x, ints({0, 0, 4, -1})})) == "float[B,S,4,16]");
   CHECK(of(add("Reshape", {x, ints({-1})})) == "float[64*B*S]");
@@ -188,7 +188,7 @@ TEST_CASE_FIXTURE(Fixture, "reshapes") {
   CHECK(of(add("Transpose", {x})) == "float[64,S,B]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "joining and cutting") {
+TEST_CASE_FIXTURE(RulesFixture, "joining and cutting") {
   const ValueId past = input({"B", "4", "P", "16"}),
                 now = input({"B", "4", "S", "16"});
   const ValueId all = add("Concat", {past, now}, {i("axis", 2)});
@@ -222,7 +222,7 @@ TEST_CASE_FIXTURE(Fixture, "joining and cutting") {
   CHECK(of(add("Tile", {input({"B", "S"}), ints({2, 3})})) == "float[2*B,3*S]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "a Concat that names no axis") {
+TEST_CASE_FIXTURE(RulesFixture, "a Concat that names no axis") {
   CHECK(of(add("Concat", {input({"2", "3"}), input({"4", "3"})})) ==
         "float[6,3]");
   Builder old(3);
@@ -232,7 +232,7 @@ TEST_CASE_FIXTURE(Fixture, "a Concat that names no axis") {
         "float[2,7]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "expanding, making, reducing") {
+TEST_CASE_FIXTURE(RulesFixture, "expanding, making, reducing") {
   const ValueId kv = input({"B", "2", "1", "S", "16"});
   const ValueId shape = add("Shape", {kv});
   const ValueId parts[] = {add("Gather", {shape, ints({0})}), ints({2, 3}),
@@ -264,7 +264,7 @@ TEST_CASE_FIXTURE(Fixture, "expanding, making, reducing") {
             .find(',') != std::string::npos);
 }
 
-TEST_CASE_FIXTURE(Fixture, "repeats that are counted") {
+TEST_CASE_FIXTURE(RulesFixture, "repeats that are counted") {
   const ValueId sizes = add("Shape", {input({"B", "6"})});
   const ValueId batch = add("Gather", {sizes, ints({0})});
   const ValueId values = add("Concat", {ints({1}), batch}, {i("axis", 0)});
@@ -276,7 +276,7 @@ TEST_CASE_FIXTURE(Fixture, "repeats that are counted") {
   CHECK(repeats(-1) == "{1, 1, 1, B}");
 }
 
-TEST_CASE_FIXTURE(Fixture, "what only the library knows") {
+TEST_CASE_FIXTURE(RulesFixture, "what only the library knows") {
   CHECK(of(add("OneHot", {input({"B"}, DataType::kInt64), scalar(5),
                           floats({2}, {0, 1})})) == "float[B,5]");
   const ir::NodeId top = node("TopK", {input({"B", "9"}), ints({3})}, {}, 2);
@@ -287,7 +287,7 @@ TEST_CASE_FIXTURE(Fixture, "what only the library knows") {
   CHECK(of(add("NoSuchOp", {input({"B"})})) == "none");
 }
 
-TEST_CASE_FIXTURE(Fixture, "ops of our own") {
+TEST_CASE_FIXTURE(RulesFixture, "ops of our own") {
   const ValueId q = input({"B", "4", "S", "16"}),
                 k = input({"B", "4", "T", "16"}),
                 v = input({"B", "4", "T", "8"});
@@ -330,7 +330,7 @@ TEST_CASE_FIXTURE(Fixture, "ops of our own") {
                {x, input({"64", "8"}, DataType::kInt8)})) == "float[B,S,8]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "ops of several outputs") {
+TEST_CASE_FIXTURE(RulesFixture, "ops of several outputs") {
   const ValueId x = input({"L", "B", "64"}), kv = input({"S", "B", "64"});
   const ValueId unknown = value(ir::ValueKind::kInput);
   const auto attend = [&](ValueId query, ValueId key) {
@@ -350,7 +350,8 @@ TEST_CASE_FIXTURE(Fixture, "ops of several outputs") {
   }
 }
 
-TEST_CASE_FIXTURE(Fixture, "a vector of one element gives a scalar an axis") {
+TEST_CASE_FIXTURE(RulesFixture,
+                  "a vector of one element gives a scalar an axis") {
   const ValueId none, scalar = input({}), one = input({"1"});
   const ValueId x = input({"B", "S", "64"}), wide = input({"1", "1", "1", "1"});
   const auto quantized = [&](std::vector<ValueId> inputs) {
@@ -385,7 +386,7 @@ TEST_CASE_FIXTURE(Fixture, "a vector of one element gives a scalar an axis") {
         "float[1,8]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "ops of our own that broadcast") {
+TEST_CASE_FIXTURE(RulesFixture, "ops of our own that broadcast") {
   const ValueId flat = input({"4", "8"}), deep = input({"1", "2", "8"}),
                 row = input({"8"}), one = input({"1"}), scalar = input({});
   const auto norm = [&](std::vector<ValueId> inputs) {
@@ -419,7 +420,7 @@ TEST_CASE_FIXTURE(Fixture, "ops of our own that broadcast") {
         "float[B,4,S,16]");
 }
 
-TEST_CASE_FIXTURE(Fixture, "elements") {
+TEST_CASE_FIXTURE(RulesFixture, "elements") {
   const ValueId x = input({"B", "S", "64"}), shape = add("Shape", {x});
   const ValueId b = add("Gather", {shape, scalar(0)}),
                 s = add("Gather", {shape, scalar(1)});
@@ -465,7 +466,7 @@ TEST_CASE_FIXTURE(Fixture, "elements") {
   CHECK(at(ints({3, INT64_MIN})) == "none");  // a Dim does not hold it
 }
 
-TEST_CASE_FIXTURE(Fixture, "nonsense is unknown and does not crash") {
+TEST_CASE_FIXTURE(RulesFixture, "nonsense is unknown and does not crash") {
   const ValueId x = input({"B", "6"}), none;
   const ValueId big = ints({INT64_MAX, INT64_MAX, INT64_MIN, -1});
   for (const char* op :

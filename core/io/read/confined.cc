@@ -57,7 +57,7 @@ Diagnostic fault(std::string what, std::string_view location,
           std::move(what),
           "",
           "a regular file inside the model's folder",
-          "'" + printable(location) + "'",
+          quoted_name(location),
           std::move(hint)};
 }
 

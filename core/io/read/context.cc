@@ -6,16 +6,12 @@
 
 namespace ruleengine::io {
 
-std::string quoted(std::string_view name) {
-  return "'" + printable(name) + "'";
-}
-
 std::string Context::text(const Place& place) const {
   std::string out;
   for (const Place* p = &place; p != nullptr; p = p->up) {
     if (p->kind.empty()) continue;
     std::string part(p->kind);
-    if (!p->name.empty()) part += " " + quoted(p->name);
+    if (!p->name.empty()) part += " " + quoted_name(p->name);
     out = out.empty() ? part : part + ", " + out;
   }
   if (model.path.empty()) return out;

@@ -108,7 +108,6 @@ class Context {
 };
 
 // "'name'", printable.
-std::string quoted(std::string_view name);
 
 }  // namespace ruleengine::io
 

@@ -138,7 +138,7 @@ bool is_used_in(const std::string& folder, const std::string& name) {
   for (; !error && each != fs::directory_iterator(); each.increment(error)) {
     const std::string file = each->path().filename().string();
     // Live runs lock the data of their temporary files themselves.
-    if (file == name || file.starts_with(kTemporary)) continue;
+    if (file == name || file.starts_with(kTemporaryPrefix)) continue;
     if (is_used_by(folder + file, name)) return true;
   }
   return bool(error);

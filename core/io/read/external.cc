@@ -17,7 +17,7 @@ Diagnostic changed(std::string_view location) {
           "external data changed while the model was open",
           "",
           "the file that was there at load",
-          "'" + printable(location) + "'",
+          quoted_name(location),
           ""};
 }
 
@@ -84,7 +84,7 @@ Result<std::span<const std::byte>> ExternalFiles::read(
     return Diagnostic{
         ErrorKind::kModel,
         "external data is too short",
-        "'" + printable(ref.location) + "'",
+        quoted_name(ref.location),
         std::to_string(length) + " bytes at " + std::to_string(ref.offset),
         std::to_string(size) + " bytes",
         ""};

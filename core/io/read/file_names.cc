@@ -56,7 +56,7 @@ bool is_data_of(const std::string& result, std::string_view location) {
 
 std::string temporary_prefix(const std::string& result) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out(kTemporary);
+  std::string out(kTemporaryPrefix);
   const std::uint64_t hash = hash_of(file_of(result));
   for (int shift = 60; shift >= 0; shift -= 4) {
     out += kDigits[hash >> shift & 15];

@@ -22,7 +22,7 @@ std::string plain_location(std::string_view location);
 
 // The prefix of the temporary names of a result, without the folder.
 std::string temporary_prefix(const std::string& result);
-inline constexpr std::string_view kTemporary = ".ruleengine-";
+inline constexpr std::string_view kTemporaryPrefix = ".ruleengine-";
 
 }  // namespace ruleengine::io
 

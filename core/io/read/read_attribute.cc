@@ -28,7 +28,7 @@ constexpr std::uint32_t kFieldOf[] = {
     attribute_field::kTp,
     attribute_field::kTypeProtos,
 };
-constexpr std::uint32_t kKinds = std::size(kFieldOf);
+constexpr std::uint32_t kAttributeKinds = std::size(kFieldOf);
 
 constexpr std::uint32_t value_fields() {
   std::uint32_t mask = 0;
@@ -137,7 +137,7 @@ bool scan_fields(Context& context, Bytes proto, const Place& place, Scan& scan,
 // IR version 1 had no `type`: the value field that is present implies it.
 void infer_type(Scan& scan) {
   if (scan.type != 0) return;
-  for (std::uint32_t kind = 1; kind < kKinds; ++kind) {
+  for (std::uint32_t kind = 1; kind < kAttributeKinds; ++kind) {
     if (scan.present == 1u << kFieldOf[kind]) scan.type = kind;
   }
 }
@@ -150,14 +150,14 @@ bool check_kind(Context& context, const Place& place, Scan& scan,
   if (!out.ref.empty() && !context.in_function) {
     return context.fail(place,
                         "an attribute outside of functions is a reference",
-                        "a value", "ref_attr_name " + quoted(out.ref));
+                        "a value", "ref_attr_name " + quoted_name(out.ref));
   }
   if (!out.ref.empty() && scan.present != 0) {
     return context.fail(place, "an attribute has a value and a reference",
                         "one of the two", "both");
   }
   infer_type(scan);
-  const bool known = scan.type > 0 && scan.type < std::int64_t{kKinds};
+  const bool known = scan.type > 0 && scan.type < std::int64_t{kAttributeKinds};
   if (!known && !(scan.type == 0 && !out.ref.empty())) {
     return context.fail(place, "an attribute has no valid type",
                         "an AttributeType from 1 to 14",

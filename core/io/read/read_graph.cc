@@ -170,7 +170,8 @@ bool GraphReader::define(std::string_view name, ValueKind kind,
   ValueId& seen = scope_[id.index()];
   if (seen && graph_.value(seen).block == block_) {
     return context_.fail(
-        place, "a name is defined twice", "one definition of " + quoted(name),
+        place, "a name is defined twice",
+        "one definition of " + quoted_name(name),
         std::string(ir::kind_text(kind)) + ", after " +
             std::string(ir::kind_text(graph_.value(seen).kind)));
   }
@@ -238,7 +239,7 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
   const bool own = value && graph_.value(value).block == block_;
   if (own && graph_.value(value).tensor != nullptr && is_main()) {
     context_.warn({&place, "initializer", name}, "a name is defined twice",
-                  "one definition of " + quoted(name),
+                  "one definition of " + quoted_name(name),
                   "another initializer; the last one is used");
     graph_.mutable_value(value).tensor = tensor;
     return true;
@@ -359,7 +360,7 @@ bool GraphReader::declare_output(std::string_view name, Bytes type_proto,
   if (name.empty() || !value) {
     return context_.fail(here, "nothing produces an output of the graph",
                          "a node output, an input or an initializer",
-                         quoted(name));
+                         quoted_name(name));
   }
   const bool own = graph_.value(value).block == block_;
   if (block_ == ir::Graph::main_block() &&

@@ -225,7 +225,7 @@ bool check_attribute_names(Context& context, const Place& place,
   const auto repeated = std::unique(names.begin(), names.end());
   if (repeated != names.end()) {
     context.warn(place, "a function has an attribute twice", "once",
-                 quoted(*(repeated - 1)));
+                 quoted_name(*(repeated - 1)));
     names.erase(repeated, names.end());
   }
   for (const ir::Attribute& a : function.attribute_defaults) {
@@ -235,7 +235,7 @@ bool check_attribute_names(Context& context, const Place& place,
   const auto it = std::adjacent_find(names.begin(), names.end());
   return it == names.end() ||
          context.fail(place, "a function has an attribute twice", "once",
-                      quoted(*it));
+                      quoted_name(*it));
 }
 
 bool read_function(Context& context, Bytes proto, Scope& scope) {

@@ -86,7 +86,7 @@ bool GraphReader::scan_operand(const Cursor& cursor, Bytes node,
     return context_.fail({&place, "node", node_name(node)},
                          "a node reads a name that nothing defines",
                          "an input, an initializer or the output of a node",
-                         quoted(cursor.text()));
+                         quoted_name(cursor.text()));
   }
   check_order(block_, value);
   inputs_.push_back(value);
@@ -176,8 +176,8 @@ bool GraphReader::check_node(const NodeParts& parts, const Place& place,
   return context_.fail(
       place, "the domain of a node is not imported",
       "an opset_import for " +
-          (domain.empty() ? "the standard domain" : quoted(domain)),
-      "none", "used by op " + quoted(context_.model.ops[op].text()));
+          (domain.empty() ? "the standard domain" : quoted_name(domain)),
+      "none", "used by op " + quoted_name(context_.model.ops[op].text()));
 }
 
 // If a model imports some domain, ONNX Runtime treats the other domains that it
@@ -187,8 +187,8 @@ bool GraphReader::imply(std::string_view domain, const Place& place) {
       std::ranges::find(ir::kImpliedOpsets, domain, &ir::ImpliedOpset::domain);
   if (implied == ir::kImpliedOpsets.end()) return false;
   context_.warn(place, "the domain of a node is not imported",
-                "an opset_import for " +
-                    (domain.empty() ? "the standard domain" : quoted(domain)),
+                "an opset_import for " + (domain.empty() ? "the standard domain"
+                                                         : quoted_name(domain)),
                 "none; " + std::string(ir::kRuntimeName) + " takes it to be " +
                     std::to_string(implied->version));
   imports_.push_back({std::string(domain), implied->version, /*as_read=*/true});
@@ -211,7 +211,7 @@ bool GraphReader::read_attributes(Bytes proto, const NodeParts& parts,
   std::string_view name;
   if (has_duplicate(out, name)) {
     return context_.fail(place, "an attribute is given twice", "once",
-                         quoted(name));
+                         quoted_name(name));
   }
   attributes = out;
   return true;

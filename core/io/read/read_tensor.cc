@@ -46,7 +46,7 @@ bool append_dims(Context& context, const Cursor& cursor, const Place& place) {
 }
 
 // What one pass over the fields of a tensor finds.
-struct Parts {
+struct TensorParts {
   std::int64_t data_type = 0;
   std::uint64_t location = 0;
   std::string_view name;
@@ -55,7 +55,8 @@ struct Parts {
   DataFields data;
 };
 
-bool scan(Context& context, Bytes proto, const Place& place, Parts& parts) {
+bool scan(Context& context, Bytes proto, const Place& place,
+          TensorParts& parts) {
   context.ints.clear();
   Cursor cursor(proto, schema::kTensor);
   while (cursor.next()) {
@@ -90,7 +91,8 @@ bool scan(Context& context, Bytes proto, const Place& place, Parts& parts) {
   return context.finished(place, cursor);
 }
 
-bool check_header(Context& context, const Parts& parts, const Place& place) {
+bool check_header(Context& context, const TensorParts& parts,
+                  const Place& place) {
   const auto type = static_cast<ir::DataType>(parts.data_type);
   if (element_bits(type) == 0 && type != ir::DataType::kString) {
     return context.fail(place, "a tensor has no valid element type",
@@ -114,7 +116,7 @@ bool check_header(Context& context, const Parts& parts, const Place& place) {
   return true;
 }
 
-bool read_raw(Context& context, const Parts& parts, const Place& place,
+bool read_raw(Context& context, const TensorParts& parts, const Place& place,
               ir::Tensor& out) {
   if (out.dtype == ir::DataType::kString) {
     return context.fail(place, "strings cannot be stored in raw_data",
@@ -133,7 +135,7 @@ bool read_raw(Context& context, const Parts& parts, const Place& place,
   return true;
 }
 
-bool read_data(Context& context, Bytes proto, const Parts& parts,
+bool read_data(Context& context, Bytes proto, const TensorParts& parts,
                const Place& place, ir::Tensor& out) {
   if (parts.location == 1) return read_external(context, proto, place, out);
   const bool raw = parts.has_raw && !parts.raw.empty();
@@ -175,7 +177,7 @@ int element_bits(ir::DataType type) {
 
 bool read_tensor(Context& context, Bytes proto, const Place& place,
                  const ir::Tensor*& tensor, std::string_view& name) {
-  Parts parts;
+  TensorParts parts;
   if (!scan(context, proto, place, parts)) return false;
   name = parts.name;
   const Place here{&place, "tensor", parts.name};

@@ -12,14 +12,14 @@ namespace {
 
 using namespace testing;
 
-std::string varint(std::uint64_t value) {
+std::string wire_varint(std::uint64_t value) {
   std::string out;
   for (; value > 127; value >>= 7) out += static_cast<char>(value | 128);
   return out + static_cast<char>(value);
 }
 std::string field(int number, const std::string& body) {
-  return varint(static_cast<std::uint64_t>(number) << 3 | 2) +
-         varint(body.size()) + body;
+  return wire_varint(static_cast<std::uint64_t>(number) << 3 | 2) +
+         wire_varint(body.size()) + body;
 }
 
 std::string what(const std::string& bytes) {
@@ -106,9 +106,9 @@ TEST_CASE("broken encodings name field, place and byte") {
   const std::string head = "\x08\x08";
   // Length beyond the end, 2^63, and one whose sum would wrap.
   CHECK(contains(what(head + "\x3a\x05x"), "field 'graph' of ModelProto"));
-  CHECK(contains(what(head + "\x3a" + varint(std::uint64_t{1} << 63)),
+  CHECK(contains(what(head + "\x3a" + wire_varint(std::uint64_t{1} << 63)),
                  "9223372036854775808 bytes"));
-  CHECK(contains(what(head + "\x3a" + varint(~std::uint64_t{0} - 2)),
+  CHECK(contains(what(head + "\x3a" + wire_varint(~std::uint64_t{0} - 2)),
                  "goes beyond"));
   CHECK(contains(what(head + "\x38\x01"), "wrong wire type"));
   CHECK(contains(what(head + "\x07"), "wire type"));
@@ -121,21 +121,22 @@ TEST_CASE("groups are skipped, to a depth") {
   const std::string model = small_model().SerializeAsString();
   const auto group = [](int depth) {
     std::string out;
-    for (int i = 0; i < depth; ++i) out += varint(500 << 3 | 3);
-    for (int i = 0; i < depth; ++i) out += varint(500 << 3 | 4);
+    for (int i = 0; i < depth; ++i) out += wire_varint(500 << 3 | 3);
+    for (int i = 0; i < depth; ++i) out += wire_varint(500 << 3 | 4);
     return out;
   };
   CHECK(what(model + group(1)) == "");
   CHECK(what(model + group(100)) == "");
   CHECK(contains(what(model + group(101)), "group"));
   CHECK(contains(what(model + group(1000000)), "group"));
-  CHECK(contains(what(model + varint(500 << 3 | 4)), "group"));
-  CHECK(contains(what(model + varint(500 << 3 | 3)), "ends inside"));
+  CHECK(contains(what(model + wire_varint(500 << 3 | 4)), "group"));
+  CHECK(contains(what(model + wire_varint(500 << 3 | 3)), "ends inside"));
 }
 
 TEST_CASE("unknown fields come through at every level") {
   onnx::ModelProto proto = small_model();
-  const std::string unknown = field(900, "unknown") + varint(901 << 3) + "\x05";
+  const std::string unknown =
+      field(900, "unknown") + wire_varint(901 << 3) + "\x05";
   onnx::GraphProto* graph = proto.mutable_graph();
   const auto put = [&](google::protobuf::Message* message) {
     std::string* raw = message->GetReflection()

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/io/output.h"
+
 namespace ruleengine::io {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
 // Gaps between tensors up to this size are copied too.
 constexpr std::uint64_t kMaxGap = 64 * 1024;
 constexpr std::uint64_t kPageAligned = 1024 * 1024;  // tensors this large

@@ -199,12 +199,12 @@ bool read_numbers(Context& context, Bytes proto, const DataFields& data,
 
 // --- external ----------------------------------------------------------------
 
-struct Entry {
+struct StringEntry {
   std::string_view key, value;
 };
 
 bool read_entry(Context& context, Bytes proto, const Place& place,
-                Entry& entry) {
+                StringEntry& entry) {
   Cursor cursor(proto, schema::kEntry);
   while (cursor.next()) {
     if (cursor.field() == entry_field::kKey) entry.key = cursor.text();
@@ -225,7 +225,7 @@ std::optional<std::int64_t> to_number(std::string_view text) {
   return value;
 }
 
-bool store_entry(Context& context, const Entry& entry, const Place& place,
+bool store_entry(Context& context, const StringEntry& entry, const Place& place,
                  ir::ExternalRef& ref, unsigned& seen) {
   const bool location = entry.key == "location";
   const bool offset = entry.key == "offset";
@@ -233,7 +233,7 @@ bool store_entry(Context& context, const Entry& entry, const Place& place,
   const unsigned bit = location ? 1 : offset ? 2 : 4;
   if ((seen & bit) != 0) {
     return context.fail(place, "external data has a key twice", "once",
-                        quoted(entry.key));
+                        quoted_name(entry.key));
   }
   seen |= bit;
   if (location) {
@@ -245,7 +245,8 @@ bool store_entry(Context& context, const Entry& entry, const Place& place,
     return context.fail(place,
                         std::string(offset ? "offset" : "length") +
                             " of external data is not a number",
-                        "a decimal number of 0 or more", quoted(entry.value));
+                        "a decimal number of 0 or more",
+                        quoted_name(entry.value));
   }
   (offset ? ref.offset : ref.length) = *number;
   return true;
@@ -271,7 +272,7 @@ bool check_extent(Context& context, const Place& place, const ir::Tensor& out) {
         place, "external data is too short",
         std::to_string(*want) + " bytes at offset " +
             std::to_string(ref.offset),
-        std::to_string(*size) + " bytes in " + quoted(ref.location));
+        std::to_string(*size) + " bytes in " + quoted_name(ref.location));
   }
   return true;
 }
@@ -371,7 +372,7 @@ bool read_external(Context& context, Bytes proto, const Place& place,
   Cursor cursor(proto, schema::kTensor);
   while (cursor.next()) {
     if (cursor.field() != tensor_field::kExternalData) continue;
-    Entry entry;
+    StringEntry entry;
     if (!read_entry(context, cursor.bytes(), place, entry) ||
         !store_entry(context, entry, place, out.external, seen)) {
       return false;

@@ -10,7 +10,6 @@ namespace {
 
 using pattern::AttributePattern;
 using pattern::Fact;
-using Kind = AttributePattern::Kind;
 
 std::string bits_of(const std::vector<double>& numbers) {
   std::string out;
@@ -49,11 +48,11 @@ std::string key_of(const Fact& f) {
 std::string literal_key(const AttributePattern& a) {
   if (a.name == "axis") return "";  // may be counted from either end
   switch (a.kind) {
-    case Kind::kInt:
+    case AttributePattern::Kind::kInt:
       return fmt::format("i{}", a.i);
-    case Kind::kString:
+    case AttributePattern::Kind::kString:
       return "s" + a.s;
-    case Kind::kInts:
+    case AttributePattern::Kind::kInts:
       return fmt::format("l{}", fmt::join(a.ints, ","));
     default:
       return "";

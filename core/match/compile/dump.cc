@@ -60,7 +60,7 @@ class Dump {
 
   std::string op(std::uint32_t i) const {
     const auto& [domain, type] = code_.ops[i];
-    return domain.empty() ? type : domain + "::" + type;
+    return ir::Op{domain, type, {}}.text();
   }
 
   static std::string output(std::uint32_t i) {

@@ -164,7 +164,7 @@ bool Naive::output(const Goal& goal, const Goal*& next) {
   // A node that was only tried for a later result is not a miss.
   if (goal.index == kTried) return false;
   return fail([&] {
-    std::string expected = p.domain.empty() ? p.type : p.domain + "::" + p.type;
+    std::string expected = p.op_text();
     if (t.output > 0) {
       expected = "output " + std::to_string(t.output) + " of " + expected;
     }

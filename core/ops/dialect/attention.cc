@@ -450,7 +450,7 @@ Body::Values attention_forward(const CallSite& call) {
       .write("sm_scale", 0);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectAttention[] = {
     ours(ir::dialect::kAten, "scaled_dot_product_attention", kAtenSdpaIn,
          kOutput, kAtenSdpa,
          {.roles = {.attention = true},
@@ -482,6 +482,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> dialect::attention() { return kRows; }
+std::span<const OpRow> dialect::attention() { return kDialectAttention; }
 
 }  // namespace ruleengine::ops

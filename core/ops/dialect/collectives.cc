@@ -59,7 +59,7 @@ Body::Values marker(const CallSite& call) {
   return {call.body().node("Identity", {call["X"]}, "Y")};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectCollectives[] = {
     ours(ir::dialect::kCast, "_internal_copy_region", kX, kY, {},
          {.roles = {.linear = true},
           .types = {all_like_first},
@@ -94,6 +94,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> dialect::collectives() { return kRows; }
+std::span<const OpRow> dialect::collectives() { return kDialectCollectives; }
 
 }  // namespace ruleengine::ops

@@ -111,7 +111,7 @@ bool contrib_attention(const NodeView& v, Outputs out) {
 }
 
 // Rows of cosines and sines, which positions (input 1) pick.
-bool rotary_embedding(const NodeView& v, Outputs out) {
+bool contrib_rotary_embedding(const NodeView& v, Outputs out) {
   need_rank(v, 2, 2, "the cosines have another rank");
   need_rank(v, 3, 2, "the sines have another rank");
   return all_like_first(v, out);
@@ -163,7 +163,7 @@ constexpr OpRow other_attention(
           .products = products};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectContrib[] = {
     ours(ir::dialect::kMicrosoft, "BiasGelu", kBiasGeluIn, kBiasGeluOut, {},
          {.types = {all_like_first}, .formula = "Gelu(A + B)"}),
     ours(ir::dialect::kMicrosoft, "FastGelu", kFastGeluIn, kY, {},
@@ -192,7 +192,7 @@ constexpr OpRow kRows[] = {
           .formula = "x sigmoid(alpha x)"}),
     ours(ir::dialect::kMicrosoft, "RotaryEmbedding", kRotaryIn, kOutput,
          kRotary,
-         {.types = {rotary_embedding},
+         {.types = {contrib_rotary_embedding},
           .formula = "pairs of x turned by the angles of their positions"}),
     ours(ir::dialect::kMicrosoft, "SkipLayerNormalization", kSkipNormIn,
          kSkipNormOut, kSkipNorm,
@@ -229,6 +229,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> dialect::contrib() { return kRows; }
+std::span<const OpRow> dialect::contrib() { return kDialectContrib; }
 
 }  // namespace ruleengine::ops

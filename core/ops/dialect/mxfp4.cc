@@ -158,7 +158,7 @@ Body::Values dynamic_quantize_mxfp4(const CallSite& call) {
           body.node("Squeeze", {scale, body.integers({-1}, "last")}, "scale")};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectMxfp4[] = {
     ours(ir::dialect::kCast, "dynamic_quantize_mxfp4", kX, kMxfp4Out, kGroup,
          {.types = {dynamic_quantize_mxfp4},
           .axes = quantizes_groups,
@@ -169,6 +169,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> dialect::mxfp4() { return kRows; }
+std::span<const OpRow> dialect::mxfp4() { return kDialectMxfp4; }
 
 }  // namespace ruleengine::ops

@@ -76,7 +76,7 @@ Body::Values add_rms_norm(const CallSite& call) {
   return {norm(call, sum), sum};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectNorms[] = {
     ours(ir::dialect::kCast, "add_rms_norm", kAddNormIn, kY, kNorm,
          {.roles = {.normalizing = true},
           .types = {norm_of_sum},
@@ -100,6 +100,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> dialect::norms() { return kRows; }
+std::span<const OpRow> dialect::norms() { return kDialectNorms; }
 
 }  // namespace ruleengine::ops

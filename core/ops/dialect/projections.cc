@@ -124,7 +124,7 @@ Body::Values in_projection(const CallSite& call) {
   return outputs;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectProjections[] = {
     ours(ir::dialect::kOwn, "Linear", kLinearIn, kY, {},
          {.types = {linear},
           .products = linear,
@@ -139,6 +139,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> dialect::projections() { return kRows; }
+std::span<const OpRow> dialect::projections() { return kDialectProjections; }
 
 }  // namespace ruleengine::ops

@@ -57,7 +57,7 @@ bool mxfp4_linear(const NodeView& v, Outputs out) {
   return quantized_linear(v, out, {}, 4);
 }
 
-double linear(const SizedNode& n) { return n.out(0) * n.in(1, 0); }
+double scaled_linear(const SizedNode& n) { return n.out(0) * n.in(1, 0); }
 
 // --- Meanings ----------------------------------------------------------------
 
@@ -202,34 +202,36 @@ Body::Values mxfp4_linear(const CallSite& call) {
   return layer.product(x, w);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectQuantizedLinear[] = {
     ours(ir::dialect::kCast, "fp8_linear", kScaledIn, kScaledOut, kToFloat,
          {.types = {fp8_linear},
-          .products = linear,
+          .products = scaled_linear,
           .formula = "(x x_scale) (w w_scale) + bias",
           .meaning = fp8_linear}),
     ours(ir::dialect::kCast, "mxfp4_linear", kScaledIn, kScaledOut,
          kGroupToFloat,
          {.types = {mxfp4_linear},
-          .products = linear,
+          .products = scaled_linear,
           .formula = "(E2M1[x] x_scale) (E2M1[w] w_scale) + bias",
           .meaning = mxfp4_linear}),
     ours(ir::dialect::kCast, "static_quant_linear", kStaticIn, kScaledOut,
          kToFloat,
          {.types = {static_quant_linear},
-          .products = linear,
+          .products = scaled_linear,
           .formula = "((x - x_offset) x_scale) ((w - w_offset) w_scale) + bias",
           .meaning = static_quant_linear}),
     ours(ir::dialect::kCast, "static_quant_linear_int4", kStaticIn, kScaledOut,
          kToFloat,
          {.types = {static_quant_linear},
-          .products = linear,
+          .products = scaled_linear,
           .formula = "static_quant_linear with w from -8 to 7",
           .meaning = static_quant_linear}),
 };
 
 }  // namespace
 
-std::span<const OpRow> dialect::quantized_linear() { return kRows; }
+std::span<const OpRow> dialect::quantized_linear() {
+  return kDialectQuantizedLinear;
+}
 
 }  // namespace ruleengine::ops

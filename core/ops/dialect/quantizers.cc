@@ -218,7 +218,7 @@ Body::Values dynamic_quantize_asymmetric(const CallSite& call) {
           body.cast(offset, DataType::kInt32, "offset")};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectQuantizers[] = {
     ours(ir::dialect::kCast, "dynamic_quantize_asymmetric", kX, kAsymmetricOut,
          kDynamic,
          {.types = {dynamic_quantize},
@@ -245,6 +245,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> dialect::quantizers() { return kRows; }
+std::span<const OpRow> dialect::quantizers() { return kDialectQuantizers; }
 
 }  // namespace ruleengine::ops

@@ -144,7 +144,7 @@ Body::Values swin_attention(const CallSite& call) {
                     "Y")};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectWindowAttention[] = {
     ours(ir::dialect::kOwn, "ShiftedWindowAttention", kShiftedIn, kY, kShifted,
          {.roles = {.attention = true},
           .types = {all_like_first},
@@ -162,6 +162,8 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> dialect::window_attention() { return kRows; }
+std::span<const OpRow> dialect::window_attention() {
+  return kDialectWindowAttention;
+}
 
 }  // namespace ruleengine::ops

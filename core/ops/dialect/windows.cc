@@ -199,7 +199,7 @@ Body::Values window_reverse(const CallSite& call) {
                     "cropped")};
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kDialectWindows[] = {
     ours(ir::dialect::kOwn, "RelativePositionBias", kBiasIn, kOutput, kWindow,
          {.types = {relative_position_bias},
           .formula =
@@ -220,6 +220,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> dialect::windows() { return kRows; }
+std::span<const OpRow> dialect::windows() { return kDialectWindows; }
 
 }  // namespace ruleengine::ops

@@ -28,9 +28,7 @@ class Flow {
     return port.output ? types.outputs[port.index] : types.inputs[port.index];
   }
   static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
-  static bool ranked(const ir::Type* type) {
-    return ranks::is_ranked(type);
-  }
+  static bool ranked(const ir::Type* type) { return ranks::is_ranked(type); }
   static int rank(const ir::Type* type) {
     return static_cast<int>(type->rank());
   }
@@ -55,6 +53,12 @@ class Flow {
 
 // Broadcasts; vectors of norms may be among the operands.
 bool flow_elementwise(Flow& flow, Port port, int axis);
+constexpr OpRow broadcasting(OpRow row) {
+  row.family = ir::OpFamily::kElementwise;
+  row.roles.broadcasts = true;
+  row.axes = flow_elementwise;
+  return row;
+}
 // Elementwise except along its own axes, the last ones.
 bool flow_norm(Flow& flow, Port port, int axis);
 // Shaped like its first input; the others are settings.

@@ -5,12 +5,12 @@
 
 namespace ruleengine::ops {
 
-std::optional<Pair> pair_of(const Call& call, std::optional<Numbers> a,
-                            std::optional<Numbers> b) {
+std::optional<NumberPair> pair_of(const Call& call, std::optional<Numbers> a,
+                                  std::optional<Numbers> b) {
   if (!a || !b || a->real != b->real) return std::nullopt;
   const auto dims = broadcast_dims(a->dims, b->dims);
   if (!dims || !count_of(*dims, call.limit)) return std::nullopt;
-  Pair out{*std::move(a), *std::move(b), *dims, {}, {}};
+  NumberPair out{*std::move(a), *std::move(b), *dims, {}, {}};
   const auto fill = [&](const Ints& from, std::vector<std::size_t>& to) {
     for_each_broadcast(from, out.dims,
                        [&](std::size_t, std::size_t i) { to.push_back(i); });

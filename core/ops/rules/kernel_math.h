@@ -19,13 +19,13 @@ using WholeOp = Whole (*)(std::int64_t, std::int64_t);
 using RealOp = double (*)(double, double);
 
 // Both inputs' elements at the places of `dims`.
-struct Pair {
+struct NumberPair {
   Numbers a, b;
   Ints dims;
   std::vector<std::size_t> left, right;
 };
-std::optional<Pair> pair_of(const Call& call, std::optional<Numbers> a,
-                            std::optional<Numbers> b);
+std::optional<NumberPair> pair_of(const Call& call, std::optional<Numbers> a,
+                                  std::optional<Numbers> b);
 
 std::optional<Numbers> combine(const Call& call, std::optional<Numbers> a,
                                std::optional<Numbers> b, WholeOp whole,

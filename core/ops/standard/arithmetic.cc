@@ -179,62 +179,59 @@ Folded logical(const Call& call) {
 
 Whole logical_xor(std::int64_t a, std::int64_t b) { return a != b ? 1 : 0; }
 
-constexpr OpRow broadcasting(OpRow row) {
-  row.family = ir::OpFamily::kElementwise;
-  row.roles.broadcasts = true;
+constexpr OpRow arithmetic_op(OpRow row) {
   row.types = {arithmetic};
-  row.axes = flow_elementwise;
-  return row;
+  return broadcasting(row);
 }
 
-constexpr OpRow kRows[] = {
-    broadcasting({.type = "Add",
-                  .roles = {.commutative = true, .linear = true, .sum = true},
-                  .elements = {add, 3},
-                  .kernel = add}),
-    broadcasting({.type = "And",
-                  .roles = {.commutative = true},
-                  .kernel = logical<whole::minimum>}),
-    broadcasting({.type = "BitShift"}),
-    broadcasting({.type = "BitwiseAnd", .roles = {.commutative = true}}),
-    broadcasting({.type = "BitwiseOr", .roles = {.commutative = true}}),
-    broadcasting({.type = "BitwiseXor", .roles = {.commutative = true}}),
-    broadcasting({.type = "Div",
-                  .roles = {.linear = true},
-                  .elements = {div, 3},
-                  .kernel = div}),
-    broadcasting({.type = "Max",
-                  .roles = {.commutative = true},
-                  .elements = {maximum, kAll},
-                  .kernel = fold_inputs<whole::maximum, real::maximum>}),
-    broadcasting({.type = "Mean", .roles = {.commutative = true}}),
-    broadcasting({.type = "Min",
-                  .roles = {.commutative = true},
-                  .elements = {minimum, kAll},
-                  .kernel = fold_inputs<whole::minimum, real::minimum>}),
-    broadcasting({.type = "Mod", .elements = {mod, 3}, .kernel = mod}),
-    broadcasting({.type = "Mul",
-                  .roles = {.commutative = true, .linear = true},
-                  .elements = {mul, 3},
-                  .kernel = mul}),
-    broadcasting({.type = "Or",
-                  .roles = {.commutative = true},
-                  .kernel = logical<whole::maximum>}),
-    broadcasting({.type = "Pow", .kernel = pow_kernel}),
-    broadcasting({.type = "Sub",
-                  .roles = {.linear = true, .sum = true},
-                  .elements = {sub, 3},
-                  .kernel = sub}),
-    broadcasting(
+constexpr OpRow kStandardArithmetic[] = {
+    arithmetic_op({.type = "Add",
+                   .roles = {.commutative = true, .linear = true, .sum = true},
+                   .elements = {add, 3},
+                   .kernel = add}),
+    arithmetic_op({.type = "And",
+                   .roles = {.commutative = true},
+                   .kernel = logical<whole::minimum>}),
+    arithmetic_op({.type = "BitShift"}),
+    arithmetic_op({.type = "BitwiseAnd", .roles = {.commutative = true}}),
+    arithmetic_op({.type = "BitwiseOr", .roles = {.commutative = true}}),
+    arithmetic_op({.type = "BitwiseXor", .roles = {.commutative = true}}),
+    arithmetic_op({.type = "Div",
+                   .roles = {.linear = true},
+                   .elements = {div, 3},
+                   .kernel = div}),
+    arithmetic_op({.type = "Max",
+                   .roles = {.commutative = true},
+                   .elements = {maximum, kAll},
+                   .kernel = fold_inputs<whole::maximum, real::maximum>}),
+    arithmetic_op({.type = "Mean", .roles = {.commutative = true}}),
+    arithmetic_op({.type = "Min",
+                   .roles = {.commutative = true},
+                   .elements = {minimum, kAll},
+                   .kernel = fold_inputs<whole::minimum, real::minimum>}),
+    arithmetic_op({.type = "Mod", .elements = {mod, 3}, .kernel = mod}),
+    arithmetic_op({.type = "Mul",
+                   .roles = {.commutative = true, .linear = true},
+                   .elements = {mul, 3},
+                   .kernel = mul}),
+    arithmetic_op({.type = "Or",
+                   .roles = {.commutative = true},
+                   .kernel = logical<whole::maximum>}),
+    arithmetic_op({.type = "Pow", .kernel = pow_kernel}),
+    arithmetic_op({.type = "Sub",
+                   .roles = {.linear = true, .sum = true},
+                   .elements = {sub, 3},
+                   .kernel = sub}),
+    arithmetic_op(
         {.type = "Sum",
          .roles = {.commutative = true, .linear = true, .sum = true}}),
-    broadcasting({.type = "Xor",
-                  .roles = {.commutative = true},
-                  .kernel = logical<logical_xor>}),
+    arithmetic_op({.type = "Xor",
+                   .roles = {.commutative = true},
+                   .kernel = logical<logical_xor>}),
 };
 
 }  // namespace
 
-std::span<const OpRow> standard::arithmetic() { return kRows; }
+std::span<const OpRow> standard::arithmetic() { return kStandardArithmetic; }
 
 }  // namespace ruleengine::ops

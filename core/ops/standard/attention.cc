@@ -65,7 +65,7 @@ double attention(const SizedNode& n) {
   return n.attended(n.in(1, -2) + past);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardAttention[] = {
     {.type = "Attention",
      .roles = {.attention = true},
      .types = {attention},
@@ -75,6 +75,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::attention() { return kRows; }
+std::span<const OpRow> standard::attention() { return kStandardAttention; }
 
 }  // namespace ruleengine::ops

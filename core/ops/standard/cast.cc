@@ -90,7 +90,7 @@ Folded cast_like(const Call& call) {
                                   : std::nullopt;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardCast[] = {
     {.type = "Cast",
      .family = ir::OpFamily::kElementwise,
      .roles = {.linear = true},
@@ -108,6 +108,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::cast() { return kRows; }
+std::span<const OpRow> standard::cast() { return kStandardCast; }
 
 }  // namespace ruleengine::ops

@@ -146,14 +146,7 @@ Folded where(const Call& call) {
   return one(make_tensor(call.model(), x->dtype, *dims, out));
 }
 
-constexpr OpRow broadcasting(OpRow row) {
-  row.family = ir::OpFamily::kElementwise;
-  row.roles.broadcasts = true;
-  row.axes = flow_elementwise;
-  return row;
-}
-
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardComparison[] = {
     broadcasting({.type = "Equal",
                   .roles = {.commutative = true},
                   .types = {comparison},
@@ -183,6 +176,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::comparison() { return kRows; }
+std::span<const OpRow> standard::comparison() { return kStandardComparison; }
 
 }  // namespace ruleengine::ops

@@ -84,7 +84,7 @@ bool scan(const NodeView& v, Outputs out) {
 }
 
 // What moves memory are the nodes of their bodies.
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardControl[] = {
     {.type = "If", .roles = {.free = true}, .types = {if_node}},
     {.type = "Loop", .roles = {.free = true}, .types = {loop}},
     {.type = "Scan", .roles = {.free = true}, .types = {scan}},
@@ -92,6 +92,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::control() { return kRows; }
+std::span<const OpRow> standard::control() { return kStandardControl; }
 
 }  // namespace ruleengine::ops

@@ -12,7 +12,7 @@ namespace {
 using ir::DataType;
 using ir::Dim;
 
-struct Window {
+struct ConvWindow {
   std::int64_t kernel, stride, dilation, before, after;
   bool ceil;
 };
@@ -20,7 +20,7 @@ struct Window {
 // floor((d + before + after - dilation*(kernel-1) - 1) / stride) + 1. With
 // `ceil`, a rest is a window, too, unless it starts behind the image: as the
 // standard has it since opset 22, and runtimes at every opset.
-Dim windows(ir::DimTable& dims, Dim d, const Window& w) {
+Dim windows(ir::DimTable& dims, Dim d, const ConvWindow& w) {
   std::int64_t reach = 0, pad = 0, shift = 0;
   if (w.stride <= 0 || w.kernel <= 0 || w.dilation <= 0 ||
       __builtin_mul_overflow(w.dilation, w.kernel - 1, &reach) ||
@@ -42,7 +42,8 @@ Dim windows(ir::DimTable& dims, Dim d, const Window& w) {
 
 // The same where padding goes by a word of auto_pad. Where the standard and
 // the runtimes differ (SAME with dilation, VALID with ceil_mode), unknown.
-Dim auto_padded(ir::DimTable& dims, Dim d, Window w, std::string_view word) {
+Dim auto_padded(ir::DimTable& dims, Dim d, ConvWindow w,
+                std::string_view word) {
   if (word == "VALID") {
     w.before = w.after = 0;
     const Dim up = windows(dims, d, w);
@@ -78,12 +79,12 @@ std::optional<std::vector<Dim>> walked(const NodeView& v,
   std::vector<Dim> out;
   for (std::size_t i = 0; i < space; ++i) {
     const Dim d = v.shape(0)[2 + i];
-    const Window w{kernel[i].known() ? kernel[i].size() : 0,
-                   strides[i],
-                   dilations[i],
-                   pads[i],
-                   pads[space + i],
-                   ceil};
+    const ConvWindow w{kernel[i].known() ? kernel[i].size() : 0,
+                       strides[i],
+                       dilations[i],
+                       pads[i],
+                       pads[space + i],
+                       ceil};
     out.push_back(word == "NOTSET" ? windows(v.dims(), d, w)
                                    : auto_padded(v.dims(), d, w, word));
   }
@@ -160,7 +161,7 @@ double conv_transpose(const SizedNode& n) {
   return n.in(0) * n.in(1) / n.in(1, 0);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardConvolution[] = {
     {.type = "AveragePool", .types = {pool}},
     {.type = "Conv", .types = {conv}, .products = conv},
     {.type = "ConvInteger", .products = conv},
@@ -177,6 +178,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::convolution() { return kRows; }
+std::span<const OpRow> standard::convolution() { return kStandardConvolution; }
 
 }  // namespace ruleengine::ops

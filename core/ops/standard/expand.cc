@@ -178,7 +178,7 @@ Folded tile(const Call& call) {
   return one(pick(call, t, dims, places));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardExpand[] = {
     {.type = "Expand",
      .roles = {.makes = true, .picks = true},
      .types = {expand, 2},
@@ -195,6 +195,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::expand() { return kRows; }
+std::span<const OpRow> standard::expand() { return kStandardExpand; }
 
 }  // namespace ruleengine::ops

@@ -100,7 +100,7 @@ Folded gather(const Call& call) {
   return one(pick(call, t, dims, *places));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardGather[] = {
     {.type = "Gather",
      .roles = {.picks = true},
      .types = {gather},
@@ -120,6 +120,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::gather() { return kRows; }
+std::span<const OpRow> standard::gather() { return kStandardGather; }
 
 }  // namespace ruleengine::ops

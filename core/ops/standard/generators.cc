@@ -365,7 +365,7 @@ Folded trilu(const Call& call) {
   return one(write_numbers(call.model(), *n));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardGenerators[] = {
     {.type = "Constant",
      .roles = {.folds_whole = true, .free = true},
      .types = {constant},
@@ -395,6 +395,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::generators() { return kRows; }
+std::span<const OpRow> standard::generators() { return kStandardGenerators; }
 
 }  // namespace ruleengine::ops

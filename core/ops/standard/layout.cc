@@ -266,7 +266,7 @@ bool concat(Flow& flow, Port, int axis) {
   return true;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardLayout[] = {
     {.type = "Concat",
      .roles = {.folds_whole = true, .linear = true},
      .types = {concat},
@@ -284,6 +284,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::layout() { return kRows; }
+std::span<const OpRow> standard::layout() { return kStandardLayout; }
 
 }  // namespace ruleengine::ops

@@ -38,7 +38,7 @@ bool batch_normalization(const NodeView& v, Outputs out) {
   return like_first(v, out);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardNorms[] = {
     {.type = "BatchNormalization", .types = {batch_normalization}},
     {.type = "GroupNormalization", .types = {like_first}},
     {.type = "Hardmax", .types = {like_first}},
@@ -63,6 +63,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::norms() { return kRows; }
+std::span<const OpRow> standard::norms() { return kStandardNorms; }
 
 }  // namespace ruleengine::ops

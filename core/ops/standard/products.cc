@@ -112,7 +112,7 @@ double recurrent(const SizedNode& n) {
   return n.in(0, 0) * n.in(0, 1) * (n.in(1) + n.in(2));
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardProducts[] = {
     {.type = "Einsum", .products = einsum},
     {.type = "GRU", .products = recurrent},
     {.type = "Gemm", .types = {gemm}, .products = gemm},
@@ -125,6 +125,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::products() { return kRows; }
+std::span<const OpRow> standard::products() { return kStandardProducts; }
 
 }  // namespace ruleengine::ops

@@ -8,7 +8,7 @@ namespace {
 
 using ir::DataType;
 
-bool quantize(const NodeView& v, Outputs out) {
+bool quantize_linear(const NodeView& v, Outputs out) {
   copy_type(v, 0, out[0]);
   out[0].elem = DataType::kUint8;
   if (const auto to = v.attribute_int("output_dtype"); to != 0) {
@@ -46,19 +46,21 @@ bool quantize(Flow& flow, Port port, int axis) {
          flow_like_first(flow, port, axis);
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardQuantization[] = {
     {.type = "DequantizeLinear",
      .roles = {.quantizer = true},
      .types = {dequantize},
      .axes = quantize},
     {.type = "QuantizeLinear",
      .roles = {.quantizer = true},
-     .types = {quantize},
+     .types = {quantize_linear},
      .axes = quantize},
 };
 
 }  // namespace
 
-std::span<const OpRow> standard::quantization() { return kRows; }
+std::span<const OpRow> standard::quantization() {
+  return kStandardQuantization;
+}
 
 }  // namespace ruleengine::ops

@@ -144,7 +144,7 @@ constexpr OpRow reduction(OpRow row) {
   return row;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardReductions[] = {
     {.type = "ArgMax", .types = {arg}},
     {.type = "ArgMin", .types = {arg}},
     {.type = "CumSum", .types = {like_first}},
@@ -168,6 +168,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::reductions() { return kRows; }
+std::span<const OpRow> standard::reductions() { return kStandardReductions; }
 
 }  // namespace ruleengine::ops

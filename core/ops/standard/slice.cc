@@ -278,7 +278,7 @@ Folded split(const Call& call) {
   return left == 0 ? Folded(out) : std::nullopt;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardSlice[] = {
     {.type = "Slice",
      .roles = {.folds_whole = true, .picks = true},
      .types = {slice, 2 | 4 | 8 | 16},
@@ -293,6 +293,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::slice() { return kRows; }
+std::span<const OpRow> standard::slice() { return kStandardSlice; }
 
 }  // namespace ruleengine::ops

@@ -94,7 +94,7 @@ constexpr OpRow unary_op(OpRow row) {
   return row;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardUnary[] = {
     unary_op({.type = "Abs",
               .elements = {abs, 1},
               .kernel = unary<std::fabs, absolute>}),
@@ -154,6 +154,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::unary() { return kRows; }
+std::span<const OpRow> standard::unary() { return kStandardUnary; }
 
 }  // namespace ruleengine::ops

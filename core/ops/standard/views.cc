@@ -362,7 +362,7 @@ constexpr OpRow a_view(OpRow row) {
   return row;
 }
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kStandardViews[] = {
     a_view({.type = "Flatten",
             .types = {flatten},
             .elements = {unmoved, 1},
@@ -384,6 +384,6 @@ constexpr OpRow kRows[] = {
 
 }  // namespace
 
-std::span<const OpRow> standard::views() { return kRows; }
+std::span<const OpRow> standard::views() { return kStandardViews; }
 
 }  // namespace ruleengine::ops

@@ -22,9 +22,9 @@ using ir::ValueId;
 
 // The most readers of an input that are searched for an equal node.
 constexpr int kMaxLook = 256;
-class Finder {
+class EqualNodeFinder {
  public:
-  Finder(EditState& state, const NodeSpec& spec, ir::OpId op)
+  EqualNodeFinder(EditState& state, const NodeSpec& spec, ir::OpId op)
       : state_(state),
         graph_(state.graph),
         spec_(spec),
@@ -196,7 +196,7 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
     }
     return Built(outputs);
   };
-  if (const NodeId same = Finder(s, *spec, op).find()) {
+  if (const NodeId same = EqualNodeFinder(s, *spec, op).find()) {
     s.shared.push_back(same);
     return carry(first_outputs(s.graph, same, count));
   }

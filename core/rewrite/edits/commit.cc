@@ -271,7 +271,7 @@ class Checker {
 
   Rejection mismatch(const char* reason, const ReplacedValue& r,
                      const Type* fresh) const {
-    return {reason, "'" + printable(graph_.name(r.old_value)) + "' expected " +
+    return {reason, quoted_name(graph_.name(r.old_value)) + " expected " +
                         text_of(r.type) + ", found " + text_of(fresh)};
   }
 

@@ -17,20 +17,16 @@ using ir::FormalAttribute;
 using ir::FormalValue;
 using ir::OpFacts;
 
-std::string op_name(std::string_view domain, std::string_view type) {
-  std::string out(domain);
-  if (!out.empty()) out += "::";
-  return out.append(type);
-}
-
 Diagnostic wrong(const NodeSpec& spec, std::string what) {
   return {.kind = ErrorKind::kRule,
-          .what = op_name(spec.domain, spec.type) + " " + std::move(what)};
+          .what = ir::Op{spec.domain, spec.type, {}}.text() + " " +
+                  std::move(what)};
 }
 
 Diagnostic unknown_op(const NodeSpec& spec) {
-  Diagnostic d{.kind = ErrorKind::kRule,
-               .what = "no op '" + op_name(spec.domain, spec.type) + "'"};
+  Diagnostic d{
+      .kind = ErrorKind::kRule,
+      .what = "no op '" + ir::Op{spec.domain, spec.type, {}}.text() + "'"};
   d.hint = did_you_mean(ir::similar_ops(spec.domain, spec.type));
   return d;
 }
@@ -86,9 +82,10 @@ Status check_names(const NodeSpec& spec) {
       odd = "the name of an attribute contains a control character";
   }
   if (odd == nullptr) return {};
-  return Diagnostic{.kind = ErrorKind::kRule,
-                    .what = odd,
-                    .found = printable(op_name(spec.domain, spec.type))};
+  return Diagnostic{
+      .kind = ErrorKind::kRule,
+      .what = odd,
+      .found = printable(ir::Op{spec.domain, spec.type, {}}.text())};
 }
 
 // Checks a call of a model-local function against its signature.

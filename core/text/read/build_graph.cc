@@ -9,14 +9,6 @@ using ir::BlockId;
 using ir::ValueId;
 using ir::ValueKind;
 
-namespace {
-
-std::string quoted(std::string_view name) {
-  return "'" + printable(name) + "'";
-}
-
-}  // namespace
-
 // The recursion is bounded: the parser limits nesting.
 bool Builder::block(const GraphAst& ast, BlockId id) {
   const std::size_t outer = undo_.size();
@@ -59,7 +51,7 @@ bool Builder::define(const NameAst& name, ValueKind kind, BlockId block,
   ValueId& seen = scope_[id.index()];
   if (seen && graph_->value(seen).block == block) {
     return fail(name.at, "a name is defined twice",
-                "one definition of " + quoted(name.text),
+                "one definition of " + quoted_name(name.text),
                 std::string(ir::kind_text(kind)) + ", after " +
                     std::string(ir::kind_text(graph_->value(seen).kind)));
   }
@@ -130,8 +122,8 @@ bool Builder::resolve(const NameAst& name, std::string_view reader,
   value = name.text.empty() ? ValueId() : visible(name.text);
   if (value || name.text.empty()) return true;
   return fail(name.at, std::string(reader) + " a value that nothing defines",
-              "an input, a constant or the output of a node", quoted(name.text),
-              suggestion(name.text));
+              "an input, a constant or the output of a node",
+              quoted_name(name.text), suggestion(name.text));
 }
 
 bool Builder::node(const NodeAst& ast, BlockId id,
@@ -166,7 +158,7 @@ bool Builder::outputs(const GraphAst& ast, BlockId id) {
     if (id == ir::Graph::main_block() &&
         graph_->value(value).block_output_count > 0) {
       return fail(output.name.at, "two outputs have the same name",
-                  "each name once", quoted(output.name.text));
+                  "each name once", quoted_name(output.name.text));
     }
     graph_->add_block_output(id, value);
     ir::Value& v = graph_->mutable_value(value);
@@ -184,7 +176,7 @@ bool Builder::infos(const GraphAst& ast, BlockId id) {
       return fail(info.name.at,
                   "a type is declared for a value that nothing "
                   "defines",
-                  "the name of a value", quoted(info.name.text),
+                  "the name of a value", quoted_name(info.name.text),
                   suggestion(info.name.text));
     }
     ir::Value& v = graph_->mutable_value(value);

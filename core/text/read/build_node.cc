@@ -106,7 +106,7 @@ bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
         ast.at,
         "there is no such op at opset " + std::to_string(version(ast.domain)),
         later == nullptr ? "an op of the domain" : "a newer opset",
-        "'" + printable(text) + "'",
+        quoted_name(text),
         later == nullptr
             ? did_you_mean(ir::similar_ops(ast.domain, ast.type))
             : text + " exists from opset " +
@@ -117,7 +117,7 @@ bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
   for (const AttributeAst& a : ast.attributes) {
     if (op->attribute(a.value.name) != nullptr) continue;
     return fail(a.at, text + " has no such attribute", "",
-                "'" + printable(a.value.name) + "'",
+                quoted_name(a.value.name),
                 ir::attribute_hint(*op, a.value.name));
   }
   auto inputs = ast.inputs.size();

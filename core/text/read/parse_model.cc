@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 4> kFunctionKeys = {
 std::string describe(const Token& token) {
   if (token.kind == TokenKind::kEnd) return "the end of the text";
   if (token.kind == TokenKind::kString) return printable(token.text, 60);
-  return "'" + printable(token.text, 60) + "'";
+  return quoted_name(token.text, 60);
 }
 
 }  // namespace

@@ -113,9 +113,9 @@ bool Parser::tensor_dims(const TypeAst& type, ir::Tensor& out) {
   std::vector<std::int64_t> sizes;
   for (const DimAst& d : type.dims) {
     if (d.size < 0) {
-      return fail_at(
-          type.at, "the shape of a constant is not known", "only sizes",
-          d.symbol.empty() ? "'?'" : "'" + printable(d.symbol) + "'");
+      return fail_at(type.at, "the shape of a constant is not known",
+                     "only sizes",
+                     d.symbol.empty() ? "'?'" : quoted_name(d.symbol));
     }
     sizes.push_back(d.size);
   }
@@ -217,7 +217,7 @@ bool Parser::tensor_external(ir::Tensor& out) {
     const auto read = std::from_chars(value.data(), end, number);
     if (read.ec != std::errc() || read.ptr != end || number < 0) {
       return fail_at(entry, "external data has no valid " + std::string(key),
-                     "0 or more", "'" + printable(value) + "'");
+                     "0 or more", quoted_name(value));
     }
     (key == "offset" ? out.external.offset : out.external.length) = number;
   } while (accept(','));
