@@ -162,6 +162,16 @@ class FormTest(unittest.TestCase):
         self.assertLessEqual(len(PAGES[0].read_text().splitlines()),
                              README_LINES)
 
+    def test_benchmarks_find_their_place(self):
+        for page, script in (("README.md", "targets.py"),
+                             ("docs/targets.md", "targets.py"),
+                             ("docs/peers.md", "targets.py"),
+                             ("docs/peers.md", "simplifiers.py")):
+            with self.subTest(page=page, script=script):
+                text = (program.ROOT / page).read_text()
+                self.assertRegex(
+                    text, rf"<!-- tests/bench/{script} -->\n[^<]+<!-- end -->\n")
+
     def test_links_lead_somewhere(self):
         for page in PAGES:
             for link in LINK.findall(page.read_text()):
