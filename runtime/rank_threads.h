@@ -1,7 +1,8 @@
 // Ranks as threads of one process. They share memory: what is sent is read
-// where it lies. A rank that fails ends all others. Ranks that wait for each
-// other, or for one that has ended, fail at once; a rank that only takes long
-// is waited for, as long as the deadline of who waits allows.
+// where it lies. Ranks that wait for each other, or for one that has ended, fail
+// once no rank computes; a rank that only takes long is waited for, as long as
+// the deadline of who waits allows. A rank that fails ends all others, which may
+// compute on for two seconds, so that the same rank is named in every run.
 #ifndef RULEENGINE_RUNTIME_RANK_THREADS_H_
 #define RULEENGINE_RUNTIME_RANK_THREADS_H_
 
@@ -19,9 +20,8 @@ struct RankPlace {
   std::function<bool()> is_cancelled;
 };
 
-// Calls `run` for each rank on a thread of its own. The error is that of a rank
-// that failed by itself, with its number: of those that had not heard of each
-// other, the lowest.
+// Calls `run` for each rank on a thread of its own. The error is that of the
+// lowest rank that failed by itself, with its number.
 Status run_ranks(int count, const std::function<Status(RankPlace&)>& run);
 
 }  // namespace ruleengine::runtime

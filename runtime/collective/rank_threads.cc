@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <new>
@@ -19,8 +20,12 @@
 namespace ruleengine::runtime {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // How often a rank that waits looks at its deadline.
 constexpr std::chrono::milliseconds kLook{20};
+// How long the others may compute on after a rank has failed.
+constexpr std::chrono::seconds kGrace{2};
 
 constexpr const char* kSameOps =
     "all members of a group call the same ops in the same order";
@@ -64,9 +69,13 @@ struct Rank {
   bool has_ended = false;
   // Why it cannot go on: it fails with this as soon as it looks.
   std::optional<Diagnostic> verdict;
+
+  bool is_running() const {
+    return !has_ended && (waits == nullptr || verdict);
+  }
 };
 
-// What the ranks share. All is guarded by `mutex`, but `is_over`.
+// What the ranks share. All is guarded by `mutex`, but is_over().
 class Room {
  public:
   explicit Room(int count) : ranks(at(count)) {}
@@ -76,33 +85,11 @@ class Room {
     return meetings_.try_emplace(key, key).first->second;
   }
 
-  // Whether those for whom `rank` waits can still come.
-  void judge_waiting(std::int64_t rank) {
-    if (is_over) return;
-    const Meeting& meeting = *ranks[at(rank)].waits;
-    for (std::size_t i = 0; i < meeting.group.size(); ++i) {
-      const std::int64_t other = meeting.group[i];
-      if (meeting.offers[i].is_here || !ranks[at(other)].has_ended) continue;
-      judge({rank}, name_of(other) + " ended before the op");
-      return;
+  // Of a meeting whose last member came: all members must call the same.
+  void begin(const Meeting& meeting) {
+    for (const std::int64_t each : meeting.group) {
+      ranks[at(each)].waits = nullptr;
     }
-    std::vector<std::int64_t> path = {rank};
-    std::vector<bool> seen(ranks.size());
-    if (closes_cycle(path, seen)) judge_cycle(path);
-  }
-
-  void end(std::int64_t rank) {
-    ranks[at(rank)].has_ended = true;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      if (ranks[i].waits != nullptr && !ranks[i].verdict) {
-        judge_waiting(static_cast<std::int64_t>(i));
-      }
-    }
-    changed.notify_all();
-  }
-
-  // Of a full meeting: all members must call the same.
-  void compare(const Meeting& meeting) {
     for (std::size_t i = 1; i < meeting.group.size(); ++i) {
       const Meeting::Offer &first = meeting.offers[0],
                            &other = meeting.offers[i];
@@ -111,35 +98,87 @@ class Room {
             "ranks called different ops, or with different sizes",
             first.call + " on " + name_of(meeting.group[0]),
             other.call + " on " + name_of(meeting.group[i]));
-      return;
+      break;
     }
+    changed.notify_all();
+  }
+
+  void wait(std::int64_t rank, const Meeting& meeting) {
+    ranks[at(rank)].waits = &meeting;
+    judge_waiting();
+  }
+
+  void end(std::int64_t rank) {
+    ranks[at(rank)].has_ended = true;
+    judge_waiting();
+  }
+
+  // Whether a failure has ended all ranks.
+  bool is_over() const {
+    return Clock::now().time_since_epoch().count() >= over_at_;
+  }
+  void end_all(Clock::duration grace = {}) {
+    const Clock::rep when =
+        grace == Clock::duration{}
+            ? 0
+            : (Clock::now() + grace).time_since_epoch().count();
+    over_at_ = std::min<Clock::rep>(over_at_, when);
+    changed.notify_all();
   }
 
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Rank> ranks;
-  std::atomic<bool> is_over = false;
+  // Whether a rank failed by itself.
+  bool has_failure = false;
 
  private:
-  // Follows who waits for whom from the end of `path`, depth first. True once
-  // somebody waits for its first rank: `path` is then the cycle.
-  bool closes_cycle(std::vector<std::int64_t>& path, std::vector<bool>& seen) {
-    const Meeting* meeting = ranks[at(path.back())].waits;
-    if (meeting == nullptr) return false;
-    for (std::size_t i = 0; i < meeting->group.size(); ++i) {
-      const std::int64_t next = meeting->group[i];
-      if (meeting->offers[i].is_here) continue;
-      if (next == path[0]) return true;
-      if (seen[at(next)]) continue;
-      seen[at(next)] = true;
-      path.push_back(next);
-      if (closes_cycle(path, seen)) return true;
-      path.pop_back();
+  // Whether those who wait can go on. The answer is the same in every run,
+  // since it is asked once nobody runs.
+  void judge_waiting() {
+    if (std::ranges::any_of(ranks, &Rank::is_running)) return;
+    if (has_failure) return end_all();
+    std::optional<std::int64_t> waiting;
+    bool is_ended = false;
+    for (std::size_t i = ranks.size(); i-- > 0;) {
+      if (ranks[i].waits == nullptr) continue;
+      waiting = static_cast<std::int64_t>(i);
+      is_ended |= judge_by_ended(*waiting);
+    }
+    if (waiting && !is_ended) judge_cycle(*waiting);
+  }
+
+  // Whether `rank` waits for one that has ended.
+  bool judge_by_ended(std::int64_t rank) {
+    const Meeting& meeting = *ranks[at(rank)].waits;
+    for (std::size_t i = 0; i < meeting.group.size(); ++i) {
+      const std::int64_t other = meeting.group[i];
+      if (meeting.offers[i].is_here || !ranks[at(other)].has_ended) continue;
+      judge({rank}, name_of(other) + " ended before the op");
+      return true;
     }
     return false;
   }
 
-  void judge_cycle(std::vector<std::int64_t> path) {
+  // The first of those that `rank` waits for.
+  std::int64_t awaited_by(std::int64_t rank) const {
+    const Meeting& meeting = *ranks[at(rank)].waits;
+    const auto missing =
+        std::ranges::find(meeting.offers, false, &Meeting::Offer::is_here);
+    return meeting.group[at(missing - meeting.offers.begin())];
+  }
+
+  // Whoever waits for ranks that all wait comes to a cycle: who waits for whom
+  // in it is the verdict.
+  void judge_cycle(std::int64_t rank) {
+    std::vector<std::int64_t> path;
+    auto first = path.end();
+    while (first == path.end()) {
+      path.push_back(rank);
+      rank = awaited_by(rank);
+      first = std::ranges::find(path, rank);
+    }
+    path.erase(path.begin(), first);
     std::ranges::rotate(path, std::ranges::min_element(path));
     std::string found;
     for (std::size_t i = 0; i < path.size(); ++i) {
@@ -163,6 +202,7 @@ class Room {
   }
 
   std::map<std::vector<std::int64_t>, Meeting> meetings_;
+  std::atomic<Clock::rep> over_at_ = std::numeric_limits<Clock::rep>::max();
 };
 
 class Seat final : public Communicator {
@@ -174,7 +214,7 @@ class Seat final : public Communicator {
 
   // Whether another rank has failed.
   bool is_cancelled() {
-    if (room_.is_over && !has_failed_) was_ended_ = true;
+    if (!has_failed_ && room_.is_over()) was_ended_ = true;
     return was_ended_;
   }
   // Whether it was told so; then its error is not its own.
@@ -188,10 +228,10 @@ class Seat final : public Communicator {
     try {
       meet(lock, room_.meeting(group), own, call, out, in);
     } catch (...) {
-      // What it brought dies with it: under the same lock, nobody reads on.
       has_failed_ = true;
-      room_.is_over = true;
-      room_.changed.notify_all();
+      // What it brought dies with it: under the same lock, nobody reads on. Of
+      // ranks that have a verdict, nobody reads.
+      if (!room_.ranks[at(rank_)].verdict) room_.end_all();
       throw;
     }
   }
@@ -205,16 +245,12 @@ class Seat final : public Communicator {
     const std::uint64_t number = meeting.number;
     meeting.offers[own] = {true, call.text, {out.begin(), out.end()}};
     ++meeting.came;
-    Rank& self = room_.ranks[at(rank_)];
     if (meeting.is_full()) {
-      room_.compare(meeting);
-      room_.changed.notify_all();
+      room_.begin(meeting);
     } else {
-      self.waits = &meeting;
-      room_.judge_waiting(rank_);
+      room_.wait(rank_, meeting);
     }
     wait(lock, call, [&] { return meeting.is_full(); });
-    self.waits = nullptr;
     // Copied under the lock: simple, and ranks are as many as cores at most.
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (i == own) continue;
@@ -269,8 +305,11 @@ Status run_ranks(int count, const std::function<Status(RankPlace&)>& run) {
   std::vector<std::optional<Diagnostic>> errors(at(count));
   const auto end = [&](int rank, const Status& status, bool is_own) {
     const std::lock_guard lock(room.mutex);
-    if (!status && is_own) errors[at(rank)] = status.error();
-    if (!status) room.is_over = true;
+    if (!status && is_own) {
+      errors[at(rank)] = status.error();
+      room.has_failure = true;
+      room.end_all(kGrace);
+    }
     room.end(rank);
   };
   {
@@ -288,6 +327,8 @@ Status run_ranks(int count, const std::function<Status(RankPlace&)>& run) {
                        .what = "no thread can be started for the rank",
                        .found = error.what()},
             true);
+        const std::lock_guard lock(room.mutex);
+        room.end_all();
         break;
       }
     }

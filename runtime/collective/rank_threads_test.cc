@@ -149,6 +149,33 @@ Diagnostic error_of(int count, F run) {
   return status.error();
 }
 
+TEST_CASE("of ranks that fail by themselves the lowest is named") {
+  for (int i = 0; i < 3; ++i) {
+    const auto status = run_ranks(3, [&](RankPlace& place) -> Status {
+      const int rank = place.communicator.rank();
+      // Whoever is told to end while it works has no error of its own.
+      if (rank != i) {
+        for (int k = 0; k < 30 && !place.is_cancelled(); ++k) {
+          std::this_thread::sleep_for(1ms);
+        }
+      }
+      return Diagnostic{.what = "no"};
+    });
+    REQUIRE(!status);
+    REQUIRE(status.error().where == "rank 0");
+  }
+}
+
+TEST_CASE("a rank that computes on is ended some time after another failed") {
+  const auto status = run_ranks(2, [](RankPlace& place) -> Status {
+    if (place.communicator.rank() == 1) return Diagnostic{.what = "no"};
+    while (!place.is_cancelled()) std::this_thread::sleep_for(1ms);
+    return Diagnostic{.what = "cancelled"};
+  });
+  REQUIRE(!status);
+  CHECK(status.error().where == "rank 1");
+}
+
 // Sums over a group, with a tensor of so many elements.
 void sum(Communicator& c, Own& own, std::vector<std::int64_t> group,
          std::int64_t count = 4) {
