@@ -1,4 +1,4 @@
-// docs/dialect.md has one line for each op of ours, made from its row.
+// docs/dialect.md has one entry for each op of ours, made from its row.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -49,28 +49,47 @@ std::string text_of(std::span<const ir::FormalAttribute> formals) {
   return out;
 }
 
-std::string line_of(const OpRow& row) {
-  return fmt::format("| `{}`{} | {} -> {} | {} | {} |", row.type,
-                     row.meaning != nullptr ? " *" : "",
-                     text_of(row.facts.inputs), text_of(row.facts.outputs),
-                     text_of(row.facts.attributes), row.formula);
+// "Linear * <axis> (x, weight, bias?) -> Y = formula"
+std::string entry_of(const OpRow& row) {
+  const std::string attributes = text_of(row.facts.attributes);
+  return fmt::format(
+      "{}{}{} ({}) -> {} = {}", row.type, row.meaning != nullptr ? " *" : "",
+      attributes.empty() ? "" : fmt::format(" <{}>", attributes),
+      text_of(row.facts.inputs), text_of(row.facts.outputs), row.formula);
+}
+
+// The indented entries of a page below its first heading of a domain, each on
+// one line; what is indented further goes on.
+std::set<std::string> entries_of(std::istream& page) {
+  std::set<std::string> entries;
+  std::string entry;
+  bool below = false;
+  for (std::string line; std::getline(page, line);) {
+    below = below || line.starts_with("## `");
+    const std::size_t indent = line.find_first_not_of(' ');
+    if (below && indent != std::string::npos && indent > 4 && !entry.empty()) {
+      entry += " " + line.substr(indent);
+      continue;
+    }
+    if (!entry.empty()) entries.insert(entry);
+    entry = below && indent == 4 ? line.substr(indent) : "";
+  }
+  if (!entry.empty()) entries.insert(entry);
+  return entries;
 }
 
 TEST_CASE("docs/dialect.md says of each op what its row says") {
   std::ifstream file(RULEENGINE_SOURCE_DIR "/docs/dialect.md");
   REQUIRE(file.good());
-  std::set<std::string> lines;
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("| `")) lines.insert(line);
-  }
+  std::set<std::string> entries = entries_of(file);
   for (const OpRow* row : all_rows()) {
     if (row->domain.empty() || row->facts.inputs.empty()) continue;
-    const std::string line = line_of(*row);
-    CAPTURE(line);
-    CHECK(lines.erase(line) == 1);
+    const std::string entry = entry_of(*row);
+    CAPTURE(entry);
+    CHECK(entries.erase(entry) == 1);
     CHECK_FALSE(row->formula.empty());
   }
-  for (const std::string& line : lines) FAIL_CHECK("of no row: " << line);
+  for (const std::string& entry : entries) FAIL_CHECK("of no row: " << entry);
 }
 
 TEST_CASE("a collective has no meaning, every other op that rules make has") {

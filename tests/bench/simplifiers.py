@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Nodes and CPU seconds beside the simplifiers: a table in the README and in
-docs/peers.md.
+"""Nodes and CPU seconds beside the simplifiers: the table in docs/peers.md.
 
     /tmp/bench/bin/python tests/bench/simplifiers.py [--write] [MODEL...]
 
@@ -68,7 +67,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", type=pathlib.Path)
     parser.add_argument("--write", action="store_true",
-                        help="put the table into its documents")
+                        help="put the table into its document")
     arguments = parser.parse_args()
     models = arguments.models or sorted(
         (measure.ROOT / "tests" / "data" / "models").glob("*.onnx"))
@@ -88,8 +87,7 @@ def main():
         ["tool", "nodes", "smallest result for", "CPU seconds"], rows)
     print(text)
     if arguments.write:
-        for document in ("README.md", "docs/peers.md"):
-            measure.put(document, "simplifiers.py", text)
+        measure.put("docs/peers.md", "simplifiers.py", text)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import make_decoder
 import make_networks
@@ -208,7 +209,8 @@ def main():
             table = measure.table(["runtime", "models", *targets], rows)
     names = ", ".join(path.stem for path in models)
     day = datetime.date.today()
-    text = f"{day}, one thread: {names}.\n\n{table}"
+    head = textwrap.fill(f"{day}, one thread: {names}.", 120)
+    text = f"{head}\n\n{table}"
     print(text)
     if arguments.write:
         measure.put("docs/peers.md" if arguments.each else "docs/targets.md",
