@@ -73,7 +73,7 @@ class LuckyRuntime final : public Runtime {
 };
 
 // A model with two rewrites.
-Result<Variants::Made> make(const Variant& variant) {
+Result<Variants::Made> make_variant(const Variant& variant) {
   Variants::Made made{std::make_unique<ir::Model>(), {}};
   made.model->path = variant.text();
   if (variant.is_original()) return made;
@@ -90,14 +90,14 @@ Result<Variants::Made> make(const Variant& variant) {
 int times_found(double of_result, int times) {
   LuckyRuntime runtime(of_result);
   const auto model = [](const Variant& variant) {
-    return Result(std::move(make(variant)->model));
+    return Result(std::move(make_variant(variant)->model));
   };
   int found = 0;
   for (int i = 0; i < times; ++i) {
     LiveMeter meter(runtime, model, 1e9, {});
     Tuned tuned;
     REQUIRE(tune(
-        make, {"standard"}, meter, [] { return Status(); }, tuned));
+        make_variant, {"standard"}, meter, [] { return Status(); }, tuned));
     if (!tuned.best.is_original()) ++found;
   }
   return found;
@@ -130,8 +130,8 @@ std::string best_of(const std::map<std::string, double>& seconds) {
   FixedMeter meter(seconds);
   Tuned tuned;
   REQUIRE(tune(
-      make, {"standard", "portable", "ort"}, meter, [] { return Status(); },
-      tuned));
+      make_variant, {"standard", "portable", "ort"}, meter,
+      [] { return Status(); }, tuned));
   return tuned.best.target;
 }
 

@@ -168,15 +168,37 @@ void mod(KernelContext& c) {
   binary<Numbers>(c, FloorMod());
 }
 
+// An exponent in the type of its kind that holds them all; most are one number.
+template <typename To>
+Tensor exponent_as(KernelContext& c, const Tensor& b) {
+  Tensor wide = c.allocate(kTypeOf<To>, b.dims());
+  To* to = wide.mutable_data<To>();
+  dispatch(Numbers(), b.dtype(), [&]<typename B>() {
+    const B* from = b.data<B>();
+    for_each_element(c, b.count(), [to, from](std::int64_t i) {
+      to[i] = static_cast<To>(from[i]);
+    });
+  });
+  return wide;
+}
+
+template <typename B>
+void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
+  const Dims dims = broadcast(a.dims(), b.dims());
+  Tensor& out = c.output(0, a.dtype(), {dims.data(), dims.size()});
+  dispatch(Numbers(), a.dtype(),
+           [&]<typename A>() { map_binary<A, B, A>(c, a, b, out, Power()); });
+}
+
 // The exponent may be of another type; the result has that of the base.
 void pow(KernelContext& c) {
   const Tensor a = c.input(0), b = lined_up(c, a, c.input(1));
-  const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, a.dtype(), {dims.data(), dims.size()});
-  dispatch(Numbers(), a.dtype(), [&]<typename A>() {
-    dispatch(Numbers(), b.dtype(),
-             [&]<typename B>() { map_binary<A, B, A>(c, a, b, out, Power()); });
-  });
+  const ir::DataType type = b.dtype();
+  if (type == DataType::kFloat || type == DataType::kDouble) {
+    return pow_of<double>(c, a, exponent_as<double>(c, b));
+  }
+  if (type == DataType::kUint64) return pow_of<std::uint64_t>(c, a, b);
+  pow_of<std::int64_t>(c, a, exponent_as<std::int64_t>(c, b));
 }
 
 // f over all inputs, from left to right.

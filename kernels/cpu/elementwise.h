@@ -40,49 +40,41 @@ void map_unary(KernelContext& c, F f) {
   for_each_element(c, count, [&](std::int64_t i) { out[i] = f(in[i]); });
 }
 
+// One line of a binary op: out[i] = f(a[i * sa], b[i * sb]) for i below n.
+struct BinaryLine {
+  std::size_t a_size, b_size, out_size;  // bytes of an element
+  void (*run)(const std::byte* a, std::int64_t sa, const std::byte* b,
+              std::int64_t sb, std::byte* out, std::int64_t n, const void* f);
+  const void* f;
+};
+// Runs the line over `a` and `b`, each broadcast to the shape of `out`.
+void for_each_line(KernelContext& c, const Tensor& a, const Tensor& b,
+                   Tensor& out, const BinaryLine& line);
+
 // `out` = f(a, b), each broadcast to the shape of `out`.
 template <typename A, typename B, typename To, typename F>
 void map_binary(KernelContext& c, const Tensor& a, const Tensor& b, Tensor& out,
-                F f) {
-  const A* x = a.data<A>();
-  const B* y = b.data<B>();
-  To* to = out.mutable_data<To>();
-  const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
-                                  broadcast_strides(b.dims(), out.dims())});
-  const std::int64_t n = rows.length(), sx = rows.inner(0), sy = rows.inner(1);
-  if (out.count() == 0) return;
-  const auto line = [&](std::int64_t at, const auto& from, std::int64_t begin,
-                        std::int64_t end) {
-    const A* p = x + from[0];
-    const B* q = y + from[1];
-    To* r = to + at;
-    if (sx == 1 && sy == 1) {
-      for (std::int64_t i = begin; i < end; ++i) r[i] = f(p[i], q[i]);
-    } else if (sx == 1 && sy == 0) {
-      const B v = *q;
-      for (std::int64_t i = begin; i < end; ++i) r[i] = f(p[i], v);
-    } else if (sx == 0 && sy == 1) {
-      const A v = *p;
-      for (std::int64_t i = begin; i < end; ++i) r[i] = f(v, q[i]);
+                const F& f) {
+  const auto run = [](const std::byte* a_bytes, std::int64_t sa,
+                      const std::byte* b_bytes, std::int64_t sb,
+                      std::byte* out_bytes, std::int64_t n, const void* g) {
+    const F op = *static_cast<const F*>(g);  // held in registers
+    const auto* x = reinterpret_cast<const A*>(a_bytes);
+    const auto* y = reinterpret_cast<const B*>(b_bytes);
+    auto* to = reinterpret_cast<To*>(out_bytes);
+    if (sa == 1 && sb == 1) {
+      for (std::int64_t i = 0; i < n; ++i) to[i] = op(x[i], y[i]);
+    } else if (sa == 1 && sb == 0) {
+      const B v = *y;
+      for (std::int64_t i = 0; i < n; ++i) to[i] = op(x[i], v);
+    } else if (sa == 0 && sb == 1) {
+      const A v = *x;
+      for (std::int64_t i = 0; i < n; ++i) to[i] = op(v, y[i]);
     } else {
-      for (std::int64_t i = begin; i < end; ++i) r[i] = f(p[i * sx], q[i * sy]);
+      for (std::int64_t i = 0; i < n; ++i) to[i] = op(x[i * sa], y[i * sb]);
     }
   };
-  if (rows.count() == 1) {
-    c.threads().for_each(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      rows.for_each(0, 1, [&](std::int64_t at, const auto& from) {
-        line(at, from, begin, end);
-      });
-    });
-    return;
-  }
-  c.threads().for_each(rows.count(), std::max<std::int64_t>(1, kGrain / n),
-                       [&](std::int64_t begin, std::int64_t end) {
-                         rows.for_each(begin, end,
-                                       [&](std::int64_t at, const auto& from) {
-                                         line(at, from, 0, n);
-                                       });
-                       });
+  for_each_line(c, a, b, out, {sizeof(A), sizeof(B), sizeof(To), run, &f});
 }
 
 // Output 0 = f(input 0, input 1) with broadcasting.

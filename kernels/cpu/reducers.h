@@ -1,6 +1,6 @@
 // What each reduction does with its terms: its sum starts as a default Sum, add
-// takes a term, merge the sum of other terms, finish gives the result. Internal
-// to kernels/cpu.
+// takes a term, merge the sum of other terms, finish gives the result. Terms
+// names the reduction that has the same sums. Internal to kernels/cpu.
 #ifndef RULEENGINE_KERNELS_CPU_REDUCERS_H_
 #define RULEENGINE_KERNELS_CPU_REDUCERS_H_
 
@@ -31,6 +31,7 @@ double as_double(SumType<T> sum) {
 
 template <typename T>
 struct PlainSum {
+  using Terms = PlainSum;
   struct Sum {
     SumType<T> value = 0;
   };
@@ -58,6 +59,7 @@ struct Mean : PlainSum<T> {
 
 template <typename T>
 struct AbsoluteSum : PlainSum<T> {
+  using Terms = AbsoluteSum;
   static void add(PlainSum<T>::Sum& s, T x) {
     if constexpr (std::is_floating_point_v<T>) {
       s.value += std::abs(static_cast<double>(x));
@@ -70,6 +72,7 @@ struct AbsoluteSum : PlainSum<T> {
 
 template <typename T>
 struct SquareSum : PlainSum<T> {
+  using Terms = SquareSum;
   static void add(PlainSum<T>::Sum& s, T x) {
     const auto wide = static_cast<SumType<T>>(x);
     s.value += wide * wide;
@@ -92,6 +95,7 @@ struct LogSum : PlainSum<T> {
 
 template <typename T>
 struct Product {
+  using Terms = Product;
   struct Sum {
     SumType<T> value = 1;
   };
@@ -105,6 +109,7 @@ struct Product {
 // NaN wins.
 template <typename T>
 struct Largest {
+  using Terms = Largest;
   using Limits = std::numeric_limits<T>;
   struct Sum {
     T value = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
@@ -117,6 +122,7 @@ struct Largest {
 };
 template <typename T>
 struct Smallest {
+  using Terms = Smallest;
   using Limits = std::numeric_limits<T>;
   struct Sum {
     T value = Limits::has_infinity ? Limits::infinity() : Limits::max();
@@ -132,6 +138,7 @@ struct Smallest {
 // term so far.
 template <typename T>
 struct LogSumExp {
+  using Terms = LogSumExp;
   struct Sum {
     double largest = -std::numeric_limits<double>::infinity();
     double value = 0;

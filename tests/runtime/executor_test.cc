@@ -58,7 +58,7 @@ struct Runner {
   Diagnostic error;
 };
 
-using Floats = std::vector<float>;
+using Row = std::vector<float>;
 
 TEST_CASE("memory of a dying input is written over, of others not") {
   Runner r(
@@ -66,8 +66,8 @@ TEST_CASE("memory of a dying input is written over, of others not") {
       " a = Add(x, x) b = Add(a, a) c = Mul(a, b) d = Add(c, a)"
       " z = Sub(d, b) }");
   const Tensor x = vector({1, 3});
-  CHECK(r.run({{"x", x}}) == Floats{6, 66});
-  CHECK(r.run({{"x", x}}) == Floats{6, 66});
+  CHECK(r.run({{"x", x}}) == Row{6, 66});
+  CHECK(r.run({{"x", x}}) == Row{6, 66});
   CHECK(x.data<float>()[1] == 3);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("a view keeps the bytes alive") {
       "(float[2] x) => (float[2] z) <int64[2] s = {1,2}, int64[1] t = {-1}> {"
       " a = Add(x, x) b = Reshape(a, s) c = Add(a, a) d = Reshape(b, t)"
       " z = Add(c, d) }");
-  CHECK(r.run({{"x", vector({1, 2})}}) == Floats{6, 12});
+  CHECK(r.run({{"x", vector({1, 2})}}) == Row{6, 12});
 }
 
 TEST_CASE("a value that is two outputs, or an input, or a constant") {
@@ -111,7 +111,7 @@ TEST_CASE("values live until the innermost subgraph has read them") {
       "               else_branch = e2 () => (float[1] r) { r = Neg(b) }>"
       "   f = Neg(d) p = Add(f, a) },"
       " else_branch = e () => (float[1] s) { s = Neg(x) }> }");
-  CHECK(deep.run({{"x", vector({2})}, {"c", flag(true)}}) == Floats{-2});
+  CHECK(deep.run({{"x", vector({2})}, {"c", flag(true)}}) == Row{-2});
   // Read last by the inner one; or by none, and an output of one.
   Runner last(
       "(float[1] x, bool c) => (float[1] z) { a = Add(x, x) b = Mul(a, x)"
@@ -121,8 +121,8 @@ TEST_CASE("values live until the innermost subgraph has read them") {
       "                 k = Neg(x) l = Neg(k) q = Mul(a, l) },"
       "               else_branch = e2 () => (float[1] r) { r = Neg(b) }> },"
       " else_branch = e () => (float[1] g) {}> }");
-  CHECK(last.run({{"x", vector({3})}, {"c", flag(true)}}) == Floats{18});
-  CHECK(last.run({{"x", vector({3})}, {"c", flag(false)}}) == Floats{15});
+  CHECK(last.run({{"x", vector({3})}, {"c", flag(true)}}) == Row{18});
+  CHECK(last.run({{"x", vector({3})}, {"c", flag(false)}}) == Row{15});
   // In each round of a loop.
   Runner loop(
       "(float[1] x, bool c, int64 n) => (float[1] z) { a = Add(x, x)"
@@ -133,7 +133,7 @@ TEST_CASE("values live until the innermost subgraph has read them") {
       "                else_branch = e () => (float[1] a) {}> }> }");
   const Tensor rounds = scalar(DataType::kInt64, std::int64_t{3});
   CHECK(loop.run({{"x", vector({1})}, {"c", flag(true)}, {"n", rounds}}) ==
-        Floats{7});
+        Row{7});
 }
 
 TEST_CASE("subgraphs read values from outside, however often they run") {
@@ -142,8 +142,8 @@ TEST_CASE("subgraphs read values from outside, however often they run") {
       " b = If (c) <then_branch = t () => (float[1] p) { p = Add(a, x) },"
       " else_branch = e () => (float[1] q) { q = Sub(x, a) }>"
       " z = Mul(b, a) }");
-  CHECK(r.run({{"x", vector({2})}, {"c", flag(true)}}) == Floats{24});
-  CHECK(r.run({{"x", vector({2})}, {"c", flag(false)}}) == Floats{-8});
+  CHECK(r.run({{"x", vector({2})}, {"c", flag(true)}}) == Row{24});
+  CHECK(r.run({{"x", vector({2})}, {"c", flag(false)}}) == Row{-8});
 }
 
 TEST_CASE("functions of the model, attributes of their calls among them") {
@@ -154,7 +154,7 @@ TEST_CASE("functions of the model, attributes of their calls among them") {
       "  z = com.example.F <alpha = 2.0> (y) }"
       "<domain: \"com.example\", opset_import: [\"\": 18]>"
       "F <alpha> (a) => (b) { b = LeakyRelu <alpha: float = @alpha> (a) }");
-  CHECK(r.run({{"x", vector({-3, 3})}}) == Floats{-3, 3});
+  CHECK(r.run({{"x", vector({-3, 3})}}) == Row{-3, 3});
 }
 
 TEST_CASE("all ops that nothing can run are named at once") {
@@ -198,7 +198,7 @@ TEST_CASE("a failure names the node") {
   CHECK(error.what == "shapes do not broadcast to each other");
   CHECK(error.where.find("sum") != std::string::npos);
   CHECK(error.found == "2 and 3");
-  CHECK(r.run({{"x", vector({1, 2})}, {"y", vector({1})}}) == Floats{0, -1});
+  CHECK(r.run({{"x", vector({1, 2})}, {"y", vector({1})}}) == Row{0, -1});
 }
 
 TEST_CASE("limits and cancellation end a run, and the next one may go on") {
@@ -214,7 +214,7 @@ TEST_CASE("limits and cancellation end a run, and the next one may go on") {
   CHECK(limited.refused({{"x", vector({1})}, {"s", size}}).kind ==
         ErrorKind::kLimit);
   *block = 3;
-  CHECK(limited.run({{"x", vector({1})}, {"s", size}}) == Floats{1, 1, 1});
+  CHECK(limited.run({{"x", vector({1})}, {"s", size}}) == Row{1, 1, 1});
   bool stop = true;
   Runner cancelled(text, {.is_cancelled = [&] { return stop; }});
   CHECK(cancelled.refused({{"x", vector({1})}, {"s", size}}).what ==
@@ -230,7 +230,7 @@ TEST_CASE("memory is that of the values that live at once") {
             std::to_string(i) + ") ";
   }
   Runner r(text + " z = Neg(v20) }");
-  r.run({{"x", vector(Floats(1024))}});
+  r.run({{"x", vector(Row(1024))}});
   CHECK(r.executor->peak_bytes() <= 2 * 4096);
   CHECK(r.executor->held_bytes() <= 2 * 4096 + 256);
 }
