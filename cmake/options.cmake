@@ -15,7 +15,7 @@ set(CMAKE_CXX_FLAGS_DEBUG "-Og -g1")
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
-      CCACHE_NOHASHDIR=1 ${CCACHE})
+      CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()
 
 add_library(ruleengine_options INTERFACE)
@@ -28,8 +28,14 @@ target_include_directories(ruleengine_options INTERFACE
 target_compile_options(ruleengine_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
   -Woverloaded-virtual -Wno-missing-field-initializers -Wno-restrict
-  -Wno-maybe-uninitialized -Wno-subobject-linkage -ffunction-sections -fdata-sections)
+  -Wno-maybe-uninitialized -Wno-subobject-linkage -fpch-preprocess -ffunction-sections -fdata-sections)
 target_link_options(ruleengine_options INTERFACE -Wl,--gc-sections)
+# The compiler collects garbage less often: a tenth of its time, for a fifth
+# more memory.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(ruleengine_options INTERFACE
+    --param=ggc-min-heapsize=524288)
+endif()
 
 if(RULEENGINE_CHECK_EDITS)
   target_compile_definitions(ruleengine_options INTERFACE

@@ -1,18 +1,18 @@
-"""The hunt finds what was once wrong: a mend of a rule is taken back, and some
-mutant of the rule's examples computes something else, or does not run."""
+"""A fix of a rule is undone, and the hunt finds it again: some mutant of the
+rule's examples computes something else, or does not run."""
 
 import shutil
 import unittest
 
-from support import hunt, program, runtimes
+from support import hunt, program, runtimes, tier
 
 RULES = program.ROOT / "rules"
 MOST, AT_ONCE = 1000, 100  # seeds
 ATTENTION = "attention/compose_scaled_dot_product_attention.lua"
 STANDARD = "targets/onnx/scaled_dot_product_attention.lua"
-# What is hunted: (the rule that is run, the file of the mend, the mend, what
+# What is hunted: (the rule that is run, the file of the fix, the fix, what
 # stands there without it).
-MENDS = {
+FIXES = {
     "empty axes beside each other": (
         "attention/compose_stacked_attention.lua", None,
         "read(), allowzero = 1", "read(), allowzero = 0"),
@@ -42,18 +42,18 @@ MENDS = {
 
 
 class Hunt(program.ProgramTest):
-    """One test for each mend, added below."""
+    """One test for each fix, added below."""
 
     @classmethod
     def tearDownClass(cls):
         runtimes.close()
 
-    def check(self, rule, file, mend, without):
+    def check(self, rule, file, fix, without):
         shutil.copytree(RULES, self.folder / "rules")
         path = self.folder / "rules" / (file or rule)
         text = path.read_text(encoding="utf-8")
-        self.assertIn(mend, text)
-        path.write_text(text.replace(mend, without), encoding="utf-8")
+        self.assertIn(fix, text)
+        path.write_text(text.replace(fix, without), encoding="utf-8")
         target = rule.split("/")[1] if rule.startswith("targets") else "portable"
         for begin in range(0, MOST, AT_ONCE):
             mutants = list(hunt.mutants([RULES / rule], begin, AT_ONCE))
@@ -63,13 +63,13 @@ class Hunt(program.ProgramTest):
             if found:
                 break
         self.assertTrue(found, "nothing was found")
-        # With the mend there is nothing to find.
+        # With the fix there is nothing to find.
         for name, _, wrong in hunt.verdicts(self.folder, [RULES / rule], mutants,
                                             target):
             self.assertFalse(wrong and name in found, name)
 
 
-for name, what in MENDS.items():
+for name, what in tier.every(4, list(FIXES.items())):
     setattr(Hunt, "test_" + name.replace(" ", "_").replace(",", ""),
             lambda self, what=what: self.check(*what))
 

@@ -6,10 +6,10 @@ import itertools
 import os
 import unittest
 
-from support import hunt, program, runtimes
+from support import hunt, program, runtimes, tier
 
-INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES", "100"))
-SEED = int(os.environ.get("RULEENGINE_SEED", "0"))
+INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES",
+                               tier.sample(20, 1000)))
 RULES = program.ROOT / "rules"
 LEAST_REWRITTEN = 0.01  # of the mutants of each rule
 
@@ -32,7 +32,7 @@ class Mutation(program.ProgramTest):
 
     def check(self, rules, files, target="portable"):
         mutants = list(itertools.islice(
-            hunt.mutants(files, SEED, 10 * INSTANCES), INSTANCES))
+            hunt.mutants(files, tier.SEED, 10 * INSTANCES), INSTANCES))
         self.assertGreaterEqual(len(mutants), INSTANCES / 2)
         rewritten = 0
         for name, extreme, wrong in hunt.verdicts(self.folder, rules, mutants,

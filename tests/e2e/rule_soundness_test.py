@@ -10,10 +10,10 @@ import onnx
 
 from support import (dialect, draft, numbers, program, random_attention,
                      random_chains, random_layers, random_ranks, random_soup,
-                     ranks)
+                     ranks, tier)
 
-INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES", "100"))
-SEED = int(os.environ.get("RULEENGINE_SEED", "0"))
+INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES",
+                               tier.sample(20, 1000)))
 MHA = "decompose_multihead_attention"
 SWIN, SWIN_V2 = "decompose_swin_attention", "decompose_swin_v2_attention"
 
@@ -82,7 +82,7 @@ class RuleSoundness(program.ProgramTest):
         """{seed: (file, inputs by rank, outputs by rank)}."""
         _, _, make, ranks, _ = RULES[rule]
         found = {}
-        for seed in range(SEED, SEED + INSTANCES):
+        for seed in range(tier.SEED, tier.SEED + INSTANCES):
             sketch = draft.Draft([seed, len(rule)], ranks[seed % len(ranks)])
             model, wanted = make(sketch)
             source = self.write(f"m{seed}.onnx", model.SerializeToString())
@@ -112,7 +112,7 @@ class RuleSoundness(program.ProgramTest):
         """Each rank has a program of its own, which takes its slices."""
         chain = program.ROOT / "rules/sequence_parallel/chain.lua"
         instances, files = {}, []
-        for seed in range(SEED, SEED + INSTANCES):
+        for seed in range(tier.SEED, tier.SEED + INSTANCES):
             sketch = draft.Draft([seed, 5], (2, 3, 4)[seed % 3])
             model, wanted = make(sketch)
             own = [self.write(f"m{seed}r{rank}.onnx", ranks.program_of(
