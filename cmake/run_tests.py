@@ -172,7 +172,8 @@ def run_programs(preset, names, jobs, env):
     report = RESULTS / f"{preset}.xml"
     subprocess.run(
         ["ctest", "--test-dir", FOLDERS[preset], "--output-on-failure",
-         "--no-tests=error", "--timeout", str(SECONDS), "-j", str(jobs),
+         "--no-tests=error", "--test-output-size-passed", "10000000",
+         "--test-output-size-failed", "10000000", "--timeout", str(SECONDS), "-j", str(jobs),
          "--output-junit", report, "-R", f"^({'|'.join(names)})$"],
         check=False, env=env, stdin=subprocess.DEVNULL)
     ran = {case.get("name"): case for case in xml.parse(report).iter("testcase")}

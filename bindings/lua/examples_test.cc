@@ -167,7 +167,7 @@ TEST_CASE(
   const auto results = run(folder.write(
       "r.lua",
       "local function whole(t) return t end\n"
-      "return rule_with(whole{match = function(op, x) return op.Relu(x) end,\n"
+      "return rule(whole{match = function(op, x) return op.Relu(x) end,\n"
       "rewrite = function(op, m) return op.Neg(m.x) end,\n"
       "examples = {{" ONCE ", 'y = Relu(x)'}}})"));
   REQUIRE(results.size() == 1);

@@ -13,6 +13,7 @@
 #include "core/match/overlap.h"
 #include "core/match/testing_patterns.h"
 #include "core/match/testing_world.h"
+#include "tests/support/tier.h"
 
 namespace ruleengine::match {
 namespace {
@@ -166,15 +167,11 @@ TEST_CASE("machine and oracle agree on all small graphs and patterns") {
   add_small(patterns);
   Comparison comparison(patterns);
   const auto visit = [&](World& world) { comparison.check(world); };
-#ifdef __SANITIZE_ADDRESS__
-  constexpr std::size_t kEach = 11;  // ten times slower
-#else
-  constexpr std::size_t kEach = 1;
-#endif
+  const std::size_t each = runs_all() ? 1 : 101;
   all_graphs(1, {0, 1, 2, 3, 4}, 1, visit);
-  all_graphs(2, {0, 2, 3}, kEach, visit);
-  all_graphs(3, {0, 2}, 67 * kEach, visit);
-  all_graphs(4, {0, 2}, 20011 * kEach, visit);
+  all_graphs(2, {0, 2, 3}, each, visit);
+  all_graphs(3, {0, 2}, 67 * each, visit);
+  all_graphs(4, {0, 2}, 20011 * each, visit);
   MESSAGE(patterns.patterns.size(), " patterns, ", comparison.compared,
           " compared, ", comparison.matched, " matched, ",
           comparison.covering.size(), " covering");
@@ -239,10 +236,7 @@ TEST_CASE("machine and oracle agree on random worlds") {
   const char* seed_text = std::getenv("RULEENGINE_SEED");
   const unsigned seed = seed_text ? std::stoul(seed_text) : 20241;
   Patterns patterns;
-  // A small sample, but for ./test --all.
-  const char* tier = std::getenv("RULEENGINE_TESTS");
-  const bool is_all = tier != nullptr && std::string_view(tier) == "all";
-  add_random(patterns, seed, is_all ? 6000 : 600);
+  add_random(patterns, seed, runs_all() ? 6000 : 600);
   Comparison comparison(patterns);
   std::mt19937 random(seed + 1);
   for (int g = 0; g < 60; ++g) {

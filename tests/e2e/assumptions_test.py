@@ -262,7 +262,7 @@ class Assumptions(Rewriting):
                 self.assertTrue(sentences, call)
                 said += len(sentences)
                 for sentence in sentences:
-                    self.assertIn(f"| {sentence} |", listed)
+                    self.assertIn(f"### {sentence}\n", listed)
         self.assertGreater(said, 7)
 
 

@@ -13,13 +13,13 @@ STANDARD = "targets/onnx/scaled_dot_product_attention.lua"
 # What is hunted: (the rule that is run, the file of the fix, the fix, what
 # stands there without it).
 FIXES = {
-    "empty axes beside each other": (
-        "attention/compose_stacked_attention.lua", None,
-        "read(), allowzero = 1", "read(), allowzero = 0"),
     "queries of which a mask hides every key": (
         STANDARD, None,
         "return mask and m.guarded ~= 0 and op.Where(op.IsNaN(y), 0, y) or y",
         "return y"),
+    "empty axes beside each other": (
+        "attention/compose_stacked_attention.lua", None,
+        "read(), allowzero = 1", "read(), allowzero = 0"),
     "a soft cap beside a mask, in the oldest runtime": (
         STANDARD, None, "need(m.softcap == 0 or not m.mask and m.causal == 0,",
         "local _ = (function() end)(true,"),

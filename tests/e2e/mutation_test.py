@@ -41,7 +41,8 @@ class Mutation(program.ProgramTest):
             with self.subTest(mutant=name, extreme=extreme):
                 self.assertFalse(wrong, "\n  ".join(["", *wrong]))
         # Else all is well because nothing happens.
-        self.assertGreaterEqual(rewritten, LEAST_REWRITTEN * len(mutants))
+        if INSTANCES >= 100:
+            self.assertGreaterEqual(rewritten, LEAST_REWRITTEN * INSTANCES)
 
 
 def add_test(name, *arguments):

@@ -10,7 +10,7 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::string_view kModel =
+constexpr std::string_view kAssumeModel =
     "(float[2,3] x, float[2,3] z) => (float[2,3] y) "
     "{ a = Add(x, z) y = Relu(a) }";
 
@@ -25,7 +25,7 @@ std::string rule(std::string_view where, std::string_view rewrite = "") {
 
 // "text (value); " for each, or what is wrong.
 std::string told(std::string_view text) {
-  RuleRunner runner(text, kModel);
+  RuleRunner runner(text, kAssumeModel);
   const Attempted out = runner.attempt();
   if (out.error) return out.error->what;
   if (out.rejection) return "rejected: " + out.rejection->reason;
@@ -66,7 +66,7 @@ TEST_CASE("it works in `together`, and in a `pass`") {
       "do "
       "attempt(n, function() assume('here') "
       "n.outputs[1]:replace_with(op.Neg(n.inputs[1])) end) end end",
-      kModel);
+      kAssumeModel);
   const Attempted out = runner.pass();
   CHECK(out.what() == "");
   CHECK(out.assumptions == std::vector<rewrite::Assumption>{{"here", ""}});
@@ -105,7 +105,7 @@ TEST_CASE("what a pass assumes before an attempt belongs inside") {
   RuleRunner runner(
       "pass = function(graph, op) assume('all') for _, n in "
       "ipairs(graph:nodes{op = 'Relu'}) do attempt(n, function() end) end end",
-      kModel);
+      kAssumeModel);
   CHECK(runner.pass().what() ==
         "the pass built or assumed something before an `attempt`");
 }

@@ -89,14 +89,14 @@ Attempted attempt_steps(std::string_view where,
 }
 
 TEST_CASE("the steps of many: a record of each, nil where a branch was not") {
-  const auto holds = [](std::string_view where, std::string_view rewrite) {
+  const auto steps_hold = [](std::string_view where, std::string_view rewrite) {
     CAPTURE(where);
     const Attempted out = attempt_steps(where, rewrite);
     CHECK(out.what() == "");
     CHECK(out.reason() == "");
     CHECK(out.fired);
   };
-  match_holds(
+  steps_hold(
       "local one, two, three = unpack(m.steps) "
       "assert(#m.steps == 3 and one.choice.op == 'Where') "
       "assert(one.mask.name == 'b' and one.fill:scalar() == 2) "
@@ -106,7 +106,7 @@ TEST_CASE("the steps of many: a record of each, nil where a branch was not") {
       "assert(three.S == 2 and two.S == nil) m.first = one",
       "assert(m.first.mask == m.steps[1].mask and #m.mask == 2) "
       "return op.Neg(m.x)");
-  match_holds(
+  steps_hold(
       "local two = {} for key in pairs(m.steps[2]) do two[key] = true end "
       "assert(two.c and not two.mask and not two.fill)",
       "return op.Neg(m.x)");
