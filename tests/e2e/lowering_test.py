@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 
 from support import (draft, graphs, make, numbers, program, random_attention,
-                     random_layers)
+                     random_layers, tier)
 
 MODELS = sorted((program.DATA / "models").glob("*.onnx"))
 LOWERING = program.ROOT / "rules" / "lowering" / "all.lua"
@@ -232,7 +232,7 @@ class Lowering(program.ProgramTest):
     def test_random_models(self):
         for make in RANDOM:
             lowered = 0
-            for seed in range(20):
+            for seed in range(tier.sample(5, 20)):
                 with self.subTest(make.__name__, seed=seed):
                     lowered += self.check_random(make, seed)
             self.assertGreater(lowered, 5, make.__name__)

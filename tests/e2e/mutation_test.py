@@ -9,7 +9,7 @@ import unittest
 from support import hunt, program, runtimes, tier
 
 INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES",
-                               tier.sample(20, 1000)))
+                               tier.sample(10, 1000)))
 RULES = program.ROOT / "rules"
 LEAST_REWRITTEN = 0.01  # of the mutants of each rule
 

@@ -82,7 +82,7 @@ TEST_CASE("each kernel looks whether the run has ended") {
   constexpr int kLeast = 2;  // beside those before nodes
   // Seconds; else half of the kernel's time.
 #ifdef __SANITIZE_ADDRESS__
-  constexpr double kShort = 0.02;
+  constexpr double kShort = 0.05;
 #else
   constexpr double kShort = 0.008;
 #endif
