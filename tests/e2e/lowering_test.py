@@ -232,7 +232,7 @@ class Lowering(program.ProgramTest):
     def test_random_models(self):
         for make in RANDOM:
             lowered = 0
-            for seed in range(tier.sample(5, 20)):
+            for seed in range(tier.sample(10, 20)):
                 with self.subTest(make.__name__, seed=seed):
                     lowered += self.check_random(make, seed)
             self.assertGreater(lowered, 5, make.__name__)
