@@ -1,12 +1,12 @@
 # Headers that most of our sources include, parsed once for each build folder:
 # a third of the time of a small source. Sources still include what they use; a
-# build of the preset `dev` goes without.
+# build of the preset `dev` goes without. In angle brackets: other headers get
+# absolute paths, and clones could not share what ccache keeps.
 set(CMAKE_PCH_WARN_INVALID ON)
 set(precompiled
   <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <limits> <map>
   <memory> <optional> <set> <span> <string> <string_view> <unordered_map>
-  <utility> <vector> <fmt/format.h> ${CMAKE_SOURCE_DIR}/core/base/result.h
-  ${CMAKE_SOURCE_DIR}/core/ir/model.h)
+  <utility> <vector> <fmt/format.h> <core/base/result.h> <core/ir/model.h>)
 
 # ruleengine_precompiled(<name> [headers...]): a target whose precompiled headers
 # others reuse.

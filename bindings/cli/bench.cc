@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -31,9 +32,12 @@ constexpr std::size_t kLeastRounds = 7, kMostRounds = 1000;
 constexpr int kWarmUps = 2;
 constexpr std::size_t kMostOps = 12;  // in the table
 
+// The calls of an op in all rounds, and its seconds in each.
 struct OpCost {
-  double seconds = 0;
   std::size_t calls = 0;
+  std::vector<double> seconds;
+
+  double median() const { return quartiles(seconds).median; }
 };
 
 // A model that is measured.
@@ -82,9 +86,12 @@ Status measure(Subject& subject, const NamedValues& inputs) {
   subject.seconds.push_back(*seconds);
   for (const Profile::Event& e : subject.profile.events()) {
     OpCost& cost = subject.ops[e.graph->op(e.node).text()];
-    cost.seconds += e.own;
+    cost.seconds.resize(subject.seconds.size());
+    cost.seconds.back() += e.own;
     ++cost.calls;
   }
+  for (auto& [op, cost] : subject.ops)
+    cost.seconds.resize(subject.seconds.size());
   return {};
 }
 
@@ -125,15 +132,9 @@ std::vector<double> ratios(const Subject& a, const Subject& b) {
 std::vector<std::pair<std::string, OpCost>> sorted_ops(const Subject& s) {
   std::vector<std::pair<std::string, OpCost>> out(s.ops.begin(), s.ops.end());
   std::ranges::stable_sort(out, std::ranges::greater(), [](const auto& each) {
-    return each.second.seconds;
+    return each.second.median();
   });
   return out;
-}
-
-double sum_of(const std::vector<double>& numbers) {
-  double sum = 0;
-  for (const double n : numbers) sum += n;
-  return sum;
 }
 
 void print(const Subject& s) {
@@ -146,22 +147,23 @@ void print(const Subject& s) {
        static_cast<double>(s.executor->peak_bytes()) / kMiB,
        static_cast<double>(s.executor->held_bytes()) / kMiB);
   std::vector<std::vector<std::string>> rows = {{"op", "calls", "ms", "share"}};
-  const double total = sum_of(s.seconds);
   const auto add = [&](const std::string& op, const OpCost& cost) {
     rows.push_back(
         {op, fmt::format("{:g}", static_cast<double>(cost.calls) / rounds),
-         fmt::format("{:.3f}", cost.seconds / rounds * 1e3),
-         fmt::format("{:.1f} %", cost.seconds / total * 100)});
+         fmt::format("{:.3f}", cost.median() * 1e3),
+         fmt::format("{:.1f} %", cost.median() / t.median * 100)});
   };
-  OpCost rest;
+  OpCost rest{.seconds = std::vector<double>(s.seconds.size())};
   const auto ops = sorted_ops(s);
   for (std::size_t i = 0; i < ops.size(); ++i) {
+    const auto& [op, cost] = ops[i];
     if (i < kMostOps) {
-      add(ops[i].first, ops[i].second);
-    } else {
-      rest.seconds += ops[i].second.seconds;
-      rest.calls += ops[i].second.calls;
+      add(op, cost);
+      continue;
     }
+    rest.calls += cost.calls;
+    std::ranges::transform(rest.seconds, cost.seconds, rest.seconds.begin(),
+                           std::plus());
   }
   if (rest.calls > 0) add("others", rest);
   put(table(rows));
@@ -173,7 +175,7 @@ Json subject_json(const Subject& s) {
   for (const auto& [op, cost] : sorted_ops(s)) {
     ops.push_back({{"op", engine::exact(op)},
                    {"calls", static_cast<double>(cost.calls) / rounds},
-                   {"ms", cost.seconds / rounds * 1e3}});
+                   {"ms", cost.median() * 1e3}});
   }
   return {{"model", engine::exact(s.path)},
           {"rounds", s.seconds.size()},

@@ -223,7 +223,7 @@ Status draw_one(const std::string& path, const Options& options) {
   Result<LoadedRules> rules = LoadedRules();
   if (!options.rules.empty()) rules = load_rules(options.rules, options);
   if (!rules) return rules.error();
-  auto model = load_model(path, options);
+  auto model = load_model(path, options, nullptr, Use::kLook);
   if (!model) return model.error();
   if (io::holds_data(**model, options.output)) {
     return Diagnostic{.kind = ErrorKind::kUsage,

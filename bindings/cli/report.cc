@@ -155,9 +155,10 @@ std::string text_of_contents(const Contents& contents) {
     rows.push_back({each.op, each.name, join(each.inputs), join(each.outputs),
                     join(each.attributes), join(each.shapes)});
   }
-  std::string text = fmt::format(
-      "inputs: {}\noutputs: {}\n\n{}\n", printable(join(contents.inputs), 2000),
-      printable(join(contents.outputs), 2000), table(rows));
+  std::string text = fmt::format("inputs: {}\noutputs: {}\n\n{}\n",
+                                 printable(join(contents.inputs), 2000),
+                                 printable(join(contents.outputs), 2000),
+                                 table(rows, columns_of_stdout()));
   if (!contents.weights.empty()) text += weights_text(contents.weights) + "\n";
   rows = {{"op", "count"}};
   for (const auto& [op, count] : contents.ops) {
@@ -283,7 +284,7 @@ Json to_json(const std::string& path, const Contents& contents) {
 
 Status report_one(const std::string& path, const Options& options, bool several,
                   Json& json) {
-  auto model = load_model(path, options);
+  auto model = load_model(path, options, nullptr, Use::kLook);
   if (!model) return model.error();
   if (auto status = run_first(**model, options); !status) return status;
   auto contents = contents_of(**model);

@@ -238,7 +238,10 @@ constexpr std::size_t kMostWaiting = 256;
 class Run {
  public:
   Run(const Paths& paths, const Options& options)
-      : paths_(paths), options_(options), outcomes_(paths.models.size()) {}
+      : paths_(paths),
+        options_(options),
+        results_(paths.models, options),
+        outcomes_(paths.models.size()) {}
 
   int run() {
     const auto files = rule_files(options_);
@@ -247,6 +250,7 @@ class Run {
     if (!engine) return fail(of_set(engine.error()));
     for (const auto& message : (*engine)->warnings()) warn(message);
     run_all(*files, **engine);
+    if (several() && !options_.quiet) say(summary_of_all(reports()));
     if (std::ranges::any_of(outcomes_, &Outcome::spoils_report)) {
       return first_failure();
     }
@@ -294,7 +298,7 @@ class Run {
     Outcome& outcome = outcomes_[i];
     engine::FileReport& report = outcome.report;
     report.model = paths_.models[i];
-    report.output = output_path(report.model, options_, several());
+    report.output = results_.of(report.model);
     Status status = out_of_memory();
     try {
       status = rewrite_model(engine, files, paths_.rules, options_, outcome);
@@ -317,7 +321,9 @@ class Run {
       warn(rule.empty() ? message : message + " (" + rule + ")");
     }
     for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
-    if (!options_.quiet) say(summary(report, options_.verbose));
+    if (options_.verbose || !(several() || options_.quiet)) {
+      say(summary(report, options_.verbose));
+    }
     if (options_.require_match && !report.run.has_rewritten()) {
       warn(report.model + ": no rule rewrote anything (--require-match)");
       outcome.code = kAnswerIsNo;
@@ -330,6 +336,12 @@ class Run {
       error.where = error.where.empty() ? model : model + ": " + error.where;
     }
     return error;
+  }
+
+  std::vector<const engine::FileReport*> reports() const {
+    std::vector<const engine::FileReport*> out;
+    for (const Outcome& outcome : outcomes_) out.push_back(&outcome.report);
+    return out;
   }
 
   // A real error takes precedence over kAnswerIsNo.
@@ -368,6 +380,7 @@ class Run {
 
   const Paths& paths_;
   const Options& options_;
+  const ResultPaths results_;
   std::vector<Outcome> outcomes_;
 };
 
@@ -375,8 +388,7 @@ int run(const Options& options) {
   if (auto status = check_options(options); !status) {
     return fail(status.error());
   }
-  auto paths = sort_paths(
-      options, options.every_target ? Wants::kModelsAndRules : Wants::kBoth);
+  auto paths = sort_paths(options, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
   if (paths->rules.empty()) {
     auto shipped = lua::rules_folder();
@@ -401,10 +413,12 @@ void add_run(Line& line) {
   Options& o = line.options;
   VerbLine run = line.add(cli::run, "run", "rewrite models with rules",
                           "ruleengine run rules/*.lua model.onnx -o out.onnx");
-  run.paths("rules (*.lua, folders) and models (*.onnx, *.onnxtxt)");
+  run.paths(
+      "models (*.onnx, *.onnxtxt), and rules (*.lua, folders) instead of those "
+      "that ship");
   run.option("-o", o.output,
-             "the result; NAME.rewritten.onnx beside the model, or a "
-             "folder when there are several models");
+             "the result, or a folder (FOLDER/, or several models); "
+             "NAME.rewritten.onnx beside the model");
   run.option("--target", o.target, engine::target_names());
   run.flag("--keep-ir-version", o.keep_ir_version,
            "no metadata and no overloads: older runtimes read the result");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "core/io/leftovers.h"
@@ -18,9 +19,10 @@ namespace fs = std::filesystem;
 // models are loaded for that only if a file with the name of a result exists.
 Status check_data(const Paths& paths, const Options& options) {
   if (paths.models.size() < 2) return {};
+  const ResultPaths results(paths.models, options);
   std::vector<std::string> replaced;
   for (const std::string& model : paths.models) {
-    const std::string output = output_path(model, options, true);
+    const std::string output = results.of(model);
     for (const std::string& path : {output, output + ".data"}) {
       if (io::existing(path)) replaced.push_back(path);
     }
@@ -41,7 +43,8 @@ Status check_data(const Paths& paths, const Options& options) {
 }
 
 Status prepare_output(const Paths& paths, const Options& options) {
-  if (paths.models.size() < 2) {
+  const ResultPaths results(paths.models, options);
+  if (!results.are_in_folder()) {
     std::error_code none;
     if (!fs::equivalent(options.output, paths.models[0], none)) return {};
     return usage("the result would replace the model", options.output,
@@ -53,7 +56,7 @@ Status prepare_output(const Paths& paths, const Options& options) {
   }
   std::ranges::sort(models);
   for (const std::string& model : paths.models) {
-    const std::string output = output_path(model, options, true);
+    const std::string output = results.of(model);
     const auto there = io::existing(output);
     if (!there || !std::ranges::binary_search(models, there->id)) continue;
     return usage("a result would replace a model that is still to be read",
@@ -61,19 +64,25 @@ Status prepare_output(const Paths& paths, const Options& options) {
   }
   std::map<std::string, std::string> taken;
   for (const std::string& model : paths.models) {
-    const std::string output = output_path(model, options, true);
+    const std::string output = results.of(model);
     if (auto [it, is_new] = taken.emplace(output, model); !is_new) {
       return usage("two models would be written to one file",
                    it->second + " and " + model, "run them one by one with -o");
     }
   }
   if (options.output.empty() || options.dry_run) return {};
-  std::error_code error;
-  fs::create_directories(options.output, error);
-  if (!error) return {};
-  return Diagnostic{ErrorKind::kWrite, "the output folder cannot be made",
-                    options.output,    "",
-                    error.message(),   ""};
+  for (const std::string& model : paths.models) {
+    const fs::path folder = fs::path(results.of(model)).parent_path();
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (error) {
+      return Diagnostic{.kind = ErrorKind::kWrite,
+                        .what = "the output folder cannot be made",
+                        .where = folder.string(),
+                        .found = error.message()};
+    }
+  }
+  return {};
 }
 
 // Results must have the name of a model, and what is written beside them
@@ -83,11 +92,12 @@ Status check_names(const Paths& paths, const Options& options) {
   const std::string kind = fs::path(options.output).extension();
   std::error_code none;
   // A device is allowed here; opening it fails with its own message.
-  if (paths.models.size() == 1 && !options.output.empty() && kind != ".onnx" &&
-      kind != ".onnxtxt" && !fs::is_other(options.output, none)) {
+  if (!ResultPaths(paths.models, options).are_in_folder() &&
+      !options.output.empty() && kind != ".onnx" && kind != ".onnxtxt" &&
+      !fs::is_other(options.output, none)) {
     Diagnostic d = usage("the name of the result is not that of a model",
                          options.output, "for instance -o result.onnx");
-    d.expected = "*.onnx or *.onnxtxt";
+    d.expected = "*.onnx, *.onnxtxt or a folder with a slash at its end";
     return d;
   }
   if (paths.models.size() > 1 && (kind == ".onnx" || kind == ".onnxtxt") &&
@@ -114,8 +124,9 @@ Status check_names(const Paths& paths, const Options& options) {
 Status check_side_files(const Paths& paths, const Options& options) {
   std::vector<std::string> taken = paths.models;
   taken.insert(taken.end(), paths.rules.begin(), paths.rules.end());
+  const ResultPaths of_models(paths.models, options);
   for (const std::string& model : paths.models) {
-    taken.push_back(output_path(model, options, paths.models.size() > 1));
+    taken.push_back(of_models.of(model));
   }
   for (const std::string& read : {options.inputs, options.replay}) {
     if (!read.empty()) taken.push_back(read);
@@ -152,13 +163,40 @@ std::vector<SideFile> side_files(const Options& options) {
   return out;
 }
 
-std::string output_path(const std::string& model, const Options& options,
-                        bool several) {
+ResultPaths::ResultPaths(const std::vector<std::string>& models,
+                         const Options& options)
+    : output_(options.output) {
+  std::error_code none;
+  in_folder_ = models.size() > 1 ||
+               (!output_.empty() && (output_.filename().empty() ||
+                                     fs::is_directory(output_, none)));
+  std::set<fs::path> names;
+  if (std::ranges::all_of(models, [&](const std::string& model) {
+        return names.insert(fs::path(model).filename()).second;
+      })) {
+    return;
+  }
+  for (const std::string& model : models) {
+    const fs::path folder =
+        fs::absolute(model).lexically_normal().parent_path();
+    if (!common_) common_ = folder;
+    const auto end = std::ranges::mismatch(*common_, folder).in1;
+    fs::path shared;
+    for (auto part = common_->begin(); part != end; ++part) shared /= *part;
+    common_ = shared;
+  }
+}
+
+std::string ResultPaths::of(const std::string& model) const {
   const fs::path in(model);
   const std::string name = in.stem().string() + ".rewritten.onnx";
-  if (options.output.empty()) return (in.parent_path() / name).string();
-  if (several) return (fs::path(options.output) / name).string();
-  return options.output;
+  if (output_.empty()) return (in.parent_path() / name).string();
+  if (!in_folder_) return output_.string();
+  if (!common_) return (output_ / name).string();
+  const fs::path folder = fs::absolute(in).lexically_normal().parent_path();
+  return (output_ / folder.lexically_relative(*common_) / name)
+      .lexically_normal()
+      .string();
 }
 
 Status check_run_paths(const Paths& paths, const Options& options) {
@@ -171,9 +209,10 @@ Status check_run_paths(const Paths& paths, const Options& options) {
 
 void remove_leftovers(const Paths& paths, const Options& options) {
   if (options.dry_run) return;
+  const ResultPaths of_models(paths.models, options);
   std::vector<std::string> results;
   for (const std::string& model : paths.models) {
-    results.push_back(output_path(model, options, paths.models.size() > 1));
+    results.push_back(of_models.of(model));
   }
   if (!options.report.empty()) results.push_back(options.report);
   io::remove_leftovers(results);

@@ -6,7 +6,12 @@
 #include <string>
 #include <vector>
 
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 #include "bindings/cli/options.h"
+
 #include "bindings/cli/session.h"
 #include "core/base/result.h"
 
@@ -18,10 +23,21 @@ struct SideFile {
 };
 std::vector<SideFile> side_files(const Options& options);
 
-// The path of the result for `model`. The results of `several` models are in a
-// folder.
-std::string output_path(const std::string& model, const Options& options,
-                        bool several);
+// The paths of results: beside the models, or as -o says. It names a folder
+// where there are several models, where it is one, and where it ends with a
+// slash. Models of one name keep in it their folders, below the one that all
+// models have in common.
+class ResultPaths {
+ public:
+  ResultPaths(const std::vector<std::string>& models, const Options& options);
+  std::string of(const std::string& model) const;
+  bool are_in_folder() const { return in_folder_; }
+
+ private:
+  std::filesystem::path output_;
+  bool in_folder_ = false;
+  std::optional<std::filesystem::path> common_;
+};
 
 // kUsage if an output would replace an input, kWrite if a folder cannot be
 // written to. Creates the folder of the results.

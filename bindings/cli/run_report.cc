@@ -236,6 +236,32 @@ std::string summary(const engine::FileReport& report, bool verbose) {
   return text;
 }
 
+std::string summary_of_all(std::span<const engine::FileReport* const> reports) {
+  std::vector<std::vector<std::string>> rows = {
+      {"model", "nodes", "after", "rewrites", "time", "result"}};
+  for (const engine::FileReport* report : reports) {
+    if (report->error) {
+      rows.push_back(
+          {report->model, "", "", "", "", "error: " + report->error->what});
+      continue;
+    }
+    std::size_t rewrites = 0;
+    double seconds = report->load_seconds + report->save_seconds;
+    for (const rewrite::RuleReport& rule : report->run.rewrites.rules) {
+      rewrites += rule.rewrites;
+      seconds += rule.seconds;
+    }
+    rows.push_back({report->model,
+                    std::to_string(engine::total(report->run.ops_before)),
+                    std::to_string(engine::total(report->run.ops_after)),
+                    std::to_string(rewrites),
+                    fmt::format("{:.1f} ms", seconds * 1e3), report->output});
+  }
+  std::string text = table(rows);
+  text.pop_back();  // its last newline
+  return text;
+}
+
 std::vector<std::string> idle_settings(const engine::FileReport& report,
                                        const std::vector<std::string>& sets) {
   std::vector<std::string> out;

@@ -2,6 +2,7 @@
 #ifndef RULEENGINE_BINDINGS_CLI_RUN_REPORT_H_
 #define RULEENGINE_BINDINGS_CLI_RUN_REPORT_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,8 @@ namespace ruleengine::cli {
 // those that took no part; with `verbose` a row for every rule. If nothing was
 // rewritten, the command that explains it.
 std::string summary(const engine::FileReport& report, bool verbose);
+// The same of several models, a row each.
+std::string summary_of_all(std::span<const engine::FileReport* const> reports);
 
 // A sentence for each `--set` (RULE.OPTION=VALUE) whose rule took no part in
 // spite of it.

@@ -163,13 +163,14 @@ Deadline deadline_of(const Options& options) {
 
 Result<std::unique_ptr<ir::Model>> load_model(
     const std::string& path, const Options& options,
-    std::vector<rewrite::Warning>* report) {
+    std::vector<rewrite::Warning>* report, Use use) {
   const Deadline deadline = deadline_of(options);
   std::vector<Diagnostic> warnings;
-  auto model =
-      is_text_model(path)
-          ? load_text(path, deadline, warnings)
-          : io::load(path, {.deadline = deadline, .warnings = &warnings});
+  auto model = is_text_model(path)
+                   ? load_text(path, deadline, warnings)
+                   : io::load(path, {.deadline = deadline,
+                                     .warnings = &warnings,
+                                     .needs_data = use == Use::kWhole});
   for (const Diagnostic& each : warnings) {
     std::string text = one_line(each);
     if (report == nullptr || !model) {

@@ -39,10 +39,12 @@ Result<std::string> read_text_file(const std::string& path);
 // The deadline of --limit-time; by default an hour for each model.
 Deadline deadline_of(const Options& options);
 // Loads a model, which may grow by --limit-memory. Warnings about it go to
-// `report`; if that is nullptr, to stderr.
+// `report`; if that is nullptr, to stderr. If the model is only looked at, its
+// external data may be missing.
+enum class Use { kWhole, kLook };
 Result<std::unique_ptr<ir::Model>> load_model(
     const std::string& path, const Options& options,
-    std::vector<rewrite::Warning>* report = nullptr);
+    std::vector<rewrite::Warning>* report = nullptr, Use use = Use::kWhole);
 // To call before anything about a model is printed or written: fails if its
 // file has changed, or if the deadline has passed.
 Status check_end(const ir::Model& model, const Options& options);

@@ -1,6 +1,7 @@
 #include "bindings/cli/terminal.h"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -61,7 +62,48 @@ std::size_t width(const std::string& cell) {
   }));
 }
 
+// Narrows the widest columns, which are two spaces apart, until all fit.
+void narrow(std::vector<std::size_t>& widths, std::size_t columns) {
+  constexpr std::size_t kLeast = 12;
+  while (true) {
+    std::size_t all = 2 * (widths.size() - 1);
+    for (const std::size_t each : widths) all += each;
+    const auto widest = std::ranges::max_element(widths);
+    if (all <= columns || *widest <= kLeast) return;
+    --*widest;
+  }
+}
+
+// A cell in lines of at most `most` characters. A line ends behind a comma or a
+// slash where its second half has one.
+std::vector<std::string> lines_of(std::string_view cell, std::size_t most) {
+  std::vector<std::string> out;
+  while (width(std::string(cell)) > most) {
+    std::size_t end = 0, stop = 0;
+    for (std::size_t count = 0; count < most; ++count) {
+      do ++end;
+      while (end < cell.size() &&
+             (static_cast<unsigned char>(cell[end]) & 0xc0) == 0x80);
+      const char last = cell[end - 1];
+      if (2 * count >= most && (last == ',' || last == '/')) stop = end;
+    }
+    if (stop == 0) stop = end;
+    out.emplace_back(cell.substr(0, stop));
+    cell.remove_prefix(stop);
+    cell.remove_prefix(std::min(cell.find_first_not_of(' '), cell.size()));
+  }
+  out.emplace_back(cell);
+  return out;
+}
+
 }  // namespace
+
+std::size_t columns_of_stdout() {
+  winsize size{};
+  const bool is_known = ::isatty(STDOUT_FILENO) == 1 &&
+                        ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
+  return is_known ? size.ws_col : 0;
+}
 
 Diagnostic with_option(Diagnostic error) {
   static constexpr std::pair<Limit, const char*> kOptions[] = {
@@ -92,7 +134,8 @@ void say(const std::string& lines) { write_line(shown(lines)); }
 
 void put(std::string_view lines) { fmt::print("{}", shown(lines)); }
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+std::string table(const std::vector<std::vector<std::string>>& rows,
+                  std::size_t columns) {
   std::vector<std::vector<std::string>> cells;
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -103,17 +146,27 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
       widths[i] = std::max(widths[i], width(out[i]));
     }
   }
+  if (columns > 0 && !widths.empty()) narrow(widths, columns);
   std::string text;
   for (std::size_t r = 0; r < cells.size(); ++r) {
-    std::string line;
+    std::vector<std::vector<std::string>> parts;
+    std::size_t height = 1;
     for (std::size_t i = 0; i < cells[r].size(); ++i) {
-      const std::string pad(widths[i] - width(cells[r][i]), ' ');
-      const bool right = r > 0 && is_number(cells[r][i]);
-      if (i > 0) line += "  ";
-      line += right ? pad + cells[r][i] : cells[r][i] + pad;
+      parts.push_back(lines_of(cells[r][i], widths[i]));
+      height = std::max(height, parts.back().size());
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + '\n';
+    for (std::size_t h = 0; h < height; ++h) {
+      std::string line;
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::string part = h < parts[i].size() ? parts[i][h] : "";
+        const std::string pad(widths[i] - width(part), ' ');
+        const bool right = r > 0 && is_number(cells[r][i]);
+        if (i > 0) line += "  ";
+        line += right ? pad + part : part + pad;
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      text += line + '\n';
+    }
   }
   return text;
 }

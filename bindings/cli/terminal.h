@@ -37,8 +37,12 @@ void show(fmt::format_string<Args...> form, Args&&... args) {
 }
 
 // Aligned columns, the first row is the heading; numbers are aligned right.
-// Cells are made printable.
-std::string table(const std::vector<std::vector<std::string>>& rows);
+// Cells are made printable. With `columns`, cells are wrapped to fit into as
+// many.
+std::string table(const std::vector<std::vector<std::string>>& rows,
+                  std::size_t columns = 0);
+// The width of the terminal that stdout is; 0: it is none.
+std::size_t columns_of_stdout();
 
 // Indents every line.
 std::string indented(std::string_view lines, std::size_t by);

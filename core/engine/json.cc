@@ -15,8 +15,10 @@ namespace {
 
 constexpr double kMilliseconds = 1e3;
 
-// Sentences, which may be long.
-std::string clean(const std::string& text) { return printable(text, 2000); }
+// Sentences, whole.
+std::string clean(const std::string& text) {
+  return printable(text, std::string::npos);
+}
 
 Json rule_json(const rewrite::RuleReport& rule) {
   Json rejected = Json::array();

@@ -67,6 +67,7 @@ Result<std::unique_ptr<ir::Model>> read(const std::string& path,
     auto opened = ExternalFiles::open(*directory);
     if (!opened) return opened.error();
     external = std::move(*opened);
+    external->needs_files(options.needs_data);
   }
   Context context(*model, source->bytes());
   context.external = external.get();
@@ -79,6 +80,14 @@ Result<std::unique_ptr<ir::Model>> read(const std::string& path,
   if (!ok) return *std::move(context.error);
   if (external && external->any_use()) {
     external->sort_uses();
+    for (const std::string_view location : external->missing()) {
+      if (options.warnings == nullptr) break;
+      Diagnostic warning = fault(path,
+                                 "external data is missing, and counts "
+                                 "as not known");
+      warning.found = quoted_name(location);
+      options.warnings->push_back(std::move(warning));
+    }
     model->external = std::move(external);
   }
   return model;

@@ -27,6 +27,9 @@ struct LoadOptions {
   // What the standard forbids but ONNX Runtime accepts is read as ONNX Runtime
   // reads it, and reported here. May be null.
   std::vector<Diagnostic>* warnings = nullptr;
+  // False: files of external data may be missing, with a warning for each. What
+  // they hold is then not known. Such a model cannot be saved.
+  bool needs_data = true;
 };
 
 // The newest file format that the engine reads.

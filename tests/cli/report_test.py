@@ -29,6 +29,24 @@ class Report(verbs.VerbsTest):
         self.assertRegex(text, r"(?m)^Neg\s+2$")
         self.assertRegex(text, r"(?m)^Exp\s+1$")
 
+    def test_without_its_data(self):
+        model = make.model("""g (float[4] x) => (float[4] y)
+            <float[4] w = {1,2,3,4}> { y = Mul(x, w) }""")
+        tensor = model.graph.initializer[0]
+        tensor.CopyFrom(numpy_helper.from_array(
+            numpy_helper.to_array(tensor), "w"))
+        onnx.save(model, self.folder / "data.onnx", save_as_external_data=True,
+                  location="w.bin", size_threshold=0)
+        (self.folder / "w.bin").unlink()
+        for words in (["report", "data.onnx"], ["print", "data.onnx"],
+                      ["report", "data.onnx", "--json"],
+                      ["draw", "data.onnx", "-o", "g.dot"]):
+            with self.subTest(words):
+                done = self.run_ok(*words)
+                self.assertIn("external data is missing", done.err)
+                self.assertIn("'w.bin'", done.err)
+        self.run_bad(3, "run", "data.onnx", says="external data is missing")
+
     def layers(self):
         """S2.15: the model that the guide to replacing patterns reports."""
         self.write("layers.onnxtxt", '''<ir_version: 8, opset_import: ["" : 17]>

@@ -30,6 +30,41 @@ class Outputs(runs.RunTest):
         self.assertEqual(self.ops("out.onnx"), ["Relu", "Exp"])
         self.assertFalse((self.folder / "m.rewritten.onnx").exists())
 
+    def test_in_a_folder(self):
+        self.run_ok("run", "cancel.lua", "m.onnx", "-o", "new/")
+        self.assertEqual(self.ops("new/m.rewritten.onnx"), ["Relu", "Exp"])
+        self.run_ok("run", "never.lua", "m.onnx", "-o", "new")  # it exists now
+        self.assertEqual(self.ops("new/m.rewritten.onnx"), self.ops("m.onnx"))
+
+    def test_models_of_one_name_keep_their_folders(self):
+        for name in ("a/x/model.onnx", "a/y/model.onnx", "a/y/other.onnx"):
+            self.write(name, make.onnx_bytes(make.NEGATIONS))
+        models = ("a/x/model.onnx", "a/y/model.onnx", "a/y/other.onnx")
+        done = self.run_ok("run", "cancel.lua", *models, "-o", "out")
+        for name in ("x/model", "y/model", "y/other"):
+            self.assertEqual(self.ops(f"out/{name}.rewritten.onnx"),
+                             ["Relu", "Exp"])
+        # A row for each model.
+        rows = [line.split() for line in done.err.splitlines()]
+        self.assertEqual(rows[0], ["model", "nodes", "after", "rewrites",
+                                   "time", "result"])
+        self.assertEqual([[*row[:4], row[-1]] for row in rows[1:]],
+                         [[f"a/{name}.onnx", "4", "2", "1",
+                           f"out/{name}.rewritten.onnx"]
+                          for name in ("x/model", "y/model", "y/other")])
+        self.run_ok("run", "cancel.lua", *models[1:], "-o", "flat/")
+        self.assertEqual(sorted(os.listdir(self.folder / "flat")),
+                         ["model.rewritten.onnx", "other.rewritten.onnx"])
+        self.run_bad(2, "run", "cancel.lua", models[0], models[0], "-o", "out",
+                     says="two models would be written to one file")
+
+    def test_rules_that_ship(self):
+        self.run_ok("run", BERT, "-o", self.folder / "all.onnx")
+        self.run_ok("run", *program.packs(), BERT, "-o",
+                    self.folder / "named.onnx")
+        self.assertEqual((self.folder / "all.onnx").read_bytes(),
+                         (self.folder / "named.onnx").read_bytes())
+
     def test_an_older_result_is_replaced(self):
         self.write("out.onnx", b"old")
         self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
@@ -138,10 +173,9 @@ class SeveralModels(runs.RunTest):
         self.assertEqual(program.state(self.folder / "one"),
                          program.state(self.folder / "three"))
 
-    def test_two_of_one_name(self):
-        self.write("more/a.onnx", make.onnx_bytes(make.NEGATIONS))
-        self.run_bad(2, "run", "cancel.lua", "a.onnx", "more/a.onnx", "-o",
-                     "out", says=["a.onnx", "more/a.onnx"])
+    def test_one_model_twice(self):
+        self.run_bad(2, "run", "cancel.lua", "a.onnx", "a.onnx", "-o", "out",
+                     says="two models would be written to one file")
 
     def test_one_bad_model_is_one_diagnostic(self):
         self.write("c.onnx", b"junk")

@@ -1,9 +1,12 @@
-"""A progress bar and colours on a terminal, and nowhere else."""
+"""A progress bar, colours and narrow tables on a terminal, and nowhere else."""
 
+import fcntl
 import os
 import pty
 import select
+import struct
 import subprocess
+import termios
 import time
 import unittest
 
@@ -33,6 +36,30 @@ def run_on_terminal(arguments, cwd, env=None):
             break
     os.close(master)
     return process.wait(timeout=10), seen.decode("utf-8", "replace")
+
+
+class Width(program.ProgramTest):
+    def test_a_report_fits_the_terminal(self):
+        model = program.ROOT / "examples/bert.onnx"
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+        child = subprocess.Popen([program.PROGRAM, "report", model],
+                                 stdout=slave, stdin=subprocess.DEVNULL)
+        os.close(slave)
+        seen = b""
+        try:
+            while part := os.read(master, 65536):
+                seen += part
+        except OSError:  # the other end is closed
+            pass
+        os.close(master)
+        self.assertEqual(child.wait(), 0)
+        table = seen.decode().replace("\r", "").split("\n\n")[1]
+        self.assertLessEqual(max(map(len, table.splitlines())), 100)
+        self.assertGreater(len(table.splitlines()), 232)
+        # Elsewhere each node has one line.
+        whole = program.run("report", model).out.split("\n\n")[1]
+        self.assertEqual(len(whole.splitlines()), 233)
 
 
 class Terminal(program.ProgramTest):

@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 from support import make
 
 FLOAT = onnx.TensorProto.FLOAT
-BAD, ODD = {}, {}
+BAD, INCOMPLETE, ODD = {}, {}, {}
 
 
 def varint(number):
@@ -286,7 +286,7 @@ def external_case(name, table=BAD, setup=None, **entries):
             (folder / "w.bin").write_bytes(bytes(16))
 
 
-external_case("external: missing", location="nobody.bin")
+external_case("external: missing", table=INCOMPLETE, location="nobody.bin")
 external_case("external: no location", location=None)
 external_case("external: an empty location", location="")
 external_case("external: the folder itself", location=".")

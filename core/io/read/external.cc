@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <utility>
 
 namespace ruleengine::io {
@@ -46,14 +48,26 @@ Result<ExternalFiles::File*> ExternalFiles::find(std::string_view location) {
     return it->second;
   }
   Result<OpenFile> file = open_confined(folder_.get(), location);
-  if (!file) return file.error();
+  if (!file && !may_be_missing(location)) return file.error();
   files_.push_back(std::make_unique<File>());
   File* added = files_.back().get();
   added->location = std::string(location);
-  added->id = file->id;
-  added->size = file->size;
+  if (file) {
+    added->id = file->id;
+    added->size = file->size;
+  } else {
+    added->is_missing = true;
+    added->size = std::numeric_limits<std::uint64_t>::max();
+  }
   by_location_.emplace(added->location, added);
   return added;
+}
+
+bool ExternalFiles::may_be_missing(std::string_view location) const {
+  return !needs_files_ && location_fault(location).empty() &&
+         ::faccessat(folder_.get(), std::string(location).c_str(), F_OK,
+                     AT_SYMLINK_NOFOLLOW) != 0 &&
+         errno == ENOENT;
 }
 
 Result<std::uint64_t> ExternalFiles::size(std::string_view location) {
@@ -89,6 +103,7 @@ Result<std::span<const std::byte>> ExternalFiles::read(
         std::to_string(size) + " bytes",
         ""};
   }
+  if ((*file)->is_missing) return reopen(ref.location).error();
   if (!(*file)->mapping) {
     Result<OpenFile> opened = reopen(ref.location);
     if (!opened) return opened.error();
@@ -126,6 +141,14 @@ bool ExternalFiles::any_use_in(Bytes range) const {
   const auto it =
       std::lower_bound(uses_.begin(), uses_.end(), range.data(), std::less<>());
   return it != uses_.end() && std::less<>()(*it, range.data() + range.size());
+}
+
+std::vector<std::string_view> ExternalFiles::missing() const {
+  std::vector<std::string_view> out;
+  for (const auto& file : files_) {
+    if (file->is_missing) out.push_back(file->location);
+  }
+  return out;
 }
 
 std::vector<std::string_view> ExternalFiles::locations() const {

@@ -27,6 +27,9 @@ class ExternalFiles : public ir::ExternalData {
   static Result<std::unique_ptr<ExternalFiles>> open(
       const std::string& directory);
 
+  // Whether a file that is missing is an error, as it is by default. If not, no
+  // size is too large for it, and reading it fails.
+  void needs_files(bool needs) { needs_files_ = needs; }
   // The size of the file at `location`; the file is looked up and checked once.
   Result<std::uint64_t> size(std::string_view location);
 
@@ -51,23 +54,27 @@ class ExternalFiles : public ir::ExternalData {
   bool any_use_in(Bytes range) const;
   bool any_use() const { return !uses_.empty(); }
 
-  // The locations found so far, in that order.
+  // The locations found so far, in that order; and those of missing files.
   std::vector<std::string_view> locations() const;
+  std::vector<std::string_view> missing() const;
 
  private:
   struct File {
     std::string location;
     FileId id;
     std::uint64_t size = 0;
+    bool is_missing = false;
     std::unique_ptr<Mapping> mapping;
   };
 
   explicit ExternalFiles(Descriptor folder, FileId id)
       : folder_(std::move(folder)), folder_id_(id) {}
   Result<File*> find(std::string_view location);
+  bool may_be_missing(std::string_view location) const;
 
   Descriptor folder_;
   FileId folder_id_;
+  bool needs_files_ = true;
   std::vector<std::unique_ptr<File>> files_;
   std::unordered_map<std::string_view, File*> by_location_;
   std::vector<const std::byte*> uses_;

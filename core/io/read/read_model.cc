@@ -34,6 +34,10 @@ std::string_view guess(Bytes source) {
     return "this is a web page; the download went wrong";
   }
   const std::string_view head = text.substr(0, 64);
+  if (head.starts_with("--") || head.find("return rule") != head.npos ||
+      head.find("return pack") != head.npos) {
+    return "this is a rule file; rules end in .lua";
+  }
   if (std::all_of(head.begin(), head.end(), [](char c) {
         return c == '\n' || c == '\r' || c == '\t' || (c >= ' ' && c < 127);
       })) {
@@ -116,11 +120,22 @@ bool scan(Context& context, Parts& parts) {
         break;
     }
   }
-  if (context.finished({}, cursor)) return true;
-  if (const std::string_view hint = guess(context.source()); !hint.empty()) {
-    context.error->what = "the file is not an ONNX model";
-    context.error->hint = hint;
-  }
+  return context.finished({}, cursor);
+}
+
+// Says what the file is instead, where that shows.
+bool read_parts(Context& context, Parts& parts) {
+  if (scan(context, parts)) return true;
+  const std::string_view hint = guess(context.source());
+  // Models begin with their ir_version.
+  const bool is_model = parts.has_ir_version || parts.has_graph ||
+                        as_text(context.source()).starts_with('\x08');
+  if (is_model && hint.empty()) return false;
+  Diagnostic& error = *context.error;
+  error.what = "the file is not an ONNX model";
+  error.expected = "a ModelProto, or ONNX text with the ending .onnxtxt";
+  error.found = hint.empty() ? "bytes that are no ModelProto" : "";
+  error.hint = hint;
   return false;
 }
 
@@ -281,7 +296,8 @@ bool check_versions(Context& context) {
 
 bool read_model(Context& context) {
   Parts parts;
-  if (!scan(context, parts) || !check_header(context, parts)) return false;
+  if (!read_parts(context, parts) || !check_header(context, parts))
+    return false;
   ir::Model& model = context.model;
   Scope scope;
   GraphReader reader(context, model.graph, model.opset_imports, scope);
