@@ -28,7 +28,8 @@ target_include_directories(ruleengine_options INTERFACE
 target_compile_options(ruleengine_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
   -Woverloaded-virtual -Wno-missing-field-initializers -Wno-restrict
-  -Wno-maybe-uninitialized -Wno-subobject-linkage -fpch-preprocess -ffunction-sections -fdata-sections)
+  -Wno-maybe-uninitialized -Wno-subobject-linkage -fpch-preprocess
+  -ffunction-sections -fdata-sections)
 target_link_options(ruleengine_options INTERFACE -Wl,--gc-sections)
 # The compiler collects garbage less often: a tenth of its time, for a fifth
 # more memory.

@@ -52,8 +52,13 @@ class Test:
 
 
 def git(*arguments):
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=False,
-                          capture_output=True, text=True).stdout.splitlines()
+    """The lines that git prints; none where there is no git or no repository."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=ROOT, check=False,
+                              capture_output=True, text=True)
+    except OSError:
+        return []
+    return done.stdout.splitlines()
 
 
 def blob(path):

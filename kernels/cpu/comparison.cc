@@ -77,7 +77,6 @@ void choose(KernelContext& c, const Rows<3>& rows, Tensor& out) {
   const bool* condition = c.input(0).data<bool>();
   const T *x = elements<T>(c.input(1)), *y = elements<T>(c.input(2));
   T* to = mutable_elements<T>(out);
-  const std::int64_t n = rows.length();
   const std::int64_t sc = rows.inner(0), sx = rows.inner(1), sy = rows.inner(2);
   const auto line = [&](std::int64_t at, const auto& from, std::int64_t begin,
                         std::int64_t end) {
@@ -87,21 +86,7 @@ void choose(KernelContext& c, const Rows<3>& rows, Tensor& out) {
       to[at + i] = p[i * sc] ? q[i * sx] : r[i * sy];
     }
   };
-  if (rows.count() == 1) {
-    c.threads().for_each(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      rows.for_each(0, 1, [&](std::int64_t at, const auto& from) {
-        line(at, from, begin, end);
-      });
-    });
-    return;
-  }
-  c.threads().for_each(rows.count(), std::max<std::int64_t>(1, kGrain / n),
-                       [&](std::int64_t begin, std::int64_t end) {
-                         rows.for_each(begin, end,
-                                       [&](std::int64_t at, const auto& from) {
-                                         line(at, from, 0, n);
-                                       });
-                       });
+  for_each_piece(c, rows, line);
 }
 
 void where(KernelContext& c) {

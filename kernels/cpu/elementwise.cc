@@ -10,7 +10,7 @@ void for_each_line(KernelContext& c, const Tensor& a, const Tensor& b,
   auto* to = out.mutable_data<std::byte>();
   const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
                                   broadcast_strides(b.dims(), out.dims())});
-  const std::int64_t n = rows.length(), sa = rows.inner(0), sb = rows.inner(1);
+  const std::int64_t sa = rows.inner(0), sb = rows.inner(1);
   const auto a_size = static_cast<std::int64_t>(line.a_size);
   const auto b_size = static_cast<std::int64_t>(line.b_size);
   const auto out_size = static_cast<std::int64_t>(line.out_size);
@@ -21,21 +21,7 @@ void for_each_line(KernelContext& c, const Tensor& a, const Tensor& b,
              y + (from[1] + first * sb) * b_size, sb,
              to + (at + first) * out_size, last - first, line.f);
   };
-  if (rows.count() == 1) {
-    c.threads().for_each(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      rows.for_each(0, 1, [&](std::int64_t at, const auto& from) {
-        run(at, from, begin, end);
-      });
-    });
-    return;
-  }
-  c.threads().for_each(rows.count(), std::max<std::int64_t>(1, kGrain / n),
-                       [&](std::int64_t begin, std::int64_t end) {
-                         rows.for_each(begin, end,
-                                       [&](std::int64_t at, const auto& from) {
-                                         run(at, from, 0, n);
-                                       });
-                       });
+  for_each_piece(c, rows, run);
 }
 
 }  // namespace ruleengine::kernels

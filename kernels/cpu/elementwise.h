@@ -20,6 +20,28 @@ void for_each_element(const KernelContext& c, std::int64_t count, F f) {
                        });
 }
 
+// Calls f(at, from, begin, end) for elements [begin, end) of each row, on all
+// threads: a single row in pieces, several rows whole.
+template <std::size_t N, typename F>
+void for_each_piece(const KernelContext& c, const Rows<N>& rows, F f) {
+  const std::int64_t n = rows.length();
+  if (rows.count() == 1) {
+    c.threads().for_each(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
+      rows.for_each(0, 1, [&](std::int64_t at, const auto& from) {
+        f(at, from, begin, end);
+      });
+    });
+    return;
+  }
+  c.threads().for_each(rows.count(), std::max<std::int64_t>(1, kGrain / n),
+                       [&](std::int64_t begin, std::int64_t end) {
+                         rows.for_each(begin, end,
+                                       [&](std::int64_t at, const auto& from) {
+                                         f(at, from, 0, n);
+                                       });
+                       });
+}
+
 // Sets `count` elements, on all threads.
 template <typename T>
 void fill(const KernelContext& c, T* to, std::int64_t count, const T& value) {
