@@ -10,6 +10,7 @@
 #include "core/base/suggest.h"
 #include "core/ir/narrow_float.h"
 #include "core/ir/shapes.h"
+#include "core/ops/op_row.h"
 #include "runtime/adapt.h"
 #include "runtime/failure.h"
 
@@ -49,12 +50,8 @@ class Uses {
     const std::string_view op = graph_.op(node).type;
     const auto inputs = graph_.inputs(node);
     const bool is_first = !inputs.empty() && inputs[0].value == value;
-    static const std::set<std::string_view> kIndexing = {
-        "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"};
-    static const std::set<std::string_view> kMoving = {
-        "Identity", "Reshape", "Unsqueeze", "Squeeze", "Transpose",
-        "Slice",    "Expand",  "Concat",    "Flatten", "Split"};
-    if (kIndexing.contains(op) && !is_first) return bound(node);
+    const ops::Roles roles = ops::roles_of(graph_.op(node));
+    if (roles.indexes && !is_first) return bound(node);
     if (op == "Cast" && is_to_floats(node)) {
       use_.is_mask = true;
       return;
@@ -62,9 +59,7 @@ class Uses {
     if (op == "Sub" && is_turned(node, value)) use_.is_mask = true;
     if (op == "Where" && is_first) use_.is_mask = true;
     if (op == "Equal" || op == "Not" || op == "And") use_.is_mask = true;
-    if (!kMoving.contains(op) && op != "Cast" && !kIndexing.contains(op)) {
-      return;
-    }
+    if (!roles.moves && !roles.joins && op != "Cast") return;
     for (const ValueId out : graph_.outputs(node)) {
       if (out) follow(out);
     }

@@ -4,8 +4,6 @@
 #include <deque>
 #include <optional>
 #include <set>
-#include <span>
-#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -24,122 +22,35 @@ using ir::ValueId;
 // back.
 constexpr int kFar = 24;
 
-constexpr std::string_view kStandard;
 using ir::dialect::kMicrosoft;
 
-struct Name {
-  std::string_view domain, type;
-};
-
-// Ops that may be between the product for the scores and the softmax: scales,
-// masks, caps, quantization, and ops that move axes.
-constexpr Name kBefore[] = {{kStandard, "Abs"},
-                            {kStandard, "Add"},
-                            {kStandard, "Cast"},
-                            {kStandard, "Clip"},
-                            {kStandard, "Concat"},
-                            {kStandard, "DequantizeLinear"},
-                            {kStandard, "Div"},
-                            {kStandard, "Exp"},
-                            {kStandard, "Expand"},
-                            {kStandard, "Flatten"},
-                            {kStandard, "Gather"},
-                            {kStandard, "GatherElements"},
-                            {kStandard, "Identity"},
-                            {kStandard, "LeakyRelu"},
-                            {kStandard, "Log"},
-                            {kStandard, "Max"},
-                            {kStandard, "Min"},
-                            {kStandard, "Mul"},
-                            {kStandard, "Pad"},
-                            {kStandard, "QuantizeLinear"},
-                            {kStandard, "Relu"},
-                            {kStandard, "Reshape"},
-                            {kStandard, "ScatterND"},
-                            {kStandard, "Slice"},
-                            {kStandard, "Split"},
-                            {kStandard, "Sqrt"},
-                            {kStandard, "Squeeze"},
-                            {kStandard, "Sub"},
-                            {kStandard, "Sum"},
-                            {kStandard, "Tanh"},
-                            {kStandard, "Tile"},
-                            {kStandard, "Transpose"},
-                            {kStandard, "Unsqueeze"},
-                            {kStandard, "Where"},
-                            {kMicrosoft, "DequantizeLinear"},
-                            {kMicrosoft, "QLinearAdd"},
-                            {kMicrosoft, "QLinearMul"},
-                            {kMicrosoft, "QLinearWhere"},
-                            {kMicrosoft, "QuantizeLinear"}};
-// Ops that may be between the softmax and the product with the values.
-constexpr Name kAfter[] = {{kStandard, "Add"},
-                           {kStandard, "Cast"},
-                           {kStandard, "Clip"},
-                           {kStandard, "Concat"},
-                           {kStandard, "DequantizeLinear"},
-                           {kStandard, "Div"},
-                           {kStandard, "Dropout"},
-                           {kStandard, "DynamicQuantizeLinear"},
-                           {kStandard, "Expand"},
-                           {kStandard, "Flatten"},
-                           {kStandard, "Identity"},
-                           {kStandard, "Max"},
-                           {kStandard, "Min"},
-                           {kStandard, "Mul"},
-                           {kStandard, "Pad"},
-                           {kStandard, "QuantizeLinear"},
-                           {kStandard, "Reshape"},
-                           {kStandard, "Slice"},
-                           {kStandard, "Squeeze"},
-                           {kStandard, "Transpose"},
-                           {kStandard, "Unsqueeze"},
-                           {kStandard, "Where"},
-                           {kMicrosoft, "DequantizeLinear"},
-                           {kMicrosoft, "QLinearWhere"},
-                           {kMicrosoft, "QuantizeLinear"}};
-// Ops that read the probabilities and do not count as another reader: guards,
-// sizes, and the sum for the normalization.
-constexpr Name kAskingOps[] = {
-    {kStandard, "IsNaN"}, {kStandard, "ReduceSum"}, {kStandard, "Shape"}};
-
-// A product of two matrices and the slots of its factors.
-struct Product {
-  Name name;
-  std::uint32_t left = 0, right = 1;
-  bool quantized = false;
-};
-constexpr Product kProducts[] = {
-    {{kStandard, "Einsum"}},
-    {{kStandard, "Gemm"}},
-    {{kStandard, "MatMul"}},
-    {{kStandard, "MatMulInteger"}, 0, 1, true},
-    {{kStandard, "QLinearMatMul"}, 0, 3, true},
-    {{kMicrosoft, "DynamicQuantizeMatMul"}, 0, 1, true},
-    {{kMicrosoft, "FusedGemm"}},
-    {{kMicrosoft, "FusedMatMul"}},
-    {{kMicrosoft, "FusedMatMulActivation"}},
-    {{kMicrosoft, "MatMulIntegerToFloat"}, 0, 1, true},
-    {{kMicrosoft, "QGemm"}, 0, 3, true},
-    {{kMicrosoft, "TransposeMatMul"}}};
-
-bool names(const Name& name, const ir::Op& op) {
-  return op.is(name.domain, name.type);
+// Whether the op keeps of each element what a weighted sum needs: it scales,
+// adds, selects, moves or quantizes.
+bool may_be_after(const ir::Op& op) {
+  const ops::Roles roles = ops::roles_of(op);
+  return roles.linear || roles.moves || roles.joins || roles.bounds ||
+         roles.quantizer || op.standard("DynamicQuantizeLinear");
 }
 
-bool is_one_of(const ir::Op& op, std::span<const Name> list) {
-  return std::ranges::any_of(list, [&](const Name& n) { return names(n, op); });
+// Whether the op may be between the product for the scores and the softmax:
+// scales, masks, caps, quantization, and ops that move axes.
+bool may_be_before(const ir::Op& op) {
+  return may_be_after(op) ||
+         ir::op_family(op.domain, op.type) == ir::OpFamily::kElementwise;
 }
 
-const Product* product_of(const ir::Op& op) {
-  const auto found = std::ranges::find_if(
-      kProducts, [&](const Product& p) { return names(p.name, op); });
-  return found == std::end(kProducts) ? nullptr : &*found;
+// Whether the op reads probabilities and does not count as another reader:
+// guards, sizes, and the sum for the normalization.
+bool only_asks(const ir::Op& op) {
+  return op.standard("IsNaN") || op.standard("ReduceSum") ||
+         op.standard("Shape");
 }
 
-constexpr Name kViews[] = {{kStandard, "Flatten"},   {kStandard, "Identity"},
-                           {kStandard, "Reshape"},   {kStandard, "Squeeze"},
-                           {kStandard, "Transpose"}, {kStandard, "Unsqueeze"}};
+// The factors of a product of two matrices; not `known` for another op.
+ops::Factors factors_of(const ir::Op& op) {
+  const ops::OpRow* row = ops::find_row(op);
+  return row == nullptr ? ops::Factors() : row->factors;
+}
 
 // A walk over nodes, nearest first, each once, up to a maximal distance.
 class Walk {
@@ -175,7 +86,6 @@ class Finder {
   }
 
   // The scores, if this node computes a softmax of them in any form.
-  // spelling.
   ValueId scores_of(NodeId node) const {
     const ir::Op& op = graph_.op(node);
     if (op.standard("Softmax") || op.is(kMicrosoft, "QLinearSoftmax") ||
@@ -194,9 +104,9 @@ class Finder {
       const NodeId node = graph_.producer(v);
       if (!node || !walk.enters(node)) continue;
       const ir::Op& op = graph_.op(node);
-      if (product_of(op) != nullptr) {
+      if (factors_of(op).known) {
         if (multiplies_computed(node)) return node;
-      } else if (is_one_of(op, kBefore)) {
+      } else if (may_be_before(op)) {
         for (const ir::Operand& in : graph_.inputs(node)) walk.go_on(in.value);
       }
     }
@@ -212,11 +122,11 @@ class Finder {
         const NodeId node = graph_.operand(u).user;
         if (!node || !walk.enters(node)) continue;
         const ir::Op& op = graph_.op(node);
-        if (product_of(op) != nullptr) {
+        if (factors_of(op).known) {
           if (multiplies_computed(node)) return node;
         } else if (op.standard("Split")) {
           for (const ValueId part : graph_.outputs(node)) walk.go_on(part);
-        } else if (is_one_of(op, kAfter)) {
+        } else if (may_be_after(op)) {
           walk.go_on(graph_.output(node));
         }
       }
@@ -227,8 +137,8 @@ class Finder {
   // Whether a runtime computes this product in integers: by its op, or because
   // both factors come from a DequantizeLinear.
   bool is_quantized(NodeId node) const {
-    const Product& product = *product_of(graph_.op(node));
-    return product.quantized ||
+    const ops::Factors product = factors_of(graph_.op(node));
+    return product.integers ||
            (is_dequantized(graph_.input(node, product.left)) &&
             is_dequantized(graph_.input(node, product.right)));
   }
@@ -244,9 +154,9 @@ class Finder {
         const NodeId node = graph_.operand(u).user;
         if (!node || !seen.insert(node).second) continue;
         const ir::Op& op = graph_.op(node);
-        if (is_one_of(op, kAfter)) {
+        if (may_be_after(op)) {
           front.push_back(graph_.output(node));
-        } else if (!is_one_of(op, kAskingOps) && !site.reader) {
+        } else if (!only_asks(op) && !site.reader) {
           site.reader = node;
         }
       }
@@ -277,7 +187,7 @@ class Finder {
       if (!node || !walk.enters(node)) continue;
       if (graph_.op(node).standard("ReduceSum")) {
         if (graph_.input(node, 0) == weights) return graph_.input(exp, 0);
-      } else if (is_one_of(graph_.op(node), kAfter)) {
+      } else if (may_be_after(graph_.op(node))) {
         for (const ir::Operand& in : graph_.inputs(node)) walk.go_on(in.value);
       }
     }
@@ -286,14 +196,14 @@ class Finder {
 
   bool is_dequantized(ValueId v) const {
     NodeId node = graph_.producer(v);
-    while (node && is_one_of(graph_.op(node), kViews)) {
+    while (node && ops::roles_of(graph_.op(node)).passes_quantizers) {
       node = graph_.producer(graph_.input(node, 0));
     }
     return node && graph_.op(node).type == "DequantizeLinear";
   }
 
   bool multiplies_computed(NodeId node) const {
-    const Product& product = *product_of(graph_.op(node));
+    const ops::Factors product = factors_of(graph_.op(node));
     return is_computed(graph_.input(node, product.left)) &&
            is_computed(graph_.input(node, product.right));
   }

@@ -1,7 +1,5 @@
 #include "core/analysis/quantized.h"
 
-#include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "core/ir/model.h"
@@ -19,36 +17,6 @@ using ir::dialect::kMicrosoft;
 // The most views or readers that are followed, which bounds the work.
 constexpr int kFarQuantizer = 64;
 
-template <class List>
-bool is_one_of(const ir::Op& op, const List& list) {
-  return op.domain.empty() && std::ranges::find(list, op.type) != list.end();
-}
-
-// Products of two factors, or of an input and a kernel.
-constexpr auto kQuantizedProducts = std::to_array<std::string_view>(
-    {"Conv", "ConvTranspose", "Gemm", "MatMul"});
-// Other ops that ONNX Runtime computes on integers.
-constexpr auto kOthers =
-    std::to_array<std::string_view>({"Add",         "ArgMax",
-                                     "AveragePool", "Concat",
-                                     "Expand",      "Flatten",
-                                     "Gather",      "GatherElements",
-                                     "LeakyRelu",   "MaxPool",
-                                     "Mul",         "Pad",
-                                     "ReduceMax",   "ReduceMin",
-                                     "Reshape",     "Resize",
-                                     "Sigmoid",     "Slice",
-                                     "Softmax",     "Split",
-                                     "Squeeze",     "Tile",
-                                     "Transpose",   "Unsqueeze",
-                                     "Where",       "GlobalAveragePool"});
-// Ops across which runtimes move DequantizeLinear and QuantizeLinear.
-constexpr auto kQuantizedViews = std::to_array<std::string_view>(
-    {"Dropout", "Flatten", "Identity", "Reshape", "Slice", "Squeeze",
-     "Transpose", "Unsqueeze"});
-// Ops that runtimes merge into the range of QuantizeLinear.
-constexpr auto kBounds = std::to_array<std::string_view>({"Clip", "Relu"});
-
 bool is(const ir::Op& op, std::string_view type) {
   return op.type == type && (op.domain.empty() || op.domain == kMicrosoft);
 }
@@ -65,7 +33,7 @@ class Looker {
       if (!node) break;
       const ir::Op& op = graph_.op(node);
       if (is(op, "DequantizeLinear")) return node;
-      if (!is_one_of(op, kQuantizedViews)) break;
+      if (!ops::roles_of(op).passes_quantizers) break;
       v = graph_.input(node, 0);
     }
     return {};
@@ -126,8 +94,10 @@ class Looker {
       const NodeId reader = graph_.operand(u).user;
       const ir::Op& op = graph_.op(reader);
       if (is(op, "QuantizeLinear")) continue;
-      if (!is_one_of(op, kQuantizedViews) && !is_one_of(op, kBounds))
-        return false;
+      // Runtimes merge constant bounds into the range of QuantizeLinear.
+      const ops::Roles roles = ops::roles_of(op);
+      const bool merges = roles.bounds && !roles.broadcasts;
+      if (!roles.passes_quantizers && !merges) return false;
       if (!goes_to_quantizers(graph_.output(reader))) return false;
     }
     return true;
@@ -149,10 +119,10 @@ bool may_be_quantized(const ir::Model& model) {
 
 bool is_quantized(const ir::Graph& graph, ir::Facts& facts, NodeId node) {
   const ir::Op& op = graph.op(node);
-  const bool is_product = is_one_of(op, kQuantizedProducts);
-  if (!is_product && !is_one_of(op, kOthers)) return false;
+  const ops::OpRow* row = ops::find_row(op);
+  if (row == nullptr || !row->roles.integers) return false;
   Looker looker(graph, facts);
-  if (is_product &&
+  if (row->products != nullptr &&
       (looker.has_dequantized_factors(node) || looker.has_weight(node))) {
     return true;
   }

@@ -369,7 +369,7 @@ Status Engine::check_settings() {
     for (const Target& target : targets()) {
       const bool may_be =
           options_.target == "auto" || options_.target == target.name;
-      if (!may_be || !target.lowers()) continue;
+      if (!may_be || target.rules.empty()) continue;
       const auto its = plan(target);
       if (!its) return its.error();
       claimed =
@@ -387,8 +387,8 @@ Result<const Engine::Plan*> Engine::plan(const Target& target) {
   if (known != plans_.end()) return &known->second;
   Plan plan;
   plan.rules = given_->rules();
-  if (target.lowers()) {
-    auto own = source_.load_shipped(rules_of(target));
+  if (!target.rules.empty()) {
+    auto own = source_.load_shipped({std::string(target.rules)});
     if (!own) return own.error();
     plan.own = std::move(*own);
     // Given canonical rules also run with the target's rules, which read

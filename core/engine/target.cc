@@ -6,23 +6,19 @@
 namespace ruleengine::engine {
 namespace {
 
+constexpr std::string_view kStandard = "targets/standard.lua";
+
 constexpr std::array kTargets = {
-    Target{.name = "standard", .plain = true},
+    Target{.name = "standard", .rules = kStandard, .plain = true},
     Target{.name = "portable"},
-    Target{.name = "onnx", .rules = "targets/onnx", .raises = true},
-    Target{.name = "ort", .rules = "targets/ort"},
-    Target{.name = "openvino", .plain = true},
+    Target{.name = "onnx", .rules = "targets/onnx.lua", .raises = true},
+    Target{.name = "ort", .rules = "targets/ort.lua"},
+    Target{.name = "openvino", .rules = kStandard, .plain = true},
     Target{.name = "tensorrt", .overloads = false},
 };
 
 // The first opset whose standard has Attention.
 constexpr std::int64_t kAttentionOpset = 23;
-
-constexpr std::array kLowering = {
-    "lowering/in_projection.lua",      "lowering/layers.lua",
-    "lowering/window_partition.lua",   "canonical/cancel_reshapes.lua",
-    "canonical/cancel_transposes.lua",
-};
 
 bool is_of_onnx_runtime(const ir::Graph& graph) {
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
@@ -68,20 +64,6 @@ std::string target_names() {
     text += each.name;
   }
   return text;
-}
-
-std::vector<std::string> rules_of(const Target& target) {
-  if (!target.lowers()) return {};
-  std::vector<std::string> paths(kLowering.begin(), kLowering.end());
-  if (target.plain) {
-    paths.emplace_back("lowering/attention.lua");
-    paths.emplace_back("lowering/joined_transposes.lua");
-    paths.emplace_back("targets/product_parts.lua");
-  } else {
-    paths.emplace_back("targets/packed_heads.lua");
-    paths.emplace_back(target.rules);
-  }
-  return paths;
 }
 
 }  // namespace ruleengine::engine

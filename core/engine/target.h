@@ -1,5 +1,5 @@
 // Targets: the forms that a result is written in. A target is its row here and
-// its rules in rules/targets.
+// its pack in rules/targets.
 #ifndef RULEENGINE_CORE_ENGINE_TARGET_H_
 #define RULEENGINE_CORE_ENGINE_TARGET_H_
 
@@ -15,7 +15,8 @@ namespace ruleengine::engine {
 
 struct Target {
   std::string_view name;
-  // The folder of its own rules, below rules/; "" without any.
+  // The pack of its rules, as a path below rules/: they write ops of the
+  // engine's own in another form. "": such ops get function bodies.
   std::string_view rules;
   // Whether the opset may be raised if the target's rules need a newer one.
   bool raises = false;
@@ -24,10 +25,6 @@ struct Target {
   bool plain = false;
   // Whether function bodies are told apart by overloads, or each by its name.
   bool overloads = true;
-
-  // Whether rules write ops of the engine's own in another form. Without them,
-  // such ops get function bodies.
-  bool lowers() const { return plain || !rules.empty(); }
 
   bool operator==(const Target&) const = default;
 };
@@ -44,11 +41,6 @@ const Target* find_target(std::string_view name);
 const Target& target_of(const ir::Model& model);
 // "auto, standard, ... or ort".
 std::string target_names();
-
-// Paths below rules/: the target's rules, the lowering of ops that it has no
-// form for, and the rules that remove the transposes and reshapes that lowering
-// leaves.
-std::vector<std::string> rules_of(const Target& target);
 
 }  // namespace ruleengine::engine
 

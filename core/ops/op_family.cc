@@ -41,13 +41,21 @@ bool OpClass::has(std::string_view domain, std::string_view type) const {
 }
 
 std::span<const OpClass> op_classes() {
+  static const auto kOurs = [] {
+    std::vector<OpName> out;
+    for (const ops::OpRow* row : ops::all_rows()) {
+      if (row->meaning != nullptr) out.push_back({row->domain, row->type});
+    }
+    return out;
+  }();
   static const auto kUnary = ops_of(OpFamily::kElementwise, 1);
   static const auto kBinary = ops_of(OpFamily::kElementwise, 2);
   static const auto kReductions = ops_of(OpFamily::kReduction, 0);
   static const auto kViews = ops_of(OpFamily::kView, 0);
-  static const std::array<OpClass, 4> kClasses = {
+  static const std::array<OpClass, 5> kClasses = {
       {{"elementwise_binary", kBinary},
        {"elementwise_unary", kUnary},
+       {"ours", kOurs},
        {"reduction", kReductions},
        {"view", kViews}}};
   return kClasses;

@@ -113,8 +113,21 @@ struct Roles {
   bool quantizer = false;    // QuantizeLinear or its inverse
   bool attention = false;
   bool collective = false;
-  bool free = false;   // reads and writes no memory, as a view
-  bool picks = false;  // reads of an input no more than it writes
+  bool free = false;     // reads and writes no memory, as a view
+  bool picks = false;    // reads of an input no more than it writes
+  bool moves = false;    // each element of the result is one of the first input
+  bool joins = false;    // each is an element of one of several inputs
+  bool indexes = false;  // the second input has indices into the first
+  bool bounds = false;   // may limit the values of its input
+  bool integers = false;  // runtimes compute it on integers between quantizers
+  bool passes_quantizers = false;  // runtimes move quantizers across it
+};
+
+// The two matrices that a product multiplies, by their slots.
+struct Factors {
+  bool known = false;  // whether the op is such a product
+  std::uint8_t left = 0, right = 1;
+  bool integers = false;  // whether it always computes on integers
 };
 
 // Writes nodes of the standard that compute the outputs of a call, and returns
@@ -130,6 +143,7 @@ struct OpRow {
   ir::OpFacts facts;
   ir::OpFamily family = ir::OpFamily::kOther;
   Roles roles;
+  Factors factors;
   Inputs types_only = 0;  // inputs of which the node needs the type alone
   TypeRule types;
   ElementRule elements;

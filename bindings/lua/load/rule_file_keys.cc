@@ -342,14 +342,11 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
                                  : "";
     lua_pop(state, 1);
     const std::filesystem::path parts(path);
-    const bool inside =
-        !path.empty() && parts.is_relative() &&
-        std::find(parts.begin(), parts.end(), "..") == parts.end() &&
-        path.find('\0') == path.npos;
-    if (!inside || path.ends_with(".lua")) {
+    if (path.empty() || parts.is_absolute() || path.ends_with(".lua") ||
+        path.find('\0') != path.npos) {
       Diagnostic error = wrong("an element of a pack is not a path");
       error.expected =
-          "the path of a rule below the pack's folder, as "
+          "the path of a rule from the pack's folder, as "
           "\"attention/my_rule\"";
       error.found = path.empty() ? "" : quoted_name(path, 100);
       fail_at(state, table, line, std::move(error));

@@ -178,7 +178,8 @@ Status Loader::add_members() {
     const std::vector<LoadedPack::Entry> entries = packs_[pack].entries;
     const fs::path folder = fs::path(packs_[pack].file).parent_path();
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      const std::string path = (folder / (entries[i].path + ".lua")).string();
+      const std::string path =
+          (folder / (entries[i].path + ".lua")).lexically_normal().string();
       Status status = add_file(path, RuleInLoad::Member{pack, i}, &entries[i]);
       if (!status) return status;
     }

@@ -154,13 +154,20 @@ double matmul_nbits(const SizedNode& n) {
   return n.in(0) * static_cast<double>(n.node.attribute_int("N"));
 }
 
-// Attention that the target does not write: no more is known of it.
-constexpr OpRow other_attention(
-    std::string_view type, double (*products)(const SizedNode&) = nullptr) {
+// Ops that no target writes, of which no more is known.
+constexpr OpRow other(std::string_view type, Roles roles,
+                      Factors factors = {}) {
   return {.domain = ir::dialect::kMicrosoft,
           .type = type,
-          .roles = {.attention = true},
-          .products = products};
+          .roles = roles,
+          .factors = factors};
+}
+
+constexpr OpRow other_attention(
+    std::string_view type, double (*products)(const SizedNode&) = nullptr) {
+  OpRow row = other(type, {.attention = true});
+  row.products = products;
+  return row;
 }
 
 constexpr OpRow kDialectContrib[] = {
@@ -207,17 +214,23 @@ constexpr OpRow kDialectContrib[] = {
           .axes = flow_norm,
           .formula = "RMSNormalization(input + skip + bias)"}),
     {.domain = ir::dialect::kMicrosoft,
-     .type = "DequantizeLinear",
-     .roles = {.quantizer = true}},
-    {.domain = ir::dialect::kMicrosoft,
      .type = "FusedMatMul",
+     .factors = {true},
      .products = fused_matmul},
     {.domain = ir::dialect::kMicrosoft,
      .type = "MatMulNBits",
      .products = matmul_nbits},
-    {.domain = ir::dialect::kMicrosoft,
-     .type = "QuantizeLinear",
-     .roles = {.quantizer = true}},
+    other("DynamicQuantizeMatMul", {}, {true, 0, 1, true}),
+    other("FusedGemm", {}, {true}),
+    other("FusedMatMulActivation", {}, {true}),
+    other("MatMulIntegerToFloat", {}, {true, 0, 1, true}),
+    other("QGemm", {}, {true, 0, 3, true}),
+    other("TransposeMatMul", {}, {true}),
+    other("DequantizeLinear", {.quantizer = true}),
+    other("QLinearAdd", {.linear = true}),
+    other("QLinearMul", {.linear = true}),
+    other("QLinearWhere", {.joins = true}),
+    other("QuantizeLinear", {.quantizer = true}),
     other_attention("Attention", projecting_attention),
     other_attention("DecoderMaskedMultiHeadAttention"),
     other_attention("PackedAttention"),

@@ -169,6 +169,7 @@ constexpr OpRow kStandardComparison[] = {
                   .elements = {ordered<false, true>, 3},
                   .kernel = less_or_equal}),
     broadcasting({.type = "Where",
+                  .roles = {.joins = true, .integers = true},
                   .types = {where},
                   .elements = {where, 7},
                   .kernel = where}),

@@ -162,17 +162,23 @@ double conv_transpose(const SizedNode& n) {
 }
 
 constexpr OpRow kStandardConvolution[] = {
-    {.type = "AveragePool", .types = {pool}},
-    {.type = "Conv", .types = {conv}, .products = conv},
+    {.type = "AveragePool", .roles = {.integers = true}, .types = {pool}},
+    {.type = "Conv",
+     .roles = {.integers = true},
+     .types = {conv},
+     .products = conv},
     {.type = "ConvInteger", .products = conv},
     {.type = "ConvTranspose",
+     .roles = {.integers = true},
      .types = {conv_transpose},
      .products = conv_transpose},
     {.type = "DeformConv", .products = conv},
-    {.type = "GlobalAveragePool", .types = {global_pool}},
+    {.type = "GlobalAveragePool",
+     .roles = {.integers = true},
+     .types = {global_pool}},
     {.type = "GlobalMaxPool", .types = {global_pool}},
     {.type = "LpPool", .types = {pool}},
-    {.type = "MaxPool", .types = {pool}},
+    {.type = "MaxPool", .roles = {.integers = true}, .types = {pool}},
     {.type = "QLinearConv", .products = qlinear_conv},
 };
 

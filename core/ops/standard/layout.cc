@@ -268,13 +268,17 @@ bool concat(Flow& flow, Port, int axis) {
 
 constexpr OpRow kStandardLayout[] = {
     {.type = "Concat",
-     .roles = {.folds_whole = true, .linear = true},
+     .roles =
+         {.folds_whole = true, .linear = true, .joins = true, .integers = true},
      .types = {concat},
      .elements = {concat, kAll, kAll},
      .kernel = concat,
      .axes = concat},
     {.type = "Transpose",
-     .roles = {.linear = true},
+     .roles = {.linear = true,
+               .moves = true,
+               .passes_quantizers = true,
+               .integers = true},
      .types = {transpose},
      .elements = {transpose, 1},
      .kernel = transpose,

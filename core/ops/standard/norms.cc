@@ -58,7 +58,7 @@ constexpr OpRow kStandardNorms[] = {
     {.type = "SimplifiedLayerNormalization",
      .roles = {.normalizing = true},
      .axes = flow_norm},
-    {.type = "Softmax", .types = {like_first}},
+    {.type = "Softmax", .roles = {.integers = true}, .types = {like_first}},
 };
 
 }  // namespace

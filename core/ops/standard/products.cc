@@ -113,13 +113,27 @@ double recurrent(const SizedNode& n) {
 }
 
 constexpr OpRow kStandardProducts[] = {
-    {.type = "Einsum", .products = einsum},
+    {.type = "Einsum", .factors = {true}, .products = einsum},
     {.type = "GRU", .products = recurrent},
-    {.type = "Gemm", .types = {gemm}, .products = gemm},
+    {.type = "Gemm",
+     .roles = {.integers = true},
+     .factors = {true},
+     .types = {gemm},
+     .products = gemm},
     {.type = "LSTM", .products = recurrent},
-    {.type = "MatMul", .types = {matmul}, .products = matmul},
-    {.type = "MatMulInteger", .types = {matmul_integer}, .products = matmul},
-    {.type = "QLinearMatMul", .types = {qlinear_matmul}, .products = matmul},
+    {.type = "MatMul",
+     .roles = {.integers = true},
+     .factors = {true},
+     .types = {matmul},
+     .products = matmul},
+    {.type = "MatMulInteger",
+     .factors = {true, 0, 1, true},
+     .types = {matmul_integer},
+     .products = matmul},
+    {.type = "QLinearMatMul",
+     .factors = {true, 0, 3, true},
+     .types = {qlinear_matmul},
+     .products = matmul},
     {.type = "RNN", .products = recurrent},
 };
 

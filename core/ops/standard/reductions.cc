@@ -145,18 +145,20 @@ constexpr OpRow reduction(OpRow row) {
 }
 
 constexpr OpRow kStandardReductions[] = {
-    {.type = "ArgMax", .types = {arg}},
+    {.type = "ArgMax", .roles = {.integers = true}, .types = {arg}},
     {.type = "ArgMin", .types = {arg}},
     {.type = "CumSum", .types = {like_first}},
     reduction({.type = "ReduceL1"}),
     reduction({.type = "ReduceL2"}),
     reduction({.type = "ReduceLogSum"}),
     reduction({.type = "ReduceLogSumExp"}),
-    reduction(
-        {.type = "ReduceMax", .kernel = reduce<whole::maximum, real::maximum>}),
+    reduction({.type = "ReduceMax",
+               .roles = {.integers = true},
+               .kernel = reduce<whole::maximum, real::maximum>}),
     reduction({.type = "ReduceMean"}),
-    reduction(
-        {.type = "ReduceMin", .kernel = reduce<whole::minimum, real::minimum>}),
+    reduction({.type = "ReduceMin",
+               .roles = {.integers = true},
+               .kernel = reduce<whole::minimum, real::minimum>}),
     reduction({.type = "ReduceProd",
                .elements = {reduce<true>, 3},
                .kernel = reduce<whole::mul, real::mul>}),

@@ -280,12 +280,16 @@ Folded split(const Call& call) {
 
 constexpr OpRow kStandardSlice[] = {
     {.type = "Slice",
-     .roles = {.folds_whole = true, .picks = true},
+     .roles = {.folds_whole = true,
+               .picks = true,
+               .moves = true,
+               .passes_quantizers = true,
+               .integers = true},
      .types = {slice, 2 | 4 | 8 | 16},
      .elements = {slice, 31},
      .kernel = slice},
     {.type = "Split",
-     .roles = {.folds_whole = true},
+     .roles = {.folds_whole = true, .moves = true, .integers = true},
      .types = {split, 2},
      .elements = {split, 3},
      .kernel = split},

@@ -357,7 +357,8 @@ bool view(Flow& flow, Port port, int axis) {
 constexpr OpRow a_view(OpRow row) {
   row.family = ir::OpFamily::kView;
   row.roles.folds_whole = row.roles.linear = row.roles.settings = true;
-  row.roles.free = true;
+  row.roles.free = row.roles.moves = true;
+  row.roles.integers = row.roles.passes_quantizers = true;
   row.axes = view;
   return row;
 }

@@ -1,0 +1,10 @@
+return pack {
+  doc = [[Every op of the engine's own in standard ops of the model's opset.]],
+  options = { tensor_cast = false },
+
+  "../canonical/cancel_reshapes",
+  "../canonical/cancel_transposes",
+  "../lowering/joined_transposes",
+  "../lowering/ours",
+  "product_parts",
+}
