@@ -119,8 +119,8 @@ struct Roles {
   bool joins = false;    // each is an element of one of several inputs
   bool indexes = false;  // the second input has indices into the first
   bool bounds = false;   // may limit the values of its input
-  bool integers = false;  // runtimes compute it on integers between quantizers
   bool passes_quantizers = false;  // runtimes move quantizers across it
+  bool integers = false;  // runtimes compute it on integers between quantizers
 };
 
 // The two matrices that a product multiplies, by their slots.

@@ -1,9 +1,5 @@
 --- Ops of the engine's own in standard ops.
-local ATTENTION = {
-  ["aten.scaled_dot_product_attention"] = true,
-  ["ruleengine.AttentionForward"] = true,
-  ["ruleengine.ScaledDotProductAttention"] = true,
-}
+local ATTENTION = { AttentionForward = true, ScaledDotProductAttention = true, scaled_dot_product_attention = true }
 
 return rule {
   doc = [[
@@ -19,9 +15,9 @@ return rule {
   end,
 
   where = function(m)
-    local name, options = m.call.op, m.options
-    need(options.tensor_cast or name:sub(1, 12) ~= "tensor_cast.", "the target reads ops of tensor_cast", m.call)
-    need(options.attention or not ATTENTION[name], "the target has no fused form for this attention", m.call)
+    local call, options = m.call, m.options
+    need(options.tensor_cast or call.domain ~= "tensor_cast", "the target reads ops of tensor_cast", call)
+    need(options.attention or not ATTENTION[call.op], "the target has no fused form for this attention", call)
   end,
 
   rewrite = function(_, m)

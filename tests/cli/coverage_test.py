@@ -82,7 +82,7 @@ class Coverage(verbs.VerbsTest):
     def test_probabilities_that_are_needed(self):
         for more, steps, reason in (
                 ("float[2,4,8,6] p", "", "an output of the model"),
-                ("float[2,4,8,6] z", "z = Neg(p)", "by Neg node")):
+                ("float[2,4,8,6] z", "z = Sigmoid(p)", "by Sigmoid node")):
             with self.subTest(reason):
                 self.write("m.onnxtxt", f"""
                     <ir_version: 8, opset_import: ["" : 17]>
