@@ -25,8 +25,12 @@ void print_found(const rewrite::Found& found, bool is_lint) {
   }
   if (!found.rejection) return;
   show("  reason:    {}\n", printable(found.rejection->reason));
-  if (found.rejection->value.empty()) return;
-  show("  value:     {}\n", printable(found.rejection->value));
+  if (!found.rejection->value.empty()) {
+    show("  value:     {}\n", printable(found.rejection->value));
+  }
+  const std::string hint =
+      option_for(found.rejection->reason, found.rejection->opset);
+  if (!hint.empty()) show("  hint:      {}\n", hint);
 }
 
 void print_misses(const engine::Explanation& one, const ir::Graph& graph) {

@@ -151,33 +151,46 @@ Result<runtime::NamedValues> read_inputs(const ir::Model& model,
   return read;
 }
 
-Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options) {
-  std::map<std::string, std::int64_t> out;
+Result<engine::FixedSizes> parse_dims(const Options& options, bool may_tie) {
+  engine::FixedSizes out;
   for (const std::string& text : options.dims) {
     const std::size_t at = text.rfind('=');
+    const std::string name = text.substr(0, at);
+    const std::string given = at == text.npos ? "" : text.substr(at + 1);
     std::int64_t size = -1;
-    if (at != std::string::npos && at > 0) {
-      const char* end = text.data() + text.size();
-      const auto read = std::from_chars(text.data() + at + 1, end, size);
-      if (read.ec != std::errc() || read.ptr != end) size = -1;
-    }
-    if (size < 0) {
+    const char* end = given.data() + given.size();
+    const auto read = std::from_chars(given.data(), end, size);
+    const bool is_size = read.ec == std::errc() && read.ptr == end && size >= 0;
+    const bool is_name = may_tie && !given.empty() &&
+                         given.find_first_of("-+") != 0 &&
+                         given.find_first_not_of("0123456789") != given.npos;
+    if (name.empty() || !(is_size || is_name)) {
       return Diagnostic{.kind = ErrorKind::kUsage,
                         .what = "a size of --dims cannot be read",
-                        .expected = "NAME=SIZE, such as batch=2,seq=7",
+                        .expected = may_tie
+                                        ? "NAME=SIZE or NAME=NAME, such as "
+                                          "batch=2,mask_length=seq"
+                                        : "NAME=SIZE, such as batch=2,seq=7",
                         .found = printable(text)};
     }
-    out.insert_or_assign(text.substr(0, at), size);
+    if (is_size) {
+      out[name] = size;
+    } else {
+      out[name] = given;
+    }
   }
   return out;
 }
 
 Result<runtime::InputOptions> input_options(const Options& options) {
-  auto dims = parse_dims(options);
-  if (!dims) return dims.error();
-  return runtime::InputOptions{.seed = options.seed,
-                               .dims = *std::move(dims),
-                               .deadline = deadline_of(options)};
+  const auto sizes = parse_dims(options, false);
+  if (!sizes) return sizes.error();
+  runtime::InputOptions out{.seed = options.seed,
+                            .deadline = deadline_of(options)};
+  for (const auto& [name, size] : *sizes) {
+    out.dims.emplace(name, std::get<std::int64_t>(size));
+  }
+  return out;
 }
 
 Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,
@@ -197,10 +210,9 @@ runtime::ExecutorOptions executor_options(const Options& options) {
           .deadline = deadline_of(options)};
 }
 
-void add_inputs(VerbLine& verb, Options& o) {
+void add_inputs(VerbLine& verb, Options& o, const char* dims) {
   verb.option("--inputs", o.inputs, "an .npz file with an array an input");
-  verb.option("--dims", o.dims, "sizes of named dimensions: batch=2,seq=7")
-      .separated_by(',');
+  verb.option("--dims", o.dims, dims).separated_by(',');
   verb.option("--seed", o.seed, "of random inputs and random ops; 0");
   verb.option("--threads", o.threads, "one for each core").whole(1, 4096);
   verb.option("--limit-tensors", o.limit_tensors,
@@ -222,15 +234,14 @@ Result<engine::Judge::Finding> KernelJudge::compare(const ir::Model& before,
       return out;
     }
   }
-  auto dims = parse_dims(options_);
-  if (!dims) return dims.error();
-  runtime::JudgeOptions how{
-      .find_kernel = kernels::find_cpu_kernel,
-      .threads = threads_,
-      .limit_memory = tensor_limit(options_),
-      .deadline = deadline_of(options_),
-      .inputs = {.seed = options_.seed, .dims = *std::move(dims)},
-      .extremes = !assumes};
+  auto inputs = input_options(options_);
+  if (!inputs) return inputs.error();
+  runtime::JudgeOptions how{.find_kernel = kernels::find_cpu_kernel,
+                            .threads = threads_,
+                            .limit_memory = tensor_limit(options_),
+                            .deadline = deadline_of(options_),
+                            .inputs = *std::move(inputs),
+                            .extremes = !assumes};
   auto given = read_inputs(before, options_);
   if (!given) return given.error();
   auto judged =

@@ -43,8 +43,8 @@ Result<runtime::NamedValues> read_inputs(const ir::Model& model,
 // Bytes of --limit-tensors.
 std::size_t tensor_limit(const Options& options);
 
-// NAME=SIZE of --dims.
-Result<std::map<std::string, std::int64_t>> parse_dims(const Options& options);
+// What --dims says: NAME=SIZE, and NAME=NAME if dimensions may be tied.
+Result<engine::FixedSizes> parse_dims(const Options& options, bool may_tie);
 
 // --seed and --dims.
 Result<runtime::InputOptions> input_options(const Options& options);
@@ -59,7 +59,8 @@ Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,
 runtime::ExecutorOptions executor_options(const Options& options);
 
 // --inputs, --dims, --seed and --threads of verbs that run models.
-void add_inputs(VerbLine& verb, Options& options);
+void add_inputs(VerbLine& verb, Options& options,
+                const char* dims = "sizes of inputs: batch=2,seq=7");
 
 // Runs models with the kernels of the CPU: on --inputs, or on random ones.
 class KernelJudge final : public engine::Judge {

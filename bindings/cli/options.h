@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/engine/fixed_sizes.h"
+
 namespace ruleengine::cli {
 
 struct Options {
@@ -42,7 +44,8 @@ struct Options {
   std::string inputs;               // exec
   bool random = false;              // exec
   int ranks = 0;                    // exec; 0: one for each model
-  std::vector<std::string> dims;    // exec: NAME=SIZE
+  std::vector<std::string> dims;    // NAME=SIZE; run also: NAME=NAME
+  engine::FixedSizes fixed;         // run: what --dims says
   std::uint64_t seed = 0;           // exec
   int threads = 0;                  // exec; 0: one for each core
   std::uint64_t limit_tensors = 0;  // MiB; 0: by the machine

@@ -62,7 +62,6 @@ Status check_options(const Options& options) {
                  options.runtime.empty() ? "--time" : "--runtime",
                  "add --bench or --if-faster");
   }
-  if (const auto dims = parse_dims(options); !dims) return dims.error();
   return engine::check(engine_options(options));
 }
 
@@ -82,7 +81,8 @@ Result<io::Staged> stage(const ir::Model& model,
   if (!is_text_model(report.output)) {
     return io::stage(model, report.output, {.share_data = options.share_data});
   }
-  if (report.run.is_untouched() && is_text_model(report.model)) {
+  if (report.run.is_untouched() && options.fixed.empty() &&
+      is_text_model(report.model)) {
     return copy_text(report.model, report.output);
   }
   return stage_model_text(report.output, model);
@@ -146,11 +146,12 @@ Status verify(const std::vector<std::string>& rules, const Options& options,
   return engine::mismatch_error(report.model, *culprit, *found);
 }
 
-// With the cost, if somebody will read it. check_options() has read --dims.
+// With the cost, if somebody will read it.
 engine::Options run_options(const Options& options) {
   engine::Options how = engine_options(options);
-  if (!options.quiet || !options.report.empty()) {
-    how.cost_at = *parse_dims(options);
+  const auto inputs = input_options(options);
+  if (inputs && (!options.quiet || !options.report.empty())) {
+    how.cost_at = inputs->dims;
   }
   return how;
 }
@@ -318,7 +319,9 @@ class Run {
     }
     for (const auto& [rule, node, message, allowed] :
          report.run.rewrites.warnings) {
-      warn(rule.empty() ? message : message + " (" + rule + ")");
+      std::string text = rule.empty() ? message : message + " (" + rule + ")";
+      const std::string hint = option_for(message);
+      warn(hint.empty() ? text : text + "; " + hint);
     }
     for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
     if (options_.verbose || !(several() || options_.quiet)) {
@@ -384,7 +387,7 @@ class Run {
   std::vector<Outcome> outcomes_;
 };
 
-int run(const Options& options) {
+int run_with(const Options& options) {
   if (auto status = check_options(options); !status) {
     return fail(status.error());
   }
@@ -405,6 +408,16 @@ int run(const Options& options) {
   }
   remove_leftovers(*paths, options);
   return Run(*paths, options).run();
+}
+
+// --dims changes the model.
+int run(const Options& given) {
+  auto fixed = parse_dims(given, true);
+  if (!fixed) return fail(fixed.error());
+  Options options = given;
+  options.fixed = *std::move(fixed);
+  options.dims.clear();
+  return run_with(options);
 }
 
 }  // namespace
@@ -428,7 +441,8 @@ void add_run(Line& line) {
   run.option("--report", o.report, "write a report as JSON");
   run.option("--verify", o.verify, "compare model and result by running")
       .otherwise("model");
-  add_inputs(run, o);
+  add_inputs(run, o,
+             "sizes of named dimensions in the model: batch=2,mask=seq");
   run.flag("--share-data", o.share_data,
            "refer to the model's external data instead of copying it");
   run.flag("--dry-run", o.dry_run, "do everything but write the result");
@@ -450,10 +464,14 @@ void add_run(Line& line) {
 
 namespace {
 
+// --dims sizes the inputs that are measured.
 int tune_verb(const Options& given) {
+  if (const auto dims = parse_dims(given, false); !dims) {
+    return fail(dims.error());
+  }
   Options options = given;
   options.if_faster = options.every_target = true;
-  return run(options);
+  return run_with(options);
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ std::string rejections(const rewrite::DriverReport& report) {
       if (!r.node.empty()) text += fmt::format(" at '{}'", printable(r.node));
       text += fmt::format(": {}", printable(r.reason));
       if (!r.value.empty()) text += fmt::format(" ({})", printable(r.value));
+      const std::string hint = option_for(r.reason, r.opset);
+      if (!hint.empty()) text += "; " + hint;
       text += "\n";
     }
   }

@@ -179,7 +179,11 @@ Result<std::unique_ptr<ir::Model>> load_model(
       report->push_back({"", "", std::move(text)});
     }
   }
-  if (model) (*model)->limit_growth(options.limit_memory << 20);
+  if (!model) return model;
+  if (auto status = engine::fix_sizes(**model, options.fixed); !status) {
+    return status.error();
+  }
+  (*model)->limit_growth(options.limit_memory << 20);
   return model;
 }
 

@@ -121,9 +121,18 @@ Diagnostic with_option(Diagnostic error) {
   return error;
 }
 
+std::string option_for(std::string_view reason, std::int64_t opset) {
+  if (opset > 0) return fmt::format("run --opset {}", opset);
+  // The reason of a rule, rules/lib/fused_attention.lua.
+  if (reason.ends_with("the mask may be larger than the scores")) {
+    return "run --dims NAME=NAME, if two named sizes are always equal";
+  }
+  return "";
+}
+
 int fail(const Diagnostic& error) {
   write_line(highlighted(with_option(error).text(), "31"));
-  return engine::exit_code(error.kind);
+  return engine::code_of(error.kind);
 }
 
 void warn(const std::string& message) {

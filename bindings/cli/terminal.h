@@ -25,6 +25,9 @@ namespace ruleengine::cli {
 inline constexpr int kAnswerIsNo = 1;
 // Adds a hint which option raises the limit that was reached.
 Diagnostic with_option(Diagnostic error);
+// The option of `run` that may make a rejection go, as a hint; "" if there is
+// none. `opset`: the oldest that can express the rewrite, or 0.
+std::string option_for(std::string_view reason, std::int64_t opset = 0);
 
 // Prints the diagnostic and returns its exit code.
 int fail(const Diagnostic& error);

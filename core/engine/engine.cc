@@ -81,7 +81,7 @@ class Engine::Run {
         report_.rewrites.warnings.push_back(
             {.message = fmt::format(
                  "functions of a model need IR version {}; this one had {}, "
-                 "which `--target standard` keeps",
+                 "which the target keeps",
                  rewrite::kFunctionIrVersion, ir_version)});
       }
       keep_ir_version(added ? std::max(ir_version, rewrite::kFunctionIrVersion)
@@ -119,9 +119,13 @@ class Engine::Run {
     return target == nullptr ? target_of(model_) : *target;
   }
 
+  static bool is_lowering(const rewrite::Rule& rule) {
+    return rule.qualified().starts_with("lowering/");
+  }
+
   // Whether a user may do without the rule's rewrites.
   bool is_optional(const rewrite::Rule& rule) const {
-    if (rule.qualified().starts_with("lowering/")) return false;
+    if (is_lowering(rule)) return false;
     const auto is_canonical = [](const rewrite::Rule* each) {
       return each->phase() == rewrite::Phase::kCanonical;
     };
@@ -300,6 +304,7 @@ class Engine::Run {
     std::string text;
     for_target_rules(plan, driver, [&](const auto& rule, const auto& rejected) {
       if (rejected.graph != &graph || rejected.at != node) return;
+      if (is_lowering(rule)) return;  // it may only leave what the target has
       text +=
           (text.empty() ? ": " : "; ") + rule.name() + ": " + rejected.reason;
     });

@@ -44,7 +44,7 @@ Json rule_json(const rewrite::RuleReport& rule) {
 }
 
 Json error_json(const Diagnostic& error) {
-  return {{"code", exit_code(error.kind)}, {"what", clean(error.what)},
+  return {{"code", code_of(error.kind)}, {"what", clean(error.what)},
           {"where", clean(error.where)},   {"expected", clean(error.expected)},
           {"found", clean(error.found)},   {"hint", clean(error.hint)}};
 }
@@ -82,7 +82,7 @@ Json traffic_json(const ranks::Traffic& traffic) {
 
 }  // namespace
 
-int exit_code(ErrorKind kind) {
+int code_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kUsage:
       return 2;
@@ -339,7 +339,7 @@ Result<Recording> recording_of(const std::string& text,
   Diagnostic error{.kind = ErrorKind::kUsage,
                    .what = "the measurements cannot be read",
                    .where = path,
-                   .expected = "a file that --record wrote"};
+                   .expected = "recorded measurements"};
   try {
     const Json json = Json::parse(text);
     Recording out;

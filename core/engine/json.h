@@ -23,8 +23,8 @@ namespace ruleengine::engine {
 
 using Json = nlohmann::ordered_json;
 
-// The number of an error: "code" in a report, and the exit code of the program.
-int exit_code(ErrorKind kind);
+// The number of a kind of error: "code" in a report.
+int code_of(ErrorKind kind);
 
 // A name for JSON: unchanged if it is UTF-8, else with its bytes escaped.
 std::string exact(std::string_view name);

@@ -88,7 +88,7 @@ TEST_CASE("only a lint has the nodes that it found") {
   CHECK(json["rules"][1]["found"].dump() == R"(["n"])");
 }
 
-TEST_CASE("a failed run has an error, whose code is the exit code") {
+TEST_CASE("a failed run has an error, whose code is that of its kind") {
   FileReport report;
   report.error = Diagnostic{
       .kind = ErrorKind::kLimit, .what = "out of memory", .hint = "a\nb"};
@@ -98,14 +98,14 @@ TEST_CASE("a failed run has an error, whose code is the exit code") {
         R"("found":"","hint":"a\\x0ab"})");
 }
 
-TEST_CASE("every kind of error has its exit code") {
-  CHECK(exit_code(ErrorKind::kUsage) == 2);
-  CHECK(exit_code(ErrorKind::kModel) == 3);
-  CHECK(exit_code(ErrorKind::kRule) == 4);
-  CHECK(exit_code(ErrorKind::kLimit) == 5);
-  CHECK(exit_code(ErrorKind::kVerify) == 6);
-  CHECK(exit_code(ErrorKind::kWrite) == 7);
-  CHECK(exit_code(ErrorKind::kInternal) == 70);
+TEST_CASE("every kind of error has its code") {
+  CHECK(code_of(ErrorKind::kUsage) == 2);
+  CHECK(code_of(ErrorKind::kModel) == 3);
+  CHECK(code_of(ErrorKind::kRule) == 4);
+  CHECK(code_of(ErrorKind::kLimit) == 5);
+  CHECK(code_of(ErrorKind::kVerify) == 6);
+  CHECK(code_of(ErrorKind::kWrite) == 7);
+  CHECK(code_of(ErrorKind::kInternal) == 70);
 }
 
 TEST_CASE("a match: it fires, or says why not") {

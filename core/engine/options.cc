@@ -15,13 +15,12 @@ Status check(const Options& options) {
                       .found = options.target};
   }
   if (options.opset == 0) return {};
-  if (target != nullptr && target->rules.empty()) {
+  if (target != nullptr && (target->plain || target->rules.empty())) {
     return Diagnostic{.kind = ErrorKind::kUsage,
                       .what =
-                          "--opset has no meaning for this target: the result "
-                          "keeps the opset of "
-                          "the model",
-                      .expected = "another target, or no --opset",
+                          "the result of this target keeps the opset of the "
+                          "model",
+                      .expected = "another target, or no opset",
                       .found = "target " + options.target};
   }
   const int newest = ir::newest_opset("");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <map>
 
 #include "core/ir/polynomial.h"
 
@@ -13,7 +14,9 @@ using dim_internal::AtomKind;
 using dim_internal::Polynomial;
 using dim_internal::Store;
 
-struct DimTable::Impl : Store {};
+struct DimTable::Impl : Store {
+  std::map<std::string, Dim, std::less<>> bindings;
+};
 
 DimTable::DimTable() : impl_(std::make_unique<Impl>()) {}
 DimTable::~DimTable() = default;
@@ -161,8 +164,41 @@ bool DimTable::provably_different(Dim a, Dim b) const {
 std::string DimTable::text(Dim d) const { return impl_->text(d, 0); }
 
 Dim DimTable::symbol(std::string_view name) {
-  if (const auto parsed = impl_->parse(*this, name)) return *parsed;
-  return impl_->named(name);
+  const auto parsed = impl_->parse(*this, name);
+  return bound(parsed ? *parsed : impl_->named(name));
+}
+
+void DimTable::bind(std::string_view name, Dim dim) {
+  impl_->bindings.insert_or_assign(std::string(name), dim);
+}
+
+bool DimTable::has_bound() const { return !impl_->bindings.empty(); }
+
+Dim DimTable::bound(Dim d) {
+  if (!has_bound() || d.known()) return d;
+  if (is_single(d)) {
+    const auto found = impl_->bindings.find(text(d));
+    return found == impl_->bindings.end() ? d : found->second;
+  }
+  if (const auto of = quotient_of(d); !of.empty()) {
+    return floor_div(bound(of[0]), bound(of[1]));
+  }
+  for (const AtomKind kind : {AtomKind::kMin, AtomKind::kMax}) {
+    const auto of = impl_->arguments_of(d, kind);
+    if (of.empty()) continue;
+    Dim out = bound(of[0]);
+    for (const Dim each : of) {
+      out = impl_->extremum(*this, kind, out, bound(each));
+    }
+    return out;
+  }
+  Dim sum(0);
+  for (const Product& product : products(d)) {
+    Dim term(product.coefficient);
+    for (const Dim atom : product.atoms) term = mul(term, bound(atom));
+    sum = add(sum, term);
+  }
+  return sum;
 }
 
 }  // namespace ruleengine::ir

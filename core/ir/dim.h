@@ -52,6 +52,10 @@ class DimTable {
   // of + - * and integers over identifiers ("past + 1", "2*seq", as exporters
   // write them) become those expressions.
   Dim symbol(std::string_view name);
+  // From now on symbol() and bound() put `dim` in place of this name.
+  void bind(std::string_view name, Dim dim);
+  bool has_bound() const;  // whether a name was bound
+  Dim bound(Dim d);        // `d` with what was bound in place of names
   // An unknown dimension, equal to itself only. text() calls it "?N".
   Dim fresh();
   bool is_fresh(Dim d) const;  // is, or contains, a fresh unknown

@@ -294,7 +294,7 @@ class Reports(runs.RunTest):
         self.assertEqual(cost, {
             "before": {"bytes": product + 4 * 80, "products": 60, "unknown": 0},
             "after": {"bytes": product, "products": 60, "unknown": 0},
-            "sizes": {"N": 10}})
+            "sizes": {}})
 
     def test_a_lint_names_nodes_and_changes_nothing(self):
         self.write("lint.lua", "return rule { lint = true, match = "

@@ -9,24 +9,17 @@ namespace {
 
 using ir::AttributeKind;
 
-void encode_dim(Rope& rope, ir::Dim dim, const ir::DimTable& dims) {
-  const Rope::Mark mark = rope.begin(1);
-  if (dim.known() && dim.size() >= 0) {
-    rope.varint(dimension_field::kValue,
-                static_cast<std::uint64_t>(dim.size()));
-  } else if (!dim.known() && !dims.is_fresh(dim)) {
-    rope.text(dimension_field::kParam, dims.text(dim));
-  }
-  rope.end(mark);
-}
-
 void encode_type(Rope& rope, const ir::Type& type, const ir::DimTable& dims) {
   if (!type.is_tensor()) return rope.view(type.other);
   const Rope::Mark tensor = rope.begin(type_field::kTensor);
   rope.varint(1, static_cast<std::uint64_t>(type.elem));
   if (type.has_shape) {
     const Rope::Mark shape = rope.begin(2);
-    for (ir::Dim dim : type.dims) encode_dim(rope, dim, dims);
+    for (ir::Dim dim : type.dims) {
+      const Rope::Mark mark = rope.begin(1);
+      encode_size(rope, dim, dims);
+      rope.end(mark);
+    }
     rope.end(shape);
   }
   rope.end(tensor);
@@ -131,6 +124,15 @@ void encode_value(Emitter& emitter, const ir::Attribute& a) {
 }
 
 }  // namespace
+
+void encode_size(Rope& rope, ir::Dim dim, const ir::DimTable& dims) {
+  if (dim.known() && dim.size() >= 0) {
+    rope.varint(dimension_field::kValue,
+                static_cast<std::uint64_t>(dim.size()));
+  } else if (!dim.known() && !dims.is_fresh(dim)) {
+    rope.text(dimension_field::kParam, dims.text(dim));
+  }
+}
 
 void encode_value_info(Rope& rope, std::uint32_t field, std::string_view name,
                        const ir::Type* type, const ir::DimTable& dims) {

@@ -248,20 +248,19 @@ void GraphWriter::write_initializers(Body& body) {
 // In a file before IR version 4, constants are also listed as inputs: such an
 // input is written only if its constant is, and not in a newer version.
 void GraphWriter::write_input(Body& body, const Cursor& cursor) {
-  if (body.layout.formal || settings_.source_ir_version >= 4) {
-    return rope_.view(cursor.whole());
-  }
+  if (body.layout.formal) return rope_.view(cursor.whole());
   std::string_view name;
   Cursor info(cursor.bytes(), schema::kValueInfo);
   while (info.next()) {
     if (info.field() == value_info_field::kName) name = info.text();
   }
   const ValueId v = own_value(name);
-  if (v && graph_.value(v).kind == ValueKind::kInitializer &&
+  if (settings_.source_ir_version < 4 && v &&
+      graph_.value(v).kind == ValueKind::kInitializer &&
       (model_.ir_version >= 4 || !lives(v))) {
     return;
   }
-  rope_.view(cursor.whole());
+  write_info(cursor, v);
 }
 
 void GraphWriter::write_output(Body& body, const Cursor& cursor) {
@@ -276,14 +275,51 @@ void GraphWriter::write_output(Body& body, const Cursor& cursor) {
   while (info.next()) {
     if (info.field() == value_info_field::kName) old = info.text();
   }
-  if (old == name) return rope_.view(cursor.whole());
+  if (old == name) return write_info(cursor, v);
   const Rope::Mark mark = rope_.begin(body.layout.output);
   rope_.text(value_info_field::kName, name);
   Cursor rest(cursor.bytes(), schema::kValueInfo);
+  std::size_t axis = 0;
   while (rest.next()) {
-    if (rest.field() != value_info_field::kName) rope_.view(rest.whole());
+    if (rest.field() == value_info_field::kType) {
+      write_sizes(rest, schema::kType, graph_.value(v).declared, axis);
+    } else if (rest.field() != value_info_field::kName) {
+      rope_.view(rest.whole());
+    }
   }
   rope_.end(mark);
+}
+
+void GraphWriter::write_info(const Cursor& info, ValueId v) {
+  std::size_t axis = 0;
+  write_sizes(info, schema::kValueInfo, v ? graph_.value(v).declared : nullptr,
+              axis);
+}
+
+// A ValueInfo, or a part of one. If names of dimensions were bound, those of a
+// tensor become what `type` has there.
+void GraphWriter::write_sizes(const Cursor& old, const schema::Message& message,
+                              const ir::Type* type, std::size_t& axis) {
+  if (!model_.dims.has_bound() || type == nullptr || !type->is_tensor()) {
+    return rope_.view(old.whole());
+  }
+  const Rope::Mark mark = rope_.begin(old.field());
+  Cursor cursor(old.bytes(), message);
+  while (cursor.next()) {
+    const std::uint32_t field = cursor.field();
+    const schema::Message* child =
+        field < message.fields.size() ? message.fields[field].child : nullptr;
+    if (child != nullptr) {
+      write_sizes(cursor, *child, type, axis);
+    } else if (&message == &schema::kDimension &&
+               field == dimension_field::kParam && axis < type->rank()) {
+      encode_size(rope_, type->dims[axis], model_.dims);
+    } else {
+      rope_.view(cursor.whole());
+    }
+  }
+  rope_.end(mark);
+  axis += &message == &schema::kDimension;
 }
 
 void GraphWriter::write_value_info(Body& body, const Cursor& cursor) {
@@ -301,7 +337,7 @@ void GraphWriter::write_value_info(Body& body, const Cursor& cursor) {
     return;
   }
   if (own) has_info_[v.index()] = true;
-  rope_.view(cursor.whole());
+  write_info(cursor, own ? v : ValueId());
 }
 
 void GraphWriter::write_annotation(Body& body, const Cursor& cursor) {

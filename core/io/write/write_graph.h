@@ -63,6 +63,9 @@ class GraphWriter {
   void write_input(Body& body, const Cursor& cursor);
   void write_output(Body& body, const Cursor& cursor);
   void write_value_info(Body& body, const Cursor& cursor);
+  void write_info(const Cursor& info, ir::ValueId v);
+  void write_sizes(const Cursor& old, const schema::Message& message,
+                   const ir::Type* type, std::size_t& axis);
   void write_annotation(Body& body, const Cursor& cursor);
   void rescue(Body& body, std::string_view name);
   void write_interface(Body& body);

@@ -1,0 +1,119 @@
+#include "core/engine/fixed_sizes.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <vector>
+
+#include "core/base/suggest.h"
+
+namespace ruleengine::engine {
+namespace {
+
+Diagnostic wrong_size(std::string what, std::string expected,
+                      std::string found) {
+  return {.kind = ErrorKind::kUsage,
+          .what = std::move(what),
+          .expected = std::move(expected),
+          .found = std::move(found)};
+}
+
+template <typename Visit>
+void for_each_graph(ir::Model& model, const Visit& visit) {
+  visit(model.graph);
+  for (const auto& function : model.functions) {
+    if (!function->removed) visit(function->body);
+  }
+}
+
+// The names of the dimensions that types declare.
+std::set<std::string> named_dimensions(ir::Model& model) {
+  std::set<std::string> out;
+  for_each_graph(model, [&](const ir::Graph& graph) {
+    for (std::size_t i = 0; i < graph.value_count(); ++i) {
+      const ir::Type* type = graph.value(ir::ValueId(i)).declared;
+      if (type == nullptr) continue;
+      for (const ir::Dim dim : type->dims) {
+        for (const ir::Dim leaf : model.dims.leaves(dim)) {
+          if (!model.dims.is_fresh(leaf)) out.insert(model.dims.text(leaf));
+        }
+      }
+    }
+  });
+  return out;
+}
+
+// Follows names that are equal to other names to the last of them.
+Result<ir::Dim> resolve(ir::DimTable& dims, const FixedSizes& sizes,
+                        const std::string& name) {
+  std::set<std::string> seen;
+  for (std::string at = name;;) {
+    if (!seen.insert(at).second) {
+      return wrong_size("dimensions are equal to each other in a circle",
+                        "a size, or the name of another dimension", at);
+    }
+    const auto found = sizes.find(at);
+    if (found == sizes.end()) return dims.symbol(at);
+    if (const auto* size = std::get_if<std::int64_t>(&found->second)) {
+      return ir::Dim(*size);
+    }
+    at = std::get<std::string>(found->second);
+  }
+}
+
+// Rewrites the declared types of a graph.
+Status fix_graph(ir::Model& model, ir::Graph& graph) {
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    ir::Value& value = graph.mutable_value(ir::ValueId(i));
+    const ir::Type* old = value.declared;
+    if (old == nullptr || !old->is_tensor()) continue;
+    std::vector<ir::Dim> dims;
+    for (const ir::Dim dim : old->dims) {
+      const ir::Dim fixed = model.dims.bound(dim);
+      if (fixed.known() && fixed.size() < 0) {
+        return wrong_size(
+            fmt::format("the dimension '{}' of '{}' is too small",
+                        model.dims.text(dim), model.names.text(value.name)),
+            "a size of 0 or more", model.dims.text(fixed));
+      }
+      dims.push_back(fixed);
+    }
+    ir::Type* fixed = model.arena.make<ir::Type>(*old);
+    fixed->dims = model.arena.copy(std::span<const ir::Dim>(dims));
+    value.declared = fixed;
+  }
+  for (std::size_t i = 0; i < graph.block_count(); ++i) {
+    graph.mutable_block(ir::BlockId(i)).changed = true;
+  }
+  return {};
+}
+
+}  // namespace
+
+Status fix_sizes(ir::Model& model, const FixedSizes& sizes) {
+  if (sizes.empty()) return {};
+  const std::set<std::string> known = named_dimensions(model);
+  const std::vector<std::string> names(known.begin(), known.end());
+  for (const auto& [name, size] : sizes) {
+    if (known.contains(name)) continue;
+    return Diagnostic{
+        .kind = ErrorKind::kUsage,
+        .what = fmt::format("the model has no dimension '{}'", name),
+        .hint = suggestion(name, names)};
+  }
+  std::vector<std::pair<std::string, ir::Dim>> resolved;
+  for (const auto& [name, size] : sizes) {
+    const auto dim = resolve(model.dims, sizes, name);
+    if (!dim) return dim.error();
+    resolved.emplace_back(name, *dim);
+  }
+  for (const auto& [name, dim] : resolved) model.dims.bind(name, dim);
+  Status status;
+  for_each_graph(model, [&](ir::Graph& graph) {
+    if (status) status = fix_graph(model, graph);
+  });
+  model.changed = true;
+  return status;
+}
+
+}  // namespace ruleengine::engine

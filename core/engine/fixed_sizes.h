@@ -1,0 +1,28 @@
+// Sizes that a user gives to the named dimensions of a model.
+#ifndef RULEENGINE_CORE_ENGINE_FIXED_SIZES_H_
+#define RULEENGINE_CORE_ENGINE_FIXED_SIZES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::engine {
+
+// By the name of a dimension: its size, or the name of the dimension that it is
+// equal to.
+using FixedSizes =
+    std::map<std::string, std::variant<std::int64_t, std::string>>;
+
+// Writes the sizes into the declared types of the model and of its functions;
+// "past + 1" is computed. Types of sequences and optionals stay as they are.
+// kUsage for a name that the model does not have, for names that are equal to
+// each other in a circle, and for a size below 0.
+Status fix_sizes(ir::Model& model, const FixedSizes& sizes);
+
+}  // namespace ruleengine::engine
+
+#endif  // RULEENGINE_CORE_ENGINE_FIXED_SIZES_H_
