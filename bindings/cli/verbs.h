@@ -11,7 +11,7 @@ namespace ruleengine::cli {
 using AddVerb = void(Line&);
 AddVerb add_run, add_match, add_explain, add_coverage, add_collectives,
     add_test, add_report, add_print, add_code, add_build, add_draw, add_exec,
-    add_bench, add_tune;
+    add_bench, add_tune, add_ops;
 
 // In the order of --help.
 inline constexpr AddVerb* kVerbs[] = {
@@ -29,6 +29,7 @@ inline constexpr AddVerb* kVerbs[] = {
     add_code,         // a graph as Lua
     add_build,        // a model from such Lua
     add_draw,         // a model as a picture
+    add_ops,          // ops that are not the standard's
 };
 
 }  // namespace ruleengine::cli

@@ -1,0 +1,22 @@
+// The entry of an op of ours in docs/dialect.md and `ruleengine ops`.
+#ifndef RULEENGINE_CORE_OPS_ROW_TEXT_H_
+#define RULEENGINE_CORE_OPS_ROW_TEXT_H_
+
+#include <string>
+
+#include "core/ops/op_row.h"
+
+namespace ruleengine::ops {
+
+// Whether the row says what the inputs and outputs of an op of ours are.
+inline bool has_text(const OpRow& row) {
+  return !row.domain.empty() && !row.facts.inputs.empty();
+}
+
+// "Linear * (x, weight, bias?) -> Y": a star for an op that has a meaning, `?`
+// for what may be absent.
+std::string signature(const OpRow& row);
+
+}  // namespace ruleengine::ops
+
+#endif  // RULEENGINE_CORE_OPS_ROW_TEXT_H_
