@@ -64,27 +64,28 @@ class Binder {
 
   void check(std::size_t i, const ir::Type& declared, const Value& value) {
     if (!declared.is_tensor()) return;
-    const auto mismatch = [&](const std::string& what) {
-      fail("input '" + printable(name_of(i)) + "' " + what,
-           ir::type_text(model_.dims, declared), value.text());
+    const auto wrong = [&](std::string_view what, std::string more = {}) {
+      fail("wrong " + std::string(what) + " of input '" +
+               printable(name_of(i)) + "'",
+           ir::type_text(model_.dims, declared) + more, value.text());
     };
-    if (!value.is_tensor()) return mismatch("is of another kind");
+    if (!value.is_tensor()) return wrong("type");
     const Tensor& t = value.tensor();
     if (declared.elem != DataType::kUndefined && t.dtype() != declared.elem) {
-      mismatch("has another element type");
+      wrong("type");
     }
     if (!declared.has_shape) return;
-    if (declared.rank() != t.rank()) mismatch("has another rank");
+    if (declared.rank() != t.rank()) wrong("rank");
     for (std::size_t axis = 0; axis < t.rank(); ++axis) {
       const ir::Dim d = declared.dims[axis];
-      if (d.known() && d.size() != t.dim(axis)) mismatch("has another size");
+      if (d.known() && d.size() != t.dim(axis)) wrong("shape");
       if (d.known() || !model_.dims.is_single(d) || model_.dims.is_fresh(d)) {
         continue;
       }
       const auto [it, is_new] = sizes_.emplace(d, t.dim(axis));
       if (!is_new && it->second != t.dim(axis)) {
-        mismatch("has another size of " + model_.dims.text(d) + " than " +
-                 std::to_string(it->second));
+        wrong("shape", " with " + model_.dims.text(d) + " = " +
+                           std::to_string(it->second));
       }
     }
   }

@@ -18,8 +18,47 @@ std::string place(std::size_t i, const KernelContext& context) {
   const ir::OpFacts* facts = ir::find_op(context.op().domain, context.op().type,
                                          static_cast<int>(context.opset()));
   const ir::FormalValue* formal = facts == nullptr ? nullptr : facts->input(i);
-  return formal == nullptr ? "input " + std::to_string(i)
-                           : "input '" + std::string(formal->name) + "'";
+  if (formal == nullptr) return "input " + std::to_string(i);
+  const std::string name = "input '" + std::string(formal->name) + "'";
+  return formal->arity == ir::Arity::kVariadic
+             ? name + " (index " + std::to_string(i) + ")"
+             : name;
+}
+
+std::string text_of(const ops::NodeView& node, std::string_view attribute) {
+  const ir::Attribute* a = node.attribute(attribute);
+  const ir::FormalAttribute* formal =
+      ir::find_attribute(node.op().domain, node.op().type,
+                         static_cast<int>(node.opset()), attribute);
+  if (a == nullptr && (formal == nullptr || !formal->has_default)) {
+    return "nothing";
+  }
+  switch (a != nullptr ? a->kind : formal->kind) {
+    case ir::AttributeKind::kInt:
+      return std::to_string(node.attribute_int(attribute));
+    case ir::AttributeKind::kFloat:
+      return std::to_string(node.attribute_float(attribute));
+    case ir::AttributeKind::kString:
+      return '"' + printable(node.attribute_string(attribute)) + '"';
+    case ir::AttributeKind::kInts: {
+      const Ints all = node.attribute_ints(attribute).value_or(Ints());
+      std::string out;
+      for (const std::int64_t each : all) {
+        out += (out.empty() ? "[" : ",") + std::to_string(each);
+        if (out.size() > 200) return out + ",...";
+      }
+      return out.empty() ? "[]" : out + "]";
+    }
+    case ir::AttributeKind::kFloats:
+      return std::to_string(node.attribute_floats(attribute).size()) +
+             " numbers";
+    case ir::AttributeKind::kStrings:
+      return std::to_string(a != nullptr ? a->strings.size()
+                                         : formal->default_strings.size()) +
+             " strings";
+    default:
+      return "neither numbers nor strings";
+  }
 }
 
 template <typename T>
@@ -53,6 +92,26 @@ void KernelContext::need_attribute(std::string_view name) const {
   fail("attribute '" + std::string(name) + "' is missing");
 }
 
+std::string_view KernelContext::choice(
+    std::string_view name,
+    std::initializer_list<std::string_view> known) const {
+  const std::string_view value = attribute_string(name);
+  if (std::ranges::find(known, value) != known.end()) return value;
+  std::string all;
+  for (const std::string_view each : known) {
+    if (!each.empty()) all += (all.empty() ? "" : ", ") + std::string(each);
+  }
+  wrong_attribute(name, all.replace(all.rfind(", "), 1, " or"));
+}
+
+void KernelContext::wrong_attribute(std::string_view name, std::string expected,
+                                    std::string found) const {
+  const auto tensor = attribute_tensor(name);
+  if (found.empty()) found = tensor ? tensor->text() : text_of(node_, name);
+  fail("wrong value of attribute '" + std::string(name) + "'",
+       std::move(expected), std::move(found));
+}
+
 const Value& KernelContext::value(std::size_t i) const {
   if (!has_input(i)) fail(place(i, *this) + " is missing");
   return *inputs_[i];
@@ -60,10 +119,64 @@ const Value& KernelContext::value(std::size_t i) const {
 
 const Tensor& KernelContext::input(std::size_t i) const {
   const Value& v = value(i);
-  if (!v.is_tensor()) {
-    fail(place(i, *this) + " is of another kind", "a tensor", v.text());
-  }
+  if (!v.is_tensor()) wrong_type(i, "a tensor");
   return v.tensor();
+}
+
+void KernelContext::wrong_type(std::size_t i, std::string expected) const {
+  fail("wrong type of " + place(i, *this), std::move(expected),
+       given_[i]->text());
+}
+
+void KernelContext::wrong_shape(std::size_t i, std::string expected) const {
+  fail("wrong shape of " + place(i, *this), std::move(expected),
+       given_[i]->text());
+}
+
+void KernelContext::wrong_value(std::size_t i, std::string expected,
+                                std::string found) const {
+  fail("wrong value of " + place(i, *this), std::move(expected),
+       std::move(found));
+}
+
+const Tensor& KernelContext::expect_type(std::size_t i, DataType dtype) const {
+  const Tensor& t = input(i);
+  if (t.dtype() == dtype) return t;
+  wrong_type(i, std::string(ir::data_type_name(dtype)));
+}
+
+const Tensor& KernelContext::expect_rank(std::size_t i, std::size_t least,
+                                         std::size_t most) const {
+  const Tensor& t = input(i);
+  if (t.rank() >= least && t.rank() <= most) return t;
+  std::string expected = std::to_string(least);
+  if (most == static_cast<std::size_t>(-1)) {
+    expected += " or more";
+  } else if (most > least) {
+    expected += (most == least + 1 ? " or " : " to ") + std::to_string(most);
+  }
+  fail("wrong rank of " + place(i, *this), std::move(expected),
+       given_[i]->text());
+}
+
+const Tensor& KernelContext::expect_shape(std::size_t i, Shape dims,
+                                          DataType dtype) const {
+  const Tensor& t =
+      dtype == DataType::kUndefined ? input(i) : expect_type(i, dtype);
+  const auto fits = [](std::int64_t size, std::int64_t expected) {
+    return expected < 0 || size == expected;
+  };
+  if (std::ranges::equal(t.dims(), dims, fits)) return t;
+  wrong_shape(i, shape_text(dims));
+}
+
+const Tensor& KernelContext::expect_elements(std::size_t i, std::int64_t count,
+                                             DataType dtype) const {
+  const Tensor& t =
+      dtype == DataType::kUndefined ? input(i) : expect_type(i, dtype);
+  if (t.count() == count) return t;
+  wrong_shape(i,
+              count == 1 ? "1 element" : std::to_string(count) + " elements");
 }
 
 Ints KernelContext::ints(std::size_t i) const {
@@ -85,23 +198,17 @@ Ints KernelContext::ints(std::size_t i) const {
     case DataType::kUint32:
       return to_ints<std::uint32_t>(t);
     default:
-      fail(place(i, *this) + " is of another type", "integers", t.text());
+      wrong_type(i, "integers");
   }
 }
 
 std::int64_t KernelContext::scalar_int(std::size_t i) const {
-  const Ints all = ints(i);
-  if (all.size() != 1) {
-    fail(place(i, *this) + " has another size", "one element", input(i).text());
-  }
-  return all[0];
+  expect_count(i, 1);
+  return ints(i)[0];
 }
 
 double KernelContext::scalar_float(std::size_t i) const {
-  const Tensor& t = input(i);
-  if (t.count() != 1) {
-    fail(place(i, *this) + " has another size", "one element", t.text());
-  }
+  const Tensor& t = expect_count(i, 1);
   if (t.dtype() == DataType::kFloat) return t.data<float>()[0];
   if (t.dtype() == DataType::kDouble) return t.data<double>()[0];
   if (ir::is_narrow_float(t.dtype())) {
@@ -144,7 +251,7 @@ void KernelContext::set_output(std::size_t i, Value value) {
   if (i < outputs_.size()) outputs_[i] = std::move(value);
 }
 
-// In steps, since making many takes long.
+// In steps, since many strings take long to make.
 std::shared_ptr<Strings> KernelContext::empty_strings(std::size_t count) const {
   constexpr std::size_t kStep = 1 << 16;
   auto out = run_.memory->strings(0);

@@ -6,8 +6,10 @@
 #ifndef RULEENGINE_RUNTIME_KERNEL_H_
 #define RULEENGINE_RUNTIME_KERNEL_H_
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -94,10 +96,16 @@ class KernelContext {
   DataType attribute_type(std::string_view name) const {
     return static_cast<DataType>(node_.attribute_int(name));
   }
-  // None when it is not written.
+  // nullopt when it is not written.
   std::optional<Tensor> attribute_tensor(std::string_view name) const;
   // Fails when it is not written.
   void need_attribute(std::string_view name) const;
+  // A string attribute that is one of `known`; fails for any other.
+  std::string_view choice(std::string_view name,
+                          std::initializer_list<std::string_view> known) const;
+  // Fails with what the attribute says, or with `found`.
+  [[noreturn]] void wrong_attribute(std::string_view name, std::string expected,
+                                    std::string found = {}) const;
 
   // --- inputs ----------------------------------------------------------------
   std::size_t input_count() const { return inputs_.size(); }
@@ -108,6 +116,29 @@ class KernelContext {
   const Value& value(std::size_t i) const;
   // Fails where it is absent or not a tensor.
   const Tensor& input(std::size_t i) const;
+  // The input where it is of this type, rank or shape, or has so many elements.
+  // Each fails otherwise and names the input as the op's schema does. A size of
+  // -1 stands for any; without `dtype` any type will do.
+  const Tensor& expect_type(std::size_t i, DataType dtype) const;
+  const Tensor& expect_rank(std::size_t i, std::size_t least,
+                            std::size_t most) const;
+  const Tensor& expect_rank(std::size_t i, std::size_t rank) const {
+    return expect_rank(i, rank, rank);
+  }
+  const Tensor& expect_min_rank(std::size_t i, std::size_t least) const {
+    return expect_rank(i, least, static_cast<std::size_t>(-1));
+  }
+  const Tensor& expect_shape(std::size_t i, Shape dims,
+                             DataType dtype = DataType::kUndefined) const;
+  const Tensor& expect_count(std::size_t i, std::integral auto count,
+                             DataType dtype = DataType::kUndefined) const {
+    return expect_elements(i, static_cast<std::int64_t>(count), dtype);
+  }
+  // What other checks fail with.
+  [[noreturn]] void wrong_type(std::size_t i, std::string expected) const;
+  [[noreturn]] void wrong_shape(std::size_t i, std::string expected) const;
+  [[noreturn]] void wrong_value(std::size_t i, std::string expected,
+                                std::string found) const;
   // The type of a tensor before it was adapted.
   DataType given_type(std::size_t i) const {
     return given_[i]->tensor().dtype();
@@ -117,7 +148,7 @@ class KernelContext {
   std::int64_t scalar_int(std::size_t i) const;
   // Of a float tensor of one element, of any float type.
   double scalar_float(std::size_t i) const;
-  // Attribute `name` in older opsets, else input `i`; none where both are
+  // Attribute `name` in older opsets, else input `i`; nullopt if both are
   // absent.
   std::optional<Ints> ints_of(std::string_view name, std::size_t i) const;
 
@@ -127,8 +158,8 @@ class KernelContext {
   bool wants(std::size_t i) const {
     return i < outputs_.size() && node_.has_output(i);
   }
-  // Allocated, not initialized. For strings: empty ones. An output that nobody
-  // wants may be written like any other.
+  // Allocated, not initialized. Strings are empty. An output that is not
+  // wanted may be written too.
   Tensor& output(std::size_t i, DataType dtype, Shape dims);
   // Memory of input `from`, if it is of this type and shape and this node is
   // its last reader; else allocated.
@@ -157,6 +188,8 @@ class KernelContext {
   std::span<Value> outputs() const { return outputs_; }
 
  private:
+  const Tensor& expect_elements(std::size_t i, std::int64_t count,
+                                DataType dtype) const;
   std::shared_ptr<Strings> empty_strings(std::size_t count) const;
 
   const ops::NodeView& node_;
@@ -173,7 +206,7 @@ using KernelFunction = void (*)(KernelContext&);
 // What the Executor does with inputs of types that a kernel does not compute
 // in.
 enum class Adapt : std::uint8_t {
-  kNone,  // the kernel takes what comes
+  kNone,  // the kernel takes inputs as they are
   // float16, bfloat16 and narrower become float before, and outputs of the same
   // type parameter are rounded back after.
   kWiden,

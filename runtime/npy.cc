@@ -133,7 +133,7 @@ Tensor read_strings(std::string_view bytes, Shape dims, std::size_t length,
     for (std::size_t k = 0; k < length; ++k) {
       std::uint32_t c;
       std::memcpy(&c, from.data() + 4 * k, 4);
-      if (c > kLastCharacter) no_array("a character is no Unicode");
+      if (c > kLastCharacter) no_array("a character is not in Unicode");
       if (c == 0) continue;
       to.append(k - end, '\0');
       append_utf8(to, c);
@@ -264,7 +264,7 @@ std::string npy_of(const Tensor& t) {
   if (t.is_string()) return strings_npy(t);
   const auto code = std::ranges::find(kCodes, t.dtype(), &Code::type);
   if (code == std::end(kCodes)) {
-    fail("an .npz file cannot hold the type", {}, t.text());
+    fail("an .npz file cannot hold the type", "a type of NumPy", t.text());
   }
   std::string out = header_of(std::string(code->code), t.dims());
   out.append(reinterpret_cast<const char*>(t.bytes().data()), t.byte_size());

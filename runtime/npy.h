@@ -11,8 +11,8 @@
 
 namespace ruleengine::runtime {
 
-// Throws Failure where the bytes are no array, or one of objects; kLimit where
-// `memory` cannot hold it.
+// Throws Failure if the bytes are not an array, or an array of objects; kLimit
+// where `memory` cannot hold it.
 Tensor read_npy(std::string_view bytes, Memory& memory);
 std::string npy_of(const Tensor& t);
 

@@ -92,7 +92,7 @@ TEST_CASE("elements that lie column by column") {
   CHECK(std::ranges::equal(t.values<std::uint8_t>(), expected));
 }
 
-TEST_CASE("what is no array is refused") {
+TEST_CASE("bytes that are not an array are refused") {
   const auto of = [](std::string_view header) {
     return error_of(array(header, "1234"));
   };

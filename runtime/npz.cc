@@ -166,9 +166,9 @@ Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
   // Opening a pipe would wait for who writes to it.
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
-    return of_file(
-        error ? "the archive cannot be read" : "the archive is no regular file",
-        path);
+    return of_file(error ? "the archive cannot be read"
+                         : "the archive is not a regular file",
+                   path);
   }
   if (has_no_members(path)) return NamedValues();
   const std::unique_ptr<void, int (*)(unzFile)> zip(unzOpen64(path.c_str()),

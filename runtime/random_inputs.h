@@ -52,7 +52,7 @@ struct InputOptions {
 
 // One value for each input without a default, by name. Fails where an input is
 // not a tensor, has no known rank, or is beyond `memory`; kUsage where `dims`
-// names what is no dimension of an input.
+// names something that is not a dimension of an input.
 Result<Executor::Named> random_inputs(const ir::Model& model,
                                       const InputOptions& options,
                                       const std::shared_ptr<Memory>& memory);

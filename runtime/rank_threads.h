@@ -1,8 +1,9 @@
 // Ranks as threads of one process. They share memory: what is sent is read
-// where it lies. Ranks that wait for each other, or for one that has ended, fail
-// once no rank computes; a rank that only takes long is waited for, as long as
-// the deadline of who waits allows. A rank that fails ends all others, which may
-// compute on for two seconds, so that the same rank is named in every run.
+// where it lies. Ranks that wait for each other, or for one that has ended,
+// fail once no rank computes; a rank that only takes long is waited for, as
+// long as the deadline of who waits allows. A rank that fails ends all others,
+// which may compute on for two seconds, so that the same rank is named in every
+// run.
 #ifndef RULEENGINE_RUNTIME_RANK_THREADS_H_
 #define RULEENGINE_RUNTIME_RANK_THREADS_H_
 
@@ -16,7 +17,7 @@ namespace ruleengine::runtime {
 // What a rank is given.
 struct RankPlace {
   Communicator& communicator;
-  // To ask now and then; true: another rank failed, and this one is to end.
+  // To be asked regularly. True: another rank failed, so this one must end.
   std::function<bool()> is_cancelled;
 };
 

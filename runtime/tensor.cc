@@ -10,21 +10,22 @@ namespace {
 // No machine has more bytes.
 constexpr std::int64_t kMost = std::int64_t{1} << 47;
 
+}  // namespace
+
 std::string shape_text(Shape dims) {
   std::string out = "[";
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    out += (i > 0 ? "," : "") + std::to_string(dims[i]);
+    out += i > 0 ? "," : "";
+    out += dims[i] < 0 ? "?" : std::to_string(dims[i]);
   }
   return out + "]";
 }
-
-}  // namespace
 
 std::int64_t count_of(Shape dims) {
   std::int64_t count = 1;
   bool is_empty = false, too_large = false;
   for (const std::int64_t d : dims) {
-    if (d < 0) fail("a size is negative", {}, shape_text(dims));
+    if (d < 0) fail("a size is negative", "0 or more", std::to_string(d));
     if (d == 0) {
       is_empty = true;
     } else if (d > kMost / count) {

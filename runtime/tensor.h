@@ -30,6 +30,8 @@ using Shape = std::span<const std::int64_t>;
 std::int64_t count_of(Shape dims);
 // Bytes of so many elements in the raw encoding; 0 for strings.
 std::size_t bytes_of(DataType dtype, std::int64_t count);
+// "[2,3]"; a negative size is "?", which stands for any.
+std::string shape_text(Shape dims);
 // "float[2,3]".
 std::string text_of(DataType dtype, Shape dims);
 
@@ -77,7 +79,7 @@ class Tensor {
   Tensor reshaped(Shape dims) const;
   // The same bytes as another type of the same width.
   Tensor as(DataType dtype) const;
-  // Whether nobody else has the bytes, and a run allocated them.
+  // Whether this is the only tensor with these bytes, and a run allocated them.
   bool is_sole() const;
   void mark_own() { own_ = true; }
 

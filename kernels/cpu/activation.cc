@@ -73,7 +73,7 @@ void selu(KernelContext& c) {
 
 void celu(KernelContext& c) {
   const Attribute alpha(c, "alpha");
-  if (alpha.value == 0) fail("attribute 'alpha' is 0");
+  if (alpha.value == 0) c.wrong_attribute("alpha", "a number other than 0");
   unary<Floats>(c, [=](auto v) {
     const auto a = static_cast<decltype(v)>(alpha.value);
     // alpha may be negative; then the two parts overlap.
@@ -83,8 +83,7 @@ void celu(KernelContext& c) {
 }
 
 void gelu(KernelContext& c) {
-  const std::string_view approximate = c.attribute_string("approximate");
-  if (approximate == "tanh") {
+  if (c.choice("approximate", {"none", "tanh"}) == "tanh") {
     return unary<Floats>(c, [](auto v) {
       using T = decltype(v);
       // sqrt(2 / pi)
@@ -93,10 +92,6 @@ void gelu(KernelContext& c) {
       return T(0.5) * v *
              (1 + std::tanh(kScale * (v + T(0.044715) * v * v * v)));
     });
-  }
-  if (approximate != "none") {
-    fail("attribute 'approximate' has another value", "none or tanh",
-         std::string(approximate));
   }
   unary<Floats>(c, [](auto v) {
     using T = decltype(v);
@@ -144,10 +139,7 @@ void swish(KernelContext& c) {
 }
 
 void swiglu(KernelContext& c) {
-  const Tensor a = c.input(0), b = c.input(1);
-  if (a.dtype() != b.dtype() || !std::ranges::equal(a.dims(), b.dims())) {
-    fail("the inputs have different types or shapes", a.text(), b.text());
-  }
+  const Tensor a = c.input(0), b = c.expect_shape(1, a.dims(), a.dtype());
   const Attribute alpha(c, "alpha");
   dispatch(Floats(), a.dtype(), [&]<typename T>() {
     const T scale = static_cast<T>(alpha.value);
@@ -173,10 +165,7 @@ void shrink(KernelContext& c) {
 // Before opset 7 a slope of one axis is one for each channel (axis 1).
 void prelu(KernelContext& c) {
   const Tensor x = c.input(0);
-  Tensor slope = c.input(1);
-  if (x.dtype() != slope.dtype()) {
-    fail("the inputs have different element types", x.text(), slope.text());
-  }
+  Tensor slope = c.expect_type(1, x.dtype());
   if (c.opset() < 7 && x.rank() > 2 && slope.rank() == 1) {
     Dims dims(x.rank() - 1, 1);
     dims[0] = slope.count();
@@ -184,7 +173,7 @@ void prelu(KernelContext& c) {
   }
   const Dims dims = broadcast(x.dims(), slope.dims());
   if (!std::ranges::equal(dims, x.dims())) {
-    fail("the slope does not broadcast to the input", x.text(), slope.text());
+    c.wrong_shape(1, "one that broadcasts to " + runtime::shape_text(x.dims()));
   }
   Tensor& y = c.output_in_place(0, 0, x.dtype(), x.dims());
   using List = Types<float, double, std::int32_t, std::int64_t, std::uint32_t,

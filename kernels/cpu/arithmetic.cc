@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/lined_up.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -130,25 +131,10 @@ struct Power {
   }
 };
 
-// Before opset 7 the second operand broadcasts only where `broadcast` says so,
-// and `axis` says with which axes of the first it lines up.
-Tensor lined_up(KernelContext& c, const Tensor& a, const Tensor& b) {
-  if (c.opset() >= 7 || !c.attribute_flag("broadcast") ||
-      !c.has_attribute("axis")) {
-    return b;
-  }
-  const std::size_t axis = axis_of(c.attribute_int("axis"), a.rank());
-  Dims dims(b.dims());
-  while (dims.size() + axis < a.rank()) dims.push_back(1);
-  return b.reshaped({dims.data(), dims.size()});
-}
-
 template <typename List, typename F>
 void binary(KernelContext& c, F f) {
-  const Tensor a = c.input(0), b = lined_up(c, a, c.input(1));
-  if (a.dtype() != b.dtype()) {
-    fail("the inputs have different element types", a.text(), b.text());
-  }
+  const Tensor a = c.input(0);
+  const Tensor b = lined_up(c, a, c.expect_type(1, a.dtype()));
   const Dims dims = broadcast(a.dims(), b.dims());
   const Shape shape(dims.data(), dims.size());
   dispatch(List(), a.dtype(), [&]<typename T>() {
@@ -206,10 +192,7 @@ template <typename F>
 void fold(KernelContext& c, F f) {
   Tensor sum = c.input(0);
   for (std::size_t i = 1; i < c.input_count(); ++i) {
-    const Tensor& next = c.input(i);
-    if (next.dtype() != sum.dtype()) {
-      fail("the inputs have different element types", sum.text(), next.text());
-    }
+    const Tensor& next = c.expect_type(i, sum.dtype());
     const Dims dims = broadcast(sum.dims(), next.dims());
     Tensor out = c.allocate(sum.dtype(), {dims.data(), dims.size()});
     dispatch(Numbers(), sum.dtype(),
@@ -253,12 +236,7 @@ void bitwise_xor(KernelContext& c) {
 // Shifts by the width or more, or by a negative number, leave only what is
 // filled in: the sign to the right, else 0.
 void bit_shift(KernelContext& c) {
-  const std::string_view direction = c.attribute_string("direction");
-  if (direction != "LEFT" && direction != "RIGHT") {
-    fail("attribute 'direction' has another value", "LEFT or RIGHT",
-         std::string(direction));
-  }
-  const bool is_left = direction == "LEFT";
+  const bool is_left = c.choice("direction", {"LEFT", "RIGHT"}) == "LEFT";
   binary<Integers>(c, [is_left](auto a, auto b) {
     using T = decltype(a);
     constexpr auto kWidth = static_cast<std::uint64_t>(sizeof(T) * 8);

@@ -19,39 +19,41 @@ Tensor in_type(KernelContext& c, const Tensor& t, DataType to) {
   return out;
 }
 
-ScoreMask mask_of(KernelContext& c, const Attending& a, const Tensor& mask) {
+ScoreMask mask_of(KernelContext& c, const Attending& a, std::size_t i,
+                  const Tensor& mask) {
   const std::int64_t full[4] = {a.batch, a.heads, a.queries, a.keys};
-  if (mask.rank() > 4) fail("the mask has too many axes", "4", mask.text());
+  const auto refuse = [&] {
+    c.wrong_shape(i, "one that broadcasts to " + runtime::shape_text(full));
+  };
+  if (mask.rank() > 4) refuse();
   ScoreMask out{.values = mask.dtype() == DataType::kBool
                               ? mask
                               : in_type(c, mask, a.q.dtype()),
                 .strides = {},
                 .keys = a.keys};
   const Dims steps = strides_of(mask.dims());
-  for (std::size_t i = 0; i < mask.rank(); ++i) {
-    const std::size_t axis = 4 - mask.rank() + i;
-    const std::int64_t size = mask.dim(i);
+  for (std::size_t k = 0; k < mask.rank(); ++k) {
+    const std::size_t axis = 4 - mask.rank() + k;
+    const std::int64_t size = mask.dim(k);
     const bool is_last = axis == 3 && size <= a.keys;
-    if (size != 1 && size != full[axis] && !is_last) {
-      fail("the mask does not broadcast to the scores",
-           runtime::text_of(mask.dtype(), full), mask.text());
-    }
-    out.strides[axis] = size == 1 ? 0 : steps[i];
+    if (size != 1 && size != full[axis] && !is_last) refuse();
+    out.strides[axis] = size == 1 ? 0 : steps[k];
     if (axis == 3) out.keys = size;
   }
   return out;
 }
 
-Tensor with_past(KernelContext& c, const Tensor& past, const Tensor& rows,
-                 const HeadStrides& at, Shape dims) {
+Tensor with_past(KernelContext& c, std::size_t i, const Tensor& past,
+                 const Tensor& rows, const HeadStrides& at, Shape dims) {
   const bool has_past = past.dtype() != DataType::kUndefined;
-  const std::int64_t old = has_past ? past.dim(2) : 0;
-  if (has_past && (past.rank() != 4 || past.dtype() != rows.dtype() ||
-                   past.dim(0) != dims[0] || past.dim(1) != dims[1] ||
-                   past.dim(3) != dims[3])) {
-    fail("the past does not fit the new rows",
-         runtime::text_of(rows.dtype(), dims), past.text());
+  if (has_past && past.dtype() != rows.dtype()) {
+    c.wrong_type(i, std::string(ir::data_type_name(rows.dtype())));
   }
+  if (has_past && (past.rank() != 4 || past.dim(0) != dims[0] ||
+                   past.dim(1) != dims[1] || past.dim(3) != dims[3])) {
+    c.wrong_shape(i, runtime::shape_text(Dims{dims[0], dims[1], -1, dims[3]}));
+  }
+  const std::int64_t old = has_past ? past.dim(2) : 0;
   const std::int64_t heads = dims[0] * dims[1];
   const std::int64_t total[] = {dims[0], dims[1], old + dims[2], dims[3]};
   if (!has_past && at.row == dims[3]) return rows.reshaped(total);
@@ -74,19 +76,17 @@ Tensor with_past(KernelContext& c, const Tensor& past, const Tensor& rows,
 
 std::int64_t head_size(std::int64_t hidden, std::int64_t heads) {
   if (heads <= 0) {
-    fail("the number of heads is not positive", {}, std::to_string(heads));
+    fail("wrong number of heads", "1 or more", std::to_string(heads));
   }
   if (hidden % heads != 0) {
-    fail("the heads do not share the hidden size evenly",
-         "a multiple of " + std::to_string(heads), std::to_string(hidden));
+    fail("wrong hidden size",
+         "a multiple of " + std::to_string(heads) + ", the number of heads",
+         std::to_string(hidden));
   }
   return hidden / heads;
 }
 
 void set_queries(Attending& a, const Tensor& q, std::int64_t heads) {
-  if (q.rank() != 3 && q.rank() != 4) {
-    fail("the queries have another rank", "3 or 4", q.text());
-  }
   const bool merged = q.rank() == 3;
   a.q = q;
   a.batch = q.dim(0);

@@ -1,5 +1,5 @@
-// What ops that attend have in common before and after: masks, caches of keys
-// and values, element types. Internal to kernels/cpu.
+// What the ops of attention share: masks, caches of keys and values, element
+// types. Internal to kernels/cpu.
 #ifndef RULEENGINE_KERNELS_CPU_ATTENDING_H_
 #define RULEENGINE_KERNELS_CPU_ATTENDING_H_
 
@@ -12,19 +12,20 @@ Tensor in_type(KernelContext& c, const Tensor& t, DataType to);
 
 // A mask that broadcasts to the scores of `a`; its last axis may be shorter
 // than the keys, the rest of which are hidden then. Integers are added like
-// floats.
-ScoreMask mask_of(KernelContext& c, const Attending& a, const Tensor& mask);
+// floats. A message names input `i`.
+ScoreMask mask_of(KernelContext& c, const Attending& a, std::size_t i,
+                  const Tensor& mask);
 
-// Rows after those of `past` (none: undefined), all as
-// [batch, heads, rows, size].
-Tensor with_past(KernelContext& c, const Tensor& past, const Tensor& rows,
-                 const HeadStrides& at, Shape dims);
+// Rows after those of `past` (undefined: there is no past), all as
+// [batch, heads, rows, size]. `past` is from input `i`.
+Tensor with_past(KernelContext& c, std::size_t i, const Tensor& past,
+                 const Tensor& rows, const HeadStrides& at, Shape dims);
 
 // Sets what follows from a query of [batch, heads, rows, size], or of
-// [batch, rows, heads * size] where `heads` says so.
+// [batch, rows, heads * size] with the given number of heads.
 void set_queries(Attending& a, const Tensor& q, std::int64_t heads);
 
-// Size of one of so many heads; fails where they do not share it evenly.
+// The size of one head; fails if `heads` does not divide `hidden`.
 std::int64_t head_size(std::int64_t hidden, std::int64_t heads);
 
 // Attends, and fills output 0 of those dims. `scores` as for plain_attention.

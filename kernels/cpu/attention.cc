@@ -23,37 +23,26 @@ struct Cache {
 
 Cache cache_of(KernelContext& c, const Attending& a, std::size_t input,
                std::size_t past) {
-  const Tensor& x = c.input(input);
-  if (x.rank() != c.input(kQ).rank()) {
-    fail("keys and values have another rank than queries", c.input(kQ).text(),
-         x.text());
-  }
-  if (x.dim(0) != a.batch) {
-    fail("keys and values have another batch size than queries",
-         c.input(kQ).text(), x.text());
-  }
+  Dims fits(c.input(kQ).rank(), -1);
+  fits[0] = a.batch;
+  const Tensor& x = c.expect_shape(input, fits);
   Cache out;
   const bool merged = x.rank() == 3;
   out.heads = merged ? c.attribute_int("kv_num_heads") : x.dim(1);
   out.size = merged ? head_size(x.dim(2), out.heads) : x.dim(3);
   const std::int64_t rows = x.dim(merged ? 1 : 2);
   const std::int64_t dims[] = {a.batch, out.heads, rows, out.size};
-  const Tensor before = c.has_input(past) ? c.input(past) : Tensor();
-  if (c.has_input(past) && before.rank() != 4) {
-    fail("the past has another rank", "4", before.text());
-  }
-  out.past = c.has_input(past) ? before.dim(2) : 0;
-  out.all = with_past(c, before, x,
+  out.all = with_past(c, past, c.has_input(past) ? c.input(past) : Tensor(), x,
                       merged ? merged_strides(out.heads, rows, out.size)
                              : split_strides(out.heads, rows, out.size),
                       dims);
+  out.past = out.all.dim(2) - rows;
   return out;
 }
 
 std::int64_t window_of(KernelContext& c, std::string_view name) {
   const std::int64_t size = c.has_attribute(name) ? c.attribute_int(name) : -1;
-  if (size < -1)
-    fail("a window is negative", "-1 or more", std::to_string(size));
+  if (size < -1) c.wrong_attribute(name, "-1 or more");
   return size;
 }
 
@@ -62,13 +51,10 @@ void set_masks(KernelContext& c, Attending& a, std::int64_t past) {
   a.left = window_of(c, "left_window_size");
   a.right = window_of(c, "right_window_size");
   a.offsets = {past};
-  if (c.has_input(kMask)) a.mask = mask_of(c, a, c.input(kMask));
+  if (c.has_input(kMask)) a.mask = mask_of(c, a, kMask, c.input(kMask));
   if (!c.has_input(kLengths)) return;
+  c.expect_count(kLengths, a.batch);
   a.lengths = c.ints(kLengths);
-  if (static_cast<std::int64_t>(a.lengths.size()) != a.batch) {
-    fail("the lengths are not one for each of the batch",
-         std::to_string(a.batch), c.input(kLengths).text());
-  }
   for (std::int64_t& n : a.lengths) n = std::clamp<std::int64_t>(n, 0, a.keys);
   if (c.has_input(kPastKey) || a.batch == 0) return;
   a.offsets.clear();
@@ -76,18 +62,19 @@ void set_masks(KernelContext& c, Attending& a, std::int64_t past) {
 }
 
 void attention(KernelContext& c) {
-  const Tensor q = c.input(kQ);
+  const Tensor q = c.expect_rank(kQ, 3, 4);
   Attending a;
   set_queries(a, q, c.attribute_int("q_num_heads"));
   if (c.has_input(kPastKey) != c.has_input(kPastValue)) {
-    fail("only one of past keys and past values is given");
+    fail("only one of the inputs 'past_key' and 'past_value' is given",
+         "both or neither");
   }
   const Cache keys = cache_of(c, a, kK, kPastKey);
   const Cache values = cache_of(c, a, kV, kPastValue);
-  if (keys.size != a.k_size || keys.heads != values.heads ||
-      keys.all.dim(2) != values.all.dim(2)) {
-    fail("keys do not fit queries and values", q.text(),
-         keys.all.text() + ", " + values.all.text());
+  const Dims fits{a.batch, values.heads, values.all.dim(2), a.k_size};
+  if (!std::ranges::equal(keys.all.dims(), fits)) {
+    fail("wrong shape of all keys, which must fit queries and values",
+         runtime::shape_text(fits), keys.all.text());
   }
   a.kv_heads = keys.heads;
   a.keys = keys.all.dim(2);

@@ -9,8 +9,8 @@ namespace ruleengine::kernels {
 namespace {
 
 // [batch, channels, elements]: without axis 1 there is one channel.
-CutShape channel_shape(const Tensor& x) {
-  if (x.rank() == 0) fail("the input has no axis");
+CutShape channel_shape(KernelContext& c) {
+  const Tensor& x = c.expect_min_rank(0, 1);
   if (x.rank() == 1) return {x.dim(0), 1, 1};
   return cut_at(x.dims(), 1);
 }
@@ -131,9 +131,9 @@ std::vector<Moments> given_moments(KernelContext& c, std::int64_t channels) {
 void batch_normalization(KernelContext& c) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, x.dtype(), x.dims());
-  // Where nothing is computed, products of sizes may be beyond any number.
+  // Products of the sizes of an empty tensor may overflow.
   const bool is_empty = x.count() == 0;
-  CutShape s = is_empty ? CutShape{0, c.input(1).count(), 1} : channel_shape(x);
+  CutShape s = is_empty ? CutShape{0, c.input(1).count(), 1} : channel_shape(c);
   if (c.opset() < 9 && !c.attribute_flag("spatial") && !is_empty) {
     s = {s.outer, s.size * s.inner, 1};
   }
@@ -160,10 +160,10 @@ void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (x.count() == 0) return;
-  const CutShape s = channel_shape(x);
+  const CutShape s = channel_shape(c);
   if (groups <= 0 || s.size % groups != 0) {
-    fail("the channels cannot be cut into so many groups", x.text(),
-         std::to_string(groups) + " groups");
+    c.wrong_attribute("num_groups",
+                      "a divisor of " + std::to_string(s.size) + " channels");
   }
   const std::int64_t width = s.size / groups, row = width * s.inner;
   const std::int64_t count = by_group ? groups : s.size;
@@ -195,14 +195,11 @@ void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
 }  // namespace
 
 void instance_normalization(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  if (x.rank() < 2) fail("the input has another rank", "2 or more", x.text());
-  normalize_groups(c, x.dim(1), false);
+  normalize_groups(c, c.expect_min_rank(0, 2).dim(1), false);
 }
 
 void group_normalization(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  if (x.rank() < 2) fail("the input has another rank", "2 or more", x.text());
+  c.expect_min_rank(0, 2);
   c.need_attribute("num_groups");
   normalize_groups(c, c.attribute_int("num_groups"), c.opset() < 21);
 }

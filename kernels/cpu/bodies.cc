@@ -19,9 +19,14 @@ const ir::Block& body_of(const KernelContext& c, std::string_view attribute) {
 bool truth(const Value& value) {
   if (!value.is_tensor() || value.tensor().dtype() != DataType::kBool ||
       value.tensor().count() != 1) {
-    fail("a condition is of another kind", "one bool", value.text());
+    fail("wrong type or shape of the condition", "bool", value.text());
   }
   return value.tensor().data<bool>()[0];
+}
+
+const Tensor& tensor_of(const Value& value) {
+  if (value.is_tensor()) return value.tensor();
+  fail("wrong type of an output of the subgraph", "a tensor", value.text());
 }
 
 Tensor never_computed(const KernelContext& c, const ir::Block& body,

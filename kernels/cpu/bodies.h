@@ -9,11 +9,14 @@
 
 namespace ruleengine::kernels {
 
-// The subgraph of an attribute; fails where there is none.
+// The subgraph of an attribute; fails if it is missing.
 const ir::Block& body_of(const KernelContext& c, std::string_view attribute);
 
 // A bool tensor of one element.
 bool truth(const Value& value);
+
+// An output of a subgraph that must be a tensor.
+const Tensor& tensor_of(const Value& value);
 
 // What the subgraph's output `i` is when it never ran, with a first axis of
 // `size`, as its declared type says; sizes that are not known are 0.

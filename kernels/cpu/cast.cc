@@ -117,14 +117,6 @@ Tensor narrow(const KernelContext& c, const Tensor& x, DataType to,
   }
 }
 
-void check(const CastMode& mode) {
-  if (mode.round_mode != "up" && mode.round_mode != "down" &&
-      mode.round_mode != "nearest") {
-    fail("attribute 'round_mode' has another value", "up, down or nearest",
-         std::string(mode.round_mode));
-  }
-}
-
 DataType byte_type(DataType packed) {
   return packed == DataType::kInt4 || packed == DataType::kInt2
              ? DataType::kInt8
@@ -135,13 +127,12 @@ DataType byte_type(DataType packed) {
 
 Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
                    const CastMode& mode) {
-  check(mode);
   // Only float8e5m2 has an infinity, which saturates even where the type stays.
   if (x.dtype() == to && !(to == DataType::kFloat8E5M2 && mode.saturate)) {
     return x;
   }
   if (to != DataType::kString && ir::bit_width(to) == 0) {
-    fail("the type to cast to is not known", {},
+    fail("the type to cast to is not known", "a type of ONNX",
          std::to_string(static_cast<int>(to)));
   }
   if (to == DataType::kString && ir::is_narrow_float(x.dtype())) {
@@ -175,7 +166,8 @@ namespace {
 CastMode cast_mode_of(const KernelContext& c) {
   CastMode mode;
   if (c.opset() >= 19) mode.saturate = c.attribute_flag("saturate");
-  const std::string_view rounding = c.attribute_string("round_mode");
+  const std::string_view rounding =
+      c.choice("round_mode", {"up", "down", "nearest", ""});
   if (!rounding.empty()) mode.round_mode = rounding;
   return mode;
 }
@@ -189,10 +181,8 @@ DataType target_of(const KernelContext& c) {
     if (each >= 'A' && each <= 'Z') each = static_cast<char>(each - 'A' + 'a');
   }
   const DataType type = ir::data_type_from_name(name);
-  if (type == DataType::kUndefined) {
-    fail("the type to cast to is not known", {}, name);
-  }
-  return type;
+  if (type != DataType::kUndefined) return type;
+  c.wrong_attribute("to", "the name of a type of ONNX");
 }
 
 void cast(KernelContext& c) {
@@ -209,11 +199,11 @@ void bit_cast(KernelContext& c) {
   const DataType to = target_of(c);
   const int bits = ir::bit_width(to);
   if (bits == 0 || bits != ir::bit_width(x.dtype())) {
-    fail("the types have different widths", x.text(),
-         std::string(ir::data_type_name(to)));
+    c.wrong_attribute("to", "a type as wide as " + x.text(),
+                      std::string(ir::data_type_name(to)));
   }
   if (to == DataType::kBool && x.dtype() != to) {
-    // Other bytes than 0 and 1 are no bool.
+    // A bool is 0 or 1.
     return c.set_output(0, cast_native(c, x.as(DataType::kUint8), to));
   }
   c.set_output(0, x.as(to));

@@ -21,7 +21,8 @@ std::string_view trimmed(std::string_view text) {
 
 [[noreturn]] void fail_text(std::string_view text, DataType to) {
   constexpr std::size_t kShown = 40;
-  fail("a string is no number of the type", std::string(ir::data_type_name(to)),
+  fail("a string is not a number of the type",
+       std::string(ir::data_type_name(to)),
        "'" + std::string(text.substr(0, kShown)) + "'");
 }
 

@@ -12,16 +12,11 @@ struct Bounds {
   T low, high;
 };
 
-// Of an input of one element; `other` where it is absent.
+// The element of input `i`; `other` if it is absent.
 template <typename T>
 T bound(KernelContext& c, std::size_t i, T other) {
   if (!c.has_input(i)) return other;
-  const Tensor& t = c.input(i);
-  if (t.dtype() != c.input(0).dtype() || t.count() != 1) {
-    fail("a bound is not one element of the type of the input",
-         c.input(0).text(), t.text());
-  }
-  return t.data<T>()[0];
+  return c.expect_count(i, 1, c.input(0).dtype()).data<T>()[0];
 }
 
 template <typename T>
@@ -31,7 +26,7 @@ Bounds<T> range(KernelContext& c) {
   if constexpr (Limits::has_infinity)
     all = {-Limits::infinity(), Limits::infinity()};
   if (c.opset() >= 11) return {bound(c, 1, all.low), bound(c, 2, all.high)};
-  // Opset 6 has defaults, the largest numbers; opset 1 has none.
+  // The defaults of opset 6 are the largest numbers; opset 1 has no defaults.
   if (c.opset() >= 6 || c.has_attribute("min")) {
     all.low = static_cast<T>(c.attribute_float("min"));
   }

@@ -30,8 +30,8 @@ void move_to(std::int64_t rank, Ints& group) {
   }
 }
 
-// The group of the node, all ranks where it says none; empty where the rank is
-// alone.
+// The group of the node. Without the attribute: all ranks, or an empty group if
+// the rank runs alone.
 Ints group_of(const KernelContext& c) {
   const Communicator* communicator = c.run().communicator;
   Ints group = c.attribute_ints("rank_group");

@@ -34,10 +34,8 @@ void compare_strings(KernelContext& c, const Tensor& a, const Tensor& b,
 // Output 0 = f(input 0, input 1), of booleans.
 template <typename List, typename F>
 void compare(KernelContext& c, F f) {
-  const Tensor a = c.input(0), b = lined_up(c, a, c.input(1));
-  if (a.dtype() != b.dtype()) {
-    fail("the inputs have different element types", a.text(), b.text());
-  }
+  const Tensor a = c.input(0);
+  const Tensor b = lined_up(c, a, c.expect_type(1, a.dtype()));
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, DataType::kBool, {dims.data(), dims.size()});
   if constexpr (std::is_same_v<F, std::equal_to<>>) {
@@ -90,13 +88,8 @@ void choose(KernelContext& c, const Rows<3>& rows, Tensor& out) {
 }
 
 void where(KernelContext& c) {
-  const Tensor condition = c.input(0), x = c.input(1), y = c.input(2);
-  if (condition.dtype() != DataType::kBool) {
-    fail("the condition is of another type", "bool", condition.text());
-  }
-  if (x.dtype() != y.dtype()) {
-    fail("the inputs have different element types", x.text(), y.text());
-  }
+  const Tensor condition = c.expect_type(0, DataType::kBool);
+  const Tensor x = c.input(1), y = c.expect_type(2, x.dtype());
   const Shape shapes[] = {condition.dims(), x.dims(), y.dims()};
   const Dims dims = broadcast(shapes);
   const Shape shape(dims.data(), dims.size());

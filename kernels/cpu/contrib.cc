@@ -35,11 +35,8 @@ void activate(KernelContext& c, F f) {
     return dispatch(Floats(), x.dtype(),
                     [&]<typename T>() { map_unary<T, T>(c, f); });
   }
-  const Tensor bias = c.input(1);
-  if (bias.rank() != 1 || x.rank() == 0 || bias.dtype() != x.dtype() ||
-      bias.dim(0) != x.dim(x.rank() - 1)) {
-    fail("the bias has another shape", x.text(), bias.text());
-  }
+  const Shape last = c.expect_min_rank(0, 1).dims().last(1);
+  const Tensor bias = c.expect_shape(1, last, x.dtype());
   Tensor& out = c.output(0, x.dtype(), x.dims());
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     map_binary<T, T, T>(c, x, bias, out, [f](T a, T b) { return f(a + b); });

@@ -31,8 +31,10 @@ Tensor padding(KernelContext& c, const Attending& a, std::size_t input) {
       (by_query && std::ranges::equal(mask.dims(), Shape(wanted))) ||
       (mask.rank() == 2 && mask.dim(0) == a.batch && mask.dim(1) == a.keys);
   if (!by_length && !by_key) {
-    fail("the mask has another shape",
-         runtime::text_of(mask.dtype(), Shape(wanted)), mask.text());
+    c.wrong_shape(input, runtime::shape_text(Dims{a.batch}) + ", " +
+                             runtime::shape_text(Dims{2 * a.batch}) + ", " +
+                             runtime::shape_text(Dims{a.batch, a.keys}) +
+                             " or " + runtime::shape_text(wanted));
   }
   Tensor out = c.allocate(DataType::kFloat, dims);
   const float hidden = filter_value(c);
@@ -57,7 +59,7 @@ Tensor padding(KernelContext& c, const Attending& a, std::size_t input) {
 void set_mask(KernelContext& c, Attending& a, std::size_t pad,
               std::size_t bias) {
   if (!c.has_input(pad)) {
-    if (c.has_input(bias)) a.mask = mask_of(c, a, c.input(bias));
+    if (c.has_input(bias)) a.mask = mask_of(c, a, bias, c.input(bias));
     return;
   }
   Tensor all = padding(c, a, pad);
@@ -69,7 +71,7 @@ void set_mask(KernelContext& c, Attending& a, std::size_t pad,
                                     [](float x, float y) { return x + y; });
     all = std::move(sum);
   }
-  a.mask = mask_of(c, a, all);
+  a.mask = mask_of(c, a, c.has_input(bias) ? bias : pad, all);
 }
 
 // Columns [begin, begin + width) of rows, plus a bias where there is one.
@@ -117,31 +119,22 @@ struct Projected {
 
 Projected read_projected(KernelContext& c, std::int64_t heads) {
   Projected p{.q = need_float(c, 0), .k = {}, .v = {}};
-  const auto need_parts = [&](const Tensor& x, std::int64_t parts) {
-    if (x.rank() != 5 || x.dim(2) != heads || x.dim(3) != parts) {
-      fail("packed inputs have another shape",
-           "[batch, rows, heads, " + std::to_string(parts) + ", size]",
-           x.text());
-    }
-  };
   if (!c.has_input(1)) {
-    const Tensor all = p.q;
-    need_parts(all, 3);
+    const Tensor all = c.expect_shape(0, Dims{-1, -1, heads, 3, -1});
     return {part_of(c, all, 0), part_of(c, all, 1), part_of(c, all, 2)};
   }
+  const std::int64_t batch = c.expect_rank(0, 3).dim(0);
   p.k = need_float(c, 1);
   if (!c.has_input(2)) {
-    const Tensor all = p.k;
-    need_parts(all, 2);
+    const Tensor all = c.expect_shape(1, Dims{batch, -1, heads, 2, -1});
     p.k = part_of(c, all, 0);
     p.v = part_of(c, all, 1);
   } else {
     p.v = need_float(c, 2);
-  }
-  if (p.q.rank() != 3 || p.k.rank() != p.v.rank() ||
-      (p.k.rank() != 3 && p.k.rank() != 4)) {
-    fail("queries, keys and values have other ranks", "3",
-         p.q.text() + ", " + p.k.text() + ", " + p.v.text());
+    const bool is_split = c.expect_rank(1, 3, 4).rank() == 4;
+    const Dims fits =
+        is_split ? Dims{batch, heads, -1, -1} : Dims{batch, -1, -1};
+    for (const std::size_t i : {1, 2}) c.expect_shape(i, fits);
   }
   return p;
 }
@@ -152,7 +145,7 @@ void add_bias(KernelContext& c, Projected& p, const Tensor& bias) {
   const std::int64_t k = only_q ? 0 : p.k.dim(2), v = only_q ? 0 : p.v.dim(2);
   if (bias.dtype() != DataType::kFloat || bias.rank() != 1 ||
       bias.dim(0) < q + k + v) {
-    fail("the bias has another shape", std::to_string(q + k + v), bias.text());
+    c.wrong_shape(3, "float[" + std::to_string(q + k + v) + "] or longer");
   }
   const float* at = bias.data<float>();
   p.q = columns(c, p.q, 0, q, at);
@@ -161,33 +154,24 @@ void add_bias(KernelContext& c, Projected& p, const Tensor& bias) {
   p.v = columns(c, p.v, 0, v, at + q + k);
 }
 
-// Rows of one of keys and values after the past.
+// Rows of one of keys and values after the past, which is from input `i`.
 Tensor cached(KernelContext& c, const Attending& a, const Tensor& x,
-              const Tensor& past) {
-  if (x.dim(0) != a.batch) {
-    fail("keys and values have another batch size than queries", a.q.text(),
-         x.text());
-  }
+              std::size_t i, const Tensor& past) {
   if (x.rank() == 4) {
-    if (x.dim(1) != a.heads) {
-      fail("keys and values have other heads than queries", a.q.text(),
-           x.text());
-    }
-    return with_past(c, past, x, split_strides(a.heads, x.dim(2), x.dim(3)),
+    return with_past(c, i, past, x, split_strides(a.heads, x.dim(2), x.dim(3)),
                      x.dims());
   }
   const std::int64_t size = head_size(x.dim(2), a.heads);
   const std::int64_t dims[] = {a.batch, a.heads, x.dim(1), size};
-  if (past.dtype() != DataType::kUndefined && past.rank() != 4) {
-    fail("the past has another rank", "4", past.text());
-  }
-  return with_past(c, past, x, merged_strides(a.heads, x.dim(1), size), dims);
+  return with_past(c, i, past, x, merged_strides(a.heads, x.dim(1), size),
+                   dims);
 }
 
 void set_cache(Attending& a, const Tensor& k, const Tensor& v) {
-  if (k.dim(3) != a.k_size || k.dim(2) != v.dim(2)) {
-    fail("keys do not fit queries and values", a.q.text(),
-         k.text() + ", " + v.text());
+  const Dims fits{k.dim(0), k.dim(1), v.dim(2), a.k_size};
+  if (!std::ranges::equal(k.dims(), fits)) {
+    fail("wrong shape of all keys, which must fit queries and values",
+         runtime::shape_text(fits), k.text());
   }
   a.kv_heads = a.heads;
   a.k = k;
@@ -234,7 +218,8 @@ void multi_head_attention(KernelContext& c) {
   set_queries(a, p.q, heads);
   const Tensor past_k = c.has_input(6) ? c.input(6) : Tensor();
   const Tensor past_v = c.has_input(7) ? c.input(7) : Tensor();
-  const Tensor k = cached(c, a, p.k, past_k), v = cached(c, a, p.v, past_v);
+  const Tensor k = cached(c, a, p.k, 6, past_k);
+  const Tensor v = cached(c, a, p.v, 7, past_v);
   set_cache(a, k, v);
   set_mask(c, a, 4, 5);
   run(c, a, c.has_input(6) ? past_k.dim(2) : 0);
@@ -247,26 +232,19 @@ namespace {
 // [batch, rows, hidden sizes of q, k and v] of an input and its weights.
 Projected project(KernelContext& c, std::int64_t heads) {
   const Tensor x = need_float(c, 0), w = need_float(c, 1);
-  if (x.rank() != 3 || w.rank() != 2 || w.dim(0) != x.dim(2)) {
-    fail("the weights do not fit the input", x.text(), w.text());
-  }
+  c.expect_shape(1, Dims{c.expect_rank(0, 3).dim(2), -1});
   Ints sizes = c.attribute_ints("qkv_hidden_sizes");
   const std::int64_t all = w.dim(1);
   if (sizes.empty()) sizes = {all / 3, all / 3, all / 3};
-  if (sizes.size() != 3) {
-    fail("attribute 'qkv_hidden_sizes' has another length", "3",
-         std::to_string(sizes.size()));
-  }
+  if (sizes.size() != 3) c.wrong_attribute("qkv_hidden_sizes", "3 numbers");
+  const std::string fits = "3 sizes with a sum of " + std::to_string(all);
   std::int64_t rest = all;
   for (const std::int64_t size : sizes) {
-    if (size < 0 || size > rest) {
-      fail("the hidden sizes do not fit the weights", w.text(),
-           std::to_string(size));
-    }
+    if (size < 0 || size > rest) c.wrong_attribute("qkv_hidden_sizes", fits);
     head_size(size, heads);
     rest -= size;
   }
-  if (rest != 0) fail("the hidden sizes do not fit the weights", w.text());
+  if (rest != 0) c.wrong_attribute("qkv_hidden_sizes", fits);
   const std::int64_t dims[] = {x.dim(0), x.dim(1), all};
   Tensor product = c.allocate(DataType::kFloat, dims);
   if (product.count() != 0) {
@@ -276,11 +254,8 @@ Projected project(KernelContext& c, std::int64_t heads) {
   }
   const float* bias = nullptr;
   if (c.has_input(2)) {
-    const Tensor& b = need_float(c, 2);
-    if (b.count() != all) {
-      fail("the bias has another shape", std::to_string(all), b.text());
-    }
-    bias = b.data<float>();
+    need_float(c, 2);
+    bias = c.expect_count(2, all).data<float>();
   }
   const auto part = [&](std::int64_t begin, std::int64_t width) {
     return columns(c, product, begin, width,
@@ -311,21 +286,20 @@ void contrib_attention(KernelContext& c) {
   set_queries(a, p.q, heads);
   Tensor past_k, past_v;
   if (c.has_input(4)) {
-    const Tensor& past = need_float(c, 4);
-    if (past.rank() != 5 || past.dim(0) != 2) {
-      fail("the past has another shape", "[2, batch, heads, rows, size]",
-           past.text());
-    }
+    need_float(c, 4);
+    const Tensor& past =
+        c.expect_shape(4, Dims{2, a.batch, a.heads, -1, a.k_size});
     past_k = half_of(c, past, 0);
     past_v = half_of(c, past, 1);
   }
-  const Tensor k = cached(c, a, p.k, past_k), v = cached(c, a, p.v, past_v);
+  const Tensor k = cached(c, a, p.k, 4, past_k);
+  const Tensor v = cached(c, a, p.v, 4, past_v);
   set_cache(a, k, v);
   set_mask(c, a, 3, 5);
   run(c, a, c.has_input(4) ? past_k.dim(2) : 0);
   if (!c.wants(1)) return;
   if (a.v_size != a.k_size) {
-    fail("keys and values of different sizes have no present");
+    fail("keys and values of different sizes have no common present state");
   }
   const std::int64_t dims[] = {2, a.batch, a.heads, a.keys, a.k_size};
   float* to = c.output(1, DataType::kFloat, dims).mutable_data<float>();

@@ -38,12 +38,7 @@ struct SkipNorm {
 
 // The elements of an input with one for each place of a row.
 const float* row_input(KernelContext& c, std::size_t i, std::int64_t size) {
-  const Tensor& t = c.input(i);
-  if (t.dtype() != DataType::kFloat || t.count() != size) {
-    fail("a weight does not have the size of a row", std::to_string(size),
-         t.text());
-  }
-  return t.data<float>();
+  return c.expect_count(i, size, DataType::kFloat).data<float>();
 }
 
 double epsilon(KernelContext& c, double otherwise) {
@@ -57,8 +52,7 @@ const Tensor& float_rows(KernelContext& c) {
   if (x.dtype() != DataType::kFloat) {
     fail("the kernel does not compute " + x.text());
   }
-  if (x.rank() == 0) fail("the input has no axes");
-  return x;
+  return c.expect_min_rank(0, 1);
 }
 
 // Mean and deviation as [..., 1].
@@ -84,7 +78,7 @@ void skip_norm(KernelContext& c, SkipNorm norm, std::size_t bias_input) {
       (skip.count() != x.count() &&
        (skip.count() == 0 || x.count() % skip.count() != 0 ||
         skip.count() % std::max<std::int64_t>(norm.size, 1) != 0))) {
-    fail("the second operand has another shape", x.text(), skip.text());
+    c.wrong_shape(1, x.text() + ", or the same without leading axes");
   }
   Tensor& y = c.output(0, DataType::kFloat, x.dims());
   Tensor sum = c.allocate(DataType::kFloat, x.dims());

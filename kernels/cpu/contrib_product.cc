@@ -18,9 +18,9 @@ struct Operand {
 };
 
 Operand operand(const Tensor& t, bool flips, bool batch_flips) {
-  if (t.rank() < 2) fail("an operand has too few axes", "2", t.text());
   if (batch_flips) {
-    fail("the kernel does not transpose the axes of a batch", {}, t.text());
+    fail("the kernel does not transpose the axes of a batch",
+         "attributes 'transBatchA' and 'transBatchB' that are 0", "1");
   }
   Operand o{.flips = flips};
   for (std::size_t i = 0; i + 2 < t.rank(); ++i) o.batch.push_back(t.dim(i));
@@ -33,13 +33,15 @@ Operand operand(const Tensor& t, bool flips, bool batch_flips) {
 }  // namespace
 
 void fused_matmul(KernelContext& c) {
-  const Tensor a = c.input(0), b = c.input(1);
+  const Tensor a = c.expect_min_rank(0, 2), b = c.expect_min_rank(1, 2);
   const Operand x =
       operand(a, c.attribute_flag("transA"), c.attribute_flag("transBatchA"));
   const Operand y =
       operand(b, c.attribute_flag("transB"), c.attribute_flag("transBatchB"));
-  if (x.columns != y.rows || a.dtype() != b.dtype()) {
-    fail("the operands do not fit", a.text(), b.text());
+  c.expect_type(1, a.dtype());
+  if (x.columns != y.rows) {
+    c.wrong_shape(1, "matrices of " + std::to_string(x.columns) +
+                         (y.flips ? " columns" : " rows"));
   }
   const float alpha = c.has_attribute("alpha") ? c.attribute_float("alpha") : 1;
   const Shape xs(x.batch.data(), x.batch.size());
@@ -116,35 +118,31 @@ Quantized read_quantized(KernelContext& c) {
               .bits = c.has_attribute("bits") ? c.attribute_int("bits") : 4};
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   if (q.bits != 2 && q.bits != 4 && q.bits != 8) {
-    fail("the weights have another number of bits", "2, 4 or 8",
-         std::to_string(q.bits));
+    c.wrong_attribute("bits", "2, 4 or 8");
   }
   if (q.n < 0 || q.n > kMost || q.k < 0 || q.k > kMost || q.block < 16 ||
       q.block > kMost || (q.block & (q.block - 1)) != 0) {
-    fail("attribute 'N', 'K' or 'block_size' is out of range");
+    fail("attribute 'N', 'K' or 'block_size' is out of range",
+         "'N' and 'K' up to 2^31, 'block_size' a power of 2 from 16 to 2^31",
+         std::to_string(q.n) + ", " + std::to_string(q.k) + ", " +
+             std::to_string(q.block));
   }
   q.blocks = (q.k + q.block - 1) / q.block;
   const std::int64_t count = q.n * q.blocks;
-  const Tensor &w = c.input(1), &s = c.input(2);
-  if (w.dtype() != DataType::kUint8 ||
-      (q.block * q.bits / 8 != 0 &&
-       w.count() / (q.block * q.bits / 8) != count)) {
-    fail("the weights have another shape", {}, w.text());
-  }
-  if (s.dtype() != DataType::kFloat || s.count() != count) {
-    fail("the scales have another shape", std::to_string(count), s.text());
-  }
-  q.weights = w.data<std::uint8_t>();
-  q.scales = s.data<float>();
+  q.weights =
+      c.expect_count(1, count * (q.block * q.bits / 8), DataType::kUint8)
+          .data<std::uint8_t>();
+  q.scales = c.expect_count(2, count, DataType::kFloat).data<float>();
   if (!c.has_input(3)) return q;
   const Tensor& z = c.input(3);
+  const std::int64_t bytes = q.n * ((q.blocks * q.bits + 7) / 8);
   if (z.dtype() == DataType::kFloat && z.count() == count) {
     q.float_zeros = z.data<float>();
-  } else if (z.dtype() == DataType::kUint8 &&
-             z.count() == q.n * ((q.blocks * q.bits + 7) / 8)) {
+  } else if (z.dtype() == DataType::kUint8 && z.count() == bytes) {
     q.zeros = z.data<std::uint8_t>();
   } else {
-    fail("the zero points have another shape", {}, z.text());
+    c.wrong_shape(3, std::to_string(count) + " elements of float or " +
+                         std::to_string(bytes) + " of uint8");
   }
   return q;
 }
@@ -159,15 +157,11 @@ void matmul_nbits(KernelContext& c) {
   if (c.has_input(4)) fail("the kernel does not take input 'g_idx'");
   const Quantized q = read_quantized(c);
   if (x.dim(x.rank() - 1) != q.k) {
-    fail("the input does not fit the weights", std::to_string(q.k), x.text());
+    c.wrong_shape(0, "a last axis of " + std::to_string(q.k));
   }
   const float* bias = nullptr;
   if (c.has_input(5)) {
-    const Tensor& b = c.input(5);
-    if (b.dtype() != DataType::kFloat || b.count() != q.n) {
-      fail("the bias has another shape", std::to_string(q.n), b.text());
-    }
-    bias = b.data<float>();
+    bias = c.expect_count(5, q.n, DataType::kFloat).data<float>();
   }
   Dims dims(x.dims());
   dims.back() = q.n;
@@ -238,7 +232,7 @@ void invert(const T* in, T* out, std::int64_t n, double* m, Ticker tick) {
 void inverse(KernelContext& c) {
   const Tensor x = c.input(0);
   if (x.rank() < 2 || x.dim(x.rank() - 1) != x.dim(x.rank() - 2)) {
-    fail("the matrices are not square", {}, x.text());
+    c.wrong_shape(0, "square matrices");
   }
   Tensor& y = c.output(0, x.dtype(), x.dims());
   if (x.count() == 0) return;

@@ -47,14 +47,6 @@ LoopBody loop_body(const KernelContext& c) {
   return out;
 }
 
-const Tensor& stackable(const Value& value) {
-  if (!value.is_tensor()) {
-    fail("an output that is stacked is of another kind", "a tensor",
-         value.text());
-  }
-  return value.tensor();
-}
-
 void loop(KernelContext& c) {
   const LoopBody body = loop_body(c);
   const std::int64_t rounds = c.has_input(0)
@@ -79,7 +71,7 @@ void loop(KernelContext& c) {
       carried[i] = std::move(results[i + 1]);
     }
     for (std::size_t i = 0; i < body.stacked; ++i) {
-      stacks[i].push(c, stackable(results[1 + body.carried + i]));
+      stacks[i].push(c, tensor_of(results[1 + body.carried + i]));
     }
   }
   for (std::size_t i = 0; i < body.carried; ++i) {

@@ -17,12 +17,8 @@ Windows transposed_windows(KernelContext& c, Shape dims, const Ints& kernel) {
   Windows all = plain_windows(c, spatial, kernel);
   const Ints added = window_ints(c, "output_padding", rank, 0, 0);
   const Ints pads = window_ints(c, "pads", 2 * rank, 0, 0);
-  const std::string_view mode = c.attribute_string("auto_pad");
+  const std::string_view mode = auto_pad_of(c);
   const bool is_same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
-  if (!is_same && mode != "VALID" && mode != "NOTSET" && !mode.empty()) {
-    fail("attribute 'auto_pad' has another value",
-         "NOTSET, SAME_UPPER, SAME_LOWER or VALID", std::string(mode));
-  }
   const bool is_said = !c.attribute_ints("output_shape").empty();
   Ints sizes;
   if (is_said) {
@@ -30,8 +26,7 @@ Windows transposed_windows(KernelContext& c, Shape dims, const Ints& kernel) {
     // Some exporters write the batch and the channels too.
     if (sizes.size() == rank + 2) sizes.erase(sizes.begin(), sizes.begin() + 2);
     if (sizes.size() != rank) {
-      fail("attribute 'output_shape' has another length", std::to_string(rank),
-           std::to_string(sizes.size()));
+      c.wrong_attribute("output_shape", std::to_string(rank) + " numbers");
     }
   }
   for (std::size_t i = 0; i < rank; ++i) {
@@ -133,9 +128,10 @@ void conv_transpose(KernelContext& c) {
 }
 
 void col2im(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  if (x.rank() != 3) fail("the input has another rank", "rank 3", x.text());
-  if (x.dim(1) > 1 << 30 || x.dim(2) > 1 << 30) fail("an axis is too long");
+  const Tensor& x = c.expect_rank(0, 3);
+  if (x.dim(1) > 1 << 30 || x.dim(2) > 1 << 30) {
+    c.wrong_shape(0, "axes of at most 2^30");
+  }
   const Windows windows = col2im_windows(c);
   std::int64_t taps = 1, count = 1;
   for (const Window& w : windows) {
@@ -144,10 +140,8 @@ void col2im(KernelContext& c) {
     count = std::min(count * std::min(w.out, x.dim(2) + 1), x.dim(2) + 1);
   }
   if (x.dim(1) % taps != 0 || count != x.dim(2)) {
-    fail("the blocks do not fit the input and the image",
-         std::to_string(taps) + " rows for each channel and " +
-             std::to_string(count) + " columns",
-         x.text());
+    c.wrong_shape(0, std::to_string(taps) + " rows for each channel and " +
+                         std::to_string(count) + " columns");
   }
   const std::int64_t channels = x.dim(1) / taps;
   Dims dims{x.dim(0), channels};

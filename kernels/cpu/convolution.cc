@@ -18,7 +18,7 @@ template <typename T>
 struct Direct {
   const Windows& windows;
 
-  // Adds along axis `axis` and those behind it.
+  // Adds along axis `axis` and the axes after it.
   void add(std::size_t axis, const T* in, const T* weights, T* out,
            Ticker& tick) const {
     const Window& w = windows[axis];
@@ -157,25 +157,21 @@ constexpr Kernel kConvolutionKernels[] = {
 
 Channels channels_of(KernelContext& c, const Tensor& x, const Tensor& weights,
                      bool transposed) {
-  if (x.rank() < 2 || weights.rank() != x.rank()) {
-    fail("the weights have another rank than the input", x.text(),
-         weights.text());
-  }
-  if (x.dtype() != weights.dtype()) {
-    fail("the inputs have different element types", x.text(), weights.text());
-  }
+  c.expect_min_rank(0, 2);
+  const std::size_t w = c.op().type == "QLinearConv" ? 3 : 1;
+  if (x.dtype() != weights.dtype()) c.expect_type(w, x.dtype());
   const std::int64_t groups = c.attribute_int("group");
-  if (groups < 1) {
-    fail("attribute 'group' is out of range", "at least 1",
-         std::to_string(groups));
+  if (groups < 1 || x.dim(1) % groups != 0) {
+    c.wrong_attribute("group", "a divisor of " + std::to_string(x.dim(1)));
   }
-  const std::int64_t split = transposed ? x.dim(1) : weights.dim(0);
   const std::int64_t in = x.dim(1) / groups;
-  if (x.dim(1) % groups != 0 || split % groups != 0 ||
-      (transposed ? weights.dim(0) != x.dim(1) : weights.dim(1) != in)) {
-    fail("the channels of the weights do not fit the input and its " +
-             std::to_string(groups) + " groups",
-         x.text(), weights.text());
+  Dims fits(x.rank(), -1);
+  fits[transposed ? 0 : 1] = transposed ? x.dim(1) : in;
+  c.expect_shape(w, fits);
+  const std::int64_t split = weights.dim(0);
+  if (split % groups != 0) {
+    c.wrong_shape(
+        w, "a first axis that is a multiple of " + std::to_string(groups));
   }
   return {groups, in, transposed ? weights.dim(1) : split / groups};
 }
@@ -183,12 +179,7 @@ Channels channels_of(KernelContext& c, const Tensor& x, const Tensor& weights,
 const Tensor* bias_of(KernelContext& c, std::size_t i, const Tensor& x,
                       std::int64_t channels) {
   if (!c.has_input(i)) return nullptr;
-  const Tensor& bias = c.input(i);
-  if (bias.count() != channels || bias.dtype() != x.dtype()) {
-    fail("the bias has another shape or type",
-         runtime::text_of(x.dtype(), Dims{channels}), bias.text());
-  }
-  return &bias;
+  return &c.expect_count(i, channels, x.dtype());
 }
 
 KernelRows convolution_kernels() { return kConvolutionKernels; }

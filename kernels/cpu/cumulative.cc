@@ -43,7 +43,7 @@ void arg(KernelContext& c, bool largest) {
   Tensor& out = c.output(0, DataType::kInt64, dims);
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), axis);
-  if (s.size == 0) fail("there is no element to choose from", {}, x.text());
+  if (s.size == 0) c.wrong_shape(0, "1 element or more along the axis");
   auto* y = out.mutable_data<std::int64_t>();
   dispatch(NumbersAndBool(), x.dtype(), [&]<typename T>() {
     for_columns(c.threads(), s,

@@ -23,7 +23,7 @@ struct Corners {
   void split(double at, std::int64_t size) {
     const double low = std::floor(at);
     const std::size_t count = places.size();
-    // Also for what is not a number.
+    // Also for NaN.
     if (!(low >= -1 && low < static_cast<double>(size))) {
       places.clear();
       weights.clear();
@@ -107,16 +107,12 @@ void deformed_columns(const DeformJob& job, const Columns& sizes,
   }
 }
 
-// Fails where the input has another shape than [batch, rows, windows ...].
-void need_shape(const Tensor& t, const Tensor& x, std::int64_t rows,
-                const Windows& windows, std::string_view name) {
+// Input `i` must be [batch, rows, windows ...].
+void need_shape(KernelContext& c, std::size_t i, const Tensor& x,
+                std::int64_t rows, const Windows& windows) {
   Dims dims{x.dim(0), rows};
   for (const Window& w : windows) dims.push_back(w.out);
-  const Shape shape(dims.data(), dims.size());
-  if (!std::ranges::equal(t.dims(), shape) || t.dtype() != x.dtype()) {
-    fail("input '" + std::string(name) + "' has another shape or type",
-         runtime::text_of(x.dtype(), shape), t.text());
-  }
+  c.expect_shape(i, dims, x.dtype());
 }
 
 template <typename T>
@@ -171,15 +167,15 @@ void deform_conv(KernelContext& c) {
       windows_of(c, x.dims(), kernel_of_weights(c, weights.dims()));
   const std::int64_t groups = c.attribute_int("offset_group");
   if (groups < 1 || x.dim(1) % groups != 0) {
-    fail("attribute 'offset_group' does not divide the channels", {},
-         std::to_string(groups));
+    c.wrong_attribute("offset_group",
+                      "a divisor of " + std::to_string(x.dim(1)));
   }
   std::int64_t taps = 1;
   for (const Window& w : windows) taps *= w.kernel;
   const auto axes = static_cast<std::int64_t>(windows.size());
-  need_shape(offset, x, groups * taps * axes, windows, "offset");
+  need_shape(c, 2, x, groups * taps * axes, windows);
   const Tensor* mask = c.has_input(4) ? &c.input(4) : nullptr;
-  if (mask != nullptr) need_shape(*mask, x, groups * taps, windows, "mask");
+  if (mask != nullptr) need_shape(c, 4, x, groups * taps, windows);
   Dims dims{x.dim(0), out};
   for (const Window& w : windows) dims.push_back(w.out);
   Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
@@ -191,32 +187,19 @@ void deform_conv(KernelContext& c) {
 }
 
 void causal_conv_with_state(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const Tensor& weights = c.input(1);
-  if (x.rank() != 3) fail("the input has another rank", "rank 3", x.text());
+  const Tensor& x = c.expect_rank(0, 3);
   const std::int64_t channels = x.dim(1), length = x.dim(2);
-  if (weights.rank() != 3 || weights.dim(0) != channels ||
-      weights.dim(1) != 1 || weights.dim(2) < 1 ||
-      weights.dtype() != x.dtype()) {
-    fail("the weights have another shape or type",
-         "[" + std::to_string(channels) + ",1,k]", weights.text());
-  }
+  const Tensor& weights = c.expect_shape(1, Dims{channels, 1, -1}, x.dtype());
+  if (weights.dim(2) < 1) c.wrong_shape(1, "a last axis of 1 or more");
   const Tensor* bias = bias_of(c, 2, x, channels);
   const std::int64_t taps = weights.dim(2), before = taps - 1;
-  const Tensor* past = c.has_input(3) ? &c.input(3) : nullptr;
   const Dims state{x.dim(0), channels, before};
   const Shape state_shape(state.data(), state.size());
-  if (past != nullptr && (!std::ranges::equal(past->dims(), state_shape) ||
-                          past->dtype() != x.dtype())) {
-    fail("the state has another shape or type",
-         runtime::text_of(x.dtype(), state_shape), past->text());
-  }
-  const std::string_view activation = c.attribute_string("activation");
+  const Tensor* past =
+      c.has_input(3) ? &c.expect_shape(3, state_shape, x.dtype()) : nullptr;
+  const std::string_view activation =
+      c.choice("activation", {"none", "silu", "swish", ""});
   const bool is_silu = activation == "silu" || activation == "swish";
-  if (!is_silu && activation != "none" && !activation.empty()) {
-    fail("attribute 'activation' has another value", "none, silu or swish",
-         std::string(activation));
-  }
   Tensor& y = c.output(0, x.dtype(), x.dims());
   Tensor next = c.allocate(x.dtype(), state_shape);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {

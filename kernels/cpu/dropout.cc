@@ -47,7 +47,7 @@ class Uniform {
   std::mt19937 bits_;
 };
 
-// What was kept, or all, as the type that the opset says.
+// The mask of kept elements, or of all, in the type of the opset.
 void write_mask(KernelContext& c, DataType dtype, const Tensor* kept) {
   if (!c.wants(1)) return;
   using List = Types<bool, float, double>;

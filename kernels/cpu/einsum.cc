@@ -147,7 +147,7 @@ Matrix<T> as_matrices(KernelContext& c, Labelled& v, const Labels& batch,
   return {v.tensor.data<T>(), width};
 }
 
-// The product of two operands, summed over what nobody needs after.
+// The product of two operands, summed over the labels that are not used later.
 template <typename T>
 Labelled contracted(KernelContext& c, Labelled a, Labelled b,
                     const Labels& needed) {
@@ -155,7 +155,7 @@ Labelled contracted(KernelContext& c, Labelled a, Labelled b,
     return [&](Label l) { return v.has(l); };
   };
   const auto is_needed = [&](Label l) { return is_in(needed, l); };
-  // What only one of them has and nobody needs is summed before.
+  // Labels of one operand that are not used later are summed first.
   const auto useful = [&](const Labelled& v, const Labelled& other) {
     return pick(v, [&](Label l) { return is_needed(l) || other.has(l); });
   };
@@ -253,11 +253,7 @@ void einsum(KernelContext& c) {
   std::vector<Shape> shapes;
   const DataType dtype = c.input(0).dtype();
   for (std::size_t i = 0; i < c.input_count(); ++i) {
-    if (c.input(i).dtype() != dtype) {
-      fail("the inputs have different element types", c.input(0).text(),
-           c.input(i).text());
-    }
-    shapes.push_back(c.input(i).dims());
+    shapes.push_back(c.expect_type(i, dtype).dims());
   }
   const Equation e = parse_equation(c.attribute_string("equation"), shapes);
   Dims dims;

@@ -82,12 +82,13 @@ void set_result(Equation& e, std::string_view text) {
   std::vector<Label> sorted = e.result;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) {
-    fail("the result of the equation has a label twice", {}, std::string(text));
+    fail("the result of the equation has a label twice", "each label once",
+         std::string(text));
   }
   for (const Label label : e.result) {
     if (!e.sizes.contains(label)) {
-      fail("the result of the equation has a label that no operand has", {},
-           std::string(text));
+      fail("the result of the equation has a label that no operand has",
+           "labels of the operands", std::string(text));
     }
   }
 }
@@ -105,7 +106,7 @@ Equation parse_equation(std::string_view text, std::span<const Shape> shapes) {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const std::size_t comma = left.find(',');
     if ((comma == left.npos) != (i + 1 == shapes.size())) {
-      fail("the equation has another number of operands",
+      fail("wrong number of terms in attribute 'equation'",
            std::to_string(shapes.size()), std::string(text));
     }
     add_operand(e, parse_term(left.substr(0, comma)), shapes[i]);

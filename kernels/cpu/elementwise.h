@@ -102,10 +102,7 @@ void map_binary(KernelContext& c, const Tensor& a, const Tensor& b, Tensor& out,
 // Output 0 = f(input 0, input 1) with broadcasting.
 template <typename T, typename To, typename F>
 void map_binary(KernelContext& c, F f) {
-  const Tensor a = c.input(0), b = c.input(1);
-  if (a.dtype() != b.dtype()) {
-    fail("the inputs have different element types", a.text(), b.text());
-  }
+  const Tensor a = c.input(0), b = c.expect_type(1, a.dtype());
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, kTypeOf<To>, {dims.data(), dims.size()});
   map_binary<T, T, To>(c, a, b, out, f);

@@ -23,7 +23,7 @@ HeadStrides merged_strides(std::int64_t heads, std::int64_t rows,
 
 // What is added to scores: numbers, or truth values of which false hides.
 struct ScoreMask {
-  Tensor values;                        // bool or that of the queries; or none
+  Tensor values;                        // bool or the type of the queries
   std::array<std::int64_t, 4> strides;  // of [batch, head, query, key]
   std::int64_t keys = 0;                // later ones are hidden
   bool is_there() const { return values.dtype() != DataType::kUndefined; }
@@ -48,13 +48,13 @@ struct Attending {
   Ints offsets = {
       0};        // keys before the first query: one, or one for each batch
   Ints lengths;  // keys that are there, for each batch; empty: all
-  std::vector<float> sinks;  // for each head a score without a value, or none
+  std::vector<float> sinks;  // a score without a value per head; or empty
 
   KeyRange seen(std::int64_t b, std::int64_t query) const;
 };
 
-// Fails where the inputs are not of one type that is computed in, or heads do
-// not come in groups.
+// Checks that the types are equal and computable, and that the heads form
+// groups.
 void check_attending(const Attending& a);
 
 // Fills `out`. All tensors are float.

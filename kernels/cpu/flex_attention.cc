@@ -17,12 +17,13 @@ Tensor modified(KernelContext& c, std::string_view name, const Tensor& t,
   Tensor given = t.dtype() == type ? t : runtime::narrowed(t, type, c.run());
   const auto out = c.run_block(name, {Value(std::move(given))});
   if (out.size() != 1 || !out[0].is_tensor()) {
-    fail("the subgraph '" + std::string(name) + "' gives something else",
-         "one tensor");
+    fail("wrong outputs of subgraph '" + std::string(name) + "'", "one tensor",
+         std::to_string(out.size()) + " outputs");
   }
   const Tensor& to = out[0].tensor();
   if (to.dtype() != type || !std::ranges::equal(to.dims(), t.dims())) {
-    fail("the subgraph '" + std::string(name) + "' gives another tensor",
+    fail("wrong type or shape of the output of subgraph '" + std::string(name) +
+             "'",
          runtime::text_of(type, t.dims()), to.text());
   }
   return t.dtype() == type ? to : runtime::widened(to, c.run());
@@ -102,13 +103,9 @@ void gather(KernelContext& c, const Attending& a, const Tensor& weights,
 }
 
 Attending read_flex_inputs(KernelContext& c) {
-  const Tensor &q = c.input(0), &k = c.input(1), &v = c.input(2);
-  if (q.rank() != 4 || k.rank() != 4 || v.rank() != 4 || k.dim(0) != q.dim(0) ||
-      v.dim(0) != q.dim(0) || k.dim(1) != v.dim(1) || k.dim(2) != v.dim(2) ||
-      k.dim(3) != q.dim(3)) {
-    fail("queries, keys and values do not fit", "[batch, heads, rows, size]",
-         q.text() + ", " + k.text() + ", " + v.text());
-  }
+  const Tensor& q = c.expect_rank(0, 4);
+  const Tensor& k = c.expect_shape(1, Dims{q.dim(0), -1, -1, q.dim(3)});
+  const Tensor& v = c.expect_shape(2, Dims{q.dim(0), k.dim(1), k.dim(2), -1});
   Attending a;
   set_queries(a, runtime::widened(q, c.run()), 0);
   a.k = runtime::widened(k, c.run());

@@ -1,4 +1,4 @@
-// Ops that take elements or slices from where indices say.
+// Ops that read elements or slices at indices.
 #include <algorithm>
 
 #include "kernels/cpu/elementwise.h"
@@ -71,8 +71,7 @@ void gather_nd(KernelContext& c) {
   const std::int64_t batch_dims = c.attribute_int("batch_dims");
   const auto most = static_cast<std::int64_t>(std::min(x.rank(), where.rank()));
   if (batch_dims < 0 || batch_dims > most) {
-    fail("attribute 'batch_dims' is out of range",
-         "0 to " + std::to_string(most), std::to_string(batch_dims));
+    c.wrong_attribute("batch_dims", "0 to " + std::to_string(most));
   }
   const SlicePlaces places(c, x, where, static_cast<std::size_t>(batch_dims));
   Dims dims;

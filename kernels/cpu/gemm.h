@@ -11,10 +11,10 @@
 namespace ruleengine::kernels {
 
 // c = alpha * op(a) * op(b) + beta * c, where op(a) is m x k, op(b) is k x n
-// and op transposes where it is said. All are row-major; lda, ldb and ldc are
-// the elements from one row to the next of a matrix as it is stored. c is not
-// read where beta is 0, and shares no memory with a and b. May be called within
-// a loop of `threads`.
+// and op transposes if the flag says so. All are row-major; lda, ldb and ldc
+// are the elements from one row to the next of a matrix as it is stored. c is
+// not read where beta is 0, and shares no memory with a and b. May be called
+// within a loop of `threads`.
 void gemm(runtime::Threads& threads, bool transpose_a, bool transpose_b,
           std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
           const float* a, std::int64_t lda, const float* b, std::int64_t ldb,

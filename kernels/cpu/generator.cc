@@ -99,9 +99,7 @@ void constant_of_shape(KernelContext& c) {
   if (!given) {
     return fill_tensor<float>(c, c.output(0, DataType::kFloat, dims), 0);
   }
-  if (given->count() != 1) {
-    fail("attribute 'value' has another size", "one element", given->text());
-  }
+  if (given->count() != 1) c.wrong_attribute("value", "1 element");
   const DataType dtype = given->dtype();
   const Tensor value =
       runtime::is_packed(dtype) ? runtime::unpacked(*given, c.run()) : *given;
@@ -116,12 +114,7 @@ void constant_of_shape(KernelContext& c) {
 
 template <typename T>
 T one_value(const KernelContext& c, std::size_t i) {
-  const Tensor& t = c.input(i);
-  if (t.count() != 1 || t.dtype() != kTypeOf<T>) {
-    fail("an input is not one number of the type of the others",
-         std::string(ir::data_type_name(kTypeOf<T>)), t.text());
-  }
-  return t.data<T>()[0];
+  return c.expect_count(i, 1, kTypeOf<T>).template data<T>()[0];
 }
 
 // How many numbers a range has; 128 bits hold any difference of 64.
@@ -133,7 +126,8 @@ std::int64_t range_count(T start, T limit, T delta) {
         std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
                   static_cast<double>(delta));
     if (std::isnan(count) || count > 1e15) {
-      fail("the range is too long", {}, std::to_string(count));
+      fail("the range is too long", "1e15 elements at most",
+           std::to_string(count));
     }
     return count > 0 ? static_cast<std::int64_t>(count) : 0;
   } else {
@@ -179,8 +173,7 @@ std::uint64_t one_bits(DataType dtype) {
 }
 
 void eye_like(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  if (x.rank() != 2) fail("the input has another rank", "2", x.text());
+  const Tensor& x = c.expect_rank(0, 2);
   const DataType dtype =
       c.has_attribute("dtype") ? c.attribute_type("dtype") : x.dtype();
   const std::uint64_t one = one_bits(dtype);

@@ -27,7 +27,7 @@ struct GramPool {
       if (is_new) gram.push_back(-1);
       at = it->second;
     }
-    // Of equal ones the first counts.
+    // Ties go to the first.
     std::int64_t& known = gram[static_cast<std::size_t>(at)];
     if (known < 0) known = id;
   }
@@ -56,8 +56,8 @@ GramPool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
     const std::int64_t end = n + 1 < starts.size() ? starts[n + 1] : size;
     const auto length = static_cast<std::int64_t>(n) + 1;
     if (begin < 0 || begin > end || end > size || (end - begin) % length != 0) {
-      fail("attribute 'ngram_counts' does not fit the pool",
-           "up to " + std::to_string(size), std::to_string(begin));
+      c.wrong_attribute("ngram_counts", "ascending starts of whole n-grams, " +
+                                            std::to_string(size) + " at most");
     }
     for (std::int64_t at = begin; at < end; at += length, ++id) {
       if (length < least || length > most) continue;
@@ -65,13 +65,11 @@ GramPool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
     }
   }
   if (static_cast<std::int64_t>(pool.indexes.size()) < id) {
-    fail("there are fewer indexes than n-grams", std::to_string(id),
-         std::to_string(pool.indexes.size()));
+    c.wrong_attribute("ngram_indexes", std::to_string(id) + " numbers or more");
   }
   if (!pool.weights.empty() && pool.weights.size() != pool.indexes.size()) {
-    fail("there are not as many weights as indexes",
-         std::to_string(pool.indexes.size()),
-         std::to_string(pool.weights.size()));
+    c.wrong_attribute("weights",
+                      std::to_string(pool.indexes.size()) + " numbers");
   }
   return pool;
 }
@@ -80,9 +78,7 @@ GramPool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
 Ints input_tokens(KernelContext& c, const GramPool& pool) {
   const Tensor& x = c.input(0);
   if (!x.is_string()) {
-    if (!pool.numbers.empty()) {
-      fail("the pool has strings, the input has none", "string", x.text());
-    }
+    if (!pool.numbers.empty()) c.wrong_type(0, "string, as in the pool");
     return c.ints(0);
   }
   Ints tokens;
@@ -115,13 +111,8 @@ void count(const GramPool& pool, std::span<const std::int64_t> row,
 }  // namespace
 
 void tf_idf_vectorizer(KernelContext& c) {
-  const Tensor x = c.input(0);
-  if (x.rank() > 2) fail("the input has another rank", "1 or 2", x.text());
-  const std::string_view mode = c.attribute_string("mode");
-  if (mode != "TF" && mode != "IDF" && mode != "TFIDF") {
-    fail("attribute 'mode' has another value", "TF, IDF or TFIDF",
-         std::string(mode));
-  }
+  const Tensor x = c.expect_rank(0, 0, 2);
+  const std::string_view mode = c.choice("mode", {"TF", "IDF", "TFIDF"});
   const std::int64_t least = c.attribute_int("min_gram_length");
   const std::int64_t most = c.attribute_int("max_gram_length");
   const GramPool pool = read_pool(c, least, most);
@@ -129,7 +120,7 @@ void tf_idf_vectorizer(KernelContext& c) {
   std::int64_t width = 0;
   for (const std::int64_t index : pool.indexes) {
     if (index < 0) {
-      fail("an n-gram has a negative index", {}, std::to_string(index));
+      c.wrong_attribute("ngram_indexes", "0 or more", std::to_string(index));
     }
     width = std::max(width, index + 1);
   }

@@ -11,44 +11,33 @@ Granularity::Granularity(const KernelContext& c, const Tensor& x,
     return;
   }
   block_ = c.attribute_int("block_size");
-  if (block_ < 0) {
-    fail("attribute 'block_size' is negative", {}, std::to_string(block_));
-  }
+  if (block_ < 0) c.wrong_attribute("block_size", "0 or more");
   // Before opset 13 a scale was one number.
-  if (c.opset() < 13) {
-    fail("the scale has another size", "one element", scale.text());
-  }
+  if (c.opset() < 13) c.wrong_shape(1, "1 element");
   const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
   axis_ = x.dim(axis);
   if (block_ == 0) {
-    set_axis(x, scale, axis);
+    set_axis(c, x, axis);
   } else {
-    set_blocks(x, scale, axis);
+    set_blocks(c, x, axis);
   }
 }
 
-void Granularity::set_axis(const Tensor& x, const Tensor& scale,
+void Granularity::set_axis(const KernelContext& c, const Tensor& x,
                            std::size_t axis) {
-  if (scale.rank() != 1 || scale.count() != axis_) {
-    fail("the scales are not one or one for each place of the axis",
-         std::to_string(axis_) + " scales", scale.text());
-  }
+  c.expect_shape(1, Dims{axis_});
   const std::int64_t inner = product(x.dims(), axis + 1, x.rank());
   kind_ = inner == 1 ? Kind::kLastAxis : Kind::kAxis;
   size_ = inner == 1 ? axis_ : inner;
   count_ = size_ == 0 ? 0 : total_ / size_;
 }
 
-void Granularity::set_blocks(const Tensor& x, const Tensor& scale,
+void Granularity::set_blocks(const KernelContext& c, const Tensor& x,
                              std::size_t axis) {
   scales_ = axis_ / block_ + (axis_ % block_ != 0 ? 1 : 0);
   Dims expected(x.dims());
   expected[axis] = scales_;
-  if (!std::ranges::equal(expected, scale.dims())) {
-    fail("the scales do not have the shape of the input in blocks",
-         runtime::text_of(scale.dtype(), {expected.data(), expected.size()}),
-         scale.text());
-  }
+  c.expect_shape(1, expected);
   const std::int64_t inner = product(x.dims(), axis + 1, x.rank());
   if (total_ == 0) return;
   kind_ = inner == 1 ? Kind::kLastBlocks : Kind::kBlocks;

@@ -36,14 +36,14 @@ class Granularity {
  private:
   enum class Kind : std::uint8_t {
     kAll,         // one scale; parts are pieces
-    kAxis,        // parts are rows behind the axis
+    kAxis,        // parts are rows after the axis
     kLastAxis,    // parts are rows along the axis
-    kBlocks,      // parts are rows behind the axis
+    kBlocks,      // parts are rows after the axis
     kLastBlocks,  // parts are blocks
   };
 
-  void set_axis(const Tensor& x, const Tensor& scale, std::size_t axis);
-  void set_blocks(const Tensor& x, const Tensor& scale, std::size_t axis);
+  void set_axis(const KernelContext& c, const Tensor& x, std::size_t axis);
+  void set_blocks(const KernelContext& c, const Tensor& x, std::size_t axis);
   Part part(std::int64_t i) const;
 
   Kind kind_ = Kind::kAll;

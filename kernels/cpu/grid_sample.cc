@@ -22,23 +22,19 @@ struct GridRule {
 
 GridRule grid_rule(KernelContext& c) {
   GridRule rule{.align_corners = c.attribute_flag("align_corners")};
-  const std::string mode(c.attribute_string("mode"));
+  const std::string_view mode =
+      c.choice("mode", {"linear", "nearest", "cubic", "bilinear", "bicubic"});
   if (mode == "nearest") {
     rule.mode = GridMode::kNearest;
   } else if (mode == "cubic" || mode == "bicubic") {
     rule.mode = GridMode::kCubic;
-  } else if (mode != "linear" && mode != "bilinear") {
-    fail("attribute 'mode' has another value", "linear, nearest or cubic",
-         mode);
   }
-  const std::string padding(c.attribute_string("padding_mode"));
+  const std::string_view padding =
+      c.choice("padding_mode", {"zeros", "border", "reflection"});
   if (padding == "border") {
     rule.padding = GridPadding::kBorder;
   } else if (padding == "reflection") {
     rule.padding = GridPadding::kReflection;
-  } else if (padding != "zeros") {
-    fail("attribute 'padding_mode' has another value",
-         "zeros, border or reflection", padding);
   }
   return rule;
 }
@@ -83,7 +79,7 @@ GridTaps grid_taps(const GridRule& rule, G normal, std::int64_t size) {
   const auto length = static_cast<G>(size);
   double at = rule.align_corners ? (normal + 1) / G(2) * (length - 1)
                                  : ((normal + 1) * length - 1) / G(2);
-  // What is not a number lies outside.
+  // NaN lies outside.
   at = std::isnan(at) ? -1e9 : std::clamp(at, -1e9, 1e9);
   if (rule.mode == GridMode::kNearest) at = std::nearbyint(at);
   const auto last = static_cast<double>(size - 1);
@@ -187,19 +183,17 @@ void sample(KernelContext& c, const GridRule& rule, const Tensor& x,
 }  // namespace
 
 void grid_sample(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const Tensor& grid = c.input(1);
-  if (x.rank() < 3 || x.rank() > 8 || grid.rank() != x.rank() ||
-      grid.dim(0) != x.dim(0) ||
-      grid.dim(grid.rank() - 1) != static_cast<std::int64_t>(x.rank()) - 2) {
-    fail("the grid does not fit the input", x.text(), grid.text());
-  }
+  const Tensor& x = c.expect_rank(0, 3, 8);
+  Dims fits(x.rank(), -1);
+  fits[0] = x.dim(0);
+  fits.back() = static_cast<std::int64_t>(x.rank()) - 2;
+  const Tensor& grid = c.expect_shape(1, fits);
   const GridRule rule = grid_rule(c);
   Dims dims{x.dim(0), x.dim(1)};
   dims.append(grid.dims().subspan(1, grid.rank() - 2));
   Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
   if (y.count() == 0) return;
-  if (x.count() == 0) fail("the image is empty", {}, x.text());
+  if (x.count() == 0) c.wrong_shape(0, "1 element or more");
   dispatch(Floats(), grid.dtype(), [&]<typename G>() {
     dispatch(NumbersAndBool(), x.dtype(),
              [&]<typename T>() { sample<T, G>(c, rule, x, grid, y); });

@@ -55,18 +55,14 @@ Tensor columns(KernelContext& c, const Tensor& x, std::int64_t begin,
 Grouped read_grouped(KernelContext& c) {
   Grouped g{.heads = c.attribute_int("num_heads"),
             .kv_heads = c.attribute_int("kv_num_heads")};
-  g.q = c.input(GroupedSlot::kQuery);
-  if (g.q.rank() != 3 || g.q.dtype() != DataType::kFloat) {
-    fail("the query has another rank or type", "float[batch, rows, hidden]",
-         g.q.text());
-  }
+  g.q = c.expect_shape(GroupedSlot::kQuery, Dims{-1, -1, -1}, DataType::kFloat);
   g.batch = g.q.dim(0);
   g.rows = g.q.dim(1);
   constexpr std::int64_t kMostHeads = 1 << 30;
   if (g.heads <= 0 || g.kv_heads <= 0 || g.heads % g.kv_heads != 0 ||
       g.heads > kMostHeads) {
-    fail("the heads do not come in groups", std::to_string(g.kv_heads),
-         std::to_string(g.heads));
+    c.wrong_attribute("num_heads", "a multiple of 'kv_num_heads', which is " +
+                                       std::to_string(g.kv_heads));
   }
   if (!c.has_input(GroupedSlot::kKey)) {
     const Tensor all = g.q;
@@ -77,44 +73,30 @@ Grouped read_grouped(KernelContext& c) {
     return g;
   }
   g.size = head_size(g.q.dim(2), g.heads);
-  g.k = c.input(GroupedSlot::kKey);
-  g.v = c.input(GroupedSlot::kValue);
   const std::int64_t dims[] = {g.batch, g.rows, g.kv_heads * g.size};
-  for (const Tensor* t : {&g.k, &g.v}) {
-    if (t->dtype() != DataType::kFloat ||
-        !std::ranges::equal(t->dims(), Shape(dims))) {
-      fail("keys or values have another shape",
-           runtime::text_of(DataType::kFloat, dims), t->text());
-    }
-  }
+  g.k = c.expect_shape(GroupedSlot::kKey, dims, DataType::kFloat);
+  g.v = c.expect_shape(GroupedSlot::kValue, dims, DataType::kFloat);
   return g;
 }
 
 void read_lengths(KernelContext& c, Grouped& g) {
   const std::int64_t total = c.scalar_int(GroupedSlot::kTotal);
+  c.expect_count(GroupedSlot::kLast, g.batch);
   const Ints last = c.ints(GroupedSlot::kLast);
-  if (static_cast<std::int64_t>(last.size()) != g.batch) {
-    fail("the lengths are not one for each of the batch",
-         std::to_string(g.batch), std::to_string(last.size()));
-  }
   for (const std::size_t i : {GroupedSlot::kPastKey, GroupedSlot::kPastValue}) {
     if (!c.has_input(i)) continue;
-    const Tensor& t = c.input(i);
-    if (t.rank() != 4 || t.dtype() != DataType::kFloat || t.dim(0) != g.batch ||
-        t.dim(1) != g.kv_heads || t.dim(3) != g.size ||
-        (i == GroupedSlot::kPastValue && t.dim(2) != g.past_rows)) {
-      fail("the past has another shape", "[batch, heads, rows, size]",
-           t.text());
-    }
-    g.past_rows = t.dim(2);
+    const std::int64_t rows = i == GroupedSlot::kPastValue ? g.past_rows : -1;
+    const Dims dims{g.batch, g.kv_heads, rows, g.size};
+    g.past_rows = c.expect_shape(i, dims, DataType::kFloat).dim(2);
   }
   if (c.has_input(GroupedSlot::kPastKey) !=
       c.has_input(GroupedSlot::kPastValue)) {
-    fail("only one of past keys and past values is given");
+    fail("only one of the inputs 'past_key' and 'past_value' is given",
+         "both or neither");
   }
   if (total < g.rows) {
-    fail("the total length is below that of the queries",
-         std::to_string(g.rows), std::to_string(total));
+    c.wrong_value(GroupedSlot::kTotal, std::to_string(g.rows) + " or more",
+                  std::to_string(total));
   }
   g.keys = std::max(g.past_rows, total);
   // All rows are new where they are as many as the longest.
@@ -164,24 +146,18 @@ void add_rows(const Grouped& g, const Tensor& rows, Tensor& cache) {
 Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
                std::int64_t heads) {
   Rotation r{.batch = g.batch, .heads = heads, .rows = g.rows, .size = g.size};
-  r.cosines = c.input(GroupedSlot::kCos);
+  r.cosines = c.expect_rank(GroupedSlot::kCos, 2);
   r.sines = c.input(GroupedSlot::kSin);
-  if (r.cosines.rank() != 2) {
-    fail("the cosines have another rank", "2", r.cosines.text());
-  }
   if (r.cosines.dim(1) > g.size) {
-    fail("the cosines are wider than a head", std::to_string(g.size),
-         r.cosines.text());
+    c.wrong_shape(GroupedSlot::kCos,
+                  "rows of at most " + std::to_string(g.size));
   }
   r.turned = 2 * r.cosines.dim(1);
   r.at = r.out_at = merged_strides(heads, g.rows, g.size);
   r.interleaved = c.attribute_flag("rotary_interleaved");
   if (c.has_input(GroupedSlot::kPositions)) {
+    c.expect_count(GroupedSlot::kPositions, g.batch * g.rows);
     r.positions = c.ints(GroupedSlot::kPositions);
-    if (static_cast<std::int64_t>(r.positions.size()) != g.batch * g.rows) {
-      fail("the positions are not one for each token", x.text(),
-           c.input(GroupedSlot::kPositions).text());
-    }
     // Of a first prompt, the schema takes the first position and counts on.
     if (g.is_first) {
       for (std::size_t i = 1; i < r.positions.size(); ++i) {
@@ -202,11 +178,8 @@ Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
 
 void set_sinks(KernelContext& c, Attending& a) {
   if (c.has_input(GroupedSlot::kSink)) {
-    const Tensor& sink = c.input(GroupedSlot::kSink);
-    if (sink.dtype() != DataType::kFloat || sink.count() != a.heads) {
-      fail("the sinks are not one for each head", std::to_string(a.heads),
-           sink.text());
-    }
+    const Tensor& sink =
+        c.expect_count(GroupedSlot::kSink, a.heads, DataType::kFloat);
     a.sinks.assign(sink.data<float>(), sink.data<float>() + a.heads);
   } else if (c.attribute_flag("smooth_softmax") &&
              c.attribute_int("smooth_softmax") > 0) {
@@ -259,7 +232,7 @@ void group_query_attention(KernelContext& c) {
                        : 1 / std::sqrt(static_cast<double>(g.size));
   a.softcap = static_cast<double>(c.attribute_float("softcap"));
   if (c.has_input(GroupedSlot::kBias))
-    a.mask = mask_of(c, a, c.input(GroupedSlot::kBias));
+    a.mask = mask_of(c, a, GroupedSlot::kBias, c.input(GroupedSlot::kBias));
   set_sinks(c, a);
   attend(c, a, c.output(0, DataType::kFloat, g.q.dims()));
   if (c.wants(1)) c.set_output(1, std::move(keys));

@@ -89,10 +89,6 @@ struct RoiRule {
 };
 
 RoiRule roi_rule(KernelContext& c) {
-  const std::string mode(c.attribute_string("mode"));
-  if (mode != "avg" && mode != "max") {
-    fail("attribute 'mode' has another value", "avg or max", mode);
-  }
   const RoiRule rule{
       .height = c.attribute_int("output_height"),
       .width = c.attribute_int("output_width"),
@@ -101,10 +97,10 @@ RoiRule roi_rule(KernelContext& c) {
       .half_pixel =
           c.opset() >= 16 &&
           c.attribute_string("coordinate_transformation_mode") == "half_pixel",
-      .is_max = mode == "max"};
-  if (rule.height < 1 || rule.width < 1 || rule.ratio < 0) {
-    fail("a size of the output or the sampling ratio is out of range");
-  }
+      .is_max = c.choice("mode", {"avg", "max"}) == "max"};
+  if (rule.height < 1) c.wrong_attribute("output_height", "1 or more");
+  if (rule.width < 1) c.wrong_attribute("output_width", "1 or more");
+  if (rule.ratio < 0) c.wrong_attribute("sampling_ratio", "0 or more");
   return rule;
 }
 
@@ -175,27 +171,21 @@ constexpr Kernel kImageKernels[] = {
 }  // namespace
 
 void roi_align(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const Tensor& rois = c.input(1);
+  const Tensor& x = c.expect_rank(0, 4);
   const Ints batches = c.ints(2);
   const RoiRule rule = roi_rule(c);
-  if (x.rank() != 4) fail("the input is no image", "rank 4", x.text());
   const auto count = static_cast<std::int64_t>(batches.size());
-  if (rois.rank() != 2 || rois.dim(0) != count || rois.dim(1) != 4 ||
-      rois.dtype() != x.dtype()) {
-    fail("the regions have another shape or type",
-         runtime::text_of(x.dtype(), Dims{count, 4}), rois.text());
-  }
+  const Tensor& rois = c.expect_shape(1, Dims{count, 4}, x.dtype());
   for (const std::int64_t batch : batches) {
     if (batch < 0 || batch >= x.dim(0)) {
-      fail("a region names a batch that is not there", {},
-           std::to_string(batch));
+      c.wrong_value(2, "0 to " + std::to_string(x.dim(0) - 1),
+                    std::to_string(batch));
     }
   }
   Tensor& y =
       c.output(0, x.dtype(), Dims{count, x.dim(1), rule.height, rule.width});
   if (y.count() == 0) return;
-  if (x.count() == 0) fail("the image is empty", {}, x.text());
+  if (x.count() == 0) c.wrong_shape(0, "1 element or more");
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     c.threads().for_each(count, 1, [&](std::int64_t i, std::int64_t) {
       align_region(
@@ -206,15 +196,10 @@ void roi_align(KernelContext& c) {
 }
 
 void affine_grid(KernelContext& c) {
-  const Tensor& theta = c.input(0);
   const Ints size = c.ints(1);
   const auto rank = static_cast<std::int64_t>(size.size()) - 2;
-  if ((rank != 2 && rank != 3) || theta.rank() != 3 ||
-      theta.dim(0) != size[0] || theta.dim(1) != rank ||
-      theta.dim(2) != rank + 1) {
-    fail("the matrices do not fit the size", "[n,2,3] for 4, [n,3,4] for 5",
-         theta.text() + " for " + std::to_string(size.size()));
-  }
+  if (rank != 2 && rank != 3) c.wrong_shape(1, "4 or 5 elements");
+  const Tensor& theta = c.expect_shape(0, Dims{size[0], rank, rank + 1});
   Dims dims{size[0]};
   dims.append(std::span(size).subspan(2));
   const std::int64_t count =

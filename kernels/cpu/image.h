@@ -16,7 +16,7 @@ void resize(KernelContext& c);
 void roi_align(KernelContext& c);
 void upsample(KernelContext& c);
 
-// Weights of the four elements around a place that lies `part` behind the
+// Weights of the four elements around a place that lies `part` after the
 // second: Keys' cubic convolution.
 inline void cubic_weights(double part, double a, double* weights) {
   const auto near = [a](double x) {

@@ -14,22 +14,17 @@ std::int64_t checked_index(std::int64_t index, std::int64_t size) {
   return index < 0 ? index + size : index;
 }
 
-// How many slices the indices name; fails where their last axis is not that of
-// so many indices.
-std::int64_t slices_of(const Tensor& data, const Tensor& indices,
+// How many slices the indices name; checks their shape.
+std::int64_t slices_of(const KernelContext& c, const Tensor& data,
                        std::size_t batch_dims) {
-  if (indices.is_scalar()) fail("the indices are a scalar", "an axis or more");
-  for (std::size_t i = 0; i < batch_dims; ++i) {
-    if (i + 1 >= indices.rank() || indices.dim(i) != data.dim(i)) {
-      fail("the batch axes of the indices are not those of the data",
-           data.text(), indices.text());
-    }
-  }
+  const Tensor& indices = c.expect_min_rank(1, batch_dims + 1);
+  Dims fits(indices.rank(), -1);
+  std::ranges::copy(data.dims().first(batch_dims), fits.begin());
+  c.expect_shape(1, fits);
   const std::int64_t depth = indices.dim(indices.rank() - 1);
   const auto most = static_cast<std::int64_t>(data.rank() - batch_dims);
   if (depth > most) {
-    fail("the last axis of the indices is longer than the data has axes",
-         std::to_string(most) + " at most", indices.text());
+    c.wrong_shape(1, "a last axis of at most " + std::to_string(most));
   }
   return runtime::count_of(indices.dims().first(indices.rank() - 1));
 }
@@ -42,10 +37,7 @@ void check_indices(Ints& indices, std::int64_t size) {
 
 ElementPlaces::ElementPlaces(const KernelContext& c, const Tensor& data,
                              const Tensor& indices, std::int64_t axis) {
-  if (data.rank() != indices.rank()) {
-    fail("the indices have another rank than the data", data.text(),
-         indices.text());
-  }
+  c.expect_rank(1, data.rank());
   const std::size_t along = axis_of(axis, data.rank());
   along_ = c.ints(1);
   if (along_.empty()) return;
@@ -53,8 +45,8 @@ ElementPlaces::ElementPlaces(const KernelContext& c, const Tensor& data,
   const Dims strides = strides_of(data.dims());
   for (std::size_t i = 0; i < data.rank(); ++i) {
     if (i != along && indices.dim(i) > data.dim(i)) {
-      fail("the indices are longer than the data along another axis",
-           data.text(), indices.text());
+      c.wrong_shape(1, "at most " + std::to_string(data.dim(i)) +
+                           " along axis " + std::to_string(i));
     }
     axes_.push_back({indices.dim(i), i == along ? 0 : strides[i], 0});
   }
@@ -63,12 +55,12 @@ ElementPlaces::ElementPlaces(const KernelContext& c, const Tensor& data,
 
 SlicePlaces::SlicePlaces(const KernelContext& c, const Tensor& data,
                          const Tensor& indices, std::size_t batch_dims) {
-  const std::int64_t count = slices_of(data, indices, batch_dims);
+  const std::int64_t count = slices_of(c, data, batch_dims);
   const auto depth = static_cast<std::size_t>(indices.dim(indices.rank() - 1));
   axes_ = batch_dims + depth;
   if (count == 0) return;
   const Ints all = c.ints(1);
-  // Indices without a number each name the whole; they may be many.
+  // Indices of depth 0 each name the whole tensor; they may be many.
   c.allocate(DataType::kInt64, {&count, 1});
   places_.assign(static_cast<std::size_t>(count), 0);
   if (data.count() > 0) inner_ = product(data.dims(), axes_, data.rank());

@@ -49,18 +49,9 @@ struct IntegerConv {
   Dims dims;
 };
 
-void need_one(const Tensor& t) {
-  if (t.count() != 1) {
-    fail("a scale or zero point has another size", "one element", t.text());
-  }
-}
-
-void add_bias(KernelContext& c, const Tensor& bias, Tensor& sums) {
+void add_bias(KernelContext& c, Tensor& sums) {
   const std::int64_t channels = sums.dim(1);
-  if (bias.dtype() != DataType::kInt32 || bias.count() != channels) {
-    fail("the bias has another shape or type",
-         runtime::text_of(DataType::kInt32, Dims{channels}), bias.text());
-  }
+  const Tensor& bias = c.expect_count(8, channels, DataType::kInt32);
   if (sums.count() == 0) return;
   const std::int64_t size = product(sums.dims(), 2, sums.rank());
   std::int32_t* to = sums.mutable_data<std::int32_t>();
@@ -92,18 +83,18 @@ void qlinear_conv(KernelContext& c) {
   const std::size_t behind = behind_channel(c.input(3));
   const IntegerConv conv(c, shifted_input(c, 0, 2, 0),
                          shifted_input(c, 3, 5, behind));
-  for (const std::size_t i : {1, 2, 6, 7}) need_one(c.input(i));
-  // The axes of one channel stand behind it in the result as in the weights.
+  for (const std::size_t i : {1, 2, 6, 7}) c.expect_count(i, 1);
+  // The axes of a channel follow it in the result as in the weights.
   const Tensor scale = spread(float_input(c, 4), behind - 1);
   if (scale.count() != 1 && scale.count() != conv.weights.dim(0)) {
-    fail("the scales of the weights are not one or one for each channel",
-         conv.weights.text(), scale.text());
+    c.wrong_shape(4,
+                  "1 or " + std::to_string(conv.weights.dim(0)) + " elements");
   }
   const Tensor factor = scale_factor(c, spread(float_input(c, 1), 0), scale,
                                      spread(float_input(c, 6), 0));
   Tensor sums = c.allocate(DataType::kInt32, conv.shape());
   conv.compute(c, sums);
-  if (c.has_input(8)) add_bias(c, c.input(8), sums);
+  if (c.has_input(8)) add_bias(c, sums);
   requantize(c, sums, factor, spread(float_input(c, 7), 0), c.input(7).dtype());
 }
 

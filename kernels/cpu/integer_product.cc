@@ -21,7 +21,7 @@ struct IntegerProduct {
 };
 
 Tensor as_matrix(const Tensor& t, bool is_row) {
-  if (t.rank() == 0) fail("an input of a product is a scalar");
+  if (t.rank() == 0) fail("a factor is a scalar", "rank 1 or more", t.text());
   if (t.rank() > 1) return t;
   const std::int64_t n = t.count();
   return is_row ? t.reshaped(Dims{1, n}) : t.reshaped(Dims{n, 1});
@@ -34,7 +34,8 @@ IntegerProduct product_of(const Tensor& a, const Tensor& b) {
   p.k = p.a.dim(ra - 1);
   p.n = p.b.dim(rb - 1);
   if (p.b.dim(rb - 2) != p.k) {
-    fail("the matrices do not fit each other", a.text(), b.text());
+    fail("wrong shape of the second matrix", std::to_string(p.k) + " rows",
+         b.text());
   }
   p.batch = broadcast(p.a.dims().first(ra - 2), p.b.dims().first(rb - 2));
   p.out = p.batch;

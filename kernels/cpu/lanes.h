@@ -76,7 +76,7 @@ struct Lanes {
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = p * (r * r) + r + 1.0f;
-    // In two steps, since 2^128 is not a number.
+    // In two steps, since 2^128 overflows a float.
     const Words whole = __builtin_convertvector(n, Words);
     const Words half = whole >> 1;
     Floats by;

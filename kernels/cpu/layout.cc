@@ -1,4 +1,4 @@
-// Ops that put elements in another place, cut them apart or repeat them.
+// Ops that move, split or repeat elements.
 #include <algorithm>
 
 #include "kernels/cpu/elementwise.h"
@@ -23,9 +23,8 @@ void transpose(KernelContext& c) {
     std::ranges::sort(sorted);
     const bool twice = std::ranges::adjacent_find(sorted) != sorted.end();
     if (perm.size() != x.rank() || twice) {
-      fail("attribute 'perm' is not a permutation of the axes",
-           "each of " + std::to_string(x.rank()) + " axes once",
-           std::to_string(perm.size()) + (twice ? ", one twice" : ""));
+      c.wrong_attribute("perm",
+                        "each of " + std::to_string(x.rank()) + " axes once");
     }
   } else {
     for (std::size_t i = x.rank(); i-- > 0;) perm.push_back(i);
@@ -57,8 +56,7 @@ Ints split_sizes(const KernelContext& c, std::int64_t size) {
     const std::int64_t said =
         c.has_attribute("num_outputs") ? c.attribute_int("num_outputs") : parts;
     if (said != parts) {
-      fail("attribute 'num_outputs' is not the number of outputs",
-           std::to_string(parts), std::to_string(said));
+      c.wrong_attribute("num_outputs", std::to_string(parts));
     }
     if (c.opset() < 18 && size % parts != 0) {
       fail("the axis does not split into equal parts",
@@ -71,7 +69,7 @@ Ints split_sizes(const KernelContext& c, std::int64_t size) {
     }
   }
   if (std::ssize(sizes) != parts) {
-    fail("there is not a size for each output", std::to_string(parts),
+    fail("wrong number of sizes in 'split'", std::to_string(parts),
          std::to_string(sizes.size()));
   }
   check_parts(sizes, size);
@@ -105,22 +103,15 @@ Places blocked(bool depth_last, Shape deep, std::int64_t block) {
 }
 
 bool is_depth_last(const KernelContext& c) {
-  const std::string_view mode = c.attribute_string("mode");
-  if (!mode.empty() && mode != "DCR" && mode != "CRD") {
-    fail("attribute 'mode' is unknown", "DCR or CRD", std::string(mode));
-  }
-  return mode != "CRD";
+  return c.choice("mode", {"DCR", "CRD", ""}) != "CRD";
 }
 
 std::int64_t block_size(const KernelContext& c) {
   const std::int64_t block = c.attribute_int("blocksize");
   if (block < 1 || block > (std::int64_t{1} << 20)) {
-    fail("attribute 'blocksize' is out of range", "1 or more",
-         std::to_string(block));
+    c.wrong_attribute("blocksize", "1 to 2^20");
   }
-  if (c.input(0).rank() != 4) {
-    fail("the input has another rank", "4", c.input(0).text());
-  }
+  c.expect_rank(0, 4);
   return block;
 }
 
@@ -128,8 +119,8 @@ void depth_to_space(KernelContext& c) {
   const Tensor& x = c.input(0);
   const std::int64_t block = block_size(c);
   if (x.dim(1) % (block * block) != 0) {
-    fail("the depth is not a multiple of the square of the block size",
-         std::to_string(block * block), x.text());
+    c.wrong_shape(
+        0, "a multiple of " + std::to_string(block * block) + " channels");
   }
   const Dims dims{x.dim(0), x.dim(1) / (block * block),
                   checked_product(x.dim(2), block),
@@ -146,8 +137,8 @@ void space_to_depth(KernelContext& c) {
   const Tensor& x = c.input(0);
   const std::int64_t block = block_size(c);
   if (x.dim(2) % block != 0 || x.dim(3) % block != 0) {
-    fail("the image is not a multiple of the block size", std::to_string(block),
-         x.text());
+    c.wrong_shape(
+        0, "a height and width that are multiples of " + std::to_string(block));
   }
   const Dims dims{x.dim(0), checked_product(x.dim(1), block * block),
                   x.dim(2) / block, x.dim(3) / block};
@@ -176,12 +167,10 @@ void expand(KernelContext& c) {
 // How often each axis is repeated.
 Ints repeats_of(const KernelContext& c) {
   const Tensor& x = c.input(0);
+  c.expect_count(1, c.opset() >= 6 ? x.rank() : 1);
   if (c.opset() >= 6) return c.ints(1);
   const Ints tiles = whole_numbers(c, c.input(1));
-  const Ints axis = whole_numbers(c, c.input(2));
-  if (tiles.size() != 1 || axis.size() != 1) {
-    fail("'tiles' or 'axis' is not one number");
-  }
+  const Ints axis = whole_numbers(c, c.expect_count(2, 1));
   Ints out(x.rank(), 1);
   out[axis_of(axis[0], x.rank())] = tiles[0];
   return out;
@@ -190,15 +179,11 @@ Ints repeats_of(const KernelContext& c) {
 void tile(KernelContext& c) {
   const Tensor& x = c.input(0);
   const Ints repeats = repeats_of(c);
-  if (repeats.size() != x.rank()) {
-    fail("there is not a number of repeats for each axis",
-         std::to_string(x.rank()), std::to_string(repeats.size()));
-  }
   // Each axis becomes two: the repeats, at one place, and the axis itself.
   Dims dims, block;
   for (std::size_t i = 0; i < x.rank(); ++i) {
     if (repeats[i] < 0) {
-      fail("a number of repeats is negative", {}, std::to_string(repeats[i]));
+      c.wrong_value(1, "0 or more", std::to_string(repeats[i]));
     }
     dims.push_back(checked_product(x.dim(i), repeats[i]));
     block.push_back(repeats[i]);
@@ -217,8 +202,7 @@ void tile(KernelContext& c) {
 }
 
 void trilu(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  if (x.rank() < 2) fail("the input has too few axes", "2", x.text());
+  const Tensor& x = c.expect_min_rank(0, 2);
   const std::int64_t height = x.dim(x.rank() - 2), width = x.dim(x.rank() - 1);
   const std::int64_t k =
       std::clamp(c.has_input(1) ? c.scalar_int(1) : 0, -height - 1, width + 1);
@@ -243,20 +227,17 @@ void trilu(KernelContext& c) {
 }
 
 void reverse_sequence(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const Ints lengths = c.ints(1);
-  if (x.rank() < 2) fail("the input has too few axes", "2", x.text());
+  const Tensor& x = c.expect_min_rank(0, 2);
   const std::size_t time = axis_of(c.attribute_int("time_axis"), 2);
   const std::size_t batch = axis_of(c.attribute_int("batch_axis"), 2);
-  if (time == batch) fail("'time_axis' and 'batch_axis' are the same");
-  if (std::ssize(lengths) != x.dim(batch)) {
-    fail("there is not a length for each sequence",
-         std::to_string(x.dim(batch)), std::to_string(lengths.size()));
-  }
+  if (time == batch)
+    c.wrong_attribute("time_axis", "an axis other than 'batch_axis'");
+  c.expect_count(1, x.dim(batch));
+  const Ints lengths = c.ints(1);
   for (const std::int64_t n : lengths) {
     if (n < 0 || n > x.dim(time)) {
-      fail("the length of a sequence is out of range",
-           "0 to " + std::to_string(x.dim(time)), std::to_string(n));
+      c.wrong_value(1, "0 to " + std::to_string(x.dim(time)),
+                    std::to_string(n));
     }
   }
   Tensor& out = c.output(0, x.dtype(), x.dims());

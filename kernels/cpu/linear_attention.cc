@@ -71,29 +71,29 @@ struct Linear {
 // A gate of [batch, steps, n].
 const float* gate(KernelContext& c, std::size_t input, const Linear& a,
                   std::int64_t wide, std::int64_t narrow, std::int64_t& n) {
-  const Tensor& x = c.input(input);
-  if (x.dtype() != DataType::kFloat || x.rank() != 3 || x.dim(0) != a.batch ||
-      x.dim(1) != a.steps || (x.dim(2) != wide && x.dim(2) != narrow)) {
-    fail("a gate has another shape", {}, x.text());
-  }
+  const Tensor& x =
+      c.expect_shape(input, Dims{a.batch, a.steps, -1}, DataType::kFloat);
   n = x.dim(2);
+  if (n != wide && n != narrow) {
+    c.wrong_shape(input, "a last axis of " + std::to_string(wide) + " or " +
+                             std::to_string(narrow));
+  }
   return x.data<float>();
 }
 
 void read_gates(KernelContext& c, Linear& a) {
-  const std::string_view rule = c.attribute_string("update_rule");
-  const bool known = rule == "linear" || rule == "gated" || rule == "delta" ||
-                     rule == "gated_delta";
-  if (!known) {
-    fail("attribute 'update_rule' has another value",
-         "linear, gated, delta or gated_delta", std::string(rule));
-  }
+  const std::string_view rule =
+      c.choice("update_rule", {"linear", "gated", "delta", "gated_delta"});
   const bool gated = rule.starts_with("gated"), delta = rule.ends_with("delta");
   if (gated != c.has_input(LinearSlot::kDecay)) {
-    fail("the decay does not fit the update rule", {}, std::string(rule));
+    c.wrong_attribute("update_rule",
+                      gated ? "linear or delta without input 'decay'"
+                            : "gated or gated_delta with input 'decay'");
   }
   if (delta != c.has_input(LinearSlot::kBeta)) {
-    fail("beta does not fit the update rule", {}, std::string(rule));
+    c.wrong_attribute("update_rule",
+                      delta ? "linear or gated without input 'beta'"
+                            : "delta or gated_delta with input 'beta'");
   }
   if (gated) {
     std::int64_t n = 0;
@@ -124,13 +124,10 @@ void run_heads(KernelContext& c, const Linear& a) {
 }  // namespace
 
 void linear_attention(KernelContext& c) {
-  const Tensor q = c.input(LinearSlot::kQuery), k = c.input(LinearSlot::kKey),
-               v = c.input(LinearSlot::kValue);
-  if (q.rank() != 3 || k.rank() != 3 || v.rank() != 3 || k.dim(0) != q.dim(0) ||
-      v.dim(0) != q.dim(0) || k.dim(1) != q.dim(1) || v.dim(1) != q.dim(1)) {
-    fail("queries, keys and values do not fit", "[batch, steps, hidden]",
-         q.text() + ", " + k.text() + ", " + v.text());
-  }
+  const Tensor q = c.expect_rank(LinearSlot::kQuery, 3);
+  const Dims fits{q.dim(0), q.dim(1), -1};
+  const Tensor k = c.expect_shape(LinearSlot::kKey, fits);
+  const Tensor v = c.expect_shape(LinearSlot::kValue, fits);
   for (const Tensor* x : {&q, &k, &v}) {
     if (x->dtype() != DataType::kFloat) {
       fail("the kernel does not compute " + x->text());
@@ -147,7 +144,10 @@ void linear_attention(KernelContext& c) {
   a.v_size = head_size(v.dim(2), a.kv_heads);
   if (a.heads % a.kv_heads != 0 ||
       head_size(k.dim(2), a.kv_heads) != a.k_size) {
-    fail("the heads of keys do not fit those of queries", q.text(), k.text());
+    fail("the heads of keys do not fit those of queries",
+         "a divisor of " + std::to_string(a.heads) + " heads of size " +
+             std::to_string(a.k_size),
+         std::to_string(a.kv_heads) + " heads in " + k.text());
   }
   read_gates(c, a);
   const float scale = c.attribute_float("scale");
@@ -158,11 +158,8 @@ void linear_attention(KernelContext& c) {
   Tensor state = c.allocate(DataType::kFloat, states);
   a.state = state.mutable_data<float>();
   if (c.has_input(LinearSlot::kPast)) {
-    const Tensor& past = c.input(LinearSlot::kPast);
-    if (past.dtype() != DataType::kFloat ||
-        !std::ranges::equal(past.dims(), Shape(states))) {
-      fail("the past state has another shape", state.text(), past.text());
-    }
+    const Tensor& past =
+        c.expect_shape(LinearSlot::kPast, states, DataType::kFloat);
     std::copy_n(past.data<float>(), past.count(), a.state);
   } else {
     fill(c, a.state, state.count(), 0.0f);

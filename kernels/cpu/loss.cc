@@ -15,26 +15,11 @@ using runtime::Kernel;
 
 // The sizes of the scores, after the labels were checked against them.
 CutShape check_shapes(const KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const Tensor& labels = c.input(1);
-  if (x.rank() < 2) {
-    fail("the scores have another rank", "2 or more", x.text());
-  }
-  Dims expected(x.dims());
-  Dims without{expected[0]};
-  for (std::size_t i = 2; i < expected.size(); ++i) {
-    without.push_back(expected[i]);
-  }
-  if (!std::ranges::equal(without, labels.dims())) {
-    fail("the labels have another shape",
-         runtime::text_of(labels.dtype(), without), labels.text());
-  }
-  if (c.has_input(2) &&
-      (c.input(2).rank() != 1 || c.input(2).dim(0) != x.dim(1) ||
-       c.input(2).dtype() != x.dtype())) {
-    fail("the weights have another shape", "one for each class of " + x.text(),
-         c.input(2).text());
-  }
+  const Tensor& x = c.expect_min_rank(0, 2);
+  Dims without{x.dim(0)};
+  without.append(x.dims().subspan(2));
+  const Tensor& labels = c.expect_shape(1, without);
+  if (c.has_input(2)) c.expect_shape(2, Dims{x.dim(1)}, x.dtype());
   if (labels.count() == 0) return {0, x.dim(1), 0};
   return cut_at(x.dims(), 1);
 }
@@ -70,7 +55,8 @@ template <typename T>
 void reduce_losses(KernelContext& c, const CutShape& s,
                    const Tensor& log_prob) {
   const Tensor labels = c.input(1);
-  const std::string_view reduction = c.attribute_string("reduction");
+  const std::string_view reduction =
+      c.choice("reduction", {"none", "mean", "sum"});
   Tensor each = c.allocate(kTypeOf<T>, labels.dims());
   Tensor weights = c.allocate(DataType::kDouble, labels.dims());
   const Ints classes = c.ints(1);
@@ -81,12 +67,7 @@ void reduce_losses(KernelContext& c, const CutShape& s,
     return sum_of(each.count(), [x](std::int64_t i) { return x[i]; });
   };
   double sum = total(each.data<T>());
-  if (reduction == "mean") {
-    sum /= total(weights.data<double>());
-  } else if (reduction != "sum") {
-    fail("attribute 'reduction' has another value", "none, mean or sum",
-         std::string(reduction));
-  }
+  if (reduction == "mean") sum /= total(weights.data<double>());
   Tensor& out = c.output(0, kTypeOf<T>, {});
   *out.mutable_data<T>() = static_cast<T>(sum);
 }

@@ -19,14 +19,12 @@ using runtime::Kernel;
 constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
 void array_feature_extractor(KernelContext& c) {
-  const Tensor x = c.input(0);
+  const Tensor x = c.expect_min_rank(0, 1);
   const Ints at = c.ints(1);
-  if (x.rank() == 0) fail("the input has no axes");
   const std::int64_t size = x.dim(x.rank() - 1);
   for (const std::int64_t i : at) {
     if (i < 0 || i >= size) {
-      fail("an index is out of range", "below " + std::to_string(size),
-           std::to_string(i));
+      c.wrong_value(1, "0 to " + std::to_string(size - 1), std::to_string(i));
     }
   }
   Dims dims(x.dims());
@@ -89,7 +87,9 @@ template <typename T>
 T fallback(KernelContext& c, DataType type) {
   if (const auto t = c.attribute_tensor("default_tensor")) {
     if (t->dtype() != type || t->count() == 0) {
-      fail("attribute 'default_tensor' has another type", {}, t->text());
+      c.wrong_attribute(
+          "default_tensor",
+          "an element of " + std::string(ir::data_type_name(type)));
     }
     return elements<T>(*t)[0];
   }
@@ -184,17 +184,14 @@ float of_feature(const std::vector<float>& values, std::int64_t feature) {
                             : values[static_cast<std::size_t>(feature)];
 }
 
-void need_features(const std::vector<float>& values, std::int64_t features,
-                   std::string_view name) {
-  if (values.size() != 1 &&
-      static_cast<std::int64_t>(values.size()) != features) {
-    fail("attribute '" + std::string(name) + "' has another length",
-         "1 or " + std::to_string(features), std::to_string(values.size()));
-  }
+void need_features(const KernelContext& c, std::size_t count,
+                   std::int64_t features, std::string_view name) {
+  if (count == 1 || static_cast<std::int64_t>(count) == features) return;
+  c.wrong_attribute(name, "1 or " + std::to_string(features) + " numbers");
 }
 
 std::int64_t last_axis(const Tensor& x) {
-  if (x.rank() == 0) fail("the input has no axes");
+  if (x.rank() == 0) fail("the input is a scalar", "rank 1 or more", x.text());
   return x.dim(x.rank() - 1);
 }
 
@@ -205,8 +202,8 @@ void scaler(KernelContext& c) {
   const std::int64_t features = last_axis(x);
   const auto offset = c.attribute_floats("offset");
   const auto scale = c.attribute_floats("scale");
-  need_features(offset, features, "offset");
-  need_features(scale, features, "scale");
+  need_features(c, offset.size(), features, "offset");
+  need_features(c, scale.size(), features, "scale");
   float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
   dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
     for_each_element(c, x.count(), [&](std::int64_t i) {
@@ -220,11 +217,7 @@ void scaler(KernelContext& c) {
 void normalizer(KernelContext& c) {
   const Tensor x = c.input(0);
   const std::int64_t features = last_axis(x);
-  const std::string_view norm = c.attribute_string("norm");
-  if (norm != "MAX" && norm != "L1" && norm != "L2") {
-    fail("attribute 'norm' has another value", "MAX, L1 or L2",
-         std::string(norm));
-  }
+  const std::string_view norm = c.choice("norm", {"MAX", "L1", "L2"});
   float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
   const std::int64_t rows = x.count() == 0 ? 0 : x.count() / features;
   dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
@@ -253,11 +246,9 @@ template <typename T>
 void impute(KernelContext& c, const Tensor& x, const std::vector<T>& values,
             T gap) {
   const std::int64_t features = last_axis(x);
-  if (values.size() != 1 &&
-      static_cast<std::int64_t>(values.size()) != features) {
-    fail("the imputed values have another length",
-         "1 or " + std::to_string(features), std::to_string(values.size()));
-  }
+  need_features(c, values.size(), features,
+                std::is_floating_point_v<T> ? "imputed_value_floats"
+                                            : "imputed_value_int64s");
   T* to = c.output(0, x.dtype(), x.dims()).template mutable_data<T>();
   for_each_element(c, x.count(), [&](std::int64_t i) {
     const T v = x.data<T>()[i];
@@ -330,7 +321,7 @@ void one_hot_encoder(KernelContext& c) {
     for (std::int64_t i = 0; i < x.count(); ++i) {
       const T v = x.data<T>()[i];
       if constexpr (std::is_floating_point_v<T>) {
-        // Beyond the range of integers there is no category.
+        // No category lies beyond the range of integers.
         if (!(std::abs(v) < T(0x1p62))) {
           if (!may_miss) fail("a category is not known");
           continue;
@@ -345,14 +336,10 @@ void feature_vectorizer(KernelContext& c) {
   std::int64_t rows = -1;
   Ints widths, kept;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
-    const Tensor& x = c.input(i);
-    if (x.rank() != 1 && x.rank() != 2) {
-      fail("an input has another rank", "1 or 2", x.text());
-    }
+    const Tensor& x = c.expect_rank(i, 1, 2);
     const std::int64_t count = x.rank() == 1 ? 1 : x.dim(0);
     if (rows >= 0 && count != rows) {
-      fail("the inputs have different numbers of rows", std::to_string(rows),
-           x.text());
+      c.wrong_shape(i, std::to_string(rows) + " rows");
     }
     rows = count;
     widths.push_back(last_axis(x));
@@ -366,9 +353,8 @@ void feature_vectorizer(KernelContext& c) {
                         return n >= 0 && n < std::int64_t{1} << 40;
                       });
     if (!fits) {
-      fail("attribute 'inputdimensions' does not fit the inputs",
-           std::to_string(widths.size()) + " sizes",
-           std::to_string(kept.size()));
+      c.wrong_attribute("inputdimensions",
+                        std::to_string(widths.size()) + " sizes below 2^40");
     }
   }
   std::int64_t width = 0;
@@ -391,23 +377,20 @@ void feature_vectorizer(KernelContext& c) {
 }
 
 // Scores of [rows, targets] by coefficients of [targets, features].
-Tensor linear_scores(KernelContext& c, const Tensor& x, std::int64_t targets) {
-  const Tensor in = in_type(c, x, DataType::kFloat);
-  if (in.rank() != 1 && in.rank() != 2) {
-    fail("the input has another rank", "1 or 2", x.text());
-  }
+Tensor linear_scores(KernelContext& c, std::int64_t targets) {
+  const Tensor in = in_type(c, c.expect_rank(0, 1, 2), DataType::kFloat);
   const std::int64_t rows = in.rank() == 1 ? 1 : in.dim(0);
   const std::int64_t features = last_axis(in);
   const auto weights = c.attribute_floats("coefficients");
   const auto shifts = c.attribute_floats("intercepts");
   const auto known = static_cast<std::int64_t>(weights.size());
   if (targets <= 0 || known % targets != 0 || known / targets != features) {
-    fail("the coefficients do not fit the input", in.text(),
-         std::to_string(known));
+    c.wrong_attribute("coefficients", std::to_string(features) +
+                                          " numbers for each of " +
+                                          std::to_string(targets) + " targets");
   }
   if (!shifts.empty() && static_cast<std::int64_t>(shifts.size()) != targets) {
-    fail("the intercepts are not one for each target", std::to_string(targets),
-         std::to_string(shifts.size()));
+    c.wrong_attribute("intercepts", std::to_string(targets) + " numbers");
   }
   const std::int64_t dims[] = {rows, targets};
   Tensor out = c.allocate(DataType::kFloat, dims);
@@ -440,9 +423,9 @@ void transform_rows(const KernelContext& c, PostTransform how, float* at,
 void linear_regressor(KernelContext& c) {
   const std::int64_t targets =
       c.has_attribute("targets") ? c.attribute_int("targets") : 1;
-  Tensor y = linear_scores(c, c.input(0), targets);
-  transform_rows(c, post_transform(c.attribute_string("post_transform")),
-                 y.mutable_data<float>(), y.dim(0), targets);
+  Tensor y = linear_scores(c, targets);
+  transform_rows(c, post_transform(c), y.mutable_data<float>(), y.dim(0),
+                 targets);
   c.set_output(0, std::move(y));
 }
 

@@ -27,7 +27,7 @@ RowParameter row_parameter(KernelContext& c, std::size_t i, const Tensor& x,
   const Tensor p = parameters(c, i, c.input(i).count(), kTypeOf<T>);
   const Dims dims = broadcast(p.dims(), x.dims());
   if (!std::ranges::equal(dims, x.dims())) {
-    fail("a parameter does not broadcast to the input", x.text(), p.text());
+    c.wrong_shape(i, "one that broadcasts to " + runtime::shape_text(x.dims()));
   }
   if (p.count() == size) {
     // One for each element of a row, if its leading axes are 1.
@@ -61,7 +61,7 @@ struct RowShape {
 RowShape rows_of(const KernelContext& c, const Tensor& x) {
   const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
   RowShape s{0, 0, Dims(x.dims())};
-  // Where there is no element, products of sizes may be beyond any number.
+  // Products of the sizes of an empty tensor may overflow.
   if (x.count() != 0) {
     s.rows = product(x.dims(), 0, axis);
     s.size = product(x.dims(), axis, x.rank());
@@ -167,9 +167,7 @@ void lp_normalization(KernelContext& c) {
   const Tensor x = c.input(0);
   const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
   const std::int64_t p = c.attribute_int("p");
-  if (p != 1 && p != 2) {
-    fail("attribute 'p' has another value", "1 or 2", std::to_string(p));
-  }
+  if (p != 1 && p != 2) c.wrong_attribute("p", "1 or 2");
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), axis);
@@ -202,11 +200,10 @@ void lp_normalization(KernelContext& c) {
 
 // Each element by the squares of the channels around it.
 void lrn(KernelContext& c) {
-  const Tensor x = c.input(0);
+  const Tensor x = c.expect_min_rank(0, 2);
   c.need_attribute("size");
   const std::int64_t size = c.attribute_int("size");
-  if (size < 1) fail("attribute 'size' is not positive");
-  if (x.rank() < 2) fail("the input has another rank", "2 or more", x.text());
+  if (size < 1) c.wrong_attribute("size", "1 or more");
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), 1);

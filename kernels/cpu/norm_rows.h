@@ -45,11 +45,7 @@ inline std::int64_t row_grain(std::int64_t elements) {
 // Input `i`, one number for each of `count`, as elements of this type.
 inline Tensor parameters(KernelContext& c, std::size_t i, std::int64_t count,
                          DataType dtype) {
-  const Tensor& x = c.input(i);
-  if (x.count() != count) {
-    fail("a parameter has another size", std::to_string(count) + " elements",
-         x.text());
-  }
+  const Tensor& x = c.expect_count(i, count);
   if (x.dtype() == dtype) return x;
   Tensor out = c.allocate(dtype, x.dims());
   dispatch(Floats(), x.dtype(), [&]<typename From>() {

@@ -8,7 +8,7 @@
 
 namespace ruleengine::kernels {
 
-// A NaN is behind all numbers, as in NumPy.
+// NaN sorts last, as in NumPy.
 template <typename T>
 bool is_less(const T& a, const T& b) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -15,20 +15,19 @@ using runtime::Kernel;
 
 enum class PadMode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
 
-// How many elements come before and behind an axis; negative ones go away.
+// How many elements are added before and after an axis; a negative number
+// removes elements.
 struct AxisPads {
   std::int64_t before = 0, after = 0;
 };
 using Pads = std::vector<AxisPads>;
 
 PadMode pad_mode_of(const KernelContext& c) {
-  const std::string_view mode = c.attribute_string("mode");
-  if (mode.empty() || mode == "constant") return PadMode::kConstant;
+  const std::string_view mode =
+      c.choice("mode", {"constant", "reflect", "edge", "wrap", ""});
   if (mode == "reflect") return PadMode::kReflect;
   if (mode == "edge") return PadMode::kEdge;
-  if (mode == "wrap") return PadMode::kWrap;
-  fail("attribute 'mode' is unknown", "constant, reflect, edge or wrap",
-       std::string(mode));
+  return mode == "wrap" ? PadMode::kWrap : PadMode::kConstant;
 }
 
 // Size of an axis with its pads.
@@ -36,7 +35,8 @@ std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
   constexpr std::int64_t kMost = std::int64_t{1} << 47;
   if (std::max(pads.before, pads.after) > kMost ||
       std::min(pads.before, pads.after) < -kMost) {
-    fail("a pad is too large");
+    fail("a pad is too large", "-2^47 to 2^47",
+         std::to_string(pads.before) + " and " + std::to_string(pads.after));
   }
   const std::int64_t out = size + pads.before + pads.after;
   if (out < 0) {
@@ -49,7 +49,7 @@ std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
 // Which element of the axis comes to each place; -1: the constant.
 Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
                 PadMode mode) {
-  // What negative pads leave is what is reflected or repeated.
+  // The elements that negative pads leave are reflected or repeated.
   const std::int64_t low = std::max<std::int64_t>(0, -pads.before);
   const std::int64_t high = size - std::max<std::int64_t>(0, -pads.after);
   const std::int64_t count = high - low;
@@ -194,7 +194,8 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
       });
 }
 
-// Output 0: input 0 with pads. `constant`: one element of its type, or none.
+// Output 0: input 0 with pads. `constant`: one element of its type, or
+// nullptr.
 void pad_with(KernelContext& c, const Pads& pads, PadMode mode,
               const Tensor* constant) {
   const Tensor& x = c.input(0);
@@ -246,14 +247,14 @@ Pads pads_of(const KernelContext& c) {
     }
   }
   if (given->size() != 2 * axes.size()) {
-    fail("there are not two pads for each axis",
-         std::to_string(2 * axes.size()), std::to_string(given->size()));
+    fail("wrong number of pads", std::to_string(2 * axes.size()),
+         std::to_string(given->size()));
   }
   Pads out(rank);
   std::vector<bool> named(rank);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t axis = axis_of(axes[i], rank);
-    if (named[axis]) fail("an axis is given twice", {}, std::to_string(axis));
+    if (named[axis]) c.wrong_value(3, "each axis once", std::to_string(axis));
     named[axis] = true;
     out[axis] = {(*given)[i], (*given)[axes.size() + i]};
   }
@@ -268,11 +269,7 @@ void pad(KernelContext& c) {
     return pad_with(c, pads, mode, &value);
   }
   if (!c.has_input(2)) return pad_with(c, pads, mode, nullptr);
-  const Tensor& value = c.input(2);
-  if (value.count() != 1 || value.dtype() != c.input(0).dtype()) {
-    fail("the constant is not one element of the type of the input",
-         std::string(ir::data_type_name(c.input(0).dtype())), value.text());
-  }
+  const Tensor& value = c.expect_count(2, 1, c.input(0).dtype());
   pad_with(c, pads, mode, &value);
 }
 
@@ -285,17 +282,14 @@ void center_crop_pad(KernelContext& c) {
       axes.push_back(static_cast<std::int64_t>(i));
     }
   }
-  if (axes.size() != wanted.size()) {
-    fail("there is not a size for each axis", std::to_string(axes.size()),
-         std::to_string(wanted.size()));
-  }
+  c.expect_count(1, axes.size());
   Pads pads(x.rank());
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::size_t axis = axis_of(axes[i], x.rank());
     if (wanted[i] < 0) {
-      fail("a size is negative", {}, std::to_string(wanted[i]));
+      c.wrong_value(1, "0 or more", std::to_string(wanted[i]));
     }
-    // Rounded to zero: what is left over is behind.
+    // Rounded to zero: the odd element is at the end.
     const std::int64_t more = wanted[i] - x.dim(axis);
     pads[axis] = {more / 2, more - more / 2};
   }

@@ -1,5 +1,5 @@
-// Attention with all scores, in double: what the fast one is checked against,
-// and what gives scores away.
+// Attention with all scores, in double: the reference for the fast kernel, and
+// the one that can return scores.
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -270,7 +270,7 @@ void average_pool(KernelContext& c) {
 double exponent(KernelContext& c) {
   const double p = c.opset() < 2 ? static_cast<double>(c.attribute_float("p"))
                                  : static_cast<double>(c.attribute_int("p"));
-  if (!(p > 0)) fail("attribute 'p' is not positive", {}, std::to_string(p));
+  if (!(p > 0)) c.wrong_attribute("p", "more than 0");
   return p;
 }
 
@@ -299,8 +299,7 @@ void lp_pool(KernelContext& c) {
 // f(elements, count) for each channel of each batch.
 template <typename F>
 void global_pool(KernelContext& c, F f) {
-  const Tensor& x = c.input(0);
-  if (x.rank() < 2) fail("the input has no channels", "rank 3", x.text());
+  const Tensor& x = c.expect_min_rank(0, 2);
   Dims dims(x.dims());
   std::int64_t size = 1;
   for (std::size_t i = 2; i < x.rank(); ++i) {

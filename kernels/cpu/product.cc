@@ -35,18 +35,15 @@ void matmul_of(KernelContext& c, const Tensor& a, const Tensor& b, Shape dims,
 }
 
 void matmul(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const Tensor& y = c.input(1);
-  if (x.is_scalar() || y.is_scalar() || x.dtype() != y.dtype()) {
-    fail("the inputs cannot be multiplied", "two tensors of the same type",
-         x.text() + " and " + y.text());
-  }
+  const Tensor& x = c.expect_min_rank(0, 1);
+  const Tensor& y = c.expect_min_rank(1, 1);
+  c.expect_type(1, x.dtype());
   const bool is_row = x.rank() == 1, is_column = y.rank() == 1;
   const Tensor a = is_row ? x.reshaped(Dims{1, x.dim(0)}) : x;
   const Tensor b = is_column ? y.reshaped(Dims{y.dim(0), 1}) : y;
-  if (a.dim(a.rank() - 1) != b.dim(b.rank() - 2)) {
-    fail("the matrices do not fit", "as many columns as rows",
-         x.text() + " and " + y.text());
+  const std::int64_t inner = a.dim(a.rank() - 1);
+  if (inner != b.dim(b.rank() - 2)) {
+    c.wrong_shape(1, std::to_string(inner) + " rows");
   }
   Dims dims =
       broadcast(a.dims().first(a.rank() - 2), b.dims().first(b.rank() - 2));
@@ -63,11 +60,12 @@ void matmul(KernelContext& c) {
 
 // `out` = c, broadcast.
 template <typename T>
-void fill_with(const Tensor& from, Tensor& out) {
+void fill_with(KernelContext& c, Tensor& out) {
+  const Tensor& from = c.input(2);
   const Shape dims = out.dims();
   const Dims fits = broadcast(from.dims(), dims);
   if (!std::ranges::equal(fits, dims)) {
-    fail("input 'C' does not broadcast to the result", out.text(), from.text());
+    c.wrong_shape(2, "one that broadcasts to " + runtime::shape_text(dims));
   }
   if (out.count() == 0) return;
   const Rows<1> rows(dims, {broadcast_strides(from.dims(), dims)});
@@ -108,10 +106,9 @@ void gemm_whole(KernelContext& c, const GemmShape& s, const Tensor& a,
 }
 
 GemmShape gemm_shape(KernelContext& c, const Tensor& a, const Tensor& b) {
-  if (a.rank() != 2 || b.rank() != 2 || a.dtype() != b.dtype()) {
-    fail("the inputs cannot be multiplied", "two matrices of the same type",
-         a.text() + " and " + b.text());
-  }
+  c.expect_rank(0, 2);
+  c.expect_rank(1, 2);
+  c.expect_type(1, a.dtype());
   GemmShape s{};
   s.transpose_a = c.attribute_flag("transA");
   s.transpose_b = c.attribute_flag("transB");
@@ -121,8 +118,8 @@ GemmShape gemm_shape(KernelContext& c, const Tensor& a, const Tensor& b) {
   s.k = a.dim(s.transpose_a ? 0 : 1);
   s.n = b.dim(s.transpose_b ? 0 : 1);
   if (b.dim(s.transpose_b ? 1 : 0) != s.k) {
-    fail("the matrices do not fit", "as many columns as rows",
-         a.text() + " and " + b.text());
+    c.wrong_shape(1,
+                  std::to_string(s.k) + (s.transpose_b ? " columns" : " rows"));
   }
   return s;
 }
@@ -132,11 +129,9 @@ void gemm_op(KernelContext& c) {
   const Tensor& b = c.input(1);
   const GemmShape s = gemm_shape(c, a, b);
   Tensor& out = c.output(0, a.dtype(), Dims{s.m, s.n});
-  if (s.beta != 0 && c.input(2).dtype() != a.dtype()) {
-    fail("input 'C' has another element type", a.text(), c.input(2).text());
-  }
+  if (s.beta != 0) c.expect_type(2, a.dtype());
   dispatch(Numbers(), a.dtype(), [&]<typename T>() {
-    if (s.beta != 0) fill_with<T>(c.input(2), out);
+    if (s.beta != 0) fill_with<T>(c, out);
     if (out.count() == 0) return;
     if constexpr (std::is_floating_point_v<T>) {
       gemm(c.threads(), s.transpose_a, s.transpose_b, s.m, s.n, s.k, T(s.alpha),
@@ -178,7 +173,7 @@ void det(KernelContext& c) {
   const Tensor x = c.input(0);
   const std::size_t rank = x.rank();
   if (rank < 2 || x.dim(rank - 1) != x.dim(rank - 2)) {
-    fail("the input has another shape", "square matrices", x.text());
+    c.wrong_shape(0, "square matrices");
   }
   const std::int64_t n = x.dim(rank - 1);
   Tensor& out = c.output(0, x.dtype(), x.dims().first(rank - 2));

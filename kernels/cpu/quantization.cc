@@ -53,10 +53,7 @@ IntegerRange integer_range(DataType type) {
 Tensor zero_points(const KernelContext& c, const Tensor& scale) {
   const Tensor zero = float_input(c, 2);
   if (zero.count() == scale.count()) return zero;
-  if (zero.count() != 1) {
-    fail("the zero point has another shape than the scale", scale.text(),
-         c.input(2).text());
-  }
+  if (zero.count() != 1) c.expect_count(2, scale.count());
   Tensor out = c.allocate(DataType::kFloat, scale.dims());
   std::fill_n(out.mutable_data<float>(), out.count(), *zero.data<float>());
   return out;
@@ -76,10 +73,7 @@ DataType quantized_type(const KernelContext& c) {
     return said == DataType::kUndefined ? DataType::kUint8 : said;
   }
   const DataType own = c.input(2).dtype();
-  if (said != DataType::kUndefined && said != own) {
-    fail("attribute 'output_dtype' and the zero point have different types",
-         std::string(ir::data_type_name(said)), c.input(2).text());
-  }
+  if (said != DataType::kUndefined) c.expect_type(2, said);
   return own;
 }
 
@@ -192,14 +186,11 @@ void dequantize(KernelContext& c, const Quantization& q, Tensor& y) {
 void dequantize_linear(KernelContext& c) {
   Tensor x = c.input(0);
   const Tensor& scale = c.input(1);
-  if (c.has_input(2) && c.input(2).dtype() != x.dtype()) {
-    fail("the zero point is of another type", x.text(), c.input(2).text());
-  }
+  if (c.has_input(2)) c.expect_type(2, x.dtype());
   DataType to = c.attribute_type("output_dtype");
   if (to == DataType::kUndefined) to = scale.dtype();
   if (!ir::is_float(to) || to == DataType::kFloat8E8M0) {
-    fail("the result would be no float",
-         "attribute 'output_dtype' of a float type",
+    fail("wrong type of the result", "a float type",
          std::string(ir::data_type_name(to)));
   }
   const Granularity parts(c, x, scale);
@@ -218,10 +209,7 @@ void dequantize_linear(KernelContext& c) {
 }
 
 void dynamic_quantize_linear(KernelContext& c) {
-  const Tensor x = c.input(0);
-  if (x.dtype() != DataType::kFloat) {
-    fail("the input is of another type", "float", x.text());
-  }
+  const Tensor x = c.expect_type(0, DataType::kFloat);
   float least = 0, most = 0;
   for (const float v : x.values<float>()) {
     least = std::min(least, v);
@@ -269,9 +257,7 @@ Tensor spread(const Tensor& t, std::size_t behind) {
 Tensor shifted_input(KernelContext& c, std::size_t i, std::size_t zero,
                      std::size_t behind) {
   const Tensor& x = c.input(i);
-  if (c.has_input(zero) && c.input(zero).dtype() != x.dtype()) {
-    fail("a zero point is of another type", x.text(), c.input(zero).text());
-  }
+  if (c.has_input(zero)) c.expect_type(zero, x.dtype());
   const Tensor start = spread(float_input(c, zero), behind);
   check_spread(start, x.dims());
   Tensor out = c.allocate(DataType::kFloat, x.dims());
@@ -280,7 +266,7 @@ Tensor shifted_input(KernelContext& c, std::size_t i, std::size_t zero,
   const Tensor from = is_float8 ? cast_tensor(c, x, DataType::kFloat, {}) : x;
   using List = Types<std::int8_t, std::uint8_t, float>;
   if (!is_float8 && x.dtype() == DataType::kFloat) {
-    fail("an input is of another type", "8 bits", x.text());
+    c.wrong_type(i, "a type of 8 bits");
   }
   dispatch(List(), from.dtype(), [&]<typename T>() {
     map_binary<T, float, float>(c, from, start, out, [](T v, float by) {
@@ -292,8 +278,8 @@ Tensor shifted_input(KernelContext& c, std::size_t i, std::size_t zero,
 
 void check_spread(const Tensor& t, Shape result) {
   if (!std::ranges::equal(broadcast(t.dims(), result), result)) {
-    fail("scales or zero points have another shape than what they are for",
-         runtime::text_of(t.dtype(), result), t.text());
+    fail("wrong shape of scales or zero points",
+         "one that broadcasts to " + runtime::shape_text(result), t.text());
   }
 }
 

@@ -28,7 +28,7 @@ T saturated(T value, T zero, T low, T high) {
 Tensor float_input(const KernelContext& c, std::size_t i);
 
 // A scale or zero point as it broadcasts: one number as a scalar, those of one
-// axis with `behind` axes of size 1 after it.
+// axis followed by `behind` axes of size 1.
 Tensor spread(const Tensor& t, std::size_t behind);
 
 // Input `i` less the zero point of input `zero`, as float; that is 0 where it

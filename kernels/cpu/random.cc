@@ -175,10 +175,9 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
 }
 
 void multinomial(KernelContext& c) {
-  const Tensor x = runtime::widened(c.input(0), c.run());
+  const Tensor x = runtime::widened(c.expect_rank(0, 2), c.run());
   const std::int64_t samples = c.attribute_int("sample_size");
-  if (x.rank() != 2) fail("the input has another rank", "2", x.text());
-  if (x.dim(1) == 0) fail("there are no classes", {}, x.text());
+  if (x.dim(1) == 0) c.wrong_shape(0, "1 class or more");
   const DataType type = c.attribute_type("dtype");
   const std::int64_t dims[] = {x.dim(0), samples};
   Tensor& out = c.output(0, type, dims);

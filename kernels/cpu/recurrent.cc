@@ -31,7 +31,7 @@ struct Results {
     if (c.wants(0)) {
       Tensor& y = c.output(0, kTypeOf<T>, {full.data(), full.size()});
       all = y.template mutable_data<T>();
-      fill(c, all, y.count(), T(0));  // behind the end of a sequence
+      fill(c, all, y.count(), T(0));  // after the end of a sequence
     }
     if (c.wants(1)) {
       state = c.output(1, kTypeOf<T>, shape).template mutable_data<T>();
@@ -149,7 +149,7 @@ class Pass {
   }
 
  private:
-  // Which element of sequence `b` step `s` is about; -1 behind its end.
+  // The element of sequence `b` at step `s`; -1 after its end.
   std::int64_t step_of(std::int64_t s, std::int64_t b) const {
     const std::int64_t length = rule_.lengths[static_cast<std::size_t>(b)];
     if (s >= length) return -1;

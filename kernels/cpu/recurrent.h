@@ -45,7 +45,7 @@ class Activation {
   static const Row& row_of(std::string_view name);
 
   Kind kind_;
-  double alpha_, beta_, clip_ = -1;  // clip below 0: none
+  double alpha_, beta_, clip_ = -1;  // clip below 0: no clipping
 };
 
 enum class Direction : std::uint8_t { kForward, kReverse };
@@ -75,7 +75,7 @@ struct RecurrentRule {
 RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
                              const std::vector<std::string>& functions);
 
-// Fails where input `i` is there and has another shape.
+// Input `i`, which must have this shape; nullptr if it is absent.
 const Tensor* recurrent_input(KernelContext& c, std::size_t i, Shape dims);
 
 }  // namespace ruleengine::kernels

@@ -32,7 +32,8 @@ const Activation::Row& Activation::row_of(std::string_view name) {
   for (const Row& row : kNames) {
     if (row.name == lower) return row;
   }
-  fail("the activation is not known", {}, std::string(name));
+  fail("wrong value of attribute 'activations'", "names of activations of ONNX",
+       '"' + printable(name) + '"');
 }
 
 Activation::Activation(std::string_view name)
@@ -102,8 +103,7 @@ std::vector<Direction> directions_of(KernelContext& c) {
   if (name == "forward" || name == "foward" || name.empty()) {
     return {Direction::kForward};
   }
-  fail("attribute 'direction' has another value",
-       "forward, reverse or bidirectional", name);
+  c.wrong_attribute("direction", "forward, reverse or bidirectional");
 }
 
 // Numbers for the activations in their order: one for each, or one for each
@@ -130,8 +130,7 @@ std::vector<Activation> activations_of(
     names.push_back(functions[i % functions.size()]);
   }
   if (names.size() < count) {
-    fail("attribute 'activations' is too short", std::to_string(count),
-         std::to_string(names.size()));
+    c.wrong_attribute("activations", std::to_string(count) + " strings");
   }
   std::vector<Activation> all;
   for (std::size_t i = 0; i < count; ++i) all.emplace_back(names[i]);
@@ -141,7 +140,7 @@ std::vector<Activation> activations_of(
               &Activation::set_beta);
   if (c.has_attribute("clip")) {
     const double clip = c.attribute_float("clip");
-    if (!(clip >= 0)) fail("attribute 'clip' is negative");
+    if (!(clip >= 0)) c.wrong_attribute("clip", "0 or more");
     for (Activation& each : all) each.set_clip(clip);
   }
   return all;
@@ -151,23 +150,13 @@ std::vector<Activation> activations_of(
 
 const Tensor* recurrent_input(KernelContext& c, std::size_t i, Shape dims) {
   if (!c.has_input(i)) return nullptr;
-  const Tensor& t = c.input(i);
-  const DataType type = c.input(0).dtype();
-  if (!std::ranges::equal(t.dims(), dims) || t.dtype() != type) {
-    fail("input " + std::to_string(i) + " has another shape or type",
-         runtime::text_of(type, dims), t.text());
-  }
-  return &t;
+  return &c.expect_shape(i, dims, c.input(0).dtype());
 }
 
 RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
                              const std::vector<std::string>& functions) {
-  const Tensor& x = c.input(0);
-  const Tensor& w = c.input(1);
-  const Tensor& r = c.input(2);
-  if (x.rank() != 3 || w.rank() != 3 || r.rank() != 3) {
-    fail("the input or the weights have another rank", "rank 3", x.text());
-  }
+  const Tensor& x = c.expect_rank(0, 3);
+  const Tensor& r = c.expect_rank(2, 3);
   RecurrentRule rule;
   rule.directions = directions_of(c);
   rule.activations = activations_of(c, rule.directions.size(), functions);
@@ -179,11 +168,11 @@ RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
   rule.gates = gates;
   if (c.has_attribute("hidden_size") &&
       c.attribute_int("hidden_size") != rule.hidden) {
-    fail("attribute 'hidden_size' does not fit the weights",
-         std::to_string(rule.hidden),
-         std::to_string(c.attribute_int("hidden_size")));
+    c.wrong_attribute("hidden_size", std::to_string(rule.hidden));
   }
-  if (rule.hidden > std::int64_t{1} << 40) fail("the weights are too large");
+  if (rule.hidden > std::int64_t{1} << 40) {
+    c.wrong_shape(2, "a last axis of at most 2^40");
+  }
   const std::int64_t d = rule.direction_count(), all = gates * rule.hidden;
   recurrent_input(c, 1, Dims{d, all, rule.in});
   recurrent_input(c, 2, Dims{d, all, rule.hidden});
@@ -193,15 +182,12 @@ RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
   c.allocate(DataType::kBool, Dims{rule.batch});
   rule.lengths.assign(static_cast<std::size_t>(rule.batch), rule.steps);
   if (!c.has_input(4)) return rule;
+  c.expect_count(4, rule.batch);
   rule.lengths = c.ints(4);
-  if (static_cast<std::int64_t>(rule.lengths.size()) != rule.batch) {
-    fail("input 'sequence_lens' has another length", std::to_string(rule.batch),
-         std::to_string(rule.lengths.size()));
-  }
   for (const std::int64_t length : rule.lengths) {
     if (length < 0 || length > rule.steps) {
-      fail("a length of a sequence is out of range",
-           "0 to " + std::to_string(rule.steps), std::to_string(length));
+      c.wrong_value(4, "0 to " + std::to_string(rule.steps),
+                    std::to_string(length));
     }
   }
   return rule;

@@ -48,7 +48,7 @@ struct Mean : PlainSum<T> {
     if constexpr (std::is_floating_point_v<T>) {
       return static_cast<T>(s.value / static_cast<double>(terms));
     } else {
-      if (terms == 0) fail("the mean of no whole numbers is asked for");
+      if (terms == 0) fail("the mean of no integers is not defined");
       using Whole =
           std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>;
       return static_cast<T>(static_cast<Whole>(s.value) /

@@ -118,7 +118,7 @@ void reduce_whole(KernelContext& c, const Reducer& r, const Tensor& x,
   r.finish(&all, 1, x.count(), y);
 }
 
-// The last axis, or none, is reduced: each result from rows.
+// The last axis or no axis is reduced: each result from rows.
 void reduce_rows(KernelContext& c, const Reducer& r, const std::byte* x,
                  const Rows<1>& kept, const Rows<1>& gone, std::byte* y) {
   const auto size = static_cast<std::int64_t>(r.size);
@@ -196,7 +196,7 @@ void reduce_to(KernelContext& c, const Reducer& r, const Tensor& x,
   reduce_rows(c, r, from, kept, gone, y);
 }
 
-// All axes where none is named, unless that is said to mean none.
+// No axes mean all axes, unless the node says that they mean no axis.
 std::vector<std::size_t> axes_to_reduce(KernelContext& c, std::size_t rank) {
   const Ints axes = c.ints_of("axes", 1).value_or(Ints());
   if (!axes.empty()) return axes_of(axes, rank);

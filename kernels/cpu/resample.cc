@@ -69,10 +69,8 @@ double source_of(const ResizeRule& rule, const ResizeAxis& axis,
   if (mode == "half_pixel_symmetric") {
     return half + in / 2 * (1 - static_cast<double>(axis.out) / length);
   }
-  // What opset 11 and 12 had besides.
-  if (mode == "tf_half_pixel_for_nn") return (at + 0.5) / axis.scale;
-  fail("attribute 'coordinate_transformation_mode' has another value", {},
-       mode);
+  // "tf_half_pixel_for_nn", which only opsets 11 and 12 have.
+  return (at + 0.5) / axis.scale;
 }
 
 bool is_outside(const ResizeRule& rule, const ResizeAxis& axis, double source) {
@@ -89,10 +87,9 @@ Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
                            : axis.scale < 1      ? "ceil"
                                                  : "floor";
   const bool prefers_floor = mode == "round_prefer_floor";
-  if (!prefers_floor && mode != "round_prefer_ceil" && mode != "floor" &&
-      mode != "ceil") {
-    fail("attribute 'nearest_mode' has another value",
-         "round_prefer_floor, round_prefer_ceil, floor or ceil", mode);
+  if (!rule.nearest.empty()) {
+    c.choice("nearest_mode",
+             {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   }
   for (std::int64_t i = 0; i < axis.out; ++i) {
     tick(4);

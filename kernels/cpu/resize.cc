@@ -9,15 +9,16 @@
 namespace ruleengine::kernels {
 namespace {
 
-std::vector<double> doubles_of(const Tensor& t, std::string_view name) {
+std::vector<double> doubles_of(KernelContext& c, std::size_t i,
+                               std::size_t count) {
+  const Tensor& t = c.expect_count(i, count);
   std::vector<double> all(static_cast<std::size_t>(t.count()));
   dispatch(Floats(), t.dtype(), [&]<typename T>() {
     std::ranges::copy(t.values<T>(), all.begin());
   });
   for (const double each : all) {
     if (!std::isfinite(each)) {
-      fail("input '" + std::string(name) +
-           "' has an element that is no number");
+      c.wrong_value(i, "finite numbers", std::to_string(each));
     }
   }
   return all;
@@ -26,7 +27,7 @@ std::vector<double> doubles_of(const Tensor& t, std::string_view name) {
 // A scale that is given: the size follows.
 void set_scale(ResizeAxis& axis, double scale) {
   if (!(scale > 0)) {
-    fail("a scale is not positive", {}, std::to_string(scale));
+    fail("wrong value of a scale", "more than 0", std::to_string(scale));
   }
   axis.scale = scale;
   axis.out = static_cast<std::int64_t>(
@@ -35,7 +36,8 @@ void set_scale(ResizeAxis& axis, double scale) {
 
 // A size that is given: the scale follows.
 void set_size(ResizeAxis& axis, std::int64_t size) {
-  if (size < 0) fail("a size is negative", {}, std::to_string(size));
+  if (size < 0)
+    fail("wrong value of a size", "0 or more", std::to_string(size));
   axis.out = size;
   axis.scale = axis.in == 0
                    ? 1
@@ -59,7 +61,7 @@ std::vector<std::size_t> named_axes(KernelContext& c, std::size_t rank) {
     all.push_back(axis_of(axis, rank));
   }
   if (axes_of(c.attribute_ints("axes"), rank).size() != all.size()) {
-    fail("an axis is given twice");
+    c.wrong_attribute("axes", "each axis once");
   }
   for (std::size_t i = 0; all.size() < rank && !c.has_attribute("axes"); ++i) {
     all.push_back(i);
@@ -67,26 +69,16 @@ std::vector<std::size_t> named_axes(KernelContext& c, std::size_t rank) {
   return all;
 }
 
-void need_length(std::string_view name, std::size_t expected,
-                 std::size_t found) {
-  if (expected == found) return;
-  fail("input '" + std::string(name) + "' has another length",
-       std::to_string(expected), std::to_string(found));
-}
-
 void set_sizes(KernelContext& c, const std::vector<std::size_t>& named,
                ResizeAxes& axes) {
+  c.expect_count(3, named.size());
   const Ints sizes = c.ints(3);
-  need_length("sizes", named.size(), sizes.size());
   for (std::size_t i = 0; i < named.size(); ++i) {
     set_size(axes[named[i]], sizes[i]);
   }
-  const std::string policy(c.attribute_string("keep_aspect_ratio_policy"));
+  const std::string_view policy = c.choice(
+      "keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller", ""});
   if (policy.empty() || policy == "stretch" || named.empty()) return;
-  if (policy != "not_larger" && policy != "not_smaller") {
-    fail("attribute 'keep_aspect_ratio_policy' has another value",
-         "stretch, not_larger or not_smaller", policy);
-  }
   double scale = axes[named[0]].scale;
   for (const std::size_t i : named) {
     scale = policy == "not_larger" ? std::min(scale, axes[i].scale)
@@ -104,8 +96,7 @@ void set_crop(KernelContext& c, const std::vector<std::size_t>& named,
   if (!c.has_input(1) || c.input(1).count() == 0) {
     fail("input 'roi' is missing, which tf_crop_and_resize needs");
   }
-  const auto roi = doubles_of(c.input(1), "roi");
-  need_length("roi", 2 * named.size(), roi.size());
+  const auto roi = doubles_of(c, 1, 2 * named.size());
   for (std::size_t i = 0; i < named.size(); ++i) {
     axes[named[i]].begin = roi[i];
     axes[named[i]].end = roi[named.size() + i];
@@ -233,7 +224,7 @@ void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   for (const ResizeAxis& axis : axes) dims.push_back(axis.out);
   Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
   if (y.count() == 0) return;
-  if (x.count() == 0) fail("an empty tensor is made larger", {}, x.text());
+  if (x.count() == 0) c.wrong_shape(0, "1 element or more");
   if (rule.mode != ResizeMode::kNearest) {
     dispatch(NumbersAndBool(), x.dtype(),
              [&]<typename T>() { interpolate<T>(c, x, rule, axes, y); });
@@ -252,15 +243,14 @@ ResizeMode resize_mode_of(KernelContext& c) {
   if (mode == "nearest") return ResizeMode::kNearest;
   if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
   if (mode == "cubic") return ResizeMode::kCubic;
-  fail("attribute 'mode' has another value", "nearest, linear or cubic", mode);
+  c.wrong_attribute("mode", "nearest, linear or cubic");
 }
 
 // Scales for all axes, in input `i`.
 void resize_by_input(KernelContext& c, std::size_t i) {
   const Tensor x = c.input(0);
-  const auto scales = doubles_of(c.input(i), "scales");
   ResizeAxes axes = axes_from(x);
-  need_length("scales", axes.size(), scales.size());
+  const auto scales = doubles_of(c, i, axes.size());
   for (std::size_t k = 0; k < axes.size(); ++k) set_scale(axes[k], scales[k]);
   run(c, x, {.mode = resize_mode_of(c)}, axes);
 }
@@ -272,8 +262,11 @@ void resize(KernelContext& c) {
   const Tensor x = c.input(0);
   ResizeRule rule{.mode = resize_mode_of(c),
                   .nearest = std::string(c.attribute_string("nearest_mode")),
-                  .coordinates = std::string(
-                      c.attribute_string("coordinate_transformation_mode")),
+                  .coordinates = std::string(c.choice(
+                      "coordinate_transformation_mode",
+                      {"half_pixel", "half_pixel_symmetric",
+                       "pytorch_half_pixel", "align_corners", "asymmetric",
+                       "tf_crop_and_resize", "tf_half_pixel_for_nn"})),
                   .cubic_a = c.attribute_float("cubic_coeff_a"),
                   .outside = c.attribute_float("extrapolation_value"),
                   .antialias = c.attribute_flag("antialias"),
@@ -288,8 +281,7 @@ void resize(KernelContext& c) {
   if (has_sizes) {
     set_sizes(c, named, axes);
   } else if (has_scales) {
-    const auto scales = doubles_of(c.input(2), "scales");
-    need_length("scales", named.size(), scales.size());
+    const auto scales = doubles_of(c, 2, named.size());
     for (std::size_t i = 0; i < named.size(); ++i) {
       set_scale(axes[named[i]], scales[i]);
     }
@@ -305,13 +297,18 @@ void upsample(KernelContext& c) {
   const Tensor x = c.input(0);
   std::vector<float> scales = c.attribute_floats("scales");
   if (c.opset() < 7) {
+    c.expect_rank(0, 4);
     scales = {1, 1, c.attribute_float("height_scale"),
               c.attribute_float("width_scale")};
   }
   ResizeAxes axes = axes_from(x);
-  need_length("scales", axes.size(), scales.size());
+  if (scales.size() != axes.size()) {
+    c.wrong_attribute("scales", std::to_string(axes.size()) + " numbers");
+  }
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!std::isfinite(scales[i])) fail("a scale is not a number");
+    if (!std::isfinite(scales[i])) {
+      c.wrong_attribute("scales", "finite numbers", std::to_string(scales[i]));
+    }
     set_scale(axes[i], scales[i]);
   }
   run(c, x, {.mode = resize_mode_of(c)}, axes);

@@ -13,10 +13,8 @@ using runtime::Adapt;
 using runtime::Kernel;
 
 // What follows from the input and the attributes.
-Rotation read_shape(KernelContext& c, const Tensor& x, std::int64_t heads) {
-  if (x.rank() != 3 && x.rank() != 4) {
-    fail("the input has another rank", "3 or 4", x.text());
-  }
+Rotation read_shape(KernelContext& c, std::int64_t heads) {
+  const Tensor& x = c.expect_rank(0, 3, 4);
   Rotation r;
   const bool merged = x.rank() == 3;
   r.batch = x.dim(0);
@@ -41,31 +39,23 @@ void standard(KernelContext& c) {
   const Tensor x = c.input(0);
   if (x.count() == 0)
     return static_cast<void>(c.output(0, x.dtype(), x.dims()));
-  Rotation r = read_shape(c, x, c.attribute_int("num_heads"));
-  r.cosines = c.input(1);
+  Rotation r = read_shape(c, c.attribute_int("num_heads"));
+  const bool has_positions = c.has_input(3);
+  r.cosines = c.expect_rank(1, has_positions ? 2 : 3);
   r.sines = c.input(2);
   const std::int64_t count = r.batch * r.rows;
-  const bool has_positions = c.has_input(3);
-  const std::size_t rank = has_positions ? 2 : 3;
-  if (r.cosines.rank() != rank) {
-    fail("the cosines have another rank", std::to_string(rank),
-         r.cosines.text());
-  }
   if (has_positions) {
+    c.expect_count(3, count);
     r.positions = c.ints(3);
     for (std::int64_t& p : r.positions) {
       if (p < 0) p += r.cosines.dim(0);
-    }
-    if (static_cast<std::int64_t>(r.positions.size()) != count) {
-      fail("the positions are not one for each token", x.text(),
-           c.input(3).text());
     }
   } else {
     // Rows of cosines of [batch, rows, half], each axis of which may be 1.
     const std::int64_t bs = r.cosines.dim(0), rs = r.cosines.dim(1);
     if ((bs != r.batch && bs != 1) || (rs != r.rows && rs != 1)) {
-      fail("the cosines are not one row for each token", x.text(),
-           r.cosines.text());
+      c.wrong_shape(1, "axes 0 and 1 of " + std::to_string(r.batch) + " and " +
+                           std::to_string(r.rows) + ", or 1");
     }
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t b = bs == 1 ? 0 : i / r.rows;
@@ -81,15 +71,12 @@ void contrib(KernelContext& c) {
   if (x.count() == 0)
     return static_cast<void>(c.output(0, x.dtype(), x.dims()));
   const Tensor& positions = c.input(1);
-  const Tensor& cosines = c.input(2);
-  if (cosines.rank() != 2) {
-    fail("the cosines have another rank", "2", cosines.text());
-  }
+  const Tensor& cosines = c.expect_rank(2, 2);
   std::int64_t heads = c.attribute_int("num_heads");
   if (x.rank() == 3 && heads == 0) {
     heads = head_size(x.dim(2), cosines.dim(1) * 2);
   }
-  Rotation r = read_shape(c, x, heads);
+  Rotation r = read_shape(c, heads);
   if (x.rank() == 4 && c.attribute_int("rotary_embedding_dim") == 0) {
     r.turned = cosines.dim(1) * 2;
   }
@@ -105,8 +92,9 @@ void contrib(KernelContext& c) {
       r.positions.push_back(given[0] + i % r.rows);
     }
   } else {
-    fail("the positions are neither one nor one for each token", x.text(),
-         positions.text());
+    c.wrong_shape(1, runtime::shape_text(Dims{r.batch, r.rows}) +
+                         " or one position below " +
+                         std::to_string(cosines.dim(0)));
   }
   if (c.has_attribute("scale") && c.attribute_float("scale") != 1) {
     fail("the kernel does not scale a rotation", "1",

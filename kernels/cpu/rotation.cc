@@ -25,7 +25,7 @@ void turn(const Rotation& r, const T* x, const T* cosines, const T* sines,
 
 void check_rotation(const Rotation& r) {
   if (r.turned < 0 || r.turned > r.size || r.turned % 2 != 0) {
-    fail("the part of a head that turns has no possible size",
+    fail("wrong size of the rotated part of a head",
          "an even number up to " + std::to_string(r.size),
          std::to_string(r.turned));
   }
@@ -33,8 +33,9 @@ void check_rotation(const Rotation& r) {
     if (t->rank() == 0 || t->dim(t->rank() - 1) != r.turned / 2 ||
         t->dtype() != r.cosines.dtype() ||
         !std::ranges::equal(t->dims(), r.cosines.dims())) {
-      fail("the cosines and sines have another shape",
-           "rows of " + std::to_string(r.turned / 2), t->text());
+      fail("wrong type or shape of the cosines or sines",
+           "the same for both, rows of " + std::to_string(r.turned / 2),
+           t->text());
     }
   }
   const std::int64_t known =
@@ -49,7 +50,8 @@ void check_rotation(const Rotation& r) {
 
 void rotate(KernelContext& c, const Rotation& r, const Tensor& x, Tensor& out) {
   if (x.dtype() != r.cosines.dtype()) {
-    fail("the cosines have another element type", x.text(), r.cosines.text());
+    fail("wrong type of the cosines",
+         std::string(ir::data_type_name(x.dtype())), r.cosines.text());
   }
   if (out.count() == 0) return;
   const std::int64_t rows = r.batch * r.rows;

@@ -29,8 +29,7 @@ ScanBody scan_body(const KernelContext& c, std::size_t given) {
   ScanBody out{body_of(c, "body")};
   const std::int64_t inputs = c.attribute_int("num_scan_inputs");
   if (inputs < 1 || inputs > static_cast<std::int64_t>(given)) {
-    fail("attribute 'num_scan_inputs' is out of range",
-         "1 to " + std::to_string(given), std::to_string(inputs));
+    c.wrong_attribute("num_scan_inputs", "1 to " + std::to_string(given));
   }
   out.inputs = static_cast<std::size_t>(inputs);
   out.states = given - out.inputs;
@@ -50,8 +49,7 @@ std::int64_t entry(const KernelContext& c, std::string_view name, std::size_t i,
   if (!c.has_attribute(name)) return 0;
   const Ints all = c.attribute_ints(name);
   if (all.size() != count) {
-    fail("attribute '" + std::string(name) + "' has another size",
-         std::to_string(count), std::to_string(all.size()));
+    c.wrong_attribute(name, std::to_string(count) + " numbers");
   }
   return all[i];
 }
@@ -60,16 +58,9 @@ bool is_reversed(const KernelContext& c, std::string_view name, std::size_t i,
                  std::size_t count) {
   const std::int64_t direction = entry(c, name, i, count);
   if (direction != 0 && direction != 1) {
-    fail("a direction is unknown", "0 or 1", std::to_string(direction));
+    c.wrong_attribute(name, "0 or 1", std::to_string(direction));
   }
   return direction == 1;
-}
-
-const Tensor& tensor_of(const Value& value) {
-  if (!value.is_tensor()) {
-    fail("a scanned value is of another kind", "a tensor", value.text());
-  }
-  return value.tensor();
 }
 
 // The first axis of the result is `axis` of `x`.
@@ -105,8 +96,8 @@ void run_rounds(const KernelContext& c, const ScanBody& body,
   }
 }
 
-// The axis of the items comes to where the attribute says, and is reversed if
-// it says so.
+// Moves the axis of the items to where the attribute says, and reverses it if
+// the attribute asks for it.
 Tensor arranged(const KernelContext& c, const Tensor& x, std::size_t i,
                 const ScanBody& body) {
   const std::size_t axis =
@@ -182,15 +173,11 @@ Ints sequence_lengths(const KernelContext& c, std::int64_t batch,
     c.allocate(DataType::kInt64, {&batch, 1});
     return Ints(static_cast<std::size_t>(batch), length);
   }
+  c.expect_count(0, batch);
   Ints out = c.ints(0);
-  if (std::ssize(out) != batch) {
-    fail("there is not a length for each of the batch", std::to_string(batch),
-         std::to_string(out.size()));
-  }
   for (const std::int64_t n : out) {
     if (n < 0 || n > length) {
-      fail("the length of a sequence is out of range",
-           "0 to " + std::to_string(length), std::to_string(n));
+      c.wrong_value(0, "0 to " + std::to_string(length), std::to_string(n));
     }
   }
   return out;
@@ -207,10 +194,7 @@ Batch batch_of(const KernelContext& c, const ScanBody& body) {
   Batch out;
   for (std::size_t i = 0; i < body.states + body.inputs; ++i) {
     const bool is_state = i < body.states;
-    const Tensor& x = c.input(i + 1);
-    if (x.rank() < (is_state ? 1u : 2u)) {
-      fail("an input has too few axes", {}, x.text());
-    }
+    const Tensor& x = c.expect_min_rank(i + 1, is_state ? 1 : 2);
     const bool reversed =
         !is_state && is_reversed(c, "directions", i - body.states, body.inputs);
     (is_state ? out.states : out.tracks).push_back(track_of(c, x, 0, reversed));
@@ -218,8 +202,7 @@ Batch batch_of(const KernelContext& c, const ScanBody& body) {
   out.size = length_of(out.tracks, 0);
   out.length = length_of(out.tracks, 1);
   if (!out.states.empty() && length_of(out.states, 0) != out.size) {
-    fail("the states are of another batch", std::to_string(out.size),
-         out.states[0].tensor.text());
+    c.wrong_shape(1, "a first axis of " + std::to_string(out.size));
   }
   if (out.size == 0) fail("the batch is empty");
   out.outputs.assign(body.states + body.stacked, Stack(out.size));
@@ -244,7 +227,7 @@ void run_one(const KernelContext& c, const ScanBody& body, Batch& batch,
     batch.outputs[i].push(c, tensor_of(states[i]));
   }
   for (std::size_t i = 0; i < body.stacked; ++i) {
-    // What lies behind the end of a sequence is zero.
+    // Elements after the end of a sequence are zero.
     const bool ran = !stacks[i].empty();
     while (ran && stacks[i].size() < batch.length) stacks[i].push_zeros(c);
     batch.outputs[body.states + i].push(

@@ -1,5 +1,5 @@
 // Ops that write elements or slices to where indices say. They write in the
-// order of the indices, so that the last of equal ones stays.
+// order of the indices, so the last of equal indices wins.
 #include <algorithm>
 #include <cmath>
 
@@ -18,14 +18,12 @@ using runtime::Kernel;
 enum class Reduction : std::uint8_t { kNone, kAdd, kMul, kMax, kMin };
 
 Reduction reduction_of(const KernelContext& c) {
-  const std::string_view name = c.attribute_string("reduction");
-  if (name.empty() || name == "none") return Reduction::kNone;
+  const std::string_view name =
+      c.choice("reduction", {"none", "add", "mul", "max", "min", ""});
   if (name == "add") return Reduction::kAdd;
   if (name == "mul") return Reduction::kMul;
   if (name == "max") return Reduction::kMax;
-  if (name == "min") return Reduction::kMin;
-  fail("attribute 'reduction' is unknown", "none, add, mul, max or min",
-       std::string(name));
+  return name == "min" ? Reduction::kMin : Reduction::kNone;
 }
 
 // Integers wrap around; a NaN stays.
@@ -55,10 +53,7 @@ template <typename F>
 void with_reduction(KernelContext& c, F move) {
   const Reduction reduction = reduction_of(c);
   const Tensor& x = c.input(0);
-  const Tensor& updates = c.input(2);
-  if (x.dtype() != updates.dtype()) {
-    fail("the updates have another element type", x.text(), updates.text());
-  }
+  const Tensor& updates = c.expect_type(2, x.dtype());
   if (reduction == Reduction::kNone) {
     return dispatch_width(x.dtype(), [&]<typename T>() {
       const T* from = elements<T>(updates);
@@ -80,10 +75,7 @@ void with_reduction(KernelContext& c, F move) {
 
 void scatter_elements(KernelContext& c) {
   const Tensor& where = c.input(1);
-  if (!std::ranges::equal(where.dims(), c.input(2).dims())) {
-    fail("the updates have another shape than the indices", where.text(),
-         c.input(2).text());
-  }
+  c.expect_shape(2, where.dims());
   const ElementPlaces places(c, c.input(0), where, c.attribute_int("axis"));
   with_reduction(c, [&](auto* to, const auto* from, auto write) {
     Ticker tick(c.threads());
@@ -101,11 +93,7 @@ void scatter_nd(KernelContext& c) {
   Dims dims;
   dims.append(where.dims().first(where.rank() - 1));
   dims.append(x.dims().subspan(places.axes()));
-  if (!std::ranges::equal(dims, c.input(2).dims())) {
-    fail("the updates have another shape than the indices and the data say",
-         runtime::text_of(x.dtype(), {dims.data(), dims.size()}),
-         c.input(2).text());
-  }
+  c.expect_shape(2, dims);
   const std::int64_t inner = c.input(2).count() == 0 ? 0 : places.inner();
   with_reduction(c, [&](auto* to, const auto* from, auto write) {
     Ticker tick(c.threads());
@@ -125,15 +113,14 @@ struct CacheSizes {
 
 CacheSizes cache_sizes(const KernelContext& c) {
   const Tensor& x = c.input(0);
-  const Tensor& update = c.input(1);
   const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
-  if (axis == 0) fail("the axis is that of the batch");
-  bool fits = x.dtype() == update.dtype() && x.rank() == update.rank();
-  for (std::size_t i = 0; fits && i < x.rank(); ++i) {
-    fits = i == axis ? update.dim(i) <= x.dim(i) : update.dim(i) == x.dim(i);
-  }
-  if (!fits) {
-    fail("the update does not fit the cache", x.text(), update.text());
+  if (axis == 0) c.wrong_attribute("axis", "an axis after that of the batch");
+  Dims fits(x.dims());
+  fits[axis] = -1;
+  const Tensor& update = c.expect_shape(1, fits, x.dtype());
+  if (update.dim(axis) > x.dim(axis)) {
+    c.wrong_shape(1, "at most " + std::to_string(x.dim(axis)) + " along axis " +
+                         std::to_string(axis));
   }
   if (x.count() == 0) return {};
   return {.inner = product(x.dims(), axis + 1, x.rank()),
@@ -144,24 +131,17 @@ CacheSizes cache_sizes(const KernelContext& c) {
 }
 
 void tensor_scatter(KernelContext& c) {
-  const std::string_view mode = c.attribute_string("mode");
-  const bool circular = mode == "circular";
-  if (!circular && mode != "linear") {
-    fail("attribute 'mode' is unknown", "linear or circular",
-         std::string(mode));
-  }
+  const bool circular = c.choice("mode", {"linear", "circular"}) == "circular";
   const CacheSizes sizes = cache_sizes(c);
   Ints begins(static_cast<std::size_t>(sizes.batch), 0);
-  if (c.has_input(2) && sizes.batch > 0) begins = c.ints(2);
-  if (std::ssize(begins) != sizes.batch) {
-    fail("there is not a place to write for each of the batch",
-         std::to_string(sizes.batch), c.input(2).text());
+  if (c.has_input(2) && sizes.batch > 0) {
+    c.expect_count(2, sizes.batch);
+    begins = c.ints(2);
   }
   for (std::int64_t& begin : begins) {
     if (begin < 0 || (!circular && begin > sizes.length - sizes.update)) {
-      fail("a place to write is out of range",
-           "0 to " + std::to_string(sizes.length - sizes.update),
-           std::to_string(begin));
+      c.wrong_value(2, "0 to " + std::to_string(sizes.length - sizes.update),
+                    std::to_string(begin));
     }
     begin %= sizes.length;
   }

@@ -150,14 +150,9 @@ void non_zero(KernelContext& c) {
 // --- OneHot ------------------------------------------------------------------
 
 void one_hot(KernelContext& c) {
-  const Tensor& values = c.input(2);
-  if (values.count() != 2) {
-    fail("'values' has another size", "2 elements", values.text());
-  }
-  const Ints said = whole_numbers(c, c.input(1));
-  if (said.size() != 1 || said[0] < 0) {
-    fail("'depth' is not one size", "0 or more", c.input(1).text());
-  }
+  const Tensor& values = c.expect_count(2, 2);
+  const Ints said = whole_numbers(c, c.expect_count(1, 1));
+  if (said[0] < 0) c.wrong_value(1, "0 or more", std::to_string(said[0]));
   const std::int64_t depth = said[0];
   const Ints all = whole_numbers(c, c.input(0));
   const Shape old = c.input(0).dims();
@@ -191,8 +186,7 @@ Ints chosen_of(const KernelContext& c, std::int64_t size) {
   const Tensor& condition = c.input(1);
   if (condition.rank() != 1 || condition.dtype() != DataType::kBool ||
       condition.count() > size) {
-    fail("the condition does not fit the axis",
-         "bool[" + std::to_string(size) + "] or shorter", condition.text());
+    c.wrong_shape(1, "bool[" + std::to_string(size) + "] or shorter");
   }
   Ints chosen;
   Ticker tick(c.threads());

@@ -15,13 +15,11 @@ using runtime::Kernel;
 
 const Value::List& items_of(const KernelContext& c, std::size_t i) {
   const Value& value = c.value(i);
-  if (!value.is_sequence()) {
-    fail("an input is of another kind", "a sequence", value.text());
-  }
+  if (!value.is_sequence()) c.wrong_type(i, "a sequence");
   return value.items();
 }
 
-// The position that input `i` says; `size` is one past the last that may be.
+// The position in input `i`, which must be in [-size, size).
 std::size_t position_of(const KernelContext& c, std::size_t i,
                         std::size_t size) {
   return axis_of(c.scalar_int(i), size);
@@ -50,13 +48,12 @@ void sequence_empty(KernelContext& c) { c.set_output(0, Value::sequence({})); }
 void sequence_insert(KernelContext& c) {
   Value::List items = items_of(c, 0);
   check_type(items, c.input(1));
-  // Behind the last is a place too, which -1 does not name.
+  // An item may be inserted after the last one; -1 is the place before it.
   const auto size = static_cast<std::int64_t>(items.size());
   std::int64_t at = c.has_input(2) ? c.scalar_int(2) : size;
   if (at < -size || at > size) {
-    fail("a position is out of range",
-         std::to_string(-size) + " to " + std::to_string(size),
-         std::to_string(at));
+    c.wrong_value(2, std::to_string(-size) + " to " + std::to_string(size),
+                  std::to_string(at));
   }
   if (at < 0) at += size;
   items.insert(items.begin() + at, Value(c.input(1)));
@@ -65,7 +62,7 @@ void sequence_insert(KernelContext& c) {
 
 void sequence_erase(KernelContext& c) {
   Value::List items = items_of(c, 0);
-  if (items.empty()) fail("the sequence is empty");
+  if (items.empty()) c.wrong_value(0, "1 item or more", "none");
   const std::size_t at =
       c.has_input(1) ? position_of(c, 1, items.size()) : items.size() - 1;
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
@@ -83,7 +80,7 @@ void sequence_length(KernelContext& c) {
   *out.mutable_data<std::int64_t>() = static_cast<std::int64_t>(size);
 }
 
-// Types below a byte as a byte each: what moves elements takes these.
+// Unpacks types below a byte, since loops that move elements need bytes.
 Tensor movable(const KernelContext& c, const Tensor& x) {
   return runtime::is_packed(x.dtype()) ? runtime::unpacked(x, c.run()) : x;
 }
@@ -99,10 +96,7 @@ Ints part_sizes(const KernelContext& c, std::int64_t size) {
     return sizes;
   }
   const std::int64_t each = c.has_input(1) ? c.scalar_int(1) : 1;
-  if (each < 1) {
-    fail("the size of a part is out of range", "1 or more",
-         std::to_string(each));
-  }
+  if (each < 1) c.wrong_value(1, "1 or more", std::to_string(each));
   const std::int64_t parts = size / each + (size % each != 0 ? 1 : 0);
   c.allocate(DataType::kInt64, {&parts, 1});  // so many fit
   Ints sizes(static_cast<std::size_t>(parts), each);
@@ -135,14 +129,14 @@ void split_to_sequence(KernelContext& c) {
 
 void concat_from_sequence(KernelContext& c) {
   const Value::List& items = items_of(c, 0);
-  if (items.empty()) fail("the sequence is empty");
+  if (items.empty()) c.wrong_value(0, "1 item or more", "none");
   const bool adds = c.attribute_flag("new_axis");
   c.need_attribute("axis");
   std::vector<Tensor> tensors;
   std::size_t axis = 0;
   for (const Value& item : items) {
     if (!item.is_tensor()) {
-      fail("an item is of another kind", "a tensor", item.text());
+      fail("wrong type of an item of the sequence", "a tensor", item.text());
     }
     Tensor t = movable(c, item.tensor());
     const std::size_t rank = t.rank() + (adds ? 1 : 0);

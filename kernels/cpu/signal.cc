@@ -69,18 +69,14 @@ void transform(KernelContext& c, const DftJob& job, const T* in, T* out) {
                        piece);
 }
 
-void need_parts(const Tensor& x) {
-  const std::size_t last = x.rank() - 1;
-  if (x.rank() < 2 || (x.dim(last) != 1 && x.dim(last) != 2)) {
-    fail("the last axis is not real or complex numbers", "size 1 or 2",
-         x.text());
-  }
+void need_parts(const KernelContext& c) {
+  const std::int64_t parts = c.expect_min_rank(0, 2).dims().back();
+  if (parts != 1 && parts != 2) c.wrong_shape(0, "a last axis of 1 or 2");
 }
 
 void dft(KernelContext& c) {
   const Tensor& x = c.input(0);
-  if (x.rank() < 2) fail("the input has another rank", "2 or more", x.text());
-  need_parts(x);
+  need_parts(c);
   std::int64_t where = c.opset() >= 20 ? -2 : c.attribute_int("axis");
   if (c.opset() >= 20 && c.has_input(2)) where = c.scalar_int(2);
   const std::size_t axis = axis_of(where, x.rank()), last = x.rank() - 1;
@@ -113,20 +109,15 @@ void dft(KernelContext& c) {
 }
 
 void stft(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  if (x.rank() != 3) fail("the signal has another rank", "rank 3", x.text());
-  need_parts(x);
+  const Tensor& x = c.expect_rank(0, 3);
+  need_parts(c);
   const std::int64_t batch = x.dim(0), total = x.dim(1), parts = x.dim(2);
   const std::int64_t step = c.scalar_int(1);
-  if (step < 1) fail("the step is not positive", {}, std::to_string(step));
+  if (step < 1) c.wrong_value(1, "1 or more", std::to_string(step));
   const Tensor* window = c.has_input(2) ? &c.input(2) : nullptr;
   std::int64_t length = window == nullptr ? total : window->count();
   if (c.has_input(3)) length = c.scalar_int(3);
-  if (window != nullptr && (window->rank() != 1 || window->count() != length ||
-                            window->dtype() != x.dtype())) {
-    fail("the window has another shape or type",
-         runtime::text_of(x.dtype(), Dims{length}), window->text());
-  }
+  if (window != nullptr) c.expect_shape(2, Dims{length}, x.dtype());
   if (length < 1 || length > total) {
     fail("the frames do not fit the signal", std::to_string(total) + " at most",
          std::to_string(length));
@@ -195,7 +186,7 @@ void give_doubles(KernelContext& c, Shape dims, F at) {
 template <typename F>
 void window(KernelContext& c, F f) {
   const std::int64_t size = c.scalar_int(0);
-  if (size < 0) fail("the size is negative", {}, std::to_string(size));
+  if (size < 0) c.wrong_value(0, "0 or more", std::to_string(size));
   const bool periodic = c.attribute_flag("periodic");
   const auto span = static_cast<double>(periodic ? size : size - 1);
   give_doubles(c, Dims{size}, [&](std::int64_t n) {
@@ -258,7 +249,11 @@ void mel_weight_matrix(KernelContext& c) {
   const std::int64_t rate = c.scalar_int(2);
   const double low = c.scalar_float(3), high = c.scalar_float(4);
   if (bands < 0 || length < 1 || rate < 1 || !(low >= 0) || !(high >= low)) {
-    fail("the number of bands, a length, the rate or an edge is out of range");
+    fail("the number of bands, a length, the rate or an edge is out of range",
+         "0, 1, 1 or more, and edges from 0 up",
+         std::to_string(bands) + ", " + std::to_string(length) + ", " +
+             std::to_string(rate) + ", " + std::to_string(low) + ", " +
+             std::to_string(high));
   }
   const Ints points =
       mel_points(bands, length, static_cast<double>(rate), low, high);

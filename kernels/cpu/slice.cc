@@ -48,14 +48,20 @@ std::vector<SliceRange> ranges_of(const KernelContext& c) {
   if (c.has_input(4)) steps = c.ints(4);
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
-    fail("'starts', 'ends', 'axes' and 'steps' have different sizes");
+    fail("'starts', 'ends', 'axes' and 'steps' have different lengths",
+         std::to_string(starts.size()) + " each",
+         std::to_string(starts.size()) + ", " + std::to_string(ends.size()) +
+             ", " + std::to_string(axes.size()) + ", " +
+             std::to_string(steps.size()));
   }
   std::vector<SliceRange> out;
   for (const std::int64_t size : x.dims()) out.push_back({.count = size});
   std::vector<bool> named(x.rank());
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t axis = axis_of(axes[i], x.rank());
-    if (named[axis]) fail("an axis is given twice", {}, std::to_string(axis));
+    if (named[axis]) {
+      fail("wrong value of 'axes'", "each axis once", std::to_string(axis));
+    }
     named[axis] = true;
     out[axis] = range_of(x.dim(axis), starts[i], ends[i], steps[i]);
   }
@@ -89,9 +95,11 @@ void check_parts(const Ints& sizes, std::int64_t size) {
   std::int64_t rest = size;
   for (const std::int64_t each : sizes) {
     if (each < 0)
-      fail("the size of a part is negative", {}, std::to_string(each));
+      fail("the size of a part is negative", "0 or more", std::to_string(each));
     if (each > rest) {
-      fail("the parts are larger than the axis", std::to_string(size));
+      fail("the parts are larger than the axis", std::to_string(size),
+           std::to_string(each) + " where " + std::to_string(rest) +
+               " are left");
     }
     rest -= each;
   }

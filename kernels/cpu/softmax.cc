@@ -22,7 +22,8 @@ CutShape shape_to_normalize(const KernelContext& c, const Tensor& x) {
   }
   const auto rank = static_cast<std::int64_t>(x.rank());
   if (axis < -rank || axis > rank) {
-    fail("an axis is out of range", {}, std::to_string(axis));
+    c.wrong_attribute("axis",
+                      std::to_string(-rank) + " to " + std::to_string(rank));
   }
   const auto cut = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
   return {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank()), 1};

@@ -28,7 +28,7 @@ inline float fast_exp(float x) {
   p = p * r + 1.66666657e-1f;
   p = p * r + 5.00000000e-1f;
   p = p * (r * r) + r + 1.0f;
-  // 2^n in two factors, since 2^128 is no float.
+  // 2^n in two factors, since 2^128 overflows a float.
   const auto whole = static_cast<std::int32_t>(n);
   const std::int32_t half = whole >> 1;
   const float a = std::bit_cast<float>((half + 127) << 23);

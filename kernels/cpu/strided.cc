@@ -156,11 +156,13 @@ Ints whole_of(const Tensor& t) {
   for (const T v : t.values<T>()) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!(std::abs(v) < T(9e18))) {
-        fail("a number is too large for an index", {}, std::to_string(v));
+        fail("a number is too large for an index", "less than 9e18",
+             std::to_string(v));
       }
     } else if constexpr (std::is_same_v<T, std::uint64_t>) {
       if (v > std::uint64_t{1} << 62) {
-        fail("a number is too large for an index", {}, std::to_string(v));
+        fail("a number is too large for an index", "2^62 at most",
+             std::to_string(v));
       }
     }
     out.push_back(static_cast<std::int64_t>(v));

@@ -19,9 +19,7 @@ using runtime::Adapt;
 using runtime::Kernel;
 
 const Tensor& strings(KernelContext& c, std::size_t i) {
-  const Tensor& x = c.input(i);
-  if (!x.is_string()) fail("the input has no strings", "string", x.text());
-  return x;
+  return c.expect_type(i, DataType::kString);
 }
 
 void string_concat(KernelContext& c) {
@@ -49,7 +47,7 @@ void string_concat(KernelContext& c) {
 enum class Case { kKeep, kLower, kUpper };
 
 // By Unicode's full mapping, which may lengthen the text. `language` has its
-// own rules for some letters; "" for none.
+// own rules for some letters; it may be "".
 std::string in_case(std::string_view text, Case to,
                     const std::string& language) {
   if (to == Case::kKeep || text.empty()) return std::string(text);
@@ -62,7 +60,7 @@ std::string in_case(std::string_view text, Case to,
       std::free);
   if (mapped == nullptr) {
     if (errno != EILSEQ) throw std::bad_alloc();
-    fail("a text is not UTF-8", {}, printable(text));
+    fail("wrong encoding of a string", "UTF-8", printable(text));
   }
   return {reinterpret_cast<const char*>(mapped.get()), size};
 }
@@ -70,14 +68,10 @@ std::string in_case(std::string_view text, Case to,
 void string_normalizer(KernelContext& c) {
   const Tensor x = strings(c, 0);
   if (x.rank() != 1 && !(x.rank() == 2 && x.dim(0) == 1)) {
-    fail("the input has another shape", "[C] or [1,C]", x.text());
+    c.wrong_shape(0, "[?] or [1,?]");
   }
-  const std::string_view action = c.attribute_string("case_change_action");
-  if (action != "NONE" && action != "LOWER" && action != "UPPER" &&
-      !action.empty()) {
-    fail("attribute 'case_change_action' has another value",
-         "NONE, LOWER or UPPER", std::string(action));
-  }
+  const std::string_view action =
+      c.choice("case_change_action", {"NONE", "LOWER", "UPPER", ""});
   const Case to = action == "LOWER"   ? Case::kLower
                   : action == "UPPER" ? Case::kUpper
                                       : Case::kKeep;
@@ -182,8 +176,8 @@ void regex_full_match(KernelContext& c) {
   options.set_log_errors(false);
   const RE2 regex(pattern, options);
   if (!regex.ok()) {
-    fail("the pattern is not a regular expression in the syntax of RE2", {},
-         printable(pattern) + ", " + regex.error());
+    c.wrong_attribute("pattern", "a regular expression in the syntax of RE2",
+                      printable(pattern) + ", " + regex.error());
   }
   Tensor& out = c.output(0, DataType::kBool, x.dims());
   bool* to = out.mutable_data<bool>();

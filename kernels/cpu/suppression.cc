@@ -47,8 +47,7 @@ Options options_of(const KernelContext& c) {
   if (out.has_score) out.score = static_cast<float>(c.scalar_float(4));
   out.is_center = c.attribute_flag("center_point_box");
   if (!(out.overlap >= 0 && out.overlap <= 1)) {
-    fail("'iou_threshold' is out of range", "0 to 1",
-         std::to_string(out.overlap));
+    c.wrong_value(3, "0 to 1", std::to_string(out.overlap));
   }
   return out;
 }
@@ -60,7 +59,7 @@ Ints kept(const KernelContext& c, const float* boxes, const float* scores,
   Ints order;
   for (std::int64_t i = 0; i < count; ++i) {
     tick();
-    // A NaN is no score.
+    // A NaN never counts as a score.
     if (options.has_score ? scores[i] > options.score
                           : scores[i] == scores[i]) {
       order.push_back(i);
@@ -89,15 +88,9 @@ Ints kept(const KernelContext& c, const float* boxes, const float* scores,
 }  // namespace
 
 void non_max_suppression(KernelContext& c) {
-  const Tensor& boxes = c.input(0);
-  const Tensor& scores = c.input(1);
-  if (boxes.rank() != 3 || scores.rank() != 3 || boxes.dim(2) != 4 ||
-      boxes.dim(0) != scores.dim(0) || boxes.dim(1) != scores.dim(2) ||
-      boxes.dtype() != DataType::kFloat || scores.dtype() != DataType::kFloat) {
-    fail("boxes and scores do not fit",
-         "float[batch,boxes,4] and float[batch,classes,boxes]",
-         boxes.text() + " and " + scores.text());
-  }
+  const Tensor& boxes = c.expect_shape(0, Dims{-1, -1, 4}, DataType::kFloat);
+  const Tensor& scores =
+      c.expect_shape(1, Dims{boxes.dim(0), -1, boxes.dim(1)}, DataType::kFloat);
   const Options options = options_of(c);
   const std::int64_t count = boxes.dim(1), classes = scores.dim(1);
   const std::int64_t all = scores.count() == 0 ? 0 : boxes.dim(0) * classes;

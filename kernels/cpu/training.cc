@@ -20,7 +20,7 @@ template <typename F>
 void for_weights(KernelContext& c, std::size_t groups, std::size_t outputs,
                  F f) {
   if (c.input_count() < 2 || (c.input_count() - 2) % groups != 0) {
-    fail("the op has another number of inputs",
+    fail("wrong number of inputs",
          "2 and " + std::to_string(groups) + " for each weight",
          std::to_string(c.input_count()));
   }
@@ -28,13 +28,9 @@ void for_weights(KernelContext& c, std::size_t groups, std::size_t outputs,
   for (std::size_t w = 0; w < weights; ++w) {
     Update update;
     for (std::size_t g = 0; g < groups; ++g) {
-      const Tensor& x = c.input(2 + g * weights + w);
       const Tensor& first = c.input(2 + w);
-      if (x.dtype() != first.dtype() ||
-          !std::ranges::equal(x.dims(), first.dims())) {
-        fail("the tensors of a weight differ", first.text(), x.text());
-      }
-      update.in.push_back(x);
+      update.in.push_back(
+          c.expect_shape(2 + g * weights + w, first.dims(), first.dtype()));
     }
     // Output 0 is the new weight; the others are the last groups.
     for (std::size_t o = 0; o < outputs; ++o) {
@@ -106,12 +102,8 @@ void adam(KernelContext& c) {
 
 // Groups: weights, gradients, momenta.
 void momentum(KernelContext& c) {
-  const std::string_view mode = c.attribute_string("mode");
-  if (mode != "standard" && mode != "nesterov") {
-    fail("attribute 'mode' has another value", "standard or nesterov",
-         std::string(mode));
-  }
-  const bool nesterov = mode == "nesterov";
+  const bool nesterov =
+      c.choice("mode", {"standard", "nesterov"}) == "nesterov";
   const double alpha = c.attribute_float("alpha");
   const double norm = c.attribute_float("norm_coefficient");
   const double rate = c.scalar_float(0);

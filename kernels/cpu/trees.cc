@@ -57,11 +57,12 @@ struct Ensemble {
     }
   }
 
-  // The leaf where a row ends; a path longer than there are nodes is a circle.
+  // The leaf where a row ends; a path longer than the number of nodes is a
+  // cycle.
   template <typename T>
   std::size_t leaf(Branch at, const T* row) const {
     for (std::size_t steps = 0; !at.is_leaf; ++steps) {
-      if (steps > nodes.size()) fail("the nodes of a tree make a circle");
+      if (steps > nodes.size()) fail("the nodes of a tree form a cycle");
       const Node& n = nodes[static_cast<std::size_t>(at.to)];
       at = holds(n, static_cast<double>(row[n.feature])) ? n.yes : n.no;
     }
@@ -126,7 +127,8 @@ Ensemble read(KernelContext& c, std::int64_t features) {
   if (yes.size() != n || no.size() != n || yes_leaf.size() != n ||
       no_leaf.size() != n || modes.size() != n || splits.size() != n ||
       (!missing.empty() && missing.size() != n)) {
-    fail("the attributes of nodes have different lengths", std::to_string(n));
+    fail("the attributes 'nodes_*' have different lengths",
+         std::to_string(n) + ", as 'nodes_featureids' has", "others");
   }
   if (e.weights.size() != e.targets.size()) {
     fail("the attributes of leaves have different lengths",
@@ -141,8 +143,9 @@ Ensemble read(KernelContext& c, std::int64_t features) {
   for (std::size_t i = 0; i < n; ++i) {
     if (feature[i] < 0 || feature[i] >= features || !(modes[i] <= 6.0) ||
         modes[i] < 0) {
-      fail("a node has a feature or mode out of range", {},
-           std::to_string(feature[i]));
+      fail("a node has a feature or mode out of range",
+           "a feature below " + std::to_string(features) + ", a mode up to 6",
+           std::to_string(feature[i]) + ", " + std::to_string(modes[i]));
     }
     e.nodes.push_back({.mode = static_cast<std::uint8_t>(modes[i]),
                        .nan_is_true = !missing.empty() && missing[i] != 0,
@@ -214,14 +217,14 @@ double inverse_erf(double x) {
 
 }  // namespace
 
-PostTransform post_transform(std::string_view name) {
-  if (name.empty() || name == "NONE") return PostTransform::kNone;
+PostTransform post_transform(const KernelContext& c) {
+  const std::string_view name =
+      c.choice("post_transform",
+               {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", ""});
   if (name == "SOFTMAX") return PostTransform::kSoftmax;
   if (name == "LOGISTIC") return PostTransform::kLogistic;
   if (name == "SOFTMAX_ZERO") return PostTransform::kSoftmaxZero;
-  if (name == "PROBIT") return PostTransform::kProbit;
-  fail("attribute 'post_transform' has another value",
-       "NONE, SOFTMAX, LOGISTIC, SOFTMAX_ZERO or PROBIT", std::string(name));
+  return name == "PROBIT" ? PostTransform::kProbit : PostTransform::kNone;
 }
 
 void transform_row(PostTransform how, double* row, std::int64_t n) {
@@ -246,13 +249,13 @@ void transform_row(PostTransform how, double* row, std::int64_t n) {
 }
 
 void tree_ensemble(KernelContext& c) {
-  const Tensor x = c.input(0);
-  if (x.rank() != 2) fail("the input has another rank", "2", x.text());
+  const Tensor x = c.expect_rank(0, 2);
   const std::int64_t how = c.attribute_int("aggregate_function");
   const std::int64_t after = c.attribute_int("post_transform");
-  if (how < kAverage || how > kMax || after < 0 || after > 4) {
-    fail("attribute 'aggregate_function' or 'post_transform' is out of range");
+  if (how < kAverage || how > kMax) {
+    c.wrong_attribute("aggregate_function", "0 to 3");
   }
+  if (after < 0 || after > 4) c.wrong_attribute("post_transform", "0 to 4");
   const std::int64_t features = x.dim(1);
   const Ensemble e = read(c, features);
   const std::int64_t dims[] = {x.dim(0), e.target_count};

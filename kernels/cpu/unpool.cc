@@ -105,24 +105,16 @@ T max_of(const T* plane, std::int64_t width, Range rows, Range columns) {
 }  // namespace
 
 void max_unpool(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const Tensor& indices = c.input(1);
-  if (!std::ranges::equal(x.dims(), indices.dims())) {
-    fail("the indices have another shape", x.text(), indices.text());
-  }
-  if (x.rank() < 3) fail("the input has no axes for windows", {}, x.text());
+  const Tensor& x = c.expect_min_rank(0, 3);
+  c.expect_shape(1, x.dims());
   c.need_attribute("kernel_shape");
   const Unpool pool(c, x.rank() - 2);
   const Ints places = c.ints(1);
   const Dims inferred = pool.unpooled(x);
   Dims dims = inferred;
   if (c.has_input(2)) {
-    const Ints said = c.ints(2);
-    if (said.size() != x.rank()) {
-      fail("the output shape has another length", std::to_string(x.rank()),
-           std::to_string(said.size()));
-    }
-    dims.assign(said);
+    c.expect_count(2, x.rank());
+    dims.assign(c.ints(2));
   }
   const Shape to(dims.data(), dims.size());
   Tensor& y = c.output(0, x.dtype(), to);
@@ -139,8 +131,8 @@ void max_unpool(KernelContext& c) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       tick(8);
       if (places[i] < 0 || places[i] >= count) {
-        fail("an index is out of range", "0 to " + std::to_string(count - 1),
-             std::to_string(places[i]));
+        c.wrong_value(1, "0 to " + std::to_string(count - 1),
+                      std::to_string(places[i]));
       }
       out[moved(places[i], from, to)] = x.data<T>()[i];
     }
@@ -148,12 +140,8 @@ void max_unpool(KernelContext& c) {
 }
 
 void max_roi_pool(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const Tensor& rois = c.input(1);
-  if (x.rank() != 4) fail("the input is no image", "rank 4", x.text());
-  if (rois.rank() != 2 || rois.dim(1) != 5 || rois.dtype() != x.dtype()) {
-    fail("the regions have another shape or type", "[n,5]", rois.text());
-  }
+  const Tensor& x = c.expect_rank(0, 4);
+  const Tensor& rois = c.expect_shape(1, Dims{-1, 5}, x.dtype());
   c.need_attribute("pooled_shape");
   const Ints pooled = window_ints(c, "pooled_shape", 2, 1, 1);
   const double scale = c.attribute_float("spatial_scale");
@@ -167,8 +155,8 @@ void max_roi_pool(KernelContext& c) {
         const T* roi = rois.data<T>() + i / channels * 5;
         const auto batch = static_cast<double>(roi[0]);
         if (!(batch >= 0 && batch < static_cast<double>(x.dim(0)))) {
-          fail("a region names a batch that is not there", {},
-               std::to_string(batch));
+          c.wrong_value(1, "a batch from 0 to " + std::to_string(x.dim(0) - 1),
+                        std::to_string(batch));
         }
         const auto plane =
             static_cast<std::int64_t>(batch) * channels + i % channels;

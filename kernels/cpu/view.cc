@@ -26,13 +26,13 @@ void reshape(KernelContext& c) {
     std::int64_t size = wanted[i];
     if (size == 0 && !zero_is_size) {
       if (i >= x.rank()) {
-        fail("the shape copies axis " + std::to_string(i) +
-                 ", which the input does not have",
-             {}, x.text());
+        fail("the shape copies axis " + std::to_string(i) + " of the input",
+             "rank " + std::to_string(i + 1) + " or more", x.text());
       }
       size = x.dim(i);
     }
-    if (size < -1) fail("a size is negative", {}, std::to_string(size));
+    if (size < -1)
+      fail("wrong size in 'shape'", "-1 or more", std::to_string(size));
     if (size == -1) {
       if (open >= 0) fail("the shape has -1 twice");
       open = static_cast<std::int64_t>(i);
@@ -47,13 +47,14 @@ void reshape(KernelContext& c) {
   }
   if (open >= 0) {
     if (known == 0 || x.count() % known != 0) {
-      fail("no size for -1 fits", {}, x.text());
+      fail("no size for -1 fits", "a multiple of " + std::to_string(known),
+           x.text());
     }
     dims[static_cast<std::size_t>(open)] = x.count() / known;
     known = x.count();
   }
   if (known != x.count()) {
-    fail("the shape has another number of elements", x.text(),
+    fail("wrong number of elements in the new shape", x.text(),
          runtime::text_of(x.dtype(), {dims.data(), dims.size()}));
   }
   give(c, dims);
@@ -64,7 +65,8 @@ void flatten(KernelContext& c) {
   const auto rank = static_cast<std::int64_t>(x.rank());
   const std::int64_t axis = c.attribute_int("axis");
   if (axis < -rank || axis > rank) {
-    fail("an axis is out of range", {}, std::to_string(axis));
+    c.wrong_attribute("axis",
+                      std::to_string(-rank) + " to " + std::to_string(rank));
   }
   const auto cut = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
   give(c, {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank())});
@@ -91,7 +93,9 @@ void unsqueeze(KernelContext& c) {
   const Ints axes = c.ints_of("axes", 1).value_or(Ints());
   const std::size_t rank = x.rank() + axes.size();
   const auto added = axes_of(axes, rank);
-  if (added.size() != axes.size()) fail("an axis is given twice");
+  if (added.size() != axes.size()) {
+    fail("wrong value of 'axes'", "each axis once", runtime::shape_text(axes));
+  }
   Dims dims;
   for (std::size_t i = 0, from = 0; i < rank; ++i) {
     const bool is_new = std::ranges::binary_search(added, i);

@@ -34,18 +34,22 @@ void set_same(Window& w, bool more_at_end) {
 
 }  // namespace
 
+std::string_view auto_pad_of(KernelContext& c) {
+  return c.choice("auto_pad",
+                  {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
+}
+
 Ints window_ints(KernelContext& c, std::string_view name, std::size_t count,
                  std::int64_t least, std::int64_t otherwise) {
   Ints all = c.attribute_ints(name);
   if (all.empty()) all.assign(count, otherwise);
   if (all.size() != count) {
-    fail("attribute '" + std::string(name) + "' has another length",
-         std::to_string(count), std::to_string(all.size()));
+    c.wrong_attribute(name, std::to_string(count) + " numbers");
   }
   for (const std::int64_t each : all) {
     if (each < least || each > kMost) {
-      fail("attribute '" + std::string(name) + "' is out of range",
-           "at least " + std::to_string(least), std::to_string(each));
+      c.wrong_attribute(name, std::to_string(least) + " to 2^30",
+                        std::to_string(each));
     }
   }
   return all;
@@ -55,7 +59,7 @@ Windows plain_windows(KernelContext& c, Shape spatial, const Ints& kernel) {
   const std::size_t rank = spatial.size();
   runtime::count_of(spatial);  // fails where it does not fit
   if (kernel.size() != rank) {
-    fail("the kernel has another number of axes", std::to_string(rank),
+    fail("wrong number of sizes of the kernel", std::to_string(rank),
          std::to_string(kernel.size()));
   }
   const Ints strides = window_ints(c, "strides", rank, 1, 1);
@@ -83,22 +87,15 @@ void split_padding(Window& w, std::int64_t total, bool more_at_end) {
 }
 
 Windows windows_of(KernelContext& c, Shape dims, const Ints& kernel) {
-  if (dims.size() < 2) {
-    fail("the input has no axes for windows", "rank 3 or more",
-         "rank " + std::to_string(dims.size()));
-  }
+  c.expect_min_rank(0, 2);
   const Shape spatial = dims.subspan(2);
   const std::size_t rank = spatial.size();
   Windows all = plain_windows(c, spatial, kernel);
-  const std::string_view mode = c.attribute_string("auto_pad");
+  const std::string_view mode = auto_pad_of(c);
   const bool rounds_up = c.attribute_flag("ceil_mode");
   if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
     for (Window& w : all) set_same(w, mode == "SAME_UPPER");
     return all;
-  }
-  if (mode != "VALID" && mode != "NOTSET" && !mode.empty()) {
-    fail("attribute 'auto_pad' has another value",
-         "NOTSET, SAME_UPPER, SAME_LOWER or VALID", std::string(mode));
   }
   const bool is_valid = mode == "VALID";
   const Ints pads =
@@ -113,15 +110,15 @@ Windows windows_of(KernelContext& c, Shape dims, const Ints& kernel) {
 
 Ints kernel_of_weights(KernelContext& c, Shape weights) {
   if (weights.size() < 2) {
-    fail("the weights have too few axes", "rank 3 or more",
-         "rank " + std::to_string(weights.size()));
+    fail("wrong rank of the weights", "2 or more",
+         std::to_string(weights.size()));
   }
   const Shape sizes = weights.subspan(2);
   runtime::count_of(sizes);  // fails where it does not fit
   const Ints own(sizes.begin(), sizes.end());
   const Ints said = c.attribute_ints("kernel_shape");
   if (!said.empty() && said != own) {
-    fail("attribute 'kernel_shape' and the weights have different sizes");
+    c.wrong_attribute("kernel_shape", runtime::shape_text(sizes));
   }
   return own;
 }

@@ -56,6 +56,9 @@ inline Range windows_with(const Window& w, std::int64_t tap) {
                                           begin, w.out)};
 }
 
+// Attribute 'auto_pad'; "" means "NOTSET".
+std::string_view auto_pad_of(KernelContext& c);
+
 // An attribute of one number for each of `count` places, in [least, 2^30].
 Ints window_ints(KernelContext& c, std::string_view name, std::size_t count,
                  std::int64_t least, std::int64_t otherwise);

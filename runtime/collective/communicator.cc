@@ -126,7 +126,8 @@ std::size_t Communicator::place_in(Group group) const {
            "ranks below " + std::to_string(size()), std::to_string(each));
     }
     if (std::ranges::count(group, each) > 1) {
-      fail("the group of the op has a rank twice", {}, std::to_string(each));
+      fail("the group of the op has a rank twice", "each rank once",
+           std::to_string(each));
     }
   }
   return static_cast<std::size_t>(it - group.begin());

@@ -63,6 +63,33 @@ class Exec(program.ProgramTest):
         self.run_bad(3, "exec", "x.onnxtxt", "--inputs", "in.npz",
                      says="input 'x' is missing")
 
+    def test_what_does_not_fit_is_named(self):
+        """The input or attribute by its name in the schema, and both values."""
+        for node, a, b, what, expected, found in (
+                ("Gemm(a, b)", "float[2,3]", "float[4,5]",
+                 "wrong shape of input 'B'", "3 rows", "float[4,5]"),
+                ("Gemm(a, b)", "float[3]", "float[4,5]",
+                 "wrong rank of input 'A'", "2", "float[3]"),
+                ("Where(a, b, b)", "float[3]", "float[3]",
+                 "wrong type of input 'condition'", "bool", "float[3]"),
+                ("Sum(a, a, b)", "float[3]", "double[3]",
+                 "wrong type of input 'data_0' (index 2)", "float", "double[3]"),
+                ('Gelu <approximate = "x"> (a)', "float[3]", "float[3]",
+                 "wrong value of attribute 'approximate'", "none or tanh", '"x"'),
+                ("LpNormalization <p = 3> (a)", "float[3]", "float[3]",
+                 "wrong value of attribute 'p'", "1 or 2", "3"),
+                ("com.microsoft.BiasGelu(a, b)", "float16[2,3]", "float16[5]",
+                 "wrong shape of input 'B'", "[3]", "float16[5]"),
+                ("com.microsoft.Inverse(a)", "float[2,3]", "float[3]",
+                 "wrong shape of input 0", "square matrices", "float[2,3]")):
+            with self.subTest(node, a=a, b=b):
+                self.write("m.onnxtxt", f"""<ir_version: 10,
+ opset_import: ["" : 20, "com.microsoft" : 1]>
+g ({a} a, {b} b) => (y) {{ y = {node} }}""")
+                self.run_bad(3, "exec", "m.onnxtxt", "--random", says=[
+                    f"error: {what}\n", f"expected: {expected}\n",
+                    f"found:    {found}\n"])
+
     def test_arrays_that_lie(self):
         self.write("m.onnxtxt", NEG)
         self.write("s.onnxtxt", SIZE)

@@ -179,14 +179,14 @@ TEST_CASE("inputs that do not fit are refused by name") {
   CHECK(r.refused({{"first", good}, {"first", good}}).what ==
         "input 'first' is given twice");
   CHECK(r.refused({{"first", vector({1})}, {"second", vector({1})}}).what ==
-        "input 'first' has another rank");
+        "wrong rank of input 'first'");
   CHECK(r.refused({{"first", floats(one, {1, 2})}, {"second", vector({1})}})
             .found == "float[2,1]");
-  CHECK(r.refused({{"first", good}, {"second", vector({1, 2, 3})}}).what ==
-        "input 'second' has another size of N than 2");
+  CHECK(r.refused({{"first", good}, {"second", vector({1, 2, 3})}}).expected ==
+        "float[N] with N = 2");
   CHECK(r.refused(
              {{"first", good.as(DataType::kInt32)}, {"second", vector({1, 2})}})
-            .what == "input 'first' has another element type");
+            .what == "wrong type of input 'first'");
 }
 
 TEST_CASE("a failure names the node") {
