@@ -1,7 +1,7 @@
 // Axes in patterns: the same counted from the front or from the back.
 #include <doctest/doctest.h>
 
-#include "core/match/testing_words.h"
+#include "tests/support/match_words.h"
 
 namespace ruleengine::match {
 namespace {

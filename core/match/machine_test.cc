@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/match/testing.h"
 #include "core/text/parse.h"
+#include "tests/support/match_draft.h"
 
 // Many rules at once, masks, limits and large graphs.
 namespace ruleengine::match {

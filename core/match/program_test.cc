@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/match/overlap.h"
-#include "core/match/testing.h"
+#include "tests/support/match_draft.h"
 
 namespace ruleengine::match {
 namespace {

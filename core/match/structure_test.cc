@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/match/testing_words.h"
+#include "tests/support/match_words.h"
 
 // Patterns of several nodes: closedness, chains, context, never, siblings.
 namespace ruleengine::match {

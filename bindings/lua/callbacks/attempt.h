@@ -6,11 +6,11 @@
 #ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_ATTEMPT_H_
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_ATTEMPT_H_
 
-#include "bindings/lua/callbacks/runtime.h"
+#include "bindings/lua/session/host.h"
 
 namespace ruleengine::lua {
 
-int attempt(Runtime& rt, lua_State* state);
+int attempt(Host& host, lua_State* state);
 
 }  // namespace ruleengine::lua
 

@@ -10,10 +10,10 @@
 #include <system_error>
 #include <utility>
 
+#include "bindings/lua/callbacks/callback_words.h"
 #include "bindings/lua/callbacks/replace_pattern.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
-#include "bindings/lua/words/runtime_words.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -215,7 +215,7 @@ Status Loader::prepare() {
   return sandbox_.protect([this](lua_State* state) {
     lua_newtable(state);
     words_.install(state);
-    install_runtime_words(state);
+    install_callback_words(state);
     install_replace_pattern(state, words_);
     constexpr luaL_Reg kFunctions[] = {{"rule", &LoaderFunctions::rule},
                                        {"pack", &LoaderFunctions::pack},

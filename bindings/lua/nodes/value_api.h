@@ -5,16 +5,12 @@
 
 #include <string_view>
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
 // Metatables of values, dimensions, shapes and lists.
-void make_value_metatables(Runtime& rt, lua_State* state);
-
-// Ends the match: `what` ("arithmetic", "num_heads") needs a number and the
-// dimension is only known by name.
-int reject_dim(Runtime& rt, std::string_view what, ir::Dim dim);
+void make_value_metatables(Host& host, lua_State* state);
 
 }  // namespace ruleengine::lua
 

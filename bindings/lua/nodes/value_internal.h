@@ -2,18 +2,18 @@
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_VALUE_INTERNAL_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_VALUE_INTERNAL_H_
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 #include "bindings/lua/words/shape_words.h"
 
 namespace ruleengine::lua {
 
-void make_dim_metatables(Runtime& rt, lua_State* state);
+void make_dim_metatables(Host& host, lua_State* state);
 
 // v.shape: a table of numbers and dimensions, or the unknown shape.
-void push_shape(Runtime& rt, lua_State* state, const Handle& value);
+void push_shape(Host& host, lua_State* state, const Handle& value);
 
 // Pushes whether the shape text at stack index `text` holds for `value`.
-int answer_shape(Runtime& rt, lua_State* state, const Handle& value, int text,
+int answer_shape(Host& host, lua_State* state, const Handle& value, int text,
                  ShapeTest test);
 
 }  // namespace ruleengine::lua

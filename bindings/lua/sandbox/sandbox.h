@@ -26,6 +26,9 @@ struct lua_State;
 
 namespace ruleengine::lua {
 
+// A reference in the Lua registry; 0: none.
+using FunctionRef = int;
+
 struct SandboxLimits {
   double load_seconds = 2;      // one rule file
   double callback_seconds = 5;  // one callback

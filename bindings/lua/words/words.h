@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/lua/callbacks/replacement.h"
+#include "bindings/lua/words/replacement.h"
 #include "core/base/diagnostic.h"
 #include "core/pattern/pattern.h"
 

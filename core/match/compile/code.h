@@ -127,6 +127,11 @@ struct Chain {
   auto operator<=>(const Chain&) const = default;
 };
 
+// Input slots as bits; the last one: any slot from 63 on.
+inline std::uint64_t slot_bit(std::uint32_t slot) {
+  return std::uint64_t{1} << (slot < 63 ? slot : 63);
+}
+
 // How to climb from bound values to the candidates for a later result: rows use
 // the results of earlier rows.
 struct Climb {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "core/match/testing.h"
+#include "tests/support/match_draft.h"
 #include "core/text/parse.h"
 
 namespace ruleengine::match {

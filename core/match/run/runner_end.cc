@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/ir/model.h"
-#include "core/match/compile/climber.h"
+#include "core/match/run/climber.h"
 #include "core/match/run/runner.h"
 
 // Searches for later results, what is judged at the end, and the match.
@@ -308,8 +308,7 @@ Match Runner::make_match(std::uint32_t rule) {
       if (held == kNone) continue;
       match.nodes[n] = ir::NodeId(held);
       collect_unnamed(view_, *code_.rules[rule].pattern,
-                            pattern::NodePatternId(n), match.nodes[n],
-                            match.unnamed);
+                      pattern::NodePatternId(n), match.nodes[n], match.unnamed);
     }
   }
   sort_unnamed(match.unnamed);

@@ -1,4 +1,4 @@
-#include "bindings/lua/callbacks/replacement.h"
+#include "bindings/lua/words/replacement.h"
 
 #include <algorithm>
 #include <utility>

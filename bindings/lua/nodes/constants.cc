@@ -89,23 +89,23 @@ bool fits_float(double number) {
   return same_kind(number, static_cast<double>(static_cast<float>(number)));
 }
 
-void reject_number(Runtime& rt, double number, ir::DataType type,
+void reject_number(Host& host, double number, ir::DataType type,
                    std::string_view place) {
-  reject(rt, "a number does not fit the required type",
+  reject(host, "a number does not fit the required type",
          fmt::format("{} as {}, {}", number, ir::data_type_name(type), place));
 }
 
-const ir::Tensor* make_tensor(Runtime& rt, ir::DataType type,
+const ir::Tensor* make_tensor(Host& host, ir::DataType type,
                               std::span<const double> numbers, bool scalar,
                               std::string_view place) {
-  Arena& arena = rt.session.graph->model().arena;
+  Arena& arena = host.session.graph->model().arena;
   const auto width = static_cast<std::size_t>(ir::bit_width(type)) / 8;
   const std::span<std::byte> bytes =
       arena.array<std::byte>(numbers.size() * width);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (width == 0 ||
         !store_element(bytes.data() + i * width, type, numbers[i])) {
-      reject_number(rt, numbers[i], type, place);
+      reject_number(host, numbers[i], type, place);
       return nullptr;
     }
   }

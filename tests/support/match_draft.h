@@ -1,7 +1,7 @@
 // For the tests of patterns and matchers: short patterns, models from text, and
-// facts that know only what is declared. Not part of the library.
-#ifndef RULEENGINE_CORE_MATCH_TESTING_H_
-#define RULEENGINE_CORE_MATCH_TESTING_H_
+// facts that know only what is declared.
+#ifndef RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_
+#define RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_
 
 #include <initializer_list>
 #include <memory>
@@ -130,4 +130,4 @@ class Draft : public pattern::Builder {
 
 }  // namespace ruleengine::match::testing
 
-#endif  // RULEENGINE_CORE_MATCH_TESTING_H_
+#endif  // RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_

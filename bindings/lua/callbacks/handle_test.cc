@@ -1,11 +1,11 @@
 // Handles cannot be forged, and do not outlive their callback.
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 #include <doctest/doctest.h>
 
 #include <memory>
 
-#include "bindings/lua/callbacks/callback.h"
+#include "bindings/lua/callbacks/callback_words.h"
 #include "core/analysis/inference.h"
 #include "core/text/parse.h"
 
@@ -24,7 +24,7 @@ struct World {
     model = std::move(*parsed);
     facts = std::make_unique<analysis::Inference>(model->graph);
     state = sandbox->state();
-    rt = &Runtime::of(state);
+    host = &make_host(state);
   }
   SessionStart start() {
     return {
@@ -35,23 +35,25 @@ struct World {
   std::unique_ptr<ir::Model> model;
   std::unique_ptr<analysis::Inference> facts;
   lua_State* state = nullptr;
-  Runtime* rt = nullptr;
+  Host* host = nullptr;
 };
 
 TEST_CASE("a handle of an earlier session is refused") {
   World w;
   const ir::ValueId x = w.model->graph.block(ir::BlockId(0u)).inputs[0];
   {
-    const SessionScope first(*w.rt, w.start());
-    push_value(*w.rt, w.state, x);
-    CHECK(check_handle(*w.rt, w.state, -1, HandleKind::kValue, "it") !=
+    const SessionScope first(*w.host, w.start());
+    push_value(*w.host, w.state, x);
+    CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") !=
           nullptr);
   }
-  CHECK(check_handle(*w.rt, w.state, -1, HandleKind::kValue, "it") == nullptr);
-  const SessionScope second(*w.rt, w.start());
-  CHECK(check_handle(*w.rt, w.state, -1, HandleKind::kValue, "it") == nullptr);
-  REQUIRE(w.rt->session.error);
-  CHECK(w.rt->session.error->what ==
+  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") ==
+        nullptr);
+  const SessionScope second(*w.host, w.start());
+  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") ==
+        nullptr);
+  REQUIRE(w.host->session.error);
+  CHECK(w.host->session.error->what ==
         "a value was kept from an earlier callback");
 }
 
@@ -60,42 +62,44 @@ TEST_CASE("a candidate's handles live on in its rewrite") {
   const ir::ValueId x = w.model->graph.block(ir::BlockId(0u)).inputs[0];
   std::uint64_t epoch = 0;
   {
-    const SessionScope where(*w.rt, w.start());
+    const SessionScope where(*w.host, w.start());
     epoch = where.epoch();
-    push_value(*w.rt, w.state, x);
+    push_value(*w.host, w.state, x);
   }
-  const SessionScope rewrite(*w.rt, w.start());
-  w.rt->session.epochs.insert(w.rt->session.epochs.begin(), epoch);
-  CHECK(check_handle(*w.rt, w.state, -1, HandleKind::kValue, "it") != nullptr);
+  const SessionScope rewrite(*w.host, w.start());
+  w.host->session.epochs.insert(w.host->session.epochs.begin(), epoch);
+  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") !=
+        nullptr);
 }
 
 TEST_CASE("what is gone from the graph is refused") {
   World w;
-  const SessionScope scope(*w.rt, w.start());
-  push_node(*w.rt, w.state, ir::NodeId(0u));
+  const SessionScope scope(*w.host, w.start());
+  push_node(*w.host, w.state, ir::NodeId(0u));
   w.model->graph.remove_node(ir::NodeId(0u));
-  CHECK(check_handle(*w.rt, w.state, -1, HandleKind::kNode, "it") == nullptr);
-  CHECK(w.rt->session.error->what == "a node is no longer in the graph");
+  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kNode, "it") == nullptr);
+  CHECK(w.host->session.error->what == "a node is no longer in the graph");
 }
 
 TEST_CASE("another userdata of the same size is no handle") {
   World w;
-  const SessionScope scope(*w.rt, w.start());
+  const SessionScope scope(*w.host, w.start());
   new (lua_newuserdata(w.state, sizeof(Handle)))
       Handle{.kind = HandleKind::kValue, .epoch = scope.epoch()};
-  CHECK(to_handle(*w.rt, w.state, -1) == nullptr);
+  CHECK(to_handle(*w.host, w.state, -1) == nullptr);
   lua_newtable(w.state);
   lua_setmetatable(w.state, -2);
-  CHECK(to_handle(*w.rt, w.state, -1) == nullptr);
-  CHECK(check_handle(*w.rt, w.state, -1, HandleKind::kValue, "it") == nullptr);
+  CHECK(to_handle(*w.host, w.state, -1) == nullptr);
+  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") ==
+        nullptr);
 }
 
 TEST_CASE("one value, one handle, within a callback") {
   World w;
-  const SessionScope scope(*w.rt, w.start());
+  const SessionScope scope(*w.host, w.start());
   const ir::ValueId x = w.model->graph.block(ir::BlockId(0u)).inputs[0];
-  push_value(*w.rt, w.state, x);
-  push_value(*w.rt, w.state, x);
+  push_value(*w.host, w.state, x);
+  push_value(*w.host, w.state, x);
   CHECK(lua_rawequal(w.state, -1, -2));
 }
 
@@ -104,13 +108,13 @@ TEST_CASE("each callback has handles of its own, though others are alive") {
   const ir::ValueId x = w.model->graph.block(ir::BlockId(0u)).inputs[0];
   std::uint64_t epoch = 0;
   {
-    const SessionScope where(*w.rt, w.start());
+    const SessionScope where(*w.host, w.start());
     epoch = where.epoch();
-    push_value(*w.rt, w.state, x);
+    push_value(*w.host, w.state, x);
   }
-  const SessionScope rewrite(*w.rt, w.start());
-  w.rt->session.epochs.insert(w.rt->session.epochs.begin(), epoch);
-  push_value(*w.rt, w.state, x);
+  const SessionScope rewrite(*w.host, w.start());
+  w.host->session.epochs.insert(w.host->session.epochs.begin(), epoch);
+  push_value(*w.host, w.state, x);
   CHECK_FALSE(lua_rawequal(w.state, -1, -2));
 }
 
