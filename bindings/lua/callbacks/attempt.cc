@@ -33,18 +33,18 @@ bool check_call(Host& host, lua_State* state) {
   const Session& session = host.session;
   if (session.stage != Stage::kPass) {
     return fail(host, "`attempt` works only in `pass`", {}, {},
-                "each match already is a transaction of its own") != kFailed;
+                "each match already is a transaction of its own");
   }
   if (session.attempting) {
-    return fail(host, "an `attempt` inside another `attempt`") != kFailed;
+    return fail(host, "an `attempt` inside another `attempt`");
   }
   if (!lua_isfunction(state, 2) || lua_iscfunction(state, 2)) {
     return fail(host, "argument 2 of `attempt` is not a function",
-                "function() ... end", kind_of(state, 2)) != kFailed;
+                "function() ... end", kind_of(state, 2));
   }
   if (session.edit->empty()) return true;
   return fail(host, "the pass built or assumed something before an `attempt`",
-              {}, {}, "build and assume only inside `attempt`") != kFailed;
+              {}, {}, "build and assume only inside `attempt`");
 }
 
 }  // namespace

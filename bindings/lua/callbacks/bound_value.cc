@@ -56,8 +56,7 @@ int refuse_field(Host& host, lua_State*) {
 void push_record_metatable(Host& host, lua_State* state, const Pattern& pattern,
                            VariableId chain) {
   lua_createtable(state, 0, 3);
-  push_function(state, host, entry<refuse_field>);
-  lua_setfield(state, -2, "__newindex");
+  set_function(state, host, "__newindex", entry<refuse_field>);
   push(state, pattern[chain].name);
   lua_createtable(state, 0, static_cast<int>(pattern[chain].fields.size()));
   for (const VariableId field : pattern[chain].fields) {
@@ -65,10 +64,8 @@ void push_record_metatable(Host& host, lua_State* state, const Pattern& pattern,
     lua_pushboolean(state, 1);
     lua_rawset(state, -3);
   }
-  push_function(state, host, entry<no_field>, 2);
-  lua_setfield(state, -2, "__index");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  set_function(state, host, "__index", entry<no_field>, 2);
+  hide_metatable(state);
 }
 
 void push_record(Host& host, lua_State* state, const Pattern& pattern,

@@ -31,14 +31,14 @@ bool check_stage(Host& host, const char* word, bool where_only) {
       (!where_only && (stage == Stage::kTogether || stage == Stage::kRewrite ||
                        stage == Stage::kPass));
   if (good) return true;
-  fail(host,
-       std::string("`") + word + "` works only in " +
-           (where_only ? "`where`" : "`where` and `rewrite`"),
-       {}, {},
-       stage == Stage::kNone ? "`match` only describes: state it as a fact "
-                               "or a pattern, or test it in `where`"
-                             : "");
-  return false;
+  return fail(host,
+              std::string("`") + word + "` works only in " +
+                  (where_only ? "`where`" : "`where` and `rewrite`"),
+              {}, {},
+              stage == Stage::kNone
+                  ? "`match` only describes: state it as a fact "
+                    "or a pattern, or test it in `where`"
+                  : "");
 }
 
 // A value, node, dimension, number or text as the culprit of a rejection.
@@ -77,9 +77,8 @@ bool read_reason(Host& host, lua_State* state, int index, const char* word,
                  std::string& out) {
   const auto text = string_at(state, index);
   if (!text) {
-    fail(host, std::string("`") + word + "` wants a reason", "a string",
-         kind_of(state, index));
-    return false;
+    return fail(host, std::string("`") + word + "` wants a reason", "a string",
+                kind_of(state, index));
   }
   out = printable(*text, 500);
   return true;
@@ -122,8 +121,7 @@ bool warned_node(Host& host, lua_State* state, int index, ir::NodeId& node,
   if (lua_isnoneornil(state, index)) return true;
   if (handle == nullptr || (handle->kind != HandleKind::kNode &&
                             handle->kind != HandleKind::kValue)) {
-    fail(host, "`refuse` names a node", "m.TAG", kind_of(state, index));
-    return false;
+    return fail(host, "`refuse` names a node", "m.TAG", kind_of(state, index));
   }
   if (!check_alive(host, *handle)) return false;
   if (handle->kind == HandleKind::kNode) {
@@ -221,15 +219,11 @@ Host& make_host(lua_State* state) {
 
 void install_callback_words(lua_State* state) {
   Host& host = make_host(state);
-  push_function(state, host, entry<need>);
-  lua_setfield(state, -2, "need");
-  push_function(state, host, entry<refuse>);
-  lua_setfield(state, -2, "refuse");
-  push_function(state, host, entry<assume>);
-  lua_setfield(state, -2, "assume");
+  set_function(state, host, "need", entry<need>);
+  set_function(state, host, "refuse", entry<refuse>);
+  set_function(state, host, "assume", entry<assume>);
   install_float_word(state);
-  push_function(state, host, entry<attempt>);
-  lua_setfield(state, -2, "attempt");
+  set_function(state, host, "attempt", entry<attempt>);
 }
 
 }  // namespace ruleengine::lua

@@ -138,10 +138,7 @@ int match_tostring(Host& host, lua_State* state) {
 // -----------------------------------------------------------------------
 
 // ms:all "w": m.w of every match, in order.
-int all(Host& host, lua_State* state) {
-  if (check_self(host, state, HandleKind::kGroup) == nullptr) {
-    return kFailed;
-  }
+int all(Host& host, lua_State* state, const Handle&) {
   if (!string_at(state, 2)) {
     return fail(host, ":all wants the name of a variable", "ms:all \"w\"",
                 kind_of(state, 2));
@@ -203,7 +200,9 @@ int group_length(Host& host, lua_State* state) {
 }
 
 constexpr Field kGroupFields[] = {
-    {"options", 0}, {"graph", 1}, {"all", kMethod, entry<all>}};
+    {"options", 0},
+    {"graph", 1},
+    {"all", kMethod, method<HandleKind::kGroup, all>}};
 
 // --- options
 // ------------------------------------------------------------------
@@ -317,12 +316,9 @@ FunctionRef make_options(Host& host, lua_State* state, const LoadedRule& rule) {
     push_option(state, value);
     lua_setfield(state, -2, name.c_str());
   }
-  push_function(state, host, entry<options_index>, 1);
-  lua_setfield(state, -2, "__index");
-  push_function(state, host, entry<options_assign>);
-  lua_setfield(state, -2, "__newindex");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  set_function(state, host, "__index", entry<options_index>, 1);
+  set_function(state, host, "__newindex", entry<options_assign>);
+  hide_metatable(state);
   lua_setmetatable(state, -2);
   return luaL_ref(state, LUA_REGISTRYINDEX);
 }

@@ -82,8 +82,7 @@ class Round {
     }
     if (host_.session.error) return false;
     if (!replaced) {
-      fail(host_, std::move(replaced.error()));
-      return false;
+      return fail(host_, std::move(replaced.error()));
     }
     if (*replaced) return true;
     for (const ir::NodeId node : match.consumed) {
@@ -161,9 +160,8 @@ bool check_function(Host& host, lua_State* state, int index, const char* what) {
   if (lua_isfunction(state, index) && !lua_iscfunction(state, index)) {
     return true;
   }
-  fail(host, std::string(what) + " of replace_pattern is not a function",
-       "function(op, x, ...)", kind_of(state, index));
-  return false;
+  return fail(host, std::string(what) + " of replace_pattern is not a function",
+              "function(op, x, ...)", kind_of(state, index));
 }
 
 // Upvalue: the Words.
@@ -203,8 +201,8 @@ int replace_pattern(Host& host, lua_State* state) {
 
 void install_replace_pattern(lua_State* state, Words& words) {
   lua_pushlightuserdata(state, &words);
-  push_function(state, Host::of(state), entry<replace_pattern>, 1);
-  lua_setfield(state, -2, "replace_pattern");
+  set_function(state, Host::of(state), "replace_pattern",
+               entry<replace_pattern>, 1);
 }
 
 }  // namespace ruleengine::lua

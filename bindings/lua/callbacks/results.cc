@@ -13,11 +13,9 @@ namespace {
 using rewrite::Rejection;
 
 Diagnostic wrong_count(std::string expected, std::string found) {
-  return {.kind = ErrorKind::kRule,
-          .what = "`rewrite` returns the wrong number of results",
-          .expected = std::move(expected),
-          .found = std::move(found),
-          .hint = "op.Split{..., outputs = 2} returns two values"};
+  return wrong("`rewrite` returns the wrong number of results",
+               std::move(expected), std::move(found),
+               "op.Split{..., outputs = 2} returns two values");
 }
 
 std::string counted(std::size_t count, const char* what) {
@@ -142,9 +140,7 @@ class Results {
       return ir::ValueId();
     }
     if (host_.session.error) return *std::exchange(host_.session.error, {});
-    return Diagnostic{.kind = ErrorKind::kRule,
-                      .what = name + " of `rewrite` is a list of values",
-                      .expected = "one value"};
+    return wrong(name + " of `rewrite` is a list of values", "one value");
   }
 
   // Whether nodes that are not removed with the match read the value.

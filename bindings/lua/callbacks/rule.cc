@@ -128,11 +128,8 @@ Result<Ended> LuaRule::run_where() {
   if (!ended || *ended) return ended;
   if (!returned.empty()) {
     return where_.located(
-        host, {.kind = ErrorKind::kRule,
-               .what = "`where` returns a value",
-               .expected = "nothing",
-               .found = std::move(returned),
-               .hint = "need(condition, \"the reason\") ends the match"});
+        host, wrong("`where` returns a value", "nothing", std::move(returned),
+                    "need(condition, \"the reason\") ends the match"));
   }
   return Ended(std::exchange(host.session.refusal, {}));
 }
@@ -206,8 +203,7 @@ Result<std::optional<Rejection>> LuaRule::apply(
   edit.set_block(edit.graph().node(first.root).block);
   if (rule_.replacement) return replace();
   if (!rewrite_) {
-    return at_root(
-        {.kind = ErrorKind::kRule, .what = "the rule has no `rewrite`"}, first);
+    return at_root(wrong("the rule has no `rewrite`"), first);
   }
   Result<std::optional<Rejection>> replaced = std::optional<Rejection>();
   auto ended = rewrite_.call(

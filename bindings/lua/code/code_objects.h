@@ -44,16 +44,6 @@ void push_object(lua_State* state, const T& object, const char* metatable) {
   lua_setmetatable(state, -2);
 }
 
-// Raises at the current line of the code.
-inline int fail(lua_State* state, std::string what, std::string expected = {},
-                std::string found = {}, std::string hint = {}) {
-  return Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                               .what = std::move(what),
-                               .expected = std::move(expected),
-                               .found = std::move(found),
-                               .hint = std::move(hint)});
-}
-
 // The limit on what a file of code stores outside of Lua's memory: a loop could
 // add nodes, and repeat one long text, for ever.
 class Budget {

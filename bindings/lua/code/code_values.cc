@@ -12,7 +12,6 @@
 
 namespace ruleengine::lua {
 
-using code::fail;
 using code::kTensorMetatable;
 using code::to;
 
@@ -79,25 +78,25 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
   std::vector<double> dims, numbers;
   if (!lua_istable(state, 2) || !lua_istable(state, 3) ||
       !read_numbers(state, 2, dims) || !read_numbers(state, 3, numbers)) {
-    fail(state, "`tensor` expects a type, sizes and elements",
-         "tensor(\"float\", {2}, {1, 2})");
+    Sandbox::fail(state, "`tensor` expects a type, sizes and elements",
+                  "tensor(\"float\", {2}, {1, 2})");
   }
   std::vector<std::int64_t> sizes;
   double count = 1;
   for (const double each : dims) {
     const bool size = each >= 0 && each <= 1e9 && is_whole(each);
-    if (!size) fail(state, "a size of a `tensor` is not valid");
+    if (!size) Sandbox::fail(state, "a size of a `tensor` is not valid");
     sizes.push_back(static_cast<std::int64_t>(each));
     count *= each;
   }
   if (count != static_cast<double>(numbers.size())) {
-    fail(state, "a `tensor` has another number of elements",
-         std::to_string(static_cast<std::int64_t>(count)),
-         std::to_string(numbers.size()));
+    Sandbox::fail(state, "a `tensor` has another number of elements",
+                  std::to_string(static_cast<std::int64_t>(count)),
+                  std::to_string(numbers.size()));
   }
   const ir::Tensor* made = code_tensor(arena, type, sizes, numbers);
   if (made == nullptr) {
-    fail(state, "a `tensor` cannot have this type and these elements");
+    Sandbox::fail(state, "a `tensor` cannot have this type and these elements");
   }
   return made;
 }

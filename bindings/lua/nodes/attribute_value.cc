@@ -18,16 +18,6 @@ using Kind = ir::AttributeKind;
 
 Arena& arena(const Host& host) { return host.session.graph->model().arena; }
 
-template <typename T, typename Push>
-void push_all(Host& host, lua_State* state, std::span<const T> items,
-              Push push_one, ListKind kind = ListKind::kPlain) {
-  push_list(host, state, static_cast<int>(items.size()), kind);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    push_one(host, state, items[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
-}
-
 void push_number(Host&, lua_State* state, float f) {
   lua_pushnumber(state, static_cast<double>(f));
 }
@@ -125,9 +115,8 @@ class Reader {
   std::string place() const { return "attribute '" + std::string(name_) + "'"; }
 
   bool wrong(Kind kind, int index) {
-    fail(host_, place() + " must be " + std::string(kind_name(kind)),
-         std::string(kind_name(kind)), kind_of(state_, index));
-    return false;
+    return fail(host_, place() + " must be " + std::string(kind_name(kind)),
+                std::string(kind_name(kind)), kind_of(state_, index));
   }
 
   bool opaque(const Handle& handle, Kind kind, ir::Attribute& out) {
@@ -149,8 +138,7 @@ class Reader {
     if (written && ir::names_element_type(name_)) return element(*written, out);
     const Handle* handle = to_handle(host_, state_, index);
     if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      reject_dim(host_, name_, handle->dim);
-      return false;
+      return reject_dim(host_, name_, handle->dim);
     }
     if (lua_type(state_, index) != LUA_TNUMBER) {
       return wrong(Kind::kInt, index);
@@ -166,16 +154,14 @@ class Reader {
     const ir::DataType type = element_type(text);
     out = static_cast<std::int64_t>(type);
     if (type != ir::DataType::kUndefined) return true;
-    fail(host_, "there is no element type '" + printable(text, 60) + "'", {},
-         {}, ir::data_type_hint(text));
-    return false;
+    return fail(host_, "there is no element type '" + printable(text, 60) + "'",
+                {}, {}, ir::data_type_hint(text));
   }
 
   bool real(int index, float& out) {
     const Handle* handle = to_handle(host_, state_, index);
     if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      reject_dim(host_, name_, handle->dim);
-      return false;
+      return reject_dim(host_, name_, handle->dim);
     }
     const auto meant = float_at(host_, state_, index);
     if (!meant && lua_type(state_, index) != LUA_TNUMBER) {
@@ -184,8 +170,7 @@ class Reader {
     const double number = meant.value_or(lua_tonumber(state_, index));
     out = static_cast<float>(number);
     if (fits_float(number)) return true;
-    reject_number(host_, number, ir::DataType::kFloat, place());
-    return false;
+    return reject_number(host_, number, ir::DataType::kFloat, place());
   }
 
   bool text(int index, std::string_view& out) {

@@ -40,9 +40,8 @@ std::optional<double> read_number(Host& host, lua_State* state, int index,
 const ir::Tensor* make_tensor(Host& host, ir::DataType type,
                               std::span<const double> numbers, bool scalar,
                               std::string_view place);
-bool fits_float(double number);
-void reject_number(Host& host, double number, ir::DataType type,
-                   std::string_view place);
+Failed reject_number(Host& host, double number, ir::DataType type,
+                     std::string_view place);
 
 }  // namespace ruleengine::lua
 

@@ -77,22 +77,20 @@ class Build {
     spec_.output_count = static_cast<std::uint32_t>(graph.outputs(node).size());
     const Reading reading = read_node(host_, node);
     if (!reading.readable) {
-      reject(
+      return reject(
           host_,
           "this older form of " + op_ + " does not exist in the newest opset",
           graph.describe(node));
-      return false;
     }
     for (const ir::Attribute& a : reading.attributes) {
       if (facts_ != nullptr && !has_attribute(a.name)) {
-        reject(host_, op_ + " has an unknown attribute: " + std::string(a.name),
-               graph.describe(node));
-        return false;
+        return reject(host_,
+                      op_ + " has an unknown attribute: " + std::string(a.name),
+                      graph.describe(node));
       }
       if (a.blocks.empty()) continue;
-      reject(host_, "a node with subgraphs cannot be built again",
-             graph.describe(node));
-      return false;
+      return reject(host_, "a node with subgraphs cannot be built again",
+                    graph.describe(node));
     }
     spec_.attributes.assign(reading.attributes.begin(),
                             reading.attributes.end());
@@ -120,9 +118,8 @@ class Build {
   bool read_table(int table) {
     const TableKeys keys = table_keys(state_, table);
     if (!keys.other.empty()) {
-      fail(host_, op_ + " gets a key that is not a name", "an attribute",
-           keys.other);
-      return false;
+      return fail(host_, op_ + " gets a key that is not a name", "an attribute",
+                  keys.other);
     }
     return inputs_.add_array(table, keys.numbers) &&
            read_attributes(table, keys);
@@ -154,15 +151,14 @@ class Build {
   bool read_outputs(int index) {
     const double count = lua_tonumber(state_, index);
     if (count < 1 || !is_whole(count)) {
-      fail(host_, "outputs is the number of outputs of " + op_, "1 or more",
-           kind_of(state_, index));
-      return false;
+      return fail(host_, "outputs is the number of outputs of " + op_,
+                  "1 or more", kind_of(state_, index));
     }
     if (count > rewrite::kMaxOutputs) {  // the model may give the number
-      reject(host_,
-             fmt::format("a node has {} outputs at most", rewrite::kMaxOutputs),
-             fmt::format("{} of {}", count, op_));
-      return false;
+      return reject(
+          host_,
+          fmt::format("a node has {} outputs at most", rewrite::kMaxOutputs),
+          fmt::format("{} of {}", count, op_));
     }
     spec_.output_count = static_cast<std::uint32_t>(count);
     return true;
@@ -197,9 +193,8 @@ class Build {
 
   bool no_such_attribute(std::string_view key) {
     static constexpr std::string_view kMore[] = {"outputs"};
-    fail(host_, op_ + " has no attribute '" + printable(key, 60) + "'", {}, {},
-         ir::attribute_hint(*facts_, key, kMore));
-    return false;
+    return fail(host_, op_ + " has no attribute '" + printable(key, 60) + "'",
+                {}, {}, ir::attribute_hint(*facts_, key, kMore));
   }
 
   Host& host_;
@@ -213,9 +208,8 @@ class Build {
 
 bool check_can_build(Host& host) {
   if (host.session.edit != nullptr) return true;
-  fail(host, "nodes are built only in `rewrite` and `pass`", {}, {},
-       "compute numbers in `where` and put them onto m");
-  return false;
+  return fail(host, "nodes are built only in `rewrite` and `pass`", {}, {},
+              "compute numbers in `where` and put them onto m");
 }
 
 // Upvalues: the domain, the type.
@@ -256,19 +250,15 @@ void push_domain(Host& host, lua_State* state, std::string_view name) {
   lua_createtable(state, 0, 8);  // the builders
   lua_createtable(state, 0, 1);  // their metatable
   push(state, name);
-  push_function(state, host, entry<domain_index>, 1);
-  lua_setfield(state, -2, "__index");
+  set_function(state, host, "__index", entry<domain_index>, 1);
   lua_setmetatable(state, -2);
   lua_setfield(state, -2, "__index");
-  push_function(state, host, entry<domain_assign>);
-  lua_setfield(state, -2, "__newindex");
+  set_function(state, host, "__newindex", entry<domain_assign>);
   if (!name.empty()) {
     push(state, name);
-    push_function(state, host, entry<domain_call>, 1);
-    lua_setfield(state, -2, "__call");
+    set_function(state, host, "__call", entry<domain_call>, 1);
   }
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  hide_metatable(state);
   lua_setmetatable(state, -2);
 }
 
@@ -329,16 +319,14 @@ int build_like(Host& host, lua_State* state, ir::NodeId node, int first) {
   return build.finish();
 }
 
-int build_with(Host& host, lua_State* state) {
-  const Handle* node = check_self(host, state, HandleKind::kNode);
-  if (node == nullptr || !check_can_build(host)) return kFailed;
-  return build_like(host, state, node->node(), 2);
+int build_with(Host& host, lua_State* state, const Handle& node) {
+  if (!check_can_build(host)) return kFailed;
+  return build_like(host, state, node.node(), 2);
 }
 
-int build_inline(Host& host, lua_State* state) {
-  const Handle* node = check_self(host, state, HandleKind::kNode);
-  if (node == nullptr || !check_can_build(host)) return kFailed;
-  const ir::NodeId call = node->node();
+int build_inline(Host& host, lua_State* state, const Handle& node) {
+  if (!check_can_build(host)) return kFailed;
+  const ir::NodeId call = node.node();
   for (const ir::Attribute& a : host.session.graph->node(call).attributes) {
     host.session.hear(call, a.name);
   }

@@ -22,10 +22,10 @@ int build_op(Host& host, lua_State* state, std::string_view domain,
 int build_like(Host& host, lua_State* state, ir::NodeId node, int first);
 
 // n:with(s, w), n:with{s, axis = -1}
-int build_with(Host& host, lua_State* state);
+int build_with(Host& host, lua_State* state, const Handle& node);
 
 // n:inline(): the values that the node computes, by its function body.
-int build_inline(Host& host, lua_State* state);
+int build_inline(Host& host, lua_State* state, const Handle& node);
 
 }  // namespace ruleengine::lua
 

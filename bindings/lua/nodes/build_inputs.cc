@@ -42,8 +42,7 @@ bool BuildInputs::add(int index) {
 
 bool BuildInputs::add_one(int index) {
   if (inputs_.size() >= kMaxInputs) {
-    fail(host_, op_ + " gets too many inputs");
-    return false;
+    return fail(host_, op_ + " gets too many inputs");
   }
   if (lua_isnoneornil(state_, index)) {
     inputs_.emplace_back();
@@ -58,17 +57,16 @@ bool BuildInputs::add_one(int index) {
     return true;
   }
   if (handle != nullptr && handle->kind == HandleKind::kNode) {
-    fail(host_, op_ + " gets a node as an input", "a value", "a node",
-         "n.outputs[1] is its first value");
-    return false;
+    return fail(host_, op_ + " gets a node as an input", "a value", "a node",
+                "n.outputs[1] is its first value");
   }
   const bool number = lua_type(state_, index) == LUA_TNUMBER ||
                       lua_isboolean(state_, index) ||
                       (handle != nullptr && handle->kind == HandleKind::kDim);
   if (!number) {
-    fail(host_, op_ + " gets something that cannot be an input",
-         "values, numbers, lists of values, nil", kind_of(state_, index));
-    return false;
+    return fail(host_, op_ + " gets something that cannot be an input",
+                "values, numbers, lists of values, nil",
+                kind_of(state_, index));
   }
   Input input{
       .is_number = true, .scalar = true, .first = numbers_.size(), .count = 1};
@@ -137,9 +135,8 @@ bool BuildInputs::add_array(int index, std::span<const double> places) {
   for (const double place : places) {
     last = static_cast<std::size_t>(std::clamp(place, 0.0, double{kMaxInputs}));
     if (place >= 1 && static_cast<double>(last) == place) continue;
-    fail(host_, op_ + " has no such input", "whole numbers from 1",
-         fmt::format("{}", place));
-    return false;
+    return fail(host_, op_ + " has no such input", "whole numbers from 1",
+                fmt::format("{}", place));
   }
   for (std::size_t i = 1; i <= last; ++i) {
     lua_rawgeti(state_, index, static_cast<int>(i));
@@ -200,9 +197,8 @@ bool BuildInputs::make_constant(std::size_t place) {
   Input& input = inputs_[place];
   const ir::DataType type = wanted_type(place);
   if (type == ir::DataType::kUndefined) {
-    reject(host_,
-           "the type is unknown for the number that is " + place_name(place));
-    return false;
+    return reject(host_, "the type is unknown for the number that is " +
+                             place_name(place));
   }
   const ir::FormalValue* at = formal(place);
   const bool scalar =
@@ -239,20 +235,18 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
     }
     const auto size = to_integer(n.number);
     if (!size) {
-      reject_number(host_, n.number, ir::DataType::kInt64, place_name(place));
-      return false;
+      return reject_number(host_, n.number, ir::DataType::kInt64,
+                           place_name(place));
     }
     dims.emplace_back(*size);
   }
   if (reshapes_ && place == 1) tell_reshape(dims);
   auto built = rewrite::build_sizes(*host_.session.edit, dims);
   if (!built) {
-    fail(host_, std::move(built.error()));
-    return false;
+    return fail(host_, std::move(built.error()));
   }
   if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
-    reject(host_, std::move(*rejection));
-    return false;
+    return reject(host_, std::move(*rejection));
   }
   input.value = std::get<std::vector<ir::ValueId>>(*built)[0];
   return true;
@@ -290,12 +284,11 @@ bool BuildInputs::check_required() {
       if (!names.empty()) names += ", ";
       names += "m." + std::string(name);
     }
-    fail(host_, place_name(i) + " is required", "a value", "nil",
-         names.empty() ? std::string()
-                       : "nil in this match, since their branch was not "
-                         "taken: " +
-                             names);
-    return false;
+    return fail(host_, place_name(i) + " is required", "a value", "nil",
+                names.empty() ? std::string()
+                              : "nil in this match, since their branch was not "
+                                "taken: " +
+                                    names);
   }
   return true;
 }

@@ -25,8 +25,7 @@ const Handle* dim_operand(Host& host, lua_State* state) {
       return check_alive(host, *handle) ? handle : nullptr;
     }
   }
-  fail(host, "not a dimension");
-  return nullptr;
+  return fail(host, "not a dimension");
 }
 
 int arithmetic(Host& host, lua_State* state) {
@@ -45,9 +44,7 @@ int compare(Host& host, lua_State* state) {
 int dim_equal(Host& host, lua_State* state) {
   const Handle* a = to_handle(host, state, 1);
   const Handle* b = to_handle(host, state, 2);
-  lua_pushboolean(state, static_cast<int>(a != nullptr && b != nullptr &&
-                                          a->dim == b->dim));
-  return 1;
+  return push_bool(state, a != nullptr && b != nullptr && a->dim == b->dim);
 }
 
 int dim_tostring(Host& host, lua_State* state) {
@@ -94,8 +91,7 @@ int shape_equal(Host& host, lua_State* state) {
     equal = same_dim(host, state, lua_gettop(state) - 1, lua_gettop(state));
     lua_pop(state, 2);
   }
-  lua_pushboolean(state, static_cast<int>(equal));
-  return 1;
+  return push_bool(state, equal);
 }
 
 int shape_tostring(Host& host, lua_State* state) {
@@ -143,23 +139,15 @@ int unknown_tostring(Host&, lua_State* state) {
 }
 
 // An unknown shape equals no shape, not even another unknown one.
-int unknown_equal(Host&, lua_State* state) {
-  lua_pushboolean(state, 0);
-  return 1;
-}
+int unknown_equal(Host&, lua_State* state) { return push_bool(state, false); }
 
 void make_shape_metatable(Host& host, lua_State* state) {
   lua_createtable(state, 0, 5);
-  push_function(state, host, entry<no_element>);
-  lua_setfield(state, -2, "__index");
-  push_function(state, host, entry<shape_equal>);
-  lua_setfield(state, -2, "__eq");
-  push_function(state, host, entry<shape_tostring>);
-  lua_setfield(state, -2, "__tostring");
-  push_function(state, host, entry<shape_call>);
-  lua_setfield(state, -2, "__call");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  set_function(state, host, "__index", entry<no_element>);
+  set_function(state, host, "__eq", entry<shape_equal>);
+  set_function(state, host, "__tostring", entry<shape_tostring>);
+  set_function(state, host, "__call", entry<shape_call>);
+  hide_metatable(state);
   host.shape_id = lua_topointer(state, -1);
   host.shape_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
 }
@@ -200,14 +188,11 @@ int dim_index(Host& host, lua_State* state) {
       }
       return 1;
     case kComputed:
-      lua_pushboolean(state, static_cast<int>(!dims.is_single(dim)));
-      return 1;
+      return push_bool(state, !dims.is_single(dim));
     case kUnknown:
-      lua_pushboolean(state, static_cast<int>(dims.is_fresh(dim)));
-      return 1;
+      return push_bool(state, dims.is_fresh(dim));
     default:
-      lua_pushboolean(state, static_cast<int>(dims.is_rounded(dim)));
-      return 1;
+      return push_bool(state, dims.is_rounded(dim));
   }
 }
 
@@ -238,8 +223,7 @@ int answer_shape(Host& host, lua_State* state, const Handle& value, int text,
   const std::optional<bool> answer =
       holds(host, state, dims.value_or(Dims{}), *words, test);
   if (!answer) return kFailed;
-  lua_pushboolean(state, static_cast<int>(dims.has_value() && *answer));
-  return 1;
+  return push_bool(state, dims.has_value() && *answer);
 }
 
 void make_dim_metatables(Host& host, lua_State* state) {

@@ -16,10 +16,6 @@
 namespace ruleengine::lua {
 namespace {
 
-const Handle* self_node(Host& host, lua_State* state) {
-  return check_self(host, state, HandleKind::kNode);
-}
-
 const ir::OpFacts* newest(const Host& host, ir::NodeId node) {
   const ir::Op& op = host.session.graph->op(node);
   return ir::newest_op(op.domain, op.type);
@@ -27,11 +23,9 @@ const ir::OpFacts* newest(const Host& host, ir::NodeId node) {
 
 void push_values(Host& host, lua_State* state,
                  std::span<const ir::ValueId> values) {
-  push_list(host, state, static_cast<int>(values.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    push_value(host, state, values[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, values, [](Host& h, lua_State* s, ir::ValueId value) {
+    push_value(h, s, value);
+  });
 }
 
 // n.meta: a new table of strings.
@@ -115,12 +109,9 @@ bool push_rank_default(Host& host, lua_State* state, ir::NodeId node,
   const auto numbers = ir::rank_default(
       facts, name, input ? host.session.facts->type(input) : nullptr);
   if (!numbers) return false;
-  push_list(host, state, static_cast<int>(numbers->size()));
-  int place = 0;
-  for (const std::int64_t number : *numbers) {
-    lua_pushinteger(state, number);
-    lua_rawseti(state, -2, ++place);
-  }
+  push_all(host, state, *numbers, [](Host&, lua_State* s, std::int64_t number) {
+    lua_pushinteger(s, number);
+  });
   return true;
 }
 
@@ -131,11 +122,8 @@ void push_attribute_names(Host& host, lua_State* state, ir::NodeId node) {
     names.push_back(a.name);
   }
   std::ranges::sort(names);
-  push_list(host, state, static_cast<int>(names.size()));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    push(state, names[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, names,
+           [](Host&, lua_State* s, std::string_view name) { push(s, name); });
 }
 
 int attributes_index(Host& host, lua_State* state) {
@@ -170,9 +158,7 @@ int attributes_index(Host& host, lua_State* state) {
 // ----------------------------------------------------------------------
 
 // n:replace_input(old, new): replaces every input that is `old`.
-int replace_input(Host& host, lua_State* state) {
-  const Handle* node = self_node(host, state);
-  if (node == nullptr) return kFailed;
+int replace_input(Host& host, lua_State* state, const Handle& node) {
   const Handle* from =
       check_handle(host, state, 2, HandleKind::kValue, "the old input");
   if (from == nullptr) return kFailed;
@@ -187,14 +173,14 @@ int replace_input(Host& host, lua_State* state) {
       to->transposed ? edit->transposed(to->value()) : to->value();
   bool found = false;
   const ir::Graph& graph = *host.session.graph;
-  for (std::size_t i = 0; i < graph.inputs(node->node()).size(); ++i) {
-    if (graph.input(node->node(), i) != from->value()) continue;
-    edit->replace_input(node->node(), static_cast<std::uint32_t>(i), value);
+  for (std::size_t i = 0; i < graph.inputs(node.node()).size(); ++i) {
+    if (graph.input(node.node(), i) != from->value()) continue;
+    edit->replace_input(node.node(), static_cast<std::uint32_t>(i), value);
     found = true;
   }
   if (!found) {
     return fail(host, "the node does not read the old input",
-                graph.describe(node->node()) + " as a reader",
+                graph.describe(node.node()) + " as a reader",
                 rewrite::describe(graph, *host.session.facts, from->value()));
   }
   host.session.changed = host.session.changed || value != from->value();
@@ -216,7 +202,7 @@ int node_index(Host& host, lua_State* state) {
   const std::optional<int> field = find_field(host, state, HandleKind::kNode);
   if (!field) return kFailed;
   if (*field == kMethod) return 1;
-  const Handle* node = self_node(host, state);
+  const Handle* node = check_self(host, state, HandleKind::kNode);
   if (node == nullptr) return kFailed;
   const ir::Graph& graph = *host.session.graph;
   switch (*field) {
@@ -252,16 +238,12 @@ int node_index(Host& host, lua_State* state) {
 int node_equal(Host& host, lua_State* state) {
   const Handle* a = to_handle(host, state, 1);
   const Handle* b = to_handle(host, state, 2);
-  lua_pushboolean(state,
-                  static_cast<int>(a != nullptr && b != nullptr &&
-                                   a->kind == b->kind && a->id == b->id));
-  return 1;
+  return push_bool(state, a != nullptr && b != nullptr && a->kind == b->kind &&
+                              a->id == b->id);
 }
 
-int node_tostring(Host& host, lua_State* state) {
-  const Handle* node = self_node(host, state);
-  if (node == nullptr) return kFailed;
-  host.scratch.text = host.session.graph->describe(node->node());
+int node_tostring(Host& host, lua_State* state, const Handle& node) {
+  host.scratch.text = host.session.graph->describe(node.node());
   push(state, host.scratch.text);
   return 1;
 }
@@ -275,10 +257,10 @@ constexpr Field kNodeFields[] = {
     {"attrs", kNodeAttrs},
     {"attribute_names", kNodeAttributeNames},
     {"meta", kNodeMeta},
-    {"with", kMethod, entry<build_with>},
-    {"inline", kMethod, entry<build_inline>},
-    {"replace_input", kMethod, entry<replace_input>},
-    {"along", kMethod, entry<along>},
+    {"with", kMethod, method<HandleKind::kNode, build_with>},
+    {"inline", kMethod, method<HandleKind::kNode, build_inline>},
+    {"replace_input", kMethod, method<HandleKind::kNode, replace_input>},
+    {"along", kMethod, method<HandleKind::kNode, along>},
 };
 
 // --- The graph
@@ -296,15 +278,13 @@ bool read_wanted(Host& host, lua_State* state, Wanted& out) {
     return true;
   }
   if (!lua_istable(state, 2)) {
-    fail(host, ":nodes takes the name of an op, or a table",
-         "{op = \"Softmax\"}", kind_of(state, 2));
-    return false;
+    return fail(host, ":nodes takes the name of an op, or a table",
+                "{op = \"Softmax\"}", kind_of(state, 2));
   }
   const TableKeys keys = table_keys(state, 2);
   const auto refuse = [&](std::string found) {
-    fail(host, ":nodes takes `op` and `domain`, both strings",
-         "{op = \"Softmax\", domain = \"\"}", std::move(found));
-    return false;
+    return fail(host, ":nodes takes `op` and `domain`, both strings",
+                "{op = \"Softmax\", domain = \"\"}", std::move(found));
   };
   if (!keys.numbers.empty()) return refuse("a value without a key");
   if (!keys.other.empty()) return refuse(keys.other);
@@ -321,10 +301,7 @@ bool read_wanted(Host& host, lua_State* state, Wanted& out) {
 }
 
 // All nodes of that op and domain, subgraphs included, in graph order.
-int nodes(Host& host, lua_State* state) {
-  if (check_self(host, state, HandleKind::kGraph) == nullptr) {
-    return kFailed;
-  }
+int nodes(Host& host, lua_State* state, const Handle&) {
   Wanted wanted;
   if (!read_wanted(host, state, wanted)) return kFailed;
   if (wanted.domain == "ai.onnx") wanted.domain = "";
@@ -346,8 +323,7 @@ int nodes(Host& host, lua_State* state) {
 
 // graph:twins(): pairs {first = node, second = node}, in the computation order
 // of `second`. Both nodes compute the same values.
-int twins(Host& host, lua_State* state) {
-  if (check_self(host, state, HandleKind::kGraph) == nullptr) return kFailed;
+int twins(Host& host, lua_State* state, const Handle&) {
   if (host.session.stage != Stage::kPass || host.session.attempting) {
     return fail(host, "graph:twins works only in `pass`", {}, {},
                 "call it before any `attempt`, which may merge a pair");
@@ -388,9 +364,9 @@ int graph_index(Host& host, lua_State* state) {
 constexpr Field kGraphFields[] = {
     {"inputs", kGraphInputs},
     {"outputs", kGraphOutputs},
-    {"nodes", kMethod, entry<nodes>},
-    {"residual_chains", kMethod, entry<residual_chains>},
-    {"twins", kMethod, entry<twins>}};
+    {"nodes", kMethod, method<HandleKind::kGraph, nodes>},
+    {"residual_chains", kMethod, method<HandleKind::kGraph, residual_chains>},
+    {"twins", kMethod, method<HandleKind::kGraph, twins>}};
 
 int opaque_index(Host& host, lua_State* state) {
   return fail(host, "the attribute is opaque: rule code cannot read it", {},
@@ -404,7 +380,8 @@ void make_node_metatables(Host& host, lua_State* state) {
   make_metatable(host, state, kKind, entry<node_index>, kNodeFields,
                  std::size(kNodeFields));
   set_metamethod(host, state, kKind, "__eq", entry<node_equal>);
-  set_metamethod(host, state, kKind, "__tostring", entry<node_tostring>);
+  set_metamethod(host, state, kKind, "__tostring",
+                 method<HandleKind::kNode, node_tostring>);
   make_metatable(host, state, HandleKind::kAttributes, entry<attributes_index>,
                  nullptr, 0);
   make_metatable(host, state, HandleKind::kAttribute, entry<opaque_index>,
@@ -412,10 +389,8 @@ void make_node_metatables(Host& host, lua_State* state) {
   make_metatable(host, state, HandleKind::kGraph, entry<graph_index>,
                  kGraphFields, std::size(kGraphFields));
   lua_createtable(state, 0, 2);
-  push_function(state, host, entry<inputs_index>);
-  lua_setfield(state, -2, "__index");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  set_function(state, host, "__index", entry<inputs_index>);
+  hide_metatable(state);
   host.inputs_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
   lua_createtable(state, 0, 0);
   lua_createtable(state, 0, 1);

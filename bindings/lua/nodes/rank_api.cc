@@ -18,11 +18,9 @@ namespace {
 
 void push_group(Host& host, lua_State* state,
                 std::span<const std::int64_t> group) {
-  push_list(host, state, static_cast<int>(group.size()));
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    lua_pushnumber(state, static_cast<double>(group[i]));
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, group, [](Host&, lua_State* s, std::int64_t rank) {
+    lua_pushnumber(s, static_cast<double>(rank));
+  });
 }
 
 std::string_view placement_name(ranks::Placement placement) {
@@ -41,28 +39,27 @@ std::string_view placement_name(ranks::Placement placement) {
 bool read_options(Host& host, lua_State* state, ranks::ChainOptions& options) {
   if (lua_isnoneornil(state, 2)) return true;
   if (!lua_istable(state, 2)) {
-    fail(host, ":residual_chains wants options", "{slices = true}",
-         kind_of(state, 2));
-    return false;
+    return fail(host, ":residual_chains wants options", "{slices = true}",
+                kind_of(state, 2));
   }
   const TableKeys keys = table_keys(state, 2);
   if (!keys.numbers.empty() || !keys.other.empty()) {
-    fail(host, ":residual_chains gets a value that is not an option",
-         "{slices = true}", keys.other.empty() ? "a number" : keys.other);
-    return false;
+    return fail(host, ":residual_chains gets a value that is not an option",
+                "{slices = true}",
+                keys.other.empty() ? "a number" : keys.other);
   }
   static constexpr std::string_view kNames[] = {"slices"};
   for (const std::string& name : keys.names) {
     if (name != kNames[0]) {
-      fail(host, ":residual_chains has no option '" + printable(name, 60) + "'",
-           {}, {}, suggestion(name, kNames));
-      return false;
+      return fail(
+          host, ":residual_chains has no option '" + printable(name, 60) + "'",
+          {}, {}, suggestion(name, kNames));
     }
     push_field(state, 2, name);
     if (!lua_isboolean(state, -1)) {
-      fail(host, "option '" + name + "' of :residual_chains is true or false",
-           {}, kind_of(state, -1));
-      return false;
+      return fail(host,
+                  "option '" + name + "' of :residual_chains is true or false",
+                  {}, kind_of(state, -1));
     }
     options.slices = lua_toboolean(state, -1) != 0;
     lua_pop(state, 1);
@@ -89,15 +86,6 @@ std::optional<std::vector<std::int64_t>> read_group(Host& host,
   return std::nullopt;
 }
 
-void push_nodes(Host& host, lua_State* state,
-                std::span<const ir::NodeId> nodes) {
-  push_list(host, state, static_cast<int>(nodes.size()));
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    push_node(host, state, nodes[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
-}
-
 // Sets entries of the table of axes on top of the stack.
 void set_axes(Host& host, lua_State* state,
               std::span<const ranks::Share> shares) {
@@ -115,17 +103,16 @@ void push_chain(Host& host, lua_State* state,
   lua_setfield(state, -2, "ranks");
   push_node(host, state, chain.sum);
   lua_setfield(state, -2, "sum");
-  push_nodes(host, state, chain.nodes);
+  push_all(host, state, chain.nodes, push_node);
   lua_setfield(state, -2, "nodes");
   lua_createtable(state, 0, static_cast<int>(chain.shares.size()));
   set_axes(host, state, chain.shares);
   set_axes(host, state, chain.entries);
   lua_setfield(state, -2, "axes");
-  push_list(host, state, static_cast<int>(chain.entries.size()));
-  for (std::size_t i = 0; i < chain.entries.size(); ++i) {
-    push_value(host, state, chain.entries[i].value);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, chain.entries,
+           [](Host& h, lua_State* s, const auto& entry) {
+             push_value(h, s, entry.value);
+           });
   lua_setfield(state, -2, "entries");
   if (chain.broken.empty()) return;
   push(state, chain.broken);
@@ -166,26 +153,21 @@ void push_layout(Host& host, lua_State* state, ir::ValueId value) {
   lua_setfield(state, -2, "axis");
 }
 
-int replicated(Host& host, lua_State* state) {
-  const Handle* value = check_self(host, state, HandleKind::kValue);
-  if (value == nullptr) return kFailed;
+int replicated(Host& host, lua_State* state, const Handle& value) {
   const auto group = read_group(host, state);
   if (!group) return kFailed;
-  lua_pushboolean(state,
-                  static_cast<int>(ranks::is_replicated(
-                      host.session.facts->layout(value->value()), *group)));
-  return 1;
+  return push_bool(
+      state,
+      ranks::is_replicated(host.session.facts->layout(value.value()), *group));
 }
 
-int along(Host& host, lua_State* state) {
-  const Handle* node = check_self(host, state, HandleKind::kNode);
-  if (node == nullptr) return kFailed;
+int along(Host& host, lua_State* state, const Handle& node) {
   const double number = lua_tonumber(state, 2);
   if (lua_type(state, 2) != LUA_TNUMBER || !is_whole(number)) {
     return fail(host, ":along wants the number of an axis", "a whole number",
                 kind_of(state, 2));
   }
-  const auto flow = flow_along(host, node->node(), number);
+  const auto flow = flow_along(host, node.node(), number);
   const auto varies = [](int place) { return place != ranks::AxisFlow::kSame; };
   if (!flow ||
       std::any_of(flow->inputs.begin() + 1, flow->inputs.end(), varies)) {
@@ -200,8 +182,7 @@ int along(Host& host, lua_State* state) {
   return 1;
 }
 
-int residual_chains(Host& host, lua_State* state) {
-  if (check_self(host, state, HandleKind::kGraph) == nullptr) return kFailed;
+int residual_chains(Host& host, lua_State* state, const Handle&) {
   ranks::ChainOptions options;
   if (!read_options(host, state, options)) return kFailed;
   const ir::Graph& graph = *host.session.graph;
@@ -211,11 +192,7 @@ int residual_chains(Host& host, lua_State* state) {
   const auto chains =
       ranks::residual_chains(graph, *host.session.facts, options);
   luaL_checkstack(state, 8, "chains");
-  push_list(host, state, static_cast<int>(chains.size()));
-  for (std::size_t i = 0; i < chains.size(); ++i) {
-    push_chain(host, state, chains[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, chains, push_chain);
   return 1;
 }
 

@@ -22,10 +22,6 @@ constexpr std::int64_t kMaxElements = 4096;
 // The most elements that :among looks at: a causal mask of length 2,048.
 constexpr std::int64_t kMaxLookedAt = 1 << 22;
 
-const Handle* self_value(Host& host, lua_State* state) {
-  return check_self(host, state, HandleKind::kValue);
-}
-
 ir::ExternalData* external(const Host& host) {
   return host.session.graph->model().external.get();
 }
@@ -37,37 +33,27 @@ const ir::Tensor* constant_of(Host& host, const Handle& value) {
 // --- Questions --------------------------------------------------------------
 
 // v:rank(), v:rank(4)
-int rank(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
-  const std::optional<Dims> dims = dims_of(host, *value);
+int rank(Host& host, lua_State* state, const Handle& value) {
+  const std::optional<Dims> dims = dims_of(host, value);
   if (!lua_isnoneornil(state, 2)) {
     if (lua_type(state, 2) != LUA_TNUMBER) {
       return fail(host, ":rank wants a number", "4", kind_of(state, 2));
     }
     const auto wanted = lua_tonumber(state, 2);
-    lua_pushboolean(
-        state,
-        static_cast<int>(dims && static_cast<double>(dims->size()) == wanted));
-    return 1;
+    return push_bool(state,
+                     dims && static_cast<double>(dims->size()) == wanted);
   }
-  if (dims) {
-    lua_pushnumber(state, static_cast<double>(dims->size()));
-  } else {
-    lua_pushnil(state);
-  }
-  return 1;
+  if (!dims) return lua_pushnil(state), 1;
+  return lua_pushnumber(state, static_cast<double>(dims->size())), 1;
 }
 
 // v:dim(-1): a number, a dimension, or nil; v:dim(-1, "D"): whether it is D.
-int dim(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
+int dim(Host& host, lua_State* state, const Handle& value) {
   if (lua_type(state, 2) != LUA_TNUMBER) {
     return fail(host, ":dim wants the number of an axis", "-1",
                 kind_of(state, 2));
   }
-  const std::optional<Dims> dims = dims_of(host, *value);
+  const std::optional<Dims> dims = dims_of(host, value);
   const double rank = dims ? static_cast<double>(dims->size()) : 0;
   double axis = lua_tonumber(state, 2);
   if (axis < 0) axis += rank;
@@ -82,13 +68,10 @@ int dim(Host& host, lua_State* state) {
     const Dims one{.dims = {&found, 1}};
     const auto answer = holds(host, state, one, *text, ShapeTest::kShape);
     if (!answer) return kFailed;
-    lua_pushboolean(state, static_cast<int>(there && *answer));
-  } else if (there) {
-    push_dim(host, state, found);
-  } else {
-    lua_pushnil(state);
+    return push_bool(state, there && *answer);
   }
-  return 1;
+  if (!there) return lua_pushnil(state), 1;
+  return push_dim(host, state, found), 1;
 }
 
 void push_dtype(Host& host, lua_State* state, const Handle& value) {
@@ -100,12 +83,10 @@ void push_dtype(Host& host, lua_State* state, const Handle& value) {
 }
 
 // v:type "float16", v:type("float16", "bfloat16"), v:type()
-int type(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
+int type(Host& host, lua_State* state, const Handle& value) {
   const int top = lua_gettop(state);
-  if (top == 1) return push_dtype(host, state, *value), 1;
-  const ir::Type* found = host.session.facts->type(value->value());
+  if (top == 1) return push_dtype(host, state, value), 1;
+  const ir::Type* found = host.session.facts->type(value.value());
   bool holds_type = false;
   for (int i = 2; i <= top; ++i) {
     const auto name = string_at(state, i);
@@ -119,30 +100,19 @@ int type(Host& host, lua_State* state) {
     holds_type = holds_type || (found != nullptr && found->is_tensor() &&
                                 found->elem == wanted);
   }
-  lua_pushboolean(state, static_cast<int>(holds_type));
-  return 1;
+  return push_bool(state, holds_type);
 }
 
 // v:const(), v:const "K N"
-int is_constant(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
-  if (!host.session.facts->is_constant(value->value())) {
-    lua_pushboolean(state, 0);
-    return 1;
-  }
-  if (!lua_isnoneornil(state, 2)) {
-    return answer_shape(host, state, *value, 2, ShapeTest::kShape);
-  }
-  lua_pushboolean(state, 1);
-  return 1;
+int is_constant(Host& host, lua_State* state, const Handle& value) {
+  const bool known = host.session.facts->is_constant(value.value());
+  if (!known || lua_isnoneornil(state, 2)) return push_bool(state, known);
+  return answer_shape(host, state, value, 2, ShapeTest::kShape);
 }
 
 // mask:fits "B H S T"
-int fits(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
-  return answer_shape(host, state, *value, 2, ShapeTest::kFits);
+int fits(Host& host, lua_State* state, const Handle& value) {
+  return answer_shape(host, state, value, 2, ShapeTest::kFits);
 }
 
 // --- Constants --------------------------------------------------------------
@@ -190,10 +160,8 @@ bool read_elements(Host& host, const Handle& value, std::int64_t limit) {
 }
 
 // v:scalar(): the number of a one-element constant, else nil.
-int scalar(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
-  if (read_elements(host, *value, 1) && host.scratch.numbers.size() == 1) {
+int scalar(Host& host, lua_State* state, const Handle& value) {
+  if (read_elements(host, value, 1) && host.scratch.numbers.size() == 1) {
     lua_pushnumber(state, host.scratch.numbers[0]);
   } else {
     lua_pushnil(state);
@@ -202,27 +170,21 @@ int scalar(Host& host, lua_State* state) {
 }
 
 // v:constant(): a number (rank 0), a list of all elements, or nil.
-int constant(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
-  if (!read_elements(host, *value, kMaxElements)) return lua_pushnil(state), 1;
+int constant(Host& host, lua_State* state, const Handle& value) {
+  if (!read_elements(host, value, kMaxElements)) return lua_pushnil(state), 1;
   const std::vector<double>& numbers = host.scratch.numbers;
-  if (constant_of(host, *value)->dims.empty() && numbers.size() == 1) {
+  if (constant_of(host, value)->dims.empty() && numbers.size() == 1) {
     lua_pushnumber(state, numbers[0]);
     return 1;
   }
-  push_list(host, state, static_cast<int>(numbers.size()));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    lua_pushnumber(state, numbers[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, numbers, [](Host&, lua_State* s, double number) {
+    lua_pushnumber(s, number);
+  });
   return 1;
 }
 
 // v:among(0, 1): whether it is a constant of only these numbers.
-int among(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
+int among(Host& host, lua_State* state, const Handle& value) {
   std::vector<double> wanted;
   for (int i = 2; i <= lua_gettop(state); ++i) {
     if (lua_type(state, i) != LUA_TNUMBER) {
@@ -231,36 +193,27 @@ int among(Host& host, lua_State* state) {
     wanted.push_back(lua_tonumber(state, i));
   }
   const bool holds =
-      read_elements(host, *value, kMaxLookedAt) &&
+      read_elements(host, value, kMaxLookedAt) &&
       std::ranges::all_of(host.scratch.numbers, [&](double number) {
         return std::ranges::find(wanted, number) != wanted.end();
       });
   host.scratch.numbers = {};
-  lua_pushboolean(state, static_cast<int>(holds));
-  return 1;
+  return push_bool(state, holds);
 }
 
 // v:dims(): the elements of a small integer value that the engine knows, also
 // where they are computed at run time (from Shape): numbers and dimensions; nil
 // where one of them is not known.
-int dims(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
-  const auto known = host.session.facts->dims_of(value->value());
-  if (!known || value->transposed) return lua_pushnil(state), 1;
-  push_list(host, state, static_cast<int>(known->size()));
-  for (std::size_t i = 0; i < known->size(); ++i) {
-    push_dim(host, state, (*known)[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+int dims(Host& host, lua_State* state, const Handle& value) {
+  const auto known = host.session.facts->dims_of(value.value());
+  if (!known || value.transposed) return lua_pushnil(state), 1;
+  push_all(host, state, *known, push_dim);
   return 1;
 }
 
 // --- Edits ------------------------------------------------------------------
 
-int replace_with(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
+int replace_with(Host& host, lua_State* state, const Handle& value) {
   const Handle* other =
       check_handle(host, state, 2, HandleKind::kValue, "the new value");
   if (other == nullptr) return kFailed;
@@ -268,13 +221,13 @@ int replace_with(Host& host, lua_State* state) {
   if (edit == nullptr) {
     return fail(host, ":replace_with works only in `rewrite` and `pass`");
   }
-  if (value->transposed) {
+  if (value.transposed) {
     return fail(host, "a transposed constant has no readers to replace");
   }
   const ir::ValueId to =
       other->transposed ? edit->transposed(other->value()) : other->value();
-  if (to == value->value()) return 0;
-  edit->replace(value->value(), to);
+  if (to == value.value()) return 0;
+  edit->replace(value.value(), to);
   host.session.changed = true;
   return 0;
 }
@@ -303,7 +256,6 @@ void push_token_axis(Host& host, lua_State* state, const Handle& value) {
 // The nodes that read the value, each once, in graph order.
 void push_users(Host& host, lua_State* state, ir::ValueId value) {
   const ir::Graph& graph = *host.session.graph;
-  push_list(host, state, 0);
   std::vector<ir::NodeId> seen;
   for (ir::OperandId u = graph.first_use(value); u; u = graph.next_use(u)) {
     seen.push_back(graph.operand(u).user);
@@ -311,10 +263,7 @@ void push_users(Host& host, lua_State* state, ir::ValueId value) {
   std::ranges::sort(seen);
   const auto rest = std::ranges::unique(seen);
   seen.erase(rest.begin(), rest.end());
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    push_node(host, state, seen[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, seen, push_node);
 }
 
 // w.T: the same constant, transposed.
@@ -334,7 +283,7 @@ int value_index(Host& host, lua_State* state) {
   const std::optional<int> field = find_field(host, state, HandleKind::kValue);
   if (!field) return kFailed;
   if (*field == kMethod) return 1;
-  const Handle* value = self_value(host, state);
+  const Handle* value = check_self(host, state, HandleKind::kValue);
   if (value == nullptr) return kFailed;
   const ir::Graph& graph = *host.session.graph;
   switch (*field) {
@@ -354,10 +303,8 @@ int value_index(Host& host, lua_State* state) {
       push(state, graph.name(value->value()));
       break;
     case kValueIsOutput:
-      lua_pushboolean(
-          state,
-          static_cast<int>(graph.value(value->value()).block_output_count > 0));
-      break;
+      return push_bool(state,
+                       graph.value(value->value()).block_output_count > 0);
     case kValueLayout:
       push_layout(host, state, value->value());
       break;
@@ -373,18 +320,13 @@ int value_index(Host& host, lua_State* state) {
 int value_equal(Host& host, lua_State* state) {
   const Handle* a = to_handle(host, state, 1);
   const Handle* b = to_handle(host, state, 2);
-  lua_pushboolean(
-      state,
-      static_cast<int>(a != nullptr && b != nullptr && a->kind == b->kind &&
-                       a->id == b->id && a->transposed == b->transposed));
-  return 1;
+  return push_bool(state, a != nullptr && b != nullptr && a->kind == b->kind &&
+                              a->id == b->id && a->transposed == b->transposed);
 }
 
-int value_tostring(Host& host, lua_State* state) {
-  const Handle* value = self_value(host, state);
-  if (value == nullptr) return kFailed;
+int value_tostring(Host& host, lua_State* state, const Handle& value) {
   host.scratch.text = rewrite::describe(*host.session.graph,
-                                        *host.session.facts, value->value());
+                                        *host.session.facts, value.value());
   push(state, host.scratch.text);
   return 1;
 }
@@ -403,10 +345,8 @@ int no_concat(Host& host, lua_State*) {
 void make_list_metatable(Host& host, lua_State* state, int& reference,
                          const void*& id) {
   lua_createtable(state, 0, 2);
-  push_function(state, host, entry<no_element>);
-  lua_setfield(state, -2, "__index");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  set_function(state, host, "__index", entry<no_element>);
+  hide_metatable(state);
   id = lua_topointer(state, -1);
   reference = luaL_ref(state, LUA_REGISTRYINDEX);
 }
@@ -421,17 +361,17 @@ constexpr Field kFields[] = {
     {"layout", kValueLayout},
     {"token_axis", kValueTokenAxis},
     {"T", kValueT},
-    {"rank", kMethod, entry<rank>},
-    {"dim", kMethod, entry<dim>},
-    {"type", kMethod, entry<type>},
-    {"const", kMethod, entry<is_constant>},
-    {"fits", kMethod, entry<fits>},
-    {"scalar", kMethod, entry<scalar>},
-    {"constant", kMethod, entry<constant>},
-    {"among", kMethod, entry<among>},
-    {"dims", kMethod, entry<dims>},
-    {"replicated", kMethod, entry<replicated>},
-    {"replace_with", kMethod, entry<replace_with>},
+    {"rank", kMethod, method<HandleKind::kValue, rank>},
+    {"dim", kMethod, method<HandleKind::kValue, dim>},
+    {"type", kMethod, method<HandleKind::kValue, type>},
+    {"const", kMethod, method<HandleKind::kValue, is_constant>},
+    {"fits", kMethod, method<HandleKind::kValue, fits>},
+    {"scalar", kMethod, method<HandleKind::kValue, scalar>},
+    {"constant", kMethod, method<HandleKind::kValue, constant>},
+    {"among", kMethod, method<HandleKind::kValue, among>},
+    {"dims", kMethod, method<HandleKind::kValue, dims>},
+    {"replicated", kMethod, method<HandleKind::kValue, replicated>},
+    {"replace_with", kMethod, method<HandleKind::kValue, replace_with>},
 };
 
 }  // namespace
@@ -441,7 +381,8 @@ void make_value_metatables(Host& host, lua_State* state) {
   make_metatable(host, state, kKind, entry<value_index>, kFields,
                  std::size(kFields));
   set_metamethod(host, state, kKind, "__eq", entry<value_equal>);
-  set_metamethod(host, state, kKind, "__tostring", entry<value_tostring>);
+  set_metamethod(host, state, kKind, "__tostring",
+                 method<HandleKind::kValue, value_tostring>);
   set_arithmetic(host, state, kKind, entry<no_arithmetic>);
   set_metamethod(host, state, kKind, "__concat", entry<no_concat>);
   make_dim_metatables(host, state);

@@ -107,10 +107,10 @@ bool check_alive(Host& host, const Handle& handle) {
       handle.kind == HandleKind::kMatch || handle.kind == HandleKind::kGroup;
   if (!host.alive(handle.epoch) ||
       (own && handle.epoch != host.session.epochs.back())) {
-    fail(host, name + " was kept from an earlier callback", {}, {},
-         "what `where` puts onto m reaches this match's `rewrite`; nothing "
-         "else outlives a callback");
-    return false;
+    return fail(
+        host, name + " was kept from an earlier callback", {}, {},
+        "what `where` puts onto m reaches this match's `rewrite`; nothing "
+        "else outlives a callback");
   }
   // Ids of what an edit built may be gone after a rollback.
   const ir::Graph& graph = *host.session.graph;
@@ -137,9 +137,9 @@ const Handle* check_handle(Host& host, lua_State* state, int index,
                            HandleKind kind, const char* what) {
   const Handle* handle = to_handle(host, state, index);
   if (handle == nullptr || handle->kind != kind) {
-    fail(host, std::string(what) + " is not " + std::string(handle_name(kind)),
-         std::string(handle_name(kind)), kind_of(state, index));
-    return nullptr;
+    return fail(host,
+                std::string(what) + " is not " + std::string(handle_name(kind)),
+                std::string(handle_name(kind)), kind_of(state, index));
   }
   return check_alive(host, *handle) ? handle : nullptr;
 }
@@ -150,9 +150,9 @@ const Handle* check_self(Host& host, lua_State* state, HandleKind kind) {
     return check_alive(host, *handle) ? handle : nullptr;
   }
   const std::string name(handle_name(kind));
-  fail(host, "a method of " + name + " is called without the object", name,
-       kind_of(state, 1), "write a colon instead of the dot: a:method()");
-  return nullptr;
+  return fail(host, "a method of " + name + " is called without the object",
+              name, kind_of(state, 1),
+              "write a colon instead of the dot: a:method()");
 }
 
 void push_handle(Host& host, lua_State* state, const Handle& handle) {
@@ -181,15 +181,6 @@ void push_node(Host& host, lua_State* state, ir::NodeId node) {
               -static_cast<int>(node.index()) - 1);
 }
 
-void push_integer(Host& host, lua_State* state, std::int64_t integer) {
-  const auto number = static_cast<double>(integer);
-  if (to_integer(number) != integer) {
-    reject(host, "a number of the model is too large for rule code",
-           std::to_string(integer));
-  }
-  lua_pushnumber(state, number);
-}
-
 std::optional<std::int64_t> to_integer(double number) {
   constexpr double kLimit = 9223372036854775808.0;  // 2^63
   if (std::trunc(number) != number || number < -kLimit || number > kLimit) {
@@ -198,6 +189,15 @@ std::optional<std::int64_t> to_integer(double number) {
   // INT64_MAX itself became 2^63 as a Lua number.
   if (number == kLimit) return INT64_MAX;
   return static_cast<std::int64_t>(number);
+}
+
+void push_integer(Host& host, lua_State* state, std::int64_t integer) {
+  const auto number = static_cast<double>(integer);
+  if (to_integer(number) != integer) {
+    reject(host, "a number of the model is too large for rule code",
+           std::to_string(integer));
+  }
+  lua_pushnumber(state, number);
 }
 
 void push_dim(Host& host, lua_State* state, ir::Dim dim) {
@@ -247,12 +247,9 @@ void make_metatable(Host& host, lua_State* state, HandleKind kind,
     }
     lua_setfield(state, -2, fields[i].name);
   }
-  push_function(state, host, index, 1);
-  lua_setfield(state, -2, "__index");
-  push_function(state, host, entry<refuse_assignment>);
-  lua_setfield(state, -2, "__newindex");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  set_function(state, host, "__index", index, 1);
+  set_function(state, host, "__newindex", entry<refuse_assignment>);
+  hide_metatable(state);
   host.metatable_ids[slot(kind)] = lua_topointer(state, -1);
   host.metatables[slot(kind)] = luaL_ref(state, LUA_REGISTRYINDEX);
 }
@@ -284,8 +281,7 @@ int no_element(Host& host, lua_State* state) {
 void set_metamethod(Host& host, lua_State* state, HandleKind kind,
                     const char* name, lua_CFunction function) {
   lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(kind)]);
-  push_function(state, host, function);
-  lua_setfield(state, -2, name);
+  set_function(state, host, name, function);
   lua_pop(state, 1);
 }
 

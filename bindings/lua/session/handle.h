@@ -49,7 +49,16 @@ const Handle* check_handle(Host& host, lua_State* state, int index,
 // The same for argument 1 of a method, which is missing when the rule writes a
 // dot instead of the colon.
 const Handle* check_self(Host& host, lua_State* state, HandleKind kind);
-// The same for a given handle of any kind.
+// A method of `kind`: `body` gets argument 1.
+using MethodBody = int (*)(Host&, lua_State*, const Handle&);
+template <HandleKind kind, MethodBody body>
+int method_body(Host& host, lua_State* state) {
+  const Handle* self = check_self(host, state, kind);
+  return self == nullptr ? kFailed : body(host, state, *self);
+}
+template <HandleKind kind, MethodBody body>
+constexpr lua_CFunction method = entry<method_body<kind, body>>;
+// Whether a given handle of any kind is valid.
 bool check_alive(Host& host, const Handle& handle);
 
 void push_handle(Host& host, lua_State* state, const Handle& handle);
@@ -60,7 +69,6 @@ void push_dim(Host& host, lua_State* state, ir::Dim dim);  // number or handle
 
 // `number` as an exact integer; none when it is not an integer.
 std::optional<std::int64_t> to_integer(double number);
-
 // An integer of the model as a number of Lua. Rejects the match for an integer
 // beyond 2^53 that would come back changed.
 void push_integer(Host& host, lua_State* state, std::int64_t integer);
@@ -69,6 +77,17 @@ void push_integer(Host& host, lua_State* state, std::int64_t integer);
 enum class ListKind : std::uint8_t { kPlain, kFloats };
 void push_list(Host& host, lua_State* state, int size,
                ListKind kind = ListKind::kPlain);
+// A list of what `push_one` pushes for each item.
+template <typename Items, typename Push>
+void push_all(Host& host, lua_State* state, const Items& items, Push push_one,
+              ListKind kind = ListKind::kPlain) {
+  push_list(host, state, static_cast<int>(items.size()), kind);
+  int place = 0;
+  for (const auto& item : items) {
+    push_one(host, state, item);
+    lua_rawseti(state, -2, ++place);
+  }
+}
 bool is_list(const Host& host, lua_State* state, int index);
 bool is_floats(const Host& host, lua_State* state, int index);
 bool is_shape(const Host& host, lua_State* state, int index);

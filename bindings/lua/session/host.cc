@@ -82,30 +82,27 @@ SessionScope::~SessionScope() {
   session.not_taken.clear();
 }
 
-int fail(Host& host, std::string what, std::string expected, std::string found,
-         std::string hint) {
-  return fail(host, Diagnostic{.kind = ErrorKind::kRule,
-                               .what = std::move(what),
-                               .expected = std::move(expected),
-                               .found = std::move(found),
-                               .hint = std::move(hint)});
+Failed fail(Host& host, std::string what, std::string expected,
+            std::string found, std::string hint) {
+  return fail(host, wrong(std::move(what), std::move(expected),
+                          std::move(found), std::move(hint)));
 }
 
-int fail(Host& host, Diagnostic error) {
+Failed fail(Host& host, Diagnostic error) {
   host.session.error = std::move(error);
-  return kFailed;
+  return {};
 }
 
-int reject(Host& host, rewrite::Rejection why) {
+Failed reject(Host& host, rewrite::Rejection why) {
   if (!host.session.rejection) host.session.rejection = std::move(why);
-  return kFailed;
+  return {};
 }
 
-int reject(Host& host, std::string reason, std::string value) {
+Failed reject(Host& host, std::string reason, std::string value) {
   return reject(host, rewrite::Rejection{std::move(reason), std::move(value)});
 }
 
-int reject_dim(Host& host, std::string_view what, ir::Dim dim) {
+Failed reject_dim(Host& host, std::string_view what, ir::Dim dim) {
   std::string text = host.session.graph->model().dims.text(dim);
   std::string reason = std::string(what) + " needs dimension " + text +
                        ", which is not a known number";
@@ -114,8 +111,7 @@ int reject_dim(Host& host, std::string_view what, ir::Dim dim) {
 
 int raise(lua_State* state, Host& host) {
   if (host.session.rejection) return Sandbox::stop(state);
-  Diagnostic error = host.session.error.value_or(
-      Diagnostic{.kind = ErrorKind::kRule, .what = "unknown error"});
+  Diagnostic error = host.session.error.value_or(wrong("unknown error"));
   host.session.error.reset();
   return Sandbox::fail(state, std::move(error));
 }
@@ -143,6 +139,12 @@ void push_function(lua_State* state, Host& host, lua_CFunction function,
   lua_pushlightuserdata(state, &host);
   lua_insert(state, -1 - upvalues);
   lua_pushcclosure(state, function, upvalues + 1);
+}
+
+void set_function(lua_State* state, Host& host, const char* name,
+                  lua_CFunction function, int upvalues) {
+  push_function(state, host, function, upvalues);
+  lua_setfield(state, -2, name);
 }
 
 const pattern::Pattern* pattern_of(const Host& host) {
@@ -189,6 +191,11 @@ std::optional<std::string_view> string_at(lua_State* state, int index) {
 
 void push(lua_State* state, std::string_view text) {
   lua_pushlstring(state, text.data(), text.size());
+}
+
+int push_bool(lua_State* state, bool is_so) {
+  lua_pushboolean(state, static_cast<int>(is_so));
+  return 1;
 }
 
 std::string kind_of(lua_State* state, int index) {

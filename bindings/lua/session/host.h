@@ -155,18 +155,27 @@ class SessionScope {
 // --- How a C function ends ---------------------------------------------------
 
 constexpr int kFailed = -1;
+// The same as the result of what returns bool or a pointer.
+struct Failed {
+  operator int() const { return kFailed; }
+  operator bool() const { return false; }
+  template <typename T>
+  operator T*() const {
+    return nullptr;
+  }
+};
 
 // A rule's mistake; Sandbox::fail adds the place.
-int fail(Host& host, std::string what, std::string expected = {},
-         std::string found = {}, std::string hint = {});
-int fail(Host& host, Diagnostic error);
+Failed fail(Host& host, std::string what, std::string expected = {},
+            std::string found = {}, std::string hint = {});
+Failed fail(Host& host, Diagnostic error);
 // The match is rejected, which is not an error. The first rejection counts.
-int reject(Host& host, rewrite::Rejection why);
-int reject(Host& host, std::string reason, std::string value = {});
+Failed reject(Host& host, rewrite::Rejection why);
+Failed reject(Host& host, std::string reason, std::string value = {});
 
 // The same where `what` ("arithmetic", "num_heads") needs a number and the
 // dimension is only known by name.
-int reject_dim(Host& host, std::string_view what, ir::Dim dim);
+Failed reject_dim(Host& host, std::string_view what, ir::Dim dim);
 
 // Raises the rejection or error of the session; never returns.
 int raise(lua_State* state, Host& host);
@@ -188,6 +197,9 @@ int entry(lua_State* state) {
 // upvalues 2 and up.
 void push_function(lua_State* state, Host& host, lua_CFunction function,
                    int upvalues = 0);
+// Puts it into the table below the upvalues, as `name`.
+void set_function(lua_State* state, Host& host, const char* name,
+                  lua_CFunction function, int upvalues = 0);
 
 // --- The names of the match
 
@@ -206,6 +218,8 @@ std::optional<ir::Dim> bound_dim(Host& host, lua_State* state,
 // The string at `index` without conversion; none when it is not a string.
 std::optional<std::string_view> string_at(lua_State* state, int index);
 void push(lua_State* state, std::string_view text);
+// Pushes whether it is so, as the only result.
+int push_bool(lua_State* state, bool is_so);
 
 // "a number", "a table", "a value": for `found` in errors.
 std::string kind_of(lua_State* state, int index);

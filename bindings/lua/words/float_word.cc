@@ -77,8 +77,7 @@ int to_text(Host& host, lua_State* state) {
 
 int equal(Host& host, lua_State* state) {
   const auto a = float_at(host, state, 1), b = float_at(host, state, 2);
-  lua_pushboolean(state, static_cast<int>(a && b && *a == *b));
-  return 1;
+  return push_bool(state, a && b && *a == *b);
 }
 
 }  // namespace
@@ -92,8 +91,7 @@ void make_float_metatable(Host& host, lua_State* state) {
 }
 
 void install_float_word(lua_State* state) {
-  push_function(state, Host::of(state), entry<float_word>);
-  lua_setfield(state, -2, "float");
+  set_function(state, Host::of(state), "float", entry<float_word>);
 }
 
 void push_float(Host& host, lua_State* state, double number) {

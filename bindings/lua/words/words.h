@@ -59,9 +59,6 @@ bool is_reserved_name(std::string_view text);
 // "did you mean 'op.Neg'?" for the name of an op alone; else "".
 std::string hint_of_op(std::string_view word);
 
-// A mistake in the rule file; the caller fills in the other fields.
-Diagnostic wrong(std::string what);
-
 }  // namespace ruleengine::lua
 
 #endif  // RULEENGINE_BINDINGS_LUA_WORDS_WORDS_H_

@@ -104,10 +104,9 @@ void set_list(lua_State* state, WordsSession& session,
 ir::DataType check_element_type(lua_State* state, std::string_view name) {
   const ir::DataType type = element_type(name);
   if (type == ir::DataType::kUndefined) {
-    Diagnostic error =
-        wrong("there is no element type '" + printable(name, 60) + "'");
-    error.hint = ir::data_type_hint(name);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state,
+                  "there is no element type '" + printable(name, 60) + "'", {},
+                  {}, ir::data_type_hint(name));
   }
   return type;
 }

@@ -19,11 +19,10 @@ Words& words_of(lua_State* state) {
 WordsSession& session_of(lua_State* state) {
   WordsSession* session = words_of(state).session();
   if (session == nullptr) {
-    Diagnostic error = wrong("a word for patterns is used outside of `match`");
-    error.hint =
-        "put code that builds patterns into functions that `match` "
-        "calls";
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, "a word for patterns is used outside of `match`", {},
+                  {},
+                  "put code that builds patterns into functions that `match` "
+                  "calls");
   }
   return *session;
 }
@@ -32,9 +31,8 @@ void spend(lua_State* state, WordsSession& session, std::size_t bytes) {
   session.bytes += bytes;
   Sandbox::charge(state, bytes);
   if (session.bytes > kMaxPatternBytes) {
-    Diagnostic error = wrong("the pattern is too large");
-    error.hint = "`many` describes a chain of any length";
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, "the pattern is too large", {}, {},
+                  "`many` describes a chain of any length");
   }
 }
 
@@ -138,15 +136,12 @@ TermHandle& check_handle_of(lua_State* state, WordsSession& session, int index,
                             const char* what) {
   TermHandle* handle = to_term(state, index);
   if (handle == nullptr) {
-    Diagnostic error = wrong(std::string(what) + " is not a pattern");
-    error.found = kind_at(state, index);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, std::string(what) + " is not a pattern", {},
+                  kind_at(state, index));
   }
   if (handle->run != session.run) {
-    Diagnostic error =
-        wrong(std::string(what) + " is a pattern of another `match`");
-    error.hint = "nothing is carried from one rule to another";
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, std::string(what) + " is a pattern of another `match`",
+                  {}, {}, "nothing is carried from one rule to another");
   }
   return *handle;
 }
@@ -177,10 +172,10 @@ pattern::TermId check_numbers(lua_State* state, WordsSession& session,
   for (int i = 1; i <= size; ++i) {
     lua_rawgeti(state, index, i);
     if (lua_type(state, -1) != LUA_TNUMBER) {
-      Diagnostic error = wrong(std::string(what) + " is a list with " +
-                               kind_at(state, -1) + " in it");
-      error.expected = "a list of numbers, which is a constant";
-      Sandbox::fail(state, std::move(error));
+      Sandbox::fail(state,
+                    std::string(what) + " is a list with " +
+                        kind_at(state, -1) + " in it",
+                    "a list of numbers, which is a constant");
     }
     numbers.push_back(lua_tonumber(state, -1));
     lua_pop(state, 1);
@@ -205,10 +200,9 @@ pattern::TermId check_input(lua_State* state, WordsSession& session, int index,
     return session.builder.rest({}, rule_line(state, session));
   }
   if (to_term(state, index) == nullptr) {
-    Diagnostic error = wrong(std::string(what) + " is not a pattern");
-    error.expected = "a pattern, a number, a list of numbers or nil";
-    error.found = kind_at(state, index);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, std::string(what) + " is not a pattern",
+                  "a pattern, a number, a list of numbers or nil",
+                  kind_at(state, index));
   }
   return term_of(state, session, check_handle_of(state, session, index, what));
 }
@@ -229,9 +223,8 @@ pattern::VariableId named(lua_State* state, WordsSession& session,
 pattern::VariableId check_name(lua_State* state, WordsSession& session,
                                int index, const char* what) {
   if (lua_type(state, index) != LUA_TSTRING) {
-    Diagnostic error = wrong(std::string(what) + " takes a name");
-    error.found = kind_at(state, index);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, std::string(what) + " takes a name", {},
+                  kind_at(state, index));
   }
   std::size_t size = 0;
   const char* text = lua_tolstring(state, index, &size);
@@ -242,12 +235,12 @@ namespace {
 
 // Upvalues: Words, what the handle is.
 int refuse_operator(lua_State* state) {
-  Diagnostic error = wrong(std::string("arithmetic, comparison or length of ") +
-                           lua_tostring(state, lua_upvalueindex(2)));
-  error.expected =
-      "`match` only describes patterns; values are known in `where`";
-  error.hint = "op.Add(a, b) is the addition of the graph";
-  return Sandbox::fail(state, std::move(error));
+  return Sandbox::fail(
+      state,
+      std::string("arithmetic, comparison or length of ") +
+          lua_tostring(state, lua_upvalueindex(2)),
+      "`match` only describes patterns; values are known in `where`", {},
+      "op.Add(a, b) is the addition of the graph");
 }
 
 }  // namespace
@@ -261,8 +254,7 @@ void refuse_operators(lua_State* state, Words& words, const char* what) {
     lua_pushcclosure(state, &refuse_operator, 2);
     lua_setfield(state, -2, name);
   }
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  hide_metatable(state);
 }
 
 }  // namespace ruleengine::lua

@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
-#include "tests/support/match_draft.h"
 #include "core/text/parse.h"
+#include "tests/support/match_draft.h"
 
 namespace ruleengine::match {
 namespace {
