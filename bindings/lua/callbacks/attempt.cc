@@ -1,4 +1,4 @@
-#include "bindings/lua/callbacks/attempt.h"
+#include "bindings/lua/callbacks/callback_words.h"
 
 #include <utility>
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "bindings/lua/callbacks/attempt.h"
 #include "bindings/lua/callbacks/match_value.h"
 #include "bindings/lua/nodes/build.h"
 #include "bindings/lua/nodes/node_api.h"
@@ -217,13 +216,15 @@ Host& make_host(lua_State* state) {
   return host;
 }
 
-void install_callback_words(lua_State* state) {
+void install_callback_words(lua_State* state, Words& words) {
   Host& host = make_host(state);
   set_function(state, host, "need", entry<need>);
   set_function(state, host, "refuse", entry<refuse>);
   set_function(state, host, "assume", entry<assume>);
   install_float_word(state);
   set_function(state, host, "attempt", entry<attempt>);
+  lua_pushlightuserdata(state, &words);
+  set_function(state, host, "replace_pattern", entry<replace_pattern>, 1);
 }
 
 }  // namespace ruleengine::lua

@@ -34,7 +34,6 @@ void push_variable(Host& host, lua_State* state, const Member& member,
 }
 
 // --- m
-// ------------------------------------------------------------------------
 
 const Member* member_of(Host& host, lua_State* state) {
   const Handle* handle =
@@ -135,7 +134,6 @@ int match_tostring(Host& host, lua_State* state) {
 }
 
 // --- ms
-// -----------------------------------------------------------------------
 
 // ms:all "w": m.w of every match, in order.
 int all(Host& host, lua_State* state, const Handle&) {
@@ -205,7 +203,6 @@ constexpr Field kGroupFields[] = {
     {"all", kMethod, method<HandleKind::kGroup, all>}};
 
 // --- options
-// ------------------------------------------------------------------
 
 int options_index(Host& host, lua_State* state) {
   lua_pushvalue(state, 2);

@@ -1,4 +1,4 @@
-#include "bindings/lua/callbacks/replace_pattern.h"
+#include "bindings/lua/callbacks/callback_words.h"
 
 #include <algorithm>
 #include <functional>
@@ -164,6 +164,8 @@ bool check_function(Host& host, lua_State* state, int index, const char* what) {
               "function(op, x, ...)", kind_of(state, index));
 }
 
+}  // namespace
+
 // Upvalue: the Words.
 int replace_pattern(Host& host, lua_State* state) {
   if (host.session.stage != Stage::kPass) {
@@ -195,14 +197,6 @@ int replace_pattern(Host& host, lua_State* state) {
                           "' that the pattern does not have");
   }
   return Round(host, state, built).run();
-}
-
-}  // namespace
-
-void install_replace_pattern(lua_State* state, Words& words) {
-  lua_pushlightuserdata(state, &words);
-  set_function(state, Host::of(state), "replace_pattern",
-               entry<replace_pattern>, 1);
 }
 
 }  // namespace ruleengine::lua

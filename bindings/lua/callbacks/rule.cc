@@ -89,7 +89,6 @@ void LuaRule::prepare(lua_State* state) {
 }
 
 // --- when
-// ---------------------------------------------------------------------
 
 Result<bool> LuaRule::enabled(ir::Graph& graph, ir::Facts& facts) {
   if (!prepared_) return prepared_.error();
@@ -113,7 +112,6 @@ Result<bool> LuaRule::enabled(ir::Graph& graph, ir::Facts& facts) {
 }
 
 // --- where and together
-// -------------------------------------------------------
 
 Result<Ended> LuaRule::run_where() {
   if (!where_) return Ended();
@@ -182,7 +180,6 @@ Result<rewrite::Rule::Filtered> LuaRule::filter(
 }
 
 // --- rewrite
-// ------------------------------------------------------------------
 
 Result<std::optional<Rejection>> LuaRule::apply(
     std::span<rewrite::Candidate* const> candidates, rewrite::Edit& edit) {
@@ -248,7 +245,6 @@ Result<std::optional<Rejection>> LuaRule::replace() {
 }
 
 // --- pass
-// ---------------------------------------------------------------------
 
 Status LuaRule::pass(rewrite::Transactions& transactions) {
   if (!prepared_) return prepared_.error();

@@ -24,8 +24,6 @@ namespace ruleengine::lua {
 using code::found_at;
 using code::kTensorMetatable;
 using code::line_of;
-using code::push_object;
-using code::to;
 
 namespace {
 
@@ -164,7 +162,8 @@ class CodeRecorder {
     }
     budget_.take(state, 64);
     const std::string name(text_at(state, 2));
-    if (const std::size_t* value = to<std::size_t>(state, 3, kValueMetatable)) {
+    if (const std::size_t* value =
+            to_object<std::size_t>(state, 3, kValueMetatable)) {
       name_value(state, *value, name);
       if (name == "_") return 0;
     }
@@ -227,7 +226,7 @@ class CodeRecorder {
   }
   int weight(lua_State* state) {
     lua_settop(state, 2);
-    const auto* made = to<const ir::Tensor*>(state, 2, kTensorMetatable);
+    const auto* made = to_object<const ir::Tensor*>(state, 2, kTensorMetatable);
     if (made == nullptr && !lua_isnil(state, 2)) {
       return Sandbox::fail(state, "a new weight needs a tensor",
                            "weight(\"x\", tensor(\"float\", {2}, {1, 2}))",
@@ -243,7 +242,7 @@ class CodeRecorder {
     if (block.ended) return Sandbox::fail(state, "a graph has two `output`s");
     block.ended = true;
     for (int i = 1; i <= lua_gettop(state); ++i) {
-      const auto* value = to<std::size_t>(state, i, kValueMetatable);
+      const auto* value = to_object<std::size_t>(state, i, kValueMetatable);
       if (value == nullptr) {
         return Sandbox::fail(state, "an output is not a value", "output(y)",
                              found_at(state, i));
@@ -277,7 +276,7 @@ class CodeRecorder {
   // --- op ---
 
   int op_index(lua_State* state) {
-    const auto* op = to<OpObject>(state, 1, kRecordedOpMetatable);
+    const auto* op = to_object<OpObject>(state, 1, kRecordedOpMetatable);
     const std::string_view name =
         lua_type(state, 2) == LUA_TSTRING ? text_at(state, 2) : "";
     if (op == nullptr || name.empty()) {
@@ -299,7 +298,7 @@ class CodeRecorder {
   }
 
   int op_call(lua_State* state) {
-    const auto* op = to<OpObject>(state, 1, kRecordedOpMetatable);
+    const auto* op = to_object<OpObject>(state, 1, kRecordedOpMetatable);
     if (op == nullptr || op->type[0] == '\0') {
       return Sandbox::fail(state, "a call of an op is written as op.Add(a, b)");
     }
@@ -344,7 +343,7 @@ class CodeRecorder {
 
   std::size_t check_input(lua_State* state, int index) const {
     if (lua_touserdata(state, index) == none_) return kNoValue;
-    const auto* value = to<std::size_t>(state, index, kValueMetatable);
+    const auto* value = to_object<std::size_t>(state, index, kValueMetatable);
     if (value == nullptr) {
       Sandbox::fail(state, "an input is not a value", "a value, or `none`",
                     found_at(state, index));

@@ -13,9 +13,10 @@
 namespace ruleengine::lua {
 
 using code::kTensorMetatable;
-using code::to;
 
 namespace {
+
+using Kind = ir::AttributeKind;
 
 bool read_numbers(lua_State* state, int table, std::vector<double>& out) {
   const auto size = static_cast<int>(lua_objlen(state, table));
@@ -31,7 +32,6 @@ bool read_numbers(lua_State* state, int table, std::vector<double>& out) {
 
 bool read_list(lua_State* state, Arena& arena, int index,
                const ir::FormalAttribute* formal, ir::Attribute& out) {
-  using Kind = ir::AttributeKind;
   const std::size_t size = lua_objlen(state, index);
   Sandbox::charge(state, size * 32);
   std::vector<double> numbers;
@@ -104,7 +104,6 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
 // As the schema requires, or by the type of the Lua value.
 bool read_plain(lua_State* state, Arena& arena, int index,
                 const ir::FormalAttribute* formal, ir::Attribute& out) {
-  using Kind = ir::AttributeKind;
   const int type = lua_type(state, index);
   if (type == LUA_TNUMBER) {
     const double number = lua_tonumber(state, index);
@@ -125,7 +124,7 @@ bool read_plain(lua_State* state, Arena& arena, int index,
     return formal == nullptr || formal->kind == Kind::kString;
   }
   if (const auto* made =
-          to<const ir::Tensor*>(state, index, kTensorMetatable)) {
+          to_object<const ir::Tensor*>(state, index, kTensorMetatable)) {
     out.kind = Kind::kTensor;
     out.tensors = arena.copy(std::span<const ir::Tensor* const>(made, 1));
     return formal == nullptr || formal->kind == Kind::kTensor;

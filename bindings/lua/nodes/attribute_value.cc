@@ -4,7 +4,6 @@
 #include <cmath>
 #include <string>
 
-#include "bindings/lua/nodes/value_api.h"
 #include "bindings/lua/words/element_types.h"
 #include "bindings/lua/words/float_word.h"
 #include "core/ir/data_type_hint.h"

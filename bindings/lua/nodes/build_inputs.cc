@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "bindings/lua/nodes/attribute_value.h"
-#include "bindings/lua/nodes/value_api.h"
 #include "core/ir/model.h"
 #include "core/rewrite/sizes.h"
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "bindings/lua/nodes/value_api.h"
-#include "bindings/lua/nodes/value_internal.h"
 #include "bindings/lua/words/shape_words.h"
 #include "core/ir/model.h"
 
@@ -63,9 +62,7 @@ int dim_concat(Host& host, lua_State* state) {
       if (!check_alive(host, *handle)) return kFailed;
       host.scratch.text += dim_text(host, handle->dim);
     } else if (lua_isstring(state, i) != 0) {
-      std::size_t size = 0;
-      const char* text = lua_tolstring(state, i, &size);
-      host.scratch.text.append(text, size);
+      host.scratch.text += text_at(state, i);
     } else {
       return fail(host, "cannot join a dimension and " + kind_of(state, i));
     }
@@ -162,7 +159,6 @@ void make_unknown_shape_metatable(Host& host, lua_State* state) {
 }
 
 // --- Fields
-// ------------------------------------------------------------------
 
 enum DimField { kName, kComputed, kUnknown, kRounded };
 

@@ -39,7 +39,6 @@ void push_metadata(lua_State* state, std::span<const ir::Metadata> metadata) {
 }
 
 // --- n.inputs
-// -------------------------------------------------------------------
 
 // Pushes a table of the inputs. A second table with weak keys maps it to its
 // node, for access by input name.
@@ -90,7 +89,6 @@ int inputs_index(Host& host, lua_State* state) {
 }
 
 // --- n.attrs
-// --------------------------------------------------------------------
 
 // An opaque attribute's handle points to it, so it must outlive the reading.
 void push_kept_attribute(Host& host, lua_State* state,
@@ -155,7 +153,6 @@ int attributes_index(Host& host, lua_State* state) {
 }
 
 // --- Nodes
-// ----------------------------------------------------------------------
 
 // n:replace_input(old, new): replaces every input that is `old`.
 int replace_input(Host& host, lua_State* state, const Handle& node) {
@@ -264,7 +261,6 @@ constexpr Field kNodeFields[] = {
 };
 
 // --- The graph
-// ------------------------------------------------------------------
 
 struct Wanted {
   std::optional<std::string_view> op, domain;

@@ -35,9 +35,7 @@ std::string printable_word(lua_State* state, int index) {
   if (lua_type(state, index) != LUA_TSTRING) {
     return luaL_typename(state, index);
   }
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return printable({text, size}, 60);
+  return printable(text_at(state, index), 60);
 }
 
 int global_write(lua_State* state) {

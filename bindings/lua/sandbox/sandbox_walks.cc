@@ -47,9 +47,7 @@ Key key_at(lua_State* state, int index) {
   if (key.rank == kNumberKey) {
     key.number = lua_tonumber(state, index);
   } else if (key.rank == kStringKey) {
-    std::size_t size = 0;
-    const char* text = lua_tolstring(state, index, &size);
-    key.text = {text, size};
+    key.text = text_at(state, index);
   } else if (key.rank == kBooleanKey) {
     key.number = lua_toboolean(state, index);
   }

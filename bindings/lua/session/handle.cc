@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <new>
 
 #include "bindings/lua/sandbox/table_keys.h"
@@ -59,31 +60,14 @@ void push_cached(Host& host, lua_State* state, const Handle& handle, int key) {
 }  // namespace
 
 std::string_view handle_name(HandleKind kind) {
-  switch (kind) {
-    case HandleKind::kValue:
-      return "a value";
-    case HandleKind::kNode:
-      return "a node";
-    case HandleKind::kGraph:
-      return "a graph";
-    case HandleKind::kDim:
-      return "a symbolic dimension";
-    case HandleKind::kAttribute:
-      return "an attribute";
-    case HandleKind::kAttributes:
-      return "a node's attributes";
-    case HandleKind::kUnknownShape:
-      return "an unknown shape";
-    case HandleKind::kMatch:
-      return "a match";
-    case HandleKind::kGroup:
-      return "a list of matches";
-    case HandleKind::kFloat:
-      return "a float";
-    case HandleKind::kCount:
-      break;
-  }
-  return "an object";
+  static constexpr std::string_view kNames[] = {
+      "a value",           "a node",
+      "a graph",           "a symbolic dimension",
+      "an attribute",      "a node's attributes",
+      "an unknown shape",  "a match",
+      "a list of matches", "a float"};
+  static_assert(std::size(kNames) == static_cast<int>(HandleKind::kCount));
+  return kNames[slot(kind)];
 }
 
 const Handle* to_handle(const Host& host, lua_State* state, int index) {

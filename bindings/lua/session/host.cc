@@ -184,9 +184,7 @@ std::optional<ir::Dim> bound_dim(Host& host, lua_State* state,
 
 std::optional<std::string_view> string_at(lua_State* state, int index) {
   if (lua_type(state, index) != LUA_TSTRING) return std::nullopt;
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return std::string_view(text, size);
+  return text_at(state, index);
 }
 
 void push(lua_State* state, std::string_view text) {

@@ -35,9 +35,7 @@ std::string_view check_string(lua_State* state, int index, const char* word,
                   std::string("wrong argument of `:") + word + "` in a pattern",
                   expected, kind_at(state, index));
   }
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return {text, size};
+  return text_at(state, index);
 }
 
 // One word of a shape: _, 8, or a letter.
@@ -251,7 +249,7 @@ int index(lua_State* state) {
   lua_rawget(state, lua_upvalueindex(2));
   if (!lua_isnil(state, -1)) return 1;
   const std::string_view name = lua_type(state, 2) == LUA_TSTRING
-                                    ? check_string(state, 2, "", "")
+                                    ? text_at(state, 2)
                                     : std::string_view();
   if (name == "T") {
     WordsSession& session = session_of(state);

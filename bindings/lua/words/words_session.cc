@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <lua.hpp>
-#include <new>
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
+#include "bindings/lua/sandbox/userdata.h"
 
 namespace ruleengine::lua {
 
@@ -75,42 +75,24 @@ pattern::Alternative ScopeGuard::take(pattern::TermId term) {
   return stated;
 }
 
-namespace {
-
-void* to_userdata(lua_State* state, int index, const char* metatable) {
-  void* data = lua_touserdata(state, index);
-  if (data == nullptr || lua_getmetatable(state, index) == 0) return nullptr;
-  luaL_getmetatable(state, metatable);
-  const bool same = lua_rawequal(state, -1, -2) != 0;
-  lua_pop(state, 2);
-  return same ? data : nullptr;
-}
-
-}  // namespace
-
 TermHandle* to_term(lua_State* state, int index) {
-  return static_cast<TermHandle*>(to_userdata(state, index, kTermMetatable));
+  return to_object<TermHandle>(state, index, kTermMetatable);
 }
 const OpHandle* to_op(lua_State* state, int index) {
-  return static_cast<OpHandle*>(to_userdata(state, index, kOpMetatable));
+  return to_object<OpHandle>(state, index, kOpMetatable);
 }
 bool is_any(lua_State* state, int index) {
-  return to_userdata(state, index, kAnyMetatable) != nullptr;
+  return to_object<char>(state, index, kAnyMetatable) != nullptr;
 }
 bool is_rest(lua_State* state, int index) {
-  return to_userdata(state, index, kRestMetatable) != nullptr;
+  return to_object<char>(state, index, kRestMetatable) != nullptr;
 }
 
 void push_term(lua_State* state, const TermHandle& handle) {
-  new (lua_newuserdata(state, sizeof handle)) TermHandle(handle);
-  luaL_getmetatable(state, kTermMetatable);
-  lua_setmetatable(state, -2);
+  push_object(state, handle, kTermMetatable);
 }
-
 void push_op(lua_State* state, const OpHandle& handle) {
-  new (lua_newuserdata(state, sizeof handle)) OpHandle(handle);
-  luaL_getmetatable(state, kOpMetatable);
-  lua_setmetatable(state, -2);
+  push_object(state, handle, kOpMetatable);
 }
 
 std::string kind_at(lua_State* state, int index) {
@@ -122,11 +104,8 @@ std::string kind_at(lua_State* state, int index) {
     case LUA_TNONE:
     case LUA_TNIL:
       return "nil";
-    case LUA_TSTRING: {
-      std::size_t size = 0;
-      const char* text = lua_tolstring(state, index, &size);
-      return "the string '" + printable({text, size}, 60) + "'";
-    }
+    case LUA_TSTRING:
+      return "the string '" + printable(text_at(state, index), 60) + "'";
     default:
       return std::string("a ") + luaL_typename(state, index);
   }
@@ -226,9 +205,7 @@ pattern::VariableId check_name(lua_State* state, WordsSession& session,
     Sandbox::fail(state, std::string(what) + " takes a name", {},
                   kind_at(state, index));
   }
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return named(state, session, {text, size});
+  return named(state, session, text_at(state, index));
 }
 
 namespace {
