@@ -255,9 +255,9 @@ struct Code {
   std::vector<std::pair<std::string, std::string>> ops;  // domain, type
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> name_lists;  // sorted
-  std::vector<pattern::AttributePattern> literals;
+  std::vector<AttributePattern> literals;
   std::vector<std::pair<bool, std::vector<double>>> numbers;  // scalar?
-  std::vector<pattern::Fact> facts;  // letters are scalar registers
+  std::vector<Fact> facts;  // letters are scalar registers
   std::vector<OpSet> op_sets;
   std::vector<Inputs> inputs;
   std::vector<Branches> branches;
@@ -282,7 +282,7 @@ struct Code {
 
 // A key that differs for different literals of one attribute; empty where
 // comparing keys would not be exact.
-std::string literal_key(const pattern::AttributePattern& literal);
+std::string literal_key(const AttributePattern& literal);
 std::string literal_key(const ir::Attribute& found);
 
 }  // namespace ruleengine::match

@@ -5,14 +5,6 @@
 // How later results and conditions are searched, and how a match is read.
 namespace ruleengine::match {
 
-using pattern::Alternative;
-using pattern::NodePattern;
-using pattern::Term;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-using pattern::VariableKind;
-
 // --- Searches ---------------------------------------------------------------
 
 std::uint32_t Emitter::search(const Place& place, TermId term, bool unmatched) {

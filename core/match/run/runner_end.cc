@@ -270,7 +270,7 @@ bool Runner::closed_exactly(const Report& report, const Prepared& rule) {
       }
       const std::uint32_t held = registers_[frame.registers + reg_index(reg)];
       if (held == kNone) continue;
-      const pattern::NodePattern& p = rule.pattern->nodes()[n];
+      const NodePattern& p = rule.pattern->nodes()[n];
       const auto outputs = graph_.outputs(ir::NodeId(held));
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         if (!outputs[i] || (p.open_outputs && i >= p.output_count)) continue;
@@ -307,8 +307,8 @@ Match Runner::make_match(std::uint32_t rule) {
       const std::uint32_t held = registers_[frame.registers + reg_index(reg)];
       if (held == kNone) continue;
       match.nodes[n] = ir::NodeId(held);
-      collect_unnamed(view_, *code_.rules[rule].pattern,
-                      pattern::NodePatternId(n), match.nodes[n], match.unnamed);
+      collect_unnamed(view_, *code_.rules[rule].pattern, NodePatternId(n),
+                      match.nodes[n], match.unnamed);
     }
   }
   sort_unnamed(match.unnamed);
