@@ -11,14 +11,11 @@ constexpr int kMaxDepth = 8;
 constexpr std::size_t kMaxSize = 1 << 20;
 
 Status no_key(lua_State* state, int index, const char* why) {
-  return Diagnostic{
-      .kind = ErrorKind::kRule,
-      .what = std::string("`together` returns a value that cannot be a key: ") +
-              why,
-      .expected =
-          "values, nodes, dimensions, shapes, numbers, strings, "
-          "booleans, nil, lists of these",
-      .found = kind_of(state, index)};
+  return wrong(
+      std::string("`together` returns a value that cannot be a key: ") + why,
+      "values, nodes, dimensions, shapes, numbers, strings, booleans, nil, "
+      "lists of these",
+      kind_of(state, index));
 }
 
 class Writer {

@@ -122,12 +122,9 @@ class Results {
     const ir::Type* type = host_.session.facts->type(old_value);
     const std::string name = "result " + std::to_string(place + 1);
     if (!numbers || type == nullptr || !type->is_tensor()) {
-      return Diagnostic{
-          .kind = ErrorKind::kRule,
-          .what = name + " of `rewrite` is not a value",
-          .expected = "a value, or nil for a result that is not read",
-          .found = kind_of(state_, index),
-          .hint = hint_of(index)};
+      return wrong(name + " of `rewrite` is not a value",
+                   "a value, or nil for a result that is not read",
+                   kind_of(state_, index), hint_of(index));
     }
     BuildInputs inputs(host_, state_, nullptr, name);
     inputs.expect(type->elem);

@@ -253,24 +253,17 @@ void push_attribute(Host& host, lua_State* state,
 
 void push_default(Host& host, lua_State* state,
                   const ir::FormalAttribute& formal) {
-  if (!formal.has_default) return lua_pushnil(state);
-  switch (formal.kind) {
-    case Kind::kInt:
-      return push_integer(host, state, formal.default_int);
-    case Kind::kFloat:
-      return push_number(host, state, formal.default_float);
-    case Kind::kString:
-      return push(state, formal.default_string);
-    case Kind::kInts:
-      return push_all(host, state, formal.default_ints, push_integer);
-    case Kind::kFloats:
-      return push_all(host, state, formal.default_floats, push_number,
-                      ListKind::kFloats);
-    case Kind::kStrings:
-      return push_all(host, state, formal.default_strings, push_string);
-    default:
-      return lua_pushnil(state);
+  if (!formal.has_default || formal.kind == Kind::kTensor) {
+    return lua_pushnil(state);
   }
+  push_attribute(host, state,
+                 {.kind = formal.kind,
+                  .f = formal.default_float,
+                  .i = formal.default_int,
+                  .s = formal.default_string,
+                  .floats = formal.default_floats,
+                  .ints = formal.default_ints,
+                  .strings = formal.default_strings});
 }
 
 bool read_attribute(Host& host, lua_State* state, int index,
