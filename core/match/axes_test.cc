@@ -6,8 +6,6 @@
 namespace ruleengine::match {
 namespace {
 
-using pattern::TermId;
-using testing::Draft;
 using testing::matches;
 
 TEST_CASE("axes as inputs are counted from the front or from the back") {

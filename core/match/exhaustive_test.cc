@@ -18,8 +18,6 @@
 namespace ruleengine::match {
 namespace {
 
-using pattern::Pattern;
-using testing::DeclaredFacts;
 using testing::NodeChoice;
 using testing::Patterns;
 using testing::World;

@@ -15,11 +15,6 @@
 namespace ruleengine::match {
 namespace {
 
-using pattern::Pattern;
-using pattern::TermId;
-using testing::DeclaredFacts;
-using testing::Draft;
-
 TEST_CASE("many rules at once, masks, and limits") {
   std::vector<Pattern> patterns;
   std::vector<const Pattern*> pointers;

@@ -13,9 +13,6 @@
 namespace ruleengine::match {
 namespace {
 
-using pattern::Pattern;
-using pattern::TermId;
-using testing::Draft;
 using Build = std::function<TermId(Draft&)>;
 
 std::vector<Pattern> made(const std::vector<Build>& builds) {

@@ -10,13 +10,6 @@
 namespace ruleengine::match {
 namespace {
 
-using pattern::AttributePattern;
-using pattern::Fact;
-using pattern::NodePattern;
-using pattern::Pattern;
-using pattern::TermId;
-using testing::DeclaredFacts;
-using testing::Draft;
 using testing::matches;
 using Kind = AttributePattern::Kind;
 

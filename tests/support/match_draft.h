@@ -19,6 +19,8 @@
 
 namespace ruleengine::match::testing {
 
+using pattern::TermId;
+
 class DeclaredFacts : public ir::Facts {
  public:
   explicit DeclaredFacts(const ir::Graph& graph) : graph_(graph) {}
@@ -45,7 +47,6 @@ class DeclaredFacts : public ir::Facts {
 // A Builder with short names.
 class Draft : public pattern::Builder {
  public:
-  using TermId = pattern::TermId;
   using Attributes = std::vector<pattern::AttributePattern>;
 
   TermId v(std::string_view name) { return value(variable(name, 1), 1); }
@@ -129,5 +130,17 @@ class Draft : public pattern::Builder {
 };
 
 }  // namespace ruleengine::match::testing
+
+namespace ruleengine::match {
+
+using pattern::AttributePattern;
+using pattern::Fact;
+using pattern::NodePattern;
+using pattern::Pattern;
+using pattern::TermId;
+using testing::DeclaredFacts;
+using testing::Draft;
+
+}  // namespace ruleengine::match
 
 #endif  // RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_

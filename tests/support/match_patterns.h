@@ -17,9 +17,6 @@
 
 namespace ruleengine::match::testing {
 
-using pattern::Pattern;
-using pattern::TermId;
-
 // Each recipe builds one term, in any Draft.
 using Recipe = std::function<TermId(Draft&)>;
 

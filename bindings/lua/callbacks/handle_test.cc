@@ -31,6 +31,14 @@ struct World {
         .stage = Stage::kWhere, .graph = &model->graph, .facts = facts.get()};
   }
 
+  // Whether there is a valid handle of that kind on top.
+  bool holds(HandleKind kind) {
+    return check_handle(*host, state, -1, kind, "it") != nullptr;
+  }
+  ir::ValueId x() const {
+    return model->graph.block(ir::BlockId(0u)).inputs[0];
+  }
+
   std::unique_ptr<Sandbox> sandbox;
   std::unique_ptr<ir::Model> model;
   std::unique_ptr<analysis::Inference> facts;
@@ -40,18 +48,14 @@ struct World {
 
 TEST_CASE("a handle of an earlier session is refused") {
   World w;
-  const ir::ValueId x = w.model->graph.block(ir::BlockId(0u)).inputs[0];
   {
     const SessionScope first(*w.host, w.start());
-    push_value(*w.host, w.state, x);
-    CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") !=
-          nullptr);
+    push_value(*w.host, w.state, w.x());
+    CHECK(w.holds(HandleKind::kValue));
   }
-  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") ==
-        nullptr);
+  CHECK_FALSE(w.holds(HandleKind::kValue));
   const SessionScope second(*w.host, w.start());
-  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") ==
-        nullptr);
+  CHECK_FALSE(w.holds(HandleKind::kValue));
   REQUIRE(w.host->session.error);
   CHECK(w.host->session.error->what ==
         "a value was kept from an earlier callback");
@@ -59,17 +63,15 @@ TEST_CASE("a handle of an earlier session is refused") {
 
 TEST_CASE("a candidate's handles live on in its rewrite") {
   World w;
-  const ir::ValueId x = w.model->graph.block(ir::BlockId(0u)).inputs[0];
   std::uint64_t epoch = 0;
   {
     const SessionScope where(*w.host, w.start());
     epoch = where.epoch();
-    push_value(*w.host, w.state, x);
+    push_value(*w.host, w.state, w.x());
   }
   const SessionScope rewrite(*w.host, w.start());
   w.host->session.epochs.insert(w.host->session.epochs.begin(), epoch);
-  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") !=
-        nullptr);
+  CHECK(w.holds(HandleKind::kValue));
 }
 
 TEST_CASE("what is gone from the graph is refused") {
@@ -77,7 +79,7 @@ TEST_CASE("what is gone from the graph is refused") {
   const SessionScope scope(*w.host, w.start());
   push_node(*w.host, w.state, ir::NodeId(0u));
   w.model->graph.remove_node(ir::NodeId(0u));
-  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kNode, "it") == nullptr);
+  CHECK_FALSE(w.holds(HandleKind::kNode));
   CHECK(w.host->session.error->what == "a node is no longer in the graph");
 }
 
@@ -90,31 +92,28 @@ TEST_CASE("another userdata of the same size is no handle") {
   lua_newtable(w.state);
   lua_setmetatable(w.state, -2);
   CHECK(to_handle(*w.host, w.state, -1) == nullptr);
-  CHECK(check_handle(*w.host, w.state, -1, HandleKind::kValue, "it") ==
-        nullptr);
+  CHECK_FALSE(w.holds(HandleKind::kValue));
 }
 
 TEST_CASE("one value, one handle, within a callback") {
   World w;
   const SessionScope scope(*w.host, w.start());
-  const ir::ValueId x = w.model->graph.block(ir::BlockId(0u)).inputs[0];
-  push_value(*w.host, w.state, x);
-  push_value(*w.host, w.state, x);
+  push_value(*w.host, w.state, w.x());
+  push_value(*w.host, w.state, w.x());
   CHECK(lua_rawequal(w.state, -1, -2));
 }
 
 TEST_CASE("each callback has handles of its own, though others are alive") {
   World w;
-  const ir::ValueId x = w.model->graph.block(ir::BlockId(0u)).inputs[0];
   std::uint64_t epoch = 0;
   {
     const SessionScope where(*w.host, w.start());
     epoch = where.epoch();
-    push_value(*w.host, w.state, x);
+    push_value(*w.host, w.state, w.x());
   }
   const SessionScope rewrite(*w.host, w.start());
   w.host->session.epochs.insert(w.host->session.epochs.begin(), epoch);
-  push_value(*w.host, w.state, x);
+  push_value(*w.host, w.state, w.x());
   CHECK_FALSE(lua_rawequal(w.state, -1, -2));
 }
 
